@@ -1,1 +1,39 @@
-fn main(){}
+//! The project's own tasks: `cargo xtask <task>`.
+//!
+//! Refuses to install anything: `scripts/setup.sh` does that.
+
+mod tidy;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "The project's own tasks")]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Check the rules of direction, file sizes, names and migrations
+    Tidy {
+        /// Add migrations that are not on the checksum list yet
+        #[arg(long)]
+        record_migrations: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().task {
+        Task::Tidy { record_migrations } => tidy::run(record_migrations),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
