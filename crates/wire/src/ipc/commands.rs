@@ -1,0 +1,94 @@
+//! Every command of the window, declared once.
+//!
+//! A host builds its dispatcher by handing [`with_ipc_commands!`](crate::with_ipc_commands) a macro
+//! of its own: a command without a handler does not compile.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use super::{
+    Card, CheckEditArgs, ConnectHint, DecideArgs, DecideOutcome, EditCheck, EditorText, InboxSnapshot,
+    KeyArgs, RawArgs, RawChunk, RejectedDetail, RejectedPage, RejectedPageArgs, RevealArgs, Revealed,
+    ServerTime, StatusView,
+};
+
+/// The argument of commands that take none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export, export_to = "generated.ts")]
+pub struct Nothing {}
+
+/// Hands `name(Arguments) -> Result` of every command to the macro `$callback`.
+#[macro_export]
+macro_rules! with_ipc_commands {
+    ($callback:ident) => {
+        $callback! {
+            /// All requests that wait, in deadline order.
+            inbox_snapshot(Nothing) -> InboxSnapshot,
+            /// One request whole.
+            card(KeyArgs) -> Card,
+            /// One hidden value or one value with hidden characters; written to the audit log.
+            reveal(RevealArgs) -> Revealed,
+            /// A part of the request's bytes as received.
+            raw(RawArgs) -> RawChunk,
+            /// The arguments as JSON for the editor.
+            editable(KeyArgs) -> EditorText,
+            /// Whether edited arguments may be sent, and how they differ.
+            check_edit(CheckEditArgs) -> EditCheck,
+            /// Gives a verdict.
+            decide(DecideArgs) -> DecideOutcome,
+            /// Takes a held approval back.
+            undo(KeyArgs) -> Nothing,
+            /// Rejected messages, newest first.
+            rejected_list(RejectedPageArgs) -> RejectedPage,
+            /// One rejected message.
+            rejected_detail(KeyArgs) -> RejectedDetail,
+            /// A part of a rejected message's bytes.
+            rejected_raw(RawArgs) -> RawChunk,
+            /// Bus, backlog, alarms, operator and audit head.
+            status(Nothing) -> StatusView,
+            /// The server's time now.
+            server_time(Nothing) -> ServerTime,
+            /// How to connect an agent to this console.
+            connect_hint(Nothing) -> ConnectHint,
+        }
+    };
+}
+
+macro_rules! declare {
+    ($( $(#[$doc:meta])* $name:ident ( $args:ty ) -> $result:ty ),* $(,)?) => {
+        /// Each command's name with its argument and its result, for the generated TypeScript.
+        #[derive(TS)]
+        #[ts(export, export_to = "generated.ts")]
+        #[allow(dead_code, reason = "read by the code generator only")]
+        pub(crate) struct Commands {
+            $( $(#[$doc])* $name: ($args, $result), )*
+        }
+
+        /// A command's name.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        #[allow(non_camel_case_types, reason = "the names are those on the wire")]
+        pub enum CommandName {
+            $( $(#[$doc])* $name, )*
+        }
+
+        /// The names of all commands, in the order of declaration.
+        pub const COMMANDS: &[&str] = &[$( stringify!($name) ),*];
+    };
+}
+with_ipc_commands!(declare);
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn every_command_is_known_by_its_name_and_no_other_is() {
+        for name in COMMANDS {
+            let parsed: CommandName = serde_json::from_value((*name).into()).unwrap();
+            assert_eq!(serde_json::to_value(parsed).unwrap(), *name);
+        }
+        assert!(serde_json::from_value::<CommandName>("approve".into()).is_err());
+    }
+}

@@ -1,0 +1,37 @@
+//! The contract between the window and the core: every command and every shape that crosses it.
+//!
+//! Refuses to carry text of an agent in any other form than [`Shown`](crate::Shown), with two named
+//! exceptions: [`EditorText`] (JSON for an editor, itself pure ASCII) and [`RawChunk::hex`].
+//! Nothing here depends on Tauri; the window implements the commands, the page imports the
+//! generated TypeScript.
+//!
+//! Times are milliseconds since the Unix epoch by the server's clock unless a field says otherwise.
+
+mod batch;
+mod card;
+mod commands;
+mod decide;
+mod error;
+mod inbox;
+mod rejected;
+mod status;
+mod text;
+
+pub use batch::{DecidedNotice, InboxBatch, InboxChange};
+pub use card::{
+    ArgEntry, ArgPart, Card, DecisionView, Delta, EffectiveGroup, FormView, HistoryMessage, HoldView,
+    NativeDigest, OptionView, OriginView, PreviousCall, QuestionView, Reveal, RevealKind, Rung,
+    RungName, RungState, Said, ToolView, WarningView,
+};
+pub use commands::{COMMANDS, CommandName, Nothing};
+pub use decide::{
+    Answer, CheckEditArgs, DecideArgs, DecideOutcome, DiffKind, DiffLine, EditCheck, EditProblem,
+    EditorText, OperatorVerdict,
+};
+pub use error::{IpcError, IpcErrorCode};
+pub use inbox::{CardState, DecidePath, InboxRow, InboxSnapshot, KeyArgs, RequestKind, RiskLevel};
+pub use rejected::{RejectedDetail, RejectedPage, RejectedPageArgs, RejectedRow};
+pub use status::{
+    AlarmView, AuditView, BusView, ConnectCommand, ConnectHint, ServerTime, StatusView,
+};
+pub use text::{RawArgs, RawChunk, RevealArgs, Revealed};
