@@ -137,7 +137,7 @@ setup_ui() {
   key="$(cat ui/package.json ui/package-lock.json | digest) $(node --version)"
   if stamped ui "$key" && [ -d ui/node_modules ]; then return; fi
   say "npm packages"
-  (cd ui && CI=1 npm ci --no-audit --no-fund --no-progress --loglevel=error)
+  (cd ui && CI=1 npm ci --no-audit --no-fund --no-progress --loglevel=error >/dev/null)
   stamp ui "$key"
 }
 

@@ -1,0 +1,54 @@
+# Every target does the set-up that it needs; each works twice, and offline
+# after the first time. The steps are in scripts/.
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check desktop-test audit demo bench build ui codegen fmt setup clean
+
+help: ## show this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: ## open the console with example agents (without a display: in the terminal)
+	@scripts/run.sh
+
+test: ## everything: format, lints, docs, tests of all languages, the real window
+	@scripts/test.sh
+
+check: ## the part of test that needs no window: format, lints, Rust tests
+	@scripts/test.sh headless
+
+desktop-test: ## only the tests in the real window
+	@scripts/desktop-tests.sh
+
+audit: ## licences, bans and sources of every dependency
+	@scripts/audit.sh
+
+demo: ## the whole round once, without a person
+	@scripts/demo.sh
+
+bench: ui ## the figures, with the floor program beside them
+	@scripts/setup.sh core window desktop
+	@cargo xtask bench
+
+build: ## the release binary and the .deb
+	@scripts/setup.sh core ui window
+	@ui/node_modules/.bin/tauri build
+
+ui: ## build the page into ui/dist
+	@scripts/setup.sh ui
+	@npm --prefix ui run --silent build
+
+codegen: ## write the generated files again
+	@scripts/setup.sh core
+	@cargo xtask codegen
+
+fmt: ## format every language
+	@scripts/setup.sh python
+	@cargo fmt --all
+	@.venv/bin/python -m ruff format --quiet sdk/python examples scripts
+
+setup: ## install what is missing and do nothing else
+	@scripts/setup.sh core ui python window desktop
+
+clean: ## remove what was built; what set-up installed stays
+	@rm -rf ui/dist gen
+	@cargo clean --quiet

@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# Every check there is: test.sh [headless]
+#
+#   headless   leaves out the window: its build, the page and the desktop tests
+#
+# Stops at the first step that fails and names it.
+set -eu
+. "$(dirname -- "$0")/lib.sh"
+
+scope=${1:-all}
+case $scope in all | headless) ;; *) die "unknown scope '$scope'" ;; esac
+
+started=$SECONDS
+current=start
+trap 'code=$?; [ "$code" = 0 ] || printf "\n==> FAILED: %s (exit %s)\n" "$current" "$code" >&2' EXIT
+
+# step NAME COMMAND... runs one step and prints how long it took.
+step() {
+  current=$1
+  shift
+  say "$current"
+  local begun=$SECONDS
+  "$@"
+  note "$current: $((SECONDS - begun)) s"
+}
+
+in_ui() { (cd ui && CI=1 npm run --silent "$@"); }
+in_sdk() { (cd sdk/python && "$venv/bin/python" -m "$@"); }
+
+# What a person's own console keeps on this machine: tests must not touch it.
+personal_files() {
+  local home=${HOME:?}
+  find "${XDG_DATA_HOME:-$home/.local/share}" "${XDG_CONFIG_HOME:-$home/.config}" \
+    "${XDG_CACHE_HOME:-$home/.cache}" "${XDG_STATE_HOME:-$home/.local/state}" \
+    -ipath '*countersign*' -printf '%p %s %T@\n' 2>/dev/null | LC_ALL=C sort || true
+}
+
+rust_docs() { RUSTDOCFLAGS=-Dwarnings cargo doc --quiet --no-deps --workspace "${features[@]}"; }
+
+rust_tests() {
+  if cargo nextest --version >/dev/null 2>&1; then
+    cargo nextest run --workspace "${features[@]}" --cargo-quiet
+  else
+    cargo test --quiet --workspace --all-targets "${features[@]}"
+  fi
+}
+
+npm_build() { in_ui build --logLevel warn; }
+
+# One feature set for every step, so that nothing is compiled twice for another
+# one. That the headless default needs no WebKit is a check of `tidy`.
+if [ "$scope" = all ]; then features=(--features countersign/gui); else features=(); fi
+
+before=$(personal_files)
+
+if [ "$scope" = all ]; then
+  step "set-up" scripts/setup.sh core ui python window desktop
+else
+  step "set-up" scripts/setup.sh core
+fi
+
+step "format" cargo fmt --all --check
+
+if [ "$scope" = all ]; then
+  step "page: types" in_ui typecheck
+  step "page: lint" in_ui lint
+  step "page: tests" in_ui test
+  step "page: build" npm_build
+fi
+
+step "tidy" cargo xtask tidy
+step "generated files" cargo xtask codegen --check
+step "clippy" cargo clippy --quiet --workspace --all-targets "${features[@]}" -- -D warnings
+step "Rust docs" rust_docs
+step "Rust tests" rust_tests
+step "Rust examples in docs" cargo test --quiet --workspace --doc "${features[@]}"
+
+if [ "$scope" = all ]; then
+  step "Python: format" in_sdk ruff format --check .
+  step "Python: lint" in_sdk ruff check .
+  step "Python: types" in_sdk mypy src tests
+  step "Python: tests" in_sdk pytest
+  step "real window" scripts/desktop-tests.sh --built
+fi
+
+current="tests left the person's own files alone"
+after=$(personal_files)
+if [ "$before" != "$after" ]; then
+  diff <(printf '%s\n' "$before") <(printf '%s\n' "$after") >&2 || true
+  exit 1
+fi
+
+say "all passed in $((SECONDS - started)) s"
