@@ -1,0 +1,224 @@
+//! Whether an operator's verdict may be given.
+//!
+//! Refuses a verdict on anything that is not pending, is past its deadline, was shown with other
+//! arguments than are stored, or that the agent cannot honour.
+
+use super::{RequestRecord, State, Timestamp};
+
+/// The verdicts that a person can give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WantedVerdict {
+    /// Run the call with the arguments at the gate.
+    Approve,
+    /// Run the call with edited arguments.
+    Modify,
+    /// Do not run it.
+    Deny,
+    /// Do not run it; no refusal.
+    Skip,
+    /// Answer a question or a form.
+    Respond,
+    /// Hand it to the agent's own next approver.
+    Escalate,
+    /// Deny and end the run.
+    Terminate,
+}
+
+impl WantedVerdict {
+    /// The protocol's word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Approve => "approve",
+            Self::Modify => "modify",
+            Self::Deny => "deny",
+            Self::Skip => "skip",
+            Self::Respond => "respond",
+            Self::Escalate => "escalate",
+            Self::Terminate => "terminate",
+        }
+    }
+
+    /// Whether the call may run after it.
+    #[must_use]
+    pub fn lets_it_run(self) -> bool {
+        matches!(self, Self::Approve | Self::Modify)
+    }
+}
+
+/// Who decides: a person, or the console itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Authority {
+    /// The operator, with the key of role `human`.
+    Operator,
+    /// The console, with the key of role `auto`.
+    Console,
+}
+
+/// Why a verdict was not taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DecideRefusal {
+    /// Somebody, this console included, was first.
+    #[error("it is already {0}")]
+    AlreadyDecided(State),
+    /// The deadline has passed by the server's time.
+    #[error("its deadline has passed; the agent has gone on without it")]
+    Expired,
+    /// Rejected or void: nothing can be approved here.
+    #[error("a request that is {0} cannot be decided")]
+    NotApprovable(State),
+    /// The agent cannot honour the verdict.
+    #[error("this agent cannot honour {wanted}; it allows {allowed}")]
+    VerdictNotAllowed {
+        /// The verdict asked for.
+        wanted: &'static str,
+        /// The allowed ones, divided by commas.
+        allowed: String,
+    },
+    /// What was seen is not what is stored.
+    #[error("the arguments that were seen ({seen}) are not the stored ones ({stored}); look again")]
+    DigestDiffers {
+        /// Digest that the operator saw.
+        seen: String,
+        /// Digest in the store.
+        stored: String,
+    },
+    /// One console cannot give what several operators must.
+    #[error("it asks for {0} operators to agree, and this version collects one; deny it or let it expire")]
+    NeedsMoreOperators(u8),
+}
+
+/// Checks `wanted` against the request and gives the verdict to send.
+///
+/// `terminate` falls back to `deny` where the agent cannot honour it (protocol, section 5).
+///
+/// # Errors
+/// The first [`DecideRefusal`] that holds, state before everything else.
+pub fn check_decide(
+    request: &RequestRecord,
+    wanted: WantedVerdict,
+    seen_args_digest: Option<&str>,
+    now: Timestamp,
+) -> Result<WantedVerdict, DecideRefusal> {
+    match request.state {
+        State::Pending if now < request.deadline_at => {}
+        State::Pending | State::Expired => return Err(DecideRefusal::Expired),
+        state @ (State::Rejected | State::Void) => return Err(DecideRefusal::NotApprovable(state)),
+        state => return Err(DecideRefusal::AlreadyDecided(state)),
+    }
+    if let Some(seen) = seen_args_digest {
+        let stored = request.args_digest.as_deref().unwrap_or("none");
+        if seen != stored {
+            return Err(DecideRefusal::DigestDiffers {
+                seen: seen.to_owned(),
+                stored: stored.to_owned(),
+            });
+        }
+    }
+    let verdict = match wanted {
+        WantedVerdict::Terminate if !request.allowed.contains("terminate") => WantedVerdict::Deny,
+        other => other,
+    };
+    if !request.allowed.contains(verdict.as_str()) {
+        return Err(DecideRefusal::VerdictNotAllowed {
+            wanted: verdict.as_str(),
+            allowed: request.allowed.iter().collect::<Vec<_>>().join(", "),
+        });
+    }
+    if verdict.lets_it_run() && request.approvals_required > 1 {
+        return Err(DecideRefusal::NeedsMoreOperators(request.approvals_required));
+    }
+    Ok(verdict)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{AllowedVerdicts, Delivery};
+    use countersign_wire::Risk;
+
+    fn request() -> RequestRecord {
+        RequestRecord {
+            id: 1,
+            key: "acme/bot/r1".parse().unwrap(),
+            state: State::Pending,
+            delivery: Delivery::Stored,
+            risk: Risk::High,
+            args_digest: Some("sha256:aa".into()),
+            request_digest: "sha256:bb".into(),
+            allowed: AllowedVerdicts::from_words("approve modify"),
+            approvals_required: 1,
+            stored_at: Timestamp(0),
+            deadline_at: Timestamp(1_000),
+            has_args: true,
+        }
+    }
+
+    #[test]
+    fn a_pending_request_before_its_deadline_takes_an_allowed_verdict() {
+        let now = Timestamp(999);
+        for verdict in [WantedVerdict::Approve, WantedVerdict::Modify, WantedVerdict::Deny] {
+            assert_eq!(check_decide(&request(), verdict, Some("sha256:aa"), now), Ok(verdict));
+        }
+    }
+
+    #[test]
+    fn the_deadline_itself_is_too_late_for_every_verdict() {
+        for verdict in [WantedVerdict::Approve, WantedVerdict::Deny] {
+            assert_eq!(
+                check_decide(&request(), verdict, None, Timestamp(1_000)),
+                Err(DecideRefusal::Expired)
+            );
+        }
+    }
+
+    #[test]
+    fn other_arguments_than_were_seen_are_refused() {
+        let refused = check_decide(&request(), WantedVerdict::Approve, Some("sha256:cc"), Timestamp(0));
+        assert!(matches!(refused, Err(DecideRefusal::DigestDiffers { .. })));
+    }
+
+    #[test]
+    fn terminate_falls_back_to_deny_and_nothing_else_falls_back() {
+        let now = Timestamp(0);
+        assert_eq!(
+            check_decide(&request(), WantedVerdict::Terminate, None, now),
+            Ok(WantedVerdict::Deny)
+        );
+        for verdict in [WantedVerdict::Skip, WantedVerdict::Respond, WantedVerdict::Escalate] {
+            assert!(matches!(
+                check_decide(&request(), verdict, None, now),
+                Err(DecideRefusal::VerdictNotAllowed { .. })
+            ));
+        }
+    }
+
+    #[test]
+    fn every_state_but_pending_refuses_with_its_own_reason() {
+        let table = [
+            (State::Holding, DecideRefusal::AlreadyDecided(State::Holding)),
+            (State::Queued, DecideRefusal::AlreadyDecided(State::Queued)),
+            (State::Decided, DecideRefusal::AlreadyDecided(State::Decided)),
+            (State::Withdrawn, DecideRefusal::AlreadyDecided(State::Withdrawn)),
+            (State::Expired, DecideRefusal::Expired),
+            (State::Rejected, DecideRefusal::NotApprovable(State::Rejected)),
+            (State::Void, DecideRefusal::NotApprovable(State::Void)),
+        ];
+        for (state, reason) in table {
+            let request = RequestRecord { state, ..request() };
+            let refused = check_decide(&request, WantedVerdict::Approve, None, Timestamp(0));
+            assert_eq!(refused, Err(reason), "{state}");
+        }
+    }
+
+    #[test]
+    fn one_operator_cannot_approve_for_two_but_can_deny() {
+        let request = RequestRecord { approvals_required: 2, ..request() };
+        let now = Timestamp(0);
+        assert_eq!(
+            check_decide(&request, WantedVerdict::Approve, None, now),
+            Err(DecideRefusal::NeedsMoreOperators(2))
+        );
+        assert_eq!(check_decide(&request, WantedVerdict::Deny, None, now), Ok(WantedVerdict::Deny));
+    }
+}

@@ -1,0 +1,206 @@
+//! The states of a request and the steps between them.
+//!
+//! Refuses every step that the protocol does not name: a terminal state never changes, and only a
+//! stored decision is terminal.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Where a request stands. The words are those of the command line contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Waits for an operator.
+    Pending,
+    /// An approval is held back and can be undone; nothing has been signed.
+    Holding,
+    /// A decision is signed and on its way to the stream.
+    Queued,
+    /// A decision is stored, verifies and is in force.
+    Decided,
+    /// The deadline passed first.
+    Expired,
+    /// The agent no longer wants the answer.
+    Withdrawn,
+    /// The message was not a request of the protocol.
+    Rejected,
+    /// Something is stored on the decision's subject that does not verify.
+    Void,
+}
+
+/// All states, in the order of a life.
+pub const STATES: [State; 8] = [
+    State::Pending,
+    State::Holding,
+    State::Queued,
+    State::Decided,
+    State::Expired,
+    State::Withdrawn,
+    State::Rejected,
+    State::Void,
+];
+
+impl State {
+    /// The word in the store, on the command line and in the window.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Holding => "holding",
+            Self::Queued => "queued",
+            Self::Decided => "decided",
+            Self::Expired => "expired",
+            Self::Withdrawn => "withdrawn",
+            Self::Rejected => "rejected",
+            Self::Void => "void",
+        }
+    }
+
+    /// Whether an answer may still be given or taken back here.
+    #[must_use]
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Pending | Self::Holding | Self::Queued)
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for State {
+    type Err = UnknownState;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        STATES
+            .into_iter()
+            .find(|state| state.as_str() == word)
+            .ok_or_else(|| UnknownState(word.to_owned()))
+    }
+}
+
+/// A word that names no state.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no state; use one of pending, holding, queued, decided, expired, withdrawn, rejected, void")]
+pub struct UnknownState(pub String);
+
+/// What happens to a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// An operator approved and the approval is held.
+    Hold,
+    /// The operator took the held approval back, or the console stopped while it was held.
+    Undo,
+    /// A decision was signed and put into the outbox.
+    Queue,
+    /// The deadline passed by the server's time.
+    Expire,
+    /// The agent withdrew.
+    Withdraw,
+    /// A decision is stored on the stream, verifies, and reads as this.
+    Stored(StoredAs),
+    /// The console's decision was refused and nothing is stored: the deadline passed meanwhile.
+    Late,
+}
+
+/// How a stored decision reads everywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum StoredAs {
+    /// An operator's, rule's or key's verdict in force.
+    Decided,
+    /// Verdict `expired`, or any verdict stored at or after the deadline.
+    Expired,
+    /// Verdict `withdrawn`.
+    Withdrawn,
+    /// Verdict `rejected`.
+    Rejected,
+    /// It does not verify.
+    Void,
+}
+
+/// A step that the state does not allow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a request that is {from} cannot take this step")]
+pub struct StepRefused {
+    /// The state in which the request stays.
+    pub from: State,
+}
+
+/// The state after `step`, or a refusal that leaves the request as it is.
+///
+/// What is *stored* on the bus always wins over what this console believed: a `Stored` step is taken
+/// from every state, except that the answer to a rejected request changes nothing.
+///
+/// # Errors
+/// [`StepRefused`] when the protocol has no such step.
+pub fn next(from: State, step: Step) -> Result<State, StepRefused> {
+    use State::{Decided, Expired, Holding, Pending, Queued, Rejected, Void, Withdrawn};
+    match (from, step) {
+        (Pending, Step::Hold) => Ok(Holding),
+        (Holding, Step::Undo) => Ok(Pending),
+        (Pending | Holding, Step::Queue) => Ok(Queued),
+        (Pending | Holding, Step::Expire) | (Queued, Step::Late) => Ok(Expired),
+        // A queued decision may already be stored: only the stream can tell who was first.
+        (Pending | Holding, Step::Withdraw) => Ok(Withdrawn),
+        (Rejected, Step::Stored(_)) => Ok(Rejected),
+        (_, Step::Stored(stored)) => Ok(match stored {
+            StoredAs::Decided => Decided,
+            StoredAs::Expired => Expired,
+            StoredAs::Withdrawn => Withdrawn,
+            StoredAs::Rejected => Rejected,
+            StoredAs::Void => Void,
+        }),
+        _ => Err(StepRefused { from }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOCAL: [Step; 6] =
+        [Step::Hold, Step::Undo, Step::Queue, Step::Expire, Step::Withdraw, Step::Late];
+
+    #[test]
+    fn nothing_but_a_stored_decision_leaves_a_terminal_state() {
+        for from in STATES.into_iter().filter(|state| !state.is_open()) {
+            for step in LOCAL {
+                assert_eq!(next(from, step), Err(StepRefused { from }), "{from} {step:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_local_step_ever_leads_to_decided() {
+        for from in STATES {
+            for step in LOCAL {
+                assert_ne!(next(from, step), Ok(State::Decided), "{from} {step:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_a_held_approval_can_be_undone() {
+        for from in STATES {
+            assert_eq!(next(from, Step::Undo).is_ok(), from == State::Holding, "{from}");
+        }
+    }
+
+    #[test]
+    fn a_rejected_request_stays_rejected_whatever_is_stored() {
+        for stored in [StoredAs::Decided, StoredAs::Expired, StoredAs::Void] {
+            assert_eq!(next(State::Rejected, Step::Stored(stored)), Ok(State::Rejected));
+        }
+    }
+
+    #[test]
+    fn every_state_reads_back_from_its_word() {
+        for state in STATES {
+            assert_eq!(state.as_str().parse(), Ok(state));
+        }
+        assert!("approved".parse::<State>().is_err());
+    }
+}

@@ -1,0 +1,17 @@
+//! The life of a request, as pure functions: no I/O, no clock, no threads.
+//!
+//! Time comes in as an argument and is always the bus server's time; whatever is decided here is
+//! written down by [`crate::ops`] and nowhere else.
+
+pub mod decide;
+pub mod delivery;
+pub mod hold;
+pub mod life_cycle;
+pub mod request;
+pub mod timestamp;
+
+pub use decide::{Authority, DecideRefusal, WantedVerdict, check_decide};
+pub use delivery::Delivery;
+pub use life_cycle::{Step, State};
+pub use request::{AllowedVerdicts, RequestRecord};
+pub use timestamp::Timestamp;

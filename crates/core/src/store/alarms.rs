@@ -1,0 +1,50 @@
+//! Table `alarms`: what a person must look at.
+
+use sqlx::SqliteConnection;
+
+use super::{Reader, StoreError};
+use crate::domain::Timestamp;
+
+/// Alarms listed at most: the newest ones.
+const LISTED: i64 = 200;
+
+/// Something that must not have happened.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct Alarm {
+    /// Stable word.
+    pub code: String,
+    /// `WS/AGENT/ID`, a stream, or the name of the thing.
+    pub subject: String,
+    /// When, server time, ms.
+    pub at: i64,
+}
+
+/// Raises an alarm; the same one again changes nothing.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn raise(
+    tx: &mut SqliteConnection,
+    code: &str,
+    subject: &str,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    sqlx::query("INSERT INTO alarms(code, subject, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
+        .bind(code)
+        .bind(subject)
+        .bind(at.0)
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+/// The newest alarms, newest first.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn newest(reader: &Reader) -> Result<Vec<Alarm>, StoreError> {
+    Ok(sqlx::query_as("SELECT code, subject, at FROM alarms ORDER BY id DESC LIMIT ?")
+        .bind(LISTED)
+        .fetch_all(&reader.0)
+        .await?)
+}

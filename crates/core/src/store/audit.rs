@@ -1,0 +1,246 @@
+//! Table `audit`: an append-only hash chain over every change of state.
+//!
+//! Holds digests, never payloads.
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+
+use super::bulk::pieces;
+use super::{Reader, StoreError};
+use crate::domain::Timestamp;
+
+const DOMAIN: &[u8] = b"countersign-audit-v1\n";
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// When, by the server's time.
+    pub at: Timestamp,
+    /// Who: a public key, or `WS/AGENT` for an agent.
+    pub actor: String,
+    /// What: a word such as `request`, `decide`, `decision`.
+    pub action: &'static str,
+    /// On what: `WS/AGENT/ID`, or the name of the thing.
+    pub subject: String,
+    /// Digests and numbers that tie the entry to rows and messages.
+    pub detail: Value,
+}
+
+/// The end of the chain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// Number of the last row; 0 when there is none.
+    pub seq: i64,
+    /// Hash of the last row; zeros when there is none.
+    pub hash: [u8; 32],
+}
+
+/// A row as stored.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct Row {
+    /// 1, 2, 3 …
+    pub seq: i64,
+    /// Hash of the row before.
+    pub prev: Vec<u8>,
+    /// Hash of this row.
+    pub hash: Vec<u8>,
+    /// RFC 3339, ms.
+    pub at: String,
+    /// Who.
+    pub actor: String,
+    /// What.
+    pub action: String,
+    /// On what.
+    pub subject: String,
+    /// Canonical JSON.
+    pub detail: String,
+}
+
+/// The hash of a row: SHA-256 over the domain, the previous hash and the canonical JSON of its fields.
+///
+/// # Errors
+/// [`StoreError::Corrupt`] when the detail has no canonical form.
+pub fn row_hash(
+    prev: &[u8],
+    (seq, at, actor, action, subject): (i64, &str, &str, &str, &str),
+    detail: &Value,
+) -> Result<[u8; 32], StoreError> {
+    let fields = json!({
+        "action": action, "actor": actor, "at": at, "detail": detail, "seq": seq, "subject": subject,
+    });
+    let canonical = countersign_wire::canonical_json(&fields)
+        .map_err(|_| StoreError::corrupt("an audit detail without a canonical form"))?;
+    let mut hasher = Sha256::new();
+    hasher.update(DOMAIN);
+    hasher.update(prev);
+    hasher.update(canonical.as_bytes());
+    Ok(hasher.finalize().into())
+}
+
+/// The end of the chain as this transaction sees it.
+///
+/// Read anew in every transaction: other processes append to the same chain.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn head(tx: &mut SqliteConnection) -> Result<Head, StoreError> {
+    let last: Option<(i64, Vec<u8>)> =
+        sqlx::query_as("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")
+            .fetch_optional(tx)
+            .await?;
+    let Some((seq, hash)) = last else { return Ok(Head { seq: 0, hash: [0; 32] }) };
+    let hash = hash.try_into().map_err(|_| StoreError::corrupt("an audit hash of a wrong length"))?;
+    Ok(Head { seq, hash })
+}
+
+/// The end of the chain, outside a transaction.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn current_head(reader: &Reader) -> Result<Head, StoreError> {
+    head(&mut *reader.0.acquire().await?).await
+}
+
+struct Chained<'a> {
+    seq: i64,
+    prev: [u8; 32],
+    hash: [u8; 32],
+    at: String,
+    detail: String,
+    entry: &'a Entry,
+}
+
+/// Appends entries to the chain.
+///
+/// # Errors
+/// [`StoreError`]; then the transaction must not be committed.
+pub async fn append(tx: &mut SqliteConnection, entries: &[Entry]) -> Result<(), StoreError> {
+    if entries.is_empty() {
+        return Ok(());
+    }
+    let mut head = head(tx).await?;
+    let mut rows = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let (seq, at) = (head.seq + 1, entry.at.rfc3339());
+        let fields = (seq, at.as_str(), entry.actor.as_str(), entry.action, entry.subject.as_str());
+        let hash = row_hash(&head.hash, fields, &entry.detail)?;
+        let detail = countersign_wire::canonical_json(&entry.detail)
+            .map_err(|_| StoreError::corrupt("an audit detail without a canonical form"))?;
+        rows.push(Chained { seq, prev: head.hash, hash, at, detail, entry });
+        head = Head { seq, hash };
+    }
+    for piece in pieces(&rows) {
+        let mut query = QueryBuilder::<Sqlite>::new(
+            "INSERT INTO audit(seq, prev, hash, at, actor, action, subject, detail) ",
+        );
+        query.push_values(piece, |mut values, row| {
+            values
+                .push_bind(row.seq)
+                .push_bind(row.prev.to_vec())
+                .push_bind(row.hash.to_vec())
+                .push_bind(row.at.as_str())
+                .push_bind(row.entry.actor.as_str())
+                .push_bind(row.entry.action)
+                .push_bind(row.entry.subject.as_str())
+                .push_bind(row.detail.as_str());
+        });
+        query.build().execute(&mut *tx).await?;
+    }
+    Ok(())
+}
+
+/// Rows after `seq`, oldest first, at most `limit`.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn after(reader: &Reader, seq: i64, limit: i64) -> Result<Vec<Row>, StoreError> {
+    Ok(sqlx::query_as(
+        "SELECT seq, prev, hash, at, actor, action, subject, detail FROM audit
+         WHERE seq > ? ORDER BY seq LIMIT ?",
+    )
+    .bind(seq)
+    .bind(limit)
+    .fetch_all(&reader.0)
+    .await?)
+}
+
+/// Keeps a signed head that the bus has acknowledged.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn insert_anchor(
+    tx: &mut SqliteConnection,
+    seq: i64,
+    sig: &str,
+    stream_seq: i64,
+) -> Result<(), StoreError> {
+    sqlx::query("INSERT INTO anchors(seq, sig, stream_seq) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
+        .bind(seq)
+        .bind(sig)
+        .bind(stream_seq)
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+/// Number of the last row that is anchored on the bus; 0 when none is.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn anchored_seq(reader: &Reader) -> Result<i64, StoreError> {
+    Ok(sqlx::query_scalar("SELECT coalesce(max(seq), 0) FROM anchors").fetch_one(&reader.0).await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::pool::temporary;
+
+    fn entry(subject: &str) -> Entry {
+        Entry {
+            at: Timestamp::parse("2026-11-21T12:00:00.000Z").unwrap(),
+            actor: "U..".into(),
+            action: "decide",
+            subject: subject.into(),
+            detail: json!({}),
+        }
+    }
+
+    #[test]
+    fn the_hash_is_the_one_of_the_schema_page() {
+        let fields = (1, "2026-11-21T12:00:00.000Z", "U..", "decide", "acme/billing-bot/r1");
+        let hash = row_hash(&[0; 32], fields, &json!({})).unwrap();
+        let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, "ef48e2238e64e956b3cc1c73814b3a479efab40b85b688659b4861f9a05a802b");
+    }
+
+    #[tokio::test]
+    async fn entries_are_chained_across_transactions() {
+        let (_folder, mut writer, reader) = temporary().await;
+        for round in 0..3 {
+            let mut tx = writer.begin().await.unwrap();
+            let entries: Vec<Entry> = (0..70).map(|i| entry(&format!("a/b/{round}-{i}"))).collect();
+            append(&mut tx, &entries).await.unwrap();
+            tx.commit().await.unwrap();
+        }
+        let rows = after(&reader, 0, 1_000).await.unwrap();
+        assert_eq!(rows.len(), 210);
+        let mut prev = vec![0; 32];
+        for row in rows {
+            assert_eq!(row.prev, prev);
+            prev = row.hash;
+        }
+    }
+
+    #[tokio::test]
+    async fn the_file_refuses_to_change_or_drop_an_entry() {
+        let (_folder, mut writer, _reader) = temporary().await;
+        let mut tx = writer.begin().await.unwrap();
+        append(&mut tx, &[entry("a/b/c")]).await.unwrap();
+        tx.commit().await.unwrap();
+        for sql in ["UPDATE audit SET actor = 'x'", "DELETE FROM audit"] {
+            assert!(sqlx::query(sql).execute(&mut writer.0).await.is_err(), "{sql}");
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Table `bus_stream`: how far each stream is projected.
+
+use sqlx::SqliteConnection;
+
+use super::{Reader, StoreError};
+use crate::domain::Timestamp;
+
+/// The position in one stream.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct Position {
+    /// Stream name, `CS_REQUESTS` for one.
+    pub stream: String,
+    /// Epoch under which `next_seq` counts.
+    pub epoch: String,
+    /// Sequence of the first message that is not projected.
+    pub next_seq: i64,
+    /// Server stamp of the last projected message, ms.
+    pub last_ts: i64,
+}
+
+/// All positions.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn all(reader: &Reader) -> Result<Vec<Position>, StoreError> {
+    Ok(sqlx::query_as("SELECT stream, epoch, next_seq, last_ts FROM bus_stream ORDER BY stream")
+        .fetch_all(&reader.0)
+        .await?)
+}
+
+/// Moves a position forward, in the transaction of the rows that it stands for.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn advance(
+    tx: &mut SqliteConnection,
+    stream: &str,
+    epoch: &str,
+    next_seq: i64,
+    last_ts: Timestamp,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO bus_stream(stream, epoch, next_seq, last_ts) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT(stream) DO UPDATE SET epoch = ?2, next_seq = ?3, last_ts = ?4",
+    )
+    .bind(stream)
+    .bind(epoch)
+    .bind(next_seq)
+    .bind(last_ts.0)
+    .execute(tx)
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,215 @@
+//! Table `decisions`: what is stored on the bus, one a request, whether or not the request is here.
+
+use countersign_wire::RequestKey;
+use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+
+use super::bulk::{pieces, with_values};
+use super::{Reader, StoreError};
+use crate::domain::Timestamp;
+
+/// A decision as it came from the stream, with what this console makes of it.
+#[derive(Debug, Clone)]
+pub struct NewDecision {
+    /// The request's row, none while it is unknown.
+    pub request: Option<i64>,
+    /// From the subject.
+    pub key: RequestKey,
+    /// From the payload, where it could be read.
+    pub body: DecisionBody,
+    /// Payload as stored.
+    pub payload: Vec<u8>,
+    /// Headers.
+    pub signer: Option<String>,
+    /// Headers.
+    pub sig: Option<String>,
+    /// Stream epoch.
+    pub stream_epoch: String,
+    /// Sequence in the stream.
+    pub stream_seq: i64,
+    /// The server's stamp.
+    pub stored_at: Timestamp,
+    /// How it reads everywhere; none while the request is unknown.
+    pub effective: Option<String>,
+    /// Why it is void.
+    pub fault: Option<String>,
+}
+
+/// The readable part of a decision.
+#[derive(Debug, Clone, Default)]
+pub struct DecisionBody {
+    /// UUID.
+    pub decision_id: Option<String>,
+    /// As sent.
+    pub verdict: Option<String>,
+    /// As sent.
+    pub origin: Option<String>,
+    /// JSON `{name, key}`.
+    pub decided_by: Option<String>,
+    /// For the agent.
+    pub message: Option<String>,
+    /// Rule that decided.
+    pub rule_id: Option<String>,
+    /// Its version.
+    pub rule_version: Option<i64>,
+    /// Rule set in force.
+    pub policy_digest: Option<String>,
+    /// Arguments that may run.
+    pub args_digest: Option<String>,
+}
+
+/// A decision as other parts read it.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct StoredDecision {
+    /// The request's row.
+    pub request: Option<i64>,
+    /// From the subject.
+    pub ws: String,
+    /// From the subject.
+    pub agent: String,
+    /// From the subject.
+    pub request_id: String,
+    /// UUID.
+    pub decision_id: Option<String>,
+    /// Payload as stored.
+    pub payload: Vec<u8>,
+    /// Header `CS-Key`.
+    pub key: Option<String>,
+    /// Header `CS-Sig`.
+    pub sig: Option<String>,
+    /// Sequence in the stream.
+    pub stream_seq: i64,
+    /// The server's stamp, ms.
+    pub stored_at: i64,
+    /// How it reads everywhere.
+    pub effective: Option<String>,
+    /// Why it is void.
+    pub fault: Option<String>,
+}
+
+const COLUMNS: &str = "request, ws, agent, request_id, decision_id, payload, key, sig, stream_seq, \
+    stored_at, effective, fault";
+
+/// Inserts rows; a row whose key or position is taken is left out. Returns the stream sequences of
+/// what was inserted.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn insert(
+    tx: &mut SqliteConnection,
+    rows: &[NewDecision],
+) -> Result<Vec<i64>, StoreError> {
+    let mut inserted = Vec::with_capacity(rows.len());
+    for piece in pieces(rows) {
+        let mut query = QueryBuilder::<Sqlite>::new(
+            "INSERT INTO decisions(request, ws, agent, request_id, decision_id, verdict, payload, key, sig,
+             origin, decided_by, message, rule_id, rule_version, policy_digest, args_digest, stream_epoch,
+             stream_seq, stored_at, effective, fault) ",
+        );
+        query.push_values(piece, |mut values, row| {
+            values
+                .push_bind(row.request)
+                .push_bind(row.key.workspace.as_ref())
+                .push_bind(row.key.agent.as_ref())
+                .push_bind(row.key.request_id.as_ref())
+                .push_bind(row.body.decision_id.as_deref())
+                .push_bind(row.body.verdict.as_deref())
+                .push_bind(row.payload.as_slice())
+                .push_bind(row.signer.as_deref())
+                .push_bind(row.sig.as_deref())
+                .push_bind(row.body.origin.as_deref())
+                .push_bind(row.body.decided_by.as_deref())
+                .push_bind(row.body.message.as_deref())
+                .push_bind(row.body.rule_id.as_deref())
+                .push_bind(row.body.rule_version)
+                .push_bind(row.body.policy_digest.as_deref())
+                .push_bind(row.body.args_digest.as_deref())
+                .push_bind(row.stream_epoch.as_str())
+                .push_bind(row.stream_seq)
+                .push_bind(row.stored_at.0)
+                .push_bind(row.effective.as_deref())
+                .push_bind(row.fault.as_deref());
+        });
+        query.push(" ON CONFLICT DO NOTHING RETURNING stream_seq");
+        inserted.extend(query.build_query_scalar::<i64>().fetch_all(&mut *tx).await?);
+    }
+    Ok(inserted)
+}
+
+/// Decisions that came before these requests.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn orphans(
+    tx: &mut SqliteConnection,
+    keys: &[RequestKey],
+) -> Result<Vec<StoredDecision>, StoreError> {
+    let mut found = Vec::new();
+    for piece in pieces(keys) {
+        let mut query = QueryBuilder::<Sqlite>::new("");
+        with_values!(query, "wanted(ws, agent, request_id)", piece, |values, key| {
+            values
+                .push_bind(key.workspace.as_ref())
+                .push_bind(key.agent.as_ref())
+                .push_bind(key.request_id.as_ref());
+        });
+        query.push("SELECT ");
+        for (place, column) in COLUMNS.split(", ").enumerate() {
+            query.push(if place == 0 { "d." } else { ", d." });
+            query.push(column.trim());
+        }
+        query.push(
+            " FROM wanted CROSS JOIN decisions d ON d.ws = wanted.ws AND d.agent = wanted.agent
+             AND d.request_id = wanted.request_id WHERE d.request IS NULL",
+        );
+        found.extend(query.build_query_as::<StoredDecision>().fetch_all(&mut *tx).await?);
+    }
+    Ok(found)
+}
+
+/// How many decisions wait for their request.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn count_orphans(tx: &mut SqliteConnection) -> Result<i64, StoreError> {
+    Ok(sqlx::query_scalar("SELECT count(*) FROM decisions WHERE request IS NULL").fetch_one(tx).await?)
+}
+
+/// Joins an orphan to its request.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn adopt(
+    tx: &mut SqliteConnection,
+    stream_seq: i64,
+    request: i64,
+    effective: &str,
+    fault: Option<&str>,
+) -> Result<(), StoreError> {
+    sqlx::query("UPDATE decisions SET request = ?2, effective = ?3, fault = ?4 WHERE stream_seq = ?1 AND request IS NULL")
+        .bind(stream_seq)
+        .bind(request)
+        .bind(effective)
+        .bind(fault)
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+/// The decision on one request.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn of_request(
+    reader: &Reader,
+    key: &RequestKey,
+) -> Result<Option<StoredDecision>, StoreError> {
+    let mut query = QueryBuilder::<Sqlite>::new("SELECT ");
+    query.push(COLUMNS);
+    query.push(" FROM decisions WHERE ws = ");
+    query.push_bind(key.workspace.as_ref());
+    query.push(" AND agent = ");
+    query.push_bind(key.agent.as_ref());
+    query.push(" AND request_id = ");
+    query.push_bind(key.request_id.as_ref());
+    Ok(query.build_query_as().fetch_optional(&reader.0).await?)
+}

@@ -1,0 +1,237 @@
+//! Requests with their decisions, as lists show them.
+
+use countersign_wire::RequestKey;
+use sqlx::{QueryBuilder, Sqlite};
+
+use super::{Reader, StoreError};
+use crate::domain::{State, Timestamp};
+
+/// A request with what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct LineRow {
+    /// Row number.
+    pub id: i64,
+    /// Workspace.
+    pub ws: String,
+    /// Agent.
+    pub agent: String,
+    /// Request id.
+    pub request_id: String,
+    /// Kind.
+    pub kind: Option<String>,
+    /// Tool name as the agent wrote it.
+    pub tool: Option<String>,
+    /// Effective risk.
+    pub risk: String,
+    /// Life-cycle state.
+    pub state: String,
+    /// As it reads everywhere.
+    pub verdict: Option<String>,
+    /// Who decided.
+    pub origin: Option<String>,
+    /// JSON `{name, key}`.
+    pub decided_by: Option<String>,
+    /// The operator's words.
+    pub message: Option<String>,
+    /// Digest of the arguments at the gate.
+    pub args_digest: Option<String>,
+    /// ms.
+    pub requested_at: Option<i64>,
+    /// ms.
+    pub stored_at: i64,
+    /// ms.
+    pub received_at: i64,
+    /// ms.
+    pub deadline_at: i64,
+    /// ms.
+    pub decided_at: Option<i64>,
+    /// Rung of the ladder.
+    pub delivery: String,
+    /// Sequence of the request.
+    pub request_seq: i64,
+    /// Sequence of the decision.
+    pub stream_seq: Option<i64>,
+    /// Rule that decided.
+    pub rule_id: Option<String>,
+    /// Its version.
+    pub rule_version: Option<i64>,
+    /// Why it was rejected.
+    pub error_code: Option<String>,
+    /// Why it was rejected.
+    pub error_detail: Option<String>,
+    /// Thread of the agent.
+    pub thread_id: Option<String>,
+    /// Run of the agent.
+    pub run_id: Option<String>,
+    /// Payload as received; empty unless asked for.
+    pub raw: Vec<u8>,
+}
+
+/// What to list. Every given part must hold.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Workspace.
+    pub workspace: Option<String>,
+    /// Agent name.
+    pub agent: Option<String>,
+    /// Tool name, whole.
+    pub tool: Option<String>,
+    /// Effective risk.
+    pub risk: Option<String>,
+    /// Verdict as it reads everywhere.
+    pub verdict: Option<String>,
+    /// Origin.
+    pub origin: Option<String>,
+    /// State.
+    pub state: Option<State>,
+    /// Stored at or after.
+    pub since: Option<Timestamp>,
+    /// Stored before.
+    pub until: Option<Timestamp>,
+}
+
+fn select(with_raw: bool) -> QueryBuilder<Sqlite> {
+    let mut query = QueryBuilder::<Sqlite>::new(
+        "SELECT r.id, r.ws, r.agent, r.request_id, r.kind, r.tool, r.risk, r.state, r.verdict, r.origin,
+         d.decided_by, d.message, r.args_digest, r.requested_at, r.stored_at, r.received_at, r.deadline_at,
+         r.decided_at, r.delivery, r.stream_seq AS request_seq, d.stream_seq AS stream_seq, d.rule_id,
+         d.rule_version, r.error_code, r.error_detail, r.thread_id, r.run_id, ",
+    );
+    query.push(if with_raw { "r.raw" } else { "x'' AS raw" });
+    query.push(" FROM requests r LEFT JOIN decisions d ON d.request = r.id WHERE 1");
+    query
+}
+
+fn narrow(query: &mut QueryBuilder<Sqlite>, filter: &Filter) {
+    let words = [
+        (" AND r.ws = ", &filter.workspace),
+        (" AND r.agent = ", &filter.agent),
+        (" AND r.tool = ", &filter.tool),
+        (" AND r.risk = ", &filter.risk),
+        (" AND r.verdict = ", &filter.verdict),
+        (" AND r.origin = ", &filter.origin),
+    ];
+    for (condition, value) in words {
+        if let Some(value) = value {
+            query.push(condition);
+            query.push_bind(value.clone());
+        }
+    }
+    if let Some(state) = filter.state {
+        query.push(" AND r.state = ");
+        query.push_bind(state.as_str());
+    }
+    if let Some(since) = filter.since {
+        query.push(" AND r.stored_at >= ");
+        query.push_bind(since.0);
+    }
+    if let Some(until) = filter.until {
+        query.push(" AND r.stored_at < ");
+        query.push_bind(until.0);
+    }
+}
+
+/// Requests that an operator can still act on: pending and held ones, earliest deadline first.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn inbox(
+    reader: &Reader,
+    filter: &Filter,
+    limit: i64,
+) -> Result<Vec<LineRow>, StoreError> {
+    let mut query = select(true);
+    query.push(" AND r.state = 'pending'");
+    narrow(&mut query, filter);
+    query.push(" ORDER BY r.deadline_at, r.id LIMIT ");
+    query.push_bind(limit);
+    Ok(query.build_query_as().fetch_all(&reader.0).await?)
+}
+
+/// All requests, newest first, from the one before row `before` on.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn history(
+    reader: &Reader,
+    filter: &Filter,
+    before: Option<i64>,
+    limit: i64,
+) -> Result<Vec<LineRow>, StoreError> {
+    let mut query = select(false);
+    narrow(&mut query, filter);
+    if let Some(before) = before {
+        query.push(" AND r.id < ");
+        query.push_bind(before);
+    }
+    query.push(" ORDER BY r.id DESC LIMIT ");
+    query.push_bind(limit);
+    Ok(query.build_query_as().fetch_all(&reader.0).await?)
+}
+
+/// These rows, with payloads.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn by_ids(reader: &Reader, ids: &[i64]) -> Result<Vec<LineRow>, StoreError> {
+    let mut rows = Vec::with_capacity(ids.len());
+    for piece in super::bulk::pieces(ids) {
+        let mut query = select(true);
+        query.push(" AND r.id IN (");
+        let mut list = query.separated(", ");
+        for id in piece {
+            list.push_bind(*id);
+        }
+        query.push(")");
+        rows.extend(query.build_query_as::<LineRow>().fetch_all(&reader.0).await?);
+    }
+    Ok(rows)
+}
+
+/// One request by its key.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn by_key(reader: &Reader, key: &RequestKey) -> Result<Option<LineRow>, StoreError> {
+    let mut query = select(true);
+    query.push(" AND r.ws = ");
+    query.push_bind(key.workspace.as_ref());
+    query.push(" AND r.agent = ");
+    query.push_bind(key.agent.as_ref());
+    query.push(" AND r.request_id = ");
+    query.push_bind(key.request_id.as_ref());
+    Ok(query.build_query_as().fetch_optional(&reader.0).await?)
+}
+
+/// All requests with this id, whoever asks; `rejected:SEQ` too.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn by_request_id(reader: &Reader, id: &str) -> Result<Vec<LineRow>, StoreError> {
+    let mut query = select(true);
+    query.push(" AND r.request_id = ");
+    query.push_bind(id);
+    query.push(" ORDER BY r.ws, r.agent LIMIT 20");
+    Ok(query.build_query_as().fetch_all(&reader.0).await?)
+}
+
+/// The nearest earlier decided call of the same tool, with its payload.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn earlier_decided(
+    reader: &Reader,
+    workspace: &str,
+    tool: &str,
+    before: i64,
+) -> Result<Option<LineRow>, StoreError> {
+    let mut query = select(true);
+    query.push(" AND r.ws = ");
+    query.push_bind(workspace);
+    query.push(" AND r.tool = ");
+    query.push_bind(tool);
+    query.push(" AND r.id < ");
+    query.push_bind(before);
+    query.push(" AND r.state = 'decided' ORDER BY r.id DESC LIMIT 1");
+    Ok(query.build_query_as().fetch_optional(&reader.0).await?)
+}

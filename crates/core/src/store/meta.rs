@@ -1,0 +1,34 @@
+//! Table `meta`: what the console knows about itself and its realm.
+
+use sqlx::SqliteConnection;
+
+use super::{Reader, StoreError};
+
+/// Key of the realm's UUID.
+pub const REALM: &str = "realm";
+/// Key of this console's UUID.
+pub const CONSOLE_ID: &str = "console_id";
+
+/// Reads one value.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn get(reader: &Reader, key: &str) -> Result<Option<String>, StoreError> {
+    Ok(sqlx::query_scalar("SELECT value FROM meta WHERE key = ?")
+        .bind(key)
+        .fetch_optional(&reader.0)
+        .await?)
+}
+
+/// Writes one value.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn put(tx: &mut SqliteConnection, key: &str, value: &str) -> Result<(), StoreError> {
+    sqlx::query("INSERT INTO meta(key, value) VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value")
+        .bind(key)
+        .bind(value)
+        .execute(tx)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,22 @@
+//! SQLite: one file a table, rows in and domain values out.
+//!
+//! Knows nothing of the bus and decides nothing. A row type never leaves this module except as a
+//! plain value that a caller may read.
+
+pub mod agents;
+pub mod alarms;
+pub mod audit;
+mod bulk;
+pub mod bus_stream;
+pub mod decisions;
+pub mod lines;
+pub mod meta;
+pub mod outbox;
+pub mod policy;
+mod pool;
+pub mod quarantine;
+pub mod receipts;
+pub mod requests;
+pub mod tombstones;
+
+pub use pool::{Reader, StoreError, Writer, open, open_read_only};

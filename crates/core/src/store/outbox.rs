@@ -1,0 +1,250 @@
+//! Table `outbox`: decisions of this console on their way to the stream.
+
+use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+
+use super::bulk::{pieces, with_values};
+use super::{Reader, StoreError};
+use crate::domain::Timestamp;
+
+/// Where an outgoing decision stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutboxState {
+    /// Held back, unsigned.
+    Holding,
+    /// Signed, not known to be stored.
+    Queued,
+    /// Stored on the stream.
+    Stored,
+    /// Another decision was first.
+    Lost,
+    /// Not stored before the deadline.
+    Late,
+}
+
+impl OutboxState {
+    /// The word in the store.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Holding => "holding",
+            Self::Queued => "queued",
+            Self::Stored => "stored",
+            Self::Lost => "lost",
+            Self::Late => "late",
+        }
+    }
+}
+
+/// An outgoing decision.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct OutboxRow {
+    /// UUIDv7.
+    pub decision_id: String,
+    /// The request's row.
+    pub request: i64,
+    /// The decision's subject.
+    pub subject: String,
+    /// The payload to be sent, byte for byte.
+    pub payload: Vec<u8>,
+    /// The signer's public key.
+    pub key: String,
+    /// Base64url; none until released.
+    pub sig: Option<String>,
+    /// When a held decision is signed and sent, ms.
+    pub release_at: i64,
+    /// How often it was sent.
+    pub attempts: i64,
+    /// Why it is not stored yet.
+    pub last_error: Option<String>,
+    /// One of `holding`, `queued`, `stored`, `lost`, `late`.
+    pub state: String,
+}
+
+const COLUMNS: &str =
+    "decision_id, request, subject, payload, key, sig, release_at, attempts, last_error, state";
+
+/// Puts decisions into the outbox. A request's earlier row that failed (`late`, `lost`) gives way.
+///
+/// # Errors
+/// [`StoreError::Sqlite`]; a row that is still open is a violated constraint.
+pub async fn insert(tx: &mut SqliteConnection, rows: &[OutboxRow]) -> Result<(), StoreError> {
+    for piece in pieces(rows) {
+        let mut query = QueryBuilder::<Sqlite>::new(
+            "INSERT INTO outbox(decision_id, request, subject, payload, key, sig, release_at, state) ",
+        );
+        query.push_values(piece, |mut values, row| {
+            values
+                .push_bind(row.decision_id.as_str())
+                .push_bind(row.request)
+                .push_bind(row.subject.as_str())
+                .push_bind(row.payload.as_slice())
+                .push_bind(row.key.as_str())
+                .push_bind(row.sig.as_deref())
+                .push_bind(row.release_at)
+                .push_bind(row.state.as_str());
+        });
+        query.build().execute(&mut *tx).await?;
+    }
+    Ok(())
+}
+
+/// Removes a request's closed row so that another answer may be queued.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn clear_failed(tx: &mut SqliteConnection, request: i64) -> Result<(), StoreError> {
+    sqlx::query("DELETE FROM outbox WHERE request = ? AND state IN ('late', 'lost')")
+        .bind(request)
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+/// The open row of a request.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn of_request(
+    tx: &mut SqliteConnection,
+    request: i64,
+) -> Result<Option<OutboxRow>, StoreError> {
+    let mut query = QueryBuilder::<Sqlite>::new("SELECT ");
+    query.push(COLUMNS);
+    query.push(" FROM outbox WHERE request = ");
+    query.push_bind(request);
+    Ok(query.build_query_as().fetch_optional(tx).await?)
+}
+
+/// The same, outside a transaction.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn read(reader: &Reader, request: i64) -> Result<Option<OutboxRow>, StoreError> {
+    of_request(&mut *reader.0.acquire().await?, request).await
+}
+
+/// Deletes a held row: undone or dropped.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn delete_held(tx: &mut SqliteConnection, request: i64) -> Result<(), StoreError> {
+    sqlx::query("DELETE FROM outbox WHERE request = ? AND state = 'holding'")
+        .bind(request)
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+/// Held rows whose release has come.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn due(tx: &mut SqliteConnection, now: Timestamp) -> Result<Vec<OutboxRow>, StoreError> {
+    rows_where(tx, "state = 'holding' AND release_at <= ", now.0).await
+}
+
+/// All held rows.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn held(tx: &mut SqliteConnection) -> Result<Vec<OutboxRow>, StoreError> {
+    rows_where(tx, "state = 'holding' AND release_at <= ", i64::MAX).await
+}
+
+/// Rows that are signed and not known to be stored.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn queued(tx: &mut SqliteConnection) -> Result<Vec<OutboxRow>, StoreError> {
+    rows_where(tx, "state = 'queued' AND release_at <= ", i64::MAX).await
+}
+
+async fn rows_where(
+    tx: &mut SqliteConnection,
+    condition: &'static str,
+    value: i64,
+) -> Result<Vec<OutboxRow>, StoreError> {
+    let mut query = QueryBuilder::<Sqlite>::new("SELECT ");
+    query.push(COLUMNS);
+    query.push(" FROM outbox WHERE ");
+    query.push(condition);
+    query.push_bind(value);
+    query.push(" ORDER BY release_at, decision_id LIMIT 1000");
+    Ok(query.build_query_as().fetch_all(tx).await?)
+}
+
+/// The earliest release of all held rows.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn next_release(tx: &mut SqliteConnection) -> Result<Option<Timestamp>, StoreError> {
+    let earliest: Option<i64> =
+        sqlx::query_scalar("SELECT min(release_at) FROM outbox WHERE state = 'holding'")
+            .fetch_one(tx)
+            .await?;
+    Ok(earliest.map(Timestamp))
+}
+
+/// Signs held rows: from now on they are on their way.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn release(
+    tx: &mut SqliteConnection,
+    signed: &[(String, String)],
+) -> Result<(), StoreError> {
+    for (decision_id, sig) in signed {
+        sqlx::query("UPDATE outbox SET state = 'queued', sig = ? WHERE decision_id = ? AND state = 'holding'")
+            .bind(sig)
+            .bind(decision_id)
+            .execute(&mut *tx)
+            .await?;
+    }
+    Ok(())
+}
+
+/// Closes rows by what became of their request's decision subject.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn close(
+    tx: &mut SqliteConnection,
+    closed: &[(i64, OutboxState)],
+) -> Result<(), StoreError> {
+    for piece in pieces(closed) {
+        let mut query = QueryBuilder::<Sqlite>::new("");
+        with_values!(query, "change(request, state)", piece, |values, row| {
+            values.push_bind(row.0).push_bind(row.1.as_str());
+        });
+        query.push("UPDATE outbox SET state = change.state FROM change WHERE outbox.request = change.request");
+        query.build().execute(&mut *tx).await?;
+    }
+    Ok(())
+}
+
+/// Notes a try that led to nothing.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn note_attempt(
+    tx: &mut SqliteConnection,
+    decision_id: &str,
+    error: &str,
+) -> Result<(), StoreError> {
+    sqlx::query("UPDATE outbox SET attempts = attempts + 1, last_error = ? WHERE decision_id = ?")
+        .bind(error)
+        .bind(decision_id)
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+/// How many rows are held or on their way.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn count_open(reader: &Reader) -> Result<i64, StoreError> {
+    Ok(sqlx::query_scalar("SELECT count(*) FROM outbox WHERE state IN ('holding', 'queued')")
+        .fetch_one(&reader.0)
+        .await?)
+}

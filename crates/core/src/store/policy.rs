@@ -1,0 +1,50 @@
+//! Table `policy`: signed values of the bucket `CS_POLICY` as this console accepted them.
+
+use sqlx::SqliteConnection;
+
+use super::{Reader, StoreError};
+
+/// A signed value.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct PolicyRow {
+    /// Key in the bucket.
+    pub key: String,
+    /// Revision in the bucket.
+    pub revision: i64,
+    /// The signed JSON.
+    pub payload: Vec<u8>,
+    /// Public key of the signer.
+    pub signer: String,
+    /// Base64url.
+    pub sig: String,
+}
+
+/// One value.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn get(reader: &Reader, key: &str) -> Result<Option<PolicyRow>, StoreError> {
+    Ok(sqlx::query_as("SELECT key, revision, payload, signer, sig FROM policy WHERE key = ?")
+        .bind(key)
+        .fetch_optional(&reader.0)
+        .await?)
+}
+
+/// Replaces a value.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn put(tx: &mut SqliteConnection, row: &PolicyRow) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO policy(key, revision, payload, signer, sig) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT(key) DO UPDATE SET revision = ?2, payload = ?3, signer = ?4, sig = ?5",
+    )
+    .bind(&row.key)
+    .bind(row.revision)
+    .bind(&row.payload)
+    .bind(&row.signer)
+    .bind(&row.sig)
+    .execute(tx)
+    .await?;
+    Ok(())
+}

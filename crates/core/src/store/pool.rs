@@ -1,0 +1,180 @@
+//! Connections: exactly one that writes, a few that read, the same PRAGMAs on all.
+
+use std::path::Path;
+use std::time::Duration;
+
+use sqlx::migrate::MigrateError;
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+use sqlx::{ConnectOptions, Connection, SqliteConnection};
+
+static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
+
+const READERS: u32 = 4;
+const BUSY_LIMIT: Duration = Duration::from_secs(10);
+/// Every bulk statement exists in seven sizes (see [`super::bulk`]), so the default of 100 would
+/// throw prepared statements away.
+const PREPARED_STATEMENTS: usize = 400;
+
+/// What can go wrong with the file.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// SQLite refused; the file is unchanged.
+    #[error("the database could not be used: {0}; free disk space, check its permissions, or restore a backup")]
+    Sqlite(#[from] sqlx::Error),
+    /// The file was written by another version.
+    #[error("the database could not be brought to this version: {0}; use the version that wrote it, or restore a backup")]
+    Migrate(#[from] MigrateError),
+    /// A value in the file is not what this program writes.
+    #[error("the database holds {what}, which this program never writes; run `countersign audit verify`")]
+    Corrupt {
+        /// The place and the kind of the value, never the value.
+        what: String,
+    },
+}
+
+impl StoreError {
+    pub(crate) fn corrupt(what: impl Into<String>) -> Self {
+        Self::Corrupt { what: what.into() }
+    }
+
+    /// Whether the file can be read but takes no writes now (disk full, read-only folder).
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        const SQLITE_READONLY: &str = "8";
+        const SQLITE_IOERR: &str = "10";
+        const SQLITE_FULL: &str = "13";
+        let Self::Sqlite(sqlx::Error::Database(error)) = self else { return false };
+        error.code().is_some_and(|code| {
+            let primary = code.parse::<u32>().map_or(String::new(), |c| (c & 0xff).to_string());
+            [SQLITE_READONLY, SQLITE_IOERR, SQLITE_FULL].contains(&primary.as_str())
+        })
+    }
+}
+
+/// The one connection that writes.
+#[derive(Debug)]
+pub struct Writer(pub(crate) SqliteConnection);
+
+impl Writer {
+    /// Starts a transaction that holds the write lock from its first statement on, so that what it
+    /// reads cannot change before it commits.
+    ///
+    /// # Errors
+    /// [`StoreError::Sqlite`] when another process keeps the lock for longer than ten seconds.
+    pub async fn begin(&mut self) -> Result<sqlx::Transaction<'_, sqlx::Sqlite>, StoreError> {
+        Ok(self.0.begin_with("BEGIN IMMEDIATE").await?)
+    }
+
+    /// A number that changes when another process commits.
+    ///
+    /// # Errors
+    /// [`StoreError::Sqlite`] when the file cannot be read.
+    pub async fn data_version(&mut self) -> Result<i64, StoreError> {
+        Ok(sqlx::query_scalar("PRAGMA data_version").fetch_one(&mut self.0).await?)
+    }
+
+    /// Closes the file after copying the write-ahead log back.
+    ///
+    /// # Errors
+    /// [`StoreError::Sqlite`] when the last page cannot be written.
+    pub async fn close(self) -> Result<(), StoreError> {
+        Ok(self.0.close().await?)
+    }
+}
+
+/// A few connections that cannot write.
+#[derive(Debug, Clone)]
+pub struct Reader(pub(crate) SqlitePool);
+
+impl Reader {
+    /// Closes all of them.
+    pub async fn close(&self) {
+        self.0.close().await;
+    }
+}
+
+fn options(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .journal_mode(SqliteJournalMode::Wal)
+        // A decision that was acknowledged to a person must survive a power cut.
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .busy_timeout(BUSY_LIMIT)
+        .statement_cache_capacity(PREPARED_STATEMENTS)
+        .pragma("trusted_schema", "OFF")
+        .pragma("cell_size_check", "ON")
+        .pragma("temp_store", "MEMORY")
+        .pragma("cache_size", "-65536")
+        .disable_statement_logging()
+}
+
+/// Opens the file for reading and writing, makes it if it is missing, and brings it to this version.
+///
+/// # Errors
+/// [`StoreError`] when the file cannot be opened or belongs to another version.
+pub async fn open(path: &Path) -> Result<(Writer, Reader), StoreError> {
+    let mut writer = options(path).create_if_missing(true).connect().await?;
+    MIGRATIONS.run(&mut writer).await?;
+    let reader = open_read_only(path).await?;
+    Ok((Writer(writer), reader))
+}
+
+/// Opens an existing file for reading only.
+///
+/// # Errors
+/// [`StoreError`] when there is no such file.
+pub async fn open_read_only(path: &Path) -> Result<Reader, StoreError> {
+    let pool = SqlitePoolOptions::new()
+        .max_connections(READERS)
+        .acquire_timeout(BUSY_LIMIT)
+        .connect_with(options(path).read_only(true))
+        .await?;
+    Ok(Reader(pool))
+}
+
+#[cfg(test)]
+pub(crate) async fn temporary() -> (tempfile::TempDir, Writer, Reader) {
+    let folder = tempfile::tempdir().unwrap();
+    let (writer, reader) = open(&folder.path().join("countersign.db")).await.unwrap();
+    (folder, writer, reader)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn every_connection_has_the_same_pragmas() {
+        let (_folder, mut writer, reader) = temporary().await;
+        for (pragma, expected) in
+            [("journal_mode", "wal"), ("synchronous", "2"), ("foreign_keys", "1"), ("trusted_schema", "0")]
+        {
+            let sql = format!("SELECT CAST({pragma} AS TEXT) FROM pragma_{pragma}");
+            let written: String = sqlx::query_scalar(sqlx::AssertSqlSafe(sql.clone()))
+                .fetch_one(&mut writer.0)
+                .await
+                .unwrap();
+            let read: String =
+                sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).fetch_one(&reader.0).await.unwrap();
+            assert_eq!((written.as_str(), read.as_str()), (expected, expected), "{pragma}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_reader_cannot_write() {
+        let (_folder, _writer, reader) = temporary().await;
+        let refused = sqlx::query("DELETE FROM meta").execute(&reader.0).await;
+        assert!(StoreError::from(refused.unwrap_err()).is_read_only());
+    }
+
+    #[tokio::test]
+    async fn opening_twice_changes_nothing() {
+        let (folder, writer, reader) = temporary().await;
+        reader.close().await;
+        writer.close().await.unwrap();
+        open(&folder.path().join("countersign.db")).await.unwrap();
+    }
+}
