@@ -27,11 +27,11 @@ demo: ## the whole round once, without a person
 
 bench: ui ## the figures, with the floor program beside them
 	@scripts/setup.sh core window desktop
-	@cargo xtask bench
+	@scripts/with-tools.sh cargo xtask bench
 
 build: ## the release binary and the .deb
 	@scripts/setup.sh core ui window
-	@ui/node_modules/.bin/tauri build
+	@scripts/with-tools.sh ui/node_modules/.bin/tauri build
 
 ui: ## build the page into ui/dist
 	@scripts/setup.sh ui
@@ -39,16 +39,16 @@ ui: ## build the page into ui/dist
 
 codegen: ## write the generated files again
 	@scripts/setup.sh core
-	@cargo xtask codegen
+	@scripts/with-tools.sh cargo xtask codegen
 
 fmt: ## format every language
 	@scripts/setup.sh python
-	@cargo fmt --all
-	@.venv/bin/python -m ruff format --quiet sdk/python examples scripts
+	@scripts/with-tools.sh cargo fmt --all
+	@.venv/bin/python -m ruff format --quiet --config sdk/python/pyproject.toml sdk/python examples scripts
 
 setup: ## install what is missing and do nothing else
 	@scripts/setup.sh core ui python window desktop
 
 clean: ## remove what was built; what set-up installed stays
 	@rm -rf ui/dist gen
-	@cargo clean --quiet
+	@scripts/with-tools.sh cargo clean --quiet

@@ -26,6 +26,14 @@ step() {
 
 in_ui() { (cd ui && CI=1 npm run --silent "$@"); }
 in_sdk() { (cd sdk/python && "$venv/bin/python" -m "$@"); }
+# Python outside the SDK keeps to the SDK's settings.
+python_folders=(sdk/python scripts)
+[ ! -d examples/selectools-agent ] || python_folders+=(examples/selectools-agent)
+ruff() { "$venv/bin/python" -m ruff "$@" --config sdk/python/pyproject.toml "${python_folders[@]}"; }
+types() {
+  in_sdk mypy src tests
+  "$venv/bin/python" -m mypy --config-file sdk/python/pyproject.toml scripts/*.py
+}
 
 # What a person's own console keeps on this machine: tests must not touch it.
 personal_files() {
@@ -76,9 +84,9 @@ step "Rust tests" rust_tests
 step "Rust examples in docs" cargo test --quiet --workspace --doc "${features[@]}"
 
 if [ "$scope" = all ]; then
-  step "Python: format" in_sdk ruff format --check .
-  step "Python: lint" in_sdk ruff check .
-  step "Python: types" in_sdk mypy src tests
+  step "Python: format" ruff format --quiet --check
+  step "Python: lint" ruff check --quiet
+  step "Python: types" types
   step "Python: tests" in_sdk pytest
   step "real window" scripts/desktop-tests.sh --built
 fi
