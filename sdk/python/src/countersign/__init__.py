@@ -1,0 +1,49 @@
+"""Ask a person before an agent's tool call runs. The Python client of Countersign (protocol v1).
+
+Anything that goes wrong here means "do not run": every error is a `CountersignError`, none of them allows.
+"""
+
+from .digest import args_digest, payload_digest, selectools64
+from .enrolment import Enrolment, TrustedKey
+from .errors import (
+    ArgumentsChangedError,
+    BusRefusedError,
+    BusUnreachableError,
+    CountersignError,
+    EnrolmentError,
+    GateClosedError,
+    InvalidRequestError,
+    NotAllowedError,
+    TooManyWaitingError,
+    VoidDecisionError,
+)
+from .gate import Gate
+from .sync import SyncGate
+from .verify import Decision
+from .wire import Ask, Form, Question, Span, ToolCall
+
+__all__ = [
+    "ArgumentsChangedError",
+    "Ask",
+    "BusRefusedError",
+    "BusUnreachableError",
+    "CountersignError",
+    "Decision",
+    "Enrolment",
+    "EnrolmentError",
+    "Form",
+    "Gate",
+    "GateClosedError",
+    "InvalidRequestError",
+    "NotAllowedError",
+    "Question",
+    "Span",
+    "SyncGate",
+    "TooManyWaitingError",
+    "ToolCall",
+    "TrustedKey",
+    "VoidDecisionError",
+    "args_digest",
+    "payload_digest",
+    "selectools64",
+]

@@ -1,0 +1,201 @@
+"""The NATS connection of one agent. Knows subjects and acknowledgements, judges nothing.
+
+Never subscribes to `decision.>`, never makes a consumer, never sends a message id (protocol, section 1).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import random
+import re
+from collections.abc import Callable
+from typing import Any
+
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+from nats.errors import MaxPayloadError, NoRespondersError
+
+from .enrolment import Enrolment
+from .errors import BusRefusedError, BusUnreachableError
+from .verify import StoredDecision
+from .wire import parse_rfc3339
+
+log = logging.getLogger("countersign")
+
+# What the server says when the subject already holds a message (10071) or may hold no more (10077, which a full
+# stream answers too).
+ALREADY_STORED = 10071
+
+_FORBIDDEN = re.compile(r'permissions violation for publish to "([^"]+)"', re.IGNORECASE)
+
+
+class Bus:
+    """One connection. Every method has a limit of time; none retries."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._in_flight: dict[str, set[asyncio.Future[Msg]]] = {}
+
+    @classmethod
+    async def connect(
+        cls, enrolment: Enrolment, *, timeout: float, on_reconnect: Callable[[], None], name: str
+    ) -> Bus:
+        """Connect within `timeout` seconds or raise `BusUnreachableError`; later losses reconnect by themselves."""
+        client = Client()
+        bus = cls(client)
+        tries = 0
+
+        async def reconnected() -> None:
+            nonlocal tries
+            tries = 0
+            on_reconnect()
+
+        def choose(servers: list[Any], _info: dict[str, Any]) -> tuple[Any, float]:
+            nonlocal tries
+            tries += 1
+            pause = min(0.1 * 2 ** min(tries, 6), 5.0) * random.uniform(0.75, 1.0)  # noqa: S311
+            return min(servers, key=lambda server: server.reconnects), pause
+
+        last: list[Exception] = []
+
+        async def reported(error: Exception) -> None:
+            last[:] = [error]
+            bus._report(error)
+
+        try:
+            async with asyncio.timeout(timeout):
+                await client.connect(
+                    enrolment.nats_url,
+                    name=name,
+                    error_cb=reported,
+                    reconnected_cb=reconnected,
+                    max_reconnect_attempts=-1,
+                    reconnect_time_wait=1,
+                    reconnect_to_server_handler=choose,
+                    nkeys_seed_str=enrolment.nkey_seed,
+                    inbox_prefix=enrolment.inbox_prefix,
+                    ping_interval=10,
+                    max_outstanding_pings=2,
+                )
+        except (TimeoutError, NatsError, OSError) as error:
+            why = last[0] if last else error
+            await _close_quietly(client)
+            raise BusUnreachableError(f"cannot reach the bus: {why or type(why).__name__}") from error
+        return bus
+
+    def _report(self, error: Exception) -> None:
+        """A forbidden publish is answered only by an event: hand it to whoever waits for that subject."""
+        match = _FORBIDDEN.search(str(error))
+        if match is None:
+            log.info("bus: %s", error)
+            return
+        subject = match.group(1)
+        log.warning("the bus forbids publishing on %s", subject)
+        for future in self._in_flight.get(subject, set()):
+            if not future.done():
+                future.set_exception(
+                    BusRefusedError(f"this agent may not publish on {subject}; enrol it again", code="permission")
+                )
+
+    @property
+    def connected(self) -> bool:
+        """Whether the connection stands right now."""
+        return bool(self._client.is_connected)
+
+    async def subscribe(self, subject: str, on_message: Callable[[str], None]) -> None:
+        """Call `on_message(subject)` for each message. The content is a hint and is not even read."""
+
+        async def received(message: Msg) -> None:
+            on_message(message.subject)
+
+        await self._client.subscribe(subject, cb=received)
+
+    async def publish(self, subject: str, payload: bytes) -> None:
+        """Send without waiting for anything. Kept for after a reconnect while the connection is down."""
+        try:
+            await self._client.publish(subject, payload)
+        except NatsError as error:
+            raise BusUnreachableError(f"cannot send: {error}") from error
+
+    async def store(self, subject: str, payload: bytes, *, timeout: float, first: bool = False) -> int | None:
+        """Publish and wait for the stream's acknowledgement; its sequence.
+
+        With `first` the message must be the subject's first: None means that one already stands there.
+        Raises `BusRefusedError` or `BusUnreachableError`.
+        """
+        headers = {"Nats-Expected-Last-Subject-Sequence": "0"} if first else None
+        reply = await self._request(subject, payload, timeout, headers)
+        try:
+            ack = json.loads(reply.data)
+            error = ack.get("error")
+            if error is None:
+                return int(ack["seq"])
+            code, text = int(error.get("err_code", 0)), str(error.get("description", ""))
+        except (ValueError, TypeError, KeyError, AttributeError) as problem:
+            raise BusRefusedError("the bus acknowledged in an unknown form") from problem
+        if first and code == ALREADY_STORED:
+            return None
+        raise BusRefusedError(f"the bus refused the message: {text} ({code})", code=f"bus_{code}")
+
+    async def direct_get(self, stream: str, subject: str, *, timeout: float) -> StoredDecision | None:
+        """The message stored on `subject`, None if there is none. Raises `BusUnreachableError`."""
+        reply = await self._request(f"$JS.API.DIRECT.GET.{stream}.{subject}", b"", timeout, None)
+        headers = reply.headers or {}
+        status = headers.get("Status")
+        if status == "404":
+            return None
+        try:
+            if status is not None:
+                raise ValueError(status)
+            return StoredDecision(
+                subject=headers["Nats-Subject"],
+                payload=reply.data,
+                headers=headers,
+                stored_at=parse_rfc3339(headers["Nats-Time-Stamp"]),
+                sequence=int(headers["Nats-Sequence"]),
+            )
+        except (KeyError, ValueError) as error:
+            raise BusUnreachableError(f"the bus answered in an unknown form: {error}") from error
+
+    async def _request(self, subject: str, payload: bytes, timeout: float, headers: dict[str, str] | None) -> Msg:
+        waiting: asyncio.Future[Msg] = asyncio.ensure_future(
+            self._client.request(subject, payload, timeout=timeout, headers=headers)
+        )
+        forbidden: asyncio.Future[Msg] = asyncio.get_running_loop().create_future()
+        self._in_flight.setdefault(subject, set()).add(forbidden)
+        try:
+            done, _ = await asyncio.wait({waiting, forbidden}, return_when=asyncio.FIRST_COMPLETED)
+            return done.pop().result()
+        except NoRespondersError as error:
+            raise BusUnreachableError(f"no stream answers on {subject}; is a console running?") from error
+        except MaxPayloadError as error:
+            raise BusRefusedError("the message is larger than the bus takes", code="too_large") from error
+        except (TimeoutError, NatsError, OSError) as error:
+            raise BusUnreachableError(f"no answer from the bus: {error}") from error
+        finally:
+            waiting.cancel()
+            forbidden.cancel()
+            self._in_flight[subject].discard(forbidden)
+            if not self._in_flight[subject]:
+                del self._in_flight[subject]
+
+    async def close(self) -> None:
+        """Send what is buffered and close. Never raises, never takes longer than two seconds."""
+        try:
+            async with asyncio.timeout(2):
+                if self._client.is_connected:
+                    await self._client.flush(timeout=1)
+        except (TimeoutError, NatsError, OSError):
+            log.info("closed with unsent messages")
+        await _close_quietly(self._client)
+
+
+async def _close_quietly(client: Client) -> None:
+    try:
+        async with asyncio.timeout(1):
+            await client.close()
+    except (TimeoutError, NatsError, OSError):
+        log.info("the connection did not close cleanly")

@@ -1,0 +1,129 @@
+"""Who this agent is and whom it believes: the `agent.json` that `countersign enroll` wrote.
+
+Refuses to start without trusted keys unless told `insecure`: an agent that believes nobody in particular
+believes everybody.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import nkeys  # type: ignore[import-untyped]
+
+from .errors import EnrolmentError
+from .signature import decode_public_key
+
+log = logging.getLogger("countersign")
+
+ENV = "COUNTERSIGN_AGENT_JSON"
+
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+"""Grammar of workspace and agent names (protocol, "Names")."""
+
+REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+ROLES = ("human", "auto")
+
+
+@dataclass(frozen=True, slots=True)
+class TrustedKey:
+    """A key that may sign decisions. `role` is `human` or `auto`; `since` and `until` are server time, RFC 3339."""
+
+    key: str
+    name: str
+    role: str
+    since: str | None = None
+    until: str | None = None
+
+    @classmethod
+    def parse(cls, value: Any) -> TrustedKey:
+        """From an entry of `trusted_keys` or of `operators`. Raises `ValueError` on any other shape."""
+        if not isinstance(value, dict):
+            raise ValueError("a trusted key is an object")
+        key, name, role = value.get("key"), value.get("name"), value.get("role")
+        if not isinstance(key, str) or not isinstance(name, str) or role not in ROLES:
+            raise ValueError("a trusted key has `key`, `name` and a `role` of human or auto")
+        decode_public_key(key)
+        since, until = value.get("from"), value.get("until")
+        if not isinstance(since, str | None) or not isinstance(until, str | None):
+            raise ValueError("`from` and `until` are time stamps")
+        return cls(key, name, role, since, until)
+
+
+@dataclass(frozen=True, slots=True)
+class Enrolment:
+    """The content of `agent.json` (protocol, section 5). `nkey_seed` is a secret and never in `repr`."""
+
+    nats_url: str
+    workspace: str
+    agent: str
+    nkey_seed: str | None = field(repr=False)
+    inbox_prefix: str
+    realm: str
+    trusted_keys: tuple[TrustedKey, ...]
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str] | None = None) -> Enrolment:
+        """Read `path`, or the file that `COUNTERSIGN_AGENT_JSON` names. Raises `EnrolmentError`."""
+        chosen = path if path is not None else os.environ.get(ENV)
+        if not chosen:
+            raise EnrolmentError(f"no agent.json given; pass its path or set {ENV}")
+        file = Path(chosen)
+        try:
+            text = file.read_text(encoding="utf-8")
+            mode = stat.S_IMODE(file.stat().st_mode)
+        except OSError as error:
+            raise EnrolmentError(f"cannot read {file}: {error.strerror}; run `countersign enroll`") from error
+        if os.name == "posix" and mode & 0o077:
+            log.warning("%s holds a secret and others can read it; run: chmod 600 %s", file, file)
+        try:
+            value = json.loads(text)
+        except ValueError as error:
+            raise EnrolmentError(f"{file} is not JSON; run `countersign enroll` again") from error
+        return cls.parse(value, name=str(file))
+
+    @classmethod
+    def parse(cls, value: Any, *, name: str = "agent.json") -> Enrolment:
+        """From the parsed JSON. `name` is used in messages only. Raises `EnrolmentError`."""
+        if not isinstance(value, dict):
+            raise EnrolmentError(f"{name} is not an object")
+
+        def text(field_name: str) -> str:
+            found = value.get(field_name)
+            if not isinstance(found, str) or not found:
+                raise EnrolmentError(f"{name} has no `{field_name}`; run `countersign enroll` again")
+            return found
+
+        workspace, agent = text("workspace"), text("agent")
+        for label in (workspace, agent):
+            if not NAME.fullmatch(label):
+                raise EnrolmentError(f"{name}: {label!r} is not a workspace or agent name")
+        seed = value.get("nkey_seed")
+        if seed is not None and not isinstance(seed, str):
+            raise EnrolmentError(f"{name}: `nkey_seed` is not text")
+        listed = value.get("trusted_keys", [])
+        if not isinstance(listed, list):
+            raise EnrolmentError(f"{name}: `trusted_keys` is not a list")
+        try:
+            keys = tuple(TrustedKey.parse(entry) for entry in listed)
+        except ValueError as error:
+            raise EnrolmentError(f"{name}: {error}") from error
+        prefix = value.get("inbox_prefix") or (f"_INBOX_{_public_key(seed)}" if seed else "_INBOX")
+        if not isinstance(prefix, str):
+            raise EnrolmentError(f"{name}: `inbox_prefix` is not text")
+        return cls(text("nats_url"), workspace, agent, seed, prefix.rstrip("."), text("realm"), keys)
+
+
+def _public_key(seed: str) -> str:
+    try:
+        public: bytes = nkeys.from_seed(bytearray(seed.encode())).public_key
+    except Exception as error:  # the library raises bare types of its own on a malformed seed
+        raise EnrolmentError("`nkey_seed` is not an nkey seed; run `countersign enroll` again") from error
+    return public.decode()

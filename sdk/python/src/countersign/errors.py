@@ -1,0 +1,83 @@
+"""Typed errors. None of them ever means "allowed": whoever catches one must not run the call.
+
+Each class has a stable `code` (a machine reads it, text may change) and a message that says what to do next.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class CountersignError(Exception):
+    """Base of every error of this package. `code` is stable; a subclass may narrow it per instance."""
+
+    code: str = "failed"
+
+    def __init__(self, message: str, *, code: str | None = None) -> None:
+        super().__init__(message)
+        if code is not None:
+            self.code = code
+
+
+class EnrolmentError(CountersignError):
+    """The enrolment file is missing, unreadable or incomplete. Run `countersign enroll WS/AGENT` again."""
+
+    code = "enrolment"
+
+
+class InvalidRequestError(CountersignError):
+    """The request would be rejected (protocol, section 2); nothing was sent. `code` is the protocol's word."""
+
+    code = "invalid_request"
+
+
+class BusUnreachableError(CountersignError):
+    """The bus did not answer in time. The call must not run."""
+
+    code = "bus_unreachable"
+
+
+class BusRefusedError(CountersignError):
+    """The bus answered with an error (missing permission, full stream). The call must not run."""
+
+    code = "bus_refused"
+
+
+class GateClosedError(CountersignError):
+    """The gate was closed while, or before, the request was waiting."""
+
+    code = "gate_closed"
+
+
+class TooManyWaitingError(CountersignError):
+    """More requests wait than the gate's limit allows. Ask again when some were decided."""
+
+    code = "too_many_waiting"
+
+
+class VoidDecisionError(CountersignError):
+    """The stored decision does not verify (protocol, section 5). `code` names the first check that failed."""
+
+    code = "void"
+
+    stored: Any = None
+    """The message that was judged (`verify.StoredDecision`), for the receipt."""
+
+
+class NotAllowedError(CountersignError):
+    """A guarded function was not run. `verdict` tells denied, skipped, expired and withdrawn apart.
+
+    The message holds the operator's text, if there was one.
+    """
+
+    code = "not_allowed"
+
+    def __init__(self, message: str, *, verdict: str) -> None:
+        super().__init__(message, code=verdict)
+        self.verdict = verdict
+
+
+class ArgumentsChangedError(CountersignError):
+    """The arguments about to run are not the ones that were approved. Nothing was run."""
+
+    code = "digest_differs"

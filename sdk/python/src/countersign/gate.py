@@ -1,0 +1,403 @@
+"""The gate: asks the console and waits for the one answer that counts.
+
+Refuses to answer "allowed" for anything but a verified decision in time. Never runs a call itself, except in
+`guard`, and never after a withdraw.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import datetime as dt
+import functools
+import inspect
+import logging
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from typing import Any, ParamSpec, TypeVar
+
+from . import clock
+from .bus import Bus
+from .digest import args_digest
+from .enrolment import Enrolment
+from .errors import (
+    BusRefusedError,
+    BusUnreachableError,
+    CountersignError,
+    EnrolmentError,
+    GateClosedError,
+    NotAllowedError,
+    TooManyWaitingError,
+    VoidDecisionError,
+)
+from .trust import Trust, take_over
+from .verify import Decision, StoredDecision, parse_payload
+from .waiting import Wait
+from .wire import Ask, Hello, Receipt, Span, ToolCall, build_request, encode, rfc3339, uuid7
+
+log = logging.getLogger("countersign")
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+MAX_WAITING = 10_000
+ALIVE_SECONDS = 10.0
+IO_SECONDS = 2.0
+MAX_EVENT_BYTES = 900 * 1024
+
+
+class Gate:
+    """An agent's connection to its console. Make one with `Gate.connect` and share it between tasks."""
+
+    def __init__(self, enrolment: Enrolment, trust: Trust, agent: dict[str, Any]) -> None:
+        self._enrolment = enrolment
+        self._trust = trust
+        self._agent = agent
+        self._instance_id: str = agent["instance_id"]
+        self._bus: Bus
+        self._waits: dict[str, Wait] = {}
+        self._background: set[asyncio.Task[None]] = set()
+        self._alive: asyncio.Task[None] | None = None
+        self._hello: Hello = {}
+        self._closed = False
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def connect(
+        cls,
+        enrolment: Enrolment | str | os.PathLike[str] | None = None,
+        *,
+        insecure: bool = False,
+        framework: str | None = None,
+        framework_version: str | None = None,
+        agent_type: str | None = None,
+        tools: list[dict[str, Any]] | None = None,
+        connect_timeout: float = 5.0,
+    ) -> AsyncIterator[Gate]:
+        """An open gate: `async with Gate.connect(path) as gate`.
+
+        `enrolment` is an `Enrolment`, the path of an `agent.json`, or None for `COUNTERSIGN_AGENT_JSON`.
+        `tools` is shown to operators (protocol, section 6, `hello`). Raises `EnrolmentError` or a bus error.
+        """
+        known = enrolment if isinstance(enrolment, Enrolment) else Enrolment.load(enrolment)
+        if not known.trusted_keys and not insecure:
+            raise EnrolmentError("agent.json trusts no key; enrol again, or say insecure=True for a trial")
+        trust = Trust(known.realm, known.trusted_keys, insecure=insecure and not known.trusted_keys)
+        if trust.insecure:
+            log.warning("insecure: signatures of decisions are not checked")
+        agent: dict[str, Any] = {"instance_id": uuid7()}
+        for name, value in (
+            ("framework", framework),
+            ("framework_version", framework_version),
+            ("type", agent_type),
+        ):
+            if value is not None:
+                agent[name] = value
+        gate = cls(known, trust, agent)
+        await gate._open(connect_timeout, tools or [])
+        try:
+            yield gate
+        finally:
+            await gate._close()
+
+    @property
+    def enrolment(self) -> Enrolment:
+        """Who this gate speaks as."""
+        return self._enrolment
+
+    async def ask(self, call: Ask, *, timeout: float | None = 60.0) -> Decision:
+        """Ask and wait. `timeout` in seconds sets the deadline; None is the longest, 30 days.
+
+        Returns every verified answer: look at `Decision.allowed`. Nobody answered in time: verdict `expired`.
+        Raises `InvalidRequestError`, `VoidDecisionError` or a bus error; none of them allows the call. If the
+        waiting task is cancelled the request is withdrawn and the call must not run.
+        """
+        if self._closed:
+            raise GateClosedError("the gate is closed")
+        if len(self._waits) >= MAX_WAITING:
+            raise TooManyWaitingError(f"{MAX_WAITING} requests wait already")
+        lifetime = None if timeout is None else dt.timedelta(seconds=timeout)
+        request = build_request(call, self._enrolment, self._agent, lifetime, clock.now())
+        if request.request_id in self._waits:
+            raise TooManyWaitingError("this request id waits already", code="duplicate_request_id")
+        wait = Wait(request, self._bus, lambda: self._trust, self._refresh_trust, io_timeout=IO_SECONDS)
+        self._waits[request.request_id] = wait
+        try:
+            return await self._answer(wait)
+        except VoidDecisionError as error:
+            log.warning("void decision of %s: %s", request.request_id, error.code)
+            self._send_later(self._refuse(wait, error.stored, error.code))
+            raise
+        except asyncio.CancelledError:
+            # At the very end the deadline has answered already; a withdraw would only hide that.
+            if wait.seconds_left > 0:
+                self._withdraw_later(wait, "the agent stopped waiting")
+            raise
+        except (BusUnreachableError, GateClosedError):
+            self._withdraw_later(wait, "the agent gave up")
+            raise
+        finally:
+            del self._waits[request.request_id]
+
+    async def _answer(self, wait: Wait) -> Decision:
+        decision, stored = await wait.run()
+        request = wait.request
+        if decision is None or stored is None:
+            return Decision(
+                "withdrawn" if wait.withdrawn else "expired",
+                request.request_id,
+                None,
+                "agent" if wait.withdrawn else "timeout",
+                None,
+                None,
+                None,
+                None,
+                None,
+                None,
+                None,
+                {},
+            )
+        if wait.withdrawn and decision.allowed:
+            self._send_later(self._refuse(wait, stored, "withdrawn"))
+            raise VoidDecisionError("refused: the request was withdrawn before", code="withdrawn")
+        if decision.verdict == "expired" and decision.payload.get("verdict") != "expired":
+            self._send_later(self._refuse(wait, stored, "late"))
+        else:
+            self._send_later(self.receipt(decision, "received"))
+        return decision
+
+    async def withdraw(self, request_id: str, reason: str = "") -> None:
+        """Take a waiting request back. Its `ask` never allows the call, whatever is stored."""
+        wait = self._waits.get(request_id)
+        if wait is None:
+            raise CountersignError("no such request waits", code="not_found")
+        wait.withdrawn = True
+        await self._publish_withdraw(wait, reason)
+        wait.look_again()
+
+    async def tighten(self, request_id: str, seconds_left: float) -> None:
+        """Shorten a waiting request's deadline to `seconds_left` from now. Never lengthens it."""
+        wait = self._waits.get(request_id)
+        if wait is None:
+            raise CountersignError("no such request waits", code="not_found")
+        body = parse_payload(wait.request.payload)
+        elapsed = wait.request.lifetime.total_seconds() - wait.seconds_left
+        requested = dt.datetime.fromisoformat(body["requested_at"])
+        expires = requested + dt.timedelta(seconds=max(0.001, elapsed + seconds_left))
+        wait.shorten(elapsed + seconds_left)
+        payload = encode({"v": 1, "expires_at": rfc3339(expires)})
+        await self._bus.store(wait.request.subject("tighten"), payload, timeout=IO_SECONDS, first=True)
+
+    async def receipt(
+        self,
+        decision: Decision,
+        stage: str,
+        *,
+        executed_args_digest: str | None = None,
+        degraded: list[str] | None = None,
+        message: str | None = None,
+    ) -> None:
+        """Tell the console how far the call got: `received`, `executed`, `failed` or `refused`.
+
+        Does nothing for an answer that nobody stored. Raises a bus error when the receipt was not taken.
+        """
+        if decision.decision_id is None:
+            return
+        body: Receipt = {
+            "v": 1,
+            "decision_id": decision.decision_id,
+            "stage": stage,
+            "at": rfc3339(clock.now()),
+        }
+        if executed_args_digest is not None:
+            body["executed_args_digest"] = executed_args_digest
+        if degraded:
+            body["degraded"] = degraded
+        if message is not None:
+            body["message"] = message[:2000]
+        await self._store_receipt(decision.request_id, body)
+
+    def receipt_later(self, decision: Decision, stage: str, **details: Any) -> None:
+        """`receipt`, without waiting for it; closing the gate waits for it (up to two seconds)."""
+        self._send_later(self.receipt(decision, stage, **details))
+
+    async def span(self, span: Span) -> None:
+        """Publish one step of a trace. Raises `InvalidRequestError` or a bus error."""
+        subject = f"countersign.v1.event.{self._enrolment.workspace}.{self._enrolment.agent}"
+        await self._bus.store(subject, encode(dict(span), limit=MAX_EVENT_BYTES), timeout=IO_SECONDS)
+
+    def guard(
+        self, tool_name: str, *, timeout: float | None = 60.0, **about: Any
+    ) -> Callable[[Callable[P, Awaitable[R] | R]], Callable[P, Coroutine[Any, Any, R]]]:
+        """Decorate a function: each call asks first and runs with the approved arguments.
+
+        Arguments travel by name, so positional-only and `*args` functions are refused at decoration. `about` goes
+        to `ToolCall` (`risk`, `effects`, `description`, …). Raises `NotAllowedError` unless the call may run.
+        """
+
+        def decorate(function: Callable[P, Awaitable[R] | R]) -> Callable[P, Coroutine[Any, Any, R]]:
+            signature = inspect.signature(function)
+            for parameter in signature.parameters.values():
+                if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL):
+                    raise TypeError(f"{tool_name}: every argument needs a name to be shown and edited")
+
+            @functools.wraps(function)
+            async def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+                bound = signature.bind(*args, **kwargs)
+                bound.apply_defaults()
+                named = _by_name(signature, bound)
+                decision = await self.ask(ToolCall(name=tool_name, args=named, **about), timeout=timeout)
+                return await self._run(function, tool_name, decision)
+
+            return guarded
+
+        return decorate
+
+    async def _run(self, function: Callable[..., Awaitable[R] | R], tool_name: str, decision: Decision) -> R:
+        if not decision.allowed:
+            raise NotAllowedError(_why_not(tool_name, decision), verdict=decision.verdict)
+        digest = args_digest(decision.args)
+        try:
+            result = function(**decision.args)
+            finished: R = await result if inspect.isawaitable(result) else result
+        except BaseException as error:
+            self.receipt_later(decision, "failed", executed_args_digest=digest, message=type(error).__name__)
+            raise
+        self.receipt_later(decision, "executed", executed_args_digest=digest)
+        return finished
+
+    async def _open(self, timeout: float, tools: list[dict[str, Any]]) -> None:
+        known = self._enrolment
+        self._bus = await Bus.connect(
+            known, timeout=timeout, on_reconnect=self._on_reconnect, name=f"{known.workspace}/{known.agent}"
+        )
+        try:
+            prefix = f"countersign.v1.decided.{known.workspace}.{known.agent}"
+            await self._bus.subscribe(f"{prefix}.*", self._on_hint)
+            # The server answers in order: once this is answered the subscription stands (flush is no proof).
+            unused = f"countersign.v1.decision.{known.workspace}.{known.agent}.{uuid7()}"
+            await self._bus.direct_get("CS_DECISIONS", unused, timeout=timeout)
+            await self._refresh_trust()
+        except BaseException:
+            await self._bus.close()
+            raise
+        self._hello = {
+            "v": 1,
+            "agent": {"name": known.agent, **self._agent},
+            "instance_id": self._instance_id,
+            "tools": tools,
+        }
+        self._send_later(self._say_hello())
+        self._alive = asyncio.create_task(self._stay_alive())
+
+    def _on_hint(self, subject: str) -> None:
+        wait = self._waits.get(subject.rpartition(".")[2])
+        if wait is not None:
+            wait.hint()
+
+    def _on_reconnect(self) -> None:
+        for wait in self._waits.values():
+            wait.look_again()
+        self._send_later(self._refresh_trust())
+        self._send_later(self._say_hello())
+
+    async def _refresh_trust(self) -> None:
+        """Take over a newer operators list that a trusted human key signed. No list, or no answer: no change."""
+        try:
+            stored = await self._bus.direct_get("KV_CS_POLICY", "$KV.CS_POLICY.operators", timeout=IO_SECONDS)
+        except CountersignError as error:
+            log.info("could not read the operators list: %s", error)
+            return
+        if stored is not None:
+            self._trust = take_over(self._trust, stored.payload, stored.sequence, stored.stored_at)
+
+    async def _say_hello(self) -> None:
+        subject = f"countersign.v1.hello.{self._enrolment.workspace}.{self._enrolment.agent}"
+        await self._bus.store(subject, encode(dict(self._hello)), timeout=IO_SECONDS)
+
+    async def _stay_alive(self) -> None:
+        subject = f"countersign.v1.alive.{self._enrolment.workspace}.{self._enrolment.agent}"
+        payload = encode({"v": 1, "instance_id": self._instance_id})
+        while True:
+            with contextlib.suppress(CountersignError):
+                if self._bus.connected:
+                    await self._bus.publish(subject, payload)
+            await asyncio.sleep(ALIVE_SECONDS)
+
+    async def _refuse(self, wait: Wait, stored: StoredDecision | None, code: str) -> None:
+        """A `refused` receipt. A decision that cannot even be read is named `unknown`."""
+        decision_id = "unknown"
+        if stored is not None:
+            with contextlib.suppress(VoidDecisionError):
+                found = parse_payload(stored.payload).get("decision_id")
+                decision_id = found if isinstance(found, str) else decision_id
+        body: Receipt = {
+            "v": 1,
+            "decision_id": decision_id,
+            "stage": "refused",
+            "at": rfc3339(clock.now()),
+            "message": code,
+        }
+        await self._store_receipt(wait.request.request_id, body)
+
+    async def _store_receipt(self, request_id: str, body: Receipt) -> None:
+        known = self._enrolment
+        subject = f"countersign.v1.receipt.{known.workspace}.{known.agent}.{request_id}"
+        payload = encode(dict(body))
+        for pause in (0.2, 1.0, None):
+            try:
+                await self._bus.store(subject, payload, timeout=IO_SECONDS)
+                return
+            except BusUnreachableError:
+                if pause is None:
+                    raise
+                await asyncio.sleep(pause)
+
+    async def _publish_withdraw(self, wait: Wait, reason: str) -> None:
+        payload = encode({"v": 1, "reason": reason})
+        try:
+            await self._bus.store(wait.request.subject("withdraw"), payload, timeout=IO_SECONDS, first=True)
+        except BusUnreachableError:
+            # Unacknowledged: it may have arrived. Once more, to be kept until the connection is back.
+            await self._bus.publish(wait.request.subject("withdraw"), payload)
+
+    def _withdraw_later(self, wait: Wait, reason: str) -> None:
+        wait.withdrawn = True
+        self._send_later(self._publish_withdraw(wait, reason))
+
+    def _send_later(self, sending: Coroutine[Any, Any, None]) -> None:
+        async def send() -> None:
+            try:
+                await sending
+            except (BusUnreachableError, BusRefusedError) as error:
+                log.warning("not delivered: %s", error)
+
+        task = asyncio.create_task(send())
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    async def _close(self) -> None:
+        self._closed = True
+        for wait in list(self._waits.values()):
+            wait.close()
+        if self._alive is not None:
+            self._alive.cancel()
+        await asyncio.sleep(0)
+        if self._background:
+            await asyncio.wait(set(self._background), timeout=2.0)
+        for task in set(self._background):
+            task.cancel()
+        await self._bus.close()
+
+
+def _by_name(signature: inspect.Signature, bound: inspect.BoundArguments) -> dict[str, Any]:
+    named = dict(bound.arguments)
+    for parameter in signature.parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            named.update(named.pop(parameter.name, {}))
+    return named
+
+
+def _why_not(tool_name: str, decision: Decision) -> str:
+    said = f": {decision.message}" if decision.message else ""
+    return f"{tool_name} was not run, {decision.verdict}{said}"

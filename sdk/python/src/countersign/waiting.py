@@ -1,0 +1,206 @@
+"""One request's wait for its answer, exactly per "How an agent waits" (protocol, section 1).
+
+Believes only what is stored: a message on `decided` merely says when to look. Never returns an answer after the
+deadline or after a withdraw.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Iterator
+
+from .bus import Bus
+from .clock import ticks
+from .errors import BusRefusedError, BusUnreachableError, CountersignError, GateClosedError, VoidDecisionError
+from .trust import Trust
+from .verify import Deadline, Decision, StoredDecision, judge
+from .wire import SentRequest
+
+log = logging.getLogger("countersign")
+
+# A key that appeared a moment ago is believed only after an operator's console re-signed the list.
+UNKNOWN_KEY_PATIENCE = 2.0
+
+_TRANSIENT = frozenset({"bus_10077", "bus_10023"})
+
+
+def poll_offsets() -> Iterator[float]:
+    """Seconds after publishing at which to look without being told: 1, 2, 5, then every 15."""
+    yield from (1.0, 2.0, 5.0)
+    at = 5.0
+    while True:
+        at += 15.0
+        yield at
+
+
+class Wait:
+    """The wait for one request. `run` may be called once."""
+
+    def __init__(
+        self,
+        request: SentRequest,
+        bus: Bus,
+        trust: Callable[[], Trust],
+        refresh_trust: Callable[[], Awaitable[None]],
+        *,
+        io_timeout: float,
+    ) -> None:
+        self.request = request
+        self._bus = bus
+        self._trust = trust
+        self._refresh_trust = refresh_trust
+        self._io_timeout = io_timeout
+        self._wake = asyncio.Event()
+        self._closed = False
+        self._hinted = False
+        self._stored = False
+        self._unknown_since: float | None = None
+        self._started = ticks()
+        self._deadline = self._started + request.lifetime.total_seconds()
+        self.withdrawn = False
+
+    def hint(self) -> None:
+        """Something arrived on this request's `decided` subject."""
+        self._hinted = True
+        self._wake.set()
+
+    def look_again(self) -> None:
+        """The connection came back, or the request was withdrawn."""
+        self._wake.set()
+
+    def close(self) -> None:
+        """End the wait with `GateClosedError`."""
+        self._closed = True
+        self._wake.set()
+
+    def shorten(self, seconds: float) -> None:
+        """A tightened deadline, in seconds from the publish. Never lengthens."""
+        self._deadline = min(self._deadline, self._started + seconds)
+        self._wake.set()
+
+    @property
+    def stored(self) -> bool:
+        """Whether the bus acknowledged the request."""
+        return self._stored
+
+    @property
+    def seconds_left(self) -> float:
+        """Until the agent's own timer runs out; negative afterwards."""
+        return self._deadline - ticks()
+
+    async def run(self) -> tuple[Decision | None, StoredDecision | None]:
+        """The verified decision with the message it came from; (None, None) when nobody answered in time.
+
+        Raises `VoidDecisionError` with the message attached as `stored`, or a bus error if the request could not
+        be placed.
+        """
+        publishing = asyncio.create_task(self._publish())
+        publishing.add_done_callback(lambda _: self._wake.set())
+        try:
+            return await self._until_answered(publishing)
+        finally:
+            publishing.cancel()
+            with contextlib.suppress(asyncio.CancelledError, CountersignError):
+                await publishing
+
+    async def _until_answered(self, publishing: asyncio.Task[None]) -> tuple[Decision | None, StoredDecision | None]:
+        offsets = poll_offsets()
+        next_poll = self._started + next(offsets)
+        while True:
+            await self._sleep_until(min(next_poll, self._deadline))
+            if self._closed:
+                raise GateClosedError("the gate was closed while the request waited")
+            if publishing.done() and (failure := publishing.exception()) is not None:
+                raise failure
+            while next_poll <= ticks():
+                next_poll = self._started + next(offsets)
+            last = self.seconds_left <= 0
+            answer = await self._look(last)
+            if answer is not None:
+                return answer
+            if last:
+                if not self._stored:
+                    raise BusUnreachableError("the bus took no request before the deadline")
+                return None, None
+            if self._unknown_since is not None:
+                next_poll = min(next_poll, ticks() + 0.25)
+
+    async def _sleep_until(self, moment: float) -> None:
+        try:
+            async with asyncio.timeout(max(0.0, moment - ticks())):
+                await self._wake.wait()
+        except TimeoutError:
+            pass
+        self._wake.clear()
+
+    async def _look(self, last: bool) -> tuple[Decision, StoredDecision] | None:
+        """What stands on the decision's subject, if it can be read. One reading per wake."""
+        hinted, self._hinted = self._hinted, False
+        try:
+            stored = await self._bus.direct_get(
+                "CS_DECISIONS",
+                self.request.subject("decision"),
+                timeout=min(self._io_timeout, 1.0) if last else self._io_timeout,
+            )
+        except (BusUnreachableError, BusRefusedError) as error:
+            if isinstance(error, BusRefusedError):
+                raise
+            log.info("could not look for the decision of %s: %s", self.request.request_id, error)
+            return None
+        if stored is None:
+            if hinted:
+                log.info("a hint for %s has nothing stored behind it", self.request.request_id)
+            return None
+        try:
+            return self._judge(stored), stored
+        except VoidDecisionError as error:
+            if error.code not in ("unknown_key", "key_not_in_force", "votes") or not await self._ask_trust(last):
+                error.stored = stored
+                raise
+        return None
+
+    async def _ask_trust(self, last: bool) -> bool:
+        """Whether it is worth looking again: the operators list is read, and may still be on its way."""
+        if self._unknown_since is None:
+            self._unknown_since = ticks()
+            self._wake.set()
+            await self._refresh_trust()
+            return True
+        if last or ticks() - self._unknown_since > UNKNOWN_KEY_PATIENCE:
+            return False
+        await self._refresh_trust()
+        return True
+
+    def _judge(self, stored: StoredDecision) -> Decision:
+        return judge(stored, self.request, self._trust(), Deadline(timer_passed=self.seconds_left <= 0))
+
+    async def _publish(self) -> None:
+        """Place the request, again after a loss, until the deadline. The bytes never change.
+
+        The answer "something stands there already" ends it: if it was another's message, its decision has
+        another `request_digest` and does not verify.
+        """
+        pause = 0.25
+        while True:
+            try:
+                await self._bus.store(
+                    self.request.subject("request"),
+                    self.request.payload,
+                    timeout=self._io_timeout,
+                    first=True,
+                )
+            except BusUnreachableError as error:
+                log.info("could not place %s yet: %s", self.request.request_id, error)
+            except BusRefusedError as error:
+                if error.code not in _TRANSIENT:
+                    raise
+                log.warning("the bus does not take %s yet: %s", self.request.request_id, error)
+            else:
+                self._stored = True
+                return
+            await asyncio.sleep(min(pause, max(0.0, self.seconds_left)))
+            pause = min(pause * 2, 5.0)
+            if self.seconds_left <= 0:
+                return

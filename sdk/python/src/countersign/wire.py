@@ -1,0 +1,278 @@
+"""What is asked and what comes back, as it stands on the wire (protocol, sections 2, 5 and 6).
+
+Refuses to build a request that a console would reject. Never invents a field the caller did not give.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import time
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, NotRequired, TypedDict
+from uuid import UUID
+
+from .digest import MAX_DEPTH, args_digest, check_canonical, payload_digest
+from .enrolment import REQUEST_ID, Enrolment
+from .errors import InvalidRequestError
+
+MAX_REQUEST_BYTES = 512 * 1024
+LONGEST_LIFETIME = dt.timedelta(days=30)
+
+
+class Receipt(TypedDict):
+    """On `countersign.v1.receipt.…`: how far the agent got with a decision."""
+
+    v: int
+    decision_id: str
+    stage: str
+    at: str
+    executed_args_digest: NotRequired[str]
+    degraded: NotRequired[list[str]]
+    message: NotRequired[str]
+
+
+class Hello(TypedDict, total=False):
+    """On `countersign.v1.hello.…`: what this agent is and which tools it has."""
+
+    v: int
+    agent: dict[str, Any]
+    instance_id: str
+    tools: list[dict[str, Any]]
+    setup_schema: Any
+    credentials: list[dict[str, Any]]
+    skills: list[dict[str, Any]]
+
+
+class Span(TypedDict):
+    """On `countersign.v1.event.…`: one step of a trace. A later one with the same ids replaces it."""
+
+    v: int
+    type: str
+    trace_id: str
+    span_id: str
+    name: str
+    kind: str
+    started_at: str
+    parent_span_id: NotRequired[str]
+    ended_at: NotRequired[str]
+    status: NotRequired[str]
+    run_id: NotRequired[str]
+    thread_id: NotRequired[str]
+    call_id: NotRequired[str]
+    request_id: NotRequired[str]
+    tool_name: NotRequired[str]
+    args_digest: NotRequired[str]
+    input: NotRequired[Any]
+    output: NotRequired[list[dict[str, Any]]]
+    artifacts: NotRequired[list[dict[str, Any]]]
+    usage: NotRequired[dict[str, Any]]
+    error: NotRequired[dict[str, Any]]
+    attributes: NotRequired[dict[str, Any]]
+
+
+@dataclass(kw_only=True)
+class Ask:
+    """What every kind of request may carry. Names and meaning are those of protocol, section 2."""
+
+    kind: ClassVar[str]
+
+    risk: str = "critical"
+    title: str | None = None
+    reason: str | None = None
+    preview: str | None = None
+    request_id: str | None = None
+    run_id: str | None = None
+    thread_id: str | None = None
+    call_id: str | None = None
+    history: list[dict[str, Any]] | None = None
+    skill: dict[str, Any] | None = None
+    chain: dict[str, Any] | None = None
+    group: dict[str, Any] | None = None
+    confirm: dict[str, Any] | None = None
+    allowed_verdicts: tuple[str, ...] = ()
+    approvals_required: int | None = None
+    traceparent: str | None = None
+    metadata: dict[str, Any] | None = None
+    native: dict[str, Any] | None = None
+
+
+@dataclass(kw_only=True)
+class ToolCall(Ask):
+    """A call that waits at the gate. `args` is any JSON value; the decision is bound to its digest."""
+
+    kind: ClassVar[str] = "tool_call"
+
+    name: str
+    args: Any = field(default_factory=dict)
+    description: str | None = None
+    namespace: str | None = None
+    origin: str | None = None
+    effects: str | None = None
+    args_schema: dict[str, Any] | None = None
+    args_raw: str | None = None
+    effective: dict[str, Any] | None = None
+    native_digest: dict[str, str] | None = None
+    allowed_verdicts: tuple[str, ...] = ("approve", "modify", "deny")
+
+
+@dataclass(kw_only=True)
+class Question(Ask):
+    """A question to a person. The answer is `Decision.response["content"]`."""
+
+    kind: ClassVar[str] = "question"
+
+    text: str
+    context: str | None = None
+    options: list[dict[str, str]] | None = None
+    allow_freeform: bool | None = None
+    risk: str = "low"
+    allowed_verdicts: tuple[str, ...] = ("respond", "deny")
+
+
+@dataclass(kw_only=True)
+class Form(Ask):
+    """A form: the answer's `content` is valid against `response_schema`, which the console checks."""
+
+    kind: ClassVar[str] = "form"
+
+    response_schema: dict[str, Any]
+    risk: str = "low"
+    allowed_verdicts: tuple[str, ...] = ("respond", "deny")
+
+
+_TOOL_FIELDS = ("name", "description", "namespace", "origin", "effects", "args_schema")
+_QUESTION_FIELDS = ("text", "context", "options", "allow_freeform")
+
+
+@dataclass(frozen=True, slots=True)
+class SentRequest:
+    """A request exactly as published: what a decision is judged against."""
+
+    workspace: str
+    agent: str
+    request_id: str
+    kind: str
+    payload: bytes = field(repr=False)
+    digest: str
+    args_digest: str | None
+    allowed_verdicts: frozenset[str]
+    approvals_required: int
+    lifetime: dt.timedelta
+
+    def subject(self, what: str) -> str:
+        """The request's subject of kind `what` (`request`, `decision`, `withdraw`, `receipt`, …)."""
+        return f"countersign.v1.{what}.{self.workspace}.{self.agent}.{self.request_id}"
+
+
+def build_request(
+    ask: Ask, enrolment: Enrolment, agent: dict[str, Any], lifetime: dt.timedelta | None, now: dt.datetime
+) -> SentRequest:
+    """The request as it will stand on the bus. `agent` is the request's agent object without `name`.
+
+    `now` is the agent's clock, `lifetime` how long an answer is wanted (None is the longest, 30 days).
+    Raises `InvalidRequestError` where a console would reject the request.
+    """
+    request_id = ask.request_id if ask.request_id is not None else uuid7()
+    if not REQUEST_ID.fullmatch(request_id):
+        raise InvalidRequestError("the request id is outside the grammar", code="bad_subject")
+    # The wire has milliseconds: round down, so that this agent never waits longer than it said.
+    requested_at = now.replace(microsecond=now.microsecond // 1000 * 1000)
+    kept = LONGEST_LIFETIME
+    if lifetime is not None:
+        kept = dt.timedelta(milliseconds=min(lifetime, LONGEST_LIFETIME) // dt.timedelta(milliseconds=1))
+        if kept <= dt.timedelta(0):
+            raise InvalidRequestError("the time-out must be at least a millisecond", code="bad_lifetime")
+    body: dict[str, Any] = {
+        "v": 1,
+        "kind": ask.kind,
+        "request_id": request_id,
+        "workspace": enrolment.workspace,
+        "agent": {"name": enrolment.agent, **agent},
+    }
+    digest: str | None = None
+    for item in fields(ask):
+        value = getattr(ask, item.name)
+        if value is not None and item.name not in {*_TOOL_FIELDS, *_QUESTION_FIELDS, "request_id"}:
+            body[item.name] = value
+    if isinstance(ask, ToolCall):
+        digest = args_digest(ask.args)
+        body["tool"] = _present(ask, _TOOL_FIELDS)
+        body["args"] = ask.args
+        body["args_digest"] = digest
+    elif isinstance(ask, Question):
+        body["question"] = _present(ask, _QUESTION_FIELDS)
+    body["allowed_verdicts"] = list(ask.allowed_verdicts)
+    body["requested_at"] = rfc3339(requested_at)
+    body["expires_at"] = rfc3339(requested_at + kept) if lifetime is not None else None
+    approvals = 1 if ask.approvals_required is None else ask.approvals_required
+    if isinstance(approvals, bool) or not 1 <= approvals <= 5:
+        raise InvalidRequestError("approvals_required is 1 to 5", code="wrong_type")
+    payload = encode(body)
+    return SentRequest(
+        enrolment.workspace,
+        enrolment.agent,
+        request_id,
+        ask.kind,
+        payload,
+        payload_digest(payload),
+        digest,
+        frozenset(ask.allowed_verdicts) | {"deny"},
+        approvals,
+        kept,
+    )
+
+
+def _present(ask: Ask, names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: value for name in names if (value := getattr(ask, name)) is not None}
+
+
+def encode(body: dict[str, Any], *, limit: int = MAX_REQUEST_BYTES) -> bytes:
+    """UTF-8 JSON of a message. Raises `InvalidRequestError` for what a console would reject.
+
+    `metadata` and `native` may hold integers of any size (protocol, section 2), but no cycles and no objects.
+    """
+    for name, value in body.items():
+        if name not in ("metadata", "native"):
+            check_canonical(value, what=name)
+        elif _depth(value) >= MAX_DEPTH:
+            raise InvalidRequestError(f"{name} is nested too deeply", code="too_deep")
+    try:
+        payload = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except (TypeError, ValueError) as error:
+        raise InvalidRequestError(f"the message is not JSON: {error}", code="wrong_type") from error
+    if len(payload) > limit:
+        raise InvalidRequestError(
+            f"the message has {len(payload)} bytes, {limit} are allowed; send large values as artifacts",
+            code="too_large",
+        )
+    return payload
+
+
+def _depth(value: Any, seen: int = 0) -> int:
+    if seen >= MAX_DEPTH or not isinstance(value, dict | list | tuple):
+        return seen
+    inner = value.values() if isinstance(value, dict) else value
+    return max((_depth(item, seen + 1) for item in inner), default=seen + 1)
+
+
+def rfc3339(moment: dt.datetime) -> str:
+    """RFC 3339 in UTC with milliseconds, the protocol's spelling."""
+    return moment.astimezone(dt.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def parse_rfc3339(text: str) -> dt.datetime:
+    """A time stamp of the server or of a payload; nanoseconds are cut to microseconds. Raises `ValueError`."""
+    moment = dt.datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError("a time stamp has a zone")
+    return moment
+
+
+def uuid7() -> str:
+    """A UUID of version 7: requests of one agent sort by time."""
+    random = int.from_bytes(os.urandom(10), "big")
+    high = (time.time_ns() // 1_000_000) << 80
+    value = high | (7 << 76) | ((random >> 68 & 0xFFF) << 64) | (0b10 << 62) | (random & ((1 << 62) - 1))
+    return str(UUID(int=value))

@@ -1,0 +1,74 @@
+"""One server and one console for the session; each test speaks as the same agent with its own request ids."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from console import Console, Key
+from countersign import Enrolment, Gate, TrustedKey
+from nats_server import NatsServer
+
+WORKSPACE, AGENT = "acme", "billing-bot"
+OTHER = "other-bot"
+
+
+class Bench:
+    """What a test needs to be agent and console at once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.login = Key()
+        self.agent_key = Key()
+        self.other_key = Key()
+        self.console = Console(str(uuid.uuid4()))
+        agents = {(WORKSPACE, AGENT): self.agent_key.public, (WORKSPACE, OTHER): self.other_key.public}
+        self.server = NatsServer(folder, self.login.public, agents)
+
+    def enrolment(
+        self, *, agent: str = AGENT, trusted: list[tuple[Key, str]] | None = None, realm: str | None = None
+    ):
+        console = self.console
+        login = self.agent_key if agent == AGENT else self.other_key
+        keys = trusted if trusted is not None else [(console.human, "human"), (console.auto, "auto")]
+        return Enrolment(
+            self.server.url,
+            WORKSPACE,
+            agent,
+            login.seed,
+            f"_INBOX_{login.public}",
+            realm or console.realm,
+            tuple(TrustedKey(key.public, "Ada", role) for key, role in keys),
+        )
+
+
+async def opened(bench: Bench) -> Bench:
+    await bench.console.connect(bench.server.url, bench.login)
+    await bench.console.create_streams()
+    return bench
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def bench(tmp_path_factory: pytest.TempPathFactory):
+    made = await opened(Bench(tmp_path_factory.mktemp("nats")))
+    yield made
+    await made.console.nc.close()
+    made.server.stop()
+
+
+@pytest.fixture
+def console(bench: Bench) -> Console:
+    return bench.console
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def gate(bench: Bench):
+    async with Gate.connect(bench.enrolment()) as opened_gate:
+        yield opened_gate
+
+
+@pytest.fixture
+def request_id() -> str:
+    return str(uuid.uuid4())

@@ -1,0 +1,403 @@
+"""The gate against a real server: who may say yes, and when."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from datetime import datetime
+
+import pytest
+
+from console import Console, Key
+from countersign import (
+    CountersignError,
+    EnrolmentError,
+    Gate,
+    InvalidRequestError,
+    NotAllowedError,
+    Question,
+    ToolCall,
+    VoidDecisionError,
+    args_digest,
+)
+from countersign.clock import ticks
+
+ARGS = {"invoice_id": "INV-42"}
+
+
+def call(request_id: str, **about) -> ToolCall:
+    return ToolCall(name="delete_invoice", request_id=request_id, **{"args": dict(ARGS), "risk": "high", **about})
+
+
+async def test_an_approved_call_may_run_with_the_arguments_that_were_shown(gate, console, request_id):
+    asking = asyncio.create_task(gate.ask(call(request_id)))
+    seen = await console.decide(request_id, message="fine")
+    decision = await asking
+    assert decision.allowed
+    assert decision.verdict == "approve"
+    assert (decision.args, decision.args_digest) == (ARGS, args_digest(ARGS))
+    assert decision.decided_by == {"name": "Ada", "key": console.human.public}
+    assert decision.message == "fine"
+    assert decision.origin == "operator"
+    assert decision.stored_at is not None
+    receipt = await console.receipt(request_id, "received")
+    assert receipt["decision_id"] == decision.decision_id
+    assert seen.body["args_digest"] == "sha256:30e64fe16d9c35d7dea1689837b3dd7e4c4a95c90b71eefec776582e94f00d95"
+
+
+async def test_what_a_request_looks_like_on_the_bus(gate, console, request_id):
+    asking = asyncio.create_task(gate.ask(call(request_id, reason="because"), timeout=7.5))
+    seen = await console.decide(request_id, "deny")
+    await asking
+    assert seen.subject == f"countersign.v1.request.acme.billing-bot.{request_id}"
+    message = console.received["request"][-1]
+    assert message.headers["Nats-Expected-Last-Subject-Sequence"] == "0"
+    assert "Nats-Msg-Id" not in message.headers
+    body = seen.body
+    assert body["v"] == 1
+    assert body["kind"] == "tool_call"
+    assert body["tool"] == {"name": "delete_invoice"}
+    assert body["agent"]["name"] == "billing-bot"
+    assert body["allowed_verdicts"] == ["approve", "modify", "deny"]
+    assert body["reason"] == "because"
+    lifetime = datetime.fromisoformat(body["expires_at"]) - datetime.fromisoformat(body["requested_at"])
+    assert lifetime.total_seconds() == 7.5
+
+
+@pytest.mark.parametrize("verdict", ["deny", "skip", "escalate", "terminate", "rejected", "hooray", ""])
+async def test_every_verdict_but_the_three_denies(gate, console, request_id, verdict):
+    asking = asyncio.create_task(gate.ask(call(request_id)))
+    await console.decide(request_id, verdict, message="no")
+    decision = await asking
+    assert not decision.allowed
+    assert decision.args is None
+    assert decision.verdict == ("rejected" if verdict == "rejected" else "deny")
+    assert decision.message == "no"
+
+
+async def test_edited_arguments_replace_the_asked_ones(gate, console, request_id):
+    edited = {"invoice_id": "INV-43", "note": "é"}
+    asking = asyncio.create_task(gate.ask(call(request_id)))
+    await console.decide(request_id, "modify", edited_args=edited, args_digest=args_digest(edited))
+    decision = await asking
+    assert (decision.allowed, decision.args, decision.args_digest) == (True, edited, args_digest(edited))
+
+
+async def test_a_question_gets_its_answer(gate, console, request_id):
+    asking = asyncio.create_task(gate.ask(Question(text="Which?", request_id=request_id)))
+    await console.decide(request_id, "respond", response={"content": "the blue one"})
+    decision = await asking
+    assert decision.response == {"content": "the blue one"}
+    assert not decision.allowed
+
+
+def _stranger(console: Console):
+    key = Key()
+    return lambda seen: console.signed(
+        seen.decision_subject,
+        console.decision(seen, decided_by={"name": "Ada", "key": key.public}),
+        key=key,
+    )
+
+
+def _body(**changes):
+    return lambda console: lambda seen: console.signed(seen.decision_subject, console.decision(seen, **changes))
+
+
+def _auto(**changes):
+    def made(console):
+        by = {"name": "console", "key": console.auto.public}
+        return lambda seen: console.signed(
+            seen.decision_subject, console.decision(seen, **{"decided_by": by, **changes}), key=console.auto
+        )
+
+    return made
+
+
+def _unsigned(console):
+    return lambda seen: (json.dumps(console.decision(seen)).encode(), {})
+
+
+def _altered(console):
+    def made(seen):
+        payload, headers = console.signed(seen.decision_subject, console.decision(seen, message="a"))
+        return payload.replace(b'"a"', b'"b"'), headers
+
+    return made
+
+
+def _other_subject(console):
+    return lambda seen: console.signed(seen.decision_subject + "x", console.decision(seen))
+
+
+def _other_realm(console):
+    return lambda seen: console.signed(seen.decision_subject, console.decision(seen), realm="another")
+
+
+def _wrong_signer(console):
+    return lambda seen: console.signed(seen.decision_subject, console.decision(seen), key=console.auto)
+
+
+def _garbage(console):
+    return lambda seen: (b"{", {"CS-Key": console.human.public, "CS-Sig": "AAAA"})
+
+
+def _duplicate(console):
+    def made(seen):
+        body = json.dumps(console.decision(seen, "deny"))
+        payload = (body[:-1] + ', "verdict": "approve"}').encode()
+        sig = console.human.sign("decision", console.realm, seen.decision_subject, payload)
+        return payload, {"CS-Key": console.human.public, "CS-Sig": sig}
+
+    return made
+
+
+EDIT = {"invoice_id": "INV-1"}
+VOID = {
+    "unsigned": (_unsigned, "unsigned"),
+    "signed by a stranger": (_stranger, "unknown_key"),
+    "altered after signing": (_altered, "bad_signature"),
+    "signed for another subject": (_other_subject, "bad_signature"),
+    "signed for another realm": (_other_realm, "bad_signature"),
+    "signed with another key than it names": (_wrong_signer, "wrong_key"),
+    "not JSON": (_garbage, "not_json"),
+    "two verdicts in one object": (_duplicate, "not_json"),
+    "for another request": (_body(request_id="another"), "wrong_request"),
+    "for other request bytes": (_body(request_digest="sha256:00"), "request_digest"),
+    "approving other arguments": (_body(args_digest=args_digest(EDIT)), "args_digest"),
+    "approving no arguments": (_body(args_digest=...), "args_digest"),
+    "edited but with the old digest": (_body(verdict="modify", edited_args=EDIT), "args_digest"),
+    "edited without arguments": (_body(verdict="modify", args_digest=args_digest(EDIT)), "missing_field"),
+    "an unknown origin": (_body(origin="weather"), "unknown_origin"),
+    "a person through an automatic key": (_auto(origin="operator"), "wrong_role"),
+    "a rule through a person's key": (_body(origin="rule"), "wrong_role"),
+    "a time-out that approves": (_auto(origin="timeout"), "wrong_origin"),
+    "a system that approves": (_auto(origin="system"), "wrong_origin"),
+    "an agent that approves": (_auto(origin="agent"), "wrong_origin"),
+    "a verdict the agent cannot honour": (_body(verdict="respond", response={"content": 1}), "verdict_not_allowed"),
+    "another version": (_body(v=2), "bad_version"),
+    "no decision id": (_body(decision_id=...), "missing_field"),
+    "nobody who decided": (_body(decided_by=...), "missing_field"),
+}
+
+
+@pytest.mark.parametrize("case", VOID)
+async def test_a_decision_that_does_not_verify_denies_and_is_refused(gate, console, request_id, case, monkeypatch):
+    monkeypatch.setattr("countersign.waiting.UNKNOWN_KEY_PATIENCE", 0.2)
+    make, code = VOID[case]
+    asking = asyncio.create_task(gate.ask(call(request_id)))
+    seen = await console.request(request_id)
+    await console.store(seen.decision_subject, *make(console)(seen))
+    with pytest.raises(VoidDecisionError) as refusal:
+        await asking
+    assert refusal.value.code == code
+    assert (await console.receipt(request_id, "refused"))["message"] == code
+
+
+async def test_a_hint_that_nobody_stored_is_ignored(gate, console, request_id):
+    asking = asyncio.create_task(gate.ask(call(request_id)))
+    seen = await console.request(request_id)
+    payload, headers = console.signed(seen.decision_subject, console.decision(seen))
+    await console.nc.publish(seen.subject.replace(".request.", ".decided."), payload, headers=headers)
+    await asyncio.sleep(0.1)
+    assert not asking.done()
+    await console.decide(request_id, "deny")
+    assert (await asking).verdict == "deny"
+
+
+async def test_another_agents_trick_answer_on_decided_changes_nothing(bench, gate, console, request_id):
+    import nats
+
+    nc = await nats.connect(bench.server.url, nkeys_seed_str=bench.other_key.seed)
+    asking = asyncio.create_task(gate.ask(call(request_id)))
+    await console.request(request_id)
+    await nc.publish(
+        "$JS.API.DIRECT.GET.CS_DECISIONS.countersign.v1.decision.acme.other-bot.x",
+        b"",
+        reply=f"countersign.v1.decided.acme.billing-bot.{request_id}",
+    )
+    await nc.flush()
+    await asyncio.sleep(0.05)
+    assert not asking.done()
+    await console.decide(request_id)
+    assert (await asking).allowed
+    await nc.close()
+
+
+async def test_silence_expires_and_never_approves(gate, console, request_id):
+    begun = time.monotonic()
+    decision = await gate.ask(call(request_id), timeout=0.3)
+    assert 0.29 <= time.monotonic() - begun < 1.0
+    assert (decision.verdict, decision.origin, decision.allowed) == ("expired", "timeout", False)
+
+
+async def test_an_approval_seen_after_the_deadline_reads_expired(gate, console, request_id, monkeypatch):
+    slept = 0.0
+    monkeypatch.setattr("countersign.waiting.ticks", lambda: ticks() + slept)
+    asking = asyncio.create_task(gate.ask(call(request_id), timeout=60))
+    await console.request(request_id)
+    slept = 60.0  # the agent's machine was asleep; the server's stamp would still be early
+    await console.decide(request_id)
+    decision = await asking
+    assert (decision.verdict, decision.allowed, decision.args) == ("expired", False, None)
+    assert (await console.receipt(request_id, "refused"))["message"] == "late"
+
+
+async def test_the_consoles_own_expiry_is_received(gate, console, request_id):
+    asking = asyncio.create_task(gate.ask(call(request_id)))
+    by = {"name": "console", "key": console.auto.public}
+    await console.decide(request_id, "expired", origin="timeout", decided_by=by)
+    assert (await asking).verdict == "expired"
+    await console.receipt(request_id, "received")
+
+
+async def test_a_cancelled_ask_withdraws(gate, console, request_id):
+    asking = asyncio.create_task(gate.ask(call(request_id)))
+    await console.request(request_id)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    await console.until("withdraw", lambda m: m.subject.endswith(request_id))
+
+
+async def test_nothing_runs_after_a_withdraw_even_if_approved(gate, console, request_id):
+    asking = asyncio.create_task(gate.ask(call(request_id)))
+    await console.request(request_id)
+    await gate.withdraw(request_id, "changed my mind")
+    await console.decide(request_id)
+    with pytest.raises(VoidDecisionError) as refusal:
+        await asking
+    assert refusal.value.code == "withdrawn"
+
+
+async def test_the_answer_to_a_withdraw_is_told_apart(gate, console, request_id):
+    asking = asyncio.create_task(gate.ask(call(request_id)))
+    await console.request(request_id)
+    await gate.withdraw(request_id)
+    by = {"name": "console", "key": console.auto.public}
+    await console.decide(request_id, "withdrawn", origin="agent", decided_by=by)
+    assert (await asking).verdict == "withdrawn"
+
+
+async def test_a_decision_before_the_acknowledgement_counts(gate, console, request_id):
+    store = gate._bus.store
+    held = asyncio.Event()
+
+    async def slow(subject, payload, **options):
+        await store(subject, payload, **options)
+        await held.wait()
+
+    gate._bus.store = slow
+    try:
+        asking = asyncio.create_task(gate.ask(call(request_id)))
+        await console.decide(request_id)
+        assert (await asyncio.wait_for(asking, 1)).allowed
+    finally:
+        held.set()
+        gate._bus.store = store
+
+
+async def test_asking_again_with_the_same_id_never_takes_the_other_answer(bench, console, request_id):
+    async with Gate.connect(bench.enrolment()) as first, Gate.connect(bench.enrolment()) as second:
+        one = asyncio.create_task(first.ask(call(request_id)))
+        await console.request(request_id)
+        two = asyncio.create_task(second.ask(call(request_id, args={"invoice_id": "ALL"})))
+        await asyncio.sleep(0.05)
+        await console.decide(request_id)
+        assert (await one).allowed
+        with pytest.raises(VoidDecisionError) as refusal:
+            await two
+        assert refusal.value.code == "request_digest"
+
+
+async def test_many_asks_at_once_get_their_own_answers(gate, console):
+    ids = [f"many-{time.monotonic_ns()}-{n}" for n in range(30)]
+    asking = {i: asyncio.create_task(gate.ask(call(i, args={"n": i}))) for i in ids}
+    for n, i in reversed(list(enumerate(ids))):
+        await console.decide(i, "approve" if n % 2 else "deny")
+    for n, i in enumerate(ids):
+        decision = await asking[i]
+        assert decision.allowed is bool(n % 2)
+        assert decision.args == ({"n": i} if n % 2 else None)
+
+
+async def test_guard_runs_the_approved_arguments_and_reports(gate, console):
+    ran = []
+
+    @gate.guard("send_mail", risk="medium")
+    async def send(to: str, body: str = "hi") -> str:
+        ran.append((to, body))
+        return "sent"
+
+    count = len(console.received["request"])
+    sending = asyncio.create_task(send("a@b"))
+    async with asyncio.timeout(5):
+        while len(console.received["request"]) == count:
+            await asyncio.sleep(0.005)
+    rid = console.received["request"][-1].subject.rpartition(".")[2]
+    edited = {"to": "c@d", "body": "hi"}
+    await console.decide(rid, "modify", edited_args=edited, args_digest=args_digest(edited))
+    assert await sending == "sent"
+    assert ran == [("c@d", "hi")]
+    assert (await console.receipt(rid, "executed"))["executed_args_digest"] == args_digest(edited)
+
+
+async def test_guard_does_not_run_a_denied_call(gate, console):
+    ran = []
+
+    @gate.guard("wipe", risk="critical")
+    def wipe() -> None:
+        ran.append(1)
+
+    count = len(console.received["request"])
+    wiping = asyncio.create_task(wipe())
+    async with asyncio.timeout(5):
+        while len(console.received["request"]) == count:
+            await asyncio.sleep(0.005)
+    rid = console.received["request"][-1].subject.rpartition(".")[2]
+    await console.decide(rid, "deny", message="not today")
+    with pytest.raises(NotAllowedError, match="not today"):
+        await wiping
+    assert ran == []
+
+
+BAD = {
+    "integer_out_of_range": 2**53,
+    "non_finite_number": float("nan"),
+    "lone_surrogate": "\ud800",
+    "wrong_type": {1: 2},
+    "too_large": "x" * 600_000,
+}
+
+
+@pytest.mark.parametrize("code", BAD)
+async def test_a_request_that_would_be_rejected_is_not_sent(gate, console, request_id, code):
+    count = len(console.received["request"])
+    with pytest.raises(InvalidRequestError) as refusal:
+        await gate.ask(call(request_id, args={"x": BAD[code]}))
+    assert refusal.value.code == code
+    assert len(console.received["request"]) == count
+
+
+async def test_a_gate_without_trusted_keys_does_not_open(bench):
+    with pytest.raises(EnrolmentError):
+        async with Gate.connect(bench.enrolment(trusted=[])):
+            pass
+
+
+async def test_hello_and_alive_are_sent(bench, console):
+    async with Gate.connect(bench.enrolment(), framework="x", tools=[{"name": "t"}]) as gate:
+        mine = gate._instance_id
+        hello = await console.until("hello", lambda m: json.loads(m.data)["instance_id"] == mine)
+        assert json.loads(hello.data)["tools"] == [{"name": "t"}]
+        await console.until("alive", lambda m: json.loads(m.data) == {"v": 1, "instance_id": mine})
+
+
+async def test_closing_ends_the_wait(bench, console, request_id):
+    async with Gate.connect(bench.enrolment()) as gate:
+        asking = asyncio.create_task(gate.ask(call(request_id)))
+        await console.request(request_id)
+    with pytest.raises(CountersignError) as ended:
+        await asking
+    assert ended.value.code == "gate_closed"
