@@ -9,16 +9,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import datetime as dt
-import functools
-import inspect
 import logging
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import AsyncIterator, Coroutine
+from typing import Any
 
 from . import clock
 from .bus import Bus
-from .digest import args_digest
 from .enrolment import Enrolment
 from .errors import (
     BusRefusedError,
@@ -26,19 +23,16 @@ from .errors import (
     CountersignError,
     EnrolmentError,
     GateClosedError,
-    NotAllowedError,
     TooManyWaitingError,
     VoidDecisionError,
 )
+from .guard import Guard, guarded
 from .trust import Trust, take_over
 from .verify import Decision, StoredDecision, parse_payload
 from .waiting import Wait
-from .wire import Ask, Hello, Receipt, Span, ToolCall, build_request, encode, rfc3339, uuid7
+from .wire import Ask, Hello, Receipt, Span, build_request, encode, rfc3339, uuid7
 
 log = logging.getLogger("countersign")
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 MAX_WAITING = 10_000
 ALIVE_SECONDS = 10.0
@@ -60,6 +54,8 @@ class Gate:
         self._alive: asyncio.Task[None] | None = None
         self._hello: Hello = {}
         self._closed = False
+        self._idle = asyncio.Event()
+        self._idle.set()
 
     @classmethod
     @contextlib.asynccontextmanager
@@ -122,6 +118,7 @@ class Gate:
             raise TooManyWaitingError("this request id waits already", code="duplicate_request_id")
         wait = Wait(request, self._bus, lambda: self._trust, self._refresh_trust, io_timeout=IO_SECONDS)
         self._waits[request.request_id] = wait
+        self._idle.clear()
         try:
             return await self._answer(wait)
         except VoidDecisionError as error:
@@ -138,6 +135,8 @@ class Gate:
             raise
         finally:
             del self._waits[request.request_id]
+            if not self._waits:
+                self._idle.set()
 
     async def _answer(self, wait: Wait) -> Decision:
         decision, stored = await wait.run()
@@ -226,45 +225,14 @@ class Gate:
         subject = f"countersign.v1.event.{self._enrolment.workspace}.{self._enrolment.agent}"
         await self._bus.store(subject, encode(dict(span), limit=MAX_EVENT_BYTES), timeout=IO_SECONDS)
 
-    def guard(
-        self, tool_name: str, *, timeout: float | None = 60.0, **about: Any
-    ) -> Callable[[Callable[P, Awaitable[R] | R]], Callable[P, Coroutine[Any, Any, R]]]:
+    def guard(self, tool_name: str, *, timeout: float | None = 60.0, **about: Any) -> Guard:
         """Decorate a function: each call asks first and runs with the approved arguments.
 
         Arguments travel by name, so positional-only and `*args` functions are refused at decoration. `about` goes
         to `ToolCall` (`risk`, `effects`, `description`, …). Raises `NotAllowedError` unless the call may run.
         """
 
-        def decorate(function: Callable[P, Awaitable[R] | R]) -> Callable[P, Coroutine[Any, Any, R]]:
-            signature = inspect.signature(function)
-            for parameter in signature.parameters.values():
-                if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL):
-                    raise TypeError(f"{tool_name}: every argument needs a name to be shown and edited")
-
-            @functools.wraps(function)
-            async def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
-                bound = signature.bind(*args, **kwargs)
-                bound.apply_defaults()
-                named = _by_name(signature, bound)
-                decision = await self.ask(ToolCall(name=tool_name, args=named, **about), timeout=timeout)
-                return await self._run(function, tool_name, decision)
-
-            return guarded
-
-        return decorate
-
-    async def _run(self, function: Callable[..., Awaitable[R] | R], tool_name: str, decision: Decision) -> R:
-        if not decision.allowed:
-            raise NotAllowedError(_why_not(tool_name, decision), verdict=decision.verdict)
-        digest = args_digest(decision.args)
-        try:
-            result = function(**decision.args)
-            finished: R = await result if inspect.isawaitable(result) else result
-        except BaseException as error:
-            self.receipt_later(decision, "failed", executed_args_digest=digest, message=type(error).__name__)
-            raise
-        self.receipt_later(decision, "executed", executed_args_digest=digest)
-        return finished
+        return guarded(self, tool_name, timeout, about)
 
     async def _open(self, timeout: float, tools: list[dict[str, Any]]) -> None:
         known = self._enrolment
@@ -382,22 +350,11 @@ class Gate:
             wait.close()
         if self._alive is not None:
             self._alive.cancel()
-        await asyncio.sleep(0)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(1.0):
+                await self._idle.wait()
         if self._background:
             await asyncio.wait(set(self._background), timeout=2.0)
         for task in set(self._background):
             task.cancel()
         await self._bus.close()
-
-
-def _by_name(signature: inspect.Signature, bound: inspect.BoundArguments) -> dict[str, Any]:
-    named = dict(bound.arguments)
-    for parameter in signature.parameters.values():
-        if parameter.kind is parameter.VAR_KEYWORD:
-            named.update(named.pop(parameter.name, {}))
-    return named
-
-
-def _why_not(tool_name: str, decision: Decision) -> str:
-    said = f": {decision.message}" if decision.message else ""
-    return f"{tool_name} was not run, {decision.verdict}{said}"

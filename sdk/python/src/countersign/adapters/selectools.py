@@ -1,0 +1,293 @@
+"""selectools 1.3.0: every call that its policy sends to review waits for a person.
+
+Refuses by raising: selectools turns an exception into a denied call and hands its message to the model. Returns
+nothing but `True`, and that only while the arguments in the framework's hands are those that were approved.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import copy
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+import selectools  # type: ignore[import-untyped,unused-ignore]
+from selectools import AgentObserver, Tool  # type: ignore[import-untyped,unused-ignore]
+from selectools.agent.config_groups import ToolConfig  # type: ignore[import-untyped,unused-ignore]
+from selectools.cancellation import CancellationToken  # type: ignore[import-untyped,unused-ignore]
+from selectools.exceptions import ToolValidationError  # type: ignore[import-untyped,unused-ignore]
+from selectools.policy import ApprovalRequest  # type: ignore[import-untyped,unused-ignore]
+
+from ..digest import args_digest, selectools64
+from ..enrolment import Enrolment
+from ..errors import ArgumentsChangedError, InvalidRequestError, NotAllowedError
+from ..sync import SyncGate
+from ..verify import Decision
+from ..wire import ToolCall
+
+MARGIN_SECONDS = 0.5
+"""The request ends this much before selectools stops waiting (a twentieth of short time-outs), so that no approval
+stands for a call that selectools has already given up."""
+
+MAX_KNOWN_CALLS = 1024
+
+
+@dataclass
+class _Known:
+    """What an observer saw of a call. Holds `args` so that its identity stays its own."""
+
+    tool_name: str
+    args: dict[str, Any]
+    run_id: str
+    seen_at: float
+
+
+@dataclass
+class _Approved:
+    args: Mapping[str, Any]
+    decision: Decision
+
+
+class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
+    """One gate for any number of agents. Use it as `ToolConfig` (`tool_config`) and as an observer.
+
+    `risks` and `effects` say per tool name what protocol section 2 calls so; a tool without a word is `critical`.
+    `cancel_token` lets an operator end the run (verdict `terminate`); it has to be the agent's
+    `AgentConfig.cancellation_token` too.
+    """
+
+    def __init__(
+        self,
+        gate: SyncGate,
+        *,
+        tools: Iterable[Tool] = (),
+        approval_timeout: float = 60.0,
+        risks: Mapping[str, str] | None = None,
+        effects: Mapping[str, str] | None = None,
+        thread_id: str | None = None,
+        cancel_token: CancellationToken | None = None,
+    ) -> None:
+        super().__init__()
+        self._gate = gate
+        self._tools = {tool.name: tool for tool in tools}
+        self._approval_timeout = approval_timeout
+        self._risks = risks or {}
+        self._effects = effects or {}
+        self._thread_id = thread_id
+        self._cancel_token = cancel_token
+        self._lock = threading.Lock()
+        self._known: OrderedDict[int, _Known] = OrderedDict()
+        self._approved: OrderedDict[int, _Approved] = OrderedDict()
+        self._running: ContextVar[tuple[_Started | None, ...]] = ContextVar("countersign_running", default=())
+
+    @classmethod
+    @contextlib.contextmanager
+    def open(
+        cls, enrolment: Enrolment | str | os.PathLike[str] | None = None, **options: Any
+    ) -> Iterator[SelectoolsGate]:
+        """Connect and make a gate of this framework; `options` go to the constructor."""
+        tools = list(options.get("tools", ()))
+        listed = [
+            {
+                "name": tool.name,
+                "description": tool.description,
+                "args_schema": tool.schema()["parameters"],
+                "risk": (options.get("risks") or {}).get(tool.name, "critical"),
+            }
+            for tool in tools
+        ]
+        version = selectools.__version__
+        with SyncGate(enrolment, framework="selectools", framework_version=version, tools=listed) as gate:
+            yield cls(gate, **{**options, "tools": tools})
+
+    def tool_config(self, *, asynchronous: bool = False, **settings: Any) -> ToolConfig:
+        """The `ToolConfig` that asks through this gate; `settings` are its other fields (`policy`, …).
+
+        `asynchronous` gives a hook that works under `arun` only and needs no thread per waiting call.
+        """
+        settings.setdefault("approval_timeout", self._approval_timeout)
+        self._approval_timeout = settings["approval_timeout"]
+        return ToolConfig(confirm_action=self.confirm_async if asynchronous else self.confirm, **settings)
+
+    def confirm(self, tool_name: str, tool_args: dict[str, Any], reason: str) -> bool:
+        """`ToolConfig.confirm_action` for `run` and `arun`: True, or an exception whose text the model reads."""
+        call, timeout = self._call(tool_name, tool_args, reason, self._take(tool_name, tool_args), editable=True)
+        decision = self._gate.ask(call, timeout=timeout)
+        return self._settle(tool_name, tool_args, decision, editable=True)
+
+    async def confirm_async(self, tool_name: str, tool_args: dict[str, Any], reason: str) -> bool:
+        """`confirm` for `arun`. Cancelling it withdraws the request."""
+        call, timeout = self._call(tool_name, tool_args, reason, self._take(tool_name, tool_args), editable=True)
+        asking = self._gate.submit(self._gate.gate.ask(call, timeout=timeout))
+        decision = await asyncio.wrap_future(asking)
+        return self._settle(tool_name, tool_args, decision, editable=True)
+
+    def handle(self, request: ApprovalRequest) -> bool:
+        """`ToolConfig.approval_handler`: selectools ignores edits here, so `modify` is not offered."""
+        known = self._take(request.tool_name, request.tool_args)
+        # selectools hands over a copy; what will run is the original, and that is what has to be approved.
+        args = known.args if known is not None else request.tool_args
+        call, timeout = self._call(
+            request.tool_name, args, request.reason, known, editable=False, preview=request.preview
+        )
+        decision = self._gate.ask(call, timeout=timeout)
+        return self._settle(request.tool_name, args, decision, editable=False)
+
+    def _take(self, name: str, args: dict[str, Any]) -> _Known | None:
+        with self._lock:
+            known = self._known.pop(id(args), None)
+            if known is None:
+                for key, other in reversed(self._known.items()):
+                    if other.tool_name == name and other.args == args:
+                        return self._known.pop(key)
+            return known
+
+    def _call(
+        self,
+        name: str,
+        args: dict[str, Any],
+        reason: str,
+        known: _Known | None,
+        *,
+        editable: bool,
+        preview: str | None = None,
+    ) -> tuple[ToolCall, float]:
+        waited = time.monotonic() - known.seen_at if known is not None else 0.0
+        timeout = self._approval_timeout - min(MARGIN_SECONDS, self._approval_timeout / 20) - waited
+        if timeout <= 0:
+            raise NotAllowedError(f"{name} was not run: no time was left to ask", verdict="expired")
+        tool = self._tools.get(name)
+        verdicts = ("approve", *(("modify",) if editable else ()), "deny", "skip")
+        if self._cancel_token is not None:
+            verdicts = (*verdicts, "terminate")
+        call = ToolCall(
+            name=name,
+            args=args,
+            reason=reason or None,
+            preview=preview,
+            risk=self._risks.get(name, "critical"),
+            effects=self._effects.get(name),
+            origin="local",
+            description=tool.description if tool is not None else None,
+            args_schema=tool.schema()["parameters"] if tool is not None else None,
+            effective=_effective(tool, args) if tool is not None else None,
+            native_digest={"alg": "selectools64", "value": selectools64(args)},
+            run_id=known.run_id if known is not None else None,
+            thread_id=self._thread_id,
+            allowed_verdicts=verdicts,
+        )
+        return call, timeout
+
+    def _settle(self, name: str, args: dict[str, Any], decision: Decision, *, editable: bool) -> bool:
+        if decision.verdict == "terminate" and self._cancel_token is not None:
+            self._cancel_token.cancel()
+        if not decision.allowed:
+            raise NotAllowedError(_text(name, decision), verdict=decision.verdict)
+        try:
+            if decision.verdict == "modify":
+                if not editable or not isinstance(decision.args, dict):
+                    raise ArgumentsChangedError(f"{name} was not run: selectools cannot take these arguments")
+                args.clear()
+                args.update(copy.deepcopy(decision.args))
+            if args_digest(args) != decision.args_digest:
+                raise ArgumentsChangedError(f"{name} was not run: its arguments changed while it waited")
+        except (ArgumentsChangedError, InvalidRequestError) as error:
+            self._gate.receipt_later(decision, "refused", message=error.code)
+            raise
+        with self._lock:
+            self._approved[id(args)] = _Approved(args, decision)
+            while len(self._approved) > MAX_KNOWN_CALLS:
+                self._approved.popitem(last=False)
+        return True
+
+    # Observer hooks. selectools swallows what they raise, so nothing here decides anything.
+
+    def on_policy_decision(
+        self, run_id: str, tool_name: str, decision: str, reason: str, tool_args: dict[str, Any]
+    ) -> None:
+        """Remembers the run and the moment of a call that is about to ask."""
+        if decision == "review":
+            with self._lock:
+                self._known[id(tool_args)] = _Known(tool_name, tool_args, run_id, time.monotonic())
+                while len(self._known) > MAX_KNOWN_CALLS:
+                    self._known.popitem(last=False)
+
+    def on_tool_start(self, run_id: str, call_id: str, tool_name: str, tool_args: dict[str, Any]) -> None:
+        """Notes which approved call begins, and the digest of what really runs."""
+        with self._lock:
+            approved = self._approved.pop(id(tool_args), None)
+        started = None
+        if approved is not None:
+            try:
+                digest = args_digest(tool_args)
+            except InvalidRequestError:
+                digest = "unknown"
+            started = _Started(approved.decision, digest)
+        self._running.set((*self._running.get(), started))
+
+    def on_tool_end(self, run_id: str, call_id: str, tool_name: str, result: str, duration_ms: float) -> None:
+        """Receipt `executed`."""
+        self._finish("executed", None)
+
+    def on_tool_error(
+        self,
+        run_id: str,
+        call_id: str,
+        tool_name: str,
+        error: Exception,
+        tool_args: dict[str, Any],
+        duration_ms: float,
+    ) -> None:
+        """Receipt `failed`."""
+        self._finish("failed", type(error).__name__)
+
+    def _finish(self, stage: str, message: str | None) -> None:
+        running = self._running.get()
+        if not running:
+            return
+        self._running.set(running[:-1])
+        started = running[-1]
+        if started is not None:
+            self._gate.receipt_later(started.decision, stage, executed_args_digest=started.digest, message=message)
+
+
+@dataclass(frozen=True)
+class _Started:
+    decision: Decision
+    digest: str
+
+
+def _effective(tool: Tool, args: dict[str, Any]) -> dict[str, Any] | None:
+    """What selectools will change after the gate: text turned into numbers, and arguments added unseen."""
+    changed: dict[str, Any] = {}
+    tried = copy.deepcopy(args)
+    with contextlib.suppress(ToolValidationError):
+        tool.validate(tried)
+    coerced = {key: value for key, value in tried.items() if type(value) is not type(args.get(key))}
+    if coerced:
+        changed["coerced"] = coerced
+    if tool.injected_kwargs:
+        changed["injected_names"] = sorted(tool.injected_kwargs)
+    return changed or None
+
+
+_WORDS = {
+    "deny": "denied by a person",
+    "terminate": "denied by a person, who ended the run",
+    "skip": "skipped by a person, which is no refusal",
+    "expired": "expired: nobody answered in time",
+    "withdrawn": "withdrawn before anybody answered",
+    "rejected": "rejected: the console could not read the request",
+}
+
+
+def _text(name: str, decision: Decision) -> str:
+    words = _WORDS.get(decision.verdict, decision.verdict)
+    return f"{name} was not run, {words}" + (f": {decision.message}" if decision.message else "")

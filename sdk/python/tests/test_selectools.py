@@ -1,0 +1,322 @@
+"""Rows S1 to S7 and S9 of seeds.md with the real selectools and an offline provider that plays a script."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime
+
+import pytest
+from selectools import Agent, AgentConfig, Message, Role, Tool, ToolPolicy
+from selectools.cancellation import CancellationToken
+from selectools.tools import ToolParameter
+from selectools.types import ToolCall as ScriptedCall
+from selectools.usage import UsageStats
+
+from console import Console
+from countersign import args_digest, selectools64
+from countersign.adapters.selectools import SelectoolsGate
+
+
+class Script:
+    """A provider that answers with the given turns of tool calls, then with "done". Keeps what it was shown."""
+
+    name = "script"
+    supports_streaming = False
+    supports_async = True
+
+    def __init__(self, *turns: list[tuple[str, dict]]) -> None:
+        self.turns = list(turns)
+        self.shown: list[Message] = []
+
+    def complete(self, *, messages, **_):
+        self.shown = list(messages)
+        usage = UsageStats(0, 0, 0, 0.0, "script", "script")
+        if not self.turns:
+            return Message(role=Role.ASSISTANT, content="done"), usage
+        calls = [
+            ScriptedCall(tool_name=name, parameters=args, id=f"call_{n}")
+            for n, (name, args) in enumerate(self.turns.pop(0))
+        ]
+        return Message(role=Role.ASSISTANT, content="", tool_calls=calls), usage
+
+    async def acomplete(self, **options):
+        return self.complete(**options)
+
+    def tool_texts(self) -> list[str]:
+        return [message.content for message in self.shown if message.role == Role.TOOL]
+
+
+class Office:
+    """An agent whose one tool notes what it was run with."""
+
+    def __init__(self, bench, script: Script, *, kind: str = "confirm", timeout: float = 20.0, **options) -> None:
+        self.ran: list[dict] = []
+        self.script = script
+        self.bench = bench
+        self.kind = kind
+        self.timeout = timeout
+        self.options = options
+
+    def tool(self) -> Tool:
+        def delete(invoice_id: str, copies: int = 1) -> str:
+            self.ran.append({"invoice_id": invoice_id, "copies": copies})
+            return f"deleted {invoice_id}"
+
+        parameters = [
+            ToolParameter("invoice_id", str, "which"),
+            ToolParameter("copies", int, "how many", required=False),
+        ]
+        return Tool("delete_invoice", "Deletes an invoice", parameters, delete)
+
+    def work(self, asynchronous: bool) -> None:
+        tool = self.tool()
+        with SelectoolsGate.open(
+            self.bench.enrolment(),
+            tools=[tool],
+            approval_timeout=self.timeout,
+            risks={"delete_invoice": "high"},
+            **self.options,
+        ) as gate:
+            settings = {"policy": ToolPolicy(review=["*"])}
+            if self.kind == "handler":
+                config = gate.tool_config(approval_handler=gate.handle, **settings)
+            else:
+                config = gate.tool_config(asynchronous=self.kind == "async", **settings)
+            agent = Agent(
+                tools=[tool],
+                provider=self.script,
+                config=AgentConfig(tool=config, observers=[gate], max_iterations=5),
+            )
+            token = self.options.get("cancel_token")
+            extra = {"cancel_token": token} if token else {}
+            asyncio.run(agent.arun("go", **extra)) if asynchronous else agent.run("go", **extra)
+
+    def start(self, asynchronous: bool = False) -> asyncio.Future:
+        return asyncio.ensure_future(asyncio.to_thread(self.work, asynchronous))
+
+
+MODES = [("confirm", False), ("confirm", True), ("async", True), ("handler", False), ("handler", True)]
+
+
+async def arrived(console: Console, before: int, count: int = 1) -> list[dict]:
+    async with asyncio.timeout(10):
+        while len(console.received["request"]) < before + count:
+            await asyncio.sleep(0.005)
+    return [json.loads(message.data) for message in console.received["request"][before:]]
+
+
+async def one(console: Console, start: Callable[[], asyncio.Future]) -> tuple[asyncio.Future, dict]:
+    before = len(console.received["request"])
+    working = start()
+    return working, (await arrived(console, before))[0]
+
+
+ARGS = {"invoice_id": "INV-42"}
+
+
+@pytest.mark.parametrize(("kind", "asynchronous"), MODES)
+async def test_s1_an_approved_call_runs_once_and_reports(bench, console, kind, asynchronous):
+    office = Office(bench, Script([("delete_invoice", dict(ARGS))]), kind=kind)
+    working, body = await one(console, lambda: office.start(asynchronous))
+    await asyncio.sleep(0.05)
+    assert office.ran == []
+    await console.decide(body["request_id"])
+    await working
+    assert office.ran == [{"invoice_id": "INV-42", "copies": 1}]
+    receipt = await console.receipt(body["request_id"], "executed")
+    assert receipt["executed_args_digest"] == body["args_digest"] == args_digest(ARGS)
+    assert body["agent"]["framework"] == "selectools"
+    assert body["agent"]["framework_version"] == "1.3.0"
+    assert body["risk"] == "high"
+    assert body["run_id"]
+    assert body["native_digest"] == {"alg": "selectools64", "value": selectools64(ARGS)}
+    assert ("modify" in body["allowed_verdicts"]) is (kind != "handler")
+
+
+@pytest.mark.parametrize(("kind", "asynchronous"), MODES)
+async def test_s1_s3_a_denied_call_does_not_run_and_the_model_reads_why(bench, console, kind, asynchronous):
+    office = Office(bench, Script([("delete_invoice", dict(ARGS))]), kind=kind)
+    working, body = await one(console, lambda: office.start(asynchronous))
+    await console.decide(body["request_id"], "deny", message="ask Grace in accounting first")
+    await working
+    assert office.ran == []
+    [text] = office.script.tool_texts()
+    assert "ask Grace in accounting first" in text
+    assert "denied" in text
+
+
+@pytest.mark.parametrize(("kind", "asynchronous"), MODES)
+async def test_s2_three_calls_of_one_turn_ask_at_once_and_keep_their_answers(bench, console, kind, asynchronous):
+    turn = [("delete_invoice", {"invoice_id": name}) for name in ("A", "B", "C")]
+    office = Office(bench, Script(turn), kind=kind)
+    before = len(console.received["request"])
+    working = office.start(asynchronous)
+    bodies = {body["args"]["invoice_id"]: body for body in await arrived(console, before, 3)}
+    await console.decide(bodies["C"]["request_id"])
+    await console.decide(bodies["A"]["request_id"], "deny", message="not A")
+    await console.decide(bodies["B"]["request_id"])
+    await working
+    assert sorted(call["invoice_id"] for call in office.ran) == ["B", "C"]
+    first, second, third = office.script.tool_texts()
+    assert "not A" in first
+    assert (second, third) == ("deleted B", "deleted C")
+    for name in "BC":
+        receipt = await console.receipt(bodies[name]["request_id"], "executed")
+        assert receipt["executed_args_digest"] == bodies[name]["args_digest"]
+
+
+@pytest.mark.parametrize(("kind", "asynchronous"), MODES[:3])
+async def test_s4_edited_arguments_run_and_their_digest_is_reported(bench, console, kind, asynchronous):
+    edited = {"invoice_id": "INV-7", "copies": 2}
+    office = Office(bench, Script([("delete_invoice", dict(ARGS))]), kind=kind)
+    working, body = await one(console, lambda: office.start(asynchronous))
+    await console.decide(body["request_id"], "modify", edited_args=edited, args_digest=args_digest(edited))
+    await working
+    assert office.ran == [edited]
+    assert (await console.receipt(body["request_id"], "executed"))["executed_args_digest"] == args_digest(edited)
+
+
+STRICT = {
+    "an unknown verdict": {"verdict": "yes please"},
+    "a truthy word": {"verdict": "true"},
+    "a verdict that is an object": {"verdict": {"approve": True}},
+    "arguments that are a list": {"verdict": "modify", "edited_args": [1], "args_digest": args_digest([1])},
+    "no digest": {"args_digest": None},
+}
+
+
+@pytest.mark.parametrize("case", STRICT)
+@pytest.mark.parametrize("asynchronous", [False, True])
+async def test_s5_anything_but_a_proper_yes_denies(bench, console, case, asynchronous):
+    office = Office(bench, Script([("delete_invoice", dict(ARGS))]))
+    working, body = await one(console, lambda: office.start(asynchronous))
+    await console.decide(body["request_id"], **STRICT[case])
+    await working
+    assert office.ran == []
+
+
+async def test_s5_a_reply_that_is_not_json_denies(bench, console):
+    office = Office(bench, Script([("delete_invoice", dict(ARGS))]))
+    working, body = await one(console, office.start)
+    seen = await console.request(body["request_id"])
+    payload = b"approve"
+    sig = console.human.sign("decision", console.realm, seen.decision_subject, payload)
+    await console.store(seen.decision_subject, payload, {"CS-Key": console.human.public, "CS-Sig": sig})
+    await working
+    assert office.ran == []
+
+
+@pytest.mark.parametrize(("kind", "asynchronous"), MODES)
+async def test_s6_the_frameworks_time_out_is_the_deadline_and_reads_expired(bench, console, kind, asynchronous):
+    office = Office(bench, Script([("delete_invoice", dict(ARGS))]), kind=kind, timeout=1.0)
+    working, body = await one(console, lambda: office.start(asynchronous))
+    stamps = [datetime.fromisoformat(body[name]) for name in ("expires_at", "requested_at")]
+    assert 0.85 < (stamps[0] - stamps[1]).total_seconds() < 1.0
+    await working
+    await console.decide(body["request_id"])
+    assert office.ran == []
+    [text] = office.script.tool_texts()
+    assert "expired" in text
+    assert "denied" not in text
+    assert not [m for m in console.received["withdraw"] if m.subject.endswith(body["request_id"])]
+
+
+async def test_s7_a_denied_call_asked_again_is_a_new_request_with_the_same_digest(bench, console):
+    office = Office(bench, Script([("delete_invoice", dict(ARGS))], [("delete_invoice", dict(ARGS))]))
+    before = len(console.received["request"])
+    working = office.start()
+    [first] = await arrived(console, before)
+    await console.decide(first["request_id"], "deny", message="no")
+    second = (await arrived(console, before, 2))[1]
+    await console.decide(second["request_id"], "deny", message="still no")
+    await working
+    assert first["request_id"] != second["request_id"]
+    assert (first["args_digest"], first["run_id"]) == (second["args_digest"], second["run_id"])
+    assert office.ran == []
+
+
+def test_s9_the_digest_of_selectools_pending():
+    from selectools.pending import compute_args_digest
+
+    vectors = {"{}": "44136fa3", '{"a":2,"b":1}': "d3626ac3"}
+    for text, start in vectors.items():
+        assert selectools64(json.loads(text)).startswith(start)
+    for args in (None, {}, {"b": 1, "a": 2}, {"é": "\U0001f600"}, {"when": datetime(2026, 11, 21)}):
+        assert selectools64(args) == compute_args_digest(args)
+
+
+async def test_a_skipped_call_does_not_run_and_is_no_refusal(bench, console):
+    office = Office(bench, Script([("delete_invoice", dict(ARGS))]))
+    working, body = await one(console, office.start)
+    await console.decide(body["request_id"], "skip")
+    await working
+    assert office.ran == []
+    assert "skipped" in office.script.tool_texts()[0]
+
+
+async def test_terminate_ends_the_run(bench, console):
+    token = CancellationToken()
+    turns = [[("delete_invoice", dict(ARGS))], [("delete_invoice", dict(ARGS))]]
+    office = Office(bench, Script(*turns), cancel_token=token)
+    working, body = await one(console, office.start)
+    assert "terminate" in body["allowed_verdicts"]
+    await console.decide(body["request_id"], "terminate", message="stop")
+    await working
+    assert office.ran == []
+    assert len(office.script.turns) == 1
+
+
+async def test_what_selectools_will_coerce_is_shown_on_the_card(bench, console):
+    office = Office(bench, Script([("delete_invoice", {"invoice_id": "A", "copies": "3"})]))
+    working, body = await one(console, office.start)
+    assert body["effective"] == {"coerced": {"copies": 3}}
+    await console.decide(body["request_id"])
+    await working
+    assert office.ran == [{"invoice_id": "A", "copies": 3}]
+    assert (await console.receipt(body["request_id"], "executed"))["executed_args_digest"] == body["args_digest"]
+
+
+async def test_arguments_changed_while_waiting_do_not_run(bench, console):
+    args = dict(ARGS)
+    office = Office(bench, Script([("delete_invoice", args)]))
+    working, body = await one(console, office.start)
+    args["invoice_id"] = "ALL"
+    await console.decide(body["request_id"])
+    await working
+    assert office.ran == []
+    assert (await console.receipt(body["request_id"], "refused"))["message"] == "digest_differs"
+
+
+async def test_cancelling_arun_withdraws(bench, console):
+    office = Office(bench, Script([("delete_invoice", dict(ARGS))]), kind="async")
+    loop_ready: dict[str, object] = {}
+
+    def work() -> None:
+        tool = office.tool()
+        with SelectoolsGate.open(bench.enrolment(), tools=[tool], approval_timeout=20) as gate:
+            config = gate.tool_config(asynchronous=True, policy=ToolPolicy(review=["*"]))
+            agent = Agent(tools=[tool], provider=office.script, config=AgentConfig(tool=config, observers=[gate]))
+
+            async def main() -> None:
+                task = asyncio.ensure_future(agent.arun("go"))
+                loop_ready.update(loop=asyncio.get_running_loop(), task=task)
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+
+            asyncio.run(main())
+
+    before = len(console.received["request"])
+    thread = threading.Thread(target=work)
+    thread.start()
+    [body] = await arrived(console, before)
+    loop_ready["loop"].call_soon_threadsafe(loop_ready["task"].cancel)
+    await console.until("withdraw", lambda m: m.subject.endswith(body["request_id"]))
+    begun = time.monotonic()
+    while thread.is_alive() and time.monotonic() - begun < 5:
+        await asyncio.sleep(0.01)
+    assert not thread.is_alive()
+    assert office.ran == []
