@@ -1,0 +1,73 @@
+//! The Countersign wire protocol, version 1: types, digests, signatures and strict parsing.
+//!
+//! Refuses to do any input or output, to read a clock, and to guess: whatever
+//! the protocol does not allow is an error with its own stable code, and every
+//! error fails closed.
+
+mod alive;
+mod decision;
+mod digest;
+mod enrolment;
+mod error_code;
+mod hello;
+mod json;
+mod keys;
+mod names;
+mod operators;
+mod policy;
+mod receipt;
+mod redaction;
+mod rejection;
+mod request;
+mod shown;
+mod signature;
+mod span;
+mod streams;
+mod subjects;
+mod text_newtype;
+mod tighten;
+mod timestamp;
+mod withdraw;
+mod words;
+
+pub use alive::{Alive, parse_alive};
+pub use decision::{
+    ApprovalDecision, DECISION_MAX_BYTES, DecidedBy, DecisionCheck, DecisionFault, DecisionVerdict,
+    Origin, RequestFacts, Response, RuleRef, Scope, VerifiedDecision, Vote, VoteAttachment,
+    VoteCheck, parse_decision, verify_decision, verify_vote,
+};
+pub use digest::{DigestError, Sha256Digest, args_digest, canonical_json, request_digest};
+pub use enrolment::{Enrolment, NkeySeed};
+pub use error_code::ErrorCode;
+pub use hello::{Credential, Hello, HelloTool, parse_hello};
+pub use json::KeptJson;
+pub use keys::{KeyError, KeyRole, PublicKey, TrustedKey};
+pub use names::{AgentKey, AgentName, NameError, RequestId, RequestKey, WorkspaceName};
+pub use operators::{OperatorEntry, OperatorList};
+pub use policy::{Anchor, EnvelopeError, PolicyKey, SignedEnvelope, policy_subject};
+pub use receipt::{RECEIPT_MAX_BYTES, Receipt, Stage, parse_receipt};
+pub use redaction::{Redacted, is_secret_key, is_secret_value};
+pub use rejection::{Rejection, RejectionCode, WireError};
+pub use request::{
+    AgentInfo, ApprovalRequest, Chain, Confirm, Effective, Group, HistoryItem, MAX_LIFETIME,
+    NativeDigest, ParsedRequest, Question, QuestionOption, REQUEST_MAX_BYTES, Skill, Tool,
+    TraceContext, parse_request,
+};
+pub use shown::{
+    Segment, Shown, TextWarning, escape, escape_lines, is_hostile, json_ascii_safe, json_shown,
+    looks_like, text_ascii_safe, warnings,
+};
+pub use signature::{Context, Signature, SignatureError, sign, signing_input, verify};
+pub use span::{
+    EventType, SPAN_MAX_BYTES, Span, SpanError, SpanKind, SpanStatus, Usage, parse_span,
+};
+pub use streams::{POLICY_BUCKET, SUBJECT_PREFIX, Stream};
+pub use subjects::{
+    ConsoleId, Subject, alive_subject, audit_subject, decided_subject, decision_subject,
+    event_subject, hello_subject, receipt_subject, request_subject, tighten_subject, vote_subject,
+    withdraw_subject,
+};
+pub use tighten::{Tighten, parse_tighten};
+pub use timestamp::{Timestamp, TimestampError};
+pub use withdraw::{Withdraw, parse_withdraw};
+pub use words::{Effects, RequestKind, Risk, ToolOrigin, Verdict, VerdictSet};

@@ -1,0 +1,39 @@
+//! A sign of life (protocol, section 1).
+//!
+//! Refuses to mean more than that an instance was there when it was sent.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    json::parse_document,
+    rejection::{RejectionCode, WireError},
+};
+
+const MAX_BYTES: usize = 4 * 1024;
+
+/// Sent every 10 s by each running agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Alive {
+    /// The protocol's version, 1.
+    #[schemars(extend("const" = 1))]
+    pub v: u8,
+    /// Which of several running copies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance_id: Option<String>,
+}
+
+/// Reads a sign of life.
+pub fn parse_alive(payload: &[u8]) -> Result<Alive, WireError> {
+    let alive: Alive = parse_document(payload, MAX_BYTES, &[])?;
+    check_version(alive.v)?;
+    Ok(alive)
+}
+
+pub(crate) fn check_version(v: u8) -> Result<(), WireError> {
+    if v == 1 {
+        Ok(())
+    } else {
+        Err(WireError::new(RejectionCode::BadVersion, "v is not 1"))
+    }
+}

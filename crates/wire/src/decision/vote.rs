@@ -1,0 +1,121 @@
+//! Votes of several operators (protocol, section 5, "Votes").
+//!
+//! Refuses a vote that its human key did not sign for this request and these arguments.
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{DECISION_MAX_BYTES, DecidedBy, present};
+use crate::{
+    Context, KeyRole, PublicKey, RequestKey, Sha256Digest, Signature, Subject, Timestamp, Verdict,
+    alive::check_version, digest::args_digest, json::parse_document, verify, vote_subject,
+};
+
+/// One operator's vote; unchangeable, one per key.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Vote {
+    /// The protocol's version, 1.
+    #[schemars(extend("const" = 1))]
+    pub v: u8,
+    /// A UUIDv7 that the console chose.
+    #[schemars(with = "String", extend("format" = "uuid"))]
+    pub vote_id: Uuid,
+    /// The digest of the request's payload.
+    pub request_digest: Sha256Digest,
+    /// `approve` or `modify`.
+    pub verdict: Verdict,
+    /// The digest of the arguments that may run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub args_digest: Option<Sha256Digest>,
+    /// The arguments that may run instead (modify); null is a value.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(with = "Value")]
+    pub edited_args: Option<Value>,
+    /// Who voted.
+    pub decided_by: DecidedBy,
+    /// When, by the console's clock.
+    pub decided_at: Timestamp,
+}
+
+/// A vote as it stands in a decision: payload, subject and signature as stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VoteAttachment {
+    /// The voter's public key.
+    pub key: PublicKey,
+    /// The subject on which the vote is stored.
+    pub subject: String,
+    /// The vote's payload in base64url without padding.
+    pub payload: String,
+    /// The signature, context `vote`.
+    pub sig: Signature,
+}
+
+impl VoteAttachment {
+    /// Attaches a stored vote.
+    pub fn new(key: PublicKey, subject: String, payload: &[u8], sig: Signature) -> Self {
+        Self {
+            key,
+            subject,
+            payload: URL_SAFE_NO_PAD.encode(payload),
+            sig,
+        }
+    }
+
+    /// The payload as stored; `None` when it is not base64url.
+    pub fn payload_bytes(&self) -> Option<Vec<u8>> {
+        URL_SAFE_NO_PAD.decode(&self.payload).ok()
+    }
+}
+
+/// What a vote is checked against.
+#[derive(Clone, Copy)]
+pub struct VoteCheck<'a> {
+    /// The request.
+    pub request: &'a RequestKey,
+    /// The digest of the request's payload.
+    pub request_digest: &'a Sha256Digest,
+    /// The digest of the arguments at the gate; a vote to approve must name it.
+    pub args_digest: Option<&'a Sha256Digest>,
+    /// The realm.
+    pub realm: &'a Uuid,
+    /// The role of a key that was trusted when the vote was stored.
+    pub trusted: &'a dyn Fn(&str) -> Option<KeyRole>,
+}
+
+/// The vote, if every check holds: subject, human key, signature, request,
+/// verdict and argument digest. A vote that does not stand is not counted.
+pub fn verify_vote(
+    check: VoteCheck<'_>,
+    key: &str,
+    subject: &str,
+    payload: &[u8],
+    sig: &str,
+) -> Option<Vote> {
+    let Some(Subject::Vote(request, voter)) = Subject::parse(subject) else {
+        return None;
+    };
+    let at_home = request == *check.request && subject == vote_subject(&request, &voter);
+    if !at_home || voter.as_str() != key || (check.trusted)(key) != Some(KeyRole::Human) {
+        return None;
+    }
+    verify(key, Context::Vote, check.realm, subject, payload, sig).ok()?;
+    let vote: Vote = parse_document(payload, DECISION_MAX_BYTES, &[]).ok()?;
+    check_version(vote.v).ok()?;
+    let runs = match (vote.verdict, &vote.edited_args) {
+        (Verdict::Approve, None) => vote.args_digest.as_ref() == check.args_digest,
+        (Verdict::Modify, Some(edited)) => {
+            vote.args_digest.is_some() && args_digest(edited).ok() == vote.args_digest
+        }
+        _ => false,
+    };
+    let stands =
+        runs && vote.request_digest == *check.request_digest && vote.decided_by.key == voter;
+    stands.then_some(vote)
+}

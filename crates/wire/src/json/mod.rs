@@ -1,0 +1,20 @@
+//! JSON as the protocol takes it: strictly.
+//!
+//! Refuses what different readers understand differently (duplicate keys, large
+//! integers, lone surrogates) before any value is built from it.
+
+mod fields;
+mod kept;
+mod number;
+mod scan;
+mod text;
+
+pub(crate) use fields::{Fields, parse_document};
+pub use kept::KeptJson;
+pub(crate) use scan::scan;
+
+/// The deepest nesting allowed, the root being 1 (protocol, section 2).
+pub(crate) const MAX_DEPTH: usize = 64;
+
+/// 2^53 − 1, the largest integer that every JSON reader holds exactly.
+pub(crate) const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;

@@ -1,0 +1,74 @@
+//! What an agent did with a decision (protocol, section 6).
+//!
+//! Refuses unknown stages: a rung of the delivery ladder is never guessed.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use crate::{
+    Sha256Digest, Subject, Timestamp,
+    alive::check_version,
+    json::parse_document,
+    rejection::{RejectionCode, WireError},
+    words::words,
+};
+
+/// The most bytes of a receipt.
+pub const RECEIPT_MAX_BYTES: usize = 64 * 1024;
+
+/// A rung of the delivery ladder that the agent reports.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, TS,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// The decision arrived and stands.
+    Received,
+    /// The call ran.
+    Executed,
+    /// The call ran and failed.
+    Failed,
+    /// The agent refused the decision.
+    Refused,
+}
+
+words!(Stage {
+    Received => "received", Executed => "executed", Failed => "failed", Refused => "refused",
+});
+
+/// A receipt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Receipt {
+    /// The protocol's version, 1.
+    #[schemars(extend("const" = 1))]
+    pub v: u8,
+    /// The decision's id, as it stood in the decision.
+    pub decision_id: String,
+    /// What happened.
+    pub stage: Stage,
+    /// The digest of the arguments that ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub executed_args_digest: Option<Sha256Digest>,
+    /// What the agent could not honour.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub degraded: Option<Vec<String>>,
+    /// The agent's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// When, by the agent's clock.
+    pub at: Timestamp,
+}
+
+/// Reads a receipt.
+pub fn parse_receipt(subject: &str, payload: &[u8]) -> Result<Receipt, WireError> {
+    let Some(Subject::Receipt(_)) = Subject::parse(subject) else {
+        return Err(WireError::new(
+            RejectionCode::BadSubject,
+            "not the subject of a receipt",
+        ));
+    };
+    let receipt: Receipt = parse_document(payload, RECEIPT_MAX_BYTES, &[])?;
+    check_version(receipt.v)?;
+    Ok(receipt)
+}

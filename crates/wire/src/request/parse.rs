@@ -1,0 +1,66 @@
+//! A request from the bytes of the stream.
+//!
+//! Refuses what the protocol calls rejected, with exactly one code: the first
+//! that applies in the order of [`RejectionCode`].
+
+use serde_json::Value;
+
+use super::{
+    ApprovalRequest, REQUEST_MAX_BYTES,
+    read::{Identity, request_of},
+};
+use crate::{
+    Rejection, RequestKey, Sha256Digest, Subject,
+    digest::{args_digest, request_digest},
+    json::{Fields, scan},
+    rejection::WireError,
+};
+
+/// A request which passed every check that needs no other message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParsedRequest {
+    /// Its identity, from the subject.
+    pub key: RequestKey,
+    /// The request.
+    pub request: ApprovalRequest,
+    /// The arguments, keys in the order received.
+    pub args: Option<Value>,
+    /// The digest of the arguments, computed here.
+    pub args_digest: Option<Sha256Digest>,
+    /// The digest of the payload.
+    pub request_digest: Sha256Digest,
+}
+
+/// Reads a stored message as a request (protocol, section 2).
+///
+/// Null stands for absent where a field is optional; a required field that is
+/// null has the wrong type. `args` is never absent when its key is there.
+pub fn parse_request(subject: &str, payload: &[u8]) -> Result<ParsedRequest, Rejection> {
+    let key = match Subject::parse(subject) {
+        Some(Subject::Request(key)) => Some(key),
+        _ => None,
+    };
+    match read(key.as_ref(), payload) {
+        Ok(parsed) => Ok(parsed),
+        Err(WireError { code, detail }) => Err(Rejection { code, detail, key }),
+    }
+}
+
+fn read(key: Option<&RequestKey>, payload: &[u8]) -> Result<ParsedRequest, WireError> {
+    scan(payload, REQUEST_MAX_BYTES, &["metadata", "native"])?;
+    let identity = key.map_or(Identity::BadSubject, Identity::Subject);
+    let request = request_of(Fields::of_request(payload)?, &identity)?;
+    // Arguments without a digest occur only outside tool calls.
+    let args_digest = match (&request.args_digest, &request.args) {
+        (Some(digest), _) => Some(*digest),
+        (None, Some(args)) => args_digest(args).ok(),
+        (None, None) => None,
+    };
+    Ok(ParsedRequest {
+        key: request.key(),
+        args: request.args.clone(),
+        args_digest,
+        request_digest: request_digest(payload),
+        request,
+    })
+}

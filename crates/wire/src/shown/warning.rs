@@ -1,0 +1,120 @@
+//! What a person should be told about a text before trusting it.
+//!
+//! Refuses to calm: a warning is a reason to look, its absence proves nothing.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+use unicode_security::{MixedScript as _, skeleton};
+
+use super::class::is_hostile;
+
+/// More blanks in a row than this are a warning.
+const MOST_BLANKS: usize = 8;
+
+/// The most host names that are told of one text.
+const MOST_HOSTS: usize = 8;
+
+/// A reason to look twice at a text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum TextWarning {
+    /// Characters that hide, reorder or forge text.
+    HiddenCharacters {
+        /// How many there are.
+        #[ts(type = "number")]
+        count: usize,
+    },
+    /// A run of blanks which can push text out of sight.
+    LongBlanks {
+        /// The length of the longest run.
+        #[ts(type = "number")]
+        length: usize,
+    },
+    /// A host name that mixes scripts or is written in Punycode.
+    MixedScriptHost {
+        /// The host name, as written.
+        host: String,
+    },
+}
+
+/// Looks a text over. Line feeds and tabs count as blanks, not as hidden.
+pub fn warnings(text: &str) -> Vec<TextWarning> {
+    let mut found = Vec::new();
+    let hidden = |c: &char| !matches!(c, '\n' | '\t' | '\r' | '\u{27e8}') && is_hostile(*c);
+    let count = text.chars().filter(hidden).count();
+    if count > 0 {
+        found.push(TextWarning::HiddenCharacters { count });
+    }
+    let length = longest_blank_run(text);
+    if length > MOST_BLANKS {
+        found.push(TextWarning::LongBlanks { length });
+    }
+    let hosts = hosts(text)
+        .filter(|host| is_doubtful(host))
+        .take(MOST_HOSTS);
+    found.extend(hosts.map(|host| TextWarning::MixedScriptHost {
+        host: host.to_owned(),
+    }));
+    found
+}
+
+fn longest_blank_run(text: &str) -> usize {
+    let (mut longest, mut run) = (0, 0);
+    for character in text.chars() {
+        run = if character.is_whitespace() {
+            run + 1
+        } else {
+            0
+        };
+        longest = longest.max(run);
+    }
+    longest
+}
+
+/// Words that may be host names: with a dot inside, cut at what a host cannot hold.
+fn hosts(text: &str) -> impl Iterator<Item = &str> {
+    let part = |c: char| match c {
+        '.' | '-' => false,
+        c if c.is_ascii() => !c.is_ascii_alphanumeric(),
+        c => c.is_whitespace(),
+    };
+    text.split(part)
+        .map(|word| word.trim_matches(['.', '-']))
+        .filter(|word| word.contains('.') && word.split('.').all(|label| !label.is_empty()))
+}
+
+fn is_doubtful(host: &str) -> bool {
+    let punycode = |label: &str| {
+        label
+            .get(..4)
+            .is_some_and(|s| s.eq_ignore_ascii_case("xn--"))
+    };
+    host.split('.')
+        .any(|label| punycode(label) || !label.is_single_script())
+        || (!host.is_ascii() && ascii_look_alike(host))
+}
+
+/// A foreign name of which every letter looks like an ASCII one.
+fn ascii_look_alike(host: &str) -> bool {
+    host.split('.')
+        .any(|label| !label.is_ascii() && skeleton(label).all(|character| character.is_ascii()))
+}
+
+/// The known name that this one could be mistaken for: another text with the
+/// same look (Unicode TR 39 skeleton, letter case ignored).
+pub fn looks_like<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let look = look(name);
+    known
+        .into_iter()
+        .find(|other| *other != name && self::look(other) == look)
+}
+
+fn look(name: &str) -> String {
+    let visible: String = name
+        .chars()
+        .filter(|character| !is_hostile(*character))
+        .collect();
+    let folded: String = skeleton(&visible).collect::<String>().to_lowercase();
+    skeleton(&folded).collect()
+}

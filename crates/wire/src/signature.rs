@@ -1,0 +1,121 @@
+//! Signatures over stored messages (protocol, section 5, "Headers").
+//!
+//! Refuses to sign anything but the framed text of the protocol, so that no
+//! signature can stand for another context, realm or subject.
+
+use std::sync::Arc;
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use nkeys::KeyPair;
+use uuid::Uuid;
+
+use crate::{digest::Sha256Digest, keys::PublicKey, text_newtype::text_newtype};
+
+/// Why a signature does not stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SignatureError {
+    /// Not 64 bytes in base64url without padding.
+    #[error("a signature is 64 bytes in base64url without padding")]
+    Malformed,
+    /// Not a public key.
+    #[error("not a public nkey of a user")]
+    BadKey,
+    /// The key did not sign this text.
+    #[error("the signature does not belong to this key, realm, subject and payload")]
+    Mismatch,
+    /// The key pair has no private part.
+    #[error("this key cannot sign: it has no private part")]
+    CannotSign,
+}
+
+/// What kind of message a signature is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Context {
+    /// A decision.
+    Decision,
+    /// A vote.
+    Vote,
+    /// A value of the shared policy.
+    Policy,
+    /// A head of an audit chain.
+    Audit,
+}
+
+impl Context {
+    /// The word in the signed text.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Decision => "decision",
+            Self::Vote => "vote",
+            Self::Policy => "policy",
+            Self::Audit => "audit",
+        }
+    }
+}
+
+/// An ed25519 signature in base64url without padding (86 characters).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Signature(Arc<str>);
+
+impl Signature {
+    fn check(text: &str) -> Result<(), SignatureError> {
+        Self::bytes(text).map(|_| ())
+    }
+
+    fn bytes(text: &str) -> Result<[u8; 64], SignatureError> {
+        let mut bytes = [0; 66];
+        let length = URL_SAFE_NO_PAD
+            .decode_slice(text, &mut bytes)
+            .map_err(|_| SignatureError::Malformed)?;
+        bytes[..length]
+            .try_into()
+            .map_err(|_| SignatureError::Malformed)
+    }
+}
+
+text_newtype!(
+    Signature,
+    SignatureError,
+    "^[A-Za-z0-9_-]{86}$",
+    "An ed25519 signature in base64url without padding"
+);
+
+/// The bytes that are signed.
+pub fn signing_input(context: Context, realm: &Uuid, subject: &str, payload: &[u8]) -> Vec<u8> {
+    let digest = Sha256Digest::of_bytes(payload).hex();
+    let context = context.as_str();
+    format!(
+        "countersign-v1\n{context}\n{}\n{subject}\n{digest}",
+        realm.hyphenated()
+    )
+    .into_bytes()
+}
+
+/// Signs a message. `subject` is the subject on which it will be stored.
+pub fn sign(
+    pair: &KeyPair,
+    context: Context,
+    realm: &Uuid,
+    subject: &str,
+    payload: &[u8],
+) -> Result<Signature, SignatureError> {
+    let bytes = pair
+        .sign(&signing_input(context, realm, subject, payload))
+        .map_err(|_| SignatureError::CannotSign)?;
+    Ok(Signature(Arc::from(URL_SAFE_NO_PAD.encode(bytes))))
+}
+
+/// Checks a signature against the public nkey that is said to have made it.
+pub fn verify(
+    public_nkey: &str,
+    context: Context,
+    realm: &Uuid,
+    subject: &str,
+    payload: &[u8],
+    sig: &str,
+) -> Result<(), SignatureError> {
+    let bytes = Signature::bytes(sig)?;
+    let pair = PublicKey::verifier(public_nkey).map_err(|_| SignatureError::BadKey)?;
+    pair.verify(&signing_input(context, realm, subject, payload), &bytes)
+        .map_err(|_| SignatureError::Mismatch)
+}
