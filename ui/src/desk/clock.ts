@@ -1,0 +1,58 @@
+/** The server's time on this page: the page's monotonic clock plus the smallest-delay offset seen. */
+
+export interface Clock {
+  /** Server time minus the page's monotonic time. */
+  readonly offsetMs: number;
+  /** Round trip of the sample that gave it; a smaller one is more exact. */
+  readonly delayMs: number;
+}
+
+export const noClock: Clock = { offsetMs: 0, delayMs: Number.POSITIVE_INFINITY };
+
+/** A sample: the server said `serverMs` somewhere between `sentAt` and `receivedAt`. */
+export const sample = (clock: Clock, serverMs: number, sentAt: number, receivedAt: number): Clock => {
+  const delayMs = Math.max(receivedAt - sentAt, 0);
+  const offsetMs = serverMs - (sentAt + receivedAt) / 2;
+  // Clocks drift: an older, more exact sample yields when it is contradicted by more than both errors.
+  const contradicted = Math.abs(offsetMs - clock.offsetMs) > (delayMs + clock.delayMs) / 2;
+  return delayMs <= clock.delayMs || contradicted ? { offsetMs, delayMs } : clock;
+};
+
+export const serverNow = (clock: Clock, pageMs: number): number => pageMs + clock.offsetMs;
+
+const two = (value: number): string => String(value).padStart(2, "0");
+
+/** `0:42`, `14:20`, `3:05:00`, `2 d 4 h`. Rounded down: time that may be gone is never shown. */
+export const formatLeft = (leftMs: number): string => {
+  const seconds = Math.max(Math.floor(leftMs / 1_000), 0);
+  const hours = Math.floor(seconds / 3_600);
+  if (hours >= 24) return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+  const minutes = Math.floor(seconds / 60) % 60;
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
+};
+
+/** A minute or less is urgent. */
+export const isHot = (leftMs: number): boolean => leftMs < 60_000;
+
+/** `18 s ago`, `4 min ago`. */
+export const formatAgo = (agoMs: number): string => {
+  const seconds = Math.max(Math.floor(agoMs / 1_000), 0);
+  if (seconds < 60) return `${seconds} s ago`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ago`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)} h ago`;
+  return `${Math.floor(seconds / 86_400)} d ago`;
+};
+
+/** Wall-clock time of the operator's zone, 24 hours. */
+export const formatTime = (ms: number, exact = false): string => {
+  const date = new Date(ms);
+  const time = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+  return exact ? `${time}.${String(date.getMilliseconds()).padStart(3, "0")}` : time;
+};
+
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+export const formatDay = (ms: number): string => {
+  const date = new Date(ms);
+  return `${date.getDate()} ${MONTHS[date.getMonth()] ?? ""}`;
+};

@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+import type { Reveal } from "../../ipc/generated";
+import { approveKey, missingStep, noProgress, stepsOf, type Progress, type StepFacts } from "./steps";
+
+const reveal = (number: number, kind: Reveal["kind"]): Reveal => ({ reveal: number, kind, place: { segments: [] } as never });
+const card = (more: Partial<StepFacts>): StepFacts => ({ path: "low", reveals: [], target: "delete_invoice", ...more });
+const did = (more: Partial<Progress>): Progress => ({ ...noProgress, ...more });
+
+describe("the way to an approval", () => {
+  it("is one key for safe, low and medium", () => {
+    expect(missingStep(card({}), noProgress)).toBeNull();
+    expect(approveKey("low")).toBe("approve");
+  });
+
+  it("asks to read to the end for high, and for the chord", () => {
+    expect(missingStep(card({ path: "high" }), noProgress)).toBe("read");
+    expect(missingStep(card({ path: "high" }), did({ readToEnd: true }))).toBeNull();
+    expect(approveKey("high")).toBe("approvePath");
+    expect(approveKey("critical")).toBe("approvePath");
+  });
+
+  it("asks for every step in order for critical", () => {
+    const critical = card({ path: "critical", reveals: [reveal(0, "secret")] });
+    const walk: [Partial<Progress>, string | null][] = [
+      [{}, "read"],
+      [{ readToEnd: true }, "evidence"],
+      [{ evidenceOpen: true }, "reveal"],
+      [{ revealed: new Set([0]) }, "type"],
+      [{ typed: "delete_invoices" }, "type"],
+      [{ typed: "delete_invoice" }, null],
+    ];
+    let progress = noProgress;
+    for (const [step, missing] of walk) {
+      progress = did({ ...progress, ...step });
+      expect(missingStep(critical, progress)).toBe(missing);
+    }
+  });
+
+  it("cannot be walked when the target cannot be typed", () => {
+    const walked = did({ readToEnd: true, evidenceOpen: true, typed: "" });
+    expect(missingStep(card({ path: "critical", target: null }), walked)).toBe("type");
+  });
+
+  it("asks to reveal hidden characters on every way, hidden secrets on the critical one only", () => {
+    const both = [reveal(0, "secret"), reveal(1, "hidden_characters")];
+    expect(missingStep(card({ reveals: both }), noProgress)).toBe("reveal");
+    expect(missingStep(card({ reveals: both }), did({ revealed: new Set([1]) }))).toBeNull();
+    expect(missingStep(card({ reveals: [reveal(0, "secret")] }), noProgress)).toBeNull();
+    expect(stepsOf(card({ path: "critical", reveals: both }), noProgress).map(({ id }) => id))
+      .toEqual(["read", "evidence", "reveal", "type"]);
+  });
+});

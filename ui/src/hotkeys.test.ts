@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import { commandIds, definitionOf, printKeys, resolveStroke, spell, type Stroke, type StrokeContext } from "./hotkeys";
+
+const stroke = (key: string, more: Partial<Stroke> = {}): Stroke => ({
+  key, code: "", ctrlKey: false, altKey: false, metaKey: false, shiftKey: false, ...more,
+});
+const calm: StrokeContext = { inText: false, covered: false, sinceFocusMs: 10_000, singleKeysOff: false, prefix: null };
+const everyKey = commandIds.flatMap((id) => definitionOf(id).keys.map((keys) => ({ id, keys })));
+
+describe("the registry of keys", () => {
+  it("gives no two commands the same keys", () => {
+    expect(new Set(everyKey.map(({ keys }) => keys)).size).toBe(everyKey.length);
+  });
+
+  it.each(everyKey)("never lets Enter, Space or a digit approve ($id: $keys)", ({ id, keys }) => {
+    const last = keys.split(/[ +]/).at(-1);
+    expect(definitionOf(id).approves === true && /^(Enter|Space|\d)$/.test(last ?? "")).toBe(false);
+  });
+
+  it("keeps letters of sequences free of single keys that act", () => {
+    const singles = new Set(everyKey.map(({ keys }) => keys).filter((keys) => !keys.includes(" ")));
+    for (const { keys } of everyKey.filter((entry) => entry.keys.includes(" "))) {
+      expect(singles.has(keys.split(" ")[0] ?? "")).toBe(false);
+    }
+  });
+
+  it("spells a stroke the same on every layout", () => {
+    expect(spell(stroke("a"))).toBe("A");
+    expect(spell(stroke("ф", { code: "KeyA" }))).toBe("A");
+    expect(spell(stroke("?", { shiftKey: true }))).toBe("?");
+    expect(spell(stroke("A", { shiftKey: true, ctrlKey: true }))).toBe("Ctrl+Shift+A");
+    expect(printKeys("Ctrl+Shift+A")).toBe("Ctrl ⇧ A");
+  });
+});
+
+describe("a stroke", () => {
+  it.each(["Enter", " ", "1", "9"])("%j means nothing", (key) => {
+    expect(resolveStroke(stroke(key), calm)).toBeNull();
+  });
+
+  it.each<[string, Partial<StrokeContext>]>([
+    ["a text field", { inText: true }],
+    ["a dialog", { covered: true }],
+    ["the moment after the window gained focus", { sinceFocusMs: 399 }],
+    ["single keys switched off", { singleKeysOff: true }],
+  ])("of a single key is dead in %s", (_, context) => {
+    for (const key of ["a", "d", "z", "j", "D"]) {
+      expect(resolveStroke(stroke(key, { shiftKey: key === "D" }), { ...calm, ...context })).toBeNull();
+    }
+  });
+
+  it("lets Escape and chords through where single keys are dead", () => {
+    const context = { ...calm, inText: true, covered: true, sinceFocusMs: 0 };
+    expect(resolveStroke(stroke("Escape"), context)).toEqual({ command: "back" });
+    expect(resolveStroke(stroke("A", { ctrlKey: true, shiftKey: true }), context)).toEqual({ command: "approvePath" });
+  });
+
+  it("reads two strokes as one command", () => {
+    expect(resolveStroke(stroke("g"), calm)).toEqual({ prefix: "G" });
+    expect(resolveStroke(stroke("q"), { ...calm, prefix: "G" })).toEqual({ command: "inbox" });
+  });
+});

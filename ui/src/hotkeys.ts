@@ -1,0 +1,122 @@
+/**
+ * Every key of the desk, once: help, palette, button hints and the listener are drawn from here.
+ * No command that lets a call run may be bound to Enter, Space or a digit; a test keeps it so.
+ */
+export type CommandGroup = "Move" | "Decide" | "Look" | "Screens" | "Desk";
+
+export interface HotkeyDefinition {
+  /** `Ctrl+Shift+A`, `J`, `ArrowDown`, `?`; a blank divides two strokes. The first one is the hint. */
+  readonly keys: readonly string[];
+  readonly label: string;
+  readonly group: CommandGroup;
+  /** Also while typing, and while a dialog is open. */
+  readonly everywhere?: boolean;
+  /** May repeat while the key is held down. */
+  readonly repeats?: boolean;
+  /** Lets a call run. */
+  readonly approves?: boolean;
+}
+
+export const hotkeys = {
+  next: { keys: ["J", "ArrowDown"], label: "Next request", group: "Move", repeats: true },
+  previous: { keys: ["K", "ArrowUp"], label: "Previous request", group: "Move", repeats: true },
+  mostUrgent: { keys: ["N"], label: "Most urgent request", group: "Move" },
+  filter: { keys: ["/"], label: "Filter the list", group: "Move" },
+  approve: { keys: ["A"], label: "Approve (safe, low, medium)", group: "Decide", approves: true },
+  approvePath: {
+    keys: ["Ctrl+Shift+A"], label: "Approve (high, critical): the next step of the way", group: "Decide",
+    approves: true, everywhere: true,
+  },
+  deny: { keys: ["D"], label: "Deny, with a reason", group: "Decide" },
+  terminate: { keys: ["Shift+D"], label: "Deny and stop the agent", group: "Decide" },
+  edit: { keys: ["E"], label: "Edit the arguments", group: "Decide" },
+  answer: { keys: ["R"], label: "Answer", group: "Decide" },
+  undo: { keys: ["Z"], label: "Take a held approval back", group: "Decide" },
+  reveal: { keys: ["V"], label: "Reveal hidden values", group: "Look" },
+  raw: { keys: ["I"], label: "Bytes as received", group: "Look" },
+  inbox: { keys: ["G Q"], label: "Go to Inbox", group: "Screens" },
+  rejected: { keys: ["G J"], label: "Go to Rejected", group: "Screens" },
+  palette: { keys: ["Ctrl+K"], label: "Command palette", group: "Desk", everywhere: true },
+  help: { keys: ["?"], label: "Keys", group: "Desk" },
+  back: { keys: ["Escape"], label: "Back, close", group: "Desk", everywhere: true },
+} as const satisfies Record<string, HotkeyDefinition>;
+
+export type CommandId = keyof typeof hotkeys;
+
+export const commandIds = Object.keys(hotkeys) as CommandId[];
+
+export const definitionOf = (id: CommandId): HotkeyDefinition => hotkeys[id];
+
+/** How a stroke is printed on a key cap. */
+const CAPS: Record<string, string> = { ArrowDown: "↓", ArrowUp: "↑", Escape: "Esc", Shift: "⇧" };
+
+export const printKeys = (keys: string): string =>
+  keys.split(" ").map((stroke) => stroke.split("+").map((part) => CAPS[part] ?? part).join(" ")).join(" then ");
+
+export const hintOf = (id: CommandId): string => printKeys(definitionOf(id).keys[0] ?? "");
+
+/** What is needed of a keyboard event. */
+export interface Stroke {
+  readonly key: string;
+  readonly code: string;
+  readonly ctrlKey: boolean;
+  readonly altKey: boolean;
+  readonly metaKey: boolean;
+  readonly shiftKey: boolean;
+}
+
+const isLetter = (key: string): boolean => /^[a-z]$/i.test(key);
+
+/** The letter of the key where the layout prints no Latin one. */
+const letterOf = (stroke: Stroke): string =>
+  isLetter(stroke.key) || !/^Key[A-Z]$/.test(stroke.code) ? stroke.key : stroke.code.slice(3);
+
+/** A stroke as the registry spells it. */
+export const spell = (stroke: Stroke): string => {
+  const key = letterOf(stroke);
+  const named = isLetter(key) ? key.toUpperCase() : key;
+  // For signs the shift key is part of what is printed: `?` is `?` on every layout.
+  const shift = stroke.shiftKey && (isLetter(key) || key.length > 1);
+  return [stroke.ctrlKey ? "Ctrl" : "", stroke.altKey ? "Alt" : "", stroke.metaKey ? "Meta" : "", shift ? "Shift" : "", named]
+    .filter((part) => part !== "").join("+");
+};
+
+const byKeys = new Map<string, CommandId>(
+  commandIds.flatMap((id) => definitionOf(id).keys.map((keys): [string, CommandId] => [keys, id])),
+);
+const firstStrokes = new Set([...byKeys.keys()].filter((keys) => keys.includes(" ")).map((keys) => keys.split(" ")[0]));
+
+/** The circumstances of a stroke. */
+export interface StrokeContext {
+  /** The focus is in a field that takes text. */
+  readonly inText: boolean;
+  /** A dialog or a menu is open. */
+  readonly covered: boolean;
+  /** Since the window gained focus. */
+  readonly sinceFocusMs: number;
+  /** The operator has switched single keys off. */
+  readonly singleKeysOff: boolean;
+  /** The first stroke of a sequence, if one is open. */
+  readonly prefix: string | null;
+}
+
+export type StrokeResult = { readonly command: CommandId } | { readonly prefix: string } | null;
+
+/** Single keys are dead for this long after the window has gained focus. */
+export const FOCUS_GUARD_MS = 400;
+
+const isSingle = (keys: string): boolean => !/^(Ctrl|Alt|Meta)\+/.test(keys) && keys !== "Escape";
+
+/** What a stroke means, if anything. */
+export const resolveStroke = (stroke: Stroke, context: StrokeContext): StrokeResult => {
+  const spelled = spell(stroke);
+  if (isSingle(spelled)) {
+    if (context.inText || context.singleKeysOff || context.sinceFocusMs < FOCUS_GUARD_MS) return null;
+  }
+  const command = byKeys.get(context.prefix === null ? spelled : `${context.prefix} ${spelled}`) ?? byKeys.get(spelled);
+  if (command !== undefined) {
+    const allowed = definitionOf(command).everywhere === true || (!context.covered && !context.inText);
+    return allowed ? { command } : null;
+  }
+  return !context.covered && firstStrokes.has(spelled) ? { prefix: spelled } : null;
+};
