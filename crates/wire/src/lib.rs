@@ -10,6 +10,7 @@ mod digest;
 mod enrolment;
 mod error_code;
 mod hello;
+pub mod ipc;
 mod json;
 mod keys;
 mod names;

@@ -19,6 +19,7 @@ pub use warning::{TextWarning, looks_like, warnings};
 /// A piece of shown text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[ts(export_to = "generated.ts")]
 pub enum Segment {
     /// Text without hostile characters.
     Text {
@@ -38,6 +39,7 @@ pub enum Segment {
 
 /// Text that is safe to show, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[ts(export_to = "generated.ts")]
 pub struct Shown(pub Vec<Segment>);
 
 impl Shown {

@@ -18,6 +18,7 @@ const MOST_HOSTS: usize = 8;
 /// A reason to look twice at a text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(tag = "code", rename_all = "snake_case")]
+#[ts(export_to = "generated.ts")]
 pub enum TextWarning {
     /// Characters that hide, reorder or forge text.
     HiddenCharacters {
