@@ -1,0 +1,64 @@
+//! Signs of life of agents: a plain subscription, nothing is stored.
+//!
+//! Refuses to let them pile up: when the reader is late, or a sign is larger than any real one, it
+//! is dropped, because the next comes in 10 s (protocol, section 1).
+
+use super::BusError;
+use super::connection::{Bus, REQUEST_LIMIT};
+use bytes::Bytes;
+use futures::StreamExt;
+use time::OffsetDateTime;
+use tokio::sync::mpsc;
+
+const SUBJECT: &str = "countersign.v1.alive.>";
+const QUEUE: usize = 1_024;
+const LARGEST: usize = 4 * 1024;
+
+/// One sign of life.
+#[derive(Debug, Clone)]
+pub struct Alive {
+    /// `countersign.v1.alive.{ws}.{agent}`, not yet checked against the grammar.
+    pub subject: String,
+    /// JSON `{v, instance_id}`, not yet checked.
+    pub payload: Bytes,
+    /// When it arrived, by the server's clock.
+    pub at: OffsetDateTime,
+}
+
+impl Bus {
+    /// Signs of life from now on, also after reconnects. Errors: `bus_timed_out`, `bus_disconnected`.
+    pub async fn subscribe_alive(&self) -> Result<mpsc::Receiver<Alive>, BusError> {
+        let subscribe = self.client().subscribe(SUBJECT);
+        let mut signs = tokio::time::timeout(REQUEST_LIMIT, subscribe)
+            .await
+            .map_err(|_| BusError::TimedOut {
+                what: SUBJECT.into(),
+            })?
+            .map_err(|_| BusError::Disconnected)?;
+        let (queue, receiver) = mpsc::channel(QUEUE);
+        let clock = self.clock().clone();
+        let closing = self.closing().clone();
+        let forward = async move {
+            while let Some(message) = signs.next().await {
+                if message.payload.len() > LARGEST {
+                    continue;
+                }
+                let sign = Alive {
+                    subject: message.subject.into_string(),
+                    payload: message.payload,
+                    at: clock.now(),
+                };
+                if let Err(mpsc::error::TrySendError::Closed(_)) = queue.try_send(sign) {
+                    return;
+                }
+            }
+        };
+        tokio::spawn(async move {
+            tokio::select! {
+                () = closing.cancelled() => {}
+                () = forward => {}
+            }
+        });
+        Ok(receiver)
+    }
+}

@@ -1,0 +1,319 @@
+//! The console's connection to the bus.
+//!
+//! Refuses the default account unless told otherwise, waits for nothing without a limit, and puts
+//! no secret into a message or a log.
+
+use super::event::{BusEvent, BusState, Insecure};
+use super::identity::{USER_INFO, UserInfo};
+use super::server_clock::{self, Sample, ServerClock};
+use super::unix::time_since_boot;
+use super::url::{self, Address, UrlSecret};
+use super::{BusError, connection_events, connection_watch};
+use async_nats::connection::State;
+use async_nats::{Client, ConnectErrorKind, ConnectOptions, HeaderMap, Message, Request};
+use bytes::Bytes;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{broadcast, watch};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+const HANDSHAKE_LIMIT: Duration = Duration::from_secs(5);
+/// A forbidden request is never answered, so every wait is short.
+pub(super) const REQUEST_LIMIT: Duration = Duration::from_secs(2);
+const LONGEST_RECONNECT_PAUSE: Duration = Duration::from_secs(4);
+const CLOCK_SAMPLES: usize = 3;
+
+/// How the console logs in.
+#[derive(Clone)]
+pub enum Credentials {
+    /// The seed of a user nkey (`SU…`).
+    NkeySeed(String),
+    /// A `.creds` file.
+    CredsFile(PathBuf),
+    /// User and password, or a token, as they stand in the URL.
+    UrlUserPassword,
+    /// None; for servers that ask for none.
+    None,
+}
+
+/// Where and as whom to connect.
+#[derive(Clone)]
+pub struct BusOptions {
+    /// `nats://`, `tls://` or a bare host; several separated by commas.
+    pub url: String,
+    /// How to log in.
+    pub credentials: Credentials,
+    /// Shown in the server's list of connections.
+    pub console_id: String,
+    /// Accept consoles and agents in one account.
+    pub allow_single_account: bool,
+}
+
+/// A connection to the bus; clones share it, and it closes when the last one is dropped.
+#[derive(Clone)]
+pub struct Bus {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    client: Client,
+    state: watch::Sender<BusState>,
+    events: broadcast::Sender<BusEvent>,
+    reconnects: watch::Sender<u64>,
+    clock: ServerClock,
+    /// Ends the tasks of this connection with it.
+    closing: CancellationToken,
+    _close_on_drop: DropGuard,
+}
+
+impl Bus {
+    /// Connects once, within 10 s; afterwards the connection restores itself without end.
+    ///
+    /// Errors: `bus_bad_options`, `bus_unreachable`, `bus_auth_refused`, `bus_tls`,
+    /// `bus_single_account`, `bus_account_unknown`.
+    pub async fn connect(options: BusOptions) -> Result<Self, BusError> {
+        let (address, secret) = url::parse(&options.url)?;
+        let told = connection_events::Told::new(&address.shown);
+        let connect = login(&options, secret)
+            .await?
+            .name(format!("countersign console {}", options.console_id))
+            .connection_timeout(HANDSHAKE_LIMIT)
+            .request_timeout(Some(REQUEST_LIMIT))
+            .max_reconnects(None)
+            .reconnect_delay_callback(reconnect_pause)
+            .event_callback(told.callback())
+            .connect(address.servers.clone());
+        let client = tokio::time::timeout(CONNECT_LIMIT, connect)
+            .await
+            .map_err(|_| {
+                unreachable(
+                    &address,
+                    format!("no answer in {} s", CONNECT_LIMIT.as_secs()),
+                )
+            })?
+            .map_err(|error| connect_error(&address, &error))?;
+        let (info, offset) = ask_server(&client).await.map_err(|error| match error {
+            BusError::BadReply { .. } => error,
+            other => BusError::AccountUnknown {
+                why: other.to_string(),
+            },
+        })?;
+        let single = info.single_account(options.allow_single_account)?;
+        let insecure = weaknesses(&client, address.plain_text, single);
+        told.connected(&client, insecure);
+        let closing = CancellationToken::new();
+        let bus = Self {
+            inner: Arc::new(Inner {
+                client,
+                state: told.state,
+                events: told.events,
+                reconnects: told.reconnects,
+                clock: ServerClock::new(offset),
+                _close_on_drop: closing.clone().drop_guard(),
+                closing,
+            }),
+        };
+        connection_watch::spawn(&bus, address.plain_text);
+        Ok(bus)
+    }
+
+    /// The connection as it is now and as it changes.
+    pub fn state(&self) -> watch::Receiver<BusState> {
+        self.inner.state.subscribe()
+    }
+
+    /// What happens from now on; who falls more than 256 behind misses the oldest.
+    pub fn events(&self) -> broadcast::Receiver<BusEvent> {
+        self.inner.events.subscribe()
+    }
+
+    /// Counts the reconnects since the first connection.
+    pub fn reconnected(&self) -> watch::Receiver<u64> {
+        self.inner.reconnects.subscribe()
+    }
+
+    /// The server's time.
+    pub fn clock(&self) -> &ServerClock {
+        &self.inner.clock
+    }
+
+    /// The largest message that the server takes, in bytes.
+    pub fn max_payload(&self) -> usize {
+        self.inner.client.max_payload()
+    }
+
+    /// Ends the connection and its subscriptions after what was sent has left.
+    pub async fn close(&self) {
+        self.inner.closing.cancel();
+        // Fails only when it is closed already.
+        let _ = tokio::time::timeout(REQUEST_LIMIT, self.inner.client.drain()).await;
+    }
+
+    pub(super) fn client(&self) -> &Client {
+        &self.inner.client
+    }
+
+    pub(super) fn closing(&self) -> &CancellationToken {
+        &self.inner.closing
+    }
+
+    pub(super) fn event_sender(&self) -> broadcast::Sender<BusEvent> {
+        self.inner.events.clone()
+    }
+
+    pub(super) fn state_sender(&self) -> watch::Sender<BusState> {
+        self.inner.state.clone()
+    }
+
+    pub(super) async fn request(
+        &self,
+        subject: &str,
+        headers: Option<HeaderMap>,
+        payload: Bytes,
+    ) -> Result<Message, BusError> {
+        request(self.client(), subject, headers, payload).await
+    }
+}
+
+/// One request with its limit; nothing is sent while the connection is down, because it would
+/// leave much later.
+pub(super) async fn request(
+    client: &Client,
+    subject: &str,
+    headers: Option<HeaderMap>,
+    payload: Bytes,
+) -> Result<Message, BusError> {
+    if client.connection_state() != State::Connected {
+        return Err(BusError::Disconnected);
+    }
+    let mut request = Request::new().payload(payload);
+    if let Some(headers) = headers {
+        request = request.headers(headers);
+    }
+    let answer = client.send_request(subject.to_owned(), request);
+    let timed_out = || BusError::TimedOut {
+        what: subject.into(),
+    };
+    match tokio::time::timeout(REQUEST_LIMIT, answer).await {
+        Ok(Ok(message)) => Ok(message),
+        Ok(Err(error)) => Err(match error.kind() {
+            async_nats::RequestErrorKind::TimedOut => timed_out(),
+            async_nats::RequestErrorKind::NoResponders => BusError::NoJetStream {
+                why: format!("nobody answers {subject}"),
+            },
+            async_nats::RequestErrorKind::InvalidSubject
+            | async_nats::RequestErrorKind::MaxPayloadExceeded => BusError::Refused {
+                what: subject.into(),
+                code: 0,
+                description: error.to_string(),
+            },
+            async_nats::RequestErrorKind::Other => BusError::Disconnected,
+        }),
+        Err(_) => Err(timed_out()),
+    }
+}
+
+/// Asks who we are and what time it is; the offset comes from the shortest of three round trips.
+pub(super) async fn ask_server(client: &Client) -> Result<(UserInfo, i64), BusError> {
+    let mut samples = Vec::with_capacity(CLOCK_SAMPLES);
+    let mut last = None;
+    for _ in 0..CLOCK_SAMPLES {
+        let asked = time_since_boot();
+        let reply = request(client, USER_INFO, None, Bytes::new()).await?;
+        let answered = time_since_boot();
+        let info = UserInfo::parse(&reply.payload)?;
+        let server = i64::try_from(info.time.unix_timestamp_nanos()).unwrap_or(i64::MAX);
+        samples.push(Sample {
+            asked,
+            answered,
+            server,
+        });
+        last = Some(info);
+    }
+    let unreadable = || BusError::BadReply {
+        what: USER_INFO.into(),
+        why: "no usable time in it".into(),
+    };
+    let offset = server_clock::best_offset(&samples).ok_or_else(unreadable)?;
+    Ok((last.ok_or_else(unreadable)?, offset))
+}
+
+pub(super) fn weaknesses(client: &Client, plain_text: bool, single: bool) -> Vec<Insecure> {
+    let info = client.server_info();
+    let mut found = Vec::new();
+    if single {
+        found.push(Insecure::SingleAccount);
+    }
+    if plain_text && !info.tls_required {
+        found.push(Insecure::NoTls);
+    }
+    if !info.auth_required {
+        found.push(Insecure::OpenPermissions);
+    }
+    found
+}
+
+async fn login(
+    options: &BusOptions,
+    secret: Option<UrlSecret>,
+) -> Result<ConnectOptions, BusError> {
+    let bad = |why: String| BusError::BadOptions { why };
+    let connect = ConnectOptions::new();
+    Ok(match (&options.credentials, secret) {
+        (Credentials::NkeySeed(seed), _) => {
+            nkeys::KeyPair::from_seed(seed)
+                .map_err(|_| bad("the nkey seed is not valid".into()))?;
+            connect.nkey(seed.clone())
+        }
+        (Credentials::CredsFile(path), _) => connect
+            .credentials_file(path)
+            .await
+            .map_err(|error| bad(format!("{}: {error}", path.display())))?,
+        (Credentials::UrlUserPassword, None) => {
+            return Err(bad("the URL has no user and password".into()));
+        }
+        (Credentials::None, None) => connect,
+        (Credentials::UrlUserPassword | Credentials::None, Some(secret)) => match secret {
+            UrlSecret::UserPassword(user, password) => connect.user_and_password(user, password),
+            UrlSecret::Token(token) => connect.token(token),
+        },
+    })
+}
+
+/// 50 ms at first, 4 s at most, and never the same for all consoles of a bus that comes back.
+fn reconnect_pause(attempt: usize) -> Duration {
+    if attempt <= 1 {
+        return Duration::ZERO;
+    }
+    let exponent = u32::try_from(attempt - 2).unwrap_or(u32::MAX).min(10);
+    let longest = Duration::from_millis(50)
+        .saturating_mul(1 << exponent)
+        .min(LONGEST_RECONNECT_PAUSE);
+    longest.mul_f64(rand::random_range(0.5..=1.0))
+}
+
+fn unreachable(address: &Address, why: String) -> BusError {
+    BusError::Unreachable {
+        url: address.shown.clone(),
+        why,
+    }
+}
+
+fn connect_error(address: &Address, error: &async_nats::ConnectError) -> BusError {
+    let url = address.shown.clone();
+    match error.kind() {
+        ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => {
+            BusError::AuthRefused { url }
+        }
+        ConnectErrorKind::Tls => BusError::Tls {
+            url,
+            why: error.to_string(),
+        },
+        ConnectErrorKind::ServerParse => BusError::BadOptions {
+            why: error.to_string(),
+        },
+        _ => unreachable(address, error.to_string()),
+    }
+}

@@ -1,0 +1,200 @@
+//! Errors of the bus. No text here is branched on: callers use [`BusError::code`].
+
+use std::path::PathBuf;
+
+/// What can go wrong on the bus; each message says what to do next.
+#[derive(Debug, thiserror::Error)]
+pub enum BusError {
+    /// No usable nats-server binary.
+    #[error(
+        "no nats-server found (looked at {looked}): run `make setup`, install nats-server 2.10 or \
+         newer, or set COUNTERSIGN_NATS_SERVER to its path"
+    )]
+    ServerNotFound {
+        /// The places that were tried, in order.
+        looked: String,
+    },
+    /// The binary that was named cannot be used.
+    #[error(
+        "{path} cannot be used as nats-server: {why}; install nats-server 2.10 or newer or name another one in COUNTERSIGN_NATS_SERVER"
+    )]
+    ServerUnusable {
+        /// The binary.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The server ended or stayed silent while starting.
+    #[error("nats-server did not start: {why}; its log is {log}")]
+    ServerStart {
+        /// Last lines of its log, or the time-out.
+        why: String,
+        /// Where the log is.
+        log: PathBuf,
+    },
+    /// Another process holds the store.
+    #[error(
+        "{folder} is in use by another Countersign: end that one, or choose another data folder with --data-dir"
+    )]
+    StoreLocked {
+        /// The folder of the server's store.
+        folder: PathBuf,
+    },
+    /// A file of the server's folder cannot be read or written.
+    #[error("cannot use {path}: {source}; check its permissions and the free space")]
+    Store {
+        /// The file or folder.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// The server refused or did not confirm a new configuration.
+    #[error(
+        "nats-server did not take over its new configuration: {why}; restart the console to apply it"
+    )]
+    Reload {
+        /// The server's own words, or the time-out.
+        why: String,
+    },
+    /// A name or key which may not stand in a subject or in the server's configuration.
+    #[error("{what} {value:?} is not valid: {rule}")]
+    BadName {
+        /// Which name.
+        what: &'static str,
+        /// The value, escaped.
+        value: String,
+        /// What is allowed.
+        rule: &'static str,
+    },
+    /// The URL or the credentials cannot be used.
+    #[error(
+        "the bus address or credentials cannot be used: {why}; check --nats-url and --nats-creds or --nats-nkey"
+    )]
+    BadOptions {
+        /// What is wrong, without secrets.
+        why: String,
+    },
+    /// Nobody answers at the URL.
+    #[error("no NATS server answers at {url}: {why}; start it or correct --nats-url")]
+    Unreachable {
+        /// The URL without secrets.
+        url: String,
+        /// The cause.
+        why: String,
+    },
+    /// The server does not accept these credentials.
+    #[error(
+        "the NATS server at {url} refused the credentials; ask its administrator to add this console's user, see `countersign bus permissions`"
+    )]
+    AuthRefused {
+        /// The URL without secrets.
+        url: String,
+    },
+    /// TLS could not be set up.
+    #[error("no TLS connection to {url}: {why}; check its certificate and this machine's clock")]
+    Tls {
+        /// The URL without secrets.
+        url: String,
+        /// The cause.
+        why: String,
+    },
+    /// Consoles and agents would share the default account.
+    #[error(
+        "this console is in the NATS server's default account, where an agent can forge decisions: set up accounts (see `countersign bus permissions`) or accept the risk with --allow-single-account"
+    )]
+    SingleAccount,
+    /// The account could not be learned, which is treated like the default one.
+    #[error(
+        "the NATS server does not tell which account this console is in ({why}): use nats-server 2.10 or newer, or accept the risk with --allow-single-account"
+    )]
+    AccountUnknown {
+        /// The cause.
+        why: String,
+    },
+    /// The server has no JetStream for this account.
+    #[error(
+        "JetStream is not available to this console ({why}): enable it for the consoles' account"
+    )]
+    NoJetStream {
+        /// The server's own words.
+        why: String,
+    },
+    /// Stores are missing and may not be created now.
+    #[error("the bus lacks {}: if it is new run `countersign bus init`; if it was lost, restore it and run `countersign bus recover`", .missing.join(", "))]
+    StreamsMissing {
+        /// Their names.
+        missing: Vec<&'static str>,
+    },
+    /// Streams of two realms on one bus.
+    #[error("the streams on this bus name different realms ({}): one of them was restored from another bus; restore the right one", .realms.join(", "))]
+    RealmConflict {
+        /// `STREAM=REALM` for each.
+        realms: Vec<String>,
+    },
+    /// Not connected now; nothing was sent.
+    #[error("the bus is not connected; it reconnects by itself")]
+    Disconnected,
+    /// No answer within the limit. What was asked may have happened.
+    #[error(
+        "the bus did not answer {what} in time; try again, and look at the events for `Permissions Violation`"
+    )]
+    TimedOut {
+        /// What was asked.
+        what: String,
+    },
+    /// JetStream answered with an error.
+    #[error("the bus refused {what}: {description} ({code})")]
+    Refused {
+        /// What was asked.
+        what: String,
+        /// JetStream's error code.
+        code: u64,
+        /// JetStream's description.
+        description: String,
+    },
+    /// An answer that cannot be understood.
+    #[error(
+        "the bus answered {what} with something unreadable: {why}; check that it is a nats-server 2.10 or newer"
+    )]
+    BadReply {
+        /// What was asked.
+        what: String,
+        /// What is wrong with the answer.
+        why: String,
+    },
+}
+
+impl BusError {
+    /// The stable code, for the CLI's JSON, the window and tests.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::ServerNotFound { .. } => "bus_server_not_found",
+            Self::ServerUnusable { .. } => "bus_server_unusable",
+            Self::ServerStart { .. } => "bus_server_start",
+            Self::StoreLocked { .. } => "bus_store_locked",
+            Self::Store { .. } => "bus_store",
+            Self::Reload { .. } => "bus_reload",
+            Self::BadName { .. } => "bus_bad_name",
+            Self::BadOptions { .. } => "bus_bad_options",
+            Self::Unreachable { .. } => "bus_unreachable",
+            Self::AuthRefused { .. } => "bus_auth_refused",
+            Self::Tls { .. } => "bus_tls",
+            Self::SingleAccount => "bus_single_account",
+            Self::AccountUnknown { .. } => "bus_account_unknown",
+            Self::NoJetStream { .. } => "bus_no_jetstream",
+            Self::StreamsMissing { .. } => "bus_streams_missing",
+            Self::RealmConflict { .. } => "bus_realm_conflict",
+            Self::Disconnected => "bus_disconnected",
+            Self::TimedOut { .. } => "bus_timed_out",
+            Self::Refused { .. } => "bus_refused",
+            Self::BadReply { .. } => "bus_bad_reply",
+        }
+    }
+
+    pub(super) fn store(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
+        Self::Store {
+            path: path.into(),
+            source,
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The bus: connection, streams, intake, publishing and the server that the console runs itself.
+//!
+//! Refuses to know SQLite or the domain: it hands over bytes with a stream sequence and a server
+//! time stamp, and takes bytes to publish. It never retries a publish by itself, never acknowledges
+//! a message, and never turns a missing answer into success.
+
+mod accounts;
+mod alive;
+mod batch;
+mod binary;
+mod connection;
+mod connection_events;
+mod connection_watch;
+mod error;
+mod event;
+mod folder;
+mod identity;
+mod intake;
+mod leader;
+mod policy_kv;
+mod process;
+mod publish;
+mod server;
+mod server_clock;
+mod server_conf;
+mod stream_config;
+mod streams;
+mod supervise;
+mod unix;
+mod url;
+
+pub use accounts::{AgentAccess, AgentPermissions, permissions_block};
+pub use alive::Alive;
+pub use batch::{MAX_BATCH, drain_batch};
+pub use binary::server_program;
+pub use connection::{Bus, BusOptions, Credentials};
+pub use error::BusError;
+pub use event::{BusEvent, BusState, Insecure};
+pub use intake::StreamMessage;
+pub use policy_kv::{POLICY_STREAM, PolicyChange, PolicyHeard, PolicyValue, PolicyWatch};
+pub use publish::{Publication, PublishOutcome};
+pub use server::{EmbeddedConfig, EmbeddedServer, ServerState};
+pub use server_clock::ServerClock;
+pub use stream_config::StreamDifference;
+pub use streams::{BusIdentity, STREAMS, StreamStatus};

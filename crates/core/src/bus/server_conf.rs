@@ -1,0 +1,87 @@
+//! The nats.conf of the server that the console runs.
+//!
+//! Refuses paths which cannot be quoted, and listens on loopback only.
+
+use super::BusError;
+use super::folder::NatsFolder;
+use std::path::Path;
+
+/// Above the protocol's 512 KiB and 900 KiB, so that what is too large is seen and answered
+/// (protocol, section 2).
+const MAX_PAYLOAD: usize = 4 * 1024 * 1024;
+/// The streams reserve 12 GiB; the server's own default, three quarters of the free space, would
+/// refuse them on a small disk. A disk that is really full refuses each write.
+const MAX_STORE: &str = "1TB";
+const LOG_BYTES: u64 = 1024 * 1024;
+const LOG_FILES: u32 = 3;
+
+/// `sync_interval` keeps its default: syncing every message costs 99 of 100 publishes a second, and
+/// the death of the server's process loses nothing that it acknowledged.
+pub(super) fn nats_conf(
+    port: u16,
+    folder: &NatsFolder,
+    accounts: &str,
+) -> Result<String, BusError> {
+    let store = quoted(folder.root())?;
+    let ports = quoted(&folder.ports_dir())?;
+    let log = quoted(&folder.log())?;
+    Ok(format!(
+        "listen: \"127.0.0.1:{port}\"\n\
+         ports_file_dir: {ports}\n\
+         log_file: {log}\n\
+         log_size_limit: {LOG_BYTES}\n\
+         logfile_max_num: {LOG_FILES}\n\
+         max_payload: {MAX_PAYLOAD}\n\
+         jetstream {{\n  store_dir: {store}\n  max_file_store: {MAX_STORE}\n}}\n\
+         {accounts}"
+    ))
+}
+
+fn quoted(path: &Path) -> Result<String, BusError> {
+    let refuse = |rule| BusError::BadName {
+        what: "data folder",
+        value: path.display().to_string().escape_default().to_string(),
+        rule,
+    };
+    let text = path.to_str().ok_or_else(|| refuse("use a path in UTF-8"))?;
+    if text.chars().any(char::is_control) {
+        return Err(refuse("use a path without control characters"));
+    }
+    Ok(format!(
+        "\"{}\"",
+        text.replace('\\', "\\\\").replace('"', "\\\"")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_path_cannot_end_its_quotes() {
+        for (path, expected) in [
+            ("/data", Some("\"/data\"")),
+            ("/my data", Some("\"/my data\"")),
+            ("/a\"b", Some("\"/a\\\"b\"")),
+            ("/a\\b", Some("\"/a\\\\b\"")),
+            ("/a\nb", None),
+        ] {
+            assert_eq!(quoted(Path::new(path)).ok().as_deref(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_server_listens_on_loopback_and_bounds_its_log() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = NatsFolder::create(dir.path()).unwrap();
+        let conf = nats_conf(4711, &folder, "accounts {}\n").unwrap();
+        let conf = conf.replace(dir.path().to_str().unwrap(), "DATA");
+        assert_eq!(
+            conf,
+            "listen: \"127.0.0.1:4711\"\nports_file_dir: \"DATA/nats/ports\"\nlog_file: \"DATA/nats/log\"\n\
+             log_size_limit: 1048576\nlogfile_max_num: 3\nmax_payload: 4194304\n\
+             jetstream {\n  store_dir: \"DATA/nats\"\n  max_file_store: 1TB\n}\naccounts {}\n"
+        );
+    }
+}

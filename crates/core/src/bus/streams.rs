@@ -1,0 +1,179 @@
+//! Joins or creates the seven stores and reads who the bus is: its realm and its epochs.
+//!
+//! Refuses to change a stream that is there, and creates nothing unless told to: a store that
+//! vanished must be noticed, not replaced by an empty one.
+
+use super::connection::Bus;
+use super::stream_config::{self, EPOCH, REALM, StreamDifference};
+use super::{BusError, leader};
+use async_nats::jetstream::stream::Info;
+use uuid::Uuid;
+
+/// The stores, in the order in which they are created. The first settles the realm when two
+/// consoles create at the same time.
+pub const STREAMS: [&str; 7] = [
+    "CS_REQUESTS",
+    "CS_DECISIONS",
+    "CS_RECEIPTS",
+    "CS_EVENTS",
+    "CS_AGENTS",
+    "CS_AUDIT",
+    super::POLICY_STREAM,
+];
+
+/// JetStream's code for "there is another stream by this name".
+const NAME_IN_USE: u64 = 10058;
+/// Each round another console won a race; there are only seven streams to win.
+const ROUNDS: usize = 8;
+
+/// One store as it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamStatus {
+    /// Its name.
+    pub name: &'static str,
+    /// Made when the stream was created; another one means another stream. None on a stream that
+    /// was created without Countersign.
+    pub epoch: Option<Uuid>,
+    /// Sequence of the oldest message, 0 or 1 in an empty stream.
+    pub first_seq: u64,
+    /// Sequence of the newest message, 0 in a stream that never had one.
+    pub last_seq: u64,
+}
+
+/// Which bus this is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BusIdentity {
+    /// The realm of all its streams.
+    pub realm: Uuid,
+    /// Every store, in the order of [`STREAMS`].
+    pub streams: Vec<StreamStatus>,
+    /// Settings that break a promise of the protocol; empty on a sound bus.
+    pub differences: Vec<StreamDifference>,
+}
+
+impl Bus {
+    /// Reads the stores, creating missing ones if `create`; `replicas` (1 to 5) counts only for those.
+    ///
+    /// Missing ones on a bus that has a realm join it. Errors: `bus_streams_missing`,
+    /// `bus_realm_conflict`, `bus_refused`, `bus_no_jetstream`, `bus_timed_out`, `bus_disconnected`.
+    pub async fn ensure(&self, create: bool, replicas: usize) -> Result<BusIdentity, BusError> {
+        for _ in 0..ROUNDS {
+            let mut found = self.find_all().await?;
+            let missing: Vec<&'static str> = found
+                .iter()
+                .filter(|(_, info)| info.is_none())
+                .map(|(name, _)| *name)
+                .collect();
+            if !missing.is_empty() && !create {
+                return Err(BusError::StreamsMissing { missing });
+            }
+            let realm = common_realm(&found)?.unwrap_or_else(Uuid::new_v4);
+            if self.create_all(&mut found, realm, replicas).await? {
+                return Ok(identity(realm, &found));
+            }
+        }
+        Err(BusError::TimedOut {
+            what: "the creation of the streams, because other consoles create them too".into(),
+        })
+    }
+
+    async fn find_all(&self) -> Result<Vec<(&'static str, Option<Info>)>, BusError> {
+        let mut found = Vec::with_capacity(STREAMS.len());
+        for name in STREAMS {
+            found.push((name, leader::stream_info(self, name).await?));
+        }
+        Ok(found)
+    }
+
+    /// False when another console created one of them in between.
+    async fn create_all(
+        &self,
+        found: &mut [(&'static str, Option<Info>)],
+        realm: Uuid,
+        replicas: usize,
+    ) -> Result<bool, BusError> {
+        for (name, info) in found.iter_mut().filter(|(_, info)| info.is_none()) {
+            let mut config = stream_config::config(name, replicas);
+            config.metadata =
+                stream_config::metadata(&realm.to_string(), &Uuid::new_v4().to_string());
+            match leader::create_stream(self, &config).await {
+                Ok(created) => *info = Some(created),
+                Err(BusError::Refused {
+                    code: NAME_IN_USE, ..
+                }) => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    /// The newest sequence in a stream, asked from its leader.
+    pub async fn last_sequence(&self, stream: &str) -> Result<u64, BusError> {
+        match leader::stream_info(self, stream).await? {
+            Some(info) => Ok(info.state.last_sequence),
+            None => Err(BusError::StreamsMissing {
+                missing: STREAMS.into_iter().filter(|name| *name == stream).collect(),
+            }),
+        }
+    }
+}
+
+fn common_realm(found: &[(&'static str, Option<Info>)]) -> Result<Option<Uuid>, BusError> {
+    let named: Vec<(&str, Uuid)> = found
+        .iter()
+        .filter_map(|(name, info)| Some((*name, uuid(info.as_ref()?, REALM)?)))
+        .collect();
+    let Some(&(_, realm)) = named.first() else {
+        return Ok(None);
+    };
+    if named.iter().all(|(_, other)| *other == realm) {
+        return Ok(Some(realm));
+    }
+    Err(BusError::RealmConflict {
+        realms: named
+            .iter()
+            .map(|(name, realm)| format!("{name}={realm}"))
+            .collect(),
+    })
+}
+
+fn uuid(info: &Info, key: &str) -> Option<Uuid> {
+    info.config.metadata.get(key)?.parse().ok()
+}
+
+fn identity(realm: Uuid, found: &[(&'static str, Option<Info>)]) -> BusIdentity {
+    let mut streams = Vec::with_capacity(found.len());
+    let mut differences = Vec::new();
+    for (name, info) in found {
+        let Some(info) = info else { continue };
+        differences.extend(stream_config::differences(
+            &stream_config::config(name, 1),
+            &info.config,
+        ));
+        for key in [REALM, EPOCH] {
+            if uuid(info, key).is_none() {
+                differences.push(StreamDifference {
+                    stream: (*name).into(),
+                    field: "metadata",
+                    expected: format!("{key}: a UUID"),
+                    found: info
+                        .config
+                        .metadata
+                        .get(key)
+                        .map_or_else(|| "none".into(), |text| text.escape_default().to_string()),
+                });
+            }
+        }
+        streams.push(StreamStatus {
+            name,
+            epoch: uuid(info, EPOCH),
+            first_seq: info.state.first_sequence,
+            last_seq: info.state.last_sequence,
+        });
+    }
+    BusIdentity {
+        realm,
+        streams,
+        differences,
+    }
+}

@@ -1,0 +1,83 @@
+//! The parts of the bus which only exist on Unix: private files, signals, and the clock that also
+//! runs while the machine sleeps.
+//!
+//! Refuses to leave a server behind: on Linux the kernel ends it when the thread that started it ends.
+
+use shared_child::SharedChild;
+use shared_child::unix::SharedChildExt;
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+use std::process::Command;
+
+pub(super) use nix::sys::signal::Signal;
+
+/// Creates the folder and its parents, readable by this user only.
+pub(super) fn create_private_dir(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Replaces the file in one step; readable by this user only.
+pub(super) fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let beside = path.with_extension("new");
+    // A leftover could carry wider permissions, which `mode` does not narrow.
+    match std::fs::remove_file(&beside) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&beside)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    std::fs::rename(&beside, path)
+}
+
+pub(super) fn signal(child: &SharedChild, signal: Signal) -> io::Result<()> {
+    child.send_signal(signal as i32)
+}
+
+/// Nanoseconds since the machine started, sleep included where the system can tell.
+pub(super) fn time_since_boot() -> i64 {
+    use nix::time::{ClockId, clock_gettime};
+    #[cfg(target_os = "linux")]
+    let clock = ClockId::CLOCK_BOOTTIME;
+    #[cfg(not(target_os = "linux"))]
+    let clock = ClockId::CLOCK_MONOTONIC;
+    match clock_gettime(clock) {
+        Ok(now) => now.tv_sec() * 1_000_000_000 + now.tv_nsec(),
+        // Both clocks exist on every supported kernel; standing still is the safe answer.
+        Err(_) => 0,
+    }
+}
+
+/// Has the kernel send SIGTERM to the child when the calling thread ends, however it ends.
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code)]
+pub(super) fn die_with_this_thread(command: &mut Command) {
+    use nix::sys::prctl::set_pdeathsig;
+    use nix::unistd::{Pid, getppid};
+    use std::os::unix::process::CommandExt;
+    let parent = Pid::this();
+    // SAFETY: between fork and exec only the async-signal-safe system calls prctl and getppid are
+    // made; nothing is allocated and no lock is taken.
+    unsafe {
+        command.pre_exec(move || {
+            set_pdeathsig(Signal::SIGTERM)?;
+            // The parent may have died before prctl, then nobody would send the signal.
+            if getppid() != parent {
+                return Err(io::Error::from_raw_os_error(
+                    nix::errno::Errno::ESRCH as i32,
+                ));
+            }
+            Ok(())
+        });
+    }
+}
+
+/// Without such a call in the system, the supervisor's drop is what ends the server.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn die_with_this_thread(_command: &mut Command) {}
