@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from countersign import Enrolment, Gate, TrustedKey
 
 from console import Console, Key
-from countersign import Enrolment, Gate, TrustedKey
 from nats_server import NatsServer
 
 WORKSPACE, AGENT = "acme", "billing-bot"

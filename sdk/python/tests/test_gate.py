@@ -8,8 +8,6 @@ import time
 from datetime import datetime
 
 import pytest
-
-from console import Console, Key
 from countersign import (
     CountersignError,
     EnrolmentError,
@@ -22,6 +20,8 @@ from countersign import (
     args_digest,
 )
 from countersign.clock import ticks
+
+from console import Console, Key
 
 ARGS = {"invoice_id": "INV-42"}
 

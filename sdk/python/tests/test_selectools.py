@@ -10,6 +10,8 @@ from collections.abc import Callable
 from datetime import datetime
 
 import pytest
+from countersign import args_digest, selectools64
+from countersign.adapters.selectools import SelectoolsGate
 from selectools import Agent, AgentConfig, Message, Role, Tool, ToolPolicy
 from selectools.cancellation import CancellationToken
 from selectools.tools import ToolParameter
@@ -17,8 +19,6 @@ from selectools.types import ToolCall as ScriptedCall
 from selectools.usage import UsageStats
 
 from console import Console
-from countersign import args_digest, selectools64
-from countersign.adapters.selectools import SelectoolsGate
 
 
 class Script:
@@ -86,14 +86,14 @@ class Office:
                 config = gate.tool_config(approval_handler=gate.handle, **settings)
             else:
                 config = gate.tool_config(asynchronous=self.kind == "async", **settings)
-            agent = Agent(
-                tools=[tool],
-                provider=self.script,
-                config=AgentConfig(tool=config, observers=[gate], max_iterations=5),
+            settings = AgentConfig(
+                tool=config,
+                observers=[gate],
+                max_iterations=5,
+                cancellation_token=self.options.get("cancel_token"),
             )
-            token = self.options.get("cancel_token")
-            extra = {"cancel_token": token} if token else {}
-            asyncio.run(agent.arun("go", **extra)) if asynchronous else agent.run("go", **extra)
+            agent = Agent(tools=[tool], provider=self.script, config=settings)
+            asyncio.run(agent.arun("go")) if asynchronous else agent.run("go")
 
     def start(self, asynchronous: bool = False) -> asyncio.Future:
         return asyncio.ensure_future(asyncio.to_thread(self.work, asynchronous))
@@ -102,9 +102,11 @@ class Office:
 MODES = [("confirm", False), ("confirm", True), ("async", True), ("handler", False), ("handler", True)]
 
 
-async def arrived(console: Console, before: int, count: int = 1) -> list[dict]:
+async def arrived(console: Console, before: int, count: int = 1, working: asyncio.Future | None = None) -> list[dict]:
     async with asyncio.timeout(10):
         while len(console.received["request"]) < before + count:
+            if working is not None and working.done():
+                working.result()
             await asyncio.sleep(0.005)
     return [json.loads(message.data) for message in console.received["request"][before:]]
 
@@ -112,7 +114,7 @@ async def arrived(console: Console, before: int, count: int = 1) -> list[dict]:
 async def one(console: Console, start: Callable[[], asyncio.Future]) -> tuple[asyncio.Future, dict]:
     before = len(console.received["request"])
     working = start()
-    return working, (await arrived(console, before))[0]
+    return working, (await arrived(console, before, 1, working))[0]
 
 
 ARGS = {"invoice_id": "INV-42"}

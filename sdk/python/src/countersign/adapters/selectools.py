@@ -107,6 +107,11 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         with SyncGate(enrolment, framework="selectools", framework_version=version, tools=listed) as gate:
             yield cls(gate, **{**options, "tools": tools})
 
+    @property
+    def enrolment(self) -> Enrolment:
+        """Who this gate speaks as."""
+        return self._gate.gate.enrolment
+
     def tool_config(self, *, asynchronous: bool = False, **settings: Any) -> ToolConfig:
         """The `ToolConfig` that asks through this gate; `settings` are its other fields (`policy`, …).
 
