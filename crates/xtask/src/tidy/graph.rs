@@ -1,6 +1,6 @@
 //! Who may depend on whom, read from `cargo metadata` (rules of direction in `docs/ARCHITECTURE.md`).
 //!
-//! Refuses to ask the network: a lock file that does not fit fails the check.
+//! Refuses to change the lock file: one that does not fit fails the check.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -56,7 +56,7 @@ impl Graph {
         let metadata = MetadataCommand::new()
             .manifest_path(root.join("Cargo.toml"))
             .other_options([
-                "--offline".to_owned(),
+                "--locked".to_owned(),
                 "--filter-platform".to_owned(),
                 host()?,
             ])
