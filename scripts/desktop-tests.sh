@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tests in the real window: desktop-tests.sh [--built] [NODE-TEST-ARGUMENT...]
+# The tests in the real window: desktop-tests.sh [--built] [FILE...]
 #
 #   --built   the set-up is done and the binary is there
 #
@@ -33,4 +33,5 @@ export DBUS_SESSION_BUS_ADDRESS=disabled: NO_AT_BRIDGE=1
 export COUNTERSIGN_APP="${COUNTERSIGN_APP:-$root/target/debug/countersign}"
 [ -x "$COUNTERSIGN_APP" ] || die "no application at $COUNTERSIGN_APP"
 
-node --test --test-reporter=spec "$@" tests/desktop/*.test.mjs
+[ "$#" -gt 0 ] || set -- tests/desktop/*.test.mjs
+node --test --test-reporter=spec "$@"
