@@ -21,7 +21,7 @@ const ALLOWED = new Set([
 ]);
 
 /** Whether an SPDX expression of names joined by AND, OR and brackets is allowed. */
-export function isAllowed(expression) {
+function isAllowed(expression) {
   const bare = expression.trim().replace(/^\((.*)\)$/, "$1");
   if (/[()]/.test(bare)) return false;
   return bare
