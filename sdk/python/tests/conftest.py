@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from pathlib import Path
 
@@ -72,3 +73,14 @@ async def gate(bench: Bench):
 @pytest.fixture
 def request_id() -> str:
     return str(uuid.uuid4())
+
+
+@pytest.fixture
+def agent_json(bench: Bench, tmp_path: Path) -> Path:
+    known = bench.enrolment()
+    file = tmp_path / "agent.json"
+    fields = ("nats_url", "workspace", "agent", "nkey_seed", "inbox_prefix", "realm")
+    keys = [{"key": key.key, "name": key.name, "role": key.role} for key in known.trusted_keys]
+    file.write_text(json.dumps({**{name: getattr(known, name) for name in fields}, "trusted_keys": keys}))
+    file.chmod(0o600)
+    return file

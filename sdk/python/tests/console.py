@@ -110,7 +110,7 @@ class Console:
         await self.js.add_stream(StreamConfig("CS_RECEIPTS", subjects=subjects("receipt"), max_msgs_per_subject=8))
         await self.js.add_stream(StreamConfig("CS_EVENTS", subjects=subjects("event")))
         await self.js.add_stream(StreamConfig("CS_AGENTS", subjects=subjects("hello"), max_msgs_per_subject=1))
-        await self.js.create_key_value(bucket="CS_POLICY", history=64)
+        await self.js.create_key_value(bucket="CS_POLICY", history=64, direct=True)
 
     async def until(self, kind: str, match, seconds: float = 5.0):
         async with asyncio.timeout(seconds):

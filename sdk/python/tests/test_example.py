@@ -6,27 +6,13 @@ import asyncio
 import json
 import signal
 import sys
-from pathlib import Path
-
-import pytest
 
 from nats_server import REPOSITORY
 
 PROGRAM = REPOSITORY / "examples/selectools-agent/agent.py"
 
 
-@pytest.fixture
-def agent_json(bench, tmp_path: Path) -> Path:
-    known = bench.enrolment()
-    file = tmp_path / "agent.json"
-    fields = ("nats_url", "workspace", "agent", "nkey_seed", "inbox_prefix", "realm")
-    keys = [{"key": key.key, "name": key.name, "role": key.role} for key in known.trusted_keys]
-    file.write_text(json.dumps({**{name: getattr(known, name) for name in fields}, "trusted_keys": keys}))
-    file.chmod(0o600)
-    return file
-
-
-async def start(agent_json: Path, *options: str) -> asyncio.subprocess.Process:
+async def start(agent_json, *options: str) -> asyncio.subprocess.Process:
     pipe = asyncio.subprocess.PIPE
     command = [sys.executable, str(PROGRAM), "--agent-json", str(agent_json), *options]
     return await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe)

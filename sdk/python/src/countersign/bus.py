@@ -92,7 +92,7 @@ class Bus:
         if match is None:
             log.info("bus: %s", error)
             return
-        subject = match.group(1)
+        subject = match.group(1).lower()  # nats-py gives the text in lower case
         log.warning("the bus forbids publishing on %s", subject)
         for future in self._in_flight.get(subject, set()):
             if not future.done():
@@ -165,7 +165,7 @@ class Bus:
             self._client.request(subject, payload, timeout=timeout, headers=headers)
         )
         forbidden: asyncio.Future[Msg] = asyncio.get_running_loop().create_future()
-        self._in_flight.setdefault(subject, set()).add(forbidden)
+        self._in_flight.setdefault(subject.lower(), set()).add(forbidden)
         try:
             done, _ = await asyncio.wait({waiting, forbidden}, return_when=asyncio.FIRST_COMPLETED)
             return done.pop().result()
@@ -178,9 +178,10 @@ class Bus:
         finally:
             waiting.cancel()
             forbidden.cancel()
-            self._in_flight[subject].discard(forbidden)
-            if not self._in_flight[subject]:
-                del self._in_flight[subject]
+            others = self._in_flight[subject.lower()]
+            others.discard(forbidden)
+            if not others:
+                del self._in_flight[subject.lower()]
 
     async def close(self) -> None:
         """Send what is buffered and close. Never raises, never takes longer than two seconds."""

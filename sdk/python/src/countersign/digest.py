@@ -24,9 +24,10 @@ MAX_INTEGER = 2**53 - 1
 def check_canonical(value: Any, *, what: str = "args", depth: int = 2) -> None:
     """Raise `InvalidRequestError` with the protocol's code if `value` has no canonical form.
 
-    `depth` is the level at which `value` itself stands; arguments stand at level 2 of a request.
+    `depth` is the level at which `value` itself stands; arguments stand at level 2 of a request. Only arrays and
+    objects make a level.
     """
-    if depth > MAX_DEPTH:
+    if depth > MAX_DEPTH and isinstance(value, dict | list | tuple):
         raise InvalidRequestError(f"{what} is nested deeper than {MAX_DEPTH} levels; flatten it", code="too_deep")
     if value is None or isinstance(value, bool):
         return

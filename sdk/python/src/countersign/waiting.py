@@ -137,6 +137,8 @@ class Wait:
 
     async def _look(self, last: bool) -> tuple[Decision, StoredDecision] | None:
         """What stands on the decision's subject, if it can be read. One reading per wake."""
+        if not self._bus.connected:
+            return None  # the reconnect wakes this wait again
         hinted, self._hinted = self._hinted, False
         try:
             stored = await self._bus.direct_get(

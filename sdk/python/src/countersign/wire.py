@@ -251,6 +251,7 @@ def encode(body: dict[str, Any], *, limit: int = MAX_REQUEST_BYTES) -> bytes:
 
 
 def _depth(value: Any, seen: int = 0) -> int:
+    """Levels of arrays and objects; stops counting at the limit, so that a cycle ends too."""
     if seen >= MAX_DEPTH or not isinstance(value, dict | list | tuple):
         return seen
     inner = value.values() if isinstance(value, dict) else value

@@ -1,0 +1,178 @@
+"""What may fail around a request: the server goes away, the bus refuses, nobody listens."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from countersign import BusRefusedError, BusUnreachableError, Enrolment, Gate, SyncGate, ToolCall
+from countersign.waiting import poll_offsets
+
+from conftest import AGENT, OTHER, WORKSPACE, Bench, opened
+
+
+@pytest.fixture
+async def own(tmp_path):
+    """A server of this test's own, to be stopped and started."""
+    made = await opened(Bench(tmp_path))
+    yield made
+    await made.console.nc.close()
+    made.server.stop()
+
+
+def call(request_id: str) -> ToolCall:
+    return ToolCall(name="t", args={"n": 1}, request_id=request_id)
+
+
+def test_when_it_looks_without_being_told():
+    offsets = poll_offsets()
+    assert [next(offsets) for _ in range(6)] == [1, 2, 5, 20, 35, 50]
+
+
+async def test_a_restart_of_the_server_loses_neither_question_nor_answer(own, request_id):
+    async with Gate.connect(own.enrolment()) as gate:
+        asking = asyncio.create_task(gate.ask(call(request_id), timeout=30))
+        seen = await own.console.request(request_id)
+        await asyncio.to_thread(own.server.stop)
+        await asyncio.to_thread(own.server.start)
+        while not own.console.nc.is_connected:
+            await asyncio.sleep(0.02)
+        await own.console.store(
+            seen.decision_subject, *own.console.signed(seen.decision_subject, own.console.decision(seen))
+        )
+        assert (await asyncio.wait_for(asking, 15)).allowed
+
+
+async def test_an_answer_given_while_the_agent_was_away_is_found_on_return(own, request_id):
+    async with Gate.connect(own.enrolment()) as gate:
+        asking = asyncio.create_task(gate.ask(call(request_id), timeout=30))
+        seen = await own.console.request(request_id)
+        gate._bus._client._transport.close()
+        await own.console.store(
+            seen.decision_subject, *own.console.signed(seen.decision_subject, own.console.decision(seen))
+        )
+        assert (await asyncio.wait_for(asking, 4)).allowed
+
+
+async def test_a_request_made_while_the_bus_is_away_is_placed_on_return(own, request_id):
+    async with Gate.connect(own.enrolment()) as gate:
+        await asyncio.to_thread(own.server.stop)
+        asking = asyncio.create_task(gate.ask(call(request_id), timeout=30))
+        await asyncio.sleep(0.2)
+        assert not asking.done()
+        await asyncio.to_thread(own.server.start)
+        async with asyncio.timeout(10):
+            while not await own.console.js.stream_info("CS_REQUESTS", subjects_filter=">"):
+                await asyncio.sleep(0.05)
+            while True:
+                try:
+                    stored = await own.console.js.get_last_msg(
+                        "CS_REQUESTS", f"countersign.v1.request.{WORKSPACE}.{AGENT}.{request_id}"
+                    )
+                    break
+                except Exception:
+                    await asyncio.sleep(0.05)
+        assert json.loads(stored.data)["request_id"] == request_id
+        asking.cancel()
+
+
+async def test_a_bus_that_stays_away_denies_at_the_deadline(own, request_id):
+    async with Gate.connect(own.enrolment()) as gate:
+        await asyncio.to_thread(own.server.stop)
+        with pytest.raises(BusUnreachableError):
+            await gate.ask(call(request_id), timeout=0.5)
+
+
+async def test_no_bus_at_all_is_told_in_time():
+    nobody = Enrolment("nats://127.0.0.1:1", WORKSPACE, AGENT, None, "_INBOX", "r", ())
+    begun = time.monotonic()
+    with pytest.raises(BusUnreachableError) as problem:
+        async with Gate.connect(nobody, insecure=True, connect_timeout=0.5):
+            pass
+    assert time.monotonic() - begun < 3
+    assert problem.value.code == "bus_unreachable"
+
+
+async def test_speaking_as_another_agent_is_refused_at_once(bench):
+    known = bench.enrolment()
+    impostor = Enrolment(
+        known.nats_url, WORKSPACE, OTHER, known.nkey_seed, known.inbox_prefix, known.realm, known.trusted_keys
+    )
+    begun = time.monotonic()
+    with pytest.raises(BusRefusedError) as refusal:
+        async with Gate.connect(impostor):
+            pass
+    assert refusal.value.code == "permission"
+    assert time.monotonic() - begun < 1.5
+
+
+async def test_a_full_stream_is_waited_for_and_denies_at_the_deadline(own, request_id):
+    info = await own.console.js.stream_info("CS_REQUESTS")
+    info.config.max_bytes = 10
+    await own.console.js.update_stream(info.config)
+    async with Gate.connect(own.enrolment()) as gate:
+        with pytest.raises(BusUnreachableError):
+            await gate.ask(call(request_id), timeout=0.6)
+
+
+async def test_tighten_shortens_and_never_lengthens(gate, console, request_id):
+    asking = asyncio.create_task(gate.ask(call(request_id), timeout=20))
+    seen = await console.request(request_id)
+    begun = time.monotonic()
+    await gate.tighten(request_id, 0.2)
+    message = await console.until("tighten", lambda m: m.subject.endswith(request_id))
+    assert json.loads(message.data)["expires_at"] < seen.body["expires_at"]
+    assert (await asking).verdict == "expired"
+    assert time.monotonic() - begun < 1.5
+
+
+async def test_several_threads_ask_through_one_sync_gate(bench, console):
+    answers: dict[str, bool] = {}
+    ids = [f"thread-{time.monotonic_ns()}-{n}" for n in range(5)]
+
+    def work() -> None:
+        with SyncGate(bench.enrolment()) as gate:
+
+            def one(request_id: str) -> None:
+                answers[request_id] = gate.ask(call(request_id), timeout=10).allowed
+
+            threads = [threading.Thread(target=one, args=(request_id,)) for request_id in ids]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+
+    working = asyncio.create_task(asyncio.to_thread(work))
+    for n, request_id in enumerate(ids):
+        await console.decide(request_id, "approve" if n % 2 else "deny")
+    await working
+    assert [answers[request_id] for request_id in ids] == [False, True, False, True, False]
+
+
+INTERRUPTED = """
+import sys
+from countersign import SyncGate, ToolCall
+with SyncGate(sys.argv[1]) as gate:
+    print("ready", flush=True)
+    gate.ask(ToolCall(name="t", request_id=sys.argv[2]), timeout=20)
+    print("ran", flush=True)
+"""
+
+
+async def test_ctrl_c_withdraws(agent_json, console, request_id):
+    pipe = subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", INTERRUPTED, str(agent_json), request_id, stdout=pipe, stderr=pipe
+    )
+    await console.request(request_id)
+    process.send_signal(signal.SIGINT)
+    out, _ = await asyncio.wait_for(process.communicate(), 10)
+    assert out == b"ready\n"
+    assert process.returncode not in (0, None)
+    await console.until("withdraw", lambda m: m.subject.endswith(request_id))
