@@ -19,13 +19,18 @@ pub struct PlainServer {
 impl PlainServer {
     /// Starts one on a free port.
     pub async fn start() -> Self {
+        Self::start_with("").await
+    }
+
+    /// Starts one with more lines in its configuration.
+    pub async fn start_with(extra: &str) -> Self {
         let data = TempData::new();
         let (program, _) = server_program(None).await.expect("nats-server is there");
         let conf = data.path().join("nats.conf");
         let folder = data.path().display();
         let text = format!(
             "listen: \"127.0.0.1:-1\"\nports_file_dir: \"{folder}\"\nmax_payload: 4194304\n\
-             jetstream {{ store_dir: \"{folder}\", max_file_store: 1TB }}\n"
+             jetstream {{ store_dir: \"{folder}\", max_file_store: 1TB }}\n{extra}\n"
         );
         std::fs::write(&conf, text).expect("a temporary folder is writable");
         let child = Command::new(program)

@@ -121,10 +121,15 @@ impl TestServer {
 
     /// Stops it in an orderly way and starts it again on the same port and data.
     pub async fn restart(&mut self) {
+        self.stop().await;
+        self.start_again().await;
+    }
+
+    /// Stops it in an orderly way until [`Self::restart`].
+    pub async fn stop(&mut self) {
         if let Some(server) = self.server.take() {
             server.stop().await;
         }
-        self.start_again().await;
     }
 
     /// Kills the process as `kill -9` does; its supervisor starts it again. Returns the killed pid.

@@ -173,7 +173,21 @@ impl Bus {
         headers: Option<HeaderMap>,
         payload: Bytes,
     ) -> Result<Message, BusError> {
-        request(self.client(), subject, headers, payload).await
+        let mut state = self.state();
+        state.mark_unchanged();
+        let lost = async {
+            // Only a change counts: the answer to a request that was sent now cannot come later.
+            while state.changed().await.is_ok() {
+                if !state.borrow_and_update().connected {
+                    return;
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            answer = request(self.client(), subject, headers, payload) => answer,
+            () = lost => Err(BusError::ConnectionLost { what: subject.into() }),
+        }
     }
 }
 

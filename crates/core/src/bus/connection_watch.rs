@@ -3,6 +3,7 @@
 //! Refuses to end the connection over a failed question; the next one is asked later.
 
 use super::connection::{Bus, ask_server, weaknesses};
+use async_nats::connection::State;
 use std::time::Duration;
 
 const EVERY: Duration = Duration::from_secs(30);
@@ -22,6 +23,11 @@ pub(super) fn spawn(bus: &Bus, plain_text: bool) {
                 () = tokio::time::sleep(pause) => {}
                 changed = reconnected.changed() => if changed.is_err() { return },
             }
+            // An event that told of it may have been dropped in a flood of others.
+            let connected = client.connection_state() == State::Connected;
+            state.send_if_modified(|state| {
+                std::mem::replace(&mut state.connected, connected) != connected
+            });
             match ask_server(&client).await {
                 Ok((info, offset)) => {
                     clock.adjust(offset);

@@ -134,6 +134,14 @@ pub enum BusError {
     /// Not connected now; nothing was sent.
     #[error("the bus is not connected; it reconnects by itself")]
     Disconnected,
+    /// The connection was lost before the answer. What was asked may have happened.
+    #[error(
+        "the connection to the bus was lost before it answered {what}; it reconnects by itself, then try again"
+    )]
+    ConnectionLost {
+        /// What was asked.
+        what: String,
+    },
     /// No answer within the limit. What was asked may have happened.
     #[error(
         "the bus did not answer {what} in time; try again, and look at the events for `Permissions Violation`"
@@ -185,6 +193,7 @@ impl BusError {
             Self::StreamsMissing { .. } => "bus_streams_missing",
             Self::RealmConflict { .. } => "bus_realm_conflict",
             Self::Disconnected => "bus_disconnected",
+            Self::ConnectionLost { .. } => "bus_connection_lost",
             Self::TimedOut { .. } => "bus_timed_out",
             Self::Refused { .. } => "bus_refused",
             Self::BadReply { .. } => "bus_bad_reply",

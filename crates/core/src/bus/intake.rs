@@ -5,17 +5,16 @@
 //! silent consumer) is answered by a new consumer at the next wanted sequence.
 
 use super::BusEvent;
-use super::connection::Bus;
-use super::publish::{KEY, SIGNATURE};
-use async_nats::HeaderMap;
+use super::connection::{Bus, REQUEST_LIMIT};
+use super::event::BusState;
+use super::message::StreamMessage;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, PullConsumer, pull};
 use async_nats::jetstream::{self, Context};
-use bytes::Bytes;
 use futures::StreamExt;
 use std::sync::Arc;
 use std::time::Duration;
 use time::OffsetDateTime;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc, watch};
 
 /// Messages that may wait for the reader.
 const QUEUE: usize = 2_000;
@@ -30,53 +29,6 @@ const FORGET_CONSUMER_AFTER: Duration = Duration::from_secs(30);
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// One message as the stream has it.
-#[derive(Debug)]
-pub struct StreamMessage {
-    /// The stream.
-    pub stream: Arc<str>,
-    /// Its sequence.
-    pub seq: u64,
-    /// When the server stored it, by the server's clock.
-    pub stamp: OffsetDateTime,
-    /// Its subject.
-    pub subject: String,
-    /// Header `CS-Key`.
-    pub key: Option<String>,
-    /// Header `CS-Sig`.
-    pub sig: Option<String>,
-    /// Header `KV-Operation` (`DEL` or `PURGE`), on key-value streams.
-    pub(super) operation: Option<String>,
-    /// The bytes.
-    pub payload: Bytes,
-    /// Its share of the queue, given back when the message is dropped.
-    share: Option<OwnedSemaphorePermit>,
-}
-
-impl StreamMessage {
-    pub(super) fn new(
-        stream: impl Into<Arc<str>>,
-        seq: u64,
-        stamp: OffsetDateTime,
-        subject: String,
-        headers: &HeaderMap,
-        payload: Bytes,
-    ) -> Self {
-        let text = |name| headers.get(name).map(|value| value.as_str().to_owned());
-        Self {
-            stream: stream.into(),
-            seq,
-            stamp,
-            subject,
-            key: text(KEY),
-            sig: text(SIGNATURE),
-            operation: text("KV-Operation"),
-            payload,
-            share: None,
-        }
-    }
-}
-
 impl Bus {
     /// Every message of the stream from `next_seq` (at least 1) on.
     ///
@@ -85,9 +37,12 @@ impl Bus {
     /// [`BusEvent::IntakeStalled`] tells why.
     pub fn subscribe(&self, stream: &str, next_seq: u64) -> mpsc::Receiver<StreamMessage> {
         let (queue, receiver) = mpsc::channel(QUEUE);
-        let intake = Intake {
+        let mut intake = Intake {
             context: jetstream::new(self.client().clone()),
             bus_events: self.event_sender(),
+            connection: self.state(),
+            reconnected: self.reconnected(),
+            consumer: None,
             pull_bytes: PULL_BYTES.max(2 * self.max_payload()),
             stream: stream.into(),
             next: next_seq.max(1),
@@ -98,8 +53,8 @@ impl Bus {
         tokio::spawn(async move {
             tokio::select! {
                 () = closing.cancelled() => {}
-                () = queue.closed() => {}
-                () = intake.run() => {}
+                () = queue.closed() => intake.forget_consumer().await,
+                () = intake.run() => intake.forget_consumer().await,
             }
         });
         receiver
@@ -109,6 +64,10 @@ impl Bus {
 struct Intake {
     context: Context,
     bus_events: tokio::sync::broadcast::Sender<BusEvent>,
+    connection: watch::Receiver<BusState>,
+    reconnected: watch::Receiver<u64>,
+    /// Name of the consumer that exists on the server for this intake.
+    consumer: Option<String>,
     pull_bytes: usize,
     stream: Arc<str>,
     next: u64,
@@ -120,7 +79,7 @@ struct Intake {
 struct Gone;
 
 impl Intake {
-    async fn run(mut self) {
+    async fn run(&mut self) {
         let mut failures = 0_u32;
         loop {
             let before = self.next;
@@ -148,22 +107,41 @@ impl Intake {
 
     /// Reads through one consumer until something is wrong with it, and tells what.
     async fn read(&mut self) -> Result<String, Gone> {
-        let consumer = match self.consumer().await {
-            Ok(consumer) => consumer,
-            Err(why) => return Ok(why),
+        // A request made while the connection is down would only be sent later, one for each try.
+        let connected = self
+            .connection
+            .wait_for(|state| state.connected)
+            .await
+            .is_ok();
+        if !connected {
+            return Err(Gone);
+        }
+        self.reconnected.mark_unchanged();
+        let why = match self.create_consumer().await {
+            Ok(consumer) => self.read_from(&consumer).await?,
+            Err(why) => why,
         };
-        let why = self.read_from(&consumer).await;
-        let name = consumer.cached_info().name.clone();
+        self.forget_consumer().await;
+        Ok(why)
+    }
+
+    /// The server would forget it after 30 s; 1,000 on one stream is its limit.
+    async fn forget_consumer(&mut self) {
+        let Some(name) = self.consumer.take() else {
+            return;
+        };
+        if !self.connection.borrow().connected {
+            return;
+        }
         let delete = async {
             let stream = self.context.get_stream_no_info(&self.stream).await.ok()?;
             stream.delete_consumer(&name).await.ok()
         };
-        // The server forgets it by itself; 1,000 on one stream is its limit.
-        let _ = tokio::time::timeout(super::connection::REQUEST_LIMIT, delete).await;
-        why
+        // Failing is usual here: the consumer may be what was wrong.
+        let _ = tokio::time::timeout(REQUEST_LIMIT, delete).await;
     }
 
-    async fn consumer(&self) -> Result<PullConsumer, String> {
+    async fn create_consumer(&mut self) -> Result<PullConsumer, String> {
         let config = pull::Config {
             description: Some("Countersign console".into()),
             deliver_policy: DeliverPolicy::ByStartSequence {
@@ -178,8 +156,11 @@ impl Intake {
         let create = self
             .context
             .create_consumer_on_stream(config, &*self.stream);
-        match tokio::time::timeout(super::connection::REQUEST_LIMIT, create).await {
-            Ok(Ok(consumer)) => Ok(consumer),
+        match tokio::time::timeout(REQUEST_LIMIT, create).await {
+            Ok(Ok(consumer)) => {
+                self.consumer = Some(consumer.cached_info().name.clone());
+                Ok(consumer)
+            }
             Ok(Err(error)) => Err(error.to_string()),
             Err(_) => Err("no answer to the creation of a consumer".into()),
         }
@@ -193,17 +174,22 @@ impl Intake {
             .expires(PULL_EXPIRES)
             .heartbeat(HEARTBEAT)
             .messages();
-        let mut messages = match tokio::time::timeout(super::connection::REQUEST_LIMIT, open).await
-        {
+        let mut messages = match tokio::time::timeout(REQUEST_LIMIT, open).await {
             Ok(Ok(messages)) => messages,
             Ok(Err(error)) => return Ok(error.to_string()),
             Err(_) => return Ok("no answer to a pull".into()),
         };
         let mut delivered = 0;
-        while let Some(message) = messages.next().await {
-            let message = match message {
-                Ok(message) => message,
-                Err(error) => return Ok(error.to_string()),
+        loop {
+            let next = tokio::select! {
+                next = messages.next() => next,
+                // The consumer may not have survived, and what was under way to us did not.
+                _ = self.reconnected.changed() => return Ok("the connection was restored".into()),
+            };
+            let message = match next {
+                Some(Ok(message)) => message,
+                Some(Err(error)) => return Ok(error.to_string()),
+                None => return Ok("the consumer ended".into()),
             };
             let info = match message.info() {
                 Ok(info) => info,
@@ -224,7 +210,6 @@ impl Intake {
             self.hand_over(seq, stamp, message.message).await?;
             self.next = seq + 1;
         }
-        Ok("the consumer ended".into())
     }
 
     async fn hand_over(

@@ -4,7 +4,7 @@
 
 use super::BusError;
 use super::connection::Bus;
-use super::intake::StreamMessage;
+use super::message::StreamMessage;
 use super::publish::RefusedBecause;
 use async_nats::HeaderMap;
 use async_nats::jetstream::stream::{Config, Info, RawMessage};

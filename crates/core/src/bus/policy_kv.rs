@@ -4,7 +4,7 @@
 //! seen.
 
 use super::connection::Bus;
-use super::intake::StreamMessage;
+use super::message::StreamMessage;
 use super::publish::{Publication, PublishOutcome};
 use super::{BusError, batch};
 use bytes::Bytes;

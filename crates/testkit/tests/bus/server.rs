@@ -1,15 +1,41 @@
 //! The server that the console runs.
 
-use countersign_core::bus::{EmbeddedServer, Publication, PublishOutcome, STREAMS};
-use countersign_testkit::TestServer;
+use countersign_core::bus::{
+    EmbeddedConfig, EmbeddedServer, Publication, PublishOutcome, STREAMS, ServerState,
+};
+use countersign_testkit::{TempData, TestServer, UserKey};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
-fn publication(subject: &str, payload: &str) -> Publication {
+const LIMIT: Duration = Duration::from_secs(20);
+/// Set for the copy of this test program which starts a server and then waits to be killed.
+const VICTIM: &str = "COUNTERSIGN_TEST_VICTIM";
+
+pub(crate) fn publication(subject: &str, payload: &str) -> Publication {
     Publication {
         subject: subject.into(),
         payload: payload.to_owned().into(),
-        key: None,
-        sig: None,
+        key: Some("UKEY".into()),
+        sig: Some("sig".into()),
     }
+}
+
+/// Asks until the answer is yes.
+pub(crate) async fn until(what: &str, mut yes: impl AsyncFnMut() -> bool) {
+    let asked = async {
+        while !yes().await {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(LIMIT, asked)
+        .await
+        .unwrap_or_else(|_| panic!("{what} did not come true"));
+}
+
+fn is_running(pid: u32) -> bool {
+    // A process that ended but was not waited for is still listed, as Z.
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
 #[tokio::test]
@@ -18,33 +44,23 @@ async fn it_starts_connects_creates_and_stores_once() {
     let bus = server.console().await;
     let identity = bus.ensure(true, 1).await.unwrap();
     assert_eq!(identity.differences, []);
-    assert_eq!(
-        identity.streams.iter().map(|s| s.name).collect::<Vec<_>>(),
-        STREAMS
-    );
-    let mut intake = bus.subscribe("CS_DECISIONS", 1);
-    let subject = "countersign.v1.decision.acme.bot.1";
-    let first = bus.publish_once(publication(subject, "one")).await;
-    assert_eq!(first, PublishOutcome::Stored { seq: 1 });
-    let second = bus.publish_once(publication(subject, "two")).await;
-    assert!(
-        matches!(second, PublishOutcome::Refused { code: 10071, .. }),
-        "{second:?}"
-    );
-    let message = intake.recv().await.unwrap();
-    assert_eq!((message.seq, &message.payload[..]), (1, &b"one"[..]));
-    let read = bus
-        .read_last("CS_DECISIONS", subject)
-        .await
-        .unwrap()
-        .unwrap();
-    assert_eq!((read.seq, read.stamp), (1, message.stamp));
-    assert!(
-        bus.read_last("CS_DECISIONS", "countersign.v1.decision.a.b.c")
-            .await
-            .unwrap()
-            .is_none()
-    );
+    let names: Vec<_> = identity.streams.iter().map(|stream| stream.name).collect();
+    assert_eq!(names, STREAMS);
+    assert!(server.embedded().version().starts_with("2."));
+    let state = bus.state().borrow().clone();
+    assert_eq!((state.connected, state.insecure.len()), (true, 0));
+    assert_eq!(state.server_version, server.embedded().version());
+    assert_eq!(bus.max_payload(), 4 * 1024 * 1024);
+}
+
+#[tokio::test]
+async fn its_configuration_is_readable_by_its_owner_only() {
+    let server = TestServer::start().await;
+    let folder = server.data().path().join("nats");
+    let mode = |path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(folder.clone()), 0o700);
+    assert_eq!(mode(folder.join("nats.conf")), 0o600);
+    assert!(folder.join("jetstream").is_dir());
 }
 
 #[tokio::test]
@@ -54,4 +70,199 @@ async fn a_second_server_on_the_same_store_is_refused() {
         panic!("two servers on one store");
     };
     assert_eq!(error.code(), "bus_store_locked");
+}
+
+#[tokio::test]
+async fn the_port_and_everything_stored_survive_a_restart() {
+    let mut server = TestServer::start().await;
+    let url = server.url();
+    let bus = server.console_with_streams().await;
+    let identity = bus.ensure(false, 1).await.unwrap();
+    let stored = bus
+        .publish_once(publication("countersign.v1.decision.a.b.1", "x"))
+        .await;
+    assert_eq!(stored, PublishOutcome::Stored { seq: 1 });
+    let mut reconnects = bus.reconnected();
+    server.restart().await;
+    assert_eq!(server.url(), url);
+    tokio::time::timeout(LIMIT, reconnects.changed())
+        .await
+        .unwrap()
+        .unwrap();
+    let after = bus.ensure(false, 1).await.unwrap();
+    assert_eq!((after.realm, after.differences.len()), (identity.realm, 0));
+    for (before, after) in identity.streams.iter().zip(&after.streams) {
+        assert_eq!(before.epoch, after.epoch);
+    }
+    assert_eq!(bus.last_sequence("CS_DECISIONS").await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn another_port_is_taken_when_the_remembered_one_is_in_use() {
+    let server = TestServer::start().await;
+    let config = server.config();
+    let url = server.url();
+    let data = TempData::new();
+    let config = EmbeddedConfig {
+        data_dir: data.path().into(),
+        ..config
+    };
+    drop(server);
+    let port = url.rsplit_once(':').unwrap().1;
+    let _taken = TcpListener::bind(format!("127.0.0.1:{port}")).unwrap();
+    std::fs::create_dir_all(data.path().join("nats")).unwrap();
+    std::fs::write(data.path().join("nats/port"), port).unwrap();
+    let second = EmbeddedServer::start(config).await.unwrap();
+    assert_ne!(second.url(), url);
+    let remembered = std::fs::read_to_string(data.path().join("nats/port")).unwrap();
+    assert!(second.url().ends_with(remembered.trim()));
+    second.stop().await;
+}
+
+#[tokio::test]
+async fn a_killed_server_comes_back_on_its_port_and_clients_reconnect() {
+    let server = TestServer::start().await;
+    let url = server.url();
+    let bus = server.console_with_streams().await;
+    let mut state = server.embedded().state();
+    let mut connection = bus.state();
+    for number in 1..=3 {
+        let mut reconnects = bus.reconnected();
+        let killed = server.kill9();
+        let down = state.wait_for(|state| matches!(state, ServerState::Restarting { .. }));
+        tokio::time::timeout(LIMIT, down).await.unwrap().unwrap();
+        let up =
+            state.wait_for(|state| matches!(state, ServerState::Running { pid } if *pid != killed));
+        tokio::time::timeout(LIMIT, up).await.unwrap().unwrap();
+        tokio::time::timeout(LIMIT, reconnects.changed())
+            .await
+            .unwrap()
+            .unwrap();
+        let connected = connection.wait_for(|state| state.connected);
+        tokio::time::timeout(LIMIT, connected)
+            .await
+            .unwrap()
+            .unwrap();
+        let subject = format!("countersign.v1.decision.a.b.{number}");
+        let outcome = bus.publish_once(publication(&subject, "x")).await;
+        assert_eq!(outcome, PublishOutcome::Stored { seq: number });
+    }
+    assert_eq!(server.url(), url);
+}
+
+#[tokio::test]
+async fn stop_and_drop_end_the_process_and_free_the_store() {
+    let data = TempData::new();
+    let config = EmbeddedConfig {
+        data_dir: data.path().into(),
+        binary: None,
+        console_user: UserKey::new().public,
+        agents: Vec::new(),
+    };
+    let server = EmbeddedServer::start(config.clone()).await.unwrap();
+    let mut state = server.state();
+    let first = server.pid().unwrap();
+    server.stop().await;
+    assert!(!is_running(first));
+    assert_eq!(*state.borrow_and_update(), ServerState::Stopped);
+    let server = EmbeddedServer::start(config.clone()).await.unwrap();
+    let second = server.pid().unwrap();
+    drop(server);
+    assert!(!is_running(second));
+    EmbeddedServer::start(config).await.unwrap().stop().await;
+}
+
+#[tokio::test]
+async fn enrolment_is_effective_when_reload_returns_and_survives_a_kill() {
+    let mut server = TestServer::start().await;
+    let _bus = server.console_with_streams().await;
+    for number in 0..5 {
+        let agent = server.agent("acme", &format!("bot{number}")).await;
+        let client = agent.options().connect(&agent.url).await.unwrap();
+        let answer = client
+            .request(agent.subject("request", "1"), "{}".into())
+            .await
+            .unwrap();
+        assert!(answer.payload.starts_with(br#"{"stream":"CS_REQUESTS""#));
+        if number == 4 {
+            let killed = server.kill9();
+            until("a restart", async || {
+                server.embedded().pid().is_some_and(|pid| pid != killed)
+            })
+            .await;
+            until("the agent's login", async || {
+                agent.options().connect(&agent.url).await.is_ok()
+            })
+            .await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_is_no_nats_server_is_refused_with_advice() {
+    let data = TempData::new();
+    for program in ["/bin/true", "/nonexistent/nats-server"] {
+        let config = EmbeddedConfig {
+            data_dir: data.path().into(),
+            binary: Some(program.into()),
+            console_user: UserKey::new().public,
+            agents: Vec::new(),
+        };
+        let Err(error) = EmbeddedServer::start(config).await else {
+            panic!("{program} ran")
+        };
+        assert_eq!(error.code(), "bus_server_unusable");
+        assert!(
+            error.to_string().contains("install nats-server 2.10"),
+            "{error}"
+        );
+    }
+}
+
+/// Not a test of its own: the copy of this program that the next test kills.
+#[tokio::test]
+async fn victim() {
+    let Ok(folder) = std::env::var(VICTIM) else {
+        return;
+    };
+    let config = EmbeddedConfig {
+        data_dir: folder.into(),
+        binary: None,
+        console_user: UserKey::new().public,
+        agents: Vec::new(),
+    };
+    let server = EmbeddedServer::start(config.clone()).await.unwrap();
+    let pid = server.pid().unwrap().to_string();
+    let beside = config.data_dir.join("pid.new");
+    std::fs::write(&beside, pid).unwrap();
+    std::fs::rename(beside, config.data_dir.join("pid")).unwrap();
+    tokio::time::sleep(LIMIT * 3).await;
+}
+
+#[tokio::test]
+async fn a_killed_console_takes_its_server_with_it_and_the_next_one_can_start_at_once() {
+    let data = TempData::new();
+    let mut console = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "server::victim"])
+        .env(VICTIM, data.path())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let file = data.path().join("pid");
+    until("the console's server", async || file.exists()).await;
+    let pid: u32 = std::fs::read_to_string(&file).unwrap().parse().unwrap();
+    assert!(is_running(pid));
+    console.kill().unwrap();
+    console.wait().unwrap();
+    // The lock is held until the old server is gone, so both never use the store together.
+    let next = EmbeddedServer::start(EmbeddedConfig {
+        data_dir: data.path().into(),
+        binary: None,
+        console_user: UserKey::new().public,
+        agents: Vec::new(),
+    })
+    .await
+    .unwrap();
+    assert!(!is_running(pid));
+    next.stop().await;
 }
