@@ -80,8 +80,10 @@ const TOKEN_STARTS: &[&str] = &[
     "eyJ",
     "Bearer ",
     "Basic ",
-    "-----BEGIN ",
 ];
+
+/// The first line of a private key in PEM, after the kind of key.
+const PRIVATE_KEY_START: &str = "PRIVATE KEY-----";
 
 /// The words of a key that mean a count or a limit when they follow `token`.
 const COUNT_WORDS: &[&str] = &[
@@ -163,14 +165,17 @@ pub fn is_secret_key(name: &str) -> bool {
             .any(|pair| SECRET_PAIRS.contains(&(&pair[0], &pair[1])))
 }
 
-/// Whether a value looks like a token: a known beginning, or a password inside a URL.
+/// Whether a value looks like a token: a known beginning of 12 characters or
+/// more without a blank, a private key, or a password inside a URL.
 pub fn is_secret_value(value: &str) -> bool {
     let known = |start: &&str| {
-        value
-            .strip_prefix(*start)
-            .is_some_and(|rest| rest.len() >= 12)
+        let rest = value.strip_prefix(*start).unwrap_or_default();
+        rest.bytes()
+            .take_while(|byte| !byte.is_ascii_whitespace())
+            .count()
+            >= 12
     };
-    TOKEN_STARTS.iter().any(known) || has_url_password(value)
+    value.contains(PRIVATE_KEY_START) || TOKEN_STARTS.iter().any(known) || has_url_password(value)
 }
 
 fn has_url_password(value: &str) -> bool {

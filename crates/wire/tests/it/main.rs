@@ -1,0 +1,17 @@
+//! The protocol, checked from outside the crate.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod decision_faults;
+mod decisions;
+mod digests;
+mod names;
+mod near_misses;
+mod policies;
+mod properties;
+mod redactions;
+mod rejections;
+mod shown;
+mod signatures;
+mod small_messages;
+mod support;
+mod votes;

@@ -1,0 +1,156 @@
+//! The worked example of the protocol (section 9) and keys to sign with.
+
+use std::{collections::HashMap, sync::LazyLock};
+
+use countersign_wire::{
+    ApprovalDecision, Context, KeyRole, PublicKey, RequestFacts, RequestKey, Sha256Digest, Verdict,
+    VerdictSet, decision_subject, parse_request, sign,
+};
+use nkeys::KeyPair;
+use serde_json::{Value, json};
+use time::{OffsetDateTime, macros::datetime};
+use uuid::{Uuid, uuid};
+
+pub(crate) const REALM: Uuid = uuid!("6f1e2d3c-4b5a-4978-8695-a4b3c2d1e0f0");
+pub(crate) const STORED_AT: OffsetDateTime = datetime!(2026-11-21 12:00:00.250 UTC);
+pub(crate) const SUBJECT: &str =
+    "countersign.v1.request.acme.billing-bot.019aa000-0000-7000-8000-000000000001";
+
+pub(crate) const WORKED_EXAMPLE: &str = r#"{"v":1,"request_id":"019aa000-0000-7000-8000-000000000001","kind":"tool_call","workspace":"acme",
+ "agent":{"name":"billing-bot","framework":"selectools","framework_version":"1.3.0"},
+ "run_id":"r1","call_id":"call_93","tool":{"name":"delete_invoice","origin":"local","effects":"irreversible"},
+ "args":{"invoice_id":"INV-42"},
+ "args_digest":"sha256:30e64fe16d9c35d7dea1689837b3dd7e4c4a95c90b71eefec776582e94f00d95","risk":"high",
+ "allowed_verdicts":["approve","modify","deny"],
+ "requested_at":"2026-11-21T12:00:00.000Z","expires_at":"2026-11-21T12:01:00.000Z"}"#;
+
+/// The worked example as a value, to be changed.
+pub(crate) fn request() -> Value {
+    serde_json::from_str(WORKED_EXAMPLE).unwrap()
+}
+
+/// A question of the same agent.
+pub(crate) fn question() -> Value {
+    let mut value = request();
+    let fields = value.as_object_mut().unwrap();
+    for name in ["tool", "args", "args_digest"] {
+        fields.remove(name);
+    }
+    value["kind"] = json!("question");
+    value["question"] = json!({"text": "Which invoice?"});
+    value["allowed_verdicts"] = json!(["respond"]);
+    value
+}
+
+/// A form of the same agent.
+pub(crate) fn form() -> Value {
+    let mut value = question();
+    value.as_object_mut().unwrap().remove("question");
+    value["kind"] = json!("form");
+    value["response_schema"] = json!({"type": "object"});
+    value
+}
+
+pub(crate) fn key() -> RequestKey {
+    "acme/billing-bot/019aa000-0000-7000-8000-000000000001"
+        .parse()
+        .unwrap()
+}
+
+/// A pair whose secret is 32 times this byte.
+pub(crate) fn pair(byte: u8) -> KeyPair {
+    KeyPair::new_from_raw(nkeys::KeyPairType::User, [byte; 32]).unwrap()
+}
+
+pub(crate) fn public(byte: u8) -> PublicKey {
+    PublicKey::of(&pair(byte)).unwrap()
+}
+
+/// Keys 1 to 9 are operators', 10 to 19 are consoles'; others are unknown.
+pub(crate) fn trusted(key: &str) -> Option<KeyRole> {
+    static KEYS: LazyLock<HashMap<String, KeyRole>> = LazyLock::new(|| {
+        let role = |n| {
+            if n < 10 {
+                KeyRole::Human
+            } else {
+                KeyRole::Auto
+            }
+        };
+        (1..20).map(|n| (public(n).to_string(), role(n))).collect()
+    });
+    KEYS.get(key).copied()
+}
+
+pub(crate) fn facts() -> RequestFacts {
+    let parsed = parse_request(SUBJECT, WORKED_EXAMPLE.as_bytes()).unwrap();
+    RequestFacts {
+        deadline: parsed.request.deadline(STORED_AT),
+        allowed: Verdict::ALL.iter().copied().collect::<VerdictSet>(),
+        approvals_required: 1,
+        key: parsed.key,
+        request_digest: parsed.request_digest,
+        args_digest: parsed.args_digest,
+    }
+}
+
+/// A decision of operator 1 on the worked example.
+pub(crate) fn decision(verdict: &str) -> Value {
+    let facts = facts();
+    let mut value = json!({
+        "v": 1,
+        "decision_id": "019aa000-0001-7000-8000-000000000001",
+        "request_id": facts.key.request_id,
+        "request_digest": facts.request_digest,
+        "verdict": verdict,
+        "origin": "operator",
+        "decided_by": {"name": "Ada", "key": public(1)},
+        "decided_at": "2026-11-21T12:00:20.000Z",
+    });
+    match verdict {
+        "approve" => value["args_digest"] = json!(facts.args_digest),
+        "modify" => {
+            let edited = json!({"invoice_id": "INV-43"});
+            value["args_digest"] = json!(countersign_wire::args_digest(&edited).unwrap());
+            value["edited_args"] = edited;
+        }
+        "respond" => value["response"] = json!({"content": "INV-42 is paid; leave it"}),
+        "expired" | "withdrawn" | "rejected" => {
+            let origin = match verdict {
+                "expired" => "timeout",
+                "withdrawn" => "agent",
+                _ => "system",
+            };
+            value["origin"] = json!(origin);
+            value["decided_by"] = json!({"name": "desk", "key": public(10)});
+        }
+        _ => {}
+    }
+    value
+}
+
+/// A decision as stored: payload, key and signature.
+pub(crate) struct Signed {
+    pub(crate) payload: Vec<u8>,
+    pub(crate) key: String,
+    pub(crate) sig: String,
+}
+
+/// Signs a decision with the pair of this byte.
+pub(crate) fn signed(decision: &Value, byte: u8) -> Signed {
+    let payload = serde_json::to_vec(decision).unwrap();
+    let subject = decision_subject(&key());
+    let sig = sign(&pair(byte), Context::Decision, &REALM, &subject, &payload).unwrap();
+    Signed {
+        payload,
+        key: public(byte).to_string(),
+        sig: sig.to_string(),
+    }
+}
+
+pub(crate) fn typed(decision: Value) -> ApprovalDecision {
+    serde_json::from_value(decision).unwrap()
+}
+
+pub(crate) fn digest_of(text: &str) -> Sha256Digest {
+    Sha256Digest::of_bytes(text.as_bytes())
+}
