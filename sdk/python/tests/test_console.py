@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from countersign import Enrolment, Gate, ToolCall, args_digest
+
 from nats_server import REPOSITORY
 
 SECONDS = 15.0
@@ -36,6 +37,7 @@ class RealConsole:
             self.process = await asyncio.create_subprocess_exec(
                 self.binary, "serve", stdout=asyncio.subprocess.PIPE, stderr=log, env=self.environment
             )
+        assert self.process.stdout is not None
         line = await asyncio.wait_for(self.process.stdout.readline(), SECONDS)
         if not line:
             pytest.fail(f"serve ended before it was ready:\n{self.log.read_text()}")
@@ -46,7 +48,7 @@ class RealConsole:
             self.process.terminate()
             await asyncio.wait_for(self.process.wait(), SECONDS)
 
-    async def run(self, *arguments: str) -> tuple[int, str, str]:
+    async def run(self, *arguments: str) -> tuple[int | None, str, str]:
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
             self.binary, *arguments, stdout=pipe, stderr=pipe, env=self.environment

@@ -65,15 +65,23 @@ async def test_what_a_request_looks_like_on_the_bus(gate, console, request_id):
     assert lifetime.total_seconds() == 7.5
 
 
-@pytest.mark.parametrize("verdict", ["deny", "skip", "escalate", "terminate", "rejected", "hooray", ""])
-async def test_every_verdict_but_the_three_denies(gate, console, request_id, verdict):
-    asking = asyncio.create_task(gate.ask(call(request_id)))
+@pytest.mark.parametrize("verdict", ["deny", "skip", "escalate", "terminate", "hooray", ""])
+async def test_every_verdict_but_approve_and_modify_denies(gate, console, request_id, verdict):
+    offered = ("approve", "skip", "escalate", "terminate")
+    asking = asyncio.create_task(gate.ask(call(request_id, allowed_verdicts=offered)))
     await console.decide(request_id, verdict, message="no")
     decision = await asking
     assert not decision.allowed
     assert decision.args is None
-    assert decision.verdict == ("rejected" if verdict == "rejected" else "deny")
+    assert decision.verdict == (verdict if verdict in offered else "deny")
     assert decision.message == "no"
+
+
+async def test_a_rejection_is_told_apart(gate, console, request_id):
+    asking = asyncio.create_task(gate.ask(call(request_id)))
+    by = {"name": "console", "key": console.auto.public}
+    await console.decide(request_id, "rejected", origin="system", decided_by=by)
+    assert (await asking).verdict == "rejected"
 
 
 async def test_edited_arguments_replace_the_asked_ones(gate, console, request_id):
@@ -140,7 +148,11 @@ def _wrong_signer(console):
 
 
 def _garbage(console):
-    return lambda seen: (b"{", {"CS-Key": console.human.public, "CS-Sig": "AAAA"})
+    def made(seen):
+        sig = console.human.sign("decision", console.realm, seen.decision_subject, b"{")
+        return b"{", {"CS-Key": console.human.public, "CS-Sig": sig}
+
+    return made
 
 
 def _duplicate(console):
@@ -160,25 +172,32 @@ VOID = {
     "altered after signing": (_altered, "bad_signature"),
     "signed for another subject": (_other_subject, "bad_signature"),
     "signed for another realm": (_other_realm, "bad_signature"),
-    "signed with another key than it names": (_wrong_signer, "wrong_key"),
-    "not JSON": (_garbage, "not_json"),
-    "two verdicts in one object": (_duplicate, "not_json"),
+    "signed with another key than it names": (_wrong_signer, "bad_signature"),
+    "not JSON": (_garbage, "malformed"),
+    "two verdicts in one object": (_duplicate, "malformed"),
     "for another request": (_body(request_id="another"), "wrong_request"),
-    "for other request bytes": (_body(request_digest="sha256:00"), "request_digest"),
-    "approving other arguments": (_body(args_digest=args_digest(EDIT)), "args_digest"),
-    "approving no arguments": (_body(args_digest=...), "args_digest"),
-    "edited but with the old digest": (_body(verdict="modify", edited_args=EDIT), "args_digest"),
-    "edited without arguments": (_body(verdict="modify", args_digest=args_digest(EDIT)), "missing_field"),
-    "an unknown origin": (_body(origin="weather"), "unknown_origin"),
+    "for other request bytes": (_body(request_digest="sha256:00"), "wrong_request_digest"),
+    "approving other arguments": (_body(args_digest=args_digest(EDIT)), "wrong_args_digest"),
+    "approving no arguments": (_body(args_digest=...), "wrong_args_digest"),
+    "approving and editing at once": (_body(edited_args=EDIT), "malformed"),
+    "edited but with the old digest": (_body(verdict="modify", edited_args=EDIT), "wrong_args_digest"),
+    "edited without arguments": (_body(verdict="modify", args_digest=args_digest(EDIT)), "malformed"),
+    "edited beyond what JSON can say twice": (_body(verdict="modify", edited_args=2**60), "malformed"),
+    "an unknown origin": (_body(origin="weather"), "malformed"),
     "a person through an automatic key": (_auto(origin="operator"), "wrong_role"),
     "a rule through a person's key": (_body(origin="rule"), "wrong_role"),
-    "a time-out that approves": (_auto(origin="timeout"), "wrong_origin"),
-    "a system that approves": (_auto(origin="system"), "wrong_origin"),
-    "an agent that approves": (_auto(origin="agent"), "wrong_origin"),
-    "a verdict the agent cannot honour": (_body(verdict="respond", response={"content": 1}), "verdict_not_allowed"),
-    "another version": (_body(v=2), "bad_version"),
-    "no decision id": (_body(decision_id=...), "missing_field"),
-    "nobody who decided": (_body(decided_by=...), "missing_field"),
+    "a time-out that approves": (_auto(origin="timeout"), "wrong_role"),
+    "a system that approves": (_auto(origin="system"), "wrong_role"),
+    "an agent that approves": (_auto(origin="agent"), "wrong_role"),
+    "a rule that says expired": (_auto(origin="rule", verdict="expired"), "wrong_role"),
+    "a verdict the agent did not offer": (_body(verdict="respond", response={"content": 1}), "not_allowed"),
+    "a skip the agent did not offer": (_body(verdict="skip"), "not_allowed"),
+    "another version": (_body(v=2), "malformed"),
+    "a version that is no number": (_body(v=True), "malformed"),
+    "no decision id": (_body(decision_id=...), "malformed"),
+    "no time": (_body(decided_at=...), "malformed"),
+    "nobody who decided": (_body(decided_by=...), "malformed"),
+    "too large": (_body(message="x" * 950_000), "malformed"),
 }
 
 
@@ -308,7 +327,7 @@ async def test_asking_again_with_the_same_id_never_takes_the_other_answer(bench,
         assert (await one).allowed
         with pytest.raises(VoidDecisionError) as refusal:
             await two
-        assert refusal.value.code == "request_digest"
+        assert refusal.value.code == "wrong_request_digest"
 
 
 async def test_many_asks_at_once_get_their_own_answers(gate, console):

@@ -31,19 +31,16 @@ class Trust:
     revision: int = 0
     insecure: bool = False
 
-    def entries(self, key: str) -> tuple[TrustedKey, ...]:
-        """Every entry of this key; none if it is unknown."""
-        return tuple(entry for entry in self.keys if entry.key == key)
-
     def role_at(self, key: str, moment: dt.datetime) -> str | None:
-        """The role of `key` at server time `moment`, None if it was not in force then."""
-        for entry in self.entries(key):
-            if entry.since is not None and moment < parse_rfc3339(entry.since):
-                continue
-            if entry.until is not None and moment >= parse_rfc3339(entry.until):
-                continue
-            return entry.role
-        return None
+        """The role of `key` at server time `moment`; None if it was not in force then, or in two roles at once."""
+        roles = {entry.role for entry in self.keys if entry.key == key and _in_force(entry, moment)}
+        return roles.pop() if len(roles) == 1 else None
+
+
+def _in_force(entry: TrustedKey, moment: dt.datetime) -> bool:
+    if entry.since is not None and moment < parse_rfc3339(entry.since):
+        return False
+    return entry.until is None or moment < parse_rfc3339(entry.until)
 
 
 def take_over(trust: Trust, stored: bytes, revision: int, moment: dt.datetime) -> Trust:

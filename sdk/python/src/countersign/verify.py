@@ -17,12 +17,12 @@ from .signature import decode_base64url, verify
 from .trust import Trust
 from .wire import SentRequest
 
-RUNNING = frozenset({"approve", "modify"})
-EFFECTIVE = RUNNING | {"respond"}
-OPERATOR_VERDICTS = EFFECTIVE | {"deny", "skip", "escalate", "terminate"}
-SYSTEM_VERDICTS = frozenset({"expired", "withdrawn", "rejected"})
+MAX_DECISION_BYTES = 900 * 1024
 
-# Who may say yes, and with which kind of key (protocol, section 5). Silence, time-outs and agents never approve.
+RUNNING = frozenset({"approve", "modify"})
+OPERATOR_VERDICTS = RUNNING | {"respond", "deny", "skip", "escalate", "terminate"}
+
+# Which kind of key speaks for which origin (protocol, section 5).
 ROLE_OF_ORIGIN = {
     "operator": "human",
     "rule": "auto",
@@ -31,7 +31,11 @@ ROLE_OF_ORIGIN = {
     "agent": "auto",
     "system": "auto",
 }
-APPROVING_ORIGINS = frozenset({"operator", "rule", "setup_key"})
+
+# Who says what the system says, and nothing else. Everything beyond a plain no needs a person, a rule or a setup
+# key: silence, agents and the system never approve.
+ORIGIN_OF_SYSTEM_VERDICT = {"expired": "timeout", "withdrawn": "agent", "rejected": "system"}
+DECIDING_ORIGINS = frozenset({"operator", "rule", "setup_key"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,41 +89,42 @@ class Decision:
 
 
 def judge(stored: StoredDecision, request: SentRequest, trust: Trust, deadline: Deadline) -> Decision:
-    """The decision, or `VoidDecisionError` with the code of the first check that failed."""
-    body = parse_payload(stored.payload)
+    """The decision, or `VoidDecisionError` with the code of the first check that failed.
+
+    Lateness is looked at last: a late decision that is otherwise sound reads `expired`, it is not void.
+    """
     subject = request.subject("decision")
     if stored.subject != subject:
         _void("wrong_subject", "the decision stands on another subject")
-    key = _check_signature(stored, body, trust, subject)
-    origin, verdict = _text(body, "origin"), _text(body, "verdict")
-    _check_role(origin, key, stored, trust)
-    if body.get("v") != 1 or isinstance(body.get("v"), bool):
-        _void("bad_version", "the decision has an unknown version")
-    decision_id = _text(body, "decision_id")
+    if len(stored.payload) > MAX_DECISION_BYTES:
+        _void("malformed", "the decision is too large")
+    key, role = _check_signature(stored, trust, subject)
+    body = parse_payload(stored.payload)
+    by = _check_fields(body)
+    if key is not None and by != key:
+        _void("bad_signature", "the decision names another key than it is signed with")
     if body.get("request_id") != request.request_id:
-        _void("wrong_request", "the decision names another request")
+        _void("wrong_request", "the decision answers another request")
     if body.get("request_digest") != request.digest:
-        _void("request_digest", "the decision answers other bytes than were asked")
-    verdict = _reduced(verdict, request)
-    late = deadline.timer_passed or (deadline.server is not None and stored.stored_at >= deadline.server)
-    if late and verdict not in SYSTEM_VERDICTS:
-        verdict = "expired"
-    if verdict in EFFECTIVE and origin not in APPROVING_ORIGINS:
-        _void("wrong_origin", f"{origin} cannot {verdict}")
-    if verdict in EFFECTIVE and verdict not in request.allowed_verdicts:
-        _void("verdict_not_allowed", f"this agent cannot honour {verdict}")
+        _void("wrong_request_digest", "the decision answers other bytes than were asked")
+    verdict = body["verdict"] if body["verdict"] in OPERATOR_VERDICTS | set(ORIGIN_OF_SYSTEM_VERDICT) else "deny"
+    _check_origin(verdict, body["origin"], role)
     args, digest = _arguments(verdict, body, request)
     if verdict in RUNNING and request.approvals_required > 1:
         _check_votes(verdict, digest, stored, body, request, trust)
+    response = _response(verdict, body)
+    late = deadline.timer_passed or (deadline.server is not None and stored.stored_at >= deadline.server)
+    if late and verdict in OPERATOR_VERDICTS:
+        verdict, args, digest, response = "expired", None, None, None
     return Decision(
         verdict=verdict,
         request_id=request.request_id,
-        decision_id=decision_id,
-        origin=origin,
+        decision_id=body["decision_id"],
+        origin=body["origin"],
         message=message if isinstance(message := body.get("message"), str) else None,
         args=args,
         args_digest=digest,
-        response=_response(verdict, body),
+        response=response,
         decided_by=body["decided_by"],
         stored_at=stored.stored_at,
         sequence=stored.sequence,
@@ -132,9 +137,9 @@ def parse_payload(payload: bytes) -> dict[str, Any]:
     try:
         value = json.loads(payload.decode("utf-8"), object_pairs_hook=_unique_object, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
-        _void("not_json", "the decision is not well-formed JSON")
+        _void("malformed", "the decision is not well-formed JSON")
     if not isinstance(value, dict):
-        _void("not_json", "the decision is not an object")
+        _void("malformed", "the decision is not an object")
     return value
 
 
@@ -149,72 +154,73 @@ def _refuse_constant(word: str) -> NoReturn:
     raise ValueError(word)
 
 
-def _check_signature(stored: StoredDecision, body: dict[str, Any], trust: Trust, subject: str) -> str:
-    """The key that signed. In insecure mode a missing signature passes, a wrong one never."""
-    claimed = body.get("decided_by")
-    by = claimed.get("key") if isinstance(claimed, dict) else None
+def _check_signature(stored: StoredDecision, trust: Trust, subject: str) -> tuple[str | None, str | None]:
+    """The key that signed and its role. In insecure mode a missing signature passes, a wrong one never."""
     key, sig = stored.headers.get("CS-Key"), stored.headers.get("CS-Sig")
-    if not isinstance(by, str):
-        _void("missing_field", "the decision does not say who decided")
     if not key or not sig:
         if trust.insecure:
-            return by
+            return None, None
         _void("unsigned", "the decision is not signed")
-    if key != by:
-        _void("wrong_key", "the signing key is not the deciding one")
-    if not trust.insecure and not trust.entries(key):
+    role = None if trust.insecure else trust.role_at(key, stored.stored_at)
+    if role is None and not trust.insecure:
         _void("unknown_key", "nobody this agent trusts signed the decision")
     if not verify(key, sig, "decision", trust.realm, subject, stored.payload):
-        _void("bad_signature", "the signature does not fit the decision")
-    return key
+        _void("bad_signature", "the signature does not belong to this decision")
+    return key, role
 
 
-def _check_role(origin: str, key: str, stored: StoredDecision, trust: Trust) -> None:
+def _check_fields(body: dict[str, Any]) -> str:
+    """The fields that every decision has; the key that it says decided."""
+    if body.get("v") != 1 or isinstance(body.get("v"), bool):
+        _void("malformed", "the decision has an unknown version")
+    for name in ("decision_id", "verdict", "origin", "decided_at"):
+        if not isinstance(body.get(name), str):
+            _void("malformed", f"the decision has no {name}")
+    by = body.get("decided_by")
+    if not isinstance(by, dict) or not isinstance(by.get("name"), str) or not isinstance(by.get("key"), str):
+        _void("malformed", "the decision does not say who decided")
+    return str(by["key"])
+
+
+def _check_origin(verdict: str, origin: str, role: str | None) -> None:
     needed = ROLE_OF_ORIGIN.get(origin)
     if needed is None:
-        _void("unknown_origin", "the decision has an unknown origin")
-    if trust.insecure:
-        return
-    role = trust.role_at(key, stored.stored_at)
-    if role is None:
-        _void("key_not_in_force", "the key was not in force when the decision was stored")
-    if role != needed:
+        _void("malformed", "the decision has an unknown origin")
+    if role is not None and role != needed:
         _void("wrong_role", f"a key of role {role} cannot decide as {origin}")
-
-
-def _reduced(verdict: str, request: SentRequest) -> str:
-    """Unknown words are `deny`; `terminate` is `deny` where this agent cannot end its run."""
-    if verdict not in OPERATOR_VERDICTS | SYSTEM_VERDICTS:
-        return "deny"
-    if verdict in ("terminate", "skip", "escalate") and verdict not in request.allowed_verdicts:
-        return "deny"
-    return verdict
+    if verdict in ORIGIN_OF_SYSTEM_VERDICT:
+        fits = origin == ORIGIN_OF_SYSTEM_VERDICT[verdict]
+    else:
+        fits = verdict == "deny" or origin in DECIDING_ORIGINS
+    if not fits:
+        _void("wrong_role", f"{origin} cannot decide {verdict}")
 
 
 def _arguments(verdict: str, body: dict[str, Any], request: SentRequest) -> tuple[Any, str | None]:
     """The arguments that may run and their digest, freshly parsed so that nobody else holds them."""
+    if verdict in OPERATOR_VERDICTS and verdict not in request.allowed_verdicts:
+        _void("not_allowed", f"this agent did not offer {verdict}")
     if verdict not in RUNNING:
         return None, None
-    if verdict == "approve":
-        if request.args_digest is None:
-            return None, None
-        args = json.loads(request.payload)["args"]
-        expected = request.args_digest
+    edited = "edited_args" in body
+    if edited is not (verdict == "modify"):
+        _void("malformed", f"{verdict} and edited arguments do not fit")
+    if edited:
+        args, expected = body["edited_args"], _digest_or_void(body["edited_args"])
+    elif request.args_digest is None:
+        args, expected = None, None
     else:
-        if "edited_args" not in body or request.args_digest is None:
-            _void("missing_field", "the decision edits arguments but carries none")
-        args = body["edited_args"]
-        expected = _digest_or_void(args)
-    if body.get("args_digest") != expected or _digest_or_void(args) != expected:
-        _void("args_digest", "the decision names other arguments than it approves")
+        args, expected = json.loads(request.payload)["args"], request.args_digest
+    if body.get("args_digest") != expected or (edited and request.args_digest is None):
+        _void("wrong_args_digest", "the decision names other arguments than it approves")
     return args, expected
 
 
 def _digest_or_void(args: Any) -> str:
     try:
         return args_digest(args)
-    except InvalidRequestError as error:
-        _void(error.code, "the edited arguments have no canonical form")
+    except InvalidRequestError:
+        _void("malformed", "the edited arguments have no canonical form")
 
 
 def _response(verdict: str, body: dict[str, Any]) -> dict[str, Any] | None:
@@ -222,7 +228,7 @@ def _response(verdict: str, body: dict[str, Any]) -> dict[str, Any] | None:
         return None
     response = body.get("response")
     if not isinstance(response, dict) or "content" not in response:
-        _void("missing_field", "the decision responds without a response")
+        _void("malformed", "the decision responds without a response")
     return response
 
 
@@ -241,7 +247,7 @@ def _check_votes(
         if (key := _voter(vote, verdict, digest, stored, request, trust)) is not None
     }
     if len(keys) < request.approvals_required:
-        _void("votes", f"{len(keys)} of {request.approvals_required} approvals verify")
+        _void("too_few_votes", f"{len(keys)} of {request.approvals_required} approvals verify")
 
 
 def _voter(
@@ -266,25 +272,17 @@ def _voter(
         return None
     if not trust.insecure and trust.role_at(key, stored.stored_at) != "human":
         return None
-    same = (
-        body.get("v") == 1
-        and body.get("verdict") == verdict
-        and body.get("request_digest") == request.digest
-        and body.get("args_digest") == digest
-    )
-    if same and verdict == "modify":
-        try:
-            same = args_digest(body.get("edited_args")) == digest
-        except InvalidRequestError:
-            return None
+    if body.get("v") != 1 or isinstance(body.get("v"), bool) or body.get("request_digest") != request.digest:
+        return None
+    if body.get("verdict") != verdict or body.get("args_digest") != digest:
+        return None
+    if ("edited_args" in body) is not (verdict == "modify"):
+        return None
+    try:
+        same = verdict == "approve" or args_digest(body["edited_args"]) == digest
+    except InvalidRequestError:
+        return None
     return key if same else None
-
-
-def _text(body: dict[str, Any], name: str) -> str:
-    value = body.get(name)
-    if not isinstance(value, str):
-        _void("missing_field", f"the decision has no {name}")
-    return value
 
 
 def _void(code: str, message: str) -> NoReturn:

@@ -158,7 +158,7 @@ class Wait:
         try:
             return self._judge(stored), stored
         except VoidDecisionError as error:
-            if error.code not in ("unknown_key", "key_not_in_force", "votes") or not await self._ask_trust(last):
+            if error.code not in ("unknown_key", "too_few_votes") or not await self._ask_trust(last):
                 error.stored = stored
                 raise
         return None

@@ -230,10 +230,9 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
             approved = self._approved.pop(id(tool_args), None)
         started = None
         if approved is not None:
-            try:
+            digest = None
+            with contextlib.suppress(InvalidRequestError):
                 digest = args_digest(tool_args)
-            except InvalidRequestError:
-                digest = "unknown"
             started = _Started(approved.decision, digest)
         self._running.set((*self._running.get(), started))
 
@@ -266,7 +265,7 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
 @dataclass(frozen=True)
 class _Started:
     decision: Decision
-    digest: str
+    digest: str | None
 
 
 def _effective(tool: Tool, args: dict[str, Any]) -> dict[str, Any] | None:
