@@ -1,7 +1,7 @@
 /** Small builders for tests: only what a test names differs from the default. */
 import type { InboxBatch, InboxChange, InboxRow, Shown } from "../src/ipc/generated";
 
-export const shown = (text: string): Shown => ({ segments: [{ type: "text", text }] });
+export const shown = (text: string): Shown => [{ kind: "text", text }];
 
 export const row = (more: Partial<InboxRow> = {}): InboxRow => ({
   key: "acme/billing-bot/r1", seq: 1, kind: "tool_call", tool: shown("delete_invoice"), risk: "medium", path: "low",

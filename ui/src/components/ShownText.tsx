@@ -1,4 +1,4 @@
-import type { Shown } from "../ipc/generated";
+import type { Segment, Shown } from "../ipc/generated";
 
 interface ShownTextProps {
   readonly text: Shown;
@@ -6,17 +6,20 @@ interface ShownTextProps {
   readonly block?: boolean;
 }
 
+const describe = (segment: Extract<Segment, { kind: "mark" }>): string =>
+  segment.name === undefined ? `hidden character ${segment.code}` : `${segment.name} ${segment.code}`;
+
 /** Agent text on screen: text nodes and marks, never markup. */
 export const ShownText = ({ text, block = false }: ShownTextProps) => (
   <span className={block ? "shown shown-block" : "shown"} dir="ltr" translate="no">
-    {text.segments.map((segment, index) =>
-      segment.type === "text" ? (
+    {text.map((segment, index) =>
+      segment.kind === "text" ? (
         segment.text
       ) : (
-        // Segments never move within a text.
-        // eslint-disable-next-line react/no-array-index-key
-        <span key={index} className="shown-mark" title={segment.name}>
-          {segment.code_point}
+        // Pieces never move within a text: their place is their identity.
+        // oxlint-disable-next-line react/no-array-index-key
+        <span key={index} className="shown-mark" title={describe(segment)}>
+          {segment.code}
         </span>
       ),
     )}

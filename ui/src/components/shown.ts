@@ -3,4 +3,7 @@ import type { Shown } from "../ipc/generated";
 
 /** The text as it is drawn, marks included: for filters, titles and names of rows. */
 export const plainText = (shown: Shown): string =>
-  shown.segments.map((segment) => (segment.type === "text" ? segment.text : `⟨${segment.code_point}⟩`)).join("");
+  shown.map((segment) => (segment.kind === "text" ? segment.text : `⟨${segment.code}⟩`)).join("");
+
+/** Whether it holds a character that cannot be seen. */
+export const hasMarks = (shown: Shown): boolean => shown.some((segment) => segment.kind === "mark");

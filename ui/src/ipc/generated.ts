@@ -1101,7 +1101,7 @@ field: string,
  */
 text: Shown, };
 
-export type Segment = { "type": "text", text: string, } | { "type": "mark", code_point: string, name: string, };
+export type Segment = { "kind": "text", text: string, } | { "kind": "mark", code: string, name?: string, };
 
 /**
  * The server's time.
@@ -1112,7 +1112,7 @@ export type ServerTime = {
  */
 serverMs: number, };
 
-export type Shown = { segments: Array<Segment>, };
+export type Shown = Array<Segment>;
 
 /**
  * What the status bar shows.

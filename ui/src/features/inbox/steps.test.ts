@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Reveal } from "../../ipc/generated";
 import { approveKey, missingStep, noProgress, stepsOf, type Progress, type StepFacts } from "./steps";
 
-const reveal = (number: number, kind: Reveal["kind"]): Reveal => ({ reveal: number, kind, place: { segments: [] } as never });
+const reveal = (number: number, kind: Reveal["kind"]): Reveal => ({ reveal: number, kind, place: [] });
 const card = (more: Partial<StepFacts>): StepFacts => ({ path: "low", reveals: [], target: "delete_invoice", ...more });
 const did = (more: Partial<Progress>): Progress => ({ ...noProgress, ...more });
 

@@ -1,0 +1,51 @@
+import { Link } from "@tanstack/react-router";
+import { Check, Inbox, MailX, type LucideIcon } from "lucide-react";
+import { Tooltip } from "radix-ui";
+import { hintOf, type CommandId } from "../hotkeys";
+import { useInboxRows, useStatus } from "../desk/DeskContext";
+
+interface ItemProps {
+  readonly to: "/" | "/rejected";
+  readonly icon: LucideIcon;
+  readonly name: string;
+  readonly command: CommandId;
+  readonly count: number;
+  /** Waits for a person: drawn in red. */
+  readonly urgent: boolean;
+}
+
+const Item = ({ to, icon: Icon, name, command, count, urgent }: ItemProps) => (
+  <Tooltip.Root>
+    <Tooltip.Trigger asChild>
+      <Link
+        to={to} aria-label={count > 0 ? `${name}, ${count}` : name}
+        className="relative grid size-10 place-items-center rounded-lg text-text-3 hover:text-text data-[status=active]:bg-raised data-[status=active]:text-text"
+      >
+        <Icon size={18} aria-hidden="true" />
+        {count > 0 ? (
+          <span aria-hidden="true" className={`absolute top-1 right-0.5 rounded-full px-1 text-[9px]/[13px] font-semibold ${urgent ? "bg-bad-fill text-white" : "border border-line bg-panel text-text-2"}`}>
+            {count > 999 ? "999+" : count}
+          </span>
+        ) : null}
+      </Link>
+    </Tooltip.Trigger>
+    <Tooltip.Portal>
+      <Tooltip.Content side="right" sideOffset={8} className="z-20 rounded-md border border-line bg-raised px-2 py-1 text-xs shadow-lg">
+        {name} <kbd className="kbd ml-1">{hintOf(command)}</kbd>
+      </Tooltip.Content>
+    </Tooltip.Portal>
+  </Tooltip.Root>
+);
+
+/** The screens that work. */
+export const Navigation = () => {
+  const waiting = useInboxRows().length;
+  const rejected = useStatus()?.rejected ?? 0;
+  return (
+    <nav className="flex flex-col items-center gap-1.5 border-r border-line py-3" aria-label="Screens">
+      <span className="mb-2.5 grid size-8 place-items-center rounded-lg bg-accent text-accent-ink" aria-hidden="true"><Check size={17} strokeWidth={3} /></span>
+      <Item to="/" icon={Inbox} name="Inbox" command="inbox" count={waiting} urgent />
+      <Item to="/rejected" icon={MailX} name="Rejected" command="rejected" count={rejected} urgent={false} />
+    </nav>
+  );
+};

@@ -1,0 +1,39 @@
+import { Outlet, useNavigate } from "@tanstack/react-router";
+import { Tooltip } from "radix-ui";
+import { useState } from "react";
+import { useCommand } from "../commands/CommandContext";
+import { useTheme } from "../commands/theme";
+import { useLost } from "../desk/DeskContext";
+import { Help } from "./Help";
+import { Navigation } from "./Navigation";
+import { Palette } from "./Palette";
+import { StatusBar } from "./StatusBar";
+
+/** The frame of every screen. */
+export const Shell = () => {
+  useTheme();
+  const navigate = useNavigate();
+  const lost = useLost();
+  const [open, setOpen] = useState<"help" | "palette" | null>(null);
+  const close = (): void => { setOpen(null); };
+  useCommand("help", () => { setOpen("help"); });
+  useCommand("palette", () => { setOpen((now) => (now === "palette" ? null : "palette")); });
+  useCommand("inbox", () => void navigate({ to: "/" }));
+  useCommand("rejected", () => void navigate({ to: "/rejected" }));
+  return (
+    <Tooltip.Provider delayDuration={300}>
+      <div className="flex h-full flex-col">
+        {lost === null ? null : (
+          <p role="alert" className="m-0 border-b border-bad-line bg-bad-bg px-3.5 py-1.5 text-bad" data-testid="lost">{lost.message}</p>
+        )}
+        <div className="grid min-h-0 flex-1 grid-cols-[56px_minmax(0,1fr)] grid-rows-[minmax(0,1fr)]">
+          <Navigation />
+          <div className="flex min-h-0 min-w-0"><Outlet /></div>
+        </div>
+        <StatusBar />
+      </div>
+      {open === "help" ? <Help onClose={close} /> : null}
+      {open === "palette" ? <Palette onClose={close} /> : null}
+    </Tooltip.Provider>
+  );
+};

@@ -1,0 +1,91 @@
+import { Popover } from "radix-ui";
+import { Monitor, Moon, Sun, TriangleAlert } from "lucide-react";
+import { nextChoice, useSetting } from "../commands/settings";
+import { ShownText } from "../components/ShownText";
+import { formatTime } from "../desk/clock";
+import { useLost, useStatus } from "../desk/DeskContext";
+import type { StatusView } from "../ipc/generated";
+
+const INSECURE: Record<string, string> = {
+  single_account: "Agents and consoles share one bus account: an agent could forge a stranger’s decision",
+  no_tls: "The connection to the bus is not encrypted",
+  open_permissions: "The bus does not keep agents apart",
+};
+
+const Chip = ({ word }: { readonly word: string }) => (
+  <span className="rounded bg-bad-bg px-1.5 font-semibold text-bad" title={INSECURE[word] ?? "Insecure"} data-testid="insecure">{word.replaceAll("_", " ")}</span>
+);
+
+const Alarms = ({ alarms }: { readonly alarms: StatusView["alarms"] }) =>
+  alarms.length === 0 ? null : (
+    <Popover.Root>
+      <Popover.Trigger className="flex items-center gap-1.5 rounded px-1 font-semibold text-bad hover:bg-raised" data-testid="alarms">
+        <TriangleAlert size={13} aria-hidden="true" /> {alarms.length} {alarms.length === 1 ? "alarm" : "alarms"}
+      </Popover.Trigger>
+      <Popover.Portal>
+        <Popover.Content sideOffset={8} className="z-20 max-h-80 w-[420px] overflow-auto rounded-lg border border-line bg-panel p-3 text-[12.5px] shadow-lg">
+          <ul className="selectable m-0 list-none p-0">
+            {alarms.map((alarm, index) => (
+              // Alarms are drawn anew with every status.
+              // oxlint-disable-next-line react/no-array-index-key
+              <li key={index} className="row-line py-1.5 last:border-0">
+                <b className="font-mono text-xs">{alarm.code}</b> <span className="text-text-3">{formatTime(alarm.atMs)}</span>
+                <div className="text-text-2"><ShownText text={alarm.subject} /></div>
+              </li>
+            ))}
+          </ul>
+        </Popover.Content>
+      </Popover.Portal>
+    </Popover.Root>
+  );
+
+const THEME_ICON = { system: Monitor, dark: Moon, light: Sun } as const;
+
+const ThemeButton = () => {
+  const [theme, setTheme] = useSetting("theme");
+  const Icon = THEME_ICON[theme];
+  return (
+    <button type="button" className="flex items-center gap-1.5 rounded px-1 hover:bg-raised hover:text-text" aria-label={`Theme: ${theme}`} onClick={() => { setTheme(nextChoice("theme", theme)); }}>
+      <Icon size={13} aria-hidden="true" /> {theme}
+    </button>
+  );
+};
+
+const Connection = ({ status }: { readonly status: StatusView | null }) => {
+  const lost = useLost();
+  const [ok, words] = lost !== null ? [false, "The window has lost the console"]
+    : status === null ? [false, "Starting"]
+    : !status.bus.connected ? [false, "The bus cannot be reached; decisions wait in the outbox"]
+    : [status.caughtUp, status.caughtUp ? `Connected to NATS${status.bus.serverVersion === null ? "" : ` ${status.bus.serverVersion}`}, ${status.agents} ${status.agents === 1 ? "agent" : "agents"}` : "Connected, reading what the bus holds"];
+  return (
+    <span className={`flex items-center ${ok ? "" : "font-semibold text-warn"}`} data-testid="connection" data-ok={ok} title={status?.bus.url}>
+      <span aria-hidden="true" className={`mr-1.5 inline-block size-[7px] rounded-full ${ok ? "bg-ok" : "bg-warn"}`} />{words}
+    </span>
+  );
+};
+
+/** Connection, backlog, alarms, operator and audit head. */
+export const StatusBar = () => {
+  const status = useStatus();
+  const [singleKeys] = useSetting("singleKeys");
+  return (
+    <footer className="flex h-7 shrink-0 items-center gap-5 overflow-hidden border-t border-line px-3.5 text-[11.5px] whitespace-nowrap text-text-3">
+      <Connection status={status} />
+      {status?.bus.insecure.map((word) => <Chip key={word} word={word} />)}
+      {status === null ? null : (
+        <>
+          <span>Queue lag {status.lag}</span>
+          {status.outbox > 0 ? <span className="text-warn">{status.outbox} on the way to the bus</span> : null}
+          <Alarms alarms={status.alarms} />
+          {status.readOnly === null ? null : <span className="truncate font-semibold text-bad" data-testid="read-only">Read-only: {status.readOnly}</span>}
+          {singleKeys === "off" ? <span className="text-warn">Single keys are off</span> : null}
+          <span className="ml-auto" title={status.audit.hash}>
+            Audit chain at #{status.audit.seq.toLocaleString("en")}{status.audit.anchoredSeq === null ? ", not anchored yet" : `, anchored to #${status.audit.anchoredSeq.toLocaleString("en")}`}
+          </span>
+          <span><ShownText text={status.operator} />, key {status.operatorKeyTail}</span>
+          <ThemeButton />
+        </>
+      )}
+    </footer>
+  );
+};

@@ -1,0 +1,116 @@
+/** One listener for the keyboard; components say what a command does while they are on screen. */
+import {
+  createContext, useCallback, useContext, useEffect, useLayoutEffect, useMemo, useRef, useState, type ReactNode,
+} from "react";
+import { definitionOf, resolveStroke, type CommandId } from "../hotkeys";
+import { useSetting } from "./settings";
+
+/** A key or a pointer that went down, on the page's monotonic clock. */
+export interface CommandPress {
+  readonly at: number;
+  readonly repeat: boolean;
+}
+
+/** False says that there was nothing to do: the next handler is asked. */
+type Handler = (press: CommandPress) => unknown;
+
+interface CommandBus {
+  register(id: CommandId, handler: Handler): () => void;
+  run(id: CommandId, press: CommandPress): boolean;
+  available(): ReadonlySet<CommandId>;
+  cover(): () => void;
+  readonly covered: boolean;
+}
+
+const CommandBusContext = createContext<CommandBus | null>(null);
+
+const useCommandBus = (): CommandBus => {
+  const bus = useContext(CommandBusContext);
+  if (bus === null) throw new Error("useCommand outside of CommandProvider");
+  return bus;
+};
+
+const takesText = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement &&
+  (target.isContentEditable || target.matches("input, textarea, select, [contenteditable], [role=textbox]"));
+
+/** The second stroke of a sequence must follow within this time. */
+const SEQUENCE_MS = 1_200;
+
+export const CommandProvider = ({ children }: { readonly children: ReactNode }) => {
+  const handlers = useRef(new Map<CommandId, Handler[]>());
+  const focusedAt = useRef(-Infinity);
+  const prefix = useRef<{ text: string; at: number } | null>(null);
+  const [covers, setCovers] = useState(0);
+  const [singleKeys] = useSetting("singleKeys");
+
+  const register = useCallback((id: CommandId, handler: Handler) => {
+    const before = handlers.current.get(id) ?? [];
+    handlers.current.set(id, [...before, handler]);
+    return () => {
+      handlers.current.set(id, (handlers.current.get(id) ?? []).filter((other) => other !== handler));
+    };
+  }, []);
+  const run = useCallback((id: CommandId, press: CommandPress): boolean => {
+    return (handlers.current.get(id) ?? []).toReversed().some((handler) => handler(press) !== false);
+  }, []);
+  const available = useCallback(
+    () => new Set([...handlers.current].filter(([, list]) => list.length > 0).map(([id]) => id)), [],
+  );
+  const cover = useCallback(() => {
+    setCovers((count) => count + 1);
+    return () => { setCovers((count) => count - 1); };
+  }, []);
+
+  useEffect(() => {
+    const onFocus = (event: FocusEvent): void => { focusedAt.current = event.timeStamp; };
+    const onKeyDown = (event: KeyboardEvent): void => {
+      if (event.isComposing || event.defaultPrevented) return;
+      const open = prefix.current;
+      prefix.current = null;
+      const result = resolveStroke(event, {
+        inText: takesText(event.target), covered: covers > 0, sinceFocusMs: event.timeStamp - focusedAt.current,
+        singleKeysOff: singleKeys === "off",
+        prefix: open !== null && event.timeStamp - open.at < SEQUENCE_MS ? open.text : null,
+      });
+      if (result === null) return;
+      if ("prefix" in result) {
+        prefix.current = { text: result.prefix, at: event.timeStamp };
+        return;
+      }
+      if (event.repeat && definitionOf(result.command).repeats !== true) return;
+      if (run(result.command, { at: event.timeStamp, repeat: event.repeat })) event.preventDefault();
+    };
+    window.addEventListener("focus", onFocus);
+    window.addEventListener("keydown", onKeyDown);
+    return () => {
+      window.removeEventListener("focus", onFocus);
+      window.removeEventListener("keydown", onKeyDown);
+    };
+  }, [covers, run, singleKeys]);
+
+  const bus = useMemo<CommandBus>(
+    () => ({ register, run, available, cover, covered: covers > 0 }), [register, run, available, cover, covers],
+  );
+  return <CommandBusContext value={bus}>{children}</CommandBusContext>;
+};
+
+/** What a command does while this component is on screen and `enabled`. The last one is asked first. */
+export const useCommand = (id: CommandId, handler: Handler, enabled = true): void => {
+  const { register } = useCommandBus();
+  const latest = useRef(handler);
+  useLayoutEffect(() => { latest.current = handler; });
+  useLayoutEffect(
+    () => (enabled ? register(id, (press) => latest.current(press)) : undefined), [id, enabled, register],
+  );
+};
+
+/** Says that something lies over the desk while this component is on screen. */
+export const useCover = (): void => {
+  const { cover } = useCommandBus();
+  useLayoutEffect(() => cover(), [cover]);
+};
+
+export const useCovered = (): boolean => useCommandBus().covered;
+
+export const useCommandRunner = (): Pick<CommandBus, "run" | "available"> => useCommandBus();

@@ -1,0 +1,42 @@
+/** Choices of the operator that belong to this window only; kept by the web view. */
+import { useCallback, useSyncExternalStore } from "react";
+
+const CHOICES = {
+  theme: ["system", "dark", "light"],
+  singleKeys: ["on", "off"],
+} as const;
+
+export type SettingName = keyof typeof CHOICES;
+export type SettingValue<N extends SettingName> = (typeof CHOICES)[N][number];
+
+const listeners = new Set<() => void>();
+const place = (name: SettingName): string => `countersign.${name}`;
+
+export const readSetting = <N extends SettingName>(name: N): SettingValue<N> => {
+  const choices: readonly SettingValue<N>[] = CHOICES[name];
+  const [usual] = choices;
+  const kept = localStorage.getItem(place(name));
+  return choices.find((choice) => choice === kept) ?? (usual as SettingValue<N>);
+};
+
+export const writeSetting = <N extends SettingName>(name: N, value: SettingValue<N>): void => {
+  localStorage.setItem(place(name), value);
+  for (const listener of listeners) listener();
+};
+
+const subscribe = (listener: () => void): (() => void) => {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+};
+
+export const useSetting = <N extends SettingName>(name: N): [SettingValue<N>, (value: SettingValue<N>) => void] => {
+  const value = useSyncExternalStore(subscribe, () => readSetting(name));
+  const write = useCallback((next: SettingValue<N>) => { writeSetting(name, next); }, [name]);
+  return [value, write];
+};
+
+/** The choice after this one, round and round. */
+export const nextChoice = <N extends SettingName>(name: N, value: SettingValue<N>): SettingValue<N> => {
+  const choices: readonly SettingValue<N>[] = CHOICES[name];
+  return choices[(choices.indexOf(value) + 1) % choices.length] ?? value;
+};

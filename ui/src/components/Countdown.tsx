@@ -1,0 +1,23 @@
+import { formatLeft, isHot } from "../desk/clock";
+import { useServerNow } from "../desk/DeskContext";
+
+interface CountdownProps {
+  readonly deadlineMs: number;
+  /** False when the agent set none: a dash stands for the longest lifetime. */
+  readonly hasDeadline: boolean;
+  readonly large?: boolean;
+}
+
+/** Time left by the server's clock. */
+export const Countdown = ({ deadlineMs, hasDeadline, large = false }: CountdownProps) => {
+  const left = deadlineMs - useServerNow();
+  const size = large ? "text-[15px]" : "text-[11.5px]";
+  if (!hasDeadline) {
+    return <span className={`font-mono text-text-2 ${size}`} title="The agent set no deadline: 30 days">—</span>;
+  }
+  return (
+    <time className={`font-mono whitespace-nowrap ${isHot(left) ? "text-bad" : "text-text-2"} ${size}`}>
+      {formatLeft(left)}{large ? " left" : ""}
+    </time>
+  );
+};

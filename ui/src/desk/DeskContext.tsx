@@ -1,0 +1,65 @@
+import { createContext, useContext, useEffect, useState, useSyncExternalStore, type ReactNode } from "react";
+import type { InboxRow, StatusView } from "../ipc/generated";
+import type { CallError } from "../ipc/transport";
+import type { Desk } from "./desk";
+
+const DeskContext = createContext<Desk | null>(null);
+
+interface DeskProviderProps {
+  readonly desk: Desk;
+  readonly children: ReactNode;
+}
+
+export const DeskProvider = ({ desk, children }: DeskProviderProps) => {
+  useEffect(() => desk.start(), [desk]);
+  return <DeskContext value={desk}>{children}</DeskContext>;
+};
+
+export const useDesk = (): Desk => {
+  const desk = useContext(DeskContext);
+  if (desk === null) throw new Error("useDesk outside of DeskProvider");
+  return desk;
+};
+
+export const useInboxRows = (): readonly InboxRow[] => {
+  const desk = useDesk();
+  return useSyncExternalStore(desk.subscribe, () => desk.view().inbox.rows);
+};
+
+export const useStatus = (): StatusView | null => {
+  const desk = useDesk();
+  return useSyncExternalStore(desk.subscribe, () => desk.view().status);
+};
+
+export const useLoaded = (): boolean => {
+  const desk = useDesk();
+  return useSyncExternalStore(desk.subscribe, () => desk.view().loaded);
+};
+
+export const useLost = (): CallError | null => {
+  const desk = useDesk();
+  return useSyncExternalStore(desk.subscribe, () => desk.view().lost);
+};
+
+/** The server's time, read again every `everyMs`. */
+export const useServerNow = (everyMs = 1_000): number => {
+  const desk = useDesk();
+  const [now, setNow] = useState(() => desk.now());
+  useEffect(() => {
+    setNow(desk.now());
+    const timer = setInterval(() => { setNow(desk.now()); }, everyMs);
+    return () => { clearInterval(timer); };
+  }, [desk, everyMs]);
+  return now;
+};
+
+/** Why no approval can be sent from this page now; null when one can. */
+export const useBlocked = (): string | null => {
+  const status = useStatus();
+  const lost = useLost();
+  if (lost !== null) return lost.message;
+  if (status === null) return "The console has not answered yet.";
+  if (status.readOnly !== null) return status.readOnly;
+  if (!status.caughtUp) return "The console is still reading what the bus holds.";
+  return null;
+};

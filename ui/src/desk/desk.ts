@@ -1,0 +1,145 @@
+/**
+ * The page's one connection to the console: list, status and clock, kept fresh by batches. Refuses to
+ * hide that it is lost: a failed call or heartbeat is visible until one succeeds.
+ */
+import type { DecidedNotice, InboxBatch, StatusView } from "../ipc/generated";
+import { CallError, toCallError, type ArgsOf, type CommandName, type ResultOf, type Transport } from "../ipc/transport";
+import { noClock, sample, serverNow, type Clock } from "./clock";
+import { applyBatch, applySnapshot, emptyInbox, type InboxState } from "./inboxState";
+
+export interface DeskView {
+  readonly inbox: InboxState;
+  readonly loaded: boolean;
+  readonly status: StatusView | null;
+  /** Why nothing can be decided from this page; null while the console answers. */
+  readonly lost: CallError | null;
+}
+
+export interface Desk {
+  view(): DeskView;
+  subscribe(listener: () => void): () => void;
+  /** Requests whose card, decision or delivery changed. */
+  onTouched(listener: (notices: readonly DecidedNotice[]) => void): () => void;
+  call<N extends CommandName>(name: N, args: ArgsOf<N>): Promise<ResultOf<N>>;
+  /** The server's time. */
+  now(): number;
+  /** Connects and keeps the connection until the returned function is called. */
+  start(): () => void;
+}
+
+const HEARTBEAT_MS = 5_000;
+const RETRY_MS = [250, 500, 1_000, 2_000, 5_000];
+
+export const createDesk = (transport: Transport): Desk => {
+  let view: DeskView = { inbox: emptyInbox, loaded: false, status: null, lost: null };
+  let clock: Clock = noClock;
+  let snapshotRunning = false;
+  let attempts = 0;
+  let timers: ReturnType<typeof setTimeout>[] = [];
+  let stopChannel: (() => void) | null = null;
+  let running = false;
+  const listeners = new Set<() => void>();
+  const touchedListeners = new Set<(notices: readonly DecidedNotice[]) => void>();
+
+  const set = (change: Partial<DeskView>): void => {
+    view = { ...view, ...change };
+    for (const listener of listeners) listener();
+  };
+
+  const call = async <N extends CommandName>(name: N, args: ArgsOf<N>): Promise<ResultOf<N>> => {
+    try {
+      const result = await transport.call(name, args);
+      if (view.lost !== null) set({ lost: null });
+      return result;
+    } catch (thrown) {
+      const error = toCallError(thrown);
+      if (error.code === "ipc_lost") set({ lost: error });
+      throw error;
+    }
+  };
+
+  const later = (ms: number, work: () => void): void => {
+    if (running) timers = [...timers.slice(-8), setTimeout(() => { if (running) work(); }, ms)];
+  };
+
+  const readClock = async (): Promise<void> => {
+    const sentAt = performance.now();
+    const { serverMs } = await call("server_time", {});
+    clock = sample(clock, serverMs, sentAt, performance.now());
+  };
+
+  const readSnapshot = async (): Promise<void> => {
+    if (snapshotRunning) return;
+    snapshotRunning = true;
+    let resync = false;
+    try {
+      const snapshot = await call("inbox_snapshot", {});
+      const applied = applySnapshot(view.inbox, snapshot);
+      resync = applied.resync;
+      attempts = 0;
+      set({ inbox: applied.state, loaded: true });
+    } catch {
+      resync = true;
+    } finally {
+      snapshotRunning = false;
+    }
+    if (resync) later(RETRY_MS[Math.min(attempts++, RETRY_MS.length - 1)] ?? 5_000, () => void readSnapshot());
+  };
+
+  const onBatch = (batch: InboxBatch): void => {
+    const applied = applyBatch(view.inbox, batch);
+    set(batch.status === null ? { inbox: applied.state } : { inbox: applied.state, status: batch.status });
+    if (batch.touched.length > 0) for (const listener of touchedListeners) listener(batch.touched);
+    if (applied.resync) void readSnapshot();
+  };
+
+  const connect = async (): Promise<void> => {
+    try {
+      stopChannel?.();
+      stopChannel = await transport.subscribe(onBatch);
+      await readClock();
+      set({ status: await call("status", {}) });
+      await readSnapshot();
+    } catch (thrown) {
+      set({ lost: toCallError(thrown) });
+      later(RETRY_MS[Math.min(attempts++, RETRY_MS.length - 1)] ?? 5_000, () => void connect());
+    }
+  };
+
+  const heartbeat = async (): Promise<void> => {
+    const wasLost = view.lost !== null;
+    try {
+      await readClock();
+      set({ status: await call("status", {}) });
+      if (wasLost) await connect();
+    } catch {
+      // `call` has shown it; the next beat tries again.
+    }
+    later(HEARTBEAT_MS, () => void heartbeat());
+  };
+
+  return {
+    view: () => view,
+    subscribe: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    onTouched: (listener) => {
+      touchedListeners.add(listener);
+      return () => touchedListeners.delete(listener);
+    },
+    call,
+    now: () => serverNow(clock, performance.now()),
+    start: () => {
+      running = true;
+      void connect();
+      later(HEARTBEAT_MS, () => void heartbeat());
+      return () => {
+        running = false;
+        for (const timer of timers) clearTimeout(timer);
+        stopChannel?.();
+        stopChannel = null;
+      };
+    },
+  };
+};

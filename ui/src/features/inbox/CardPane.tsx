@@ -1,0 +1,123 @@
+import { useQuery } from "@tanstack/react-query";
+import { useCallback, useEffect, useRef } from "react";
+import { RawDialog } from "../../components/RawDialog";
+import { useCommand, useCovered } from "../../commands/CommandContext";
+import { useBlocked, useDesk, useServerNow } from "../../desk/DeskContext";
+import type { Card } from "../../ipc/generated";
+import { toCallError } from "../../ipc/transport";
+import { ActionBar, mayAnswer, mayApproveCard, mayEdit } from "./acts/ActionBar";
+import { AnswerPanel } from "./acts/AnswerPanel";
+import { DenyPanel } from "./acts/DenyPanel";
+import { WayPanel } from "./acts/WayPanel";
+import { Body } from "./card/Body";
+import { Head } from "./card/Head";
+import { EditPanel } from "./edit/EditPanel";
+import { approveKey, type StepId } from "./steps";
+import { useArming } from "./useArming";
+import { useCardActs } from "./useCardActs";
+import type { SentView } from "./useSent";
+import { useVersion } from "./useVersion";
+
+interface CardViewProps {
+  readonly card: Card;
+  readonly sent: SentView;
+  readonly onSent: () => void;
+  readonly onUndo: () => void;
+}
+
+const FEW_MESSAGES = 2;
+
+const CardView = ({ card, sent, onSent, onUndo }: CardViewProps) => {
+  const acts = useCardActs(card, sent.decide, onSent);
+  const field = useRef<HTMLInputElement>(null);
+  const blocked = useBlocked();
+  const covered = useCovered();
+  const late = useServerNow() >= card.deadlineMs;
+  const version = useVersion(card, acts.draft);
+  const pending = card.state === "pending";
+  const watching = acts.panel === "none" && !covered;
+  const arming = useArming(`${card.key} ${version}`, watching);
+  const edited = acts.draft !== null;
+  const open = pending && !late && !acts.busy && watching;
+  const ready = open && blocked === null && acts.missing === null && mayApproveCard(card, edited);
+  const { advance, draft, missing, send, setDraft } = acts;
+
+  useEffect(() => { if (card.history.length <= FEW_MESSAGES) advance({ evidenceOpen: true }); }, [advance, card.history.length]);
+
+  const approve = useCallback(() => {
+    if (draft === null) void send("approve");
+    else void send("modify", { edited: draft.json, seenEditDigest: draft.check.argsDigest });
+  }, [draft, send]);
+
+  const goTo = (step: StepId): void => {
+    if (step === "read") document.querySelector("#arguments-end")?.scrollIntoView({ block: "end" });
+    if (step === "evidence") advance({ evidenceOpen: true });
+    if (step === "type") field.current?.focus();
+  };
+
+  useCommand("approve", (press) => { if (ready && approveKey(card.path) === "approve" && arming.accepts(press)) approve(); }, pending);
+  useCommand("approvePath", (press) => {
+    if (approveKey(card.path) !== "approvePath" || !open) return;
+    if (missing !== null) goTo(missing);
+    else if (ready && arming.accepts(press)) approve();
+  }, pending);
+  useCommand("deny", () => { acts.open("deny"); }, pending);
+  useCommand("terminate", () => { acts.open("terminate"); }, pending);
+  useCommand("edit", () => { acts.open("edit"); }, pending && mayEdit(card));
+  useCommand("answer", () => { acts.open("answer"); }, pending && mayAnswer(card));
+  useCommand("reveal", () => void acts.revealAll(), card.reveals.length > 0);
+  useCommand("raw", () => { acts.open("raw"); });
+  useCommand("back", () => {
+    const typing = field.current !== null && document.activeElement === field.current;
+    if (covered || (acts.panel === "none" && draft === null && !typing)) return false;
+    if (acts.panel !== "none") acts.open("none");
+    else if (!typing) setDraft(null);
+    field.current?.blur();
+    return true;
+  });
+
+  const close = (): void => { acts.open("none"); };
+  return (
+    <article className="flex min-h-0 min-w-0 flex-1 flex-col" aria-label="Request" data-testid="card" data-key={card.key} data-state={card.state} data-armed={arming.armed && ready}>
+      <Head card={card} />
+      {acts.panel === "edit" ? (
+        <EditPanel card={card} draft={draft} onClose={close} onDraft={(next) => { setDraft(next); close(); }} />
+      ) : <Body card={card} acts={acts} />}
+      {pending && (blocked !== null || late) ? (
+        <p role="status" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad">{late ? "Its deadline has passed: it can no longer be approved." : blocked}</p>
+      ) : null}
+      {acts.problem === null ? null : <p role="alert" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad" data-testid="problem">{acts.problem}</p>}
+      {pending && acts.panel !== "edit" ? <WayPanel card={card} acts={acts} field={field} /> : null}
+      {acts.panel === "deny" || acts.panel === "terminate" ? (
+        <DenyPanel
+          stops={acts.panel === "terminate"} canStop={card.allowed.includes("terminate")} busy={acts.busy} onClose={close}
+          onDeny={(message) => void send(acts.panel === "terminate" ? "terminate" : "deny", { message })}
+        />
+      ) : null}
+      {acts.panel === "answer" ? <AnswerPanel card={card} busy={acts.busy} onAnswer={(answer) => void acts.answer(answer)} onClose={close} /> : null}
+      {acts.panel === "none" || acts.panel === "raw" ? (
+        <ActionBar card={card} acts={acts} arming={arming} ready={ready} onApprove={approve} onUndo={onUndo} />
+      ) : null}
+      {acts.panel === "raw" ? <RawDialog command="raw" requestKey={card.key} onClose={close} /> : null}
+    </article>
+  );
+};
+
+interface CardPaneProps extends Omit<CardViewProps, "card"> {
+  readonly requestKey: string;
+}
+
+/** The card under the cursor. It stays until the operator moves on, whatever arrives. */
+export const CardPane = ({ requestKey, ...rest }: CardPaneProps) => {
+  const desk = useDesk();
+  const { data, error } = useQuery({
+    queryKey: ["card", requestKey],
+    queryFn: () => desk.call("card", { key: requestKey }),
+  });
+  if (data !== undefined) return <CardView card={data} {...rest} />;
+  return (
+    <div className="grid flex-1 place-items-center text-text-3">
+      {error === null ? "Reading the request…" : <p role="alert" className="max-w-prose px-7 text-bad">{toCallError(error).message}</p>}
+    </div>
+  );
+};

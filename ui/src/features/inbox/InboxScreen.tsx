@@ -1,0 +1,104 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useCallback, useDeferredValue, useEffect, useRef, useState } from "react";
+import { useCommand } from "../../commands/CommandContext";
+import { Kbd } from "../../components/Kbd";
+import { useDesk, useInboxRows, useLoaded } from "../../desk/DeskContext";
+import { CardPane } from "./CardPane";
+import { placeOf } from "./cursor";
+import { filterRows } from "./filter";
+import { Arrivals } from "./list/Arrivals";
+import { EmptyInbox } from "./list/EmptyInbox";
+import { InboxList } from "./list/InboxList";
+import { SentTray } from "./list/SentTray";
+import { useCursor } from "./useCursor";
+import { useSent } from "./useSent";
+
+/** What waits, and the card under the cursor. */
+export const InboxScreen = () => {
+  const desk = useDesk();
+  const queries = useQueryClient();
+  const all = useInboxRows();
+  const loaded = useLoaded();
+  const [filter, setFilter] = useState("");
+  const filterField = useRef<HTMLInputElement>(null);
+  const wanted = useDeferredValue(filter);
+  const rows = filterRows(all, wanted);
+  const cursor = useCursor(rows);
+  const sent = useSent();
+
+  // An open card reads itself again when something happened to it.
+  useEffect(() => desk.onTouched((notices) => {
+    for (const { key } of notices) void queries.invalidateQueries({ queryKey: ["card", key] });
+  }), [desk, queries]);
+  const { key } = cursor;
+  const next = rows[placeOf(rows, key) + 1]?.key;
+  useEffect(() => {
+    if (next === undefined) return;
+    void queries.prefetchQuery({ queryKey: ["card", next], queryFn: () => desk.call("card", { key: next }) });
+  }, [desk, next, queries]);
+
+  const { undo } = sent;
+  const takeBack = useCallback(async () => {
+    const taken = await undo();
+    if (taken === null) return;
+    await queries.invalidateQueries({ queryKey: ["card", taken] });
+    cursor.set(taken);
+  }, [cursor, queries, undo]);
+  const onSent = useCallback(() => {
+    if (key === null) return;
+    void queries.invalidateQueries({ queryKey: ["card", key] });
+    cursor.toNextAfter(key);
+  }, [cursor, key, queries]);
+
+  useCommand("next", () => { cursor.move(1); });
+  useCommand("previous", () => { cursor.move(-1); });
+  useCommand("mostUrgent", cursor.toMostUrgent);
+  useCommand("undo", () => void takeBack());
+  // A card that is done stays until the operator moves on.
+  useCommand("back", () => {
+    if (key === null || placeOf(rows, key) >= 0) return false;
+    cursor.set(rows[0]?.key ?? null);
+    return true;
+  });
+  useCommand("filter", () => { filterField.current?.focus(); });
+
+  const leaveFilter = (clear: boolean): void => {
+    if (clear) setFilter("");
+    filterField.current?.blur();
+  };
+  return (
+    <div className="grid min-h-0 min-w-0 flex-1 grid-cols-[372px_minmax(0,1fr)] grid-rows-[minmax(0,1fr)]">
+      <section className="flex min-h-0 flex-col border-r border-line" aria-label="Inbox">
+        <header className="flex items-baseline gap-2 px-3.5 pt-3 pb-2">
+          <h1 className="m-0 text-[15px] font-semibold">Inbox</h1>
+          <span className="text-text-3" data-testid="waiting">{rows.length === all.length ? `${all.length} waiting` : `${rows.length} of ${all.length}`}</span>
+          <span className="ml-auto text-text-3">sorted by deadline</span>
+        </header>
+        <label className="mx-3.5 mb-2 flex items-center rounded-[7px] border border-line bg-panel px-2.5 py-[5px] focus-within:border-accent">
+          <span className="sr-only">Filter</span>
+          <input
+            ref={filterField} className="min-w-0 flex-1 bg-transparent outline-none" placeholder="Filter: agent, tool, risk, text…"
+            value={filter} spellCheck={false} onChange={(event) => { setFilter(event.target.value); }}
+            onKeyDown={(event) => {
+              if (event.key === "Escape") leaveFilter(true);
+              if (event.key === "Enter") leaveFilter(false);
+              if (event.key === "Escape" || event.key === "Enter") event.preventDefault();
+            }}
+          />
+          <Kbd command="filter" />
+        </label>
+        {loaded && all.length > 0 && rows.length === 0 ? <p className="px-3.5 text-text-3">Nothing fits the filter. Esc clears it.</p> : null}
+        <InboxList rows={rows} cursor={key} onSelect={cursor.set} />
+        <SentTray list={sent.list} onUndo={() => void takeBack()} onSelect={cursor.set} />
+        <Arrivals rows={all} />
+      </section>
+      <main className="flex min-h-0 min-w-0 flex-col">
+        {key === null ? (
+          loaded ? <EmptyInbox /> : <div className="grid flex-1 place-items-center text-text-3">Reading what waits…</div>
+        ) : (
+          <CardPane key={key} requestKey={key} sent={sent} onSent={onSent} onUndo={() => void takeBack()} />
+        )}
+      </main>
+    </div>
+  );
+};

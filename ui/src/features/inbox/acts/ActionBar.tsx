@@ -1,0 +1,88 @@
+import { DropdownMenu } from "radix-ui";
+import { Ellipsis } from "lucide-react";
+import { Button } from "../../../components/Button";
+import { Kbd } from "../../../components/Kbd";
+import { useServerNow } from "../../../desk/DeskContext";
+import type { Card, OperatorVerdict } from "../../../ipc/generated";
+import { ApproveButton } from "../ApproveButton";
+import { approveKey } from "../steps";
+import type { ArmingView } from "../useArming";
+import type { CardActs } from "../useCardActs";
+
+interface ActionBarProps {
+  readonly card: Card;
+  readonly acts: CardActs;
+  readonly arming: ArmingView;
+  readonly ready: boolean;
+  readonly onApprove: () => void;
+  readonly onUndo: () => void;
+}
+
+const MORE: readonly (readonly [OperatorVerdict, string])[] = [
+  ["skip", "Skip: do not run it, no refusal"], ["escalate", "Hand on to the agent’s own next approver"],
+];
+
+export const mayEdit = (card: Card): boolean => card.args !== null && card.allowed.includes("modify");
+export const mayAnswer = (card: Card): boolean => card.allowed.includes("respond");
+export const mayApproveCard = (card: Card, edited: boolean): boolean => card.allowed.includes(edited ? "modify" : "approve");
+
+const HELD_MS = 100;
+
+const Held = ({ releaseMs, onUndo }: { readonly releaseMs: number; readonly onUndo: () => void }) => {
+  const left = Math.max(releaseMs - useServerNow(HELD_MS), 0);
+  return (
+    <>
+      <b className="font-semibold text-warn-text" data-testid="held">Held, not sent</b>
+      <span className="font-mono text-text-2">{(left / 1_000).toFixed(1)} s</span>
+      <Button className="ml-auto" onClick={onUndo}>Undo <Kbd command="undo" /></Button>
+    </>
+  );
+};
+
+const CLOSED: Record<Card["state"], string> = {
+  pending: "", holding: "Held, not sent", queued: "Signed, on its way to the bus: not yet in force", decided: "Decided",
+  expired: "Expired: the agent has gone on without it", withdrawn: "Withdrawn: the agent no longer wants the answer",
+  rejected: "Rejected: not a request of the protocol", void: "Void: what is stored as its decision does not verify; the agent denies",
+};
+
+/** What can be done with the card; every button names its key. */
+export const ActionBar = ({ card, acts, arming, ready, onApprove, onUndo }: ActionBarProps) => {
+  const bar = "flex min-h-[63px] flex-wrap items-center gap-2.5 border-t border-line bg-panel px-7 py-[12px]";
+  if (card.state === "holding" && card.hold !== null) {
+    return <div className={bar}><Held releaseMs={card.hold.releaseMs} onUndo={onUndo} /></div>;
+  }
+  if (card.state !== "pending") {
+    return <div className={bar}><span className="text-text-2" data-testid="closed">{CLOSED[card.state]}</span></div>;
+  }
+  const edited = acts.draft !== null;
+  const more = MORE.filter(([verdict]) => card.allowed.includes(verdict));
+  return (
+    <div className={bar} role="toolbar" aria-label="Decide">
+      <Button tone="deny" onClick={() => { acts.open("deny"); }}>Deny… <Kbd command="deny" quiet /></Button>
+      {mayEdit(card) ? <Button onClick={() => { acts.open("edit"); }}>Edit <Kbd command="edit" /></Button> : null}
+      {mayAnswer(card) ? <Button onClick={() => { acts.open("answer"); }}>Answer <Kbd command="answer" /></Button> : null}
+      <DropdownMenu.Root>
+        <DropdownMenu.Trigger asChild>
+          <Button tone="quiet" aria-label="More"><Ellipsis size={16} aria-hidden="true" /></Button>
+        </DropdownMenu.Trigger>
+        <DropdownMenu.Portal>
+          <DropdownMenu.Content sideOffset={6} align="start" className="z-20 rounded-lg border border-line bg-raised p-1 shadow-lg">
+            {more.map(([verdict, label]) => (
+              <DropdownMenu.Item key={verdict} className="rounded px-3 py-1.5 outline-none data-[highlighted]:bg-panel" onSelect={() => void acts.send(verdict)}>{label}</DropdownMenu.Item>
+            ))}
+            <DropdownMenu.Item className="rounded px-3 py-1.5 text-bad outline-none data-[highlighted]:bg-panel" onSelect={() => { acts.open("terminate"); }}>
+              Deny and stop the agent…
+            </DropdownMenu.Item>
+            <DropdownMenu.Item className="rounded px-3 py-1.5 outline-none data-[highlighted]:bg-panel" onSelect={() => { acts.open("raw"); }}>Bytes as received…</DropdownMenu.Item>
+          </DropdownMenu.Content>
+        </DropdownMenu.Portal>
+      </DropdownMenu.Root>
+      <span className="flex-1" />
+      {acts.busy ? <span className="text-text-2">Sending…</span> : null}
+      {edited ? <Button tone="quiet" onClick={() => { acts.setDraft(null); }}>Drop the edit <kbd className="kbd">Esc</kbd></Button> : null}
+      {mayApproveCard(card, edited) ? (
+        <ApproveButton label={edited ? "Approve the edit" : "Approve"} command={approveKey(card.path)} arming={arming} ready={ready} onApprove={onApprove} />
+      ) : <span className="text-text-3">This agent takes no approval here</span>}
+    </div>
+  );
+};

@@ -1,0 +1,62 @@
+import { useState } from "react";
+import { Button } from "../../../components/Button";
+
+const PRESETS = [
+  "Not now. Ask again later.",
+  "Wrong target. Check it and ask again.",
+  "Too broad. Ask again for less.",
+  "Do not do this. Go on without it.",
+];
+
+interface DenyPanelProps {
+  /** Deny and end the run. */
+  readonly stops: boolean;
+  /** The agent can honour a stop. */
+  readonly canStop: boolean;
+  readonly busy: boolean;
+  readonly onDeny: (reason: string | null) => void;
+  readonly onClose: () => void;
+}
+
+/** The reason of a denial. Enter sends it: denying is never delayed. */
+export const DenyPanel = ({ stops, canStop, busy, onDeny, onClose }: DenyPanelProps) => {
+  const [reason, setReason] = useState("");
+  const send = (text: string): void => { onDeny(text.trim() === "" ? null : text.trim()); };
+  return (
+    <form
+      className="border-t border-line bg-panel px-7 py-[13px]"
+      aria-label={stops ? "Deny and stop the agent" : "Deny"}
+      onSubmit={(event) => {
+        event.preventDefault();
+        send(reason);
+      }}
+    >
+      <div className="mb-2 flex flex-wrap gap-1.5">
+        {PRESETS.map((preset) => (
+          <button
+            key={preset} type="button" disabled={busy}
+            className="rounded-md border border-line px-2 py-1 text-xs text-text-2 hover:bg-raised hover:text-text"
+            onClick={() => { setReason(preset); }}
+          >
+            {preset}
+          </button>
+        ))}
+      </div>
+      <div className="flex items-center gap-2.5">
+        <input
+          // The key D asks for exactly this field.
+          // oxlint-disable-next-line jsx-a11y/no-autofocus
+          autoFocus
+          className="min-w-0 flex-1 rounded-md border border-line bg-bg px-2.5 py-2 text-text"
+          aria-label="Reason for the agent" placeholder="Why, or what to do instead (the agent reads this)"
+          value={reason} onChange={(event) => { setReason(event.target.value); }} maxLength={4_000}
+        />
+        <Button tone="deny" type="submit" disabled={busy} data-testid="send-denial">
+          {stops ? "Deny and stop" : "Deny"} <kbd className="kbd !border-current !bg-transparent !text-inherit">Enter</kbd>
+        </Button>
+        <Button tone="quiet" onClick={onClose}>Back <kbd className="kbd">Esc</kbd></Button>
+      </div>
+      {stops && !canStop ? <p className="mt-2 mb-0 text-xs text-warn">This agent cannot be stopped from here: it is sent as a denial.</p> : null}
+    </form>
+  );
+};

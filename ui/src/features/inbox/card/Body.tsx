@@ -1,0 +1,43 @@
+import { useCallback } from "react";
+import { DiffView } from "../edit/DiffView";
+import type { Card } from "../../../ipc/generated";
+import type { CardActs } from "../useCardActs";
+import { Asked, Effective, History, Previous, Section, Warnings } from "./Sections";
+import { Decision, Ladder, Origin } from "./Side";
+import { useSeenEnd } from "./useSeenEnd";
+import { Entries } from "./Values";
+
+/** Everything that a card must show, in the order of the desk's design. */
+export const Body = ({ card, acts }: { readonly card: Card; readonly acts: CardActs }) => {
+  const { advance, draft } = acts;
+  const content = `${card.origin.requestDigest} ${draft?.check.argsDigest ?? ""}`;
+  const end = useSeenEnd(content, useCallback(() => { advance({ readToEnd: true }); }, [advance]));
+  return (
+    <div className="@container min-h-0 flex-1 overflow-auto" data-testid="card-body" tabIndex={-1}>
+      <div className="grid content-start gap-x-[26px] px-7 py-[18px] @min-[820px]:grid-cols-[1fr_304px]">
+        <div className="min-w-0">
+          {draft === null ? null : (
+            <Section title="Your edit, not sent"><DiffView lines={draft.check.diff} /></Section>
+          )}
+          <Asked card={card} />
+          {card.args === null ? null : (
+            <section>
+              <h3>Arguments at the gate</h3>
+              <Entries entries={card.args} revealed={acts.revealed} label="Arguments at the gate" />
+            </section>
+          )}
+          <Warnings card={card} revealed={acts.revealed} />
+          <Effective groups={card.effective} revealed={acts.revealed} />
+          <div ref={end} id="arguments-end" className="h-px" aria-hidden="true" />
+          {card.previous === null ? null : <Previous previous={card.previous} revealed={acts.revealed} />}
+          <History messages={card.history} open={acts.progress.evidenceOpen} onOpen={() => { advance({ evidenceOpen: true }); }} />
+        </div>
+        <div className="min-w-0">
+          {card.decision === null ? null : <Decision decision={card.decision} />}
+          <Origin card={card} />
+          <Ladder card={card} />
+        </div>
+      </div>
+    </div>
+  );
+};

@@ -1,0 +1,48 @@
+import { Countdown } from "../../../components/Countdown";
+import { RiskBadge } from "../../../components/RiskBadge";
+import { ShownText } from "../../../components/ShownText";
+import type { Card, Shown } from "../../../ipc/generated";
+
+const KIND: Record<Card["kind"], string> = { tool_call: "tool call", question: "question", form: "form" };
+
+const Crumb = ({ name, value }: { readonly name: string; readonly value: Shown | string | null }) =>
+  value === null ? null : (
+    <span className="whitespace-nowrap">
+      {name} <em className="text-text-2 not-italic">{typeof value === "string" ? value : <ShownText text={value} />}</em>
+    </span>
+  );
+
+const FIELD: Record<string, string> = {
+  preview: "preview", title: "title", explanation: "explains", command: "command", description: "about this tool",
+};
+
+/** Tool, risk, time left, and what the agent says: marked as its words, never as fact. */
+export const Head = ({ card }: { readonly card: Card }) => (
+  <header className={`border-b border-line px-7 pt-[18px] pb-3.5 ${card.path === "critical" ? "border-l-[3px] border-l-crit" : ""}`}>
+    <div className="mb-1.5 flex flex-wrap gap-x-1.5 text-xs text-text-3">
+      <Crumb name="workspace" value={card.workspace} /> / <Crumb name="agent" value={card.agent} />
+      {card.thread === null ? null : <>/ <Crumb name="thread" value={card.thread} /></>}
+      {card.run === null ? null : <>/ <Crumb name="run" value={card.run} /></>}
+      {card.origin.call === null ? null : <>/ <Crumb name="call" value={card.origin.call} /></>}
+    </div>
+    <div className="flex items-center gap-2.5">
+      <h2 className="selectable m-0 min-w-0 font-mono text-xl/tight font-semibold">
+        {card.tool === null ? <span className="font-sans capitalize">{KIND[card.kind]}</span> : <ShownText text={card.tool.name} />}
+      </h2>
+      <RiskBadge risk={card.risk} large />
+      {card.unknownRisk === null ? null : (
+        <span className="text-xs text-text-3">the agent wrote <ShownText text={card.unknownRisk} /></span>
+      )}
+      {card.path === "critical" && card.risk !== "critical" ? <span className="text-xs font-semibold text-crit">irreversible</span> : null}
+      <span className="ml-auto"><Countdown deadlineMs={card.deadlineMs} hasDeadline={card.hasDeadline} large /></span>
+    </div>
+    {card.says.map(({ field, text }) => (
+      <p key={field} className="selectable mt-2 mb-0 max-h-32 max-w-[760px] overflow-auto text-[14.5px]">
+        <span className="mr-1.5 rounded border border-line px-1.5 py-px align-[2px] text-[11.5px] text-text-3 select-none">
+          {card.agent} {FIELD[field] === undefined ? "says" : FIELD[field]}
+        </span>
+        <ShownText text={text} block />
+      </p>
+    ))}
+  </header>
+);

@@ -1,0 +1,153 @@
+import { useState, type ReactNode } from "react";
+import { ShownText } from "../../../components/ShownText";
+import { formatDay } from "../../../desk/clock";
+import type { Card, Delta, EffectiveGroup, PreviousCall, Revealed } from "../../../ipc/generated";
+import { pastOf } from "../sent";
+import { Entries, Parts } from "./Values";
+
+interface RevealedProps {
+  readonly revealed: ReadonlyMap<number, Revealed>;
+}
+
+export const Section = ({ title, children }: { readonly title: ReactNode; readonly children: ReactNode }) => (
+  <section className="mb-5">
+    <h3>{title}</h3>
+    {children}
+  </section>
+);
+
+const EFFECTIVE: Record<string, string> = {
+  fixed: "Set by the framework", defaults: "Filled in by default", injected_names: "Injected, value not shown",
+  dropped_names: "Dropped", coerced: "Converted",
+};
+
+/** What the framework will still change after the gate. */
+export const Effective = ({ groups, revealed }: RevealedProps & { readonly groups: readonly EffectiveGroup[] }) =>
+  groups.length === 0 ? null : (
+    <Section title="What the framework will still change">
+      {groups.map((group, index) => {
+        const [first] = group.name;
+        const known = first?.kind === "text" ? EFFECTIVE[first.text] : undefined;
+        return (
+          // Groups keep their order.
+          // oxlint-disable-next-line react/no-array-index-key
+          <div key={index} className="mb-2">
+            <div className="mb-1 text-xs text-text-2">{known ?? <ShownText text={group.name} />}</div>
+            <Entries entries={group.entries} revealed={revealed} label="Changed by the framework" />
+          </div>
+        );
+      })}
+    </Section>
+  );
+
+/** Reasons to look twice, right under the arguments. */
+export const Warnings = ({ card, revealed }: RevealedProps & { readonly card: Card }) => (
+  <div className="mt-2 mb-5 flex flex-col gap-2">
+    {card.warnings.map((warning, index) => (
+      // Warnings keep their order.
+      // oxlint-disable-next-line react/no-array-index-key
+      <p key={index} role="note" className="m-0 rounded-[7px] border border-warn-line bg-warn-bg px-3 py-2 text-[12.5px] text-warn-text" data-warning={warning.code}>
+        <b><ShownText text={warning.place} /></b>{" "}<ShownText text={warning.message} />
+      </p>
+    ))}
+    {[...revealed.values()].map((open) => (
+      <p key={open.reveal} className="selectable m-0 rounded-[7px] border border-line bg-panel px-3 py-2 font-mono text-[12.5px] break-all">
+        <span className="mr-2 font-sans text-text-3">Exactly</span>{open.ascii}
+      </p>
+    ))}
+  </div>
+);
+
+const DeltaLine = ({ delta, revealed }: RevealedProps & { readonly delta: Delta }) => (
+  <tr className="align-top">
+    <th scope="row" className="pr-4 text-left font-normal whitespace-nowrap"><ShownText text={delta.name} /></th>
+    <td>
+      {delta.same ? "same" : (
+        <>
+          <span className="text-text-3">{delta.old.length === 0 ? "absent" : <Parts parts={delta.old} revealed={new Map()} />}</span>
+          {" → "}
+          <b className="font-semibold text-text">{delta.new.length === 0 ? "absent" : <Parts parts={delta.new} revealed={revealed} />}</b>
+          {delta.hidden ? (
+            <em className="ml-2 rounded bg-warn-bg px-1.5 py-px font-sans text-[11px] font-semibold text-warn-text not-italic">hidden character</em>
+          ) : null}
+        </>
+      )}
+    </td>
+  </tr>
+);
+
+/** The nearest earlier decided call of the same tool, in neutral colours. */
+export const Previous = ({ previous, revealed }: RevealedProps & { readonly previous: PreviousCall }) => (
+  <Section title={`Compared with the one ${previous.mine ? "you" : "that was"} ${pastOf(previous.verdict)} on ${formatDay(previous.atMs)}`}>
+    <table className="selectable w-full border-separate rounded-lg border border-line bg-panel px-3 py-2 font-mono text-[12.5px]/[1.6] text-text-2">
+      <tbody>
+        {previous.deltas.map((delta, index) => (
+          // Arguments keep their order.
+          // oxlint-disable-next-line react/no-array-index-key
+          <DeltaLine key={index} delta={delta} revealed={revealed} />
+        ))}
+      </tbody>
+    </table>
+  </Section>
+);
+
+interface HistoryProps {
+  readonly messages: Card["history"];
+  readonly open: boolean;
+  readonly onOpen: () => void;
+}
+
+const SHOWN_CLOSED = 2;
+
+/** Messages that led here, as the agent tells them. */
+export const History = ({ messages, open, onOpen }: HistoryProps) => {
+  const [focus] = useState(() => messages.length);
+  if (messages.length === 0) return null;
+  const visible = open ? messages : messages.slice(-SHOWN_CLOSED);
+  return (
+    <Section title={`What led here (${focus} ${focus === 1 ? "message" : "messages"}, told by the agent)`}>
+      {open || messages.length <= SHOWN_CLOSED ? null : (
+        <button type="button" className="mb-2 rounded border border-line px-2 py-1 text-xs text-text-2 hover:bg-raised" onClick={onOpen}>
+          Show {messages.length - SHOWN_CLOSED} earlier
+        </button>
+      )}
+      <ol className="selectable m-0 list-none border-l border-line p-0 pl-3">
+        {visible.map((message, index) => (
+          // Messages keep their order.
+          // oxlint-disable-next-line react/no-array-index-key
+          <li key={index} className="mb-2">
+            <span className="mr-2 text-xs text-text-3"><ShownText text={message.role} /></span>
+            <span className="text-text-2"><ShownText text={message.content} block /></span>
+          </li>
+        ))}
+      </ol>
+    </Section>
+  );
+};
+
+/** A question or a form, as the agent asks it. */
+export const Asked = ({ card }: { readonly card: Card }) => (
+  <>
+    {card.question === null ? null : (
+      <Section title={`${card.agent} asks`}>
+        <p className="selectable mt-0 mb-2 text-[15px]"><ShownText text={card.question.text} block /></p>
+        {card.question.context === null ? null : <p className="selectable mt-0 text-text-2"><ShownText text={card.question.context} block /></p>}
+        <ul className="m-0 list-none p-0">
+          {card.question.options.map((option, index) => (
+            // Options keep their order.
+            // oxlint-disable-next-line react/no-array-index-key
+            <li key={index} className="row-line py-1.5 last:border-0">
+              <b className="font-semibold"><ShownText text={option.label} /></b>
+              {option.description === null ? null : <span className="ml-2 text-text-2"><ShownText text={option.description} /></span>}
+            </li>
+          ))}
+        </ul>
+      </Section>
+    )}
+    {card.form === null ? null : (
+      <Section title="The answer must fit this schema">
+        <pre className="selectable m-0 overflow-auto rounded-lg border border-line bg-panel px-3 py-2 font-mono text-xs"><ShownText text={card.form.schema} block /></pre>
+      </Section>
+    )}
+  </>
+);

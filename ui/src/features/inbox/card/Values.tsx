@@ -1,0 +1,51 @@
+import { ShownText } from "../../../components/ShownText";
+import type { ArgEntry, ArgPart, Revealed } from "../../../ipc/generated";
+
+interface PartsProps {
+  readonly parts: readonly ArgPart[];
+  readonly revealed: ReadonlyMap<number, Revealed>;
+}
+
+const spaced = (digest: string): string => `${digest.slice(0, 4)} ${digest.slice(4)}`;
+
+/** A value, complete; what looks like a secret shows its length and a keyed digest until V opens it. */
+export const Parts = ({ parts, revealed }: PartsProps) => (
+  <>
+    {parts.map((part, index) => {
+      if (part.type === "text") {
+        // Pieces never move within a value.
+        // oxlint-disable-next-line react/no-array-index-key
+        return <ShownText key={index} text={part.text} block />;
+      }
+      const open = revealed.get(part.reveal);
+      return open === undefined ? (
+        <span key={part.reveal} className="text-text-3">
+          {part.characters} characters hidden, {spaced(part.digest)} <kbd className="kbd">V</kbd>
+        </span>
+      ) : (
+        <span key={part.reveal} className="rounded bg-warn-bg px-1"><ShownText text={open.value} block /></span>
+      );
+    })}
+  </>
+);
+
+interface EntriesProps {
+  readonly entries: readonly ArgEntry[];
+  readonly revealed: ReadonlyMap<number, Revealed>;
+  readonly label: string;
+}
+
+/** Arguments in the order received. */
+export const Entries = ({ entries, revealed, label }: EntriesProps) => (
+  <dl className="selectable overflow-hidden rounded-lg border border-line bg-panel" aria-label={label}>
+    {entries.length === 0 ? <div className="px-3 py-2 text-text-3">No arguments</div> : null}
+    {entries.map((entry, index) => (
+      // Entries are drawn once, in the order received.
+      // oxlint-disable-next-line react/no-array-index-key
+      <div key={index} className={`row-line grid gap-x-3 px-3 py-[7px] font-mono text-[12.5px]/[1.5] last:border-0 ${entry.name === null ? "" : "grid-cols-[minmax(80px,130px)_1fr]"}`}>
+        {entry.name === null ? null : <dt className="text-text-3"><ShownText text={entry.name} /></dt>}
+        <dd className="m-0 min-w-0"><Parts parts={entry.value} revealed={revealed} /></dd>
+      </div>
+    ))}
+  </dl>
+);

@@ -1,0 +1,18 @@
+import { useEffect, useRef, type RefObject } from "react";
+
+/** Calls `onSeen` once the element has been on screen; again for every new `content`. */
+export const useSeenEnd = (content: string, onSeen: () => void): RefObject<HTMLDivElement | null> => {
+  const end = useRef<HTMLDivElement>(null);
+  const latest = useRef(onSeen);
+  useEffect(() => { latest.current = onSeen; });
+  useEffect(() => {
+    const element = end.current;
+    if (element === null) return undefined;
+    const observer = new IntersectionObserver((entries) => {
+      if (entries.some((entry) => entry.isIntersecting)) latest.current();
+    }, { threshold: 1 });
+    observer.observe(element);
+    return () => { observer.disconnect(); };
+  }, [content]);
+  return end;
+};

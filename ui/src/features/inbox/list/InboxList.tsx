@@ -1,0 +1,76 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "react";
+import { useServerNow } from "../../../desk/DeskContext";
+import type { InboxRow } from "../../../ipc/generated";
+import { HEADING_PX, lineOf, linesOf, ROW_PX, topOf } from "../groups";
+import { InboxItem, optionId } from "./InboxItem";
+
+interface InboxListProps {
+  readonly rows: readonly InboxRow[];
+  readonly cursor: string | null;
+  readonly onSelect: (key: string) => void;
+}
+
+const HEADING = { soon: "Due within a minute", later: "Later" } as const;
+/** Deadlines come closer by themselves; the headings follow once a second. */
+const TICK_MS = 1_000;
+
+/** The waiting requests. What arrives above the cursor moves no row that is on screen. */
+export const InboxList = ({ rows, cursor, onSelect }: InboxListProps) => {
+  const scroller = useRef<HTMLDivElement>(null);
+  const now = useServerNow(TICK_MS);
+  const lines = useMemo(() => linesOf(rows, now), [rows, now]);
+  const virtual = useVirtualizer({
+    count: lines.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: (index) => (lines[index]?.type === "heading" ? HEADING_PX : ROW_PX),
+    getItemKey: (index) => {
+      const line = lines[index];
+      return line === undefined ? index : line.type === "heading" ? line.id : line.row.key;
+    },
+    overscan: 8,
+  });
+  // Which lines are headings changes with time: sizes are looked up anew.
+  useLayoutEffect(() => { virtual.measure(); }, [lines, virtual]);
+
+  const place = lineOf(lines, cursor);
+  const top = place < 0 ? null : topOf(lines, place);
+  const before = useRef<{ cursor: string | null; top: number | null }>({ cursor: null, top: null });
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    const last = before.current;
+    before.current = { cursor, top };
+    if (element === null || top === null || last.top === null || last.cursor !== cursor || last.top === top) return;
+    element.scrollTop += top - last.top;
+  }, [cursor, top]);
+  useEffect(() => {
+    const element = scroller.current;
+    const at = before.current.top;
+    if (element === null || cursor === null || at === null) return;
+    if (at < element.scrollTop + HEADING_PX) element.scrollTop = at - HEADING_PX;
+    else if (at + ROW_PX > element.scrollTop + element.clientHeight) element.scrollTop = at + ROW_PX - element.clientHeight;
+  }, [cursor]);
+
+  return (
+    <div
+      ref={scroller} className="min-h-0 flex-1 overflow-auto outline-offset-[-2px]" role="listbox" tabIndex={0}
+      aria-label="Waiting requests, by deadline" {...(place < 0 || cursor === null ? {} : { "aria-activedescendant": optionId(cursor) })}
+    >
+      <div className="relative" style={{ height: virtual.getTotalSize() }} role="presentation">
+        {virtual.getVirtualItems().map((item) => {
+          const line = lines[item.index];
+          if (line === undefined) return null;
+          return (
+            <div key={item.key} role="presentation" className="absolute top-0 left-0 w-full" style={{ transform: `translateY(${item.start}px)` }}>
+              {line.type === "heading" ? (
+                <div role="presentation" className="flex h-[30px] items-end px-3.5 pb-1 text-[11px] tracking-wide text-text-3">{HEADING[line.id]}</div>
+              ) : (
+                <InboxItem row={line.row} place={line.place} count={rows.length} selected={line.row.key === cursor} onSelect={onSelect} />
+              )}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+};

@@ -1,0 +1,33 @@
+import { useCallback, useEffect, useRef, useState } from "react";
+import type { InboxRow } from "../../ipc/generated";
+import { afterDecision, mostUrgent, moved, placeOf } from "./cursor";
+
+export interface CursorView {
+  readonly key: string | null;
+  readonly set: (key: string | null) => void;
+  readonly move: (step: 1 | -1) => void;
+  readonly toMostUrgent: () => void;
+  readonly toNextAfter: (key: string) => void;
+}
+
+/** The cursor of the list. It takes the first card when there was none, and moves by the operator alone. */
+export const useCursor = (rows: readonly InboxRow[]): CursorView => {
+  const [key, set] = useState<string | null>(null);
+  const latest = useRef({ rows, key, place: 0 });
+  const place = placeOf(rows, key);
+  latest.current = { rows, key, place: place >= 0 ? place : latest.current.place };
+
+  const [first] = rows;
+  useEffect(() => { if (key === null && first !== undefined) set(first.key); }, [key, first]);
+
+  const move = useCallback((step: 1 | -1) => {
+    const now = latest.current;
+    set(moved(now.rows, now.key, step, now.place));
+  }, []);
+  const toMostUrgent = useCallback(() => {
+    const urgent = mostUrgent(latest.current.rows);
+    if (urgent !== null) set(urgent);
+  }, []);
+  const toNextAfter = useCallback((decided: string) => { set(afterDecision(latest.current.rows, decided)); }, []);
+  return { key, set, move, toMostUrgent, toNextAfter };
+};

@@ -1,0 +1,53 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useRef } from "react";
+import { ShownText } from "../../components/ShownText";
+import { formatTime } from "../../desk/clock";
+import type { RejectedRow } from "../../ipc/generated";
+
+const ROW_PX = 60;
+
+interface RejectedListProps {
+  readonly rows: readonly RejectedRow[];
+  readonly chosen: string | null;
+  readonly onChoose: (key: string) => void;
+  /** The last rows are on screen. */
+  readonly onEnd: () => void;
+}
+
+export const RejectedList = ({ rows, chosen, onChoose, onEnd }: RejectedListProps) => {
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => ROW_PX, overscan: 8,
+    getItemKey: (index) => rows[index]?.key ?? index,
+  });
+  const items = virtual.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => { if (rows.length > 0 && last >= rows.length - 1) onEnd(); }, [last, onEnd, rows.length]);
+  const place = rows.findIndex((row) => row.key === chosen);
+  useEffect(() => { if (place >= 0) virtual.scrollToIndex(place); }, [place, virtual]);
+  return (
+    <div ref={scroller} className="min-h-0 flex-1 overflow-auto outline-offset-[-2px]" role="listbox" tabIndex={0} aria-label="Rejected messages">
+      <div className="relative" role="presentation" style={{ height: virtual.getTotalSize() }}>
+        {items.map((item) => {
+          const row = rows[item.index];
+          if (row === undefined) return null;
+          const selected = row.key === chosen;
+          return (
+            // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus -- the list has the keys
+            <div
+              key={item.key} role="option" aria-selected={selected} aria-posinset={item.index + 1} aria-setsize={rows.length}
+              data-testid="rejected-row" data-code={row.code}
+              className={`row-line absolute top-0 left-0 grid h-[60px] w-full grid-cols-[minmax(0,1fr)_auto] content-center gap-x-2 border-l-[3px] pr-3.5 pl-[11px] ${selected ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
+              style={{ transform: `translateY(${item.start}px)` }}
+              onClick={() => { onChoose(row.key); }}
+            >
+              <span className="truncate font-mono text-[12.5px] font-semibold">{row.code}</span>
+              <span className="font-mono text-[11.5px] text-text-2">{formatTime(row.atMs)}</span>
+              <span className="col-span-2 truncate text-[11.5px] text-text-3"><ShownText text={row.subject} /></span>
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+};

@@ -1,0 +1,94 @@
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { useCommand } from "../../commands/CommandContext";
+import { RawBytes } from "../../components/RawBytes";
+import { RawDialog } from "../../components/RawDialog";
+import { ShownText } from "../../components/ShownText";
+import { formatDay, formatTime } from "../../desk/clock";
+import { useDesk, useStatus } from "../../desk/DeskContext";
+import type { RejectedRow } from "../../ipc/generated";
+import { toCallError } from "../../ipc/transport";
+import { meaningOf } from "./codes";
+import { RejectedList } from "./RejectedList";
+
+const useRejected = () => {
+  const desk = useDesk();
+  const count = useStatus()?.rejected ?? 0;
+  const query = useInfiniteQuery({
+    queryKey: ["rejected"],
+    initialPageParam: null as number | null,
+    queryFn: ({ pageParam }) => desk.call("rejected_list", { before: pageParam }),
+    getNextPageParam: (page) => page.next,
+  });
+  const { refetch } = query;
+  useEffect(() => { void refetch(); }, [count, refetch]);
+  return query;
+};
+
+const Detail = ({ row }: { readonly row: RejectedRow }) => {
+  const desk = useDesk();
+  const [raw, setRaw] = useState(false);
+  const { data, error } = useQuery({
+    queryKey: ["rejected", row.key, row.atMs], queryFn: () => desk.call("rejected_detail", { key: row.key }),
+  });
+  useCommand("raw", () => { setRaw(true); });
+  return (
+    <article className="min-h-0 flex-1 overflow-auto" aria-label="Rejected message" data-testid="rejected-detail">
+      <header className="border-b border-line px-7 pt-[18px] pb-3.5">
+        <div className="mb-1.5 text-xs text-text-3">Never approvable. Kept with its bytes, audited{data?.answered === true ? ", and the agent was told." : "."}</div>
+        <h2 className="selectable m-0 font-mono text-xl/tight font-semibold">{row.code}</h2>
+        <p className="mt-2 mb-0 max-w-[760px] text-[14.5px]">{meaningOf(row.code)}</p>
+      </header>
+      <div className="px-7 py-[18px]">
+        <h3>Where</h3>
+        <dl className="selectable m-0 mb-5 grid grid-cols-[92px_1fr] gap-x-2 gap-y-[5px]">
+          <dt className="text-text-3">Detail</dt><dd className="m-0"><ShownText text={row.detail} block /></dd>
+          <dt className="text-text-3">Subject</dt><dd className="m-0 font-mono text-xs"><ShownText text={row.subject} /></dd>
+          <dt className="text-text-3">Stored</dt><dd className="m-0">{formatDay(row.atMs)}, {formatTime(row.atMs, true)}</dd>
+          {data === undefined ? null : <><dt className="text-text-3">Stream</dt><dd className="m-0 font-mono text-xs">#{data.streamSeq}</dd></>}
+        </dl>
+        <h3>Bytes as received</h3>
+        {error === null ? null : <p role="alert" className="text-bad">{toCallError(error).message}</p>}
+        {data === undefined ? null : <RawBytes chunks={[data.raw]} />}
+        {data?.raw.next == null ? null : (
+          <button type="button" className="mt-3 rounded border border-line px-2 py-1 text-xs text-text-2" onClick={() => { setRaw(true); }}>All of it…</button>
+        )}
+      </div>
+      {raw ? <RawDialog command="rejected_raw" requestKey={row.key} onClose={() => { setRaw(false); }} /> : null}
+    </article>
+  );
+};
+
+/** Messages that were no requests: code, reason and bytes. Nothing here can be approved. */
+export const RejectedScreen = () => {
+  const query = useRejected();
+  const total = useStatus()?.rejected ?? 0;
+  const rows = query.data?.pages.flatMap((page) => page.rows) ?? [];
+  const [chosen, setChosen] = useState<string | null>(null);
+  const place = Math.max(rows.findIndex((row) => row.key === chosen), 0);
+  const row = rows[place];
+  const move = (step: 1 | -1): void => { setChosen(rows[Math.min(Math.max(place + step, 0), rows.length - 1)]?.key ?? null); };
+  useCommand("next", () => { move(1); });
+  useCommand("previous", () => { move(-1); });
+  return (
+    <div className="grid min-h-0 min-w-0 flex-1 grid-cols-[372px_minmax(0,1fr)] grid-rows-[minmax(0,1fr)]">
+      <section className="flex min-h-0 flex-col border-r border-line" aria-label="Rejected">
+        <header className="flex items-baseline gap-2 px-3.5 pt-3 pb-2">
+          <h1 className="m-0 text-[15px] font-semibold">Rejected</h1>
+          <span className="text-text-3">{total}</span>
+          <span className="ml-auto text-text-3">newest first</span>
+        </header>
+        <RejectedList
+          rows={rows} chosen={row?.key ?? null} onChoose={setChosen}
+          onEnd={() => { if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage(); }}
+        />
+      </section>
+      <main className="flex min-h-0 min-w-0 flex-col">
+        {query.error === null ? null : <p role="alert" className="px-7 text-bad">{toCallError(query.error).message}</p>}
+        {row === undefined ? (
+          <div className="grid flex-1 place-items-center text-text-3">{query.isPending ? "Reading…" : "No message was rejected."}</div>
+        ) : <Detail key={row.key} row={row} />}
+      </main>
+    </div>
+  );
+};
