@@ -1,12 +1,45 @@
 /** Small builders for tests: only what a test names differs from the default. */
-import type { InboxBatch, InboxChange, InboxRow, Shown } from "../src/ipc/generated";
+import type { ArgEntry, Card, InboxBatch, InboxChange, InboxRow, Shown, StatusView } from "../src/ipc/generated";
 
-export const shown = (text: string): Shown => [{ kind: "text", text }];
+/** Text in which `⟨U+202E⟩` stands for a mark, as the core would send it. */
+export const shown = (text: string): Shown =>
+  text.split(/(⟨U\+[0-9A-F]+⟩)/).filter((part) => part !== "").map((part) =>
+    part.startsWith("⟨U+") ? { kind: "mark", code: part.slice(1, -1), name: "right-to-left override" } : { kind: "text", text: part });
+
+export const arg = (name: string, value: string): ArgEntry => ({ name: shown(name), value: [{ type: "text", text: shown(value) }] });
 
 export const row = (more: Partial<InboxRow> = {}): InboxRow => ({
   key: "acme/billing-bot/r1", seq: 1, kind: "tool_call", tool: shown("delete_invoice"), risk: "medium", path: "low",
   summary: shown("invoice_id: INV-42"), says: null, workspace: "acme", agent: "billing-bot", thread: shown("8f21"),
   run: null, deadlineMs: 60_000, hasDeadline: true, storedMs: 0, state: "pending", warned: false, ...more,
+});
+
+const DIGEST = "sha256:30e64fe16d9c35d7dea1689837b3dd7e4c4a95c90b71eefec776582e94f00d95";
+
+export const card = (more: Partial<Card> = {}): Card => ({
+  key: "acme/billing-bot/r1", workspace: "acme", agent: "billing-bot", requestId: "r1", kind: "tool_call",
+  tool: { name: shown("delete_invoice"), description: null, namespace: null, origin: shown("local"), effects: null },
+  risk: "medium", unknownRisk: null, path: "low", state: "pending",
+  says: [{ field: "reason", text: shown("The invoice is a duplicate.") }], args: [arg("invoice_id", '"INV-42"')],
+  effective: [], warnings: [], reveals: [], previous: null, history: [], question: null, form: null, target: "delete_invoice",
+  thread: shown("8f21"), run: null, allowed: ["approve", "modify", "deny"], approvalsRequired: 1,
+  origin: {
+    requestedMs: 0, source: shown("selectools 1.3.0"), call: shown("call_93"), trace: null, argsDigest: DIGEST,
+    requestDigest: DIGEST.replace("30e6", "9f3a"), nativeDigest: null, streamSeq: 7,
+  },
+  storedMs: 0, deadlineMs: 60_000, hasDeadline: true, hold: null, decision: null,
+  ladder: [
+    { rung: "stored", state: "done", atMs: 0, detail: null }, { rung: "decided", state: "open", atMs: null, detail: null },
+    { rung: "on_bus", state: "open", atMs: null, detail: null }, { rung: "received", state: "open", atMs: null, detail: null },
+    { rung: "executed", state: "open", atMs: null, detail: null },
+  ],
+  ...more,
+});
+
+export const status = (more: Partial<StatusView> = {}): StatusView => ({
+  bus: { connected: true, url: "nats://127.0.0.1:4222", serverVersion: "2.15.1", insecure: [] }, caughtUp: true, lag: 0,
+  waiting: 1, rejected: 0, outbox: 0, agents: 1, alarms: [], readOnly: null, operator: shown("maria"), operatorKeyTail: "7Q2F",
+  audit: { seq: 48_211, hash: "00", anchoredSeq: 48_200 }, ...more,
 });
 
 export const batch = (number: number, changes: InboxChange[], more: Partial<InboxBatch> = {}): InboxBatch => ({

@@ -6,8 +6,10 @@ import { lineOf, linesOf, topOf } from "./groups";
 describe("the lines of the list", () => {
   const rows = [row({ key: "a", deadlineMs: 30_000 }), row({ key: "b", deadlineMs: 59_999 }), row({ key: "c", deadlineMs: 60_000 })];
 
+  const heads = (now: number): string[] =>
+    linesOf(rows, now).map((line) => (line.type === "heading" ? line.id : line.row.key));
+
   it("are headed by when they are due, by server time", () => {
-    const heads = (now: number) => linesOf(rows, now).map((line) => (line.type === "heading" ? line.id : line.row.key));
     expect(heads(0)).toEqual(["soon", "a", "b", "later", "c"]);
     expect(heads(-100_000)).toEqual(["later", "a", "b", "c"]);
     expect(heads(10_000)).toEqual(["soon", "a", "b", "c"]);

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { InboxRow } from "../../ipc/generated";
 import { afterDecision, mostUrgent, moved, placeOf } from "./cursor";
 
@@ -14,8 +14,10 @@ export interface CursorView {
 export const useCursor = (rows: readonly InboxRow[]): CursorView => {
   const [key, set] = useState<string | null>(null);
   const latest = useRef({ rows, key, place: 0 });
-  const place = placeOf(rows, key);
-  latest.current = { rows, key, place: place >= 0 ? place : latest.current.place };
+  useLayoutEffect(() => {
+    const place = placeOf(rows, key);
+    latest.current = { rows, key, place: place >= 0 ? place : latest.current.place };
+  }, [rows, key]);
 
   const [first] = rows;
   useEffect(() => { if (key === null && first !== undefined) set(first.key); }, [key, first]);

@@ -1,0 +1,63 @@
+/** A console for tests: answers from what the test gives it and records what it was asked. */
+import type { InboxBatch, InboxRow, Card, StatusView } from "../src/ipc/generated";
+import { CallError, type ArgsOf, type CommandName, type ResultOf, type Transport } from "../src/ipc/transport";
+import { status as usualStatus } from "./build";
+
+type Answers = { [N in CommandName]?: (args: ArgsOf<N>) => ResultOf<N> | Promise<ResultOf<N>> };
+
+export interface FakeConsole extends Transport {
+  readonly asked: { readonly name: CommandName; readonly args: unknown }[];
+  readonly answers: Answers;
+  send(batch: InboxBatch): void;
+  argsOf<N extends CommandName>(name: N): ArgsOf<N>[];
+}
+
+interface FakeConsoleContent {
+  readonly rows?: readonly InboxRow[];
+  readonly cards?: readonly Card[];
+  readonly status?: StatusView;
+  readonly serverMs?: () => number;
+  readonly answers?: Answers;
+}
+
+export const fakeConsole = (content: FakeConsoleContent = {}): FakeConsole => {
+  const listeners = new Set<(batch: InboxBatch) => void>();
+  const asked: FakeConsole["asked"] = [];
+  const serverMs = content.serverMs ?? (() => 0);
+  const answers: Answers = {
+    inbox_snapshot: () => ({ number: 0, rows: [...(content.rows ?? [])], serverMs: serverMs() }),
+    server_time: () => ({ serverMs: serverMs() }),
+    status: () => content.status ?? usualStatus(),
+    card: ({ key }) => {
+      const found = content.cards?.find((card) => card.key === key);
+      if (found === undefined) throw new CallError("not_found", `${key} is not known`);
+      return found;
+    },
+    rejected_list: () => ({ rows: [], next: null }),
+    connect_hint: () => ({
+      natsUrl: "nats://127.0.0.1:41997", agentJson: "/home/maria/.local/share/countersign/agent.json",
+      commands: [{ label: "Ask from a shell", command: "countersign ask --tool hello --args '{}'" }],
+    }),
+    ...content.answers,
+  };
+  return {
+    asked,
+    answers,
+    async call<N extends CommandName>(name: N, args: ArgsOf<N>): Promise<ResultOf<N>> {
+      asked.push({ name, args });
+      const answer = answers[name];
+      if (answer === undefined) throw new CallError("failed", `the test gives no answer to ${name}`);
+      return await answer(args);
+    },
+    async subscribe(onBatch) {
+      listeners.add(onBatch);
+      return () => listeners.delete(onBatch);
+    },
+    send(batch) {
+      for (const listener of listeners) listener(batch);
+    },
+    argsOf<N extends CommandName>(name: N): ArgsOf<N>[] {
+      return asked.filter((call) => call.name === name).map((call) => call.args as ArgsOf<N>);
+    },
+  };
+};
