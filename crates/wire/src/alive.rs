@@ -16,7 +16,7 @@ const MAX_BYTES: usize = 4 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Alive {
     /// The protocol's version, 1.
-    #[schemars(extend("const" = 1))]
+    #[schemars(schema_with = "crate::alive::version_schema")]
     pub v: u8,
     /// Which of several running copies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,4 +36,8 @@ pub(crate) fn check_version(v: u8) -> Result<(), WireError> {
     } else {
         Err(WireError::new(RejectionCode::BadVersion, "v is not 1"))
     }
+}
+
+pub(crate) fn version_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({ "const": 1 })
 }

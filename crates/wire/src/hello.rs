@@ -19,7 +19,7 @@ const MAX_BYTES: usize = 900 * 1024;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Hello {
     /// The protocol's version, 1.
-    #[schemars(extend("const" = 1))]
+    #[schemars(schema_with = "crate::alive::version_schema")]
     pub v: u8,
     /// Who it is; its name as in the subject.
     pub agent: AgentInfo,

@@ -5,6 +5,7 @@
 //! error fails closed.
 
 mod alive;
+pub mod contract;
 mod decision;
 mod digest;
 mod enrolment;

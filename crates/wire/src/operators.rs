@@ -28,7 +28,7 @@ pub struct OperatorEntry {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OperatorList {
     /// The protocol's version, 1.
-    #[schemars(extend("const" = 1))]
+    #[schemars(schema_with = "crate::alive::version_schema")]
     pub v: u8,
     /// Every key that ever counted.
     pub operators: Vec<OperatorEntry>,

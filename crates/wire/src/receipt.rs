@@ -41,7 +41,7 @@ words!(Stage {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Receipt {
     /// The protocol's version, 1.
-    #[schemars(extend("const" = 1))]
+    #[schemars(schema_with = "crate::alive::version_schema")]
     pub v: u8,
     /// The decision's id, as it stood in the decision.
     pub decision_id: String,

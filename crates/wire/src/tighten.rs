@@ -19,7 +19,7 @@ const MAX_BYTES: usize = 4 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tighten {
     /// The protocol's version, 1.
-    #[schemars(extend("const" = 1))]
+    #[schemars(schema_with = "crate::alive::version_schema")]
     pub v: u8,
     /// When the agent stops waiting; its distance from the request's `requested_at` counts.
     pub expires_at: Timestamp,

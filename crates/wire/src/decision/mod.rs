@@ -24,11 +24,11 @@ pub use words::{DecisionVerdict, Origin, Scope};
 /// The most bytes of a decision, 900 KiB (protocol, section 5).
 pub const DECISION_MAX_BYTES: usize = 900 * 1024;
 
-/// The answer to a request. Unknown fields are kept in `extra`.
+/// The answer to a request. Unknown fields are kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ApprovalDecision {
     /// The protocol's version, 1.
-    #[schemars(extend("const" = 1))]
+    #[schemars(schema_with = "crate::alive::version_schema")]
     pub v: u8,
     /// A UUIDv7 that the console chose.
     #[schemars(with = "String", extend("format" = "uuid"))]

@@ -18,7 +18,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Vote {
     /// The protocol's version, 1.
-    #[schemars(extend("const" = 1))]
+    #[schemars(schema_with = "crate::alive::version_schema")]
     pub v: u8,
     /// A UUIDv7 that the console chose.
     #[schemars(with = "String", extend("format" = "uuid"))]

@@ -29,11 +29,12 @@ pub const REQUEST_MAX_BYTES: usize = 512 * 1024;
 /// The longest life of a request, and that of one which names no end (protocol, section 2).
 pub const MAX_LIFETIME: Duration = Duration::days(30);
 
-/// A request for one decision. Unknown fields are kept in `extra`.
+/// A request for one decision. Unknown fields are kept.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(extend("allOf" = parts::required_by_kind()))]
 pub struct ApprovalRequest {
     /// The protocol's version, 1.
-    #[schemars(extend("const" = 1))]
+    #[schemars(schema_with = "crate::alive::version_schema")]
     pub v: u8,
     /// What is asked.
     pub kind: RequestKind,
@@ -56,7 +57,7 @@ pub struct ApprovalRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<Tool>,
     /// The arguments at the gate; required for `tool_call`, where null is a value.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Value")]
     pub args: Option<Value>,
     /// The digest of `args`; required for `tool_call`.
@@ -71,7 +72,7 @@ pub struct ApprovalRequest {
     /// The framework's own digest; kept and shown, not trusted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub native_digest: Option<NativeDigest>,
-    /// The risk as the agent wrote it; see [`Self::effective_risk`].
+    /// safe, low, medium, high or critical; any other word is treated as critical.
     pub risk: String,
     /// A confirmation that a setup key can give.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,8 +90,8 @@ pub struct ApprovalRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<Question>,
     /// The shape of the answer; required for `form`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "parts::json_schema_schema")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "parts::optional_json_schema")]
     pub response_schema: Option<Value>,
     /// What led here.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -101,7 +102,7 @@ pub struct ApprovalRequest {
     /// The chain of calls that this one belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chain: Option<Chain>,
-    /// The verdicts that the agent can honour, as it wrote them; see [`Self::allowed`].
+    /// The verdicts that the agent can honour; `deny` always is, unknown words are ignored.
     pub allowed_verdicts: Vec<String>,
     /// How many distinct operators must agree, 1 to 5; 1 if absent.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::AgentName;
 
@@ -76,7 +76,7 @@ part! {
         effects: Option<String>,
         /// The JSON Schema of the arguments.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schemars(schema_with = "json_schema_schema")]
+        #[schemars(schema_with = "optional_json_schema")]
         args_schema: Option<Value>,
     }
 }
@@ -263,6 +263,31 @@ impl TraceContext {
     }
 }
 
-pub(super) fn json_schema_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    schemars::json_schema!({ "description": "A JSON Schema", "type": ["object", "boolean"] })
+/// The schema of an optional field that holds a JSON Schema.
+pub(super) fn optional_json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({ "type": ["object", "boolean", "null"] })
+}
+
+/// The fields which one kind of request needs beside those of every request.
+pub(super) fn required_by_kind() -> Value {
+    let rule = |kind: &str, fields: Value| {
+        let names: Vec<_> = fields
+            .as_object()
+            .into_iter()
+            .flat_map(|map| map.keys())
+            .collect();
+        json!({
+            "if": {"required": ["kind"], "properties": {"kind": {"const": kind}}},
+            "then": {"required": names, "properties": fields},
+        })
+    };
+    let not_null = json!({"not": {"type": "null"}});
+    json!([
+        rule(
+            "tool_call",
+            json!({"tool": not_null, "args": true, "args_digest": not_null})
+        ),
+        rule("question", json!({"question": not_null})),
+        rule("form", json!({"response_schema": not_null})),
+    ])
 }

@@ -1,0 +1,45 @@
+//! The contract in the languages of others: JSON Schema, AsyncAPI and TypeScript.
+//!
+//! Refuses to write files: `cargo xtask codegen` does, from what is built here
+//! out of the Rust types alone.
+
+mod asyncapi;
+mod typescript;
+
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::Value;
+
+use crate::{
+    Alive, Anchor, ApprovalDecision, ApprovalRequest, Enrolment, Hello, OperatorList, Receipt,
+    SignedEnvelope, Span, Tighten, Vote, Withdraw,
+};
+
+pub use asyncapi::asyncapi;
+pub use typescript::typescript;
+
+/// The JSON Schema (2020-12) of every message: the file's name before
+/// `.schema.json`, and the schema. Schemas allow unknown fields, as the protocol does;
+/// what only the bytes or the subject can show (duplicate keys, digests) is not in them.
+pub fn json_schemas() -> Vec<(&'static str, Value)> {
+    vec![
+        ("request", schema::<ApprovalRequest>()),
+        ("withdraw", schema::<Withdraw>()),
+        ("tighten", schema::<Tighten>()),
+        ("decision", schema::<ApprovalDecision>()),
+        ("vote", schema::<Vote>()),
+        ("receipt", schema::<Receipt>()),
+        ("span", schema::<Span>()),
+        ("hello", schema::<Hello>()),
+        ("alive", schema::<Alive>()),
+        ("signed-envelope", schema::<SignedEnvelope>()),
+        ("anchor", schema::<Anchor>()),
+        ("operators", schema::<OperatorList>()),
+        ("agent", schema::<Enrolment>()),
+    ]
+}
+
+fn schema<T: JsonSchema>() -> Value {
+    SchemaGenerator::default()
+        .into_root_schema_for::<T>()
+        .to_value()
+}

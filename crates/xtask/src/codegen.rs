@@ -1,0 +1,93 @@
+//! Files that are written from the Rust types: JSON Schema, AsyncAPI, TypeScript.
+//!
+//! Refuses to let them drift: with `check` it writes nothing and fails when a
+//! file differs from what the types say, or stands there without a type.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, bail};
+use countersign_wire::contract;
+
+const PROTOCOL: &str = "docs/protocol";
+const TYPESCRIPT: &str = "ui/src/ipc/generated.ts";
+const SCHEMA_ENDING: &str = ".schema.json";
+
+/// Writes the files, or with `check` compares them.
+pub fn run(check: bool) -> anyhow::Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let files = generated()?;
+    let stale: Vec<_> = files
+        .iter()
+        .filter(|(name, text)| fs::read_to_string(root.join(name)).ok().as_ref() != Some(*text))
+        .map(|(name, _)| name)
+        .collect();
+    let orphans = orphans(&root, &files)?;
+    if check {
+        if stale.is_empty() && orphans.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<_> = stale
+            .into_iter()
+            .chain(&orphans)
+            .map(|name| name.display().to_string())
+            .collect();
+        bail!(
+            "run `cargo xtask codegen`; these differ from the types: {}",
+            names.join(", ")
+        );
+    }
+    for name in stale {
+        let path = root.join(name);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
+        }
+        fs::write(&path, &files[name]).with_context(|| format!("write {}", path.display()))?;
+        println!("wrote {}", name.display());
+    }
+    for name in orphans {
+        fs::remove_file(root.join(&name)).with_context(|| format!("remove {}", name.display()))?;
+        println!("removed {}", name.display());
+    }
+    Ok(())
+}
+
+/// Every generated file with its text, by its path from the root of the checkout.
+fn generated() -> anyhow::Result<BTreeMap<PathBuf, String>> {
+    let mut files = BTreeMap::new();
+    for (name, schema) in contract::json_schemas() {
+        let path = Path::new(PROTOCOL).join(format!("{name}{SCHEMA_ENDING}"));
+        files.insert(
+            path,
+            format!("{}\n", serde_json::to_string_pretty(&schema)?),
+        );
+    }
+    let head = "# Written by `cargo xtask codegen` from crates/wire. Do not edit.\n";
+    let asyncapi = serde_yaml_ng::to_string(&contract::asyncapi())?;
+    files.insert(
+        Path::new(PROTOCOL).join("asyncapi.yaml"),
+        format!("{head}{asyncapi}"),
+    );
+    files.insert(PathBuf::from(TYPESCRIPT), contract::typescript());
+    Ok(files)
+}
+
+/// Schemas without a type.
+fn orphans(root: &Path, files: &BTreeMap<PathBuf, String>) -> anyhow::Result<Vec<PathBuf>> {
+    let folder = root.join(PROTOCOL);
+    if !folder.exists() {
+        return Ok(Vec::new());
+    }
+    let mut orphans = Vec::new();
+    for entry in fs::read_dir(&folder).with_context(|| format!("list {}", folder.display()))? {
+        let name = Path::new(PROTOCOL).join(entry?.file_name());
+        let schema = name.to_string_lossy().ends_with(SCHEMA_ENDING);
+        if schema && !files.contains_key(&name) {
+            orphans.push(name);
+        }
+    }
+    Ok(orphans)
+}
