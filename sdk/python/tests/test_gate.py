@@ -147,10 +147,13 @@ def _wrong_signer(console):
     return lambda seen: console.signed(seen.decision_subject, console.decision(seen), key=console.auto)
 
 
-def _garbage(console):
-    def made(seen):
-        sig = console.human.sign("decision", console.realm, seen.decision_subject, b"{")
-        return b"{", {"CS-Key": console.human.public, "CS-Sig": sig}
+def _raw(payload: bytes):
+    def made(console):
+        def signed(seen):
+            sig = console.human.sign("decision", console.realm, seen.decision_subject, payload)
+            return payload, {"CS-Key": console.human.public, "CS-Sig": sig}
+
+        return signed
 
     return made
 
@@ -173,7 +176,11 @@ VOID = {
     "signed for another subject": (_other_subject, "bad_signature"),
     "signed for another realm": (_other_realm, "bad_signature"),
     "signed with another key than it names": (_wrong_signer, "bad_signature"),
-    "not JSON": (_garbage, "malformed"),
+    "not JSON": (_raw(b"{"), "malformed"),
+    "not UTF-8": (_raw(b'"\xff"'), "malformed"),
+    "not an object": (_raw(b'["approve"]'), "malformed"),
+    "nested without end": (_raw(b"[" * 100_000), "malformed"),
+    "with a number that is none": (_raw(b'{"v": NaN}'), "malformed"),
     "two verdicts in one object": (_duplicate, "malformed"),
     "for another request": (_body(request_id="another"), "wrong_request"),
     "for other request bytes": (_body(request_digest="sha256:00"), "wrong_request_digest"),

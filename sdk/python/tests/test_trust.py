@@ -58,6 +58,13 @@ def test_the_good_decision_of_these_tests_is_good():
     assert judge(GOOD, REQUEST, TRUST, IN_TIME).allowed
 
 
+def test_a_decision_stored_elsewhere_is_refused_by_its_place():
+    elsewhere = dataclasses.replace(GOOD, subject=GOOD.subject + "x")
+    with pytest.raises(VoidDecisionError) as refusal:
+        judge(elsewhere, REQUEST, TRUST, IN_TIME)
+    assert refusal.value.code == "wrong_subject"
+
+
 @given(st.integers(0, len(GOOD.payload) - 1), st.integers(1, 255))
 def test_no_altered_byte_of_the_payload_is_ever_believed(place, mask):
     payload = bytearray(GOOD.payload)

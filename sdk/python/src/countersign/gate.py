@@ -27,6 +27,7 @@ from .errors import (
     VoidDecisionError,
 )
 from .guard import Guard, guarded
+from .outbox import Outbox
 from .trust import Trust, take_over
 from .verify import Decision, StoredDecision, parse_payload
 from .waiting import Wait
@@ -49,6 +50,7 @@ class Gate:
         self._agent = agent
         self._instance_id: str = agent["instance_id"]
         self._bus: Bus
+        self._spans: Outbox
         self._waits: dict[str, Wait] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._alive: asyncio.Task[None] | None = None
@@ -220,10 +222,12 @@ class Gate:
         """`receipt`, without waiting for it; closing the gate waits for it (up to two seconds)."""
         self._send_later(self.receipt(decision, stage, **details))
 
-    async def span(self, span: Span) -> None:
-        """Publish one step of a trace. Raises `InvalidRequestError` or a bus error."""
-        subject = f"countersign.v1.event.{self._enrolment.workspace}.{self._enrolment.agent}"
-        await self._bus.store(subject, encode(dict(span), limit=MAX_EVENT_BYTES), timeout=IO_SECONDS)
+    def span(self, span: Span) -> None:
+        """Queue one step of a trace; a later one with the same ids replaces it. Never waits, never blocks a call.
+
+        Raises `InvalidRequestError` for a span that is no JSON or larger than 900 KiB.
+        """
+        self._spans.put(encode(dict(span), limit=MAX_EVENT_BYTES))
 
     def guard(self, tool_name: str, *, timeout: float | None = 60.0, **about: Any) -> Guard:
         """Decorate a function: each call asks first and runs with the approved arguments.
@@ -255,6 +259,8 @@ class Gate:
             "instance_id": self._instance_id,
             "tools": tools,
         }
+        subject = f"countersign.v1.event.{known.workspace}.{known.agent}"
+        self._spans = Outbox(self._bus, subject, io_timeout=IO_SECONDS)
         self._send_later(self._say_hello())
         self._alive = asyncio.create_task(self._stay_alive())
 
@@ -290,6 +296,8 @@ class Gate:
             with contextlib.suppress(CountersignError):
                 if self._bus.connected:
                     await self._bus.publish(subject, payload)
+                    # A key that was retired meanwhile stops counting here, not only at the next unknown one.
+                    await self._refresh_trust()
             await asyncio.sleep(ALIVE_SECONDS)
 
     async def _refuse(self, wait: Wait, stored: StoredDecision | None, code: str) -> None:
@@ -353,6 +361,7 @@ class Gate:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(1.0):
                 await self._idle.wait()
+        await self._spans.close(1.0)
         if self._background:
             await asyncio.wait(set(self._background), timeout=2.0)
         for task in set(self._background):

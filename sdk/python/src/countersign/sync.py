@@ -17,7 +17,7 @@ from .enrolment import Enrolment
 from .errors import GateClosedError
 from .gate import Gate
 from .verify import Decision
-from .wire import Ask
+from .wire import Ask, Span
 
 T = TypeVar("T")
 
@@ -54,6 +54,11 @@ class SyncGate:
         """As `Gate.receipt_later`; callable from any thread, never blocks."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(lambda: self.gate.receipt_later(decision, stage, **details))
+
+    def span(self, span: Span) -> None:
+        """As `Gate.span`; callable from any thread, never blocks."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self.gate.span, span)
 
     def submit(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
         """Start `work` on the gate's loop. Cancelling the future cancels it, which withdraws a waiting ask."""

@@ -31,6 +31,7 @@ from ..errors import ArgumentsChangedError, InvalidRequestError, NotAllowedError
 from ..sync import SyncGate
 from ..verify import Decision
 from ..wire import ToolCall
+from .selectools_trace import RunTrace
 
 MARGIN_SECONDS = 0.5
 """The request ends this much before selectools stops waiting (a twentieth of short time-outs), so that no approval
@@ -47,6 +48,12 @@ class _Known:
     args: dict[str, Any]
     run_id: str
     seen_at: float
+    traceparent: str
+
+
+@dataclass
+class _Asking:
+    decision: Decision | None = None
 
 
 @dataclass
@@ -82,10 +89,11 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         self._effects = effects or {}
         self._thread_id = thread_id
         self._cancel_token = cancel_token
+        self._trace = RunTrace(gate)
         self._lock = threading.Lock()
         self._known: OrderedDict[int, _Known] = OrderedDict()
         self._approved: OrderedDict[int, _Approved] = OrderedDict()
-        self._running: ContextVar[tuple[_Started | None, ...]] = ContextVar("countersign_running", default=())
+        self._running: ContextVar[tuple[_Started, ...]] = ContextVar("countersign_running", default=())
 
     @classmethod
     @contextlib.contextmanager
@@ -123,27 +131,41 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
 
     def confirm(self, tool_name: str, tool_args: dict[str, Any], reason: str) -> bool:
         """`ToolConfig.confirm_action` for `run` and `arun`: True, or an exception whose text the model reads."""
-        call, timeout = self._call(tool_name, tool_args, reason, self._take(tool_name, tool_args), editable=True)
-        decision = self._gate.ask(call, timeout=timeout)
-        return self._settle(tool_name, tool_args, decision, editable=True)
+        with self._asking(tool_name, tool_args) as asking:
+            call, timeout = self._call(tool_name, tool_args, reason, self._take(tool_name, tool_args), editable=True)
+            asking.decision = self._gate.ask(call, timeout=timeout)
+            return self._settle(tool_name, tool_args, asking.decision, editable=True)
 
     async def confirm_async(self, tool_name: str, tool_args: dict[str, Any], reason: str) -> bool:
         """`confirm` for `arun`. Cancelling it withdraws the request."""
-        call, timeout = self._call(tool_name, tool_args, reason, self._take(tool_name, tool_args), editable=True)
-        asking = self._gate.submit(self._gate.gate.ask(call, timeout=timeout))
-        decision = await asyncio.wrap_future(asking)
-        return self._settle(tool_name, tool_args, decision, editable=True)
+        with self._asking(tool_name, tool_args) as asking:
+            call, timeout = self._call(tool_name, tool_args, reason, self._take(tool_name, tool_args), editable=True)
+            submitted = self._gate.submit(self._gate.gate.ask(call, timeout=timeout))
+            asking.decision = await asyncio.wrap_future(submitted)
+            return self._settle(tool_name, tool_args, asking.decision, editable=True)
 
     def handle(self, request: ApprovalRequest) -> bool:
         """`ToolConfig.approval_handler`: selectools ignores edits here, so `modify` is not offered."""
         known = self._take(request.tool_name, request.tool_args)
         # selectools hands over a copy; what will run is the original, and that is what has to be approved.
         args = known.args if known is not None else request.tool_args
-        call, timeout = self._call(
-            request.tool_name, args, request.reason, known, editable=False, preview=request.preview
-        )
-        decision = self._gate.ask(call, timeout=timeout)
-        return self._settle(request.tool_name, args, decision, editable=False)
+        with self._asking(request.tool_name, args) as asking:
+            call, timeout = self._call(
+                request.tool_name, args, request.reason, known, editable=False, preview=request.preview
+            )
+            asking.decision = self._gate.ask(call, timeout=timeout)
+            return self._settle(request.tool_name, args, asking.decision, editable=False)
+
+    @contextlib.contextmanager
+    def _asking(self, tool_name: str, args: dict[str, Any]) -> Iterator[_Asking]:
+        """Ends the policy span with whatever came of the question."""
+        asking = _Asking()
+        try:
+            yield asking
+        except BaseException as error:
+            self._trace.answered(args, asking.decision, error)
+            raise
+        self._trace.answered(args, asking.decision, None)
 
     def _take(self, name: str, args: dict[str, Any]) -> _Known | None:
         with self._lock:
@@ -186,6 +208,7 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
             native_digest={"alg": "selectools64", "value": selectools64(args)},
             run_id=known.run_id if known is not None else None,
             thread_id=self._thread_id,
+            traceparent=known.traceparent if known is not None else None,
             allowed_verdicts=verdicts,
         )
         return call, timeout
@@ -214,13 +237,36 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
 
     # Observer hooks. selectools swallows what they raise, so nothing here decides anything.
 
+    def on_run_start(self, run_id: str, messages: list[Any], system_prompt: str) -> None:
+        """The run's span begins."""
+        self._trace.run_started(run_id)
+
+    def on_run_end(self, run_id: str, result: Any) -> None:
+        """The run's span ends; artifacts are listed on it."""
+        self._trace.run_ended(run_id, result)
+
+    def on_error(self, run_id: str, error: Exception, context: dict[str, Any]) -> None:
+        """The run's span ends with the error."""
+        self._trace.run_failed(run_id, error)
+
+    def on_llm_start(self, run_id: str, messages: list[Any], model: str, system_prompt: str) -> None:
+        """A model call's span begins. Messages are not copied into it."""
+        self._trace.model_started(run_id, model)
+
+    def on_llm_end(self, run_id: str, response: str, usage: Any) -> None:
+        """A model call's span ends."""
+        self._trace.model_ended(run_id, response, usage)
+
     def on_policy_decision(
         self, run_id: str, tool_name: str, decision: str, reason: str, tool_args: dict[str, Any]
     ) -> None:
         """Remembers the run and the moment of a call that is about to ask."""
+        span = self._trace.policy_decided(run_id, tool_name, decision, reason, tool_args)
+        traceparent = f"00-{span['trace_id']}-{span['span_id']}-01"
         if decision == "review":
             with self._lock:
-                self._known[id(tool_args)] = _Known(tool_name, tool_args, run_id, time.monotonic())
+                known = _Known(tool_name, tool_args, run_id, time.monotonic(), traceparent)
+                self._known[id(tool_args)] = known
                 while len(self._known) > MAX_KNOWN_CALLS:
                     self._known.popitem(last=False)
 
@@ -228,17 +274,19 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         """Notes which approved call begins, and the digest of what really runs."""
         with self._lock:
             approved = self._approved.pop(id(tool_args), None)
-        started = None
-        if approved is not None:
-            digest = None
-            with contextlib.suppress(InvalidRequestError):
-                digest = args_digest(tool_args)
-            started = _Started(approved.decision, digest)
-        self._running.set((*self._running.get(), started))
+        digest = None
+        with contextlib.suppress(InvalidRequestError):
+            digest = args_digest(tool_args)
+        decision = approved.decision if approved is not None else None
+        request_id = decision.request_id if decision is not None else None
+        span = self._trace.tool_started(run_id, call_id, tool_name, tool_args, request_id)
+        self._running.set((*self._running.get(), _Started(decision, digest, span)))
 
     def on_tool_end(self, run_id: str, call_id: str, tool_name: str, result: str, duration_ms: float) -> None:
         """Receipt `executed`."""
-        self._finish("executed", None)
+        started = self._finished("executed", None)
+        if started is not None:
+            self._trace.tool_ended(started.span, result)
 
     def on_tool_error(
         self,
@@ -250,22 +298,27 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         duration_ms: float,
     ) -> None:
         """Receipt `failed`."""
-        self._finish("failed", type(error).__name__)
+        started = self._finished("failed", type(error).__name__)
+        if started is not None:
+            self._trace.tool_failed(started.span, error)
 
-    def _finish(self, stage: str, message: str | None) -> None:
+    def _finished(self, stage: str, message: str | None) -> _Started | None:
+        """The innermost tool that runs in this context; its receipt goes out if a person approved it."""
         running = self._running.get()
         if not running:
-            return
+            return None
         self._running.set(running[:-1])
         started = running[-1]
-        if started is not None:
+        if started.decision is not None:
             self._gate.receipt_later(started.decision, stage, executed_args_digest=started.digest, message=message)
+        return started
 
 
 @dataclass(frozen=True)
 class _Started:
-    decision: Decision
+    decision: Decision | None
     digest: str | None
+    span: str
 
 
 def _effective(tool: Tool, args: dict[str, Any]) -> dict[str, Any] | None:
