@@ -17,6 +17,7 @@ BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
 
 CREATE TABLE anchors(
   seq        INTEGER PRIMARY KEY,
+  payload    BLOB NOT NULL,
   sig        TEXT NOT NULL,
   stream_seq INTEGER NOT NULL
 ) STRICT;

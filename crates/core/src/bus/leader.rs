@@ -32,6 +32,12 @@ enum Answer<T> {
 }
 
 #[derive(Serialize)]
+struct NextBySubject<'a> {
+    seq: u64,
+    next_by_subj: &'a str,
+}
+
+#[derive(Serialize)]
 struct LastBySubject<'a> {
     last_by_subj: &'a str,
 }
@@ -67,6 +73,27 @@ impl Bus {
         let question = LastBySubject {
             last_by_subj: subject,
         };
+        let api = format!("$JS.API.STREAM.MSG.GET.{stream}");
+        let answer: Result<GotMessage, _> = ask(self, &api, &question).await;
+        match none_if(answer, MESSAGE_NOT_FOUND)? {
+            None => Ok(None),
+            Some(got) => stored(stream, got.message)
+                .map(Some)
+                .map_err(|why| unreadable(&api, why)),
+        }
+    }
+}
+
+impl Bus {
+    /// The first message at or after `seq` on a subject, from the stream's leader; none when there is
+    /// none. Errors as [`Bus::read_last`].
+    pub async fn read_next(
+        &self,
+        stream: &str,
+        subject: &str,
+        seq: u64,
+    ) -> Result<Option<StreamMessage>, BusError> {
+        let question = NextBySubject { seq, next_by_subj: subject };
         let api = format!("$JS.API.STREAM.MSG.GET.{stream}");
         let answer: Result<GotMessage, _> = ask(self, &api, &question).await;
         match none_if(answer, MESSAGE_NOT_FOUND)? {

@@ -3,47 +3,14 @@
 //! Refuses a verdict on anything that is not pending, is past its deadline, was shown with other
 //! arguments than are stored, or that the agent cannot honour.
 
+use countersign_wire::Verdict;
+
 use super::{RequestRecord, State, Timestamp};
 
-/// The verdicts that a person can give.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum WantedVerdict {
-    /// Run the call with the arguments at the gate.
-    Approve,
-    /// Run the call with edited arguments.
-    Modify,
-    /// Do not run it.
-    Deny,
-    /// Do not run it; no refusal.
-    Skip,
-    /// Answer a question or a form.
-    Respond,
-    /// Hand it to the agent's own next approver.
-    Escalate,
-    /// Deny and end the run.
-    Terminate,
-}
-
-impl WantedVerdict {
-    /// The protocol's word.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Approve => "approve",
-            Self::Modify => "modify",
-            Self::Deny => "deny",
-            Self::Skip => "skip",
-            Self::Respond => "respond",
-            Self::Escalate => "escalate",
-            Self::Terminate => "terminate",
-        }
-    }
-
-    /// Whether the call may run after it.
-    #[must_use]
-    pub fn lets_it_run(self) -> bool {
-        matches!(self, Self::Approve | Self::Modify)
-    }
+/// Whether the call may run after this verdict.
+#[must_use]
+pub fn lets_it_run(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Approve | Verdict::Modify)
 }
 
 /// Who decides: a person, or the console itself.
@@ -96,10 +63,10 @@ pub enum DecideRefusal {
 /// The first [`DecideRefusal`] that holds, state before everything else.
 pub fn check_decide(
     request: &RequestRecord,
-    wanted: WantedVerdict,
+    wanted: Verdict,
     seen_args_digest: Option<&str>,
     now: Timestamp,
-) -> Result<WantedVerdict, DecideRefusal> {
+) -> Result<Verdict, DecideRefusal> {
     match request.state {
         State::Pending if now < request.deadline_at => {}
         State::Pending | State::Expired => return Err(DecideRefusal::Expired),
@@ -116,16 +83,16 @@ pub fn check_decide(
         }
     }
     let verdict = match wanted {
-        WantedVerdict::Terminate if !request.allowed.contains("terminate") => WantedVerdict::Deny,
+        Verdict::Terminate if !request.allowed.contains(Verdict::Terminate) => Verdict::Deny,
         other => other,
     };
-    if !request.allowed.contains(verdict.as_str()) {
+    if !request.allowed.contains(verdict) {
         return Err(DecideRefusal::VerdictNotAllowed {
             wanted: verdict.as_str(),
-            allowed: request.allowed.iter().collect::<Vec<_>>().join(", "),
+            allowed: request.allowed.iter().map(Verdict::as_str).collect::<Vec<_>>().join(", "),
         });
     }
-    if verdict.lets_it_run() && request.approvals_required > 1 {
+    if lets_it_run(verdict) && request.approvals_required > 1 {
         return Err(DecideRefusal::NeedsMoreOperators(request.approvals_required));
     }
     Ok(verdict)
@@ -134,8 +101,8 @@ pub fn check_decide(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{AllowedVerdicts, Delivery};
-    use countersign_wire::Risk;
+    use crate::domain::Delivery;
+    use countersign_wire::{Risk, VerdictSet};
 
     fn request() -> RequestRecord {
         RequestRecord {
@@ -146,7 +113,7 @@ mod tests {
             risk: Risk::High,
             args_digest: Some("sha256:aa".into()),
             request_digest: "sha256:bb".into(),
-            allowed: AllowedVerdicts::from_words("approve modify"),
+            allowed: VerdictSet::from_words(["approve", "modify"]),
             approvals_required: 1,
             stored_at: Timestamp(0),
             deadline_at: Timestamp(1_000),
@@ -157,14 +124,14 @@ mod tests {
     #[test]
     fn a_pending_request_before_its_deadline_takes_an_allowed_verdict() {
         let now = Timestamp(999);
-        for verdict in [WantedVerdict::Approve, WantedVerdict::Modify, WantedVerdict::Deny] {
+        for verdict in [Verdict::Approve, Verdict::Modify, Verdict::Deny] {
             assert_eq!(check_decide(&request(), verdict, Some("sha256:aa"), now), Ok(verdict));
         }
     }
 
     #[test]
     fn the_deadline_itself_is_too_late_for_every_verdict() {
-        for verdict in [WantedVerdict::Approve, WantedVerdict::Deny] {
+        for verdict in [Verdict::Approve, Verdict::Deny] {
             assert_eq!(
                 check_decide(&request(), verdict, None, Timestamp(1_000)),
                 Err(DecideRefusal::Expired)
@@ -174,7 +141,7 @@ mod tests {
 
     #[test]
     fn other_arguments_than_were_seen_are_refused() {
-        let refused = check_decide(&request(), WantedVerdict::Approve, Some("sha256:cc"), Timestamp(0));
+        let refused = check_decide(&request(), Verdict::Approve, Some("sha256:cc"), Timestamp(0));
         assert!(matches!(refused, Err(DecideRefusal::DigestDiffers { .. })));
     }
 
@@ -182,10 +149,10 @@ mod tests {
     fn terminate_falls_back_to_deny_and_nothing_else_falls_back() {
         let now = Timestamp(0);
         assert_eq!(
-            check_decide(&request(), WantedVerdict::Terminate, None, now),
-            Ok(WantedVerdict::Deny)
+            check_decide(&request(), Verdict::Terminate, None, now),
+            Ok(Verdict::Deny)
         );
-        for verdict in [WantedVerdict::Skip, WantedVerdict::Respond, WantedVerdict::Escalate] {
+        for verdict in [Verdict::Skip, Verdict::Respond, Verdict::Escalate] {
             assert!(matches!(
                 check_decide(&request(), verdict, None, now),
                 Err(DecideRefusal::VerdictNotAllowed { .. })
@@ -206,7 +173,7 @@ mod tests {
         ];
         for (state, reason) in table {
             let request = RequestRecord { state, ..request() };
-            let refused = check_decide(&request, WantedVerdict::Approve, None, Timestamp(0));
+            let refused = check_decide(&request, Verdict::Approve, None, Timestamp(0));
             assert_eq!(refused, Err(reason), "{state}");
         }
     }
@@ -216,9 +183,9 @@ mod tests {
         let request = RequestRecord { approvals_required: 2, ..request() };
         let now = Timestamp(0);
         assert_eq!(
-            check_decide(&request, WantedVerdict::Approve, None, now),
+            check_decide(&request, Verdict::Approve, None, now),
             Err(DecideRefusal::NeedsMoreOperators(2))
         );
-        assert_eq!(check_decide(&request, WantedVerdict::Deny, None, now), Ok(WantedVerdict::Deny));
+        assert_eq!(check_decide(&request, Verdict::Deny, None, now), Ok(Verdict::Deny));
     }
 }

@@ -10,8 +10,8 @@ pub mod life_cycle;
 pub mod request;
 pub mod timestamp;
 
-pub use decide::{Authority, DecideRefusal, WantedVerdict, check_decide};
+pub use decide::{Authority, DecideRefusal, check_decide, lets_it_run};
 pub use delivery::Delivery;
 pub use life_cycle::{Step, State};
-pub use request::{AllowedVerdicts, RequestRecord};
+pub use request::RequestRecord;
 pub use timestamp::Timestamp;

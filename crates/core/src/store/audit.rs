@@ -57,6 +57,19 @@ pub struct Row {
     pub detail: String,
 }
 
+/// A signed head that the bus has acknowledged.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct StoredAnchor {
+    /// Number of the audit row.
+    pub seq: i64,
+    /// The signed JSON `{seq, hash, at}`.
+    pub payload: Vec<u8>,
+    /// Base64url.
+    pub sig: String,
+    /// Sequence in `CS_AUDIT`.
+    pub stream_seq: i64,
+}
+
 /// The hash of a row: SHA-256 over the domain, the previous hash and the canonical JSON of its fields.
 ///
 /// # Errors
@@ -171,17 +184,28 @@ pub async fn after(reader: &Reader, seq: i64, limit: i64) -> Result<Vec<Row>, St
 /// [`StoreError::Sqlite`].
 pub async fn insert_anchor(
     tx: &mut SqliteConnection,
-    seq: i64,
-    sig: &str,
-    stream_seq: i64,
+    anchor: &StoredAnchor,
 ) -> Result<(), StoreError> {
-    sqlx::query("INSERT INTO anchors(seq, sig, stream_seq) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
-        .bind(seq)
-        .bind(sig)
-        .bind(stream_seq)
-        .execute(tx)
-        .await?;
+    sqlx::query(
+        "INSERT INTO anchors(seq, payload, sig, stream_seq) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+    )
+    .bind(anchor.seq)
+    .bind(&anchor.payload)
+    .bind(&anchor.sig)
+    .bind(anchor.stream_seq)
+    .execute(tx)
+    .await?;
     Ok(())
+}
+
+/// All anchors, oldest first.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn anchors(reader: &Reader) -> Result<Vec<StoredAnchor>, StoreError> {
+    Ok(sqlx::query_as("SELECT seq, payload, sig, stream_seq FROM anchors ORDER BY seq")
+        .fetch_all(&reader.0)
+        .await?)
 }
 
 /// Number of the last row that is anchored on the bus; 0 when none is.

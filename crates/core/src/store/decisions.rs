@@ -84,10 +84,12 @@ pub struct StoredDecision {
     pub effective: Option<String>,
     /// Why it is void.
     pub fault: Option<String>,
+    /// As sent.
+    pub origin: Option<String>,
 }
 
 const COLUMNS: &str = "request, ws, agent, request_id, decision_id, payload, key, sig, stream_seq, \
-    stored_at, effective, fault";
+    stored_at, effective, fault, origin";
 
 /// Inserts rows; a row whose key or position is taken is left out. Returns the stream sequences of
 /// what was inserted.

@@ -67,6 +67,14 @@ pub struct LineRow {
     pub raw: Vec<u8>,
 }
 
+impl LineRow {
+    /// Which request it is; none for a message whose subject named none.
+    #[must_use]
+    pub fn key(&self) -> Option<RequestKey> {
+        format!("{}/{}/{}", self.ws, self.agent, self.request_id).parse().ok()
+    }
+}
+
 /// What to list. Every given part must hold.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {

@@ -6,8 +6,8 @@ use super::{Reader, StoreError};
 
 /// Key of the realm's UUID.
 pub const REALM: &str = "realm";
-/// Key of this console's UUID.
-pub const CONSOLE_ID: &str = "console_id";
+/// Key of the code and reason for which this console takes no decisions; empty when it does.
+pub const READ_ONLY: &str = "read_only";
 
 /// Reads one value.
 ///

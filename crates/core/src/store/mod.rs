@@ -13,6 +13,7 @@ pub mod lines;
 pub mod meta;
 pub mod outbox;
 pub mod policy;
+pub mod proofs;
 mod pool;
 pub mod quarantine;
 pub mod receipts;

@@ -6,35 +6,6 @@ use super::bulk::{pieces, with_values};
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
 
-/// Where an outgoing decision stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OutboxState {
-    /// Held back, unsigned.
-    Holding,
-    /// Signed, not known to be stored.
-    Queued,
-    /// Stored on the stream.
-    Stored,
-    /// Another decision was first.
-    Lost,
-    /// Not stored before the deadline.
-    Late,
-}
-
-impl OutboxState {
-    /// The word in the store.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Holding => "holding",
-            Self::Queued => "queued",
-            Self::Stored => "stored",
-            Self::Lost => "lost",
-            Self::Late => "late",
-        }
-    }
-}
-
 /// An outgoing decision.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct OutboxRow {
@@ -203,23 +174,39 @@ pub async fn release(
     Ok(())
 }
 
-/// Closes rows by what became of their request's decision subject.
+/// Closes the open rows of these requests, given the `decision_id` that the stream holds for each:
+/// our own means stored, any other means lost.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
-pub async fn close(
+pub async fn settle(
     tx: &mut SqliteConnection,
-    closed: &[(i64, OutboxState)],
+    on_stream: &[(i64, String)],
 ) -> Result<(), StoreError> {
-    for piece in pieces(closed) {
+    for piece in pieces(on_stream) {
         let mut query = QueryBuilder::<Sqlite>::new("");
-        with_values!(query, "change(request, state)", piece, |values, row| {
+        with_values!(query, "stream(request, decision_id)", piece, |values, row| {
             values.push_bind(row.0).push_bind(row.1.as_str());
         });
-        query.push("UPDATE outbox SET state = change.state FROM change WHERE outbox.request = change.request");
+        query.push(
+            "UPDATE outbox SET state = iif(outbox.decision_id = stream.decision_id, 'stored', 'lost')
+             FROM stream WHERE outbox.request = stream.request AND outbox.state IN ('holding', 'queued')",
+        );
         query.build().execute(&mut *tx).await?;
     }
     Ok(())
+}
+
+/// Closes a row whose deadline passed before it was stored.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn close_late(tx: &mut SqliteConnection, decision_id: &str) -> Result<bool, StoreError> {
+    let done = sqlx::query("UPDATE outbox SET state = 'late' WHERE decision_id = ? AND state = 'queued'")
+        .bind(decision_id)
+        .execute(tx)
+        .await?;
+    Ok(done.rows_affected() == 1)
 }
 
 /// Notes a try that led to nothing.

@@ -1,11 +1,11 @@
 //! Table `requests`: one row a request, in the order of arrival.
 
-use countersign_wire::{RequestKey, Risk};
+use countersign_wire::{RequestKey, Risk, Verdict, VerdictSet};
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
 use super::bulk::{pieces, with_values};
 use super::{Reader, StoreError};
-use crate::domain::{AllowedVerdicts, Delivery, RequestRecord, State, Timestamp};
+use crate::domain::{Delivery, RequestRecord, State, Timestamp};
 
 /// A row to be inserted.
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ pub struct NewRequest {
     /// Calls raised together.
     pub group_id: Option<String>,
     /// Verdicts that the agent can honour.
-    pub allowed: AllowedVerdicts,
+    pub allowed: VerdictSet,
     /// 1 to 5.
     pub approvals_required: u8,
     /// Digest of the arguments.
@@ -119,7 +119,7 @@ impl RecordRow {
             risk: Risk::effective(&self.risk),
             args_digest: self.args_digest,
             request_digest: self.request_digest,
-            allowed: AllowedVerdicts::from_words(&self.allowed),
+            allowed: VerdictSet::from_words(self.allowed.split(' ')),
             approvals_required: u8::try_from(self.approvals_required)
                 .map_err(|_| corrupt("approvals_required"))?,
             stored_at: Timestamp(self.stored_at),
@@ -127,6 +127,10 @@ impl RecordRow {
             has_args: self.kind.as_deref() == Some("tool_call"),
         }))
     }
+}
+
+fn words(allowed: VerdictSet) -> String {
+    allowed.iter().map(Verdict::as_str).collect::<Vec<_>>().join(" ")
 }
 
 const RECORD: &str = "r.id, r.ws, r.agent, r.request_id, r.state, r.delivery, r.risk, r.args_digest, \
@@ -165,7 +169,7 @@ pub async fn insert(
                 .push_bind(row.trace_id.as_deref())
                 .push_bind(row.span_id.as_deref())
                 .push_bind(row.group_id.as_deref())
-                .push_bind(row.allowed.to_words())
+                .push_bind(words(row.allowed))
                 .push_bind(i64::from(row.approvals_required))
                 .push_bind(row.args_digest.as_deref())
                 .push_bind(row.request_digest.as_str())

@@ -1,0 +1,169 @@
+//! The data folder: what lies where, who may read it, and which process owns it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::{Flock, FlockArg};
+use serde::{Deserialize, Serialize};
+
+/// Why the folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DataDirError {
+    /// The folder or a file in it.
+    #[error("{path}: {error}; check that the folder exists and belongs to you, or set COUNTERSIGN_DATA_DIR")]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+/// What a running console tells other processes of the same folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuntimeInfo {
+    /// The console's process.
+    pub pid: u32,
+    /// Where its bus is.
+    pub nats_url: String,
+    /// The embedded server's process, none on an outside server.
+    pub nats_pid: Option<u32>,
+}
+
+/// The folder.
+#[derive(Debug, Clone)]
+pub struct DataDir(PathBuf);
+
+/// Held by the one process that projects.
+#[derive(Debug)]
+pub struct ConsoleLock {
+    _file: Flock<File>,
+}
+
+impl DataDir {
+    /// Opens the folder, or makes it (0700).
+    ///
+    /// # Errors
+    /// [`DataDirError::Io`].
+    pub fn open(path: &Path) -> Result<Self, DataDirError> {
+        let failed = |error| DataDirError::Io { path: path.to_owned(), error };
+        if !path.is_dir() {
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
+            fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(failed)?;
+        }
+        Ok(Self(path.canonicalize().map_err(failed)?))
+    }
+
+    /// The folder itself.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The SQLite file.
+    #[must_use]
+    pub fn database(&self) -> PathBuf {
+        self.0.join("countersign.db")
+    }
+
+    /// The folder of the keys.
+    #[must_use]
+    pub fn keys(&self) -> PathBuf {
+        self.0.join("keys")
+    }
+
+    /// Where the enrolment file of an agent lies by default.
+    #[must_use]
+    pub fn enrolment(&self, workspace: &str, agent: &str) -> PathBuf {
+        self.0.join("agents").join(workspace).join(agent).join("agent.json")
+    }
+
+    /// Takes the lock of the folder, if no other process holds it.
+    ///
+    /// # Errors
+    /// [`DataDirError::Io`] when the file cannot be made.
+    pub fn try_lock(&self) -> Result<Option<ConsoleLock>, DataDirError> {
+        let path = self.0.join("console.lock");
+        let failed = |error| DataDirError::Io { path: path.clone(), error };
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(failed)?;
+        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(file) => Ok(Some(ConsoleLock { _file: file })),
+            Err((_, nix::errno::Errno::EWOULDBLOCK)) => Ok(None),
+            Err((_, error)) => Err(failed(error.into())),
+        }
+    }
+
+    /// Tells other processes where the bus is.
+    ///
+    /// # Errors
+    /// [`DataDirError::Io`].
+    pub fn write_runtime(&self, info: &RuntimeInfo) -> Result<(), DataDirError> {
+        let text = serde_json::to_vec(info).map_err(io::Error::from);
+        let path = self.0.join("runtime.json");
+        text.and_then(|text| write_private(&path, &text))
+            .map_err(|error| DataDirError::Io { path, error })
+    }
+
+    /// What the running console told; none when there is none.
+    #[must_use]
+    pub fn read_runtime(&self) -> Option<RuntimeInfo> {
+        let text = fs::read(self.0.join("runtime.json")).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    /// Removes what was told: the console stops.
+    pub fn remove_runtime(&self) {
+        // Missing is as good as removed; a stale file is recognised by the free lock.
+        let _ = fs::remove_file(self.0.join("runtime.json"));
+    }
+}
+
+/// Writes a file that only its owner may read, whole or not at all.
+///
+/// # Errors
+/// Whatever the system says; the old file then stands.
+pub fn write_private(path: &Path, text: &[u8]) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    let unfinished = path.with_extension("unfinished");
+    let mut file = OpenOptions::new()
+        .create(true)
+        .write(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&unfinished)?;
+    file.write_all(text)?;
+    file.sync_all()?;
+    fs::rename(&unfinished, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_process_holds_the_lock_and_only_the_owner_reads() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = DataDir::open(&folder.path().join("a b/data")).unwrap();
+        let lock = data.try_lock().unwrap();
+        assert!(lock.is_some());
+        assert!(data.try_lock().unwrap().is_none());
+        drop(lock);
+        assert!(data.try_lock().unwrap().is_some());
+        let info = RuntimeInfo { pid: 1, nats_url: "nats://127.0.0.1:1".into(), nats_pid: None };
+        data.write_runtime(&info).unwrap();
+        assert_eq!(data.read_runtime(), Some(info));
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(data.path()), 0o700);
+        assert_eq!(mode(&data.path().join("runtime.json")), 0o600);
+    }
+}

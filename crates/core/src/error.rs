@@ -1,0 +1,138 @@
+//! What an operation can answer instead of a result: a stable code, and a sentence for a person.
+
+use countersign_wire::{ErrorCode, RequestKey};
+
+use crate::bus::BusError;
+use crate::data_dir::DataDirError;
+use crate::domain::{DecideRefusal, State};
+use crate::identity::IdentityError;
+use crate::store::StoreError;
+
+/// Why an operation was not done. Nothing was changed unless the variant says so.
+#[derive(Debug, thiserror::Error)]
+pub enum OpError {
+    /// No such request, agent or rule here.
+    #[error("{0} is not known here; see `countersign history`")]
+    NotFound(String),
+    /// A request id that several agents used.
+    #[error("{id} is ambiguous; use one of {}", .candidates.join(", "))]
+    Ambiguous {
+        /// As asked.
+        id: String,
+        /// `WS/AGENT/ID` of each.
+        candidates: Vec<String>,
+    },
+    /// Somebody was first.
+    #[error("{key} is already {state}: {who}")]
+    AlreadyDecided {
+        /// The request.
+        key: RequestKey,
+        /// Its state.
+        state: State,
+        /// Who, what and when.
+        who: String,
+    },
+    /// The deadline has passed.
+    #[error("{0} has expired; the agent has gone on without an answer")]
+    Expired(RequestKey),
+    /// The agent cannot honour the verdict.
+    #[error("{0}")]
+    VerdictNotAllowed(String),
+    /// What was seen is not what is stored.
+    #[error("{0}")]
+    DigestDiffers(String),
+    /// Rejected or void.
+    #[error("{0}")]
+    NotApprovable(String),
+    /// The edited arguments or the answer do not fit.
+    #[error("{0}")]
+    InvalidArgs(String),
+    /// The decision is in the outbox and goes out when the bus is back, unless it expires first.
+    #[error("the bus cannot be reached; the decision on {0} is queued and goes out when it is back, unless the deadline passes first")]
+    Queued(RequestKey),
+    /// The bus cannot be reached; nothing was queued.
+    #[error("{0}")]
+    BusUnreachable(String),
+    /// Nothing can be written now.
+    #[error("this console is read-only: {0}")]
+    ReadOnly(String),
+    /// What was asked makes no sense here.
+    #[error("{0}")]
+    Usage(String),
+    /// The surroundings are not fit.
+    #[error("{0}")]
+    Environment(String),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Anything else.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl OpError {
+    /// The stable code of the command line contract.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::NotFound(_) => ErrorCode::NotFound,
+            Self::Ambiguous { .. } => ErrorCode::AmbiguousId,
+            Self::AlreadyDecided { .. } => ErrorCode::AlreadyDecided,
+            Self::Expired(_) => ErrorCode::Expired,
+            Self::VerdictNotAllowed(_) => ErrorCode::VerdictNotAllowed,
+            Self::DigestDiffers(_) => ErrorCode::DigestDiffers,
+            Self::NotApprovable(_) => ErrorCode::NotApprovable,
+            Self::InvalidArgs(_) => ErrorCode::InvalidArgs,
+            Self::Queued(_) | Self::BusUnreachable(_) => ErrorCode::BusUnreachable,
+            Self::ReadOnly(_) => ErrorCode::ReadOnly,
+            Self::Store(error) if error.is_read_only() => ErrorCode::ReadOnly,
+            Self::Usage(_) => ErrorCode::Usage,
+            Self::Environment(_) => ErrorCode::Environment,
+            Self::Store(_) | Self::Failed(_) => ErrorCode::Failed,
+        }
+    }
+
+    /// The pure refusal with the request's name and, where somebody was first, who that was.
+    pub(crate) fn refused(key: &RequestKey, refusal: &DecideRefusal, who: String) -> Self {
+        match refusal {
+            DecideRefusal::AlreadyDecided(state) => {
+                Self::AlreadyDecided { key: key.clone(), state: *state, who }
+            }
+            DecideRefusal::Expired => Self::Expired(key.clone()),
+            DecideRefusal::NotApprovable(_) | DecideRefusal::NeedsMoreOperators(_) => {
+                Self::NotApprovable(format!("{key}: {refusal}"))
+            }
+            DecideRefusal::VerdictNotAllowed { .. } => {
+                Self::VerdictNotAllowed(format!("{key}: {refusal}"))
+            }
+            DecideRefusal::DigestDiffers { .. } => Self::DigestDiffers(format!("{key}: {refusal}")),
+        }
+    }
+
+    pub(crate) fn stopped() -> Self {
+        Self::Failed("the console is stopping; start it again and repeat the command".to_owned())
+    }
+}
+
+impl From<BusError> for OpError {
+    fn from(error: BusError) -> Self {
+        match error.code() {
+            "bus_unreachable" | "bus_disconnected" | "bus_timed_out" => {
+                Self::BusUnreachable(error.to_string())
+            }
+            _ => Self::Environment(error.to_string()),
+        }
+    }
+}
+
+impl From<IdentityError> for OpError {
+    fn from(error: IdentityError) -> Self {
+        Self::Environment(error.to_string())
+    }
+}
+
+impl From<DataDirError> for OpError {
+    fn from(error: DataDirError) -> Self {
+        Self::Environment(error.to_string())
+    }
+}

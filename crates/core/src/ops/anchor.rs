@@ -1,0 +1,76 @@
+//! Signs the head of the audit chain and lays it on the bus, where nobody can take it back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_wire::{Anchor, Context, SignedEnvelope, audit_subject};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::job::Job;
+use crate::bus::{Bus, PublishOutcome};
+use crate::error::OpError;
+use crate::runtime::Shared;
+use crate::store::audit::{self, StoredAnchor};
+
+/// The schema page: every 60 s, and at each approval of a high or critical call by a person.
+const EVERY: Duration = Duration::from_secs(60);
+
+/// Anchors the head if it has moved since the last anchor.
+pub(crate) async fn publish(shared: &Shared, bus: &Bus, realm: &Uuid) -> Result<(), OpError> {
+    let head = audit::current_head(&shared.reader).await?;
+    if head.seq == 0 || head.seq == audit::anchored_seq(&shared.reader).await? {
+        return Ok(());
+    }
+    let console = shared.identity.console_id.to_string();
+    let id = console.parse().map_err(|_| OpError::Failed("the console's id is no id".into()))?;
+    let anchor = Anchor {
+        seq: u64::try_from(head.seq).unwrap_or(0),
+        hash: head.hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+        at: countersign_wire::Timestamp::new(shared.clock.now().into()),
+    };
+    let failed = |_| OpError::Failed("the audit head could not be signed".to_owned());
+    let payload = serde_json::to_vec(&anchor)
+        .map_err(|_| OpError::Failed("the audit head could not be written".to_owned()))?;
+    let envelope = SignedEnvelope::seal(
+        &shared.identity.auto,
+        Context::Audit,
+        realm,
+        &audit_subject(&id),
+        &payload,
+    )
+    .map_err(failed)?;
+    let bytes = envelope.to_bytes().map_err(failed)?;
+    match bus.publish_anchor(&console, bytes.into()).await {
+        PublishOutcome::Stored { seq } => {
+            let anchor = StoredAnchor {
+                seq: head.seq,
+                payload,
+                sig: envelope.sig.to_string(),
+                stream_seq: i64::try_from(seq).unwrap_or(i64::MAX),
+            };
+            shared.jobs.send(Job::Anchored(anchor)).await.map_err(|_| OpError::stopped())
+        }
+        PublishOutcome::Refused { code, description } => {
+            Err(OpError::Failed(format!("the audit head was refused: {code} {description}")))
+        }
+        PublishOutcome::NoAnswer => {
+            Err(OpError::BusUnreachable("the audit head was not acknowledged".to_owned()))
+        }
+    }
+}
+
+/// Anchors regularly, and whenever it is woken.
+pub(crate) async fn run(shared: Arc<Shared>, bus: Bus, stop: CancellationToken) {
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(EVERY) => {}
+            () = shared.anchor_now.notified() => {}
+        }
+        let Some(realm) = shared.realm() else { continue };
+        if let Err(error) = publish(&shared, &bus, &realm).await {
+            tracing::warn!(%error, "the audit head is not anchored");
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! Projects `CS_REQUESTS`: requests, rejections, withdraws and tightens.
+//!
+//! Refuses to drop anything: a message that fits nowhere is quarantined with its bytes.
+
+use std::collections::HashMap;
+
+use countersign_wire::{ParsedRequest, Rejection, RequestKey, Risk, Sha256Digest, Stream, Tighten, VerdictSet, tighten_subject};
+use serde_json::json;
+
+use super::answers;
+use super::decisions::join_orphans;
+use super::incoming::{At, IncomingRequest, RequestMessage, too_many};
+use super::ledger::{Batch, Ledger};
+use crate::domain::life_cycle::{Step, next};
+use crate::domain::{RequestRecord, State, Timestamp};
+use crate::store::quarantine::{self, Quarantined};
+use crate::store::requests::{self, NewRequest, StateChange};
+use crate::store::tombstones::{self, Tombstone, TombstoneKind};
+use crate::store::{StoreError, bus_stream};
+
+/// Stores a batch of the stream with its position.
+pub(crate) async fn apply(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    messages: &[IncomingRequest],
+) -> Result<(), StoreError> {
+    let epoch = ledger.epoch(Stream::Requests);
+    let Some(last) = messages.last().map(|message| message.at) else { return Ok(()) };
+    let mut rows = Vec::with_capacity(messages.len());
+    let mut follow = Vec::new();
+    for message in messages {
+        let (at, raw) = (message.at, &message.raw);
+        match &message.what {
+            RequestMessage::Request(parsed) => {
+                let row = row_of_request(ledger, &epoch, batch.now, at, raw, parsed);
+                rows.push((message.subject.as_str(), row));
+            }
+            RequestMessage::Rejected(rejection) => {
+                let row = row_of_rejected(&epoch, batch.now, at, raw, rejection.clone());
+                rows.push((message.subject.as_str(), row));
+            }
+            RequestMessage::Withdraw(_) | RequestMessage::Tighten(..) => follow.push(message),
+            RequestMessage::Unusable => {
+                let why = "the subject names no request";
+                let raw = raw.clone();
+                let subject = message.subject.clone();
+                quarantine_message(batch, &epoch, at, subject, raw, "bad_subject", why).await?;
+            }
+        }
+    }
+    insert(ledger, batch, rows).await?;
+    for message in follow {
+        let (raw, at) = (&message.raw, message.at.stamp);
+        match &message.what {
+            RequestMessage::Withdraw(key) => withdraw(ledger, batch, key, raw, at).await?,
+            RequestMessage::Tighten(key, body) => {
+                tighten(ledger, batch, key, body.as_ref(), raw, at).await?;
+            }
+            _ => {}
+        }
+    }
+    bus_stream::advance(batch.tx, Stream::Requests.name(), &epoch, last.seq + 1, last.stamp).await?;
+    batch.gathered.positions.insert(Stream::Requests, u64::try_from(last.seq + 1).unwrap_or(0));
+    Ok(())
+}
+
+fn row_of_request(
+    ledger: &mut Ledger,
+    epoch: &str,
+    now: Timestamp,
+    at: At,
+    raw: &[u8],
+    parsed: &ParsedRequest,
+) -> NewRequest {
+    let agent = parsed.key.agent_key();
+    let waiting = ledger.counts.waiting.entry(agent).or_default();
+    // While the past is read again, decisions lag behind their requests and the count is not true.
+    if ledger.caught_up && *waiting >= ledger.waiting_limit {
+        let rejection = too_many(parsed.key.clone(), ledger.waiting_limit);
+        return row_of_rejected(epoch, now, at, raw, rejection);
+    }
+    *waiting += 1;
+    let request = &parsed.request;
+    let trace = request.trace_context();
+    let lifetime_ms =
+        i64::try_from(request.lifetime().whole_milliseconds()).unwrap_or(i64::MAX);
+    NewRequest {
+        ws: parsed.key.workspace.to_string(),
+        agent: parsed.key.agent.to_string(),
+        request_id: parsed.key.request_id.to_string(),
+        kind: Some(request.kind.as_str().to_owned()),
+        tool: request.tool.as_ref().map(|tool| tool.name.clone()),
+        risk: request.effective_risk(),
+        allowed: request.allowed(),
+        approvals_required: request.approvals_required(),
+        requested_at: Some(request.requested_at.get().into()),
+        title: request.title.clone(),
+        run_id: request.run_id.clone(),
+        thread_id: request.thread_id.clone(),
+        call_id: request.call_id.clone(),
+        trace_id: trace.as_ref().map(|trace| trace.trace_id.to_string()),
+        span_id: trace.as_ref().map(|trace| trace.span_id.to_string()),
+        group_id: request.group.as_ref().and_then(|group| group.id.clone()),
+        args_digest: parsed.args_digest.map(|digest| digest.to_string()),
+        request_digest: parsed.request_digest.to_string(),
+        raw: raw.to_vec(),
+        stream_epoch: epoch.to_owned(),
+        stream_seq: at.seq,
+        stored_at: at.stamp,
+        received_at: now,
+        lifetime_ms,
+        deadline_at: at.stamp.plus_ms(lifetime_ms),
+        state: State::Pending,
+        error: None,
+        tightened_at: None,
+    }
+}
+
+fn row_of_rejected(
+    epoch: &str,
+    now: Timestamp,
+    at: At,
+    raw: &[u8],
+    rejection: Rejection,
+) -> NewRequest {
+    let (ws, agent, request_id) = match &rejection.key {
+        Some(key) => {
+            (key.workspace.to_string(), key.agent.to_string(), key.request_id.to_string())
+        }
+        None => (String::new(), String::new(), format!("rejected:{}", at.seq)),
+    };
+    NewRequest {
+        ws,
+        agent,
+        request_id,
+        kind: None,
+        tool: None,
+        risk: Risk::Critical,
+        title: None,
+        run_id: None,
+        thread_id: None,
+        call_id: None,
+        trace_id: None,
+        span_id: None,
+        group_id: None,
+        allowed: VerdictSet::DENY_ONLY,
+        approvals_required: 1,
+        args_digest: None,
+        request_digest: Sha256Digest::of_bytes(raw).to_string(),
+        raw: raw.to_vec(),
+        stream_epoch: epoch.to_owned(),
+        stream_seq: at.seq,
+        requested_at: None,
+        stored_at: at.stamp,
+        received_at: now,
+        lifetime_ms: 0,
+        deadline_at: at.stamp,
+        state: State::Rejected,
+        error: Some((rejection.code.as_str().to_owned(), rejection.detail)),
+        tightened_at: None,
+    }
+}
+
+fn subject_of(row: &NewRequest) -> String {
+    if row.ws.is_empty() {
+        row.request_id.clone()
+    } else {
+        format!("{}/{}/{}", row.ws, row.agent, row.request_id)
+    }
+}
+
+async fn insert(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    rows: Vec<(&str, NewRequest)>,
+) -> Result<(), StoreError> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let (subjects, rows): (Vec<&str>, Vec<NewRequest>) = rows.into_iter().unzip();
+    let ids: HashMap<i64, i64> = requests::insert(batch.tx, &rows)
+        .await?
+        .into_iter()
+        .map(|(id, seq)| (seq, id))
+        .collect();
+    let mut rejected = Vec::new();
+    let mut fresh = Vec::new();
+    for (row, subject) in rows.into_iter().zip(subjects) {
+        let name = subject_of(&row);
+        let Some(id) = ids.get(&row.stream_seq) else {
+            conflict(ledger, batch, row, subject, name).await?;
+            continue;
+        };
+        batch.gathered.touched.push(*id);
+        let actor = match row.ws.as_str() {
+            "" => "unknown".to_owned(),
+            ws => format!("{ws}/{}", row.agent),
+        };
+        let digest = &row.request_digest;
+        match &row.error {
+            None => batch.record(actor, "request", &name, json!({
+                "request_digest": digest, "stream_seq": row.stream_seq,
+            })),
+            Some((code, _)) => batch.record(actor, "rejected", &name, json!({
+                "request_digest": digest, "stream_seq": row.stream_seq, "code": code,
+            })),
+        }
+        match name.parse::<RequestKey>() {
+            Ok(_) if row.error.is_some() => rejected.push(*id),
+            Ok(key) => fresh.push(key),
+            Err(_) => {}
+        }
+    }
+    if ledger.counts.tombstones > 0 {
+        for key in &fresh {
+            let kind = TombstoneKind::Withdraw;
+            if let Some(stone) = tombstones::get(batch.tx, key, kind).await? {
+                withdraw(ledger, batch, key, &stone.raw, stone.at).await?;
+            }
+            let kind = TombstoneKind::Tighten;
+            if let Some(stone) = tombstones::get(batch.tx, key, kind).await? {
+                let body = countersign_wire::parse_tighten(&tighten_subject(key), &stone.raw).ok();
+                tighten(ledger, batch, key, body.as_ref(), &stone.raw, stone.at).await?;
+            }
+        }
+    }
+    if ledger.counts.orphans > 0 {
+        join_orphans(ledger, batch, &fresh).await?;
+    }
+    if ledger.caught_up && !rejected.is_empty() {
+        answers::give(ledger, batch, &rejected).await?;
+    }
+    Ok(())
+}
+
+/// A second message where only one can be: kept, audited, never answered; the first stands.
+async fn conflict(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    row: NewRequest,
+    subject: &str,
+    name: String,
+) -> Result<(), StoreError> {
+    if row.error.is_none()
+        && let Ok(key) = name.parse::<RequestKey>()
+    {
+        ledger.counts.closed(&key.agent_key());
+    }
+    let at = At { seq: row.stream_seq, stamp: row.stored_at };
+    let digest = row.request_digest.clone();
+    let why = "another request with this id stands";
+    quarantine_message(batch, &row.stream_epoch, at, subject.to_owned(), row.raw, "conflict", why).await?;
+    let actor = format!("{}/{}", row.ws, row.agent);
+    batch.record(actor, "conflict", name, json!({
+        "request_digest": digest, "stream_seq": row.stream_seq,
+    }));
+    Ok(())
+}
+
+pub(super) async fn quarantine_message(
+    batch: &mut Batch<'_>,
+    epoch: &str,
+    at: At,
+    subject: String,
+    raw: Vec<u8>,
+    code: &str,
+    detail: &str,
+) -> Result<(), StoreError> {
+    quarantine::insert(batch.tx, &Quarantined {
+        stream: Stream::Requests.name().to_owned(),
+        stream_epoch: epoch.to_owned(),
+        stream_seq: at.seq,
+        subject,
+        raw,
+        code: code.to_owned(),
+        detail: detail.to_owned(),
+        at: at.stamp,
+    })
+    .await
+}
+
+async fn one(batch: &mut Batch<'_>, key: &RequestKey) -> Result<Option<RequestRecord>, StoreError> {
+    let mut found = requests::records(batch.tx, std::slice::from_ref(key)).await?;
+    Ok(found.pop())
+}
+
+async fn withdraw(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    key: &RequestKey,
+    raw: &[u8],
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let Some(record) = one(batch, key).await? else {
+        ledger.counts.tombstones += 1;
+        let stone = Tombstone { raw: raw.to_vec(), at };
+        return tombstones::insert(batch.tx, key, TombstoneKind::Withdraw, &stone).await;
+    };
+    let digest = Sha256Digest::of_bytes(raw).to_string();
+    let actor = format!("{}/{}", key.workspace, key.agent);
+    batch.record(actor, "withdraw", key.to_string(), json!({ "payload_digest": digest }));
+    // A queued decision is on its way: the stream tells which of the two was first.
+    let Ok(state) = next(record.state, Step::Withdraw) else { return Ok(()) };
+    if record.state == State::Holding {
+        crate::store::outbox::delete_held(batch.tx, record.id).await?;
+    }
+    ledger.counts.closed(&key.agent_key());
+    let change = StateChange {
+        id: record.id,
+        state,
+        verdict: Some("withdrawn".to_owned()),
+        origin: Some("agent".to_owned()),
+        decided_at: Some(at),
+        delivery: record.delivery,
+    };
+    requests::change_states(batch.tx, &[change]).await?;
+    batch.gathered.touched.push(record.id);
+    if ledger.caught_up {
+        answers::give(ledger, batch, &[record.id]).await?;
+    }
+    Ok(())
+}
+
+async fn tighten(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    key: &RequestKey,
+    body: Option<&Tighten>,
+    raw: &[u8],
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let Some(record) = one(batch, key).await? else {
+        ledger.counts.tombstones += 1;
+        let stone = Tombstone { raw: raw.to_vec(), at };
+        return tombstones::insert(batch.tx, key, TombstoneKind::Tighten, &stone).await;
+    };
+    let digest = Sha256Digest::of_bytes(raw).to_string();
+    let actor = format!("{}/{}", key.workspace, key.agent);
+    let Some(body) = body else {
+        tracing::warn!(request = %key, "an unreadable tighten was ignored");
+        batch.record(actor, "tighten_ignored", key.to_string(), json!({ "payload_digest": digest }));
+        return Ok(());
+    };
+    let Some((Some(requested), stored)) = requests::clocks(batch.tx, record.id).await? else {
+        return Ok(());
+    };
+    let wanted: Timestamp = body.expires_at.get().into();
+    let deadline = stored.plus_ms(wanted.since_ms(requested));
+    if requests::tighten(batch.tx, record.id, deadline, at).await? {
+        batch.gathered.touched.push(record.id);
+        batch.record(actor, "tighten", key.to_string(), json!({
+            "payload_digest": digest, "deadline_ms": deadline.min(record.deadline_at).0,
+        }));
+    }
+    Ok(())
+}

@@ -1,0 +1,204 @@
+//! Proves that nothing was changed: the chain, its anchors, and the bytes that it names.
+//!
+//! Refuses to stop at the first row that is fine: every row is read.
+
+use std::collections::HashMap;
+
+use countersign_wire::{Anchor, Context, Sha256Digest, audit_subject, verify};
+use serde_json::Value;
+
+use crate::bus::StreamMessage;
+use crate::error::OpError;
+use crate::runtime::App;
+use crate::store::audit::{self, StoredAnchor, row_hash};
+use crate::store::proofs;
+
+/// Rows read at once.
+const PAGE: i64 = 1_000;
+
+/// The first thing that is not as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FirstBad {
+    /// `audit`, `anchors`, `requests`, `decisions` or `policy`.
+    pub table: &'static str,
+    /// Row number of `audit` and `anchors`, `WS/AGENT/ID` or the policy's key otherwise.
+    pub id: String,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verification {
+    /// Rows of the chain.
+    pub rows: i64,
+    /// The last row that an anchor on the bus or here covers.
+    pub anchored_seq: i64,
+    /// None when all is as it was written.
+    pub first_bad: Option<FirstBad>,
+    /// Whether the anchors were read from the bus, where nobody can take them back.
+    pub anchors_from_bus: bool,
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl App {
+    /// Verifies everything; `head` is a hash that must be among the chain's (one noted down earlier).
+    ///
+    /// # Errors
+    /// [`OpError::Store`] when the file cannot be read.
+    pub async fn audit_verify(&self, head: Option<&str>) -> Result<Verification, OpError> {
+        let (anchors, anchors_from_bus) = self.all_anchors().await?;
+        let mut check = Check { head: head.map(str::to_lowercase), ..Check::default() };
+        let mut seq = 0;
+        loop {
+            let rows = audit::after(self.reader(), seq, PAGE).await?;
+            let Some(last) = rows.last() else { break };
+            seq = last.seq;
+            for row in &rows {
+                check.row(row);
+            }
+            let named = check.take_named();
+            for bad in proofs::differing(self.reader(), &named).await? {
+                check.bad(bad.0, bad.1, "its bytes are not those that the audit log names");
+            }
+        }
+        if let Some(wanted) = &check.head
+            && !check.head_seen
+        {
+            let reason = format!("the head {} is not in the chain", countersign_wire::escape(wanted).plain());
+            check.bad("audit", check.rows.to_string(), &reason);
+        }
+        let anchored_seq = check.anchors(&anchors, self);
+        Ok(Verification {
+            rows: check.rows,
+            anchored_seq,
+            first_bad: check.first_bad,
+            anchors_from_bus,
+        })
+    }
+
+    /// The anchors of this console: from the bus when it answers, and those kept here.
+    async fn all_anchors(&self) -> Result<(Vec<StoredAnchor>, bool), OpError> {
+        let mut anchors = audit::anchors(self.reader()).await?;
+        let console = self.identity().console_id.to_string();
+        let Some(bus) = self.bus() else { return Ok((anchors, false)) };
+        let Ok(subject) = console.parse().map(|id| audit_subject(&id)) else {
+            return Ok((anchors, false));
+        };
+        let mut next = 1;
+        loop {
+            match bus.read_next("CS_AUDIT", &subject, next).await {
+                Ok(Some(message)) => {
+                    next = message.seq + 1;
+                    anchors.extend(anchor_of(&message));
+                }
+                Ok(None) => return Ok((anchors, true)),
+                Err(_) => return Ok((anchors, false)),
+            }
+        }
+    }
+}
+
+/// What stands on this console's audit subject; only the console itself can sign there.
+fn anchor_of(message: &StreamMessage) -> Option<StoredAnchor> {
+    let envelope = countersign_wire::SignedEnvelope::from_bytes(&message.payload).ok()?;
+    let payload = envelope.payload_bytes().ok()?;
+    let seq = serde_json::from_slice::<Anchor>(&payload).map_or(0, |anchor| anchor.seq);
+    Some(StoredAnchor {
+        seq: i64::try_from(seq).unwrap_or(0),
+        payload,
+        sig: envelope.sig.to_string(),
+        stream_seq: i64::try_from(message.seq).unwrap_or(0),
+    })
+}
+
+/// A row that an audit entry ties to bytes: table, key, digest.
+pub(crate) type Named = (&'static str, String, String);
+
+#[derive(Default)]
+struct Check {
+    rows: i64,
+    prev: Option<Vec<u8>>,
+    head: Option<String>,
+    head_seen: bool,
+    hashes: HashMap<i64, String>,
+    named: Vec<Named>,
+    first_bad: Option<FirstBad>,
+}
+
+impl Check {
+    fn bad(&mut self, table: &'static str, id: String, reason: &str) {
+        self.first_bad.get_or_insert_with(|| FirstBad { table, id, reason: reason.to_owned() });
+    }
+
+    fn row(&mut self, row: &audit::Row) {
+        self.rows += 1;
+        let prev = self.prev.replace(row.hash.clone()).unwrap_or_else(|| vec![0; 32]);
+        let name = || row.seq.to_string();
+        if row.seq != self.rows {
+            self.bad("audit", name(), "a row before it is missing");
+            self.rows = row.seq;
+        }
+        if row.prev != prev {
+            self.bad("audit", name(), "it does not follow the row before it");
+        }
+        let fields = (row.seq, row.at.as_str(), row.actor.as_str(), row.action.as_str(), row.subject.as_str());
+        let detail: Option<Value> = serde_json::from_str(&row.detail).ok();
+        let hash = detail.as_ref().and_then(|detail| row_hash(&row.prev, fields, detail).ok());
+        if hash.is_none_or(|hash| hash[..] != row.hash[..]) {
+            self.bad("audit", name(), "its hash is not that of its fields");
+        }
+        let hash = hex(&row.hash);
+        self.head_seen |= self.head.as_deref() == Some(hash.as_str());
+        self.hashes.insert(row.seq, hash);
+        let digest = |field: &str| {
+            detail.as_ref().and_then(|detail| detail[field].as_str().map(str::to_owned))
+        };
+        let named = match row.action.as_str() {
+            "request" | "rejected" => digest("request_digest").map(|digest| ("requests", digest)),
+            "decision" => digest("payload_digest").map(|digest| ("decisions", digest)),
+            "policy" => digest("payload_digest").map(|digest| ("policy", digest)),
+            _ => None,
+        };
+        self.named.extend(named.map(|(table, digest)| (table, row.subject.clone(), digest)));
+    }
+
+    fn take_named(&mut self) -> Vec<Named> {
+        std::mem::take(&mut self.named)
+    }
+
+    /// Checks that each anchor is signed by this console and names a row that still has its hash.
+    fn anchors(&mut self, anchors: &[StoredAnchor], app: &App) -> i64 {
+        let console = app.identity().console_id.to_string();
+        let subject = console.parse().map(|id| audit_subject(&id)).unwrap_or_default();
+        let key = app.identity().auto_key().to_string();
+        let mut covered = 0;
+        for stored in anchors {
+            let name = || stored.seq.to_string();
+            let signed = app.inner.shared.realm().is_some_and(|realm| {
+                verify(&key, Context::Audit, &realm, &subject, &stored.payload, &stored.sig).is_ok()
+            });
+            let anchor = serde_json::from_slice::<Anchor>(&stored.payload);
+            match anchor {
+                Ok(anchor) if signed => {
+                    let seq = i64::try_from(anchor.seq).unwrap_or(0);
+                    if self.hashes.get(&seq) == Some(&anchor.hash) {
+                        covered = covered.max(seq);
+                    } else {
+                        self.bad("audit", seq.to_string(), "it is not the row that was anchored");
+                    }
+                }
+                _ => self.bad("anchors", name(), "its signature does not hold"),
+            }
+        }
+        covered
+    }
+}
+
+/// Whether bytes have a digest.
+pub(crate) fn has_digest(bytes: &[u8], digest: &str) -> bool {
+    Sha256Digest::of_bytes(bytes).to_string() == digest
+}

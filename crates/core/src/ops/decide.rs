@@ -1,0 +1,244 @@
+//! Takes verdicts into the outbox.
+//!
+//! Refuses to say "approved": a verdict taken here is held or on its way, and only the stream can
+//! make it stand.
+
+use std::collections::HashMap;
+
+use countersign_wire::{RequestKey, Verdict, args_digest};
+use serde_json::json;
+use tokio::sync::oneshot;
+
+use super::apply::unless_heard;
+use super::draft::{Draft, DraftError, Unsigned, seal, write};
+use super::job::{Accepted, DecideCommand, DecideReply, Refused};
+use super::ledger::{Batch, Ledger};
+use super::publisher::{Outgoing, Settlements};
+use crate::domain::life_cycle::{Step, next};
+use crate::domain::{
+    Authority, Delivery, RequestRecord, State, Timestamp, check_decide, hold, lets_it_run,
+};
+use crate::store::outbox::{self, OutboxRow};
+use crate::store::requests::{self, StateChange};
+use crate::store::StoreError;
+
+/// Checks and queues verdicts; each caller is answered when all are committed.
+pub(crate) async fn apply(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    settlements: &Settlements,
+    commands: Vec<(Box<DecideCommand>, DecideReply)>,
+) -> Result<(), StoreError> {
+    let keys: Vec<RequestKey> = commands.iter().map(|(command, _)| command.key.clone()).collect();
+    let mut records: HashMap<RequestKey, RequestRecord> = requests::records(batch.tx, &keys)
+        .await?
+        .into_iter()
+        .map(|record| (record.key.clone(), record))
+        .collect();
+    let mut rows = Vec::new();
+    let mut changes = Vec::new();
+    for (command, reply) in commands {
+        let answer = match records.get_mut(&command.key) {
+            None => Err(Refused::NotFound),
+            Some(record) => one(ledger, batch, settlements, record, *command, &mut rows, &mut changes),
+        };
+        batch.reply(move || unless_heard(reply.send(answer)));
+    }
+    for row in &rows {
+        outbox::clear_failed(batch.tx, row.request).await?;
+    }
+    outbox::insert(batch.tx, &rows).await?;
+    requests::change_states(batch.tx, &changes).await
+}
+
+fn one(
+    ledger: &Ledger,
+    batch: &mut Batch<'_>,
+    settlements: &Settlements,
+    record: &mut RequestRecord,
+    command: DecideCommand,
+    rows: &mut Vec<OutboxRow>,
+    changes: &mut Vec<StateChange>,
+) -> Result<Accepted, Refused> {
+    if let Some((_, why)) = &ledger.read_only {
+        return Err(Refused::ReadOnly(why.clone()));
+    }
+    let Some(bus) = &ledger.bus else {
+        let why = "this console has never met its bus, so it has no realm to sign for";
+        return Err(Refused::ReadOnly(why.to_owned()));
+    };
+    let now = batch.now;
+    let seen = command.seen_args_digest.as_deref();
+    let verdict =
+        check_decide(record, command.verdict, seen, now).map_err(Refused::Domain)?;
+    let held = command.hold && lets_it_run(verdict);
+    let authority = command.authority;
+    let draft = draft(record, verdict, command)?;
+    let unsigned = write(&ledger.identity, record, draft, now).map_err(refused)?;
+    let step = if held { Step::Hold } else { Step::Queue };
+    let state = next(record.state, step)
+        .map_err(|_| Refused::Domain(crate::domain::DecideRefusal::AlreadyDecided(record.state)))?;
+    let release_at = if held { hold::release_at(now, record.deadline_at) } else { now };
+    let sig = match held {
+        true => None,
+        false => Some(sign(ledger, &bus.realm, &unsigned)?),
+    };
+    let decision_id = unsigned.decision_id;
+    batch.record(
+        unsigned.key.to_string(),
+        if held { "hold" } else { "decide" },
+        record.key.to_string(),
+        json!({
+            "decision_id": decision_id.to_string(),
+            "payload_digest": countersign_wire::Sha256Digest::of_bytes(&unsigned.payload).to_string(),
+            "verdict": verdict.as_str(),
+            "by": if authority == Authority::Operator { "operator" } else { "console" },
+        }),
+    );
+    record.state = state;
+    changes.push(change(record, verdict, now));
+    batch.gathered.touched.push(record.id);
+    let accepted = match &sig {
+        None => Accepted::Held { release_at },
+        Some(sig) => {
+            let (settle, settled) = oneshot::channel();
+            settlements.expect(decision_id, settle);
+            batch.gathered.outgoing.push(outgoing(record, &unsigned, sig.clone()));
+            Accepted::Queued { verdict, decision_id, settled }
+        }
+    };
+    rows.push(row(record, unsigned, sig, release_at, state));
+    Ok(accepted)
+}
+
+fn change(record: &RequestRecord, verdict: Verdict, now: Timestamp) -> StateChange {
+    StateChange {
+        id: record.id,
+        state: record.state,
+        verdict: Some(verdict.as_str().to_owned()),
+        origin: Some("operator".to_owned()),
+        decided_at: Some(now),
+        delivery: match record.state {
+            State::Queued => record.delivery.raised_to(Delivery::Decided),
+            _ => record.delivery,
+        },
+    }
+}
+
+fn draft(
+    record: &RequestRecord,
+    verdict: Verdict,
+    command: DecideCommand,
+) -> Result<Draft, Refused> {
+    let invalid = |why: &str| Refused::InvalidArgs(why.to_owned());
+    let runs = match verdict {
+        Verdict::Approve => {
+            let digest = record.args_digest.as_deref().map(str::parse).transpose();
+            digest.map_err(|_| invalid("the stored digest cannot be read"))?.map(|d| (d, None))
+        }
+        Verdict::Modify => {
+            if !record.has_args {
+                return Err(invalid("only a tool call has arguments to edit"));
+            }
+            let edited = command.edited_args.ok_or_else(|| invalid("no edited arguments"))?;
+            let digest = args_digest(&edited)
+                .map_err(|error| invalid(&format!("the edited arguments: {error}")))?;
+            Some((digest, Some(edited)))
+        }
+        _ => None,
+    };
+    let response = match verdict {
+        Verdict::Respond => Some(command.response.ok_or_else(|| invalid("no answer"))?),
+        _ => None,
+    };
+    Ok(Draft {
+        verdict: verdict.into(),
+        origin: command.origin,
+        authority: command.authority,
+        message: command.message,
+        runs,
+        response,
+    })
+}
+
+fn refused(error: DraftError) -> Refused {
+    Refused::InvalidArgs(error.to_string())
+}
+
+fn sign(ledger: &Ledger, realm: &uuid::Uuid, unsigned: &Unsigned) -> Result<String, Refused> {
+    seal(&ledger.identity, realm, unsigned.key.as_str(), &unsigned.subject, &unsigned.payload)
+        .map_err(refused)
+}
+
+fn row(
+    record: &RequestRecord,
+    unsigned: Unsigned,
+    sig: Option<String>,
+    release_at: Timestamp,
+    state: State,
+) -> OutboxRow {
+    OutboxRow {
+        decision_id: unsigned.decision_id.to_string(),
+        request: record.id,
+        subject: unsigned.subject,
+        payload: unsigned.payload,
+        key: unsigned.key.to_string(),
+        sig,
+        release_at: release_at.0,
+        attempts: 0,
+        last_error: None,
+        state: state.as_str().to_owned(),
+    }
+}
+
+pub(super) fn outgoing(record: &RequestRecord, unsigned: &Unsigned, sig: String) -> Outgoing {
+    Outgoing {
+        decision_id: unsigned.decision_id,
+        request: record.id,
+        subject: unsigned.subject.clone(),
+        payload: unsigned.payload.clone().into(),
+        key: unsigned.key.to_string(),
+        sig,
+        deadline: Some(record.deadline_at),
+    }
+}
+
+/// Takes a held approval back.
+pub(crate) async fn undo(
+    ledger: &Ledger,
+    batch: &mut Batch<'_>,
+    key: &RequestKey,
+) -> Result<Result<(), Refused>, StoreError> {
+    let Some(record) = requests::records(batch.tx, std::slice::from_ref(key)).await?.pop() else {
+        return Ok(Err(Refused::NotFound));
+    };
+    if record.state != State::Holding {
+        let refusal = crate::domain::DecideRefusal::AlreadyDecided(record.state);
+        return Ok(Err(Refused::Domain(refusal)));
+    }
+    release_hold(batch, &record, ledger.identity.human_key().as_str(), "undo").await?;
+    Ok(Ok(()))
+}
+
+/// Back to pending: undone by the operator, or dropped because the console stopped.
+pub(super) async fn release_hold(
+    batch: &mut Batch<'_>,
+    record: &RequestRecord,
+    actor: &str,
+    action: &'static str,
+) -> Result<(), StoreError> {
+    let Ok(state) = next(record.state, Step::Undo) else { return Ok(()) };
+    outbox::delete_held(batch.tx, record.id).await?;
+    let change = StateChange {
+        id: record.id,
+        state,
+        verdict: None,
+        origin: None,
+        decided_at: None,
+        delivery: record.delivery,
+    };
+    requests::change_states(batch.tx, &[change]).await?;
+    batch.gathered.touched.push(record.id);
+    batch.record(actor, action, record.key.to_string(), json!({}));
+    Ok(())
+}

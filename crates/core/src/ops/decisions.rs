@@ -1,0 +1,281 @@
+//! Projects `CS_DECISIONS`: what is stored there is what happened, whoever decided.
+//!
+//! Refuses to trust a decision because it is stored: one that does not verify is void, and alarms.
+
+use std::collections::HashMap;
+
+use countersign_wire::{
+    DecisionCheck, DecisionFault, DecisionVerdict, KeyRole, RequestFacts, RequestKey, Sha256Digest,
+    Stream, decision_subject, verify_decision,
+};
+use serde_json::json;
+
+use super::incoming::IncomingDecision;
+use super::ledger::{Batch, Ledger};
+use crate::domain::life_cycle::{Step, StoredAs, next};
+use crate::domain::{Delivery, RequestRecord, Timestamp};
+use crate::store::decisions::{self, NewDecision};
+use crate::store::outbox;
+use crate::store::quarantine::{self, Quarantined};
+use crate::store::requests::{self, StateChange};
+use crate::store::{StoreError, bus_stream};
+
+/// How a stored message reads.
+struct Reading {
+    stored_as: StoredAs,
+    /// The verdict as it reads everywhere.
+    effective: String,
+    fault: Option<DecisionFault>,
+}
+
+/// Stores a batch of the stream with its position.
+pub(crate) async fn apply(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    messages: &[IncomingDecision],
+) -> Result<(), StoreError> {
+    let epoch = ledger.epoch(Stream::Decisions);
+    let Some(last) = messages.last().map(|message| message.at) else { return Ok(()) };
+    let keys: Vec<RequestKey> = messages.iter().filter_map(|m| m.key.clone()).collect();
+    let records: HashMap<RequestKey, RequestRecord> = requests::records(batch.tx, &keys)
+        .await?
+        .into_iter()
+        .map(|record| (record.key.clone(), record))
+        .collect();
+    let mut rows = Vec::with_capacity(messages.len());
+    for message in messages {
+        let Some(key) = message.key.clone() else {
+            // Votes share the stream; anything else on it is nobody's decision.
+            if !message.subject.starts_with("countersign.v1.vote.") {
+                set_aside(batch, &epoch, message, "bad_subject").await?;
+            }
+            continue;
+        };
+        let reading = records.get(&key).map(|record| {
+            let stored = Stored {
+                payload: &message.raw,
+                signer: message.signer.as_deref(),
+                sig: message.sig.as_deref(),
+                stored_at: message.at.stamp,
+            };
+            read(ledger, record, stored)
+        });
+        rows.push((message, key, reading));
+    }
+    insert(ledger, batch, &epoch, rows, &records).await?;
+    bus_stream::advance(batch.tx, Stream::Decisions.name(), &epoch, last.seq + 1, last.stamp).await?;
+    batch.gathered.positions.insert(Stream::Decisions, u64::try_from(last.seq + 1).unwrap_or(0));
+    Ok(())
+}
+
+struct Stored<'a> {
+    payload: &'a [u8],
+    signer: Option<&'a str>,
+    sig: Option<&'a str>,
+    stored_at: Timestamp,
+}
+
+fn read(ledger: &Ledger, record: &RequestRecord, stored: Stored<'_>) -> Reading {
+    let void = |fault| Reading {
+        stored_as: StoredAs::Void,
+        effective: "void".to_owned(),
+        fault: Some(fault),
+    };
+    let (Some(bus), Ok(request_digest)) = (&ledger.bus, record.request_digest.parse()) else {
+        return void(DecisionFault::WrongRequestDigest);
+    };
+    let facts = RequestFacts {
+        key: record.key.clone(),
+        request_digest,
+        args_digest: record.args_digest.as_deref().and_then(|digest| digest.parse().ok()),
+        deadline: record.deadline_at.into(),
+        allowed: record.allowed,
+        approvals_required: record.approvals_required,
+    };
+    let trusted = |key: &str| -> Option<KeyRole> { ledger.trusted.role(key, stored.stored_at) };
+    let verified = verify_decision(&DecisionCheck {
+        subject: &decision_subject(&record.key),
+        payload: stored.payload,
+        key_header: stored.signer,
+        sig_header: stored.sig,
+        stored_at: stored.stored_at.into(),
+        realm: &bus.realm,
+        trusted: &trusted,
+        request: &facts,
+    });
+    match verified.map(|verified| verified.decision.verdict) {
+        Ok(DecisionVerdict::Expired) | Err(DecisionFault::Late) => Reading {
+            stored_as: StoredAs::Expired,
+            effective: "expired".to_owned(),
+            fault: None,
+        },
+        Ok(DecisionVerdict::Withdrawn) => Reading {
+            stored_as: StoredAs::Withdrawn,
+            effective: "withdrawn".to_owned(),
+            fault: None,
+        },
+        Ok(DecisionVerdict::Rejected) => Reading {
+            stored_as: StoredAs::Rejected,
+            effective: "rejected".to_owned(),
+            fault: None,
+        },
+        Ok(DecisionVerdict::Other(_)) => Reading {
+            stored_as: StoredAs::Decided,
+            effective: "deny".to_owned(),
+            fault: None,
+        },
+        Ok(verdict) => Reading {
+            stored_as: StoredAs::Decided,
+            effective: verdict.as_str().to_owned(),
+            fault: None,
+        },
+        Err(fault) => void(fault),
+    }
+}
+
+type Row<'m> = (&'m IncomingDecision, RequestKey, Option<Reading>);
+
+async fn insert(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    epoch: &str,
+    rows: Vec<Row<'_>>,
+    records: &HashMap<RequestKey, RequestRecord>,
+) -> Result<(), StoreError> {
+    let new: Vec<NewDecision> = rows
+        .iter()
+        .map(|(message, key, reading)| NewDecision {
+            request: records.get(key).map(|record| record.id),
+            key: key.clone(),
+            body: message.body.clone(),
+            payload: message.raw.clone(),
+            signer: message.signer.clone(),
+            sig: message.sig.clone(),
+            stream_epoch: epoch.to_owned(),
+            stream_seq: message.at.seq,
+            stored_at: message.at.stamp,
+            effective: reading.as_ref().map(|reading| reading.effective.clone()),
+            fault: reading.as_ref().and_then(|r| r.fault).map(|fault| fault.as_str().to_owned()),
+        })
+        .collect();
+    let inserted = decisions::insert(batch.tx, &new).await?;
+    let mut changes = Vec::new();
+    let mut settled = Vec::new();
+    for (message, key, reading) in rows {
+        let digest = Sha256Digest::of_bytes(&message.raw).to_string();
+        let actor = message.signer.clone().unwrap_or_else(|| "unsigned".to_owned());
+        if !inserted.contains(&message.at.seq) {
+            let detail = json!({ "payload_digest": digest, "stream_seq": message.at.seq });
+            set_aside(batch, epoch, message, "conflict").await?;
+            batch.record(actor, "conflict", key.to_string(), detail);
+            continue;
+        }
+        let mut detail = json!({
+            "payload_digest": digest,
+            "stream_seq": message.at.seq,
+            "decision_id": message.body.decision_id.as_deref().map(cut),
+        });
+        let (Some(record), Some(reading)) = (records.get(&key), reading) else {
+            ledger.counts.orphans += 1;
+            batch.record(actor, "decision", key.to_string(), detail);
+            continue;
+        };
+        detail["effective"] = json!(reading.effective);
+        batch.record(actor, "decision", key.to_string(), detail);
+        let by = message.body.origin.as_deref();
+        settle(ledger, batch, record, &reading, by, message.at.stamp, &mut changes).await?;
+        settled.push((record.id, message.body.decision_id.clone().unwrap_or_default()));
+    }
+    requests::change_states(batch.tx, &changes).await?;
+    outbox::settle(batch.tx, &settled).await
+}
+
+/// An agent-written id in an audit entry: bounded, since anything can stand on a void decision.
+fn cut(text: &str) -> String {
+    text.chars().take(64).collect()
+}
+
+async fn settle(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    record: &RequestRecord,
+    reading: &Reading,
+    origin: Option<&str>,
+    stored_at: Timestamp,
+    changes: &mut Vec<StateChange>,
+) -> Result<(), StoreError> {
+    if let Some(fault) = reading.fault {
+        let key = record.key.to_string();
+        let actor = ledger.identity.auto_key().to_string();
+        tracing::error!(request = %key, fault = fault.as_str(), "a stored decision does not verify");
+        batch.alarm(&actor, "void_decision", &key).await?;
+    }
+    let Ok(state) = next(record.state, Step::Stored(reading.stored_as)) else { return Ok(()) };
+    if record.state.is_open() && !state.is_open() {
+        ledger.counts.closed(&record.key.agent_key());
+    }
+    batch.gathered.touched.push(record.id);
+    changes.push(StateChange {
+        id: record.id,
+        state,
+        verdict: Some(reading.effective.clone()),
+        origin: origin.map(str::to_owned),
+        decided_at: Some(stored_at),
+        delivery: record.delivery.raised_to(Delivery::OnBus),
+    });
+    Ok(())
+}
+
+/// Joins decisions that came before their requests.
+pub(super) async fn join_orphans(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    keys: &[RequestKey],
+) -> Result<(), StoreError> {
+    let orphans = decisions::orphans(batch.tx, keys).await?;
+    if orphans.is_empty() {
+        return Ok(());
+    }
+    let records: HashMap<String, RequestRecord> = requests::records(batch.tx, keys)
+        .await?
+        .into_iter()
+        .map(|record| (record.key.to_string(), record))
+        .collect();
+    let mut changes = Vec::new();
+    for orphan in orphans {
+        let name = format!("{}/{}/{}", orphan.ws, orphan.agent, orphan.request_id);
+        let Some(record) = records.get(&name) else { continue };
+        let stored_at = Timestamp(orphan.stored_at);
+        let reading = read(ledger, record, Stored {
+            payload: &orphan.payload,
+            signer: orphan.key.as_deref(),
+            sig: orphan.sig.as_deref(),
+            stored_at,
+        });
+        let fault = reading.fault.map(DecisionFault::as_str);
+        decisions::adopt(batch.tx, orphan.stream_seq, record.id, &reading.effective, fault).await?;
+        ledger.counts.orphans -= 1;
+        let origin = orphan.origin.as_deref();
+        settle(ledger, batch, record, &reading, origin, stored_at, &mut changes).await?;
+    }
+    requests::change_states(batch.tx, &changes).await
+}
+
+async fn set_aside(
+    batch: &mut Batch<'_>,
+    epoch: &str,
+    message: &IncomingDecision,
+    code: &str,
+) -> Result<(), StoreError> {
+    quarantine::insert(batch.tx, &Quarantined {
+        stream: Stream::Decisions.name().to_owned(),
+        stream_epoch: epoch.to_owned(),
+        stream_seq: message.at.seq,
+        subject: message.subject.clone(),
+        raw: message.raw.clone(),
+        code: code.to_owned(),
+        detail: String::new(),
+        at: message.at.stamp,
+    })
+    .await
+}

@@ -1,0 +1,119 @@
+//! The bytes of a decision and their signature.
+
+use countersign_wire::{
+    ApprovalDecision, Context, DecidedBy, DecisionVerdict, Origin, PublicKey, RequestKey, Response,
+    Sha256Digest, decision_subject, sign,
+};
+use nkeys::KeyPair;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::domain::{Authority, RequestRecord, Timestamp};
+use crate::identity::Identity;
+
+/// What a decision says, before it is bytes.
+pub(crate) struct Draft {
+    pub(crate) verdict: DecisionVerdict,
+    pub(crate) origin: Origin,
+    pub(crate) authority: Authority,
+    pub(crate) message: Option<String>,
+    /// Digest of what may run, and the edited arguments where they differ from the request's.
+    pub(crate) runs: Option<(Sha256Digest, Option<Value>)>,
+    pub(crate) response: Option<Response>,
+}
+
+impl Draft {
+    /// An answer that needs no person.
+    pub(crate) fn by_console(verdict: DecisionVerdict, origin: Origin) -> Self {
+        Self { verdict, origin, authority: Authority::Console, message: None, runs: None, response: None }
+    }
+}
+
+/// A decision as bytes, not yet signed.
+pub(crate) struct Unsigned {
+    pub(crate) decision_id: Uuid,
+    pub(crate) subject: String,
+    pub(crate) payload: Vec<u8>,
+    pub(crate) key: PublicKey,
+}
+
+/// Why a decision could not be made.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DraftError {
+    /// The stored digest cannot be read.
+    #[error("the stored digest of the request cannot be read")]
+    Digest,
+    /// Too many bytes, or no JSON.
+    #[error("the decision would be {0} bytes; at most 921600 can be sent")]
+    TooLarge(usize),
+    /// The signing key failed.
+    #[error("the signing key failed")]
+    Key,
+}
+
+pub(crate) fn write(
+    identity: &Identity,
+    record: &RequestRecord,
+    draft: Draft,
+    now: Timestamp,
+) -> Result<Unsigned, DraftError> {
+    let (name, key) = match draft.authority {
+        Authority::Operator => (identity.operator.clone(), identity.human_key().clone()),
+        Authority::Console => (identity.console_name(), identity.auto_key().clone()),
+    };
+    let decision_id = Uuid::now_v7();
+    let (args_digest, edited_args) = match draft.runs {
+        Some((digest, edited)) => (Some(digest), edited),
+        None => (None, None),
+    };
+    let decision = ApprovalDecision {
+        v: 1,
+        decision_id,
+        request_id: record.key.request_id.clone(),
+        request_digest: record.request_digest.parse().map_err(|_| DraftError::Digest)?,
+        verdict: draft.verdict,
+        message: draft.message,
+        args_digest,
+        edited_args,
+        response: draft.response,
+        scope: Some(countersign_wire::Scope::Once),
+        origin: draft.origin,
+        rule: None,
+        policy_digest: None,
+        decided_by: DecidedBy { name, key: key.clone() },
+        decided_at: countersign_wire::Timestamp::new(now.into()),
+        votes: None,
+        extra: Map::new(),
+    };
+    let payload = serde_json::to_vec(&decision).map_err(|_| DraftError::TooLarge(0))?;
+    if payload.len() > countersign_wire::DECISION_MAX_BYTES {
+        return Err(DraftError::TooLarge(payload.len()));
+    }
+    Ok(Unsigned { decision_id, subject: decision_subject(&record.key), payload, key })
+}
+
+/// Signs with the key that the payload names.
+pub(crate) fn seal(
+    identity: &Identity,
+    realm: &Uuid,
+    key: &str,
+    subject: &str,
+    payload: &[u8],
+) -> Result<String, DraftError> {
+    let pair: &KeyPair = match key {
+        key if key == identity.human_key().as_str() => &identity.human,
+        key if key == identity.auto_key().as_str() => &identity.auto,
+        _ => return Err(DraftError::Key),
+    };
+    sign(pair, Context::Decision, realm, subject, payload)
+        .map(|sig| sig.to_string())
+        .map_err(|_| DraftError::Key)
+}
+
+/// The subject's request.
+pub(crate) fn request_of(subject: &str) -> Option<RequestKey> {
+    match countersign_wire::Subject::parse(subject) {
+        Some(countersign_wire::Subject::Decision(key)) => Some(key),
+        _ => None,
+    }
+}

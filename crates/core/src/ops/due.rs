@@ -1,0 +1,153 @@
+//! What time does: releases held approvals and lets requests expire.
+//!
+//! Refuses to act before everything on the bus is known: what looks overdue may have been decided.
+
+use countersign_wire::RequestKey;
+use serde_json::json;
+
+use super::answers;
+use super::decide::release_hold;
+use super::draft::{request_of, seal};
+use super::ledger::{Batch, Ledger};
+use super::publisher::Outgoing;
+use crate::domain::life_cycle::{Step, next};
+use crate::domain::{Delivery, State, Timestamp};
+use crate::store::outbox::{self, OutboxRow};
+use crate::store::requests::{self, StateChange};
+use crate::store::StoreError;
+
+const AT_ONCE: i64 = 500;
+
+/// Does everything that is due; returns when to look again, if anything waits.
+pub(crate) async fn run(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+) -> Result<Option<Timestamp>, StoreError> {
+    if !ledger.projects || !ledger.caught_up || ledger.read_only.is_some() {
+        return Ok(None);
+    }
+    release(ledger, batch).await?;
+    let overdue = requests::overdue(batch.tx, batch.now, AT_ONCE).await?;
+    expire(ledger, batch, &overdue).await?;
+    let deadline = requests::next_deadline(batch.tx).await?;
+    let release = outbox::next_release(batch.tx).await?;
+    Ok(deadline.into_iter().chain(release).min())
+}
+
+async fn release(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
+    let due = outbox::due(batch.tx, batch.now).await?;
+    if due.is_empty() {
+        return Ok(());
+    }
+    let Some(bus) = &ledger.bus else { return Ok(()) };
+    let keys: Vec<RequestKey> = due.iter().filter_map(|row| request_of(&row.subject)).collect();
+    let mut signed = Vec::new();
+    let mut changes = Vec::new();
+    for record in requests::records(batch.tx, &keys).await? {
+        let Some(row) = due.iter().find(|row| row.request == record.id) else { continue };
+        if batch.now >= record.deadline_at {
+            let actor = ledger.identity.auto_key().to_string();
+            release_hold(batch, &record, &actor, "hold_dropped").await?;
+            continue;
+        }
+        let (Ok(state), Ok(sig), Ok(decision_id)) = (
+            next(record.state, Step::Queue),
+            seal(&ledger.identity, &bus.realm, &row.key, &row.subject, &row.payload),
+            row.decision_id.parse(),
+        ) else {
+            continue;
+        };
+        batch.record(row.key.clone(), "decide", record.key.to_string(), json!({
+            "decision_id": row.decision_id,
+            "payload_digest": countersign_wire::Sha256Digest::of_bytes(&row.payload).to_string(),
+        }));
+        changes.push(released(row, record.id, state, record.delivery, batch.now));
+        batch.gathered.touched.push(record.id);
+        batch.gathered.outgoing.push(Outgoing {
+            decision_id,
+            request: record.id,
+            subject: row.subject.clone(),
+            payload: row.payload.clone().into(),
+            key: row.key.clone(),
+            sig: sig.clone(),
+            deadline: Some(record.deadline_at),
+        });
+        signed.push((row.decision_id.clone(), sig));
+    }
+    outbox::release(batch.tx, &signed).await?;
+    requests::change_states(batch.tx, &changes).await
+}
+
+fn released(
+    row: &OutboxRow,
+    id: i64,
+    state: State,
+    delivery: Delivery,
+    now: Timestamp,
+) -> StateChange {
+    let body: serde_json::Value = serde_json::from_slice(&row.payload).unwrap_or_default();
+    StateChange {
+        id,
+        state,
+        verdict: body["verdict"].as_str().map(str::to_owned),
+        origin: body["origin"].as_str().map(str::to_owned),
+        decided_at: Some(now),
+        delivery: delivery.raised_to(Delivery::Decided),
+    }
+}
+
+async fn expire(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    overdue: &[i64],
+) -> Result<(), StoreError> {
+    if overdue.is_empty() {
+        return Ok(());
+    }
+    let mut changes = Vec::new();
+    for record in requests::records_by_id(batch.tx, overdue).await? {
+        let Ok(state) = next(record.state, Step::Expire) else { continue };
+        ledger.counts.closed(&record.key.agent_key());
+        let actor = ledger.identity.auto_key().to_string();
+        batch.record(actor, "expire", record.key.to_string(), json!({
+            "deadline_ms": record.deadline_at.0,
+        }));
+        changes.push(expired(record.id, state, record.delivery, batch.now));
+        batch.gathered.touched.push(record.id);
+    }
+    requests::change_states(batch.tx, &changes).await?;
+    answers::give(ledger, batch, overdue).await
+}
+
+fn expired(id: i64, state: State, delivery: Delivery, now: Timestamp) -> StateChange {
+    StateChange {
+        id,
+        state,
+        verdict: Some("expired".to_owned()),
+        origin: Some("timeout".to_owned()),
+        decided_at: Some(now),
+        delivery,
+    }
+}
+
+/// A queued decision of which nothing is stored, and the deadline has passed: it expired.
+pub(crate) async fn late(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    decision_id: &str,
+    request: i64,
+) -> Result<(), StoreError> {
+    if !outbox::close_late(batch.tx, decision_id).await? {
+        return Ok(());
+    }
+    let Some(record) = requests::records_by_id(batch.tx, &[request]).await?.pop() else {
+        return Ok(());
+    };
+    let Ok(state) = next(record.state, Step::Late) else { return Ok(()) };
+    ledger.counts.closed(&record.key.agent_key());
+    let actor = ledger.identity.auto_key().to_string();
+    batch.record(actor, "late", record.key.to_string(), json!({ "decision_id": decision_id }));
+    requests::change_states(batch.tx, &[expired(request, state, Delivery::Stored, batch.now)]).await?;
+    batch.gathered.touched.push(request);
+    answers::give(ledger, batch, &[request]).await
+}

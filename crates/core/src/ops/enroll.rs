@@ -1,0 +1,200 @@
+//! Gives agents their login key and what they must trust.
+//!
+//! Refuses outside servers: their accounts are set up by whoever runs them.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use countersign_wire::{AgentKey, Enrolment, NkeySeed};
+use nkeys::KeyPair;
+use tokio::sync::oneshot;
+
+use super::job::Job;
+use crate::data_dir::write_private;
+use crate::error::OpError;
+use crate::runtime::{App, access};
+use crate::store::agents;
+
+/// How long a new key may take until the server takes it.
+const LOGIN_LIMIT: Duration = Duration::from_secs(10);
+const LOGIN_LOOK: Duration = Duration::from_millis(50);
+/// Name of the agent that every console with its own server enrols for this machine.
+pub const LOCAL_AGENT: &str = "local";
+
+impl App {
+    /// Enrols an agent on the embedded server: a new login key, in force when this returns. An agent
+    /// that was enrolled before loses its old key.
+    ///
+    /// # Errors
+    /// [`OpError::Usage`] on an outside server, [`OpError::BusUnreachable`] when the key is not taken
+    /// in time.
+    pub async fn enroll(&self, agent: &AgentKey) -> Result<Enrolment, OpError> {
+        self.needs_own_server()?;
+        let login = KeyPair::new_user();
+        let seed = login.seed().map_err(|_| OpError::Failed("no key could be made".to_owned()))?;
+        let (done, written) = oneshot::channel();
+        let key = login.public_key();
+        self.submit(Job::Enroll { agent: agent.clone(), key: key.clone(), done }).await?;
+        self.answer(written).await?;
+        self.reload_server().await?;
+        let enrolment = self.enrolment(agent, &seed, &key)?;
+        self.wait_for_login(&enrolment, true).await?;
+        Ok(enrolment)
+    }
+
+    /// Takes an agent's login key away, in force when this returns.
+    ///
+    /// # Errors
+    /// [`OpError::NotFound`] when it has none.
+    pub async fn revoke(&self, agent: &AgentKey) -> Result<(), OpError> {
+        self.needs_own_server()?;
+        let (done, written) = oneshot::channel();
+        self.submit(Job::Revoke { agent: agent.clone(), done }).await?;
+        if !self.answer(written).await? {
+            return Err(OpError::NotFound(agent.to_string()));
+        }
+        self.reload_server().await
+    }
+
+    /// The enrolment file of this machine's agent `local`, written anew so that it names the port and
+    /// the keys of now. None on an outside server.
+    ///
+    /// # Errors
+    /// As [`App::enroll`].
+    pub async fn enroll_local(&self) -> Result<Option<PathBuf>, OpError> {
+        if self.embedded_server().is_none() {
+            return Ok(None);
+        }
+        let workspace = self.options().workspace.clone();
+        let name = LOCAL_AGENT.parse().map_err(|_| OpError::Failed("no agent name".to_owned()))?;
+        let agent = AgentKey { workspace, agent: name };
+        let path = self.data().enrolment(agent.workspace.as_ref(), LOCAL_AGENT);
+        let enrolment = match self.kept_enrolment(&path, &agent).await? {
+            Some(enrolment) => enrolment,
+            None => self.enroll(&agent).await?,
+        };
+        write_enrolment(&path, &enrolment)?;
+        Ok(Some(path))
+    }
+
+    /// The file's enrolment with the port and keys of now, if its login key still counts.
+    async fn kept_enrolment(
+        &self,
+        path: &std::path::Path,
+        agent: &AgentKey,
+    ) -> Result<Option<Enrolment>, OpError> {
+        let text = std::fs::read(path).ok();
+        let Some(old) = text.and_then(|t| serde_json::from_slice::<Enrolment>(&t).ok()) else {
+            return Ok(None);
+        };
+        let Ok(login) = KeyPair::from_seed(old.nkey_seed.reveal()) else { return Ok(None) };
+        let key = login.public_key();
+        let counts = agents::all(self.reader()).await?.iter().any(|row| {
+            row.ws == agent.workspace.as_ref()
+                && row.name == agent.agent.as_ref()
+                && row.key.as_deref() == Some(key.as_str())
+        });
+        if !counts {
+            return Ok(None);
+        }
+        self.enrolment(agent, old.nkey_seed.reveal(), &key).map(Some)
+    }
+
+    fn enrolment(&self, agent: &AgentKey, seed: &str, key: &str) -> Result<Enrolment, OpError> {
+        let shared = &self.inner.shared;
+        let nkeys = shared.operators.read().map(|keys| keys.clone()).unwrap_or_default();
+        let nats_url = match self.embedded_server() {
+            Some(server) => server.url(),
+            None => self
+                .data()
+                .read_runtime()
+                .map(|info| info.nats_url)
+                .ok_or_else(|| OpError::BusUnreachable("no console runs here".to_owned()))?,
+        };
+        let realm = shared
+            .realm()
+            .ok_or_else(|| OpError::BusUnreachable("this console has not met a bus yet".to_owned()))?;
+        Ok(Enrolment {
+            nats_url,
+            workspace: agent.workspace.clone(),
+            agent: agent.agent.clone(),
+            nkey_seed: NkeySeed::new(seed),
+            inbox_prefix: format!("_INBOX_{key}"),
+            realm,
+            trusted_keys: nkeys,
+        })
+    }
+
+    fn needs_own_server(&self) -> Result<(), OpError> {
+        if self.options().nats_url.is_some() {
+            return Err(OpError::Usage(
+                "agents of an outside server are set up there; `countersign bus permissions` prints what it needs"
+                    .to_owned(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Tells the server who may log in. Beside a running console, that console notices the change.
+    pub(crate) async fn reload_server(&self) -> Result<(), OpError> {
+        let Some(server) = self.embedded_server() else { return Ok(()) };
+        let agents = access(self.reader()).await?;
+        server.reload(&agents).await.map_err(OpError::from)
+    }
+
+    async fn wait_for_login(&self, enrolment: &Enrolment, wanted: bool) -> Result<(), OpError> {
+        let look = async {
+            while self.can_log_in(enrolment).await != wanted {
+                tokio::time::sleep(LOGIN_LOOK).await;
+            }
+        };
+        tokio::time::timeout(LOGIN_LIMIT, look).await.map_err(|_| {
+            OpError::BusUnreachable("the server does not take the new key; see its log in nats/".to_owned())
+        })
+    }
+
+    async fn can_log_in(&self, enrolment: &Enrolment) -> bool {
+        let client = async_nats::ConnectOptions::with_nkey(enrolment.nkey_seed.reveal().to_owned())
+            .custom_inbox_prefix(&enrolment.inbox_prefix)
+            .connection_timeout(Duration::from_secs(2))
+            .connect(&enrolment.nats_url)
+            .await;
+        client.is_ok()
+    }
+
+    /// Follows the list of agents for the server's sake: another process may enrol or revoke.
+    pub(crate) async fn follow_enrolments(self) {
+        let mut events = self.subscribe();
+        let stop = self.inner.stop.clone();
+        let mut known = access(self.reader()).await.unwrap_or_default();
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                event = events.recv() => {
+                    if matches!(event, Err(tokio::sync::broadcast::error::RecvError::Closed)) {
+                        return;
+                    }
+                }
+            }
+            let Ok(now) = access(self.reader()).await else { continue };
+            if now != known {
+                if let Err(error) = self.reload_server().await {
+                    tracing::error!(%error, "the server does not know who may log in");
+                }
+                known = now;
+            }
+        }
+    }
+}
+
+/// Writes an enrolment file that only its owner can read.
+///
+/// # Errors
+/// [`OpError::Environment`].
+pub fn write_enrolment(path: &std::path::Path, enrolment: &Enrolment) -> Result<(), OpError> {
+    let failed = |error: std::io::Error| {
+        OpError::Environment(format!("{}: {error}; choose another folder", path.display()))
+    };
+    let text = serde_json::to_vec_pretty(enrolment).map_err(|error| failed(error.into()))?;
+    write_private(path, &text).map_err(failed)
+}

@@ -1,0 +1,190 @@
+//! Stream messages read into what the writer stores.
+//!
+//! Refuses nothing: what cannot be read becomes a rejected or a quarantined message with its bytes.
+//! Runs beside the writer, so that parsing does not hold up the transactions.
+
+use countersign_wire::{
+    AgentKey, ParsedRequest, Receipt, Rejection, RejectionCode, RequestKey, Subject, Tighten,
+    parse_hello, parse_receipt, parse_request, parse_tighten,
+};
+
+use crate::bus::StreamMessage;
+use crate::domain::Timestamp;
+use crate::store::decisions::DecisionBody;
+
+/// Where a message stands in its stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct At {
+    pub(crate) seq: i64,
+    pub(crate) stamp: Timestamp,
+}
+
+impl At {
+    fn of(message: &StreamMessage) -> Self {
+        Self { seq: i64::try_from(message.seq).unwrap_or(i64::MAX), stamp: message.stamp.into() }
+    }
+}
+
+/// A message of `CS_REQUESTS`.
+pub(crate) struct IncomingRequest {
+    pub(crate) at: At,
+    pub(crate) subject: String,
+    pub(crate) raw: Vec<u8>,
+    pub(crate) what: RequestMessage,
+}
+
+/// What such a message is.
+pub(crate) enum RequestMessage {
+    Request(Box<ParsedRequest>),
+    Rejected(Rejection),
+    Withdraw(RequestKey),
+    Tighten(RequestKey, Option<Tighten>),
+    /// A withdraw or tighten whose subject names nobody.
+    Unusable,
+}
+
+/// A message of `CS_DECISIONS`.
+pub(crate) struct IncomingDecision {
+    pub(crate) at: At,
+    pub(crate) subject: String,
+    pub(crate) raw: Vec<u8>,
+    pub(crate) signer: Option<String>,
+    pub(crate) sig: Option<String>,
+    pub(crate) key: Option<RequestKey>,
+    pub(crate) body: DecisionBody,
+}
+
+/// A message of `CS_RECEIPTS`.
+pub(crate) struct IncomingReceipt {
+    pub(crate) at: At,
+    pub(crate) subject: String,
+    pub(crate) raw: Vec<u8>,
+    pub(crate) receipt: Result<(RequestKey, Receipt), String>,
+}
+
+/// A message of `CS_AGENTS`.
+pub(crate) struct IncomingHello {
+    pub(crate) at: At,
+    pub(crate) subject: String,
+    pub(crate) raw: Vec<u8>,
+    pub(crate) hello: Result<(AgentKey, Option<String>), String>,
+}
+
+pub(crate) fn request(message: StreamMessage) -> IncomingRequest {
+    let at = At::of(&message);
+    let what = match Subject::parse(&message.subject) {
+        Some(Subject::Withdraw(key)) => RequestMessage::Withdraw(key),
+        Some(Subject::Tighten(key)) => {
+            let body = parse_tighten(&message.subject, &message.payload).ok();
+            RequestMessage::Tighten(key, body)
+        }
+        Some(Subject::Request(_)) => parsed(&message),
+        _ if is_under(&message.subject, "withdraw") || is_under(&message.subject, "tighten") => {
+            RequestMessage::Unusable
+        }
+        _ => parsed(&message),
+    };
+    IncomingRequest { at, subject: message.subject, raw: message.payload.to_vec(), what }
+}
+
+fn is_under(subject: &str, word: &str) -> bool {
+    subject.split('.').nth(2) == Some(word)
+}
+
+fn parsed(message: &StreamMessage) -> RequestMessage {
+    match parse_request(&message.subject, &message.payload) {
+        Ok(request) => RequestMessage::Request(Box::new(request)),
+        Err(rejection) => RequestMessage::Rejected(rejection),
+    }
+}
+
+/// The rejection of a request that is one too many.
+pub(crate) fn too_many(key: RequestKey, limit: i64) -> Rejection {
+    Rejection {
+        code: RejectionCode::TooManyWaiting,
+        detail: format!("more than {limit} requests of this agent are waiting"),
+        key: Some(key),
+    }
+}
+
+pub(crate) fn decision(message: StreamMessage) -> IncomingDecision {
+    let key = match Subject::parse(&message.subject) {
+        Some(Subject::Decision(key)) => Some(key),
+        _ => None,
+    };
+    IncomingDecision {
+        at: At::of(&message),
+        body: body(&message.payload),
+        key,
+        signer: message.key,
+        sig: message.sig,
+        raw: message.payload.to_vec(),
+        subject: message.subject,
+    }
+}
+
+/// Whatever can be read of a decision, also of one that will not verify: a person must see it.
+fn body(payload: &[u8]) -> DecisionBody {
+    let Ok(value) = serde_json::from_slice::<serde_json::Value>(payload) else {
+        return DecisionBody::default();
+    };
+    let text = |name: &str| value.get(name).and_then(|v| v.as_str()).map(str::to_owned);
+    let rule = value.get("rule");
+    DecisionBody {
+        decision_id: text("decision_id"),
+        verdict: text("verdict"),
+        origin: text("origin"),
+        decided_by: value.get("decided_by").filter(|by| by.is_object()).map(ToString::to_string),
+        message: text("message"),
+        rule_id: rule.and_then(|r| r.get("id")?.as_str().map(str::to_owned)),
+        rule_version: rule.and_then(|r| r.get("version")?.as_i64()),
+        policy_digest: text("policy_digest"),
+        args_digest: text("args_digest"),
+    }
+}
+
+pub(crate) fn receipt(message: StreamMessage) -> IncomingReceipt {
+    let receipt = match Subject::parse(&message.subject) {
+        Some(Subject::Receipt(key)) => parse_receipt(&message.subject, &message.payload)
+            .map(|receipt| (key, receipt))
+            .map_err(|error| error.to_string()),
+        _ => Err("the subject names no request".to_owned()),
+    };
+    IncomingReceipt {
+        at: At::of(&message),
+        receipt,
+        raw: message.payload.to_vec(),
+        subject: message.subject,
+    }
+}
+
+pub(crate) fn hello(message: StreamMessage) -> IncomingHello {
+    let hello = match Subject::parse(&message.subject) {
+        Some(Subject::Hello(agent)) => parse_hello(&message.subject, &message.payload)
+            .map(|hello| (agent, hello.agent.framework))
+            .map_err(|error| error.to_string()),
+        _ => Err("the subject names no agent".to_owned()),
+    };
+    IncomingHello {
+        at: At::of(&message),
+        hello,
+        raw: message.payload.to_vec(),
+        subject: message.subject,
+    }
+}
+
+/// The id of a decision, and a sentence about who decided what; escaped, since anything can be stored.
+pub(crate) fn decision_summary(payload: &[u8]) -> (Option<String>, String) {
+    let value: serde_json::Value = serde_json::from_slice(payload).unwrap_or_default();
+    let word = |value: &serde_json::Value| {
+        let text: String = value.as_str().unwrap_or("unknown").chars().take(80).collect();
+        countersign_wire::escape(&text).plain()
+    };
+    let who = format!(
+        "{} by {} at {}",
+        word(&value["verdict"]),
+        word(&value["decided_by"]["name"]),
+        word(&value["decided_at"])
+    );
+    (value["decision_id"].as_str().map(str::to_owned), who)
+}

@@ -1,0 +1,170 @@
+//! What the one writer can be asked to do.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use countersign_wire::{AgentKey, Origin, RequestKey, Response, Verdict};
+use serde_json::Value;
+use tokio::sync::oneshot;
+use uuid::Uuid;
+
+use super::incoming::{IncomingDecision, IncomingHello, IncomingReceipt, IncomingRequest};
+use super::publisher::Settled;
+use crate::domain::{Authority, DecideRefusal, Timestamp};
+use crate::store::audit::{Entry, StoredAnchor};
+use crate::store::policy::PolicyRow;
+
+/// A verdict to be given.
+#[derive(Debug, Clone)]
+pub struct DecideCommand {
+    /// On which request.
+    pub key: RequestKey,
+    /// Which verdict.
+    pub verdict: Verdict,
+    /// Digest of the arguments that were seen; refused when the stored one differs.
+    pub seen_args_digest: Option<String>,
+    /// The arguments that may run instead; `modify` only.
+    pub edited_args: Option<Value>,
+    /// For the agent.
+    pub message: Option<String>,
+    /// The answer; `respond` only.
+    pub response: Option<Response>,
+    /// Hold an approval back so that it can be undone.
+    pub hold: bool,
+    /// Who decides.
+    pub authority: Authority,
+    /// Recorded in the decision.
+    pub origin: Origin,
+}
+
+impl DecideCommand {
+    /// An operator's verdict without a hold.
+    #[must_use]
+    pub fn by_operator(key: RequestKey, verdict: Verdict) -> Self {
+        Self {
+            key,
+            verdict,
+            seen_args_digest: None,
+            edited_args: None,
+            message: None,
+            response: None,
+            hold: false,
+            authority: Authority::Operator,
+            origin: Origin::Operator,
+        }
+    }
+}
+
+/// A verdict that was taken.
+#[derive(Debug)]
+pub(crate) enum Accepted {
+    /// Held; nothing is signed.
+    Held {
+        /// When it is signed and sent.
+        release_at: Timestamp,
+    },
+    /// Signed and on its way.
+    Queued {
+        /// The verdict as sent: `terminate` may have become `deny`.
+        verdict: Verdict,
+        /// Its id.
+        decision_id: Uuid,
+        /// Told when the stream has answered.
+        settled: oneshot::Receiver<Settled>,
+    },
+}
+
+/// Why a verdict was not taken.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// No such request.
+    NotFound,
+    /// The life cycle refused.
+    Domain(DecideRefusal),
+    /// The edited arguments cannot be digested.
+    InvalidArgs(String),
+    /// The console takes no decisions now.
+    ReadOnly(String),
+}
+
+pub(crate) type DecideReply = oneshot::Sender<Result<Accepted, Refused>>;
+
+/// The bus that is now projected.
+#[derive(Debug, Clone)]
+pub(crate) struct BusBinding {
+    pub(crate) realm: Uuid,
+    /// Epoch of each stream, by name.
+    pub(crate) epochs: BTreeMap<&'static str, String>,
+}
+
+/// One thing to do. Messages of one stream come in its order.
+pub(crate) enum Job {
+    Bound(BusBinding),
+    Requests(Arc<Vec<IncomingRequest>>),
+    Decisions(Arc<Vec<IncomingDecision>>),
+    Receipts(Arc<Vec<IncomingReceipt>>),
+    Hellos(Arc<Vec<IncomingHello>>),
+    Alive(AgentKey),
+    /// Everything that was stored before the console connected is projected.
+    CaughtUp,
+    ReadOnly(Option<(String, String)>),
+    Decide(Box<DecideCommand>, DecideReply),
+    Undo(RequestKey, oneshot::Sender<Result<(), Refused>>),
+    /// Nothing is stored and the deadline has passed.
+    Late {
+        decision_id: Uuid,
+        request: i64,
+    },
+    Attempt {
+        decision_id: Uuid,
+        error: String,
+    },
+    Policy(PolicyRow, Vec<Entry>),
+    Enroll {
+        agent: AgentKey,
+        key: String,
+        done: oneshot::Sender<()>,
+    },
+    Revoke {
+        agent: AgentKey,
+        done: oneshot::Sender<bool>,
+    },
+    Anchored(StoredAnchor),
+    Alarm {
+        code: &'static str,
+        subject: String,
+    },
+    /// Writes one audit entry; answered when it is committed.
+    Record {
+        action: &'static str,
+        subject: String,
+        detail: Value,
+        done: oneshot::Sender<()>,
+    },
+    /// Another process may have written: look for what it left in the outbox.
+    Rescan,
+    /// Drop holds and stop; answered when all is committed.
+    Stop(oneshot::Sender<()>),
+}
+
+impl Job {
+    /// A copy of a job that must not be lost when the store fails: it carries a stream's messages, or
+    /// what they are read with. Cheap: the messages are shared.
+    pub(crate) fn for_retry(&self) -> Option<Self> {
+        match self {
+            Self::Bound(binding) => Some(Self::Bound(binding.clone())),
+            Self::Requests(messages) => Some(Self::Requests(Arc::clone(messages))),
+            Self::Decisions(messages) => Some(Self::Decisions(Arc::clone(messages))),
+            Self::Receipts(messages) => Some(Self::Receipts(Arc::clone(messages))),
+            Self::Hellos(messages) => Some(Self::Hellos(Arc::clone(messages))),
+            Self::CaughtUp => Some(Self::CaughtUp),
+            Self::ReadOnly(why) => Some(Self::ReadOnly(why.clone())),
+            _ => None,
+        }
+    }
+
+    /// Whether the job is one of those.
+    pub(crate) fn must_not_be_lost(&self) -> bool {
+        self.for_retry().is_some()
+    }
+}

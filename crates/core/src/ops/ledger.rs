@@ -1,0 +1,127 @@
+//! What the one writer keeps in memory, and what one transaction gathers.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use countersign_wire::{AgentKey, Stream};
+use serde_json::Value;
+use sqlx::SqliteConnection;
+
+use super::job::BusBinding;
+use super::publisher::Outgoing;
+use super::trusted::TrustedKeys;
+use crate::clock::Clock;
+use crate::domain::Timestamp;
+use crate::identity::Identity;
+use crate::store::audit::Entry;
+use crate::store::{StoreError, alarms, decisions, requests, tombstones};
+
+/// The writer's memory. Everything here can be read again from the store.
+pub(crate) struct Ledger {
+    pub(crate) identity: Arc<Identity>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) trusted: TrustedKeys,
+    /// More requests than these from one agent are rejected.
+    pub(crate) waiting_limit: i64,
+    pub(crate) bus: Option<BusBinding>,
+    pub(crate) counts: Counts,
+    pub(crate) caught_up: bool,
+    /// Code and reason for which nothing is decided.
+    pub(crate) read_only: Option<(String, String)>,
+    /// Whether this process projects and releases, or only decides beside one that does.
+    pub(crate) projects: bool,
+}
+
+/// Numbers that save a query in every transaction.
+#[derive(Default)]
+pub(crate) struct Counts {
+    pub(crate) waiting: HashMap<AgentKey, i64>,
+    pub(crate) orphans: i64,
+    pub(crate) tombstones: i64,
+}
+
+impl Counts {
+    pub(crate) async fn read(tx: &mut SqliteConnection) -> Result<Self, StoreError> {
+        let mut waiting = HashMap::new();
+        for (ws, agent, count) in requests::waiting_by_agent(tx).await? {
+            if let Ok(key) = format!("{ws}/{agent}").parse() {
+                waiting.insert(key, count);
+            }
+        }
+        Ok(Self {
+            waiting,
+            orphans: decisions::count_orphans(tx).await?,
+            tombstones: tombstones::count(tx).await?,
+        })
+    }
+
+    pub(crate) fn closed(&mut self, agent: &AgentKey) {
+        if let Some(count) = self.waiting.get_mut(agent) {
+            *count = (*count - 1).max(0);
+        }
+    }
+}
+
+impl Ledger {
+    pub(crate) fn epoch(&self, stream: Stream) -> String {
+        let epochs = self.bus.as_ref().map(|bus| &bus.epochs);
+        epochs.and_then(|epochs| epochs.get(stream.name()).cloned()).unwrap_or_default()
+    }
+}
+
+/// What one transaction gathers; told to others only after it is committed.
+pub(crate) struct Batch<'t> {
+    pub(crate) tx: &'t mut SqliteConnection,
+    pub(crate) now: Timestamp,
+    pub(crate) gathered: Gathered,
+}
+
+/// Everything that leaves a transaction.
+#[derive(Default)]
+pub(crate) struct Gathered {
+    pub(crate) audit: Vec<Entry>,
+    /// Rows whose state, verdict or delivery changed.
+    pub(crate) touched: Vec<i64>,
+    /// Signed decisions to be sent.
+    pub(crate) outgoing: Vec<Outgoing>,
+    /// Answers to callers.
+    pub(crate) replies: Vec<Box<dyn FnOnce() + Send>>,
+    /// Streams and the first sequence that is not projected.
+    pub(crate) positions: BTreeMap<Stream, u64>,
+    /// The console's status changed.
+    pub(crate) status: bool,
+}
+
+impl Batch<'_> {
+    pub(crate) fn record(
+        &mut self,
+        actor: impl Into<String>,
+        action: &'static str,
+        subject: impl Into<String>,
+        detail: Value,
+    ) {
+        self.gathered.audit.push(Entry {
+            at: self.now,
+            actor: actor.into(),
+            action,
+            subject: subject.into(),
+            detail,
+        });
+    }
+
+    pub(crate) async fn alarm(
+        &mut self,
+        actor: &str,
+        code: &'static str,
+        subject: &str,
+    ) -> Result<(), StoreError> {
+        alarms::raise(self.tx, code, subject, self.now).await?;
+        self.record(actor, "alarm", subject, serde_json::json!({ "code": code }));
+        self.gathered.status = true;
+        Ok(())
+    }
+
+    pub(crate) fn reply(&mut self, reply: impl FnOnce() + Send + 'static) {
+        self.gathered.replies.push(Box::new(reply));
+    }
+}

@@ -1,0 +1,34 @@
+//! Use cases: what joins the store and the bus.
+
+mod answers;
+mod anchor;
+mod apply;
+mod arrivals;
+pub mod audit_verify;
+mod decide;
+mod decisions;
+mod draft;
+mod due;
+pub mod enroll;
+mod incoming;
+pub(crate) mod job;
+mod ledger;
+mod link;
+mod operators;
+mod publisher;
+pub mod reading;
+mod reports;
+mod response;
+pub mod status;
+mod trusted;
+pub mod verdicts;
+mod writer;
+
+pub(crate) use ledger::{Counts, Ledger};
+pub(crate) use anchor::run as anchor_task;
+pub(crate) use link::Link;
+pub(crate) use publisher::{Publisher, Settlements};
+pub(crate) use writer::{Wires, WriterTask};
+
+pub use job::DecideCommand;
+pub use trusted::TrustedKeys;

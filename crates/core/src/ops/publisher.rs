@@ -1,0 +1,167 @@
+//! Carries signed decisions from the outbox to the stream.
+//!
+//! Refuses to believe anything but the stream: a refusal or silence is followed by a look at what is
+//! stored, and what is neither stored nor overdue is tried again.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio_util::task::TaskTracker;
+use uuid::Uuid;
+
+use super::incoming::decision_summary;
+use super::job::Job;
+use crate::bus::{Bus, Publication, PublishOutcome};
+use crate::clock::Clock;
+use crate::domain::Timestamp;
+
+/// Decisions on their way at the same time.
+const IN_FLIGHT: usize = 1_024;
+const FIRST_WAIT: Duration = Duration::from_millis(50);
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// A signed decision to be sent.
+#[derive(Debug, Clone)]
+pub(crate) struct Outgoing {
+    pub(crate) decision_id: Uuid,
+    pub(crate) request: i64,
+    pub(crate) subject: String,
+    pub(crate) payload: Bytes,
+    pub(crate) key: String,
+    pub(crate) sig: String,
+    /// From here on it would read as expired; none for answers that need no person.
+    pub(crate) deadline: Option<Timestamp>,
+}
+
+/// What became of a decision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Settled {
+    /// The stream holds it.
+    Stored { seq: u64 },
+    /// The stream holds another one.
+    Lost { who: String },
+    /// Nothing is stored and the deadline has passed.
+    Late,
+}
+
+/// Callers that wait for what became of their decision.
+#[derive(Clone, Default)]
+pub(crate) struct Settlements(Arc<Mutex<HashMap<Uuid, oneshot::Sender<Settled>>>>);
+
+impl Settlements {
+    pub(crate) fn expect(&self, decision_id: Uuid, waiter: oneshot::Sender<Settled>) {
+        if let Ok(mut waiters) = self.0.lock() {
+            waiters.retain(|_, waiter| !waiter.is_closed());
+            waiters.insert(decision_id, waiter);
+        }
+    }
+
+    fn settle(&self, decision_id: &Uuid, settled: Settled) {
+        let waiter = self.0.lock().ok().and_then(|mut waiters| waiters.remove(decision_id));
+        if let Some(waiter) = waiter {
+            // Nobody waits any more: the streams tell everybody else.
+            let _ = waiter.send(settled);
+        }
+    }
+}
+
+/// What the publisher works with.
+#[derive(Clone)]
+pub(crate) struct Publisher {
+    pub(crate) bus: watch::Receiver<Option<Bus>>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) jobs: mpsc::Sender<Job>,
+    pub(crate) settlements: Settlements,
+    pub(crate) in_flight: Arc<Mutex<HashSet<Uuid>>>,
+}
+
+impl Publisher {
+    /// Sends what comes until the queue closes. A decision that is on its way already is not sent twice.
+    pub(crate) async fn run(self, mut queue: mpsc::Receiver<Outgoing>, tasks: TaskTracker) {
+        let places = Arc::new(Semaphore::new(IN_FLIGHT));
+        while let Some(outgoing) = queue.recv().await {
+            let id = outgoing.decision_id;
+            if !self.in_flight.lock().is_ok_and(|mut ids| ids.insert(id)) {
+                continue;
+            }
+            let Ok(place) = places.clone().acquire_owned().await else { return };
+            let publisher = self.clone();
+            tasks.spawn(async move {
+                publisher.carry(outgoing).await;
+                if let Ok(mut ids) = publisher.in_flight.lock() {
+                    ids.remove(&id);
+                }
+                drop(place);
+            });
+        }
+    }
+
+    async fn carry(&self, outgoing: Outgoing) {
+        let mut wait = FIRST_WAIT;
+        let mut bus = self.bus.clone();
+        loop {
+            let connected = bus.borrow_and_update().clone();
+            let outcome = match connected {
+                Some(bus) => self.try_once(&bus, &outgoing).await,
+                None => Err("the bus has not been reached yet".to_owned()),
+            };
+            match outcome {
+                Ok(settled) => {
+                    if settled == Settled::Late {
+                        let (decision_id, request) = (outgoing.decision_id, outgoing.request);
+                        // A closed queue means that the console stops; the row is found at the start.
+                        let _ = self.jobs.send(Job::Late { decision_id, request }).await;
+                    }
+                    self.settlements.settle(&outgoing.decision_id, settled);
+                    return;
+                }
+                Err(error) => {
+                    tracing::warn!(subject = %outgoing.subject, %error, "a decision is not stored yet");
+                    let attempt = Job::Attempt { decision_id: outgoing.decision_id, error };
+                    if self.jobs.send(attempt).await.is_err() {
+                        return;
+                    }
+                }
+            }
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                changed = bus.changed() => if changed.is_err() { return },
+            }
+            wait = (wait * 2).min(LONGEST_WAIT);
+        }
+    }
+
+    fn is_overdue(&self, outgoing: &Outgoing) -> bool {
+        outgoing.deadline.is_some_and(|deadline| self.clock.now() >= deadline)
+    }
+
+    async fn try_once(&self, bus: &Bus, outgoing: &Outgoing) -> Result<Settled, String> {
+        let mut why = "its deadline has passed".to_owned();
+        if !self.is_overdue(outgoing) {
+            let publication = Publication {
+                subject: outgoing.subject.clone(),
+                payload: outgoing.payload.clone(),
+                key: Some(outgoing.key.clone()),
+                sig: Some(outgoing.sig.clone()),
+            };
+            why = match bus.publish_once(publication).await {
+                PublishOutcome::Stored { seq } => return Ok(Settled::Stored { seq }),
+                PublishOutcome::Refused { code, description } => format!("{code}: {description}"),
+                PublishOutcome::NoAnswer => "no acknowledgement".to_owned(),
+            };
+        }
+        let stored = bus.read_last("CS_DECISIONS", &outgoing.subject).await;
+        match stored.map_err(|error| format!("{why}; {error}"))? {
+            Some(message) => {
+                let (id, who) = decision_summary(&message.payload);
+                let ours = id.as_deref() == Some(outgoing.decision_id.to_string().as_str());
+                Ok(if ours { Settled::Stored { seq: message.seq } } else { Settled::Lost { who } })
+            }
+            None if self.is_overdue(outgoing) => Ok(Settled::Late),
+            None => Err(why),
+        }
+    }
+}

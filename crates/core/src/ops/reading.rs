@@ -1,0 +1,130 @@
+//! Lists and single requests, for every front end.
+
+use countersign_wire::RequestKey;
+
+use crate::error::OpError;
+use crate::runtime::{App, Role};
+use crate::store::decisions::StoredDecision;
+use crate::store::lines::{self, Filter, LineRow};
+use crate::store::outbox::OutboxRow;
+use crate::store::receipts::StoredReceipt;
+use crate::store::{audit, decisions, outbox, receipts};
+
+/// Requests in one answer at most; the window reads all of them, page by page.
+pub const INBOX_LIMIT: i64 = 100_000;
+
+/// One request with everything that is known of it.
+#[derive(Debug, Clone)]
+pub struct RequestStory {
+    /// The request and what became of it; with its payload.
+    pub line: LineRow,
+    /// The decision on the stream.
+    pub decision: Option<StoredDecision>,
+    /// What this console has in its outbox for it.
+    pub outgoing: Option<OutboxRow>,
+    /// What the agent reported.
+    pub receipts: Vec<StoredReceipt>,
+    /// The nearest earlier decided call of the same tool.
+    pub earlier: Option<LineRow>,
+}
+
+impl App {
+    /// What waits, earliest deadline first. Empty until everything on the bus is known.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn inbox(&self, filter: &Filter) -> Result<Vec<LineRow>, OpError> {
+        if self.role() == Role::Console && self.bus().is_some() && !*self.caught_up().borrow() {
+            return Ok(Vec::new());
+        }
+        Ok(lines::inbox(self.reader(), filter, INBOX_LIMIT).await?)
+    }
+
+    /// Every request, newest first, at most `limit` from the one before `before` on.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn history(
+        &self,
+        filter: &Filter,
+        before: Option<i64>,
+        limit: i64,
+    ) -> Result<Vec<LineRow>, OpError> {
+        Ok(lines::history(self.reader(), filter, before, limit).await?)
+    }
+
+    /// These rows, with payloads, in no order.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn lines(&self, ids: &[i64]) -> Result<Vec<LineRow>, OpError> {
+        Ok(lines::by_ids(self.reader(), ids).await?)
+    }
+
+    /// Finds a request by `ID` or `WS/AGENT/ID`.
+    ///
+    /// # Errors
+    /// [`OpError::NotFound`], [`OpError::Ambiguous`].
+    pub async fn find(&self, id: &str) -> Result<LineRow, OpError> {
+        let not_found = || OpError::NotFound(countersign_wire::escape(id).plain());
+        if id.contains('/') {
+            let key: RequestKey = id.parse().map_err(|_| not_found())?;
+            return lines::by_key(self.reader(), &key).await?.ok_or_else(not_found);
+        }
+        let mut found = lines::by_request_id(self.reader(), id).await?;
+        if found.len() > 1 {
+            let name = |row: &LineRow| format!("{}/{}/{}", row.ws, row.agent, row.request_id);
+            return Err(OpError::Ambiguous {
+                id: id.to_owned(),
+                candidates: found.iter().map(name).collect(),
+            });
+        }
+        found.pop().ok_or_else(not_found)
+    }
+
+    /// The key of a request by `ID` or `WS/AGENT/ID`.
+    ///
+    /// # Errors
+    /// As [`App::find`]; [`OpError::NotApprovable`] for a message whose subject named no request.
+    pub async fn resolve(&self, id: &str) -> Result<RequestKey, OpError> {
+        let row = self.find(id).await?;
+        row.key().ok_or_else(|| {
+            OpError::NotApprovable(format!("{} was rejected; nothing can be decided on it", row.request_id))
+        })
+    }
+
+    /// One request whole.
+    ///
+    /// # Errors
+    /// As [`App::find`].
+    pub async fn show(&self, id: &str) -> Result<RequestStory, OpError> {
+        let line = self.find(id).await?;
+        let reader = self.reader();
+        let (mut decision, mut reported, mut earlier) = (None, Vec::new(), None);
+        if let Some(key) = line.key() {
+            decision = decisions::of_request(reader, &key).await?;
+            reported = receipts::of_request(reader, &key).await?;
+        }
+        if let Some(tool) = &line.tool {
+            earlier = lines::earlier_decided(reader, &line.ws, tool, line.id).await?;
+        }
+        let outgoing = outbox::read(reader, line.id).await?;
+        Ok(RequestStory { line, decision, outgoing, receipts: reported, earlier })
+    }
+
+    /// Audit rows after `seq`, oldest first: the order of everything that happened here.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn audit_after(&self, seq: i64, limit: i64) -> Result<Vec<audit::Row>, OpError> {
+        Ok(audit::after(self.reader(), seq, limit).await?)
+    }
+
+    /// The end of the audit chain.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn audit_head(&self) -> Result<audit::Head, OpError> {
+        Ok(audit::current_head(self.reader()).await?)
+    }
+}

@@ -1,0 +1,134 @@
+//! Projects what agents report of themselves: `CS_RECEIPTS` and `CS_AGENTS`.
+
+use std::collections::HashMap;
+
+use countersign_wire::{RequestKey, Sha256Digest, Stage, Stream};
+use serde_json::json;
+
+use super::incoming::{At, IncomingHello, IncomingReceipt};
+use super::ledger::{Batch, Ledger};
+use crate::domain::{Delivery, RequestRecord};
+use crate::store::quarantine::{self, Quarantined};
+use crate::store::receipts::NewReceipt;
+use crate::store::{StoreError, agents, bus_stream, receipts, requests};
+
+fn rung(stage: Stage) -> Delivery {
+    match stage {
+        Stage::Received => Delivery::Received,
+        Stage::Executed => Delivery::Executed,
+        Stage::Failed => Delivery::Failed,
+        Stage::Refused => Delivery::Refused,
+    }
+}
+
+/// Stores receipts with their position and raises the ladder.
+pub(crate) async fn apply_receipts(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    messages: &[IncomingReceipt],
+) -> Result<(), StoreError> {
+    let epoch = ledger.epoch(Stream::Receipts);
+    let Some(last) = messages.last().map(|message| message.at) else { return Ok(()) };
+    let mut rows = Vec::with_capacity(messages.len());
+    let mut stages = Vec::with_capacity(messages.len());
+    for message in messages {
+        match &message.receipt {
+            Ok((key, receipt)) => {
+                stages.push(receipt.stage);
+                rows.push(NewReceipt {
+                    key: key.clone(),
+                    decision_id: receipt.decision_id.clone(),
+                    stage: receipt.stage.as_str().to_owned(),
+                    at: message.at.stamp,
+                    detail: message.raw.clone(),
+                    stream_seq: message.at.seq,
+                });
+            }
+            Err(why) => {
+                let stream = Stream::Receipts;
+                let place = (message.at, message.subject.as_str(), message.raw.as_slice());
+                set_aside(batch, stream, &epoch, place, why).await?;
+            }
+        }
+    }
+    let inserted = receipts::insert(batch.tx, &rows).await?;
+    let keys: Vec<RequestKey> = rows.iter().map(|row| row.key.clone()).collect();
+    let records: HashMap<RequestKey, RequestRecord> = requests::records(batch.tx, &keys)
+        .await?
+        .into_iter()
+        .map(|record| (record.key.clone(), record))
+        .collect();
+    let mut raised: HashMap<i64, Delivery> = HashMap::new();
+    for (row, stage) in rows.into_iter().zip(stages) {
+        if !inserted.contains(&row.stream_seq) {
+            continue;
+        }
+        let actor = format!("{}/{}", row.key.workspace, row.key.agent);
+        batch.record(actor, "receipt", row.key.to_string(), json!({
+            "payload_digest": Sha256Digest::of_bytes(&row.detail).to_string(),
+            "stage": stage.as_str(),
+            "stream_seq": row.stream_seq,
+        }));
+        if let Some(record) = records.get(&row.key) {
+            let now = raised.get(&record.id).copied().unwrap_or(record.delivery);
+            raised.insert(record.id, now.raised_to(rung(stage)));
+        }
+    }
+    let raised: Vec<(i64, Delivery)> = raised.into_iter().collect();
+    requests::change_delivery(batch.tx, &raised).await?;
+    batch.gathered.touched.extend(raised.iter().map(|(id, _)| *id));
+    bus_stream::advance(batch.tx, Stream::Receipts.name(), &epoch, last.seq + 1, last.stamp).await?;
+    batch.gathered.positions.insert(Stream::Receipts, u64::try_from(last.seq + 1).unwrap_or(0));
+    Ok(())
+}
+
+/// Stores what agents say of themselves.
+pub(crate) async fn apply_hellos(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    messages: &[IncomingHello],
+) -> Result<(), StoreError> {
+    let epoch = ledger.epoch(Stream::Agents);
+    let Some(last) = messages.last().map(|message| message.at) else { return Ok(()) };
+    for message in messages {
+        match &message.hello {
+            Ok((agent, framework)) => {
+                let framework = framework.as_deref();
+                agents::note_hello(batch.tx, agent, framework, &message.raw, message.at.stamp)
+                    .await?;
+                batch.record(agent.to_string(), "hello", agent.to_string(), json!({
+                    "payload_digest": Sha256Digest::of_bytes(&message.raw).to_string(),
+                }));
+            }
+            Err(why) => {
+                let stream = Stream::Agents;
+                let place = (message.at, message.subject.as_str(), message.raw.as_slice());
+                set_aside(batch, stream, &epoch, place, why).await?;
+            }
+        }
+    }
+    bus_stream::advance(batch.tx, Stream::Agents.name(), &epoch, last.seq + 1, last.stamp).await?;
+    batch.gathered.positions.insert(Stream::Agents, u64::try_from(last.seq + 1).unwrap_or(0));
+    batch.gathered.status = true;
+    Ok(())
+}
+
+async fn set_aside(
+    batch: &mut Batch<'_>,
+    stream: Stream,
+    epoch: &str,
+    (at, subject, raw): (At, &str, &[u8]),
+    why: &str,
+) -> Result<(), StoreError> {
+    quarantine::insert(batch.tx, &Quarantined {
+        stream: stream.name().to_owned(),
+        stream_epoch: epoch.to_owned(),
+        stream_seq: at.seq,
+        subject: subject.to_owned(),
+        raw: raw.to_owned(),
+        code: "unreadable".to_owned(),
+        detail: why.to_owned(),
+        at: at.stamp,
+    })
+    .await
+}

@@ -1,0 +1,111 @@
+//! How the console is.
+
+use std::collections::BTreeMap;
+
+use crate::bus::STREAMS;
+use crate::error::OpError;
+use crate::runtime::{App, Role};
+use crate::store::alarms::{self, Alarm};
+use crate::store::{agents, audit, bus_stream, meta, outbox, requests};
+
+/// An agent that was heard within this time is connected: three signs of life (protocol, section 1).
+pub const ALIVE_MS: i64 = 30_000;
+
+/// One stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamPosition {
+    /// Last sequence on the bus; none while it is not reached.
+    pub last_seq: Option<u64>,
+    /// Last sequence that is projected here.
+    pub projected_seq: u64,
+}
+
+/// Everything that `status` and the status bar tell.
+#[derive(Debug, Clone)]
+pub struct Status {
+    /// Whether requests can be sent to the bus now.
+    pub connected: bool,
+    /// Without user, password or token.
+    pub url: Option<String>,
+    /// Version of the server.
+    pub server_version: Option<String>,
+    /// In which ways the bus is less safe than it should be.
+    pub insecure: Vec<&'static str>,
+    /// Projected streams by name.
+    pub streams: BTreeMap<String, StreamPosition>,
+    /// Whether the past is read.
+    pub caught_up: bool,
+    /// Requests that wait.
+    pub waiting: i64,
+    /// Messages that were rejected.
+    pub rejected: i64,
+    /// Decisions that are held or on their way.
+    pub outbox: i64,
+    /// Agents that were heard lately.
+    pub agents: i64,
+    /// What a person must look at, newest first.
+    pub alarms: Vec<Alarm>,
+    /// The end of the audit chain.
+    pub audit: audit::Head,
+    /// The last audit row that is anchored on the bus.
+    pub anchored_seq: i64,
+    /// Why nothing is decided.
+    pub read_only: Option<String>,
+    /// Why the store takes no writes.
+    pub store_failed: Option<String>,
+}
+
+impl App {
+    /// How the console is now.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn status(&self) -> Result<Status, OpError> {
+        let reader = self.reader();
+        let (waiting, rejected) = requests::counts(reader).await?;
+        let now = self.now().0;
+        let heard = |seen: Option<i64>| seen.is_some_and(|at| now - at < ALIVE_MS);
+        let known = agents::all(reader).await?;
+        let (streams, complete) = self.positions().await?;
+        let state = self.bus().map(|bus| bus.state().borrow().clone());
+        let read_only = meta::get(reader, meta::READ_ONLY).await?.filter(|why| !why.is_empty());
+        Ok(Status {
+            connected: state.as_ref().is_some_and(|state| state.connected),
+            url: state.as_ref().map(|state| state.url_without_secrets.clone()),
+            server_version: state.as_ref().map(|state| state.server_version.clone()),
+            insecure: state.map(|s| s.insecure.iter().map(|i| i.word()).collect()).unwrap_or_default(),
+            streams,
+            caught_up: if self.role() == Role::Console { *self.caught_up().borrow() } else { complete },
+            waiting,
+            rejected,
+            outbox: outbox::count_open(reader).await?,
+            agents: i64::try_from(known.iter().filter(|a| heard(a.last_seen)).count()).unwrap_or(0),
+            alarms: alarms::newest(reader).await?,
+            audit: audit::current_head(reader).await?,
+            anchored_seq: audit::anchored_seq(reader).await?,
+            read_only,
+            store_failed: self.health().borrow().store_failed.clone(),
+        })
+    }
+
+    /// Positions of the projected streams, and whether nothing is left to be read.
+    async fn positions(&self) -> Result<(BTreeMap<String, StreamPosition>, bool), OpError> {
+        const PROJECTED: [&str; 4] = ["CS_REQUESTS", "CS_DECISIONS", "CS_RECEIPTS", "CS_AGENTS"];
+        let rows = bus_stream::all(self.reader()).await?;
+        let bus = self.bus();
+        let mut streams = BTreeMap::new();
+        let mut complete = bus.is_some();
+        for name in STREAMS.iter().filter(|name| PROJECTED.contains(name)) {
+            let last_seq = match &bus {
+                Some(bus) => bus.last_sequence(name).await.ok(),
+                None => None,
+            };
+            let next = rows.iter().find(|row| row.stream == *name).map_or(1, |row| row.next_seq);
+            let projected_seq = u64::try_from(next - 1).unwrap_or(0);
+            let counts = matches!(*name, "CS_REQUESTS" | "CS_DECISIONS");
+            complete &= !counts || last_seq.is_some_and(|last| projected_seq >= last);
+            streams.insert((*name).to_owned(), StreamPosition { last_seq, projected_seq });
+        }
+        Ok((streams, complete))
+    }
+}

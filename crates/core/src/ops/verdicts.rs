@@ -1,0 +1,172 @@
+//! Gives verdicts and takes held ones back, for every front end.
+
+use std::time::Duration;
+
+use countersign_wire::{Origin, RequestKey, Risk, Verdict};
+use tokio::sync::oneshot;
+use uuid::Uuid;
+
+use super::job::{Accepted, DecideCommand, Job, Refused};
+use super::publisher::Settled;
+use super::response;
+use crate::domain::{DecideRefusal, State, Timestamp, lets_it_run};
+use crate::error::OpError;
+use crate::runtime::{App, Role};
+use crate::store::{decisions, lines, outbox};
+
+/// How long a caller waits for the stream; afterwards the decision is queued.
+const SETTLE_LIMIT: Duration = Duration::from_secs(5);
+/// How long a verdict waits until the past is read.
+const CATCH_UP_LIMIT: Duration = Duration::from_secs(30);
+const SEEN_LIMIT: Duration = Duration::from_secs(2);
+const SEEN_LOOK: Duration = Duration::from_millis(10);
+
+/// A verdict that was taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decided {
+    /// Held, not sent; can be undone until then.
+    Held {
+        /// When it is signed and sent.
+        release_at: Timestamp,
+    },
+    /// The stream has acknowledged it.
+    Stored {
+        /// As sent: `terminate` may have become `deny`.
+        verdict: Verdict,
+        /// Its id.
+        decision_id: Uuid,
+        /// Its sequence in `CS_DECISIONS`.
+        seq: u64,
+    },
+}
+
+impl App {
+    /// Gives a verdict and waits for the stream's acknowledgement, unless it is held.
+    ///
+    /// # Errors
+    /// Those of the command line contract; [`OpError::Queued`] when the bus did not answer: the
+    /// decision then stays in the outbox.
+    pub async fn decide(&self, command: DecideCommand) -> Result<Decided, OpError> {
+        if self.bus().is_some() && self.role() == Role::Console {
+            let mut caught_up = self.caught_up();
+            let wait = caught_up.wait_for(|done| *done);
+            if tokio::time::timeout(CATCH_UP_LIMIT, wait).await.is_err() {
+                return Err(OpError::ReadOnly(
+                    "it still reads what happened on the bus; try again in a moment".to_owned(),
+                ));
+            }
+        }
+        let key = command.key.clone();
+        let human = command.origin == Origin::Operator && lets_it_run(command.verdict);
+        let row = match (human, command.verdict) {
+            (true, _) | (_, Verdict::Respond) => lines::by_key(self.reader(), &key).await?,
+            _ => None,
+        };
+        if command.verdict == Verdict::Respond
+            && let Some(row) = &row
+        {
+            response::check(&row.raw, command.response.as_ref())?;
+        }
+        let dangerous = row.is_some_and(|row| Risk::effective(&row.risk) >= Risk::High);
+        let (reply, accepted) = oneshot::channel();
+        self.submit(Job::Decide(Box::new(command), reply)).await?;
+        match self.answer(accepted).await? {
+            Err(refused) => Err(self.explain(&key, refused).await),
+            Ok(Accepted::Held { release_at }) => Ok(Decided::Held { release_at }),
+            Ok(Accepted::Queued { verdict, decision_id, settled }) => {
+                let seq = self.settled(&key, settled).await?;
+                if dangerous && human {
+                    self.inner.shared.anchor_now.notify_one();
+                }
+                Ok(Decided::Stored { verdict, decision_id, seq })
+            }
+        }
+    }
+
+    /// Takes a held approval back.
+    ///
+    /// # Errors
+    /// [`OpError::AlreadyDecided`] when it is no longer held.
+    pub async fn undo(&self, key: &RequestKey) -> Result<(), OpError> {
+        let (reply, undone) = oneshot::channel();
+        self.submit(Job::Undo(key.clone(), reply)).await?;
+        match self.answer(undone).await? {
+            Ok(()) => Ok(()),
+            Err(refused) => Err(self.explain(key, refused).await),
+        }
+    }
+
+    async fn settled(
+        &self,
+        key: &RequestKey,
+        settled: oneshot::Receiver<Settled>,
+    ) -> Result<u64, OpError> {
+        let connected = self.bus().is_some_and(|bus| bus.state().borrow().connected);
+        // Without a connection nothing can settle before it is back.
+        let limit = if connected { SETTLE_LIMIT } else { Duration::from_millis(100) };
+        match tokio::time::timeout(limit, settled).await {
+            Ok(Ok(Settled::Stored { seq })) => {
+                self.seen(key, seq).await;
+                Ok(seq)
+            }
+            Ok(Ok(Settled::Lost { who })) => {
+                self.seen(key, 0).await;
+                Err(OpError::AlreadyDecided { key: key.clone(), state: State::Decided, who })
+            }
+            Ok(Ok(Settled::Late)) => Err(OpError::Expired(key.clone())),
+            Ok(Err(_)) | Err(_) => Err(OpError::Queued(key.clone())),
+        }
+    }
+
+    /// Waits until the decision is projected, so that who decides sees it when asking next. Not
+    /// seeing it in time is no failure: it is on the stream.
+    async fn seen(&self, key: &RequestKey, seq: u64) {
+        if self.role() == Role::Console && seq > 0 {
+            let mut positions = self.inner.shared.positions.subscribe();
+            let projected =
+                positions.wait_for(|now| now.get("CS_DECISIONS").is_some_and(|next| *next > seq));
+            let _ = tokio::time::timeout(SEEN_LIMIT, projected).await;
+            return;
+        }
+        let look = async {
+            while !matches!(decisions::of_request(self.reader(), key).await, Ok(Some(_))) {
+                tokio::time::sleep(SEEN_LOOK).await;
+            }
+        };
+        let _ = tokio::time::timeout(SEEN_LIMIT, look).await;
+    }
+
+    async fn explain(&self, key: &RequestKey, refused: Refused) -> OpError {
+        match refused {
+            Refused::NotFound => OpError::NotFound(key.to_string()),
+            Refused::InvalidArgs(why) => OpError::InvalidArgs(format!("{key}: {why}")),
+            Refused::ReadOnly(why) => OpError::ReadOnly(why),
+            Refused::Domain(refusal) => {
+                let who = match refusal {
+                    DecideRefusal::AlreadyDecided(_) => self.who_decided(key).await,
+                    _ => String::new(),
+                };
+                OpError::refused(key, &refusal, who)
+            }
+        }
+    }
+
+    /// Who, what and when, as far as it is known here.
+    async fn who_decided(&self, key: &RequestKey) -> String {
+        let unknown = || "somebody was first".to_owned();
+        if let Ok(Some(decision)) = decisions::of_request(self.reader(), key).await {
+            return super::incoming::decision_summary(&decision.payload).1;
+        }
+        let Ok(Some(row)) = lines::by_key(self.reader(), key).await else { return unknown() };
+        match outbox::read(self.reader(), row.id).await {
+            Ok(Some(out)) => super::incoming::decision_summary(&out.payload).1,
+            _ => match row.verdict {
+                Some(verdict) => format!(
+                    "{verdict} at {}",
+                    row.decided_at.map_or_else(String::new, |at| Timestamp(at).rfc3339())
+                ),
+                None => unknown(),
+            },
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The running application: one cheap handle for the window, the command line and the tests.
+//!
+//! Refuses to run twice in one data folder.
+
+mod options;
+mod shared;
+mod start;
+
+use std::sync::Arc;
+
+use tokio::sync::{broadcast, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::bus::{Bus, EmbeddedServer};
+use crate::data_dir::{ConsoleLock, DataDir};
+use crate::error::OpError;
+use crate::identity::Identity;
+use crate::ops::job::Job;
+use crate::store::Reader;
+
+pub use options::{Options, WAITING_LIMIT};
+pub use shared::{AppEvent, Health, Positions};
+pub(crate) use shared::Shared;
+pub(crate) use start::access;
+
+/// What this process is to its data folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Holds the lock: projects, releases, lets expire.
+    Console,
+    /// Works beside a process that does.
+    Beside,
+    /// Only reads.
+    Reader,
+}
+
+/// A handle; clones share one application.
+#[derive(Clone)]
+pub struct App {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) role: Role,
+    pub(crate) data: DataDir,
+    pub(crate) options: Options,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) server: Option<EmbeddedServer>,
+    pub(crate) stop: CancellationToken,
+    pub(crate) tasks: TaskTracker,
+    pub(crate) _lock: Option<ConsoleLock>,
+}
+
+impl App {
+    /// What this process is to its data folder.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.inner.role
+    }
+
+    /// The data folder.
+    #[must_use]
+    pub fn data(&self) -> &DataDir {
+        &self.inner.data
+    }
+
+    /// How it was started.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.inner.options
+    }
+
+    /// Who this console is.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        &self.inner.shared.identity
+    }
+
+    /// The server's time now.
+    #[must_use]
+    pub fn now(&self) -> crate::domain::Timestamp {
+        self.inner.shared.clock.now()
+    }
+
+    /// What happens from now on. Who falls behind is told so and reads everything anew.
+    #[must_use]
+    pub fn subscribe(&self) -> broadcast::Receiver<AppEvent> {
+        self.inner.shared.events.subscribe()
+    }
+
+    /// Whether everything that was stored before the console connected is projected.
+    #[must_use]
+    pub fn caught_up(&self) -> watch::Receiver<bool> {
+        self.inner.shared.caught_up.subscribe()
+    }
+
+    /// Whether changes can be written.
+    #[must_use]
+    pub fn health(&self) -> watch::Receiver<Health> {
+        self.inner.shared.health.subscribe()
+    }
+
+    pub(crate) fn reader(&self) -> &Reader {
+        &self.inner.shared.reader
+    }
+
+    /// The connection, once there is one.
+    #[must_use]
+    pub fn bus(&self) -> Option<Bus> {
+        self.inner.shared.bus.borrow().clone()
+    }
+
+    /// The embedded server, where this process runs one.
+    #[must_use]
+    pub fn embedded_server(&self) -> Option<&EmbeddedServer> {
+        self.inner.server.as_ref()
+    }
+
+    pub(crate) async fn submit(&self, job: Job) -> Result<(), OpError> {
+        self.inner.shared.jobs.send(job).await.map_err(|_| OpError::stopped())
+    }
+
+    /// Waits for the writer's answer; without one nothing was written.
+    pub(crate) async fn answer<T>(&self, reply: oneshot::Receiver<T>) -> Result<T, OpError> {
+        if let Ok(answer) = reply.await {
+            return Ok(answer);
+        }
+        match &self.inner.shared.health.borrow().store_failed {
+            Some(why) => Err(OpError::ReadOnly(why.clone())),
+            None => Err(OpError::stopped()),
+        }
+    }
+
+    /// Writes an entry into the audit log (a reveal, an export).
+    ///
+    /// # Errors
+    /// [`OpError::ReadOnly`] when it cannot be written.
+    pub async fn record(
+        &self,
+        action: &'static str,
+        subject: String,
+        detail: serde_json::Value,
+    ) -> Result<(), OpError> {
+        let (done, written) = oneshot::channel();
+        self.submit(Job::Record { action, subject, detail, done }).await?;
+        self.answer(written).await
+    }
+
+    /// Stops: drops what is only held, writes what is written, ends the embedded server.
+    pub async fn shutdown(self) {
+        let (done, written) = oneshot::channel();
+        if self.inner.role != Role::Reader && self.submit(Job::Stop(done)).await.is_ok() {
+            // The writer has ended by itself if it does not answer.
+            let _ = tokio::time::timeout(start::STOP_LIMIT, written).await;
+        }
+        self.inner.stop.cancel();
+        self.inner.tasks.close();
+        if tokio::time::timeout(start::STOP_LIMIT, self.inner.tasks.wait()).await.is_err() {
+            tracing::warn!("some tasks did not end in time");
+        }
+        if let Some(bus) = self.bus() {
+            bus.close().await;
+        }
+        self.inner.shared.reader.close().await;
+        if self.inner.role == Role::Console {
+            self.inner.data.remove_runtime();
+        }
+        if let Ok(inner) = Arc::try_unwrap(self.inner)
+            && let Some(server) = inner.server
+        {
+            server.stop().await;
+        }
+    }
+}

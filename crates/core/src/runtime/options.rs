@@ -1,0 +1,56 @@
+//! How a console is started.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use countersign_wire::WorkspaceName;
+
+use crate::bus::Credentials;
+use crate::clock::Clock;
+
+/// More waiting requests than these from one agent are rejected (protocol, section 2).
+pub const WAITING_LIMIT: i64 = 10_000;
+
+/// What a console needs to know.
+#[derive(Clone)]
+pub struct Options {
+    /// The data folder.
+    pub data_dir: PathBuf,
+    /// An outside server; none for the embedded one.
+    pub nats_url: Option<String>,
+    /// How to log in to the outside server.
+    pub credentials: Credentials,
+    /// The operator's display name.
+    pub operator: String,
+    /// The workspace where a command takes one.
+    pub workspace: WorkspaceName,
+    /// Accept a bus whose consoles and agents share an account.
+    pub allow_single_account: bool,
+    /// A nats-server to use instead of the one that is found.
+    pub nats_server: Option<PathBuf>,
+    /// Replicas of streams that are created, 1 to 5.
+    pub replicas: usize,
+    /// More waiting requests than these from one agent are rejected.
+    pub waiting_limit: i64,
+    /// Another clock than the bus server's, for tests.
+    pub clock: Option<Arc<dyn Clock>>,
+}
+
+impl Options {
+    /// The embedded default in this folder.
+    #[must_use]
+    pub fn embedded(data_dir: PathBuf, operator: &str, workspace: WorkspaceName) -> Self {
+        Self {
+            data_dir,
+            nats_url: None,
+            credentials: Credentials::None,
+            operator: operator.to_owned(),
+            workspace,
+            allow_single_account: false,
+            nats_server: None,
+            replicas: 1,
+            waiting_limit: WAITING_LIMIT,
+            clock: None,
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! What all parts of a running application share.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, RwLock};
+
+use countersign_wire::TrustedKey;
+use tokio::sync::{Notify, broadcast, mpsc, watch};
+use uuid::Uuid;
+
+use crate::bus::Bus;
+use crate::clock::Clock;
+use crate::identity::Identity;
+use crate::ops::job::Job;
+use crate::ops::{Settlements, TrustedKeys};
+use crate::store::Reader;
+
+/// Something happened. Every front end is a subscriber.
+#[derive(Debug, Clone)]
+pub enum AppEvent {
+    /// These rows are new or changed; `number` grows by one with each.
+    Changed {
+        /// Order of the event.
+        number: u64,
+        /// Row numbers.
+        rows: Arc<[i64]>,
+    },
+    /// Connection, alarms, agents or the like changed.
+    Status,
+}
+
+/// First sequence of each stream that is not projected, by stream name.
+pub type Positions = BTreeMap<&'static str, u64>;
+
+/// Whether changes can be written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Health {
+    /// Why the last change could not be written.
+    pub store_failed: Option<String>,
+}
+
+/// Shared by all tasks.
+pub(crate) struct Shared {
+    pub(crate) identity: Arc<Identity>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) reader: Reader,
+    pub(crate) jobs: mpsc::Sender<Job>,
+    pub(crate) events: broadcast::Sender<AppEvent>,
+    pub(crate) positions: watch::Sender<Positions>,
+    pub(crate) health: watch::Sender<Health>,
+    pub(crate) caught_up: watch::Sender<bool>,
+    pub(crate) trusted: TrustedKeys,
+    /// The keys that agents are given at enrolment.
+    pub(crate) operators: RwLock<Vec<TrustedKey>>,
+    pub(crate) settlements: Settlements,
+    pub(crate) anchor_now: Notify,
+    pub(crate) replicas: usize,
+    pub(crate) realm: RwLock<Option<Uuid>>,
+    /// The connection, once there is one; it restores itself.
+    pub(crate) bus: watch::Sender<Option<Bus>>,
+}
+
+impl Shared {
+    /// The realm, once the console has met a bus.
+    pub(crate) fn realm(&self) -> Option<Uuid> {
+        self.realm.read().ok().and_then(|realm| *realm)
+    }
+}

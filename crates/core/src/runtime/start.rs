@@ -1,0 +1,409 @@
+//! From a data folder to a running application.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::Duration;
+
+use countersign_wire::{OperatorList, TrustedKey};
+use serde_json::json;
+use tokio::sync::{Notify, broadcast, mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::{App, Health, Inner, Options, Role, Shared};
+use crate::bus::{AgentAccess, Bus, BusOptions, Credentials, EmbeddedConfig, EmbeddedServer};
+use crate::clock::{BusClock, Clock};
+use crate::data_dir::{ConsoleLock, DataDir, RuntimeInfo};
+use crate::error::OpError;
+use crate::identity::Identity;
+use crate::ops::job::{BusBinding, Job};
+use crate::ops::{
+    Counts, Ledger, Link, Publisher, Settlements, TrustedKeys, Wires, WriterTask, anchor_task,
+};
+use crate::store::{self, Reader, agents, meta, policy};
+
+/// How long parts may take to end.
+pub(super) const STOP_LIMIT: Duration = Duration::from_secs(5);
+/// Jobs that wait for the writer. A full queue slows the bus intake and the callers down.
+const JOBS: usize = 4_096;
+const OUTGOING: usize = 4_096;
+const EVENTS: usize = 1_024;
+const FIRST_RETRY: Duration = Duration::from_millis(250);
+const LONGEST_RETRY: Duration = Duration::from_secs(10);
+
+impl App {
+    /// Starts the whole console of a data folder.
+    ///
+    /// An outside server that cannot be reached is no error when the folder has met it before: the
+    /// console starts disconnected and keeps trying.
+    ///
+    /// # Errors
+    /// [`OpError::Environment`] when another console runs in this folder, keys or files cannot be
+    /// used, or the bus refuses this console; [`OpError::BusUnreachable`].
+    pub async fn start(options: Options) -> Result<Self, OpError> {
+        let data = DataDir::open(&options.data_dir)?;
+        let Some(lock) = data.try_lock()? else {
+            let by = data.read_runtime().map(|info| format!(" (process {})", info.pid));
+            return Err(OpError::Environment(format!(
+                "another console{} runs in {}; use its window, or set COUNTERSIGN_DATA_DIR to another folder",
+                by.unwrap_or_default(),
+                data.path().display()
+            )));
+        };
+        build(options, data, Role::Console, Some(lock)).await
+    }
+
+    /// Works beside the running console of a data folder, or starts one when none runs.
+    ///
+    /// # Errors
+    /// As [`App::start`].
+    pub async fn attach(options: Options) -> Result<Self, OpError> {
+        let data = DataDir::open(&options.data_dir)?;
+        match data.try_lock()? {
+            Some(lock) => build(options, data, Role::Console, Some(lock)).await,
+            None => build(options, data, Role::Beside, None).await,
+        }
+    }
+
+    /// Reads a data folder. Starts no server and writes nothing; meets the bus of a running console
+    /// when `with_bus` is set.
+    ///
+    /// # Errors
+    /// [`OpError::Environment`] when there is no console's data in the folder.
+    pub async fn read(options: Options, with_bus: bool) -> Result<Self, OpError> {
+        if !options.data_dir.join("countersign.db").is_file() {
+            return Err(OpError::Environment(format!(
+                "{} holds no console's data yet; start one with `countersign serve` or open the window",
+                options.data_dir.display()
+            )));
+        }
+        let data = DataDir::open(&options.data_dir)?;
+        let lock = data.try_lock()?;
+        let reader = store::open_read_only(&data.database()).await?;
+        let running = lock.is_none();
+        drop(lock);
+        let parts = parts(&options, &data, reader).await?;
+        let app = assemble(options, data, Role::Reader, None, parts.shared, None);
+        if with_bus && (running || app.inner.options.nats_url.is_some()) {
+            app.meet_bus(&parts.clock).await;
+        }
+        Ok(app)
+    }
+
+    /// Best effort: a reader says "not connected" instead of failing.
+    async fn meet_bus(&self, clock: &BusClock) {
+        let inner = &self.inner;
+        let Ok(options) = bus_options(&inner.options, &inner.data, &inner.shared.identity) else {
+            return;
+        };
+        if let Ok(bus) = Bus::connect(options).await {
+            clock.follow(bus.clock().clone());
+            inner.shared.bus.send_replace(Some(bus));
+        }
+    }
+}
+
+struct Parts {
+    shared: Arc<Shared>,
+    clock: Arc<BusClock>,
+    jobs: mpsc::Receiver<Job>,
+}
+
+/// What every role has: identity, keys it trusts, a clock and a reader.
+async fn parts(options: &Options, data: &DataDir, reader: Reader) -> Result<Parts, OpError> {
+    let identity = Arc::new(Identity::load_or_create(data, &options.operator)?);
+    let bus_clock = BusClock::new();
+    let clock: Arc<dyn Clock> = match &options.clock {
+        Some(clock) => Arc::clone(clock),
+        None => Arc::clone(&bus_clock) as Arc<dyn Clock>,
+    };
+    let trusted = TrustedKeys::of(&identity);
+    let mut operators: Vec<TrustedKey> = identity.trusted_keys();
+    if let Some(row) = policy::get(&reader, "operators").await?
+        && let Ok(list) = serde_json::from_slice::<OperatorList>(&row.payload)
+    {
+        trusted.remember(&list);
+        for entry in list.operators.into_iter().filter(|entry| entry.until.is_none()) {
+            if operators.iter().all(|known| known.key != entry.key) {
+                operators.push(TrustedKey { key: entry.key, name: entry.name, role: entry.role });
+            }
+        }
+    }
+    let realm = meta::get(&reader, meta::REALM).await?.and_then(|realm| realm.parse().ok());
+    let (jobs_in, jobs) = mpsc::channel(JOBS);
+    let shared = Arc::new(Shared {
+        identity,
+        clock,
+        reader,
+        jobs: jobs_in,
+        events: broadcast::Sender::new(EVENTS),
+        positions: watch::Sender::new(BTreeMap::new()),
+        health: watch::Sender::new(Health::default()),
+        caught_up: watch::Sender::new(false),
+        trusted,
+        operators: RwLock::new(operators),
+        settlements: Settlements::default(),
+        anchor_now: Notify::new(),
+        replicas: options.replicas,
+        realm: RwLock::new(realm),
+        bus: watch::Sender::new(None),
+    });
+    Ok(Parts { shared, clock: bus_clock, jobs })
+}
+
+fn assemble(
+    options: Options,
+    data: DataDir,
+    role: Role,
+    lock: Option<ConsoleLock>,
+    shared: Arc<Shared>,
+    server: Option<EmbeddedServer>,
+) -> App {
+    App {
+        inner: Arc::new(Inner {
+            role,
+            data,
+            options,
+            shared,
+            server,
+            stop: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+            _lock: lock,
+        }),
+    }
+}
+
+async fn build(
+    options: Options,
+    data: DataDir,
+    role: Role,
+    lock: Option<ConsoleLock>,
+) -> Result<App, OpError> {
+    let (writer, reader) = store::open(&data.database()).await?;
+    let Parts { shared, clock, jobs } = parts(&options, &data, reader).await?;
+    let server = match (role, &options.nats_url) {
+        (Role::Console, None) => Some(start_server(&options, &data, &shared).await?),
+        _ => None,
+    };
+    let app = assemble(options, data, role, lock, Arc::clone(&shared), server);
+    start_writer(&app, writer, jobs).await?;
+    if role == Role::Console {
+        app.record("console_start", shared.identity.console_id.to_string(), json!({
+            "version": env!("CARGO_PKG_VERSION"),
+        }))
+        .await?;
+    }
+    match app.connect(&clock).await {
+        Ok(()) => {}
+        Err(error @ OpError::BusUnreachable(_)) if shared.realm().is_some() => {
+            tracing::warn!(%error, "starting without the bus");
+            app.clone().keep_connecting(clock);
+        }
+        Err(error) => {
+            app.shutdown().await;
+            return Err(error);
+        }
+    }
+    if app.inner.server.is_some() {
+        app.inner.tasks.spawn(app.clone().follow_enrolments());
+        app.inner.tasks.spawn(app.clone().follow_server());
+    }
+    Ok(app)
+}
+
+async fn start_server(
+    options: &Options,
+    data: &DataDir,
+    shared: &Shared,
+) -> Result<EmbeddedServer, OpError> {
+    let config = EmbeddedConfig {
+        data_dir: data.path().to_owned(),
+        binary: options.nats_server.clone(),
+        console_user: shared.identity.login.public_key(),
+        agents: access(&shared.reader).await?,
+    };
+    EmbeddedServer::start(config).await.map_err(|error| OpError::Environment(error.to_string()))
+}
+
+/// Who may log in as an agent.
+pub(crate) async fn access(reader: &Reader) -> Result<Vec<AgentAccess>, OpError> {
+    let rows = agents::all(reader).await?;
+    Ok(rows
+        .into_iter()
+        .filter_map(|row| {
+            row.key.map(|nkey| AgentAccess { workspace: row.ws, agent: row.name, nkey })
+        })
+        .collect())
+}
+
+async fn start_writer(
+    app: &App,
+    writer: store::Writer,
+    jobs: mpsc::Receiver<Job>,
+) -> Result<(), OpError> {
+    let shared = &app.inner.shared;
+    let role = app.inner.role;
+    let read_only = match role {
+        Role::Beside => meta::get(&shared.reader, meta::READ_ONLY).await?,
+        _ => None,
+    };
+    let ledger = Ledger {
+        identity: Arc::clone(&shared.identity),
+        clock: Arc::clone(&shared.clock),
+        trusted: shared.trusted.clone(),
+        waiting_limit: app.inner.options.waiting_limit,
+        bus: shared.realm().map(|realm| BusBinding { realm, epochs: BTreeMap::new() }),
+        counts: Counts::default(),
+        caught_up: false,
+        read_only: read_only
+            .filter(|why| !why.is_empty())
+            .map(|why| ("read_only".to_owned(), why)),
+        projects: role == Role::Console,
+    };
+    let (outgoing, queue) = mpsc::channel(OUTGOING);
+    let wires = Wires {
+        jobs,
+        outgoing,
+        settlements: shared.settlements.clone(),
+        events: shared.events.clone(),
+        positions: shared.positions.clone(),
+        health: shared.health.clone(),
+    };
+    let writer = WriterTask::new(writer, ledger, wires).await?;
+    let publisher = Publisher {
+        bus: shared.bus.subscribe(),
+        clock: Arc::clone(&shared.clock),
+        jobs: shared.jobs.clone(),
+        settlements: shared.settlements.clone(),
+        in_flight: Arc::new(Mutex::new(HashSet::new())),
+    };
+    let tasks = app.inner.tasks.clone();
+    let stop = app.inner.stop.clone();
+    app.inner.tasks.spawn(async move {
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = publisher.run(queue, tasks) => {}
+        }
+    });
+    app.inner.tasks.spawn(writer.run());
+    Ok(())
+}
+
+fn bus_options(
+    options: &Options,
+    data: &DataDir,
+    identity: &Identity,
+) -> Result<BusOptions, OpError> {
+    let (url, credentials) = match &options.nats_url {
+        Some(url) => (url.clone(), options.credentials.clone()),
+        None => {
+            let info = data.read_runtime().ok_or_else(|| {
+                OpError::BusUnreachable("no console runs in this data folder".to_owned())
+            })?;
+            let seed = identity
+                .login
+                .seed()
+                .map_err(|_| OpError::Environment("the login key has no seed".to_owned()))?;
+            (info.nats_url, Credentials::NkeySeed(seed))
+        }
+    };
+    Ok(BusOptions {
+        url,
+        credentials,
+        console_id: identity.console_id.to_string(),
+        allow_single_account: options.allow_single_account,
+    })
+}
+
+impl App {
+    async fn connect(&self, clock: &BusClock) -> Result<(), OpError> {
+        let inner = &self.inner;
+        if let Some(server) = &inner.server {
+            inner.data.write_runtime(&RuntimeInfo {
+                pid: std::process::id(),
+                nats_url: server.url(),
+                nats_pid: server.pid(),
+            })?;
+        } else if inner.role == Role::Console
+            && let Some(url) = &inner.options.nats_url
+        {
+            let nats_url = without_secrets(url);
+            let info = RuntimeInfo { pid: std::process::id(), nats_url, nats_pid: None };
+            inner.data.write_runtime(&info)?;
+        }
+        let bus = Bus::connect(bus_options(&inner.options, &inner.data, &inner.shared.identity)?)
+            .await?;
+        clock.follow(bus.clock().clone());
+        inner.shared.bus.send_replace(Some(bus.clone()));
+        if inner.role != Role::Console {
+            return Ok(());
+        }
+        let link = Arc::new(Link {
+            shared: Arc::clone(&inner.shared),
+            bus: bus.clone(),
+            stop: inner.stop.clone(),
+            tasks: inner.tasks.clone(),
+        });
+        link.join().await?;
+        inner.tasks.spawn(link.watch_reconnects());
+        inner.tasks.spawn(anchor_task(Arc::clone(&inner.shared), bus, inner.stop.clone()));
+        Ok(())
+    }
+
+    /// Tells other processes of the folder when the server was started again.
+    async fn follow_server(self) {
+        let Some(server) = &self.inner.server else { return };
+        let mut state = server.state();
+        loop {
+            tokio::select! {
+                () = self.inner.stop.cancelled() => return,
+                changed = state.changed() => if changed.is_err() { return },
+            }
+            let info = RuntimeInfo {
+                pid: std::process::id(),
+                nats_url: server.url(),
+                nats_pid: server.pid(),
+            };
+            if let Err(error) = self.inner.data.write_runtime(&info) {
+                tracing::warn!(%error, "other processes do not learn of the server's restart");
+            }
+        }
+    }
+
+    /// Tries until the bus answers or the console stops.
+    fn keep_connecting(self, clock: Arc<BusClock>) {
+        let stop = self.inner.stop.clone();
+        let tasks = self.inner.tasks.clone();
+        // A strong handle here would keep the console alive for ever.
+        let weak = Arc::downgrade(&self.inner);
+        drop(self);
+        tasks.spawn(async move {
+            let mut wait = FIRST_RETRY;
+            loop {
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    () = tokio::time::sleep(wait) => {}
+                }
+                let Some(inner) = weak.upgrade() else { return };
+                let app = App { inner };
+                match app.connect(&clock).await {
+                    Ok(()) => return,
+                    Err(error) => tracing::warn!(%error, "the bus is still out of reach"),
+                }
+                wait = (wait * 2).min(LONGEST_RETRY);
+            }
+        });
+    }
+}
+
+/// A URL that may be written to a file.
+fn without_secrets(url: &str) -> String {
+    let path = Path::new(url).display().to_string();
+    match (path.find("://"), path.rfind('@')) {
+        (Some(scheme), Some(at)) if scheme + 3 <= at => {
+            format!("{}{}", &path[..scheme + 3], &path[at + 1..])
+        }
+        _ => path,
+    }
+}
