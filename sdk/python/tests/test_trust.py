@@ -164,6 +164,14 @@ def test_insecure_still_binds_the_decision_to_the_request():
         judge(wrong, REQUEST, trust, IN_TIME)
 
 
+@pytest.mark.parametrize("response", [..., None, {}, "yes", {"selected_key": "a"}])
+def test_an_answer_without_content_is_none(response):
+    request, seen = asked(allowed_verdicts=("respond",))
+    with pytest.raises(VoidDecisionError) as refusal:
+        judge(stored(seen, CONSOLE.decision(seen, "respond", response=response)), request, TRUST, IN_TIME)
+    assert refusal.value.code == "malformed"
+
+
 TWO, SEEN_TWO = asked(approvals_required=2)
 
 
@@ -200,6 +208,9 @@ NOT_ENOUGH = {
     "altered": [MINE, {**_vote(OTHERS[0]), "sig": _vote(OTHERS[1])["sig"]}],
     "in another's name": [MINE, {**_vote(OTHERS[0]), "key": OTHERS[1].public}],
     "no object": [MINE, 1],
+    "a key that is no text": [MINE, {**_vote(OTHERS[0]), "key": 5}],
+    "a signature that is no text": [MINE, {**_vote(OTHERS[0]), "sig": 5}],
+    "naming another voter": [MINE, _vote(OTHERS[0], decided_by={"name": "x", "key": OTHERS[1].public})],
     "another version": [MINE, _vote(OTHERS[0], v=2)],
     "an edit beside an approval": [MINE, _vote(OTHERS[0], edited_args={"a": 1})],
 }
