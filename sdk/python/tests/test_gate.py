@@ -232,6 +232,46 @@ async def test_a_hint_that_nobody_stored_is_ignored(gate, console, request_id):
     assert (await asking).verdict == "deny"
 
 
+async def test_a_decision_that_a_lagging_replica_shows_late_is_found_at_once(gate, console, request_id, monkeypatch):
+    get, hidden = gate._bus.direct_get, 3
+
+    async def lagging(stream, subject, *, timeout):
+        nonlocal hidden
+        stored = await get(stream, subject, timeout=timeout)
+        if stored is not None and hidden:
+            hidden -= 1
+            return None
+        return stored
+
+    monkeypatch.setattr(gate._bus, "direct_get", lagging)
+    asking = asyncio.create_task(gate.ask(call(request_id)))
+    await console.request(request_id)
+    await asyncio.sleep(0.05)
+    begun = time.monotonic()
+    await console.decide(request_id)
+    assert (await asking).allowed
+    assert time.monotonic() - begun < 0.8
+
+
+async def test_empty_hints_do_not_keep_the_agent_busy(gate, console, request_id, monkeypatch):
+    get, looks = gate._bus.direct_get, 0
+
+    async def counted(stream, subject, *, timeout):
+        nonlocal looks
+        looks += 1
+        return await get(stream, subject, timeout=timeout)
+
+    monkeypatch.setattr(gate._bus, "direct_get", counted)
+    asking = asyncio.create_task(gate.ask(call(request_id)))
+    seen = await console.request(request_id)
+    for _ in range(200):
+        await console.nc.publish(seen.subject.replace(".request.", ".decided."), b"")
+        await asyncio.sleep(0.001)
+    assert looks < 10
+    await console.decide(request_id)
+    assert (await asyncio.wait_for(asking, 2)).allowed
+
+
 async def test_another_agents_trick_answer_on_decided_changes_nothing(bench, gate, console, request_id):
     import nats
 

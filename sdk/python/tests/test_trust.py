@@ -9,7 +9,7 @@ import json
 import uuid
 
 import pytest
-from countersign import Enrolment, Gate, ToolCall, TrustedKey, VoidDecisionError, args_digest
+from countersign import Enrolment, Gate, Question, ToolCall, TrustedKey, VoidDecisionError, args_digest
 from countersign.clock import now
 from countersign.trust import Trust, take_over
 from countersign.verify import Deadline, StoredDecision, judge
@@ -195,6 +195,33 @@ def test_two_people_can_agree_on_an_edit():
 
 
 MINE = _vote(CONSOLE.human)
+
+
+def test_people_who_voted_for_one_edit_did_not_vote_for_another():
+    edit = {"edited_args": {"a": 5}, "args_digest": args_digest({"a": 5})}
+    other = {"edited_args": {"a": 6}, "args_digest": args_digest({"a": 5})}
+    votes = [_vote(CONSOLE.human, verdict="modify", **edit), _vote(OTHERS[0], verdict="modify", **other)]
+    body = CONSOLE.decision(SEEN_TWO, "modify", votes=votes, **edit)
+    with pytest.raises(VoidDecisionError):
+        judge(stored(SEEN_TWO, body), TWO, TRUST, IN_TIME)
+
+
+def test_votes_that_are_no_list_are_none():
+    with pytest.raises(VoidDecisionError):
+        judge(stored(SEEN_TWO, CONSOLE.decision(SEEN_TWO, votes=5)), TWO, TRUST, IN_TIME)
+
+
+def test_a_question_can_be_approved_and_has_no_arguments():
+    question = Question(text="Go on?", allowed_verdicts=("approve",))
+    request = build_request(question, ENROLMENT, {}, dt.timedelta(seconds=60), now())
+    seen = Seen(request.subject("request"), request.payload, json.loads(request.payload))
+    decision = judge(stored(seen, CONSOLE.decision(seen)), request, TRUST, IN_TIME)
+    assert (decision.allowed, decision.args) == (True, None)
+    edited = {"edited_args": {"a": 5}, "args_digest": args_digest({"a": 5})}
+    with pytest.raises(VoidDecisionError):
+        judge(stored(seen, CONSOLE.decision(seen, "modify", **edited)), request, TRUST, IN_TIME)
+
+
 NOT_ENOUGH = {
     "none": [],
     "only one": [MINE],

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 from collections.abc import Awaitable, Callable, Iterator
 
 from .bus import Bus
@@ -55,6 +56,8 @@ class Wait:
         self._wake = asyncio.Event()
         self._closed = False
         self._hinted = False
+        self._echoes = 0
+        self._look_at = math.inf
         self._stored = False
         self._unknown_since: float | None = None
         self._started = ticks()
@@ -64,7 +67,8 @@ class Wait:
     def hint(self) -> None:
         """Something arrived on this request's `decided` subject."""
         self._hinted = True
-        self._wake.set()
+        if not self._echoes:
+            self._wake.set()
 
     def look_again(self) -> None:
         """The connection came back, or the request was withdrawn."""
@@ -107,15 +111,16 @@ class Wait:
 
     async def _until_answered(self, publishing: asyncio.Task[None]) -> tuple[Decision | None, StoredDecision | None]:
         offsets = poll_offsets()
-        next_poll = self._started + next(offsets)
+        scheduled = self._started + next(offsets)
         while True:
-            await self._sleep_until(min(next_poll, self._deadline))
+            await self._sleep_until(min(scheduled, self._look_at, self._deadline))
             if self._closed:
                 raise GateClosedError("the gate was closed while the request waited")
             if publishing.done() and (failure := publishing.exception()) is not None:
                 raise failure
-            while next_poll <= ticks():
-                next_poll = self._started + next(offsets)
+            while scheduled <= ticks():
+                scheduled = self._started + next(offsets)
+            self._look_at = math.inf
             last = self.seconds_left <= 0
             answer = await self._look(last)
             if answer is not None:
@@ -124,8 +129,6 @@ class Wait:
                 if not self._stored:
                     raise BusUnreachableError("the bus took no request before the deadline")
                 return None, None
-            if self._unknown_since is not None:
-                next_poll = min(next_poll, ticks() + 0.25)
 
     async def _sleep_until(self, moment: float) -> None:
         try:
@@ -152,8 +155,8 @@ class Wait:
             log.info("could not look for the decision of %s: %s", self.request.request_id, error)
             return None
         if stored is None:
-            if hinted:
-                log.info("a hint for %s has nothing stored behind it", self.request.request_id)
+            if hinted or self._echoes:
+                self._expect_more()
             return None
         try:
             return self._judge(stored), stored
@@ -163,15 +166,27 @@ class Wait:
                 raise
         return None
 
+    def _expect_more(self) -> None:
+        """A hint without a decision: a replica that lags behind, or nothing. Five looks, ever further apart.
+
+        Until they are done further hints wake nobody, so that empty ones cannot keep the agent busy.
+        """
+        self._echoes = (self._echoes + 1) % 6
+        if self._echoes:
+            self._look_at = ticks() + 0.025 * 2**self._echoes
+        else:
+            log.info("hints for %s have nothing stored behind them", self.request.request_id)
+
     async def _ask_trust(self, last: bool) -> bool:
         """Whether it is worth looking again: the operators list is read, and may still be on its way."""
         if self._unknown_since is None:
             self._unknown_since = ticks()
-            self._wake.set()
+            self._look_at = self._unknown_since
             await self._refresh_trust()
             return True
         if last or ticks() - self._unknown_since > UNKNOWN_KEY_PATIENCE:
             return False
+        self._look_at = ticks() + 0.25
         await self._refresh_trust()
         return True
 
