@@ -34,8 +34,8 @@ beforeEach(() => {
   vi.stubGlobal("IntersectionObserver", TestObserver);
   vi.spyOn(document, "hasFocus").mockReturnValue(true);
   // The virtual list needs a height.
-  vi.spyOn(Element.prototype, "clientHeight", "get").mockReturnValue(600);
-  vi.spyOn(Element.prototype, "clientWidth", "get").mockReturnValue(372);
+  vi.spyOn(HTMLElement.prototype, "clientHeight", "get").mockReturnValue(600);
+  vi.spyOn(HTMLElement.prototype, "clientWidth", "get").mockReturnValue(372);
 });
 
 afterEach(() => {

@@ -1,6 +1,6 @@
-import type { RiskLevel } from "../ipc/generated";
+import type { Risk } from "../ipc/generated";
 
-const LOOKS: Record<RiskLevel, string> = {
+const LOOKS: Record<Risk, string> = {
   critical: "bg-bad-bg text-crit outline-1 outline-crit-line",
   high: "bg-warn-bg text-warn",
   medium: "bg-raised text-text-2",
@@ -8,7 +8,7 @@ const LOOKS: Record<RiskLevel, string> = {
   safe: "bg-panel text-text-3",
 };
 
-export const RiskBadge = ({ risk, large = false }: { readonly risk: RiskLevel; readonly large?: boolean }) => (
+export const RiskBadge = ({ risk, large = false }: { readonly risk: Risk; readonly large?: boolean }) => (
   <span
     className={`justify-self-end rounded px-[7px] font-semibold ${LOOKS[risk]} ${large ? "py-0.5 text-xs" : "h-[18px] text-[11px] leading-[18px]"}`}
     data-risk={risk}

@@ -141,7 +141,7 @@ tool: ToolView | null,
 /**
  * Effective risk.
  */
-risk: RiskLevel, 
+risk: Risk, 
 /**
  * The agent's own word, where the protocol does not know it.
  */
@@ -206,7 +206,7 @@ run: Shown | null,
 /**
  * The verdicts that the agent can honour; deny always.
  */
-allowed: Array<OperatorVerdict>, 
+allowed: Array<Verdict>, 
 /**
  * How many operators must agree.
  */
@@ -360,7 +360,7 @@ key: string,
 /**
  * The verdict.
  */
-verdict: OperatorVerdict, 
+verdict: Verdict, 
 /**
  * Digest of the request's payload that the card showed: what was seen is what is decided.
  */
@@ -679,7 +679,7 @@ tool: Shown,
 /**
  * Effective risk.
  */
-risk: RiskLevel, 
+risk: Risk, 
 /**
  * Which way an approval takes.
  */
@@ -791,11 +791,6 @@ value: Shown, };
  * The argument of commands that take none.
  */
 export type Nothing = Record<symbol, never>;
-
-/**
- * The verdicts of a person (protocol, section 5).
- */
-export type OperatorVerdict = "approve" | "modify" | "deny" | "skip" | "respond" | "escalate" | "terminate";
 
 /**
  * One option of a question.
@@ -983,9 +978,9 @@ key: string,
  */
 code: string, 
 /**
- * The NATS subject that it came on.
+ * The NATS subject that it came on; none where it named no request.
  */
-subject: Shown, 
+subject: Shown | null, 
 /**
  * What exactly was wrong.
  */
@@ -996,7 +991,7 @@ detail: Shown,
 atMs: number, };
 
 /**
- * What is asked (protocol, section 2, `kind`).
+ * What is asked.
  */
 export type RequestKind = "tool_call" | "question" | "form";
 
@@ -1053,9 +1048,9 @@ value: Shown,
 ascii: string, };
 
 /**
- * Effective risk: an unknown word reads critical (protocol, section 2).
+ * How dangerous the agent says the call is; ordered.
  */
-export type RiskLevel = "safe" | "low" | "medium" | "high" | "critical";
+export type Risk = "safe" | "low" | "medium" | "high" | "critical";
 
 /**
  * One rung with its time.
@@ -1209,6 +1204,11 @@ origin: Shown | null,
  * What it says it does to the world.
  */
 effects: Shown | null, };
+
+/**
+ * What an operator can answer.
+ */
+export type Verdict = "approve" | "modify" | "deny" | "skip" | "respond" | "escalate" | "terminate";
 
 /**
  * A reason to look twice.

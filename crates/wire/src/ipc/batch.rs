@@ -9,7 +9,6 @@ use crate::Shown;
 /// One change of the list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(tag = "type", rename_all = "snake_case")]
-#[ts(export, export_to = "generated.ts")]
 pub enum InboxChange {
     /// A row is new or has changed.
     Put {
@@ -27,7 +26,6 @@ pub enum InboxChange {
 /// decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-#[ts(export, export_to = "generated.ts")]
 pub struct DecidedNotice {
     /// Which request.
     pub key: String,
@@ -42,7 +40,6 @@ pub struct DecidedNotice {
 /// Changes in order. A page that has seen `number - 1` applies it; on a gap it asks for a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-#[ts(export, export_to = "generated.ts")]
 pub struct InboxBatch {
     /// One more than the batch before.
     #[ts(type = "number")]

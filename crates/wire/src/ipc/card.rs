@@ -3,12 +3,11 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::{CardState, DecidePath, OperatorVerdict, RequestKind, RiskLevel};
-use crate::Shown;
+use super::{CardState, DecidePath};
+use crate::{RequestKind, Risk, Shown, Verdict};
 
 /// The tool that wants to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export, export_to = "generated.ts")]
 pub struct ToolView {
     /// Its name.
     pub name: Shown,
@@ -24,7 +23,6 @@ pub struct ToolView {
 
 /// Words of the agent, never facts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export, export_to = "generated.ts")]
 pub struct Said {
     /// The field that held them: `title`, `reason`, `preview`, `explanation`, `command`.
     pub field: String,
@@ -35,7 +33,6 @@ pub struct Said {
 /// A piece of a value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(tag = "type", rename_all = "snake_case")]
-#[ts(export, export_to = "generated.ts")]
 pub enum ArgPart {
     /// Shown as it is, escaped.
     Text {
@@ -55,7 +52,6 @@ pub enum ArgPart {
 
 /// One top-level entry of the arguments, in the order received and never shortened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export, export_to = "generated.ts")]
 pub struct ArgEntry {
     /// Its name; none when the arguments are no object.
     pub name: Option<Shown>,
@@ -65,7 +61,6 @@ pub struct ArgEntry {
 
 /// Something that the framework does to the arguments after the gate (protocol, `effective`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export, export_to = "generated.ts")]
 pub struct EffectiveGroup {
     /// `fixed`, `defaults`, `injected_names`, `dropped_names`, `coerced`, or the agent's own word.
     pub name: Shown,
@@ -75,7 +70,6 @@ pub struct EffectiveGroup {
 
 /// A reason to look twice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export, export_to = "generated.ts")]
 pub struct WarningView {
     /// What kind.
     pub code: String,
@@ -88,7 +82,6 @@ pub struct WarningView {
 /// Why a value is revealed by a key press.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
-#[ts(export, export_to = "generated.ts")]
 pub enum RevealKind {
     /// It looks like a secret.
     Secret,
@@ -98,7 +91,6 @@ pub enum RevealKind {
 
 /// A value that the key V opens; a critical call asks for all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export, export_to = "generated.ts")]
 pub struct Reveal {
     /// Number within the card.
     pub reveal: u32,
@@ -110,7 +102,6 @@ pub struct Reveal {
 
 /// A message that led here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export, export_to = "generated.ts")]
 pub struct HistoryMessage {
     /// Who spoke, says the agent.
     pub role: Shown,
@@ -120,7 +111,6 @@ pub struct HistoryMessage {
 
 /// One option of a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export, export_to = "generated.ts")]
 pub struct OptionView {
     /// What it is called.
     pub label: Shown,
@@ -131,7 +121,6 @@ pub struct OptionView {
 /// A question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-#[ts(export, export_to = "generated.ts")]
 pub struct QuestionView {
     /// What is asked.
     pub text: Shown,
@@ -145,7 +134,6 @@ pub struct QuestionView {
 
 /// A form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export, export_to = "generated.ts")]
 pub struct FormView {
     /// The schema of the answer, indented.
     pub schema: Shown,
@@ -155,7 +143,6 @@ pub struct FormView {
 
 /// The framework's own digest: kept and shown, not trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export, export_to = "generated.ts")]
 pub struct NativeDigest {
     /// Its algorithm, as the agent names it.
     pub alg: Shown,
@@ -166,7 +153,6 @@ pub struct NativeDigest {
 /// A rung of the delivery ladder (protocol, section 6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
-#[ts(export, export_to = "generated.ts")]
 pub enum RungName {
     /// The request is stored.
     Stored,
@@ -183,7 +169,6 @@ pub enum RungName {
 /// How a rung stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
-#[ts(export, export_to = "generated.ts")]
 pub enum RungState {
     /// Not yet.
     Open,
@@ -196,7 +181,6 @@ pub enum RungState {
 /// One rung with its time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-#[ts(export, export_to = "generated.ts")]
 pub struct Rung {
     /// Which.
     pub rung: RungName,
@@ -212,7 +196,6 @@ pub struct Rung {
 /// The decision that stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-#[ts(export, export_to = "generated.ts")]
 pub struct DecisionView {
     /// The verdict's word.
     pub verdict: String,
@@ -236,7 +219,6 @@ pub struct DecisionView {
 /// An approval that is held and can be undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-#[ts(export, export_to = "generated.ts")]
 pub struct HoldView {
     /// When it is signed and sent.
     #[ts(type = "number")]
@@ -245,7 +227,6 @@ pub struct HoldView {
 
 /// How one argument differs from an earlier call. Neutral: no difference is praised.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export, export_to = "generated.ts")]
 pub struct Delta {
     /// The argument.
     pub name: Shown,
@@ -262,7 +243,6 @@ pub struct Delta {
 /// The nearest earlier decided call of the same tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-#[ts(export, export_to = "generated.ts")]
 pub struct PreviousCall {
     /// Its verdict.
     pub verdict: String,
@@ -278,7 +258,6 @@ pub struct PreviousCall {
 /// Where a request comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-#[ts(export, export_to = "generated.ts")]
 pub struct OriginView {
     /// Agent's clock, for display.
     #[ts(type = "number | null")]
@@ -303,7 +282,6 @@ pub struct OriginView {
 /// One request whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-#[ts(export, export_to = "generated.ts")]
 pub struct Card {
     /// `WORKSPACE/AGENT/ID`.
     pub key: String,
@@ -318,7 +296,7 @@ pub struct Card {
     /// The tool; none for questions and forms.
     pub tool: Option<ToolView>,
     /// Effective risk.
-    pub risk: RiskLevel,
+    pub risk: Risk,
     /// The agent's own word, where the protocol does not know it.
     pub unknown_risk: Option<Shown>,
     /// Which way an approval takes.
@@ -351,7 +329,7 @@ pub struct Card {
     /// The agent's run.
     pub run: Option<Shown>,
     /// The verdicts that the agent can honour; deny always.
-    pub allowed: Vec<OperatorVerdict>,
+    pub allowed: Vec<Verdict>,
     /// How many operators must agree.
     pub approvals_required: u8,
     /// Where it comes from.

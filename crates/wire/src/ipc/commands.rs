@@ -7,14 +7,13 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::{
-    Card, CheckEditArgs, ConnectHint, DecideArgs, DecideOutcome, EditCheck, EditorText, InboxSnapshot,
-    KeyArgs, RawArgs, RawChunk, RejectedDetail, RejectedPage, RejectedPageArgs, RevealArgs, Revealed,
-    ServerTime, StatusView,
+    Card, CheckEditArgs, ConnectHint, DecideArgs, DecideOutcome, EditCheck, EditorText,
+    InboxSnapshot, KeyArgs, RawArgs, RawChunk, RejectedDetail, RejectedPage, RejectedPageArgs,
+    RevealArgs, Revealed, ServerTime, StatusView,
 };
 
 /// The argument of commands that take none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export, export_to = "generated.ts")]
 pub struct Nothing {}
 
 /// Hands `name(Arguments) -> Result` of every command to the macro `$callback`.
@@ -58,7 +57,6 @@ macro_rules! declare {
     ($( $(#[$doc:meta])* $name:ident ( $args:ty ) -> $result:ty ),* $(,)?) => {
         /// Each command's name with its argument and its result, for the generated TypeScript.
         #[derive(TS)]
-        #[ts(export, export_to = "generated.ts")]
         #[allow(dead_code, reason = "read by the code generator only")]
         pub(crate) struct Commands {
             $( $(#[$doc])* $name: ($args, $result), )*

@@ -4,33 +4,11 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::CardState;
-use crate::Shown;
-
-/// The verdicts of a person (protocol, section 5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
-#[serde(rename_all = "snake_case")]
-#[ts(export, export_to = "generated.ts")]
-pub enum OperatorVerdict {
-    /// Run the call as it was shown.
-    Approve,
-    /// Run the call with edited arguments.
-    Modify,
-    /// Do not run it.
-    Deny,
-    /// Do not run it; no refusal.
-    Skip,
-    /// Answer a question or a form.
-    Respond,
-    /// Hand it to the agent's own next approver.
-    Escalate,
-    /// Deny and end the run; sent as deny where the agent cannot honour it.
-    Terminate,
-}
+use crate::{Shown, Verdict};
 
 /// The answer of a `respond`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(tag = "type", rename_all = "snake_case")]
-#[ts(export, export_to = "generated.ts")]
 pub enum Answer {
     /// One of the question's options, by its place; the option's key never leaves the core.
     Option {
@@ -54,12 +32,11 @@ pub enum Answer {
 /// A verdict with everything that it needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-#[ts(export, export_to = "generated.ts")]
 pub struct DecideArgs {
     /// Which request.
     pub key: String,
     /// The verdict.
-    pub verdict: OperatorVerdict,
+    pub verdict: Verdict,
     /// Digest of the request's payload that the card showed: what was seen is what is decided.
     pub seen_request_digest: String,
     /// Digest of the arguments that the card showed; none where the card has no arguments.
@@ -81,7 +58,6 @@ pub struct DecideArgs {
 /// What became of a verdict. Only `decided` means that the stream has acknowledged it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-#[ts(export, export_to = "generated.ts")]
 pub struct DecideOutcome {
     /// Where the request stands now.
     pub state: CardState,
@@ -95,7 +71,6 @@ pub struct DecideOutcome {
 /// JSON for the editor: pure ASCII, so that no hidden character can hide in it. A hidden value
 /// stands as a placeholder that keeps the value when it is left alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export, export_to = "generated.ts")]
 pub struct EditorText {
     /// The JSON, indented.
     pub json: String,
@@ -103,7 +78,6 @@ pub struct EditorText {
 
 /// Asks whether an edit may be sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export, export_to = "generated.ts")]
 pub struct CheckEditArgs {
     /// Which request.
     pub key: String,
@@ -113,7 +87,6 @@ pub struct CheckEditArgs {
 
 /// What is wrong with an edit, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export, export_to = "generated.ts")]
 pub struct EditProblem {
     /// Line in the editor, from 1; none where the place is unknown.
     pub line: Option<u32>,
@@ -126,7 +99,6 @@ pub struct EditProblem {
 /// How a line of the diff stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
-#[ts(export, export_to = "generated.ts")]
 pub enum DiffKind {
     /// In both.
     Same,
@@ -138,7 +110,6 @@ pub enum DiffKind {
 
 /// One line of a diff.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export, export_to = "generated.ts")]
 pub struct DiffLine {
     /// Where it stands.
     pub kind: DiffKind,
@@ -149,7 +120,6 @@ pub struct DiffLine {
 /// Whether an edit may be sent, and how it differs from the arguments at the gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-#[ts(export, export_to = "generated.ts")]
 pub struct EditCheck {
     /// Empty when it may be sent.
     pub problems: Vec<EditProblem>,

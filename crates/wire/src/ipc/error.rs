@@ -7,7 +7,6 @@ use ts_rs::TS;
 /// only a window can meet: `not_armed` and `ipc_lost`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
-#[ts(export, export_to = "generated.ts")]
 pub enum IpcErrorCode {
     /// Something went wrong that has no code of its own.
     Failed,
@@ -44,7 +43,6 @@ pub enum IpcErrorCode {
 /// A failed command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS, thiserror::Error)]
 #[error("{message}")]
-#[ts(export, export_to = "generated.ts")]
 pub struct IpcError {
     /// What to branch on.
     pub code: IpcErrorCode,
@@ -55,6 +53,9 @@ pub struct IpcError {
 impl IpcError {
     /// An error with a code and a sentence.
     pub fn new(code: IpcErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self {
+            code,
+            message: message.into(),
+        }
     }
 }

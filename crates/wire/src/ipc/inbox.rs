@@ -3,42 +3,11 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::Shown;
-
-/// What is asked (protocol, section 2, `kind`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
-#[serde(rename_all = "snake_case")]
-#[ts(export, export_to = "generated.ts")]
-pub enum RequestKind {
-    /// A tool wants to run.
-    ToolCall,
-    /// A question wants an answer.
-    Question,
-    /// A form wants to be filled in.
-    Form,
-}
-
-/// Effective risk: an unknown word reads critical (protocol, section 2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, TS)]
-#[serde(rename_all = "snake_case")]
-#[ts(export, export_to = "generated.ts")]
-pub enum RiskLevel {
-    /// Safe.
-    Safe,
-    /// Low.
-    Low,
-    /// Medium.
-    Medium,
-    /// High.
-    High,
-    /// Critical, or any word that the protocol does not know.
-    Critical,
-}
+use crate::{RequestKind, Risk, Shown};
 
 /// Which way an approval takes (operator's desk, "Deciding").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
-#[ts(export, export_to = "generated.ts")]
 pub enum DecidePath {
     /// One key, held and undoable: safe, low and medium.
     Low,
@@ -52,12 +21,12 @@ pub enum DecidePath {
 impl DecidePath {
     /// The way for a risk and a tool's effects.
     #[must_use]
-    pub fn of(risk: RiskLevel, irreversible: bool) -> Self {
+    pub fn of(risk: Risk, irreversible: bool) -> Self {
         match risk {
-            RiskLevel::Critical => Self::Critical,
+            Risk::Critical => Self::Critical,
             _ if irreversible => Self::Critical,
-            RiskLevel::High => Self::High,
-            RiskLevel::Safe | RiskLevel::Low | RiskLevel::Medium => Self::Low,
+            Risk::High => Self::High,
+            Risk::Safe | Risk::Low | Risk::Medium => Self::Low,
         }
     }
 }
@@ -65,7 +34,6 @@ impl DecidePath {
 /// Where a request stands; the words of the command line contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
-#[ts(export, export_to = "generated.ts")]
 pub enum CardState {
     /// Waits for an operator.
     Pending,
@@ -87,7 +55,6 @@ pub enum CardState {
 
 /// Names one request or one rejected message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export, export_to = "generated.ts")]
 pub struct KeyArgs {
     /// `WORKSPACE/AGENT/ID`, or `rejected:N`.
     pub key: String,
@@ -96,7 +63,6 @@ pub struct KeyArgs {
 /// One line of the list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-#[ts(export, export_to = "generated.ts")]
 pub struct InboxRow {
     /// `WORKSPACE/AGENT/ID`: the identity of the row, whatever its place.
     pub key: String,
@@ -108,7 +74,7 @@ pub struct InboxRow {
     /// The tool's name; for a question or a form, its text or title.
     pub tool: Shown,
     /// Effective risk.
-    pub risk: RiskLevel,
+    pub risk: Risk,
     /// Which way an approval takes.
     pub path: DecidePath,
     /// Key arguments, cut to one line; the card shows them whole.
@@ -140,7 +106,6 @@ pub struct InboxRow {
 /// The whole list, and where in the order of batches it was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-#[ts(export, export_to = "generated.ts")]
 pub struct InboxSnapshot {
     /// Every batch up to this number is contained.
     #[ts(type = "number")]
@@ -158,7 +123,7 @@ mod tests {
 
     #[test]
     fn an_irreversible_tool_takes_the_critical_way_at_every_risk() {
-        use RiskLevel::{Critical, High, Low, Medium, Safe};
+        use Risk::{Critical, High, Low, Medium, Safe};
         for risk in [Safe, Low, Medium, High, Critical] {
             assert_eq!(DecidePath::of(risk, true), DecidePath::Critical);
         }

@@ -19,17 +19,17 @@ mod text;
 
 pub use batch::{DecidedNotice, InboxBatch, InboxChange};
 pub use card::{
-    ArgEntry, ArgPart, Card, DecisionView, Delta, EffectiveGroup, FormView, HistoryMessage, HoldView,
-    NativeDigest, OptionView, OriginView, PreviousCall, QuestionView, Reveal, RevealKind, Rung,
-    RungName, RungState, Said, ToolView, WarningView,
+    ArgEntry, ArgPart, Card, DecisionView, Delta, EffectiveGroup, FormView, HistoryMessage,
+    HoldView, NativeDigest, OptionView, OriginView, PreviousCall, QuestionView, Reveal, RevealKind,
+    Rung, RungName, RungState, Said, ToolView, WarningView,
 };
 pub use commands::{COMMANDS, CommandName, Nothing};
 pub use decide::{
     Answer, CheckEditArgs, DecideArgs, DecideOutcome, DiffKind, DiffLine, EditCheck, EditProblem,
-    EditorText, OperatorVerdict,
+    EditorText,
 };
 pub use error::{IpcError, IpcErrorCode};
-pub use inbox::{CardState, DecidePath, InboxRow, InboxSnapshot, KeyArgs, RequestKind, RiskLevel};
+pub use inbox::{CardState, DecidePath, InboxRow, InboxSnapshot, KeyArgs};
 pub use rejected::{RejectedDetail, RejectedPage, RejectedPageArgs, RejectedRow};
 pub use status::{
     AlarmView, AuditView, BusView, ConnectCommand, ConnectHint, ServerTime, StatusView,

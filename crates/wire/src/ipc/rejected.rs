@@ -8,7 +8,6 @@ use crate::Shown;
 
 /// Asks for a page of rejected messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export, export_to = "generated.ts")]
 pub struct RejectedPageArgs {
     /// Cursor of the page before; none for the newest.
     #[ts(type = "number | null")]
@@ -18,14 +17,13 @@ pub struct RejectedPageArgs {
 /// One rejected message in the list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-#[ts(export, export_to = "generated.ts")]
 pub struct RejectedRow {
     /// `WORKSPACE/AGENT/ID`, or `rejected:N` where the subject gives no valid id.
     pub key: String,
     /// Why (protocol, section 2).
     pub code: String,
-    /// The NATS subject that it came on.
-    pub subject: Shown,
+    /// The NATS subject that it came on; none where it named no request.
+    pub subject: Option<Shown>,
     /// What exactly was wrong.
     pub detail: Shown,
     /// When the server stored it.
@@ -35,7 +33,6 @@ pub struct RejectedRow {
 
 /// A page of rejected messages, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export, export_to = "generated.ts")]
 pub struct RejectedPage {
     /// The rows.
     pub rows: Vec<RejectedRow>,
@@ -47,7 +44,6 @@ pub struct RejectedPage {
 /// One rejected message whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-#[ts(export, export_to = "generated.ts")]
 pub struct RejectedDetail {
     /// The row.
     pub row: RejectedRow,

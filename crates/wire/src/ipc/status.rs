@@ -8,7 +8,6 @@ use crate::Shown;
 /// The bus as this console sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-#[ts(export, export_to = "generated.ts")]
 pub struct BusView {
     /// Whether the connection stands.
     pub connected: bool,
@@ -23,7 +22,6 @@ pub struct BusView {
 /// A thing that wants a person's eyes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-#[ts(export, export_to = "generated.ts")]
 pub struct AlarmView {
     /// What happened.
     pub code: String,
@@ -37,7 +35,6 @@ pub struct AlarmView {
 /// The head of the audit chain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-#[ts(export, export_to = "generated.ts")]
 pub struct AuditView {
     /// Rows so far.
     #[ts(type = "number")]
@@ -52,7 +49,6 @@ pub struct AuditView {
 /// What the status bar shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-#[ts(export, export_to = "generated.ts")]
 pub struct StatusView {
     /// The bus.
     pub bus: BusView,
@@ -88,7 +84,6 @@ pub struct StatusView {
 /// The server's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-#[ts(export, export_to = "generated.ts")]
 pub struct ServerTime {
     /// Now.
     #[ts(type = "number")]
@@ -97,7 +92,6 @@ pub struct ServerTime {
 
 /// A command for a person to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export, export_to = "generated.ts")]
 pub struct ConnectCommand {
     /// What it does.
     pub label: String,
@@ -108,7 +102,6 @@ pub struct ConnectCommand {
 /// How to connect an agent to this console.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-#[ts(export, export_to = "generated.ts")]
 pub struct ConnectHint {
     /// Address of the bus, without user and password.
     pub nats_url: String,

@@ -7,7 +7,6 @@ use crate::Shown;
 
 /// Asks for one of a card's reveals.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export, export_to = "generated.ts")]
 pub struct RevealArgs {
     /// Which request.
     pub key: String,
@@ -17,7 +16,6 @@ pub struct RevealArgs {
 
 /// A value that was hidden, or that holds hidden characters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export, export_to = "generated.ts")]
 pub struct Revealed {
     /// Number of the reveal within the card.
     pub reveal: u32,
@@ -29,7 +27,6 @@ pub struct Revealed {
 
 /// Asks for a part of the bytes of a request or of a rejected message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export, export_to = "generated.ts")]
 pub struct RawArgs {
     /// Which request or rejected message.
     pub key: String,
@@ -41,7 +38,6 @@ pub struct RawArgs {
 /// A part of the bytes as received, at most 64 KiB.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-#[ts(export, export_to = "generated.ts")]
 pub struct RawChunk {
     /// First byte of this part.
     #[ts(type = "number")]

@@ -1,12 +1,12 @@
 /** What became of the verdicts of this window, until the operator has seen it. Pure. */
-import type { CardState, DecidedNotice, OperatorVerdict, Shown } from "../../ipc/generated";
+import type { CardState, DecidedNotice, Verdict, Shown } from "../../ipc/generated";
 
 export type SentState = "sending" | "holding" | "queued" | "stored" | "lost" | "undone" | "failed";
 
 export interface Sent {
   readonly key: string;
   readonly name: Shown;
-  readonly verdict: OperatorVerdict;
+  readonly verdict: Verdict;
   /** The verdict that really goes out; terminate may have become deny. */
   readonly sentAs: string;
   readonly state: SentState;

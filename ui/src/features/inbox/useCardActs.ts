@@ -1,7 +1,7 @@
 /** What the operator does on one open card: progress on its way, reveals, edits and the verdict. */
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { useDesk } from "../../desk/DeskContext";
-import type { Answer, Card, DecideArgs, EditCheck, OperatorVerdict, Revealed } from "../../ipc/generated";
+import type { Answer, Card, DecideArgs, EditCheck, Verdict, Revealed } from "../../ipc/generated";
 import { toCallError, type CallError } from "../../ipc/transport";
 import { missingStep, noProgress, type Progress, type StepId } from "./steps";
 
@@ -25,7 +25,7 @@ export interface CardActs {
   readonly setDraft: (draft: Draft | null) => void;
   readonly problem: string | null;
   readonly busy: boolean;
-  readonly send: (verdict: OperatorVerdict, more?: Partial<DecideArgs>) => Promise<void>;
+  readonly send: (verdict: Verdict, more?: Partial<DecideArgs>) => Promise<void>;
   readonly answer: (answer: Answer) => Promise<void>;
 }
 
@@ -63,7 +63,7 @@ export const useCardActs = (card: Card, decide: Decide, onSent: () => void): Car
     }
   }, [card.key, card.reveals, desk, revealed]);
 
-  const send = useCallback(async (verdict: OperatorVerdict, more: Partial<DecideArgs> = {}) => {
+  const send = useCallback(async (verdict: Verdict, more: Partial<DecideArgs> = {}) => {
     if (busy) return;
     setBusy(true);
     setProblem(null);

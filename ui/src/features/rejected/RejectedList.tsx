@@ -43,7 +43,7 @@ export const RejectedList = ({ rows, chosen, onChoose, onEnd }: RejectedListProp
             >
               <span className="truncate font-mono text-[12.5px] font-semibold">{row.code}</span>
               <span className="font-mono text-[11.5px] text-text-2">{formatTime(row.atMs)}</span>
-              <span className="col-span-2 truncate text-[11.5px] text-text-3"><ShownText text={row.subject} /></span>
+              <span className="col-span-2 truncate text-[11.5px] text-text-3">{row.subject === null ? row.key : <ShownText text={row.subject} />}</span>
             </div>
           );
         })}

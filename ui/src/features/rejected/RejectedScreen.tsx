@@ -43,7 +43,7 @@ const Detail = ({ row }: { readonly row: RejectedRow }) => {
         <h3>Where</h3>
         <dl className="selectable m-0 mb-5 grid grid-cols-[92px_1fr] gap-x-2 gap-y-[5px]">
           <dt className="text-text-3">Detail</dt><dd className="m-0"><ShownText text={row.detail} block /></dd>
-          <dt className="text-text-3">Subject</dt><dd className="m-0 font-mono text-xs"><ShownText text={row.subject} /></dd>
+          <dt className="text-text-3">Subject</dt><dd className="m-0 font-mono text-xs">{row.subject === null ? "Named no request" : <ShownText text={row.subject} />}</dd>
           <dt className="text-text-3">Stored</dt><dd className="m-0">{formatDay(row.atMs)}, {formatTime(row.atMs, true)}</dd>
           {data === undefined ? null : <><dt className="text-text-3">Stream</dt><dd className="m-0 font-mono text-xs">#{data.streamSeq}</dd></>}
         </dl>

@@ -3,7 +3,7 @@ import { Ellipsis } from "lucide-react";
 import { Button } from "../../../components/Button";
 import { Kbd } from "../../../components/Kbd";
 import { useServerNow } from "../../../desk/DeskContext";
-import type { Card, OperatorVerdict } from "../../../ipc/generated";
+import type { Card, Verdict } from "../../../ipc/generated";
 import { ApproveButton } from "../ApproveButton";
 import { approveKey } from "../steps";
 import type { ArmingView } from "../useArming";
@@ -18,7 +18,7 @@ interface ActionBarProps {
   readonly onUndo: () => void;
 }
 
-const MORE: readonly (readonly [OperatorVerdict, string])[] = [
+const MORE: readonly (readonly [Verdict, string])[] = [
   ["skip", "Skip: do not run it, no refusal"], ["escalate", "Hand on to the agent’s own next approver"],
 ];
 
