@@ -153,12 +153,7 @@ async fn a_killed_server_comes_back_on_its_port_and_clients_reconnect() {
 #[tokio::test]
 async fn stop_and_drop_end_the_process_and_free_the_store() {
     let data = TempData::new();
-    let config = EmbeddedConfig {
-        data_dir: data.path().into(),
-        binary: None,
-        console_user: UserKey::new().public,
-        agents: Vec::new(),
-    };
+    let config = config(&data);
     let server = EmbeddedServer::start(config.clone()).await.unwrap();
     let mut state = server.state();
     let first = server.pid().unwrap();
@@ -239,10 +234,9 @@ async fn victim() {
     tokio::time::sleep(LIMIT * 3).await;
 }
 
-#[tokio::test]
-async fn a_killed_console_takes_its_server_with_it_and_the_next_one_can_start_at_once() {
-    let data = TempData::new();
-    let mut console = std::process::Command::new(std::env::current_exe().unwrap())
+/// A console's process with its server's process id.
+async fn start_victim(data: &TempData) -> (std::process::Child, u32) {
+    let console = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "server::victim"])
         .env(VICTIM, data.path())
         .stdout(std::process::Stdio::null())
@@ -250,19 +244,54 @@ async fn a_killed_console_takes_its_server_with_it_and_the_next_one_can_start_at
         .unwrap();
     let file = data.path().join("pid");
     until("the console's server", async || file.exists()).await;
-    let pid: u32 = std::fs::read_to_string(&file).unwrap().parse().unwrap();
+    let pid = std::fs::read_to_string(&file).unwrap().parse().unwrap();
     assert!(is_running(pid));
-    console.kill().unwrap();
-    console.wait().unwrap();
-    // The lock is held until the old server is gone, so both never use the store together.
-    let next = EmbeddedServer::start(EmbeddedConfig {
+    (console, pid)
+}
+
+fn config(data: &TempData) -> EmbeddedConfig {
+    EmbeddedConfig {
         data_dir: data.path().into(),
         binary: None,
         console_user: UserKey::new().public,
         agents: Vec::new(),
-    })
-    .await
-    .unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_killed_console_takes_its_server_with_it_and_the_next_one_can_start_at_once() {
+    let data = TempData::new();
+    let (mut console, pid) = start_victim(&data).await;
+    console.kill().unwrap();
+    console.wait().unwrap();
+    let next = EmbeddedServer::start(config(&data)).await.unwrap();
+    assert!(!is_running(pid));
+    next.stop().await;
+}
+
+#[tokio::test]
+async fn the_store_stays_locked_while_a_dead_consoles_server_still_ends() {
+    let data = TempData::new();
+    let (mut console, pid) = start_victim(&data).await;
+    let signal = |name: &str| {
+        let sent = std::process::Command::new("kill")
+            .args([name, &pid.to_string()])
+            .status();
+        assert!(sent.unwrap().success());
+    };
+    // Stopped, the server cannot follow the console's death.
+    signal("-STOP");
+    console.kill().unwrap();
+    console.wait().unwrap();
+    let early = EmbeddedServer::start(config(&data)).await;
+    let still_there = is_running(pid);
+    signal("-CONT");
+    let Err(error) = early else {
+        panic!("two servers on one store")
+    };
+    assert!(still_there);
+    assert_eq!(error.code(), "bus_store_locked");
+    let next = EmbeddedServer::start(config(&data)).await.unwrap();
     assert!(!is_running(pid));
     next.stop().await;
 }

@@ -1,0 +1,119 @@
+use countersign_core::ops::verdicts::Decided;
+use countersign_wire::{Response, Verdict, args_digest};
+use serde_json::json;
+
+use crate::agent::{Desk, in_state, inbox_ids, line_when, listed, verdict};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_reaches_the_agent_with_the_digest_of_what_was_asked() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let request = agent.request("r1");
+    let key = agent.ask(&request).await;
+    listed(&desk.app, "r1").await;
+    assert_eq!(inbox_ids(&desk.app).await, ["r1"]);
+    let decided = desk.app.decide(verdict(&key, Verdict::Approve)).await.unwrap();
+    assert!(matches!(decided, Decided::Stored { verdict: Verdict::Approve, .. }));
+    let decision = agent.decision("r1").await;
+    assert_eq!(decision["verdict"], "approve");
+    assert_eq!(decision["args_digest"], request["args_digest"]);
+    assert_eq!(decision["decided_by"]["name"], "Ada");
+    let row = in_state(&desk.app, "r1", "decided").await;
+    assert_eq!((row.verdict.as_deref(), row.delivery.as_str()), (Some("approve"), "on_bus"));
+    assert!(inbox_ids(&desk.app).await.is_empty());
+    let id = decision["decision_id"].as_str().unwrap();
+    agent.receipt("r1", id, "received").await;
+    agent.receipt("r1", id, "executed").await;
+    line_when(&desk.app, "r1", |row| row.delivery == "executed").await;
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edit_carries_the_edited_arguments_and_their_digest() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let key = agent.ask(&agent.request("r1")).await;
+    listed(&desk.app, "r1").await;
+    let edited = json!({"invoice_id": "INV-43"});
+    let mut command = verdict(&key, Verdict::Modify);
+    command.edited_args = Some(edited.clone());
+    desk.app.decide(command).await.unwrap();
+    let decision = agent.decision("r1").await;
+    assert_eq!(decision["edited_args"], edited);
+    assert_eq!(decision["args_digest"], args_digest(&edited).unwrap().to_string());
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_verdict_of_a_person_reaches_the_agent() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    for wanted in [Verdict::Deny, Verdict::Skip, Verdict::Escalate, Verdict::Terminate, Verdict::Respond] {
+        let id = wanted.as_str();
+        let key = agent.ask(&agent.request(id)).await;
+        listed(&desk.app, id).await;
+        let mut command = verdict(&key, wanted);
+        command.message = Some("because".into());
+        command.response = Some(Response { content: json!("use the test one"), selected_key: None });
+        desk.app.decide(command).await.unwrap();
+        let decision = agent.decision(id).await;
+        assert_eq!((&decision["verdict"], &decision["message"]), (&json!(id), &json!("because")));
+        assert_eq!(decision["response"].is_object(), wanted == Verdict::Respond);
+    }
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_held_approval_is_not_sent_and_can_be_taken_back() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let key = agent.ask(&agent.request("r1")).await;
+    listed(&desk.app, "r1").await;
+    let mut command = verdict(&key, Verdict::Approve);
+    command.hold = true;
+    let held = desk.app.decide(command.clone()).await.unwrap();
+    assert!(matches!(held, Decided::Held { .. }));
+    assert_eq!(desk.app.find("r1").await.unwrap().state, "holding");
+    let again = desk.app.decide(verdict(&key, Verdict::Deny)).await.unwrap_err();
+    assert_eq!(again.code().as_str(), "already_decided");
+    desk.app.undo(&key).await.unwrap();
+    assert_eq!(inbox_ids(&desk.app).await, ["r1"]);
+    assert_eq!(desk.app.undo(&key).await.unwrap_err().code().as_str(), "already_decided");
+    desk.app.decide(verdict(&key, Verdict::Deny)).await.unwrap();
+    assert_eq!(agent.decision("r1").await["verdict"], "deny");
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_held_approval_is_sent_by_itself_when_its_time_has_come() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let mut request = agent.request("r1");
+    request["expires_at"] = json!("2026-11-21T12:00:01.000Z");
+    let key = agent.ask(&request).await;
+    listed(&desk.app, "r1").await;
+    let mut command = verdict(&key, Verdict::Approve);
+    command.hold = true;
+    desk.app.decide(command).await.unwrap();
+    assert_eq!(agent.decision("r1").await["verdict"], "approve");
+    in_state(&desk.app, "r1", "decided").await;
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_verdicts_at_once_are_each_stored_once() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let ids: Vec<String> = (0..1_000).map(|i| format!("r{i}")).collect();
+    let asked = ids.iter().map(|id| agent.request(id));
+    let asked: Vec<_> = asked.collect();
+    let keys = futures::future::join_all(asked.iter().map(|request| agent.ask(request))).await;
+    listed(&desk.app, "r999").await;
+    let all = keys.iter().map(|key| desk.app.decide(verdict(key, Verdict::Approve)));
+    for decided in futures::future::join_all(all).await {
+        assert!(matches!(decided, Ok(Decided::Stored { .. })), "{decided:?}");
+    }
+    assert!(inbox_ids(&desk.app).await.is_empty());
+    assert_eq!(desk.app.audit_verify(None).await.unwrap().first_bad, None);
+    desk.app.shutdown().await;
+}

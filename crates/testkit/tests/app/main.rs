@@ -1,0 +1,10 @@
+//! The headless application against a real nats-server and a real SQLite file.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+mod agent;
+mod audit;
+mod consoles;
+mod decide;
+mod expiry;
+mod rejected;
+mod restart;

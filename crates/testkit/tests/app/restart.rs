@@ -1,0 +1,98 @@
+use std::time::Duration;
+
+use countersign_core::App;
+use countersign_wire::Verdict;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::agent::{Desk, caught_up, in_state, inbox_ids, line_when, listed, options, verdict};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_restart_everything_waits_once_and_can_still_be_answered() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    for id in ["a", "b", "c"] {
+        agent.ask(&agent.request(id)).await;
+    }
+    listed(&desk.app, "c").await;
+    let mut held = verdict(&agent.key("b"), Verdict::Approve);
+    held.hold = true;
+    desk.app.decide(held).await.unwrap();
+    desk.app.shutdown().await;
+
+    let app = App::start(options(&desk.data)).await.unwrap();
+    caught_up(&app).await;
+    assert_eq!(inbox_ids(&app).await, ["a", "b", "c"], "the held one waits again");
+    app.decide(verdict(&agent.key("b"), Verdict::Deny)).await.unwrap();
+    // The agent has reconnected to the same port by itself.
+    assert_eq!(agent.decision("b").await["verdict"], "deny");
+    assert_eq!(app.audit_verify(None).await.unwrap().first_bad, None);
+    app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_server_is_started_again_and_nothing_is_lost() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    agent.ask(&agent.request("before")).await;
+    listed(&desk.app, "before").await;
+    let pid = desk.app.embedded_server().unwrap().pid().unwrap();
+    kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL).unwrap();
+    let key = agent.key("before");
+    // Given while the server is away: queued, and sent when it is back.
+    match desk.app.decide(verdict(&key, Verdict::Deny)).await {
+        Ok(_) => {}
+        Err(error) => assert_eq!(error.code().as_str(), "bus_unreachable"),
+    }
+    in_state(&desk.app, "before", "decided").await;
+    assert_eq!(agent.decision("before").await["verdict"], "deny");
+    agent.ask(&agent.request("after")).await;
+    listed(&desk.app, "after").await;
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_folder_runs_one_console() {
+    let desk = Desk::open().await;
+    let second = App::start(options(&desk.data)).await.err().unwrap();
+    assert_eq!(second.code().as_str(), "environment");
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_beside_the_console_decides_and_the_console_learns_of_it() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let key = agent.ask(&agent.request("r1")).await;
+    listed(&desk.app, "r1").await;
+    let beside = App::attach(options(&desk.data)).await.unwrap();
+    assert_eq!(beside.role(), countersign_core::Role::Beside);
+    beside.decide(verdict(&key, Verdict::Approve)).await.unwrap();
+    beside.shutdown().await;
+    line_when(&desk.app, "r1", |row| row.state == "decided" && row.stream_seq.is_some()).await;
+    assert_eq!(agent.decision("r1").await["verdict"], "approve");
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_enrolled_beside_the_console_can_ask_at_once_and_a_revoked_one_cannot() {
+    let desk = Desk::open().await;
+    let beside = App::attach(options(&desk.data)).await.unwrap();
+    let name = "acme/newcomer".parse().unwrap();
+    let agent = crate::agent::Agent::connect(beside.enroll(&name).await.unwrap()).await;
+    agent.ask(&agent.request("r1")).await;
+    listed(&desk.app, "r1").await;
+    beside.revoke(&name).await.unwrap();
+    let gone = async {
+        loop {
+            let subject = agent.subject("request", "r2");
+            let asked = agent.client.request(subject, "{}".into());
+            if !matches!(tokio::time::timeout(Duration::from_millis(300), asked).await, Ok(Ok(_))) {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(crate::agent::LIMIT, gone).await.unwrap();
+    beside.shutdown().await;
+    desk.app.shutdown().await;
+}
