@@ -8,6 +8,7 @@ mod names;
 mod near_misses;
 mod policies;
 mod properties;
+mod published;
 mod redactions;
 mod rejections;
 mod shown;

@@ -199,8 +199,14 @@ fn lifetimes_are_distances_and_end_at_thirty_days() {
     assert_eq!(far.lifetime(), MAX_LIFETIME);
     let near = with("expires_at", json!("2026-11-21T13:00:00.001+01:00")).request;
     assert_eq!(near.lifetime(), Duration::MILLISECOND);
-    with("requested_at", json!("2026-11-21T12:00:00Z"));
-    with("requested_at", json!("2026-11-21T12:00:00.123456+00:00"));
+    for utc in [
+        "12:00:00Z",
+        "12:00:00.1234567890123Z",
+        "12:00:00.123+00:00",
+        "12:00:00-00:00",
+    ] {
+        with("requested_at", json!(format!("2026-11-21T{utc}")));
+    }
 }
 
 #[test]
