@@ -166,7 +166,7 @@ class Console:
 
     def signed(self, subject: str, body: dict, *, key: Key | None = None, realm: str | None = None):
         signer = key or self.human
-        payload = json.dumps(body, ensure_ascii=False).encode()
+        payload = json.dumps(body).encode()
         headers = {
             "CS-Key": signer.public,
             "CS-Sig": signer.sign("decision", realm or self.realm, subject, payload),

@@ -165,6 +165,9 @@ def test_a_signature_holds_for_one_context_realm_subject_and_payload(payload, co
     assert not verify(KEY.public, sig, context, "r", "t", payload)
     assert not verify(KEY.public, sig, context, "r", "s", payload + b"x")
     assert not verify(KEY.public, sig + "=", context, "r", "s", payload)
+    other_spelling = sig[:-1] + chr(ord(sig[-1]) + 1)  # the unused bits of the last character
+    assert not verify(KEY.public, other_spelling, context, "r", "s", payload)
+    assert not verify(KEY.public, sig[:40], context, "r", "s", payload)
     assert not verify(Key().public, sig, context, "r", "s", payload)
 
 

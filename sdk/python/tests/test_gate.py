@@ -190,6 +190,8 @@ VOID = {
     "edited but with the old digest": (_body(verdict="modify", edited_args=EDIT), "wrong_args_digest"),
     "edited without arguments": (_body(verdict="modify", args_digest=args_digest(EDIT)), "malformed"),
     "edited beyond what JSON can say twice": (_body(verdict="modify", edited_args=2**60), "malformed"),
+    "with an integer that no double holds": (_body(extra=[2**53]), "malformed"),
+    "with half a character": (_body(message="\ud800"), "malformed"),
     "an unknown origin": (_body(origin="weather"), "malformed"),
     "a person through an automatic key": (_auto(origin="operator"), "wrong_role"),
     "a rule through a person's key": (_body(origin="rule"), "wrong_role"),

@@ -19,6 +19,7 @@ from selectools.types import ToolCall as ScriptedCall
 from selectools.usage import UsageStats
 
 from console import Console
+from contract import valid
 
 
 class Script:
@@ -329,7 +330,8 @@ def spans(console: Console, run_id: str) -> list[dict]:
     latest: dict[str, dict] = {}
     for message in console.received["event"]:
         body = json.loads(message.data)
-        if body["run_id"] == run_id:
+        if body.get("run_id") == run_id:
+            valid("span", message.data)
             latest[body["span_id"]] = body
     return list(latest.values())
 
@@ -358,9 +360,8 @@ async def test_s10_policy_start_end_error_and_denied_calls_appear_in_order(bench
     before = len(console.received["request"])
     working = asyncio.ensure_future(asyncio.to_thread(work))
     [first] = await arrived(console, before, 1, working)
-    message = await console.until(
-        "event", lambda m: (b := json.loads(m.data))["run_id"] == first["run_id"] and b["status"] == "waiting"
-    )
+    mine = f'"run_id":"{first["run_id"]}"'.encode()
+    message = await console.until("event", lambda m: mine in m.data and b'"waiting"' in m.data)
     waiting = json.loads(message.data)
     assert waiting["tool_name"] == "delete_invoice"
     assert first["traceparent"] == f"00-{waiting['trace_id']}-{waiting['span_id']}-01"

@@ -270,6 +270,12 @@ def test_a_list_signed_by_a_trusted_person_is_taken_over(bare):
     assert after.revision == 3
 
 
+def test_an_entry_of_a_role_of_tomorrow_is_left_out():
+    entries = [*ENTRIES, {"key": OTHERS[0].public, "name": "x", "role": "auditor"}]
+    after = take_over(TRUST, _list(CONSOLE.human, entries), 3, AT)
+    assert [key.key for key in after.keys] == [OTHERS[2].public]
+
+
 @pytest.mark.parametrize(
     ("value", "revision"),
     [
@@ -278,6 +284,8 @@ def test_a_list_signed_by_a_trusted_person_is_taken_over(bare):
         (_list(CONSOLE.human, ENTRIES, realm="another"), 3),
         (_list(CONSOLE.human, ENTRIES), 0),
         (_list(CONSOLE.human, []), 3),
+        (_list(CONSOLE.human, [{**ENTRIES[0], "until": "soon"}]), 3),
+        (_list(CONSOLE.human, 5), 3),
         (_list(CONSOLE.human, [{"key": "UAAA", "name": "x", "role": "human"}]), 3),
         (b"{}", 3),
         (b"[]", 3),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import datetime as dt
+import json
 import logging
 import os
 from collections.abc import AsyncIterator, Coroutine
@@ -181,7 +182,7 @@ class Gate:
         wait = self._waits.get(request_id)
         if wait is None:
             raise CountersignError("no such request waits", code="not_found")
-        body = parse_payload(wait.request.payload)
+        body = json.loads(wait.request.payload)
         elapsed = wait.request.lifetime.total_seconds() - wait.seconds_left
         requested = dt.datetime.fromisoformat(body["requested_at"])
         expires = requested + dt.timedelta(seconds=max(0.001, elapsed + seconds_left))
@@ -301,8 +302,8 @@ class Gate:
             await asyncio.sleep(ALIVE_SECONDS)
 
     async def _refuse(self, wait: Wait, stored: StoredDecision | None, code: str) -> None:
-        """A `refused` receipt. A decision that cannot even be read is named `unknown`."""
-        decision_id = "unknown"
+        """A `refused` receipt. A decision that cannot even be read is named `unreadable`."""
+        decision_id = "unreadable"
         if stored is not None:
             with contextlib.suppress(VoidDecisionError):
                 found = parse_payload(stored.payload).get("decision_id")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from .digest import args_digest
+from .digest import args_digest, check_canonical
 from .errors import InvalidRequestError, VoidDecisionError
 from .signature import decode_base64url, verify
 from .trust import Trust
@@ -94,6 +94,8 @@ def judge(stored: StoredDecision, request: SentRequest, trust: Trust, deadline: 
     Lateness is looked at last: a late decision that is otherwise sound reads `expired`, it is not void.
     """
     subject = request.subject("decision")
+    if not trust.insecure and not (stored.headers.get("CS-Key") and stored.headers.get("CS-Sig")):
+        _void("unsigned", "the decision is not signed")
     if stored.subject != subject:
         _void("wrong_subject", "the decision stands on another subject")
     if len(stored.payload) > MAX_DECISION_BYTES:
@@ -133,10 +135,15 @@ def judge(stored: StoredDecision, request: SentRequest, trust: Trust, deadline: 
 
 
 def parse_payload(payload: bytes) -> dict[str, Any]:
-    """The object of a decision or vote. Duplicate keys and non-finite numbers are refused, not resolved."""
+    """The object of a decision or vote, read as strictly as a request.
+
+    What two readers could read differently (duplicate keys, numbers that no double holds, lone surrogates) is
+    refused, not resolved.
+    """
     try:
         value = json.loads(payload.decode("utf-8"), object_pairs_hook=_unique_object, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
+        check_canonical(value, what="decision", depth=1)
+    except (ValueError, RecursionError, InvalidRequestError):
         _void("malformed", "the decision is not well-formed JSON")
     if not isinstance(value, dict):
         _void("malformed", "the decision is not an object")
@@ -158,9 +165,7 @@ def _check_signature(stored: StoredDecision, trust: Trust, subject: str) -> tupl
     """The key that signed and its role. In insecure mode a missing signature passes, a wrong one never."""
     key, sig = stored.headers.get("CS-Key"), stored.headers.get("CS-Sig")
     if not key or not sig:
-        if trust.insecure:
-            return None, None
-        _void("unsigned", "the decision is not signed")
+        return None, None  # `judge` lets this pass in insecure mode only
     role = None if trust.insecure else trust.role_at(key, stored.stored_at)
     if role is None and not trust.insecure:
         _void("unknown_key", "nobody this agent trusts signed the decision")
