@@ -2,6 +2,7 @@
 //!
 //! Refuses to install anything: `scripts/setup.sh` does that.
 
+mod codegen;
 mod tidy;
 
 use std::process::ExitCode;
@@ -17,6 +18,12 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Task {
+    /// Write the files that are generated from the Rust types
+    Codegen {
+        /// Write nothing; fail when a file differs
+        #[arg(long)]
+        check: bool,
+    },
     /// Check the rules of direction, file sizes, names and migrations
     Tidy {
         /// Add migrations that are not on the checksum list yet
@@ -27,6 +34,7 @@ enum Task {
 
 fn main() -> ExitCode {
     let done = match Cli::parse().task {
+        Task::Codegen { check } => codegen::run(check),
         Task::Tidy { record_migrations } => tidy::run(record_migrations),
     };
     match done {
