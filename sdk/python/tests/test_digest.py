@@ -64,7 +64,7 @@ scalars = (
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 )
-values = st.recursive(scalars, lambda inner: st.lists(inner) | st.dictionaries(keys, inner), max_leaves=20)
+values = st.recursive(scalars, lambda inner: st.lists(inner) | st.dictionaries(keys, inner), max_leaves=10)
 
 KEY = Key()
 ENROLMENT = Enrolment("nats://x", "acme", "bot", None, "_INBOX", "realm", ())
@@ -93,7 +93,7 @@ def test_the_digest_survives_the_wire(value):
     assert args_digest(body["args"]) == args_digest(value) == body["args_digest"] == request.args_digest
 
 
-@given(st.dictionaries(keys, values, min_size=2))
+@given(st.dictionaries(keys, scalars | st.lists(scalars, max_size=3), min_size=2, max_size=6))
 def test_the_order_of_keys_is_no_part_of_the_digest(value):
     assert args_digest(dict(reversed(value.items()))) == args_digest(value)
 

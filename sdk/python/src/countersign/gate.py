@@ -364,7 +364,7 @@ class Gate:
                 await self._idle.wait()
         await self._spans.close(1.0)
         if self._background:
-            await asyncio.wait(set(self._background), timeout=2.0)
+            await asyncio.wait(set(self._background), timeout=2.0 if self._bus.connected else 0.1)
         for task in set(self._background):
             task.cancel()
         await self._bus.close()
