@@ -1,0 +1,42 @@
+#![doc = include_str!("../README.md")]
+//!
+//! Refuses to let silence, an error or a doubt run a call.
+#![forbid(unsafe_code)]
+
+mod ask;
+mod asking;
+mod bus;
+mod clock;
+mod decision;
+mod error;
+mod gate;
+mod handle;
+mod introduction;
+mod judge;
+mod keyring;
+mod login;
+mod options;
+mod outbox;
+mod presence;
+mod receipts;
+mod run;
+mod timing;
+mod trust;
+mod wait;
+mod waiting;
+
+pub use countersign_wire as wire;
+
+pub use ask::Ask;
+pub use countersign_wire::{
+    ApprovalRequest, DecisionFault, DecisionVerdict, Effects, Enrolment, HelloTool, RequestId,
+    Risk, Verdict,
+};
+pub use decision::Decision;
+pub use error::GateError;
+pub use gate::{Asking, Gate};
+pub use handle::AskHandle;
+pub use introduction::Introduction;
+pub use options::{EnrolmentSource, GateBuilder};
+pub use run::Ran;
+pub use timing::Timing;

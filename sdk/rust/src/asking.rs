@@ -1,0 +1,159 @@
+//! One question from its first byte to its answer.
+//!
+//! Refuses to leave a question open that nobody awaits any more: however this
+//! ends without an answer, the console is told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use countersign_wire::{DecisionVerdict, RequestKey, Stage, Withdraw, withdraw_subject};
+use tokio::time::timeout;
+
+use crate::ask::What;
+use crate::clock::{Timer, wall_clock};
+use crate::gate::Inner;
+use crate::handle::AskHandle;
+use crate::judge::{Asked, claimed_id};
+use crate::outbox::{Letter, Slot};
+use crate::receipts::Report;
+use crate::wait::{End, Wait};
+use crate::{Ask, Decision, GateError};
+
+pub(crate) async fn ask(
+    inner: Arc<Inner>,
+    ask: Ask,
+    handle: AskHandle,
+) -> Result<Decision, GateError> {
+    if inner.closing.is_cancelled() {
+        return Err(GateError::Closed);
+    }
+    let slot = inner.outbox.slot().ok_or(GateError::TooManyWaiting {
+        limit: inner.max_waiting,
+    })?;
+    let lifetime = inner.lifetime(ask.lifetime);
+    // The timer starts before the request leaves, so it ends before the server's deadline.
+    let mut timer = Timer::start(lifetime);
+    let raw = matches!(ask.what, What::Raw(_));
+    connected(&inner, &timer).await?;
+    if raw {
+        // Its bytes name the whole lifetime, whenever they leave.
+        timer = Timer::start(lifetime);
+    }
+    let info = &inner.info;
+    let asked = ask
+        .what
+        .build(&inner.key, info, wall_clock(), timer.remaining())?;
+    timer.shorten(timer.elapsed() + asked.lifetime);
+
+    let waiter = inner.waiting.enter(&asked.key.request_id)?;
+    let mut open = Open::new(asked.key.clone(), slot);
+    let wait = Wait {
+        bus: &inner.bus,
+        outbox: &inner.outbox,
+        keyring: &inner.keyring,
+        timing: &inner.timing,
+        asked: &asked,
+        waiter: &waiter,
+        handle: &handle,
+        timer,
+    };
+    let end = tokio::select! {
+        biased;
+        () = handle.withdrawn() => {
+            open.reason = handle.reason();
+            let receipts = inner.receipts(&asked.key);
+            let verdict = DecisionVerdict::Withdrawn;
+            return Ok(Decision::unanswered(asked.key.clone(), verdict, handle.reason(), receipts));
+        }
+        () = inner.closing.cancelled() => {
+            open.reason = Some("the agent is stopping".to_owned());
+            return Err(GateError::Closed);
+        }
+        end = wait.run() => end?,
+    };
+    Ok(answer(&inner, asked, open.settle(), end))
+}
+
+fn answer(inner: &Inner, asked: Asked, slot: Option<Slot>, end: End) -> Decision {
+    let mut receipts = inner.receipts(&asked.key);
+    match end {
+        End::Stands(verified, stored) => {
+            if let Some(slot) = slot {
+                let id = verified.decision.decision_id.to_string();
+                receipts.begin(slot, id, Report::stage(Stage::Received));
+            }
+            Decision::standing(&asked, *verified, &stored, receipts)
+        }
+        End::Faulty(fault, stored) => {
+            tracing::warn!(request = %asked.key, "a stored decision does not count: {fault}");
+            let id = claimed_id(&stored.payload);
+            if let Some(slot) = slot {
+                let report = Report::saying(Stage::Refused, fault.as_str());
+                receipts.begin(slot, id.clone(), report);
+            }
+            Decision::faulty(asked.key, fault, &stored, id, receipts)
+        }
+        End::Silence => {
+            Decision::unanswered(asked.key, DecisionVerdict::Expired, None, receipts)
+        }
+    }
+}
+
+/// Nothing is sent while the connection is down: it would leave much later.
+async fn connected(inner: &Inner, timer: &Timer) -> Result<(), GateError> {
+    let mut reconnects = inner.bus.reconnects();
+    while !inner.bus.connected() {
+        let limit = timer.remaining();
+        if limit.is_zero() {
+            let waited = timer.elapsed();
+            return Err(GateError::NotPlaced { waited });
+        }
+        if inner.closing.is_cancelled() {
+            return Err(GateError::Closed);
+        }
+        // Whichever comes first; looks again in any case.
+        let _ = timeout(limit.min(Duration::from_millis(500)), reconnects.changed()).await;
+    }
+    Ok(())
+}
+
+/// A question that may stand on the bus. Unless it is settled, dropping it
+/// publishes a withdrawal, for which room was set aside.
+struct Open {
+    key: RequestKey,
+    slot: Option<Slot>,
+    reason: Option<String>,
+}
+
+impl Open {
+    fn new(key: RequestKey, slot: Slot) -> Self {
+        Self {
+            key,
+            slot: Some(slot),
+            reason: None,
+        }
+    }
+
+    fn settle(mut self) -> Option<Slot> {
+        self.slot.take()
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        let Some(slot) = self.slot.take() else { return };
+        let withdraw = Withdraw {
+            v: 1,
+            reason: self.reason.take(),
+        };
+        // It counts whatever its body says.
+        let payload = serde_json::to_vec(&withdraw).unwrap_or_default();
+        // Nobody waits for its delivery.
+        let _ = slot.post(Letter {
+            subject: withdraw_subject(&self.key),
+            payload: Bytes::from(payload),
+            first: true,
+        });
+    }
+}

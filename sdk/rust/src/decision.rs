@@ -1,0 +1,243 @@
+//! The answer, as the agent may use it.
+//!
+//! Refuses to hand out arguments that nobody allowed to run.
+
+use std::fmt;
+
+use countersign_wire::{
+    DecidedBy, DecisionFault, DecisionVerdict, Origin, RequestKey, Response, RuleRef, Sha256Digest,
+    Stage, VerifiedDecision, args_digest,
+};
+use serde_json::Value;
+use time::OffsetDateTime;
+
+use crate::GateError;
+use crate::judge::{Asked, StoredMessage};
+use crate::receipts::{Receipts, Report};
+
+/// The answer to one request. Only [`allowed`](Self::allowed) says that the call may
+/// run, and then only with [`args`](Self::args).
+pub struct Decision {
+    request: RequestKey,
+    verdict: DecisionVerdict,
+    fault: Option<DecisionFault>,
+    args: Option<Value>,
+    args_digest: Option<Sha256Digest>,
+    message: Option<String>,
+    response: Option<Response>,
+    origin: Option<Origin>,
+    rule: Option<RuleRef>,
+    decided_by: Option<DecidedBy>,
+    stored: Option<(OffsetDateTime, u64)>,
+    decision_id: Option<String>,
+    pub(crate) receipts: Receipts,
+}
+
+impl Decision {
+    /// Nobody answered, or the agent took the question back.
+    pub(crate) fn unanswered(
+        request: RequestKey,
+        verdict: DecisionVerdict,
+        message: Option<String>,
+        receipts: Receipts,
+    ) -> Self {
+        Self {
+            request,
+            verdict,
+            fault: None,
+            args: None,
+            args_digest: None,
+            message,
+            response: None,
+            origin: None,
+            rule: None,
+            decided_by: None,
+            stored: None,
+            decision_id: None,
+            receipts,
+        }
+    }
+
+    /// A stored decision that does not count: late reads as expired, void as denied.
+    pub(crate) fn faulty(
+        request: RequestKey,
+        fault: DecisionFault,
+        stored: &StoredMessage,
+        decision_id: String,
+        receipts: Receipts,
+    ) -> Self {
+        let verdict = match fault {
+            DecisionFault::Late => DecisionVerdict::Expired,
+            _ => DecisionVerdict::Deny,
+        };
+        Self {
+            fault: Some(fault),
+            stored: Some((stored.stored_at, stored.sequence)),
+            decision_id: Some(decision_id),
+            ..Self::unanswered(request, verdict, Some(fault.to_string()), receipts)
+        }
+    }
+
+    /// A decision that stands.
+    pub(crate) fn standing(
+        asked: &Asked,
+        verified: VerifiedDecision,
+        stored: &StoredMessage,
+        receipts: Receipts,
+    ) -> Self {
+        let decision = verified.decision;
+        let (args, args_digest) = match decision.verdict {
+            DecisionVerdict::Approve => (asked.args.clone(), asked.args_digest),
+            DecisionVerdict::Modify => (decision.edited_args, decision.args_digest),
+            _ => (None, None),
+        };
+        Self {
+            request: asked.key.clone(),
+            verdict: match decision.verdict {
+                DecisionVerdict::Other(_) => DecisionVerdict::Deny,
+                known => known,
+            },
+            fault: None,
+            args,
+            args_digest,
+            message: decision.message,
+            response: decision.response,
+            origin: Some(decision.origin),
+            rule: decision.rule,
+            decided_by: Some(decision.decided_by),
+            stored: Some((stored.stored_at, stored.sequence)),
+            decision_id: Some(decision.decision_id.to_string()),
+            receipts,
+        }
+    }
+
+    /// Whether the call may run, with [`args`](Self::args) and nothing else.
+    pub fn allowed(&self) -> bool {
+        self.args().is_some()
+    }
+
+    /// The arguments that may run; none unless it is allowed. Their digest is that of the decision.
+    pub fn args(&self) -> Option<&Value> {
+        match self.verdict {
+            DecisionVerdict::Approve | DecisionVerdict::Modify => self.args.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The digest of [`args`](Self::args).
+    pub fn args_digest(&self) -> Option<Sha256Digest> {
+        self.args_digest
+    }
+
+    /// What was decided. `expired` is silence, and no refusal; a word that this
+    /// version does not know, and a stored decision that does not verify, read `deny`.
+    pub fn verdict(&self) -> &DecisionVerdict {
+        &self.verdict
+    }
+
+    /// Why the stored decision does not count; none if it does or nothing is stored.
+    pub fn fault(&self) -> Option<DecisionFault> {
+        self.fault
+    }
+
+    /// For the agent: why, or what to do instead.
+    pub fn message(&self) -> Option<&str> {
+        self.message.as_deref()
+    }
+
+    /// The answer to a question or a form (`respond`). The console checks a form's
+    /// answer against its schema; the agent reads it as untrusted input all the same.
+    pub fn response(&self) -> Option<&Response> {
+        self.response.as_ref()
+    }
+
+    /// Who decided; none if no decision that counts is stored.
+    pub fn decided_by(&self) -> Option<&DecidedBy> {
+        self.decided_by.as_ref()
+    }
+
+    /// What kind of thing decided: an operator, a rule, a setup key, the deadline.
+    pub fn origin(&self) -> Option<Origin> {
+        self.origin
+    }
+
+    /// The rule that decided, for `rule` and `setup_key`.
+    pub fn rule(&self) -> Option<&RuleRef> {
+        self.rule.as_ref()
+    }
+
+    /// The server's time stamp of the stored decision.
+    pub fn stored_at(&self) -> Option<OffsetDateTime> {
+        self.stored.map(|(at, _)| at)
+    }
+
+    /// Its sequence in the stream of decisions.
+    pub fn sequence(&self) -> Option<u64> {
+        self.stored.map(|(_, sequence)| sequence)
+    }
+
+    /// The decision's id; none if nothing is stored.
+    pub fn decision_id(&self) -> Option<&str> {
+        self.decision_id.as_deref()
+    }
+
+    /// The request that it answers.
+    pub fn request(&self) -> &RequestKey {
+        &self.request
+    }
+
+    /// Reports that the call ran with these arguments.
+    ///
+    /// Returns when the bus has the receipt. Errors: `no_decision`, `bus_unreachable` (the
+    /// receipt is tried again in the background), `invalid_request` where the arguments have no digest.
+    pub async fn executed(&self, args: &Value) -> Result<(), GateError> {
+        self.executed_degraded(args, []).await
+    }
+
+    /// As [`executed`](Self::executed), naming what the agent could not honour.
+    pub async fn executed_degraded(
+        &self,
+        args: &Value,
+        degraded: impl IntoIterator<Item = String>,
+    ) -> Result<(), GateError> {
+        let digest = args_digest(args).map_err(|error| GateError::InvalidRequest {
+            code: "digest",
+            detail: error.to_string(),
+        })?;
+        let report = Report {
+            digest: Some(digest),
+            degraded: degraded.into_iter().collect(),
+            ..Report::stage(Stage::Executed)
+        };
+        self.receipts.send(report).await
+    }
+
+    /// Reports that the call ran and failed. Errors as [`executed`](Self::executed).
+    pub async fn failed(&self, message: impl Into<String>) -> Result<(), GateError> {
+        let report = Report {
+            digest: self.args_digest,
+            ..Report::saying(Stage::Failed, message)
+        };
+        self.receipts.send(report).await
+    }
+
+    /// Reports that the agent does not do what was decided. Errors as [`executed`](Self::executed).
+    pub async fn refused(&self, message: impl Into<String>) -> Result<(), GateError> {
+        let report = Report::saying(Stage::Refused, message);
+        self.receipts.send(report).await
+    }
+}
+
+impl fmt::Debug for Decision {
+    /// Without arguments and answers: they may be secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Decision")
+            .field("request", &self.request.to_string())
+            .field("verdict", &self.verdict)
+            .field("fault", &self.fault)
+            .field("args_digest", &self.args_digest)
+            .field("origin", &self.origin)
+            .field("stored", &self.stored)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,103 @@
+//! What can go wrong between an agent and its answer.
+//!
+//! Refuses to turn any error into permission: whoever gets one does not run the call.
+
+use std::time::Duration;
+
+use countersign_wire::RequestId;
+
+/// Why there is no answer. Every variant means that the call must not run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GateError {
+    /// `agent.json` cannot be read or contradicts itself.
+    #[error("cannot use the enrolment: {why}; enrol the agent again")]
+    BadEnrolment {
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The enrolment trusts nobody (protocol, section 5).
+    #[error(
+        "the enrolment holds no trusted keys, so no answer could be believed; enrol the agent again"
+    )]
+    NoTrustedKeys,
+    /// The bus did not answer within the limit.
+    #[error("cannot reach the bus: {why}; is the console running?")]
+    Unreachable {
+        /// What happened.
+        why: String,
+    },
+    /// The bus does not know the agent's key.
+    #[error("the bus refused the agent's key; enrol the agent again")]
+    LoginRefused,
+    /// The bus answers, but holds no stream of decisions.
+    #[error("the bus has no decisions to read; start the console once, it prepares the bus")]
+    NoStreams,
+    /// The agent's permissions do not cover a subject of the protocol.
+    #[error("the bus forbids the agent to publish on {subject}; enrol the agent again")]
+    Forbidden {
+        /// The subject.
+        subject: String,
+    },
+    /// The bus refused a message for good.
+    #[error("the bus refused the message: {description} ({code})")]
+    Refused {
+        /// JetStream's code.
+        code: u64,
+        /// JetStream's words.
+        description: String,
+    },
+    /// The console would reject the request, so it was not sent.
+    #[error("the request is not valid ({code}): {detail}")]
+    InvalidRequest {
+        /// The protocol's code, such as `integer_out_of_range`.
+        code: &'static str,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// This gate already waits for a request of this id.
+    #[error("request {request_id} is already waiting; use a new id for each call")]
+    AlreadyWaiting {
+        /// The id.
+        request_id: RequestId,
+    },
+    /// As many requests wait as the gate allows.
+    #[error("{limit} requests are already waiting; wait for answers before asking more")]
+    TooManyWaiting {
+        /// The limit.
+        limit: usize,
+    },
+    /// The bus took no request before the deadline.
+    #[error("the bus took no request within {} s; is the console running?", .waited.as_secs_f32())]
+    NotPlaced {
+        /// How long it was tried.
+        waited: Duration,
+    },
+    /// There is no stored decision that a receipt could speak of.
+    #[error("nobody decided, so there is nothing to report on")]
+    NoDecision,
+    /// The gate was closed.
+    #[error("the gate is closed")]
+    Closed,
+}
+
+impl GateError {
+    /// The stable code.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::BadEnrolment { .. } => "bad_enrolment",
+            Self::NoTrustedKeys => "no_trusted_keys",
+            Self::Unreachable { .. } => "bus_unreachable",
+            Self::LoginRefused => "bus_login_refused",
+            Self::NoStreams => "bus_no_streams",
+            Self::Forbidden { .. } => "bus_forbidden",
+            Self::Refused { .. } => "bus_refused",
+            Self::InvalidRequest { .. } => "invalid_request",
+            Self::AlreadyWaiting { .. } => "already_waiting",
+            Self::TooManyWaiting { .. } => "too_many_waiting",
+            Self::NotPlaced { .. } => "not_placed",
+            Self::NoDecision => "no_decision",
+            Self::Closed => "closed",
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! The gate: one connection of one agent, through which it asks.
+//!
+//! Refuses to start without somebody to trust, and to answer for a console: it
+//! never makes up a yes.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use countersign_wire::{AgentInfo, AgentKey, MAX_LIFETIME, RequestId, RequestKey};
+use tokio::time::sleep;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::asking;
+use crate::bus::{Bus, BusFault, unreachable};
+use crate::clock::Timer;
+use crate::handle::AskHandle;
+use crate::introduction::Introduction;
+use crate::keyring::Keyring;
+use crate::login::Login;
+use crate::options::{EnrolmentSource, GateBuilder};
+use crate::outbox::{Letter, Outbox};
+use crate::presence;
+use crate::receipts::Receipts;
+use crate::timing::Timing;
+use crate::trust::Trust;
+use crate::waiting::Waiting;
+use crate::{Ask, Decision, GateError};
+
+/// Asks people before an agent acts; clones share one connection.
+///
+/// Thousands of requests may wait at once. Dropping the last clone ends its signs
+/// of life; receipts and withdrawals on their way are still delivered while the
+/// program runs. [`close`](Self::close) waits for them.
+#[derive(Clone)]
+pub struct Gate {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) bus: Bus,
+    pub(crate) outbox: Outbox,
+    pub(crate) keyring: Keyring,
+    pub(crate) waiting: Waiting,
+    pub(crate) timing: Timing,
+    pub(crate) key: AgentKey,
+    pub(crate) info: AgentInfo,
+    pub(crate) default_timeout: Duration,
+    pub(crate) max_waiting: usize,
+    pub(crate) closing: CancellationToken,
+    /// Ends the deliveries too.
+    stop: CancellationToken,
+    _close_on_drop: DropGuard,
+}
+
+impl Gate {
+    /// Connects with an enrolment, or with the path of an `agent.json`.
+    ///
+    /// Errors: `bad_enrolment`, `no_trusted_keys`, `bus_unreachable`, `bus_login_refused`,
+    /// `bus_no_streams`, `bus_forbidden`.
+    pub async fn connect(enrolment: impl Into<EnrolmentSource>) -> Result<Self, GateError> {
+        Self::builder(enrolment).connect().await
+    }
+
+    /// Connects with options.
+    pub fn builder(enrolment: impl Into<EnrolmentSource>) -> GateBuilder {
+        GateBuilder::new(enrolment.into())
+    }
+
+    pub(crate) async fn open(options: GateBuilder) -> Result<Self, GateError> {
+        let enrolment = options.enrolment.read().await?;
+        let trust = Trust::of(&enrolment, options.insecure)?;
+        let login = Login {
+            within: options.timing.connect,
+            exchange: options.timing.exchange,
+        };
+        let bus = Bus::connect(&enrolment, &login).await?;
+        let key = enrolment.agent_key();
+        let closing = CancellationToken::new();
+        let stop = CancellationToken::new();
+        let waiting = Waiting::default();
+        let hints = format!("countersign.v1.decided.{}.{}.*", key.workspace, key.agent);
+        waiting.listen(bus.subscribe(hints).await?, closing.clone());
+        barrier(&bus, &key, options.timing.connect).await?;
+        let keyring = Keyring::new(trust);
+        // An operator may have been retired since the enrolment.
+        keyring.refresh(&bus).await;
+        let instance_id = uuid::Uuid::new_v4().to_string();
+        let gate = Self {
+            inner: Arc::new(Inner {
+                outbox: Outbox::start(bus.clone(), options.max_waiting, stop.clone()),
+                bus,
+                keyring,
+                waiting,
+                info: options.introduction.agent(&key, &instance_id),
+                key,
+                timing: options.timing,
+                default_timeout: options.default_timeout,
+                max_waiting: options.max_waiting,
+                _close_on_drop: closing.clone().drop_guard(),
+                closing,
+                stop,
+            }),
+        };
+        gate.introduce(&options.introduction).await?;
+        presence::spawn(&gate.inner, instance_id);
+        Ok(gate)
+    }
+
+    /// Asks. Nothing is sent before the answer is awaited; dropping the answer
+    /// takes the question back. A retry is another question, with another id.
+    pub fn ask(&self, ask: impl Into<Ask>) -> Asking {
+        let mut ask = ask.into();
+        let id = ask.fix_id();
+        let handle = AskHandle::new();
+        let work = asking::ask(Arc::clone(&self.inner), ask, handle.clone());
+        Asking {
+            id,
+            handle,
+            work: Box::pin(work),
+        }
+    }
+
+    /// Says hello again, with other tools or credentials. Its agent's name, type and
+    /// framework in requests stay those of the start.
+    ///
+    /// Errors: `bus_forbidden`, `bus_refused`; when the bus is away it is told later.
+    pub async fn introduce(&self, introduction: &Introduction) -> Result<(), GateError> {
+        let inner = &self.inner;
+        let (subject, payload) = introduction.hello(&inner.key, &inner.info)?;
+        match inner.bus.store(&subject, payload.clone(), false).await {
+            Ok(_) => Ok(()),
+            Err(BusFault::Final(error)) => Err(error),
+            Err(_) => {
+                inner.post(subject, payload);
+                Ok(())
+            }
+        }
+    }
+
+    /// Who asks through this gate.
+    pub fn agent(&self) -> &AgentKey {
+        &self.inner.key
+    }
+
+    /// Takes back what waits, delivers receipts and withdrawals within the limit, and
+    /// closes the connection. False when something could not be delivered.
+    pub async fn close(self) -> bool {
+        let inner = &self.inner;
+        inner.closing.cancel();
+        let timer = Timer::start(inner.timing.close);
+        while !inner.waiting.is_empty() && !timer.remaining().is_zero() {
+            sleep(Duration::from_millis(2)).await;
+        }
+        let delivered = inner.outbox.empty(timer.remaining()).await;
+        inner.stop.cancel();
+        inner.bus.close().await;
+        delivered
+    }
+}
+
+impl Inner {
+    pub(crate) fn receipts(&self, request: &RequestKey) -> Receipts {
+        Receipts::new(
+            self.bus.clone(),
+            self.outbox.clone(),
+            self.timing.exchange,
+            request.clone(),
+        )
+    }
+
+    /// Hands a message to the outbox.
+    pub(crate) fn post(&self, subject: String, payload: Bytes) {
+        let letter = Letter {
+            subject,
+            payload,
+            first: false,
+        };
+        if !self.outbox.post(letter) {
+            tracing::warn!("a message was lost: the outbox is full");
+        }
+    }
+
+    /// How long an ask may wait.
+    pub(crate) fn lifetime(&self, asked: crate::ask::Lifetime) -> Duration {
+        let longest = MAX_LIFETIME.unsigned_abs();
+        match asked {
+            crate::ask::Lifetime::OfTheGate => self.default_timeout.min(longest),
+            crate::ask::Lifetime::Within(limit) => limit.min(longest),
+            crate::ask::Lifetime::Longest => longest,
+        }
+    }
+}
+
+/// The subscription stands once the bus has answered something sent after it.
+async fn barrier(bus: &Bus, key: &AgentKey, within: Duration) -> Result<(), GateError> {
+    let unused = uuid::Uuid::new_v4();
+    let subject = format!(
+        "countersign.v1.decision.{}.{}.{unused}",
+        key.workspace, key.agent
+    );
+    let timer = Timer::start(within);
+    loop {
+        let fault = match bus.decision(&subject).await {
+            Ok(_) => return Ok(()),
+            Err(fault) => fault,
+        };
+        // A console which is just starting prepares the streams a moment later.
+        let may_come = matches!(fault, BusFault::NoStream | BusFault::Disconnected);
+        if !may_come || timer.remaining().is_zero() {
+            return Err(match fault {
+                BusFault::Passing(why) => unreachable(why),
+                other => other.into_error(),
+            });
+        }
+        sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// An answer to come. Await it; drop it to take the question back.
+#[must_use = "nothing is asked until it is awaited"]
+pub struct Asking {
+    id: Option<RequestId>,
+    handle: AskHandle,
+    work: Pin<Box<dyn Future<Output = Result<Decision, GateError>> + Send>>,
+}
+
+impl Asking {
+    /// The id of the request.
+    pub fn request_id(&self) -> Option<&RequestId> {
+        self.id.as_ref()
+    }
+
+    /// Takes the question back or shortens its deadline from elsewhere.
+    pub fn handle(&self) -> AskHandle {
+        self.handle.clone()
+    }
+
+    /// As [`AskHandle::cancel`].
+    pub fn cancel(&self, reason: impl Into<String>) {
+        self.handle.cancel(reason);
+    }
+}
+
+impl Future for Asking {
+    type Output = Result<Decision, GateError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.work.as_mut().poll(cx)
+    }
+}

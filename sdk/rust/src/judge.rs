@@ -1,0 +1,103 @@
+//! Whether a stored decision lets the call run. Pure: no I/O, no clock.
+//!
+//! Refuses whatever cannot be proven. The proof that a decision was stored in
+//! time is the agent's own timer: it starts before the request is sent, so the
+//! server stored the request later, and the server's deadline lies later too. A
+//! decision that is read while the timer runs was stored before the deadline;
+//! one that is read afterwards is refused, even if its stamp might be early
+//! enough, because the agent is never told the stamp of its request.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use countersign_wire::{
+    DecisionCheck, DecisionFault, Origin, RequestFacts, RequestKey, Sha256Digest, Timestamp,
+    VerdictSet, VerifiedDecision, verify_decision,
+};
+use serde_json::Value;
+use time::OffsetDateTime;
+
+use crate::trust::Trust;
+
+/// A request as it was sent: the bytes never change afterwards.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) key: RequestKey,
+    pub(crate) payload: Bytes,
+    pub(crate) request_digest: Sha256Digest,
+    pub(crate) args: Option<Value>,
+    pub(crate) args_digest: Option<Sha256Digest>,
+    pub(crate) allowed: VerdictSet,
+    pub(crate) approvals_required: u8,
+    pub(crate) requested_at: Timestamp,
+    pub(crate) lifetime: Duration,
+}
+
+/// A message as the server holds it.
+#[derive(Debug, Clone)]
+pub(crate) struct StoredMessage {
+    pub(crate) subject: String,
+    pub(crate) payload: Bytes,
+    pub(crate) key_header: Option<String>,
+    pub(crate) sig_header: Option<String>,
+    pub(crate) stored_at: OffsetDateTime,
+    pub(crate) sequence: u64,
+}
+
+/// The decision, or why it does not count. `remaining` is what the agent's own
+/// timer still has, zero once it has run out.
+pub(crate) fn judge(
+    asked: &Asked,
+    stored: &StoredMessage,
+    trust: &Trust,
+    remaining: Duration,
+) -> Result<VerifiedDecision, DecisionFault> {
+    let origin = claimed_origin(&stored.payload);
+    let trusted = |key: &str| trust.role_at(key, stored.stored_at, origin);
+    let facts = RequestFacts {
+        key: asked.key.clone(),
+        request_digest: asked.request_digest,
+        args_digest: asked.args_digest,
+        // The earliest moment at which the server's deadline can be.
+        deadline: stored.stored_at.saturating_add(
+            remaining
+                .try_into()
+                .unwrap_or(countersign_wire::MAX_LIFETIME),
+        ),
+        allowed: asked.allowed,
+        approvals_required: asked.approvals_required,
+    };
+    verify_decision(&DecisionCheck {
+        subject: &stored.subject,
+        payload: &stored.payload,
+        key_header: stored.key_header.as_deref(),
+        sig_header: stored.sig_header.as_deref(),
+        stored_at: stored.stored_at,
+        realm: &trust.realm,
+        trusted: &trusted,
+        request: &facts,
+    })
+}
+
+/// The id that the payload claims, for a receipt that refuses it.
+pub(crate) fn claimed_id(payload: &[u8]) -> String {
+    #[derive(serde::Deserialize)]
+    struct Claim {
+        decision_id: String,
+    }
+    serde_json::from_slice(payload)
+        .ok()
+        .map(|Claim { decision_id }| decision_id)
+        .filter(|id| id.len() <= 64)
+        .unwrap_or_else(|| "unreadable".to_owned())
+}
+
+fn claimed_origin(payload: &[u8]) -> Option<Origin> {
+    #[derive(serde::Deserialize)]
+    struct Claim {
+        origin: Origin,
+    }
+    serde_json::from_slice(payload)
+        .ok()
+        .map(|Claim { origin }| origin)
+}

@@ -1,0 +1,160 @@
+//! Logging in, coming back, and hearing what the server forbids.
+//!
+//! Refuses to give up: a lost connection is restored without end, with growing
+//! pauses that differ from agent to agent.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_nats::{Client, ConnectError, ConnectErrorKind, ConnectOptions, Event, ServerError};
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+
+use crate::bus::unreachable;
+use crate::clock::Timer;
+use crate::{Enrolment, GateError};
+
+const LONGEST_PAUSE: Duration = Duration::from_secs(4);
+const HANDSHAKE: Duration = Duration::from_secs(5);
+const REMEMBERED: usize = 64;
+
+/// How to log in.
+#[derive(Debug, Clone)]
+pub(crate) struct Login {
+    /// How long to try.
+    pub(crate) within: Duration,
+    /// How long one exchange may take.
+    pub(crate) exchange: Duration,
+}
+
+impl Login {
+    pub(crate) async fn connect(
+        &self,
+        enrolment: &Enrolment,
+    ) -> Result<(Client, watch::Receiver<u64>, Violations), GateError> {
+        check(enrolment)?;
+        let servers: Vec<&str> = enrolment.nats_url.split(',').map(str::trim).collect();
+        let timer = Timer::start(self.within);
+        let (told, reconnects) = watch::channel(0);
+        let told = Arc::new(told);
+        let violations = Violations::default();
+        let mut attempt = 2;
+        loop {
+            let options = self.options(enrolment, &told, &violations);
+            let last = match timeout(timer.remaining(), options.connect(&servers)).await {
+                Ok(Ok(client)) => return Ok((client, reconnects, violations)),
+                Ok(Err(error)) => connect_error(&error)?,
+                Err(_) => "no answer".to_owned(),
+            };
+            let wait = pause(attempt);
+            if timer.remaining() <= wait {
+                return Err(unreachable(last));
+            }
+            sleep(wait).await;
+            attempt += 1;
+        }
+    }
+
+    fn options(
+        &self,
+        enrolment: &Enrolment,
+        told: &Arc<watch::Sender<u64>>,
+        violations: &Violations,
+    ) -> ConnectOptions {
+        let (told, violations) = (Arc::clone(told), violations.clone());
+        let key = enrolment.agent_key();
+        ConnectOptions::with_nkey(enrolment.nkey_seed.reveal().to_owned())
+            .custom_inbox_prefix(&enrolment.inbox_prefix)
+            .name(format!("countersign agent {key}"))
+            .connection_timeout(HANDSHAKE)
+            .request_timeout(Some(self.exchange))
+            .ping_interval(Duration::from_secs(10))
+            .max_reconnects(None)
+            .reconnect_delay_callback(pause)
+            .event_callback(move |event| {
+                hear(&event, &told, &violations);
+                std::future::ready(())
+            })
+    }
+}
+
+fn hear(event: &Event, told: &watch::Sender<u64>, violations: &Violations) {
+    match event {
+        Event::Connected => told.send_modify(|count| *count += 1),
+        Event::SlowConsumer(_) => {
+            tracing::warn!("hints were missed; every waiting request looks again");
+            told.send_modify(|count| *count += 1);
+        }
+        Event::ServerError(ServerError::Other(text)) => {
+            tracing::warn!("the bus says: {text}");
+            violations.note(text);
+        }
+        other => tracing::debug!("bus: {other}"),
+    }
+}
+
+/// Subjects on which the server forbade publishing; the last few.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Violations(Arc<Mutex<VecDeque<String>>>);
+
+impl Violations {
+    fn note(&self, text: &str) {
+        let lower = text.to_ascii_lowercase();
+        let Some((_, rest)) = lower.split_once("permissions violation for publish to \"") else {
+            return;
+        };
+        let Some((subject, _)) = rest.split_once('"') else {
+            return;
+        };
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() == REMEMBERED {
+            kept.pop_front();
+        }
+        kept.push_back(subject.to_owned());
+    }
+
+    /// Whether the server complained about the subject; it is forgotten with the answer.
+    pub(crate) fn forbids(&self, subject: &str) -> bool {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = kept.len();
+        kept.retain(|noted| !noted.eq_ignore_ascii_case(subject));
+        kept.len() < before
+    }
+}
+
+fn check(enrolment: &Enrolment) -> Result<(), GateError> {
+    let bad = |why: &str| GateError::BadEnrolment { why: why.into() };
+    let pair = nkeys::KeyPair::from_seed(enrolment.nkey_seed.reveal())
+        .map_err(|_| bad("nkey_seed is not the seed of a key"))?;
+    if enrolment.inbox_prefix == format!("_INBOX_{}", pair.public_key()) {
+        Ok(())
+    } else {
+        Err(bad("inbox_prefix is not that of nkey_seed"))
+    }
+}
+
+/// Nothing for the first attempt, 50 ms for the next, 4 s at most.
+fn pause(attempt: usize) -> Duration {
+    if attempt <= 1 {
+        return Duration::ZERO;
+    }
+    let doubled = u32::try_from(attempt - 2).unwrap_or(u32::MAX).min(10);
+    Duration::from_millis(50)
+        .saturating_mul(1 << doubled)
+        .min(LONGEST_PAUSE)
+        .mul_f64(rand::random_range(0.5..=1.0))
+}
+
+/// What to say if it stays so, or the error if trying again is of no use.
+fn connect_error(error: &ConnectError) -> Result<String, GateError> {
+    match error.kind() {
+        ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => {
+            Err(GateError::LoginRefused)
+        }
+        ConnectErrorKind::ServerParse => Err(GateError::BadEnrolment {
+            why: "nats_url is not a URL".into(),
+        }),
+        _ => Ok(error.to_string()),
+    }
+}

@@ -1,0 +1,38 @@
+//! Signs of life, and a fresh look at the operators after each reconnect.
+//!
+//! Refuses to outlive its gate, and to keep it alive.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use countersign_wire::{Alive, alive_subject};
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::gate::Inner;
+
+pub(crate) fn spawn(inner: &Arc<Inner>, instance_id: String) {
+    let subject = alive_subject(&inner.key);
+    let sign = Alive {
+        v: 1,
+        instance_id: Some(instance_id),
+    };
+    let payload = Bytes::from(serde_json::to_vec(&sign).unwrap_or_default());
+    let mut ticks = interval(inner.timing.alive_every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let bus = inner.bus.clone();
+    let mut reconnects = bus.reconnects();
+    reconnects.mark_unchanged();
+    let owner = Arc::downgrade(inner);
+    let work = async move {
+        loop {
+            tokio::select! {
+                _ = ticks.tick() => bus.send(subject.clone(), payload.clone()).await,
+                changed = reconnects.changed() => {
+                    let (Ok(()), Some(inner)) = (changed, owner.upgrade()) else { return };
+                    inner.keyring.refresh(&inner.bus).await;
+                }
+            }
+        }
+    };
+    tokio::spawn(inner.closing.clone().run_until_cancelled_owned(work));
+}

@@ -1,0 +1,134 @@
+//! What the agent tells about a decision (protocol, section 6).
+//!
+//! Refuses to report what it does not know: the digest in a receipt is computed
+//! from the arguments that the caller says have run.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use countersign_wire::{Receipt, RequestKey, Sha256Digest, Stage, receipt_subject};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use crate::GateError;
+use crate::bus::Bus;
+use crate::clock::wall_clock;
+use crate::outbox::{Letter, Outbox, Slot};
+
+const LONGEST_MESSAGE: usize = 4 * 1024;
+
+/// Sends the receipts of one decision.
+pub(crate) struct Receipts {
+    bus: Bus,
+    outbox: Outbox,
+    limit: Duration,
+    request: RequestKey,
+    decision_id: Option<String>,
+    /// Resolves when the first receipt is stored, so that the order is kept.
+    first: Mutex<Option<oneshot::Receiver<()>>>,
+}
+
+/// What a receipt says beside its decision.
+pub(crate) struct Report {
+    pub(crate) stage: Stage,
+    pub(crate) digest: Option<Sha256Digest>,
+    pub(crate) degraded: Vec<String>,
+    pub(crate) message: Option<String>,
+}
+
+impl Receipts {
+    pub(crate) fn new(bus: Bus, outbox: Outbox, limit: Duration, request: RequestKey) -> Self {
+        Self {
+            bus,
+            outbox,
+            limit,
+            request,
+            decision_id: None,
+            first: Mutex::new(None),
+        }
+    }
+
+    /// The first receipt, for the decision of this id; there is room for it.
+    pub(crate) fn begin(&mut self, slot: Slot, decision_id: String, report: Report) {
+        self.decision_id = Some(decision_id);
+        if let Some(letter) = self.letter(report) {
+            self.first = Mutex::new(Some(slot.post(letter)));
+        }
+    }
+
+    /// Waits until the stream has the receipt; when it does not answer within
+    /// the limit the outbox goes on trying.
+    pub(crate) async fn send(&self, report: Report) -> Result<(), GateError> {
+        let letter = self.letter(report).ok_or(GateError::NoDecision)?;
+        let first = self.lock().take();
+        if let Some(first) = first {
+            // Given up or not stored in time: the order is lost, the receipt is not.
+            let _ = timeout(self.limit, first).await;
+        }
+        let sent = self.bus.store(&letter.subject, letter.payload.clone(), false);
+        match sent.await {
+            Ok(_) => Ok(()),
+            Err(fault) => {
+                let error = fault.into_error();
+                if matches!(error, GateError::Unreachable { .. } | GateError::NoStreams) && !self.outbox.post(letter) {
+                    tracing::warn!("a receipt was lost: the outbox is full");
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Hands the receipt to the outbox without waiting.
+    pub(crate) fn post(&self, report: Report) {
+        if let Some(letter) = self.letter(report)
+            && !self.outbox.post(letter)
+        {
+            tracing::warn!("a receipt was lost: the outbox is full");
+        }
+    }
+
+    fn letter(&self, report: Report) -> Option<Letter> {
+        let receipt = Receipt {
+            v: 1,
+            decision_id: self.decision_id.clone()?,
+            stage: report.stage,
+            executed_args_digest: report.digest,
+            degraded: (!report.degraded.is_empty()).then_some(report.degraded),
+            message: report.message.map(shortened),
+            at: wall_clock(),
+        };
+        Some(Letter {
+            subject: receipt_subject(&self.request),
+            payload: Bytes::from(serde_json::to_vec(&receipt).ok()?),
+            first: false,
+        })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<oneshot::Receiver<()>>> {
+        self.first.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Report {
+    pub(crate) fn stage(stage: Stage) -> Self {
+        Self {
+            stage,
+            digest: None,
+            degraded: Vec::new(),
+            message: None,
+        }
+    }
+
+    pub(crate) fn saying(stage: Stage, message: impl Into<String>) -> Self {
+        Self {
+            message: Some(message.into()),
+            ..Self::stage(stage)
+        }
+    }
+}
+
+fn shortened(mut message: String) -> String {
+    message.truncate(message.floor_char_boundary(LONGEST_MESSAGE));
+    message
+}

@@ -1,0 +1,204 @@
+//! One request's wait for its answer (protocol, section 1, "How an agent waits").
+//!
+//! Refuses an answer that is not stored, and any that is read after the agent's
+//! own timer has run out.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use countersign_wire::{
+    DecisionFault, Tighten, Timestamp, VerifiedDecision, decision_subject, request_subject,
+    tighten_subject,
+};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use crate::GateError;
+use crate::bus::{Bus, BusFault, Placed};
+use crate::clock::{Timer, wall_clock};
+use crate::handle::AskHandle;
+use crate::judge::{Asked, StoredMessage, judge};
+use crate::keyring::Keyring;
+use crate::outbox::{Letter, Outbox};
+use crate::timing::{Pace, Timing};
+use crate::waiting::Waiter;
+
+const LAST_LOOK: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// How a wait ends.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// A decision stands.
+    Stands(Box<VerifiedDecision>, StoredMessage),
+    /// A decision is stored that does not count.
+    Faulty(DecisionFault, StoredMessage),
+    /// Nobody answered in time.
+    Silence,
+}
+
+pub(crate) struct Wait<'a> {
+    pub(crate) bus: &'a Bus,
+    pub(crate) outbox: &'a Outbox,
+    pub(crate) keyring: &'a Keyring,
+    pub(crate) timing: &'a Timing,
+    pub(crate) asked: &'a Asked,
+    pub(crate) waiter: &'a Waiter,
+    pub(crate) handle: &'a AskHandle,
+    pub(crate) timer: Timer,
+}
+
+impl Wait<'_> {
+    pub(crate) async fn run(mut self) -> Result<End, GateError> {
+        let subject = decision_subject(&self.asked.key);
+        let mut placing = pin!(place(self.bus, self.asked));
+        let mut placed = false;
+        let mut reconnects = self.bus.reconnects();
+        let mut earlier = self.handle.earlier();
+        let mut pace = Pace::new(self.timing);
+        let mut patience = None;
+        loop {
+            let now = Instant::now();
+            let end = now + self.timer.remaining();
+            let mut soon = false;
+            tokio::select! {
+                biased;
+                outcome = &mut placing, if !placed => {
+                    placed = true;
+                    if outcome? == Resumed::Yes {
+                        self.timer.shorten(self.since_requested());
+                    }
+                }
+                () = self.waiter.hinted(), if pace.takes_hints() => soon = true,
+                Ok(()) = reconnects.changed() => soon = true,
+                Ok(()) = earlier.changed() => {
+                    let until = *earlier.borrow_and_update();
+                    self.tighten(until);
+                    continue;
+                }
+                () = sleep_until(pace.next().min(end)) => {}
+            }
+            let last = self.timer.remaining().is_zero();
+            match self.look(&subject, &mut patience, last).await? {
+                Look::Ends(end) => return Ok(end),
+                Look::Nothing => {}
+                Look::Again => soon = true,
+            }
+            if last && placed {
+                return Ok(End::Silence);
+            } else if last {
+                let waited = self.timer.elapsed();
+                return Err(GateError::NotPlaced { waited });
+            }
+            pace.looked(soon);
+        }
+    }
+
+    async fn look(
+        &self,
+        subject: &str,
+        patience: &mut Option<Instant>,
+        last: bool,
+    ) -> Result<Look, GateError> {
+        let limit = if last { LAST_LOOK } else { Duration::MAX };
+        let stored = match timeout(limit, self.bus.decision(subject)).await {
+            Ok(Ok(Some(stored))) => stored,
+            Ok(Ok(None)) | Err(_) => return Ok(Look::Nothing),
+            Ok(Err(BusFault::Final(error))) => return Err(error),
+            Ok(Err(_)) => return Ok(Look::Again),
+        };
+        let fault = match self.judge(&stored) {
+            Ok(verified) => return Ok(Look::Ends(End::Stands(Box::new(verified), stored))),
+            Err(fault) => fault,
+        };
+        if !may_be_new_key(fault) {
+            return Ok(Look::Ends(End::Faulty(fault, stored)));
+        }
+        let until = *patience.get_or_insert_with(|| Instant::now() + self.timing.unknown_key);
+        self.keyring.refresh(self.bus).await;
+        match self.judge(&stored) {
+            Ok(verified) => Ok(Look::Ends(End::Stands(Box::new(verified), stored))),
+            Err(fault) if may_be_new_key(fault) && !last && Instant::now() < until => {
+                Ok(Look::Again)
+            }
+            Err(fault) => Ok(Look::Ends(End::Faulty(fault, stored))),
+        }
+    }
+
+    fn judge(&self, stored: &StoredMessage) -> Result<VerifiedDecision, DecisionFault> {
+        let trust = self.keyring.trust();
+        judge(self.asked, stored, &trust, self.timer.remaining())
+    }
+
+    /// The request stood there before we sent it, from an earlier life of this
+    /// agent, and only its own clock can tell for how long.
+    fn since_requested(&self) -> Duration {
+        let passed = wall_clock().get() - self.asked.requested_at.get();
+        let passed = Duration::try_from(passed).unwrap_or_default();
+        self.asked.lifetime.saturating_sub(passed)
+    }
+
+    fn tighten(&mut self, until: Option<Instant>) {
+        let Some(until) = until else { return };
+        let limit = self.timer.elapsed() + until.saturating_duration_since(Instant::now());
+        if limit >= self.timer.elapsed() + self.timer.remaining() {
+            return;
+        }
+        self.timer.shorten(limit);
+        let limit = time::Duration::try_from(limit).unwrap_or(countersign_wire::MAX_LIFETIME);
+        let earlier = Tighten {
+            v: 1,
+            expires_at: Timestamp::new(self.asked.requested_at.get().saturating_add(limit)),
+        };
+        let Ok(payload) = serde_json::to_vec(&earlier) else {
+            return;
+        };
+        let told = self.outbox.post(Letter {
+            subject: tighten_subject(&self.asked.key),
+            payload: Bytes::from(payload),
+            first: true,
+        });
+        if !told {
+            tracing::warn!("the console was not told of an earlier deadline: the outbox is full");
+        }
+    }
+}
+
+enum Look {
+    Ends(End),
+    Nothing,
+    Again,
+}
+
+#[derive(PartialEq, Eq)]
+enum Resumed {
+    Yes,
+    No,
+}
+
+fn may_be_new_key(fault: DecisionFault) -> bool {
+    matches!(fault, DecisionFault::UnknownKey | DecisionFault::TooFewVotes)
+}
+
+/// Stores the request, again after a loss. The bytes never change. "The subject
+/// is taken" ends it too: if another message stands there, its decision names
+/// another `request_digest`.
+async fn place(bus: &Bus, asked: &Asked) -> Result<Resumed, GateError> {
+    let subject = request_subject(&asked.key);
+    let mut reconnects = bus.reconnects();
+    let mut pause = Duration::from_millis(100);
+    let mut attempted = false;
+    loop {
+        match bus.store(&subject, asked.payload.clone(), true).await {
+            Ok(Placed::Before) if !attempted => return Ok(Resumed::Yes),
+            Ok(_) => return Ok(Resumed::No),
+            Err(BusFault::Final(error)) => return Err(error),
+            Err(BusFault::Disconnected) => {}
+            Err(BusFault::Passing(_) | BusFault::NoStream) => attempted = true,
+        }
+        // Whichever comes first; then a little apart from the other requests.
+        let _ = timeout(pause, reconnects.changed()).await;
+        sleep(pause.mul_f64(rand::random_range(0.1..0.5))).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
