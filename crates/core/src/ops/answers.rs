@@ -49,7 +49,9 @@ pub(crate) async fn give(
                 continue;
             }
         };
-        outbox::clear_failed(batch.tx, record.id).await?;
+        if record.state == State::Expired {
+            outbox::clear_failed(batch.tx, record.id).await?;
+        }
         batch.record(ledger.identity.auto_key().to_string(), "answer", record.key.to_string(), json!({
             "decision_id": unsigned.decision_id.to_string(),
             "verdict": record.state.as_str(),

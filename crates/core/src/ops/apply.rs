@@ -83,8 +83,11 @@ async fn apply(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
             batch.gathered.status = true;
             Ok(())
         }
-        Job::CaughtUp => {
+        Job::CaughtUp(told) => {
             ledger.caught_up = true;
+            batch.reply(move || {
+                told.send_replace(true);
+            });
             batch.gathered.status = true;
             rescan(ledger, batch).await?;
             answers::catch_up(ledger, batch).await

@@ -44,9 +44,6 @@ pub(crate) async fn apply(
         };
         batch.reply(move || unless_heard(reply.send(answer)));
     }
-    for row in &rows {
-        outbox::clear_failed(batch.tx, row.request).await?;
-    }
     outbox::insert(batch.tx, &rows).await?;
     requests::change_states(batch.tx, &changes).await
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use countersign_wire::{AgentKey, Origin, RequestKey, Response, Verdict};
 use serde_json::Value;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use uuid::Uuid;
 
 use super::incoming::{IncomingDecision, IncomingHello, IncomingReceipt, IncomingRequest};
@@ -106,7 +106,7 @@ pub(crate) enum Job {
     Hellos(Arc<Vec<IncomingHello>>),
     Alive(AgentKey),
     /// Everything that was stored before the console connected is projected.
-    CaughtUp,
+    CaughtUp(watch::Sender<bool>),
     ReadOnly(Option<(String, String)>),
     Decide(Box<DecideCommand>, DecideReply),
     Undo(RequestKey, oneshot::Sender<Result<(), Refused>>),
@@ -157,7 +157,7 @@ impl Job {
             Self::Decisions(messages) => Some(Self::Decisions(Arc::clone(messages))),
             Self::Receipts(messages) => Some(Self::Receipts(Arc::clone(messages))),
             Self::Hellos(messages) => Some(Self::Hellos(Arc::clone(messages))),
-            Self::CaughtUp => Some(Self::CaughtUp),
+            Self::CaughtUp(told) => Some(Self::CaughtUp(told.clone())),
             Self::ReadOnly(why) => Some(Self::ReadOnly(why.clone())),
             _ => None,
         }

@@ -236,8 +236,7 @@ async fn catch_up(
         };
         if done {
             // A closed queue means that the console stops.
-            let _ = shared.jobs.send(Job::CaughtUp).await;
-            shared.caught_up.send_replace(true);
+            let _ = shared.jobs.send(Job::CaughtUp(shared.caught_up.clone())).await;
             return;
         }
         tokio::select! {

@@ -11,8 +11,8 @@ use tokio::sync::{Notify, broadcast, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::{App, Health, Inner, Options, Role, Shared};
-use crate::bus::{AgentAccess, Bus, BusOptions, Credentials, EmbeddedConfig, EmbeddedServer};
+use super::{App, Health, Inner, Options, Positions, Role, Shared};
+use crate::bus::{AgentAccess, Bus, BusOptions, Credentials, EmbeddedConfig, EmbeddedServer, STREAMS};
 use crate::clock::{BusClock, Clock};
 use crate::data_dir::{ConsoleLock, DataDir, RuntimeInfo};
 use crate::error::OpError;
@@ -21,7 +21,7 @@ use crate::ops::job::{BusBinding, Job};
 use crate::ops::{
     Counts, Ledger, Link, Publisher, Settlements, TrustedKeys, Wires, WriterTask, anchor_task,
 };
-use crate::store::{self, Reader, agents, meta, policy};
+use crate::store::{self, Reader, agents, bus_stream, meta, policy};
 
 /// How long parts may take to end.
 pub(super) const STOP_LIMIT: Duration = Duration::from_secs(5);
@@ -135,10 +135,9 @@ async fn parts(options: &Options, data: &DataDir, reader: Reader) -> Result<Part
     let shared = Arc::new(Shared {
         identity,
         clock,
-        reader,
         jobs: jobs_in,
         events: broadcast::Sender::new(EVENTS),
-        positions: watch::Sender::new(BTreeMap::new()),
+        positions: watch::Sender::new(projected(&reader).await?),
         health: watch::Sender::new(Health::default()),
         caught_up: watch::Sender::new(false),
         trusted,
@@ -148,8 +147,19 @@ async fn parts(options: &Options, data: &DataDir, reader: Reader) -> Result<Part
         replicas: options.replicas,
         realm: RwLock::new(realm),
         bus: watch::Sender::new(None),
+        reader,
     });
     Ok(Parts { shared, clock: bus_clock, jobs })
+}
+
+/// How far the streams were projected in this folder's earlier life.
+async fn projected(reader: &Reader) -> Result<Positions, OpError> {
+    let rows = bus_stream::all(reader).await?;
+    let next_of = |name: &str| rows.iter().find(|row| row.stream == name).map(|row| row.next_seq);
+    Ok(STREAMS
+        .into_iter()
+        .filter_map(|name| next_of(name).map(|next| (name, u64::try_from(next).unwrap_or(1))))
+        .collect())
 }
 
 fn assemble(
