@@ -6,119 +6,17 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Callable
 from datetime import datetime
 
 import pytest
 from countersign import args_digest, selectools64
 from countersign.adapters.selectools import SelectoolsGate
-from selectools import Agent, AgentConfig, Message, Role, Tool, ToolPolicy
+from selectools import Agent, AgentConfig, ToolPolicy
 from selectools.cancellation import CancellationToken
-from selectools.tools import ToolParameter
-from selectools.types import ToolCall as ScriptedCall
-from selectools.usage import UsageStats
 
-from console import Console
-from contract import valid
-
-
-class Script:
-    """A provider that answers with the given turns of tool calls, then with "done". Keeps what it was shown."""
-
-    name = "script"
-    supports_streaming = False
-    supports_async = True
-
-    def __init__(self, *turns: list[tuple[str, dict]]) -> None:
-        self.turns = list(turns)
-        self.shown: list[Message] = []
-
-    def complete(self, *, messages, **_):
-        self.shown = list(messages)
-        usage = UsageStats(0, 0, 0, 0.0, "script", "script")
-        if not self.turns:
-            return Message(role=Role.ASSISTANT, content="done"), usage
-        calls = [
-            ScriptedCall(tool_name=name, parameters=args, id=f"call_{n}")
-            for n, (name, args) in enumerate(self.turns.pop(0))
-        ]
-        return Message(role=Role.ASSISTANT, content="", tool_calls=calls), usage
-
-    async def acomplete(self, **options):
-        return self.complete(**options)
-
-    def tool_texts(self) -> list[str]:
-        return [message.content for message in self.shown if message.role == Role.TOOL]
-
-
-class Office:
-    """An agent whose one tool notes what it was run with."""
-
-    def __init__(self, bench, script: Script, *, kind: str = "confirm", timeout: float = 20.0, **options) -> None:
-        self.ran: list[dict] = []
-        self.script = script
-        self.bench = bench
-        self.kind = kind
-        self.timeout = timeout
-        self.options = options
-
-    def tool(self) -> Tool:
-        def delete(invoice_id: str, copies: int = 1) -> str:
-            self.ran.append({"invoice_id": invoice_id, "copies": copies})
-            return f"deleted {invoice_id}"
-
-        parameters = [
-            ToolParameter("invoice_id", str, "which"),
-            ToolParameter("copies", int, "how many", required=False),
-        ]
-        return Tool("delete_invoice", "Deletes an invoice", parameters, delete)
-
-    def work(self, asynchronous: bool) -> None:
-        tool = self.tool()
-        with SelectoolsGate.open(
-            self.bench.enrolment(),
-            tools=[tool],
-            approval_timeout=self.timeout,
-            risks={"delete_invoice": "high"},
-            **self.options,
-        ) as gate:
-            settings = {"policy": ToolPolicy(review=["*"])}
-            if self.kind == "handler":
-                config = gate.tool_config(approval_handler=gate.handle, **settings)
-            else:
-                config = gate.tool_config(asynchronous=self.kind == "async", **settings)
-            settings = AgentConfig(
-                tool=config,
-                observers=[gate],
-                max_iterations=5,
-                cancellation_token=self.options.get("cancel_token"),
-            )
-            agent = Agent(tools=[tool], provider=self.script, config=settings)
-            asyncio.run(agent.arun("go")) if asynchronous else agent.run("go")
-
-    def start(self, asynchronous: bool = False) -> asyncio.Future:
-        return asyncio.ensure_future(asyncio.to_thread(self.work, asynchronous))
-
+from office import ARGS, Office, Script, arrived, one
 
 MODES = [("confirm", False), ("confirm", True), ("async", True), ("handler", False), ("handler", True)]
-
-
-async def arrived(console: Console, before: int, count: int = 1, working: asyncio.Future | None = None) -> list[dict]:
-    async with asyncio.timeout(10):
-        while len(console.received["request"]) < before + count:
-            if working is not None and working.done():
-                working.result()
-            await asyncio.sleep(0.005)
-    return [json.loads(message.data) for message in console.received["request"][before:]]
-
-
-async def one(console: Console, start: Callable[[], asyncio.Future]) -> tuple[asyncio.Future, dict]:
-    before = len(console.received["request"])
-    working = start()
-    return working, (await arrived(console, before, 1, working))[0]
-
-
-ARGS = {"invoice_id": "INV-42"}
 
 
 @pytest.mark.parametrize(("kind", "asynchronous"), MODES)
@@ -323,89 +221,3 @@ async def test_cancelling_arun_withdraws(bench, console):
         await asyncio.sleep(0.01)
     assert not thread.is_alive()
     assert office.ran == []
-
-
-def spans(console: Console, run_id: str) -> list[dict]:
-    """Every span of a run as it stood when it was last heard of, in the order in which they began."""
-    latest: dict[str, dict] = {}
-    for message in console.received["event"]:
-        body = json.loads(message.data)
-        if body.get("run_id") == run_id:
-            valid("span", message.data)
-            latest[body["span_id"]] = body
-    return list(latest.values())
-
-
-async def test_s10_policy_start_end_error_and_denied_calls_appear_in_order(bench, console):
-    def fail(why: str) -> str:
-        raise ValueError(why)
-
-    failing = Tool("fail", "Fails", [ToolParameter("why", str, "why")], fail)
-    turns = [
-        [("delete_invoice", dict(ARGS))],
-        [("delete_invoice", {"invoice": "INV-42", "invoice_id": "1"})],
-        [("fail", {"why": "no paper"})],
-        [("drop_table", {})],
-    ]
-    office = Office(bench, Script(*turns))
-    drop = Tool("drop_table", "Drops", [], lambda: "dropped")
-    policy = ToolPolicy(allow=["fail"], deny=["drop_*"])
-
-    def work() -> None:
-        tools = [office.tool(), failing, drop]
-        with SelectoolsGate.open(bench.enrolment(), tools=tools, approval_timeout=20) as gate:
-            config = AgentConfig(tool=gate.tool_config(policy=policy), observers=[gate], max_iterations=6)
-            Agent(tools=tools, provider=office.script, config=config).run("go")
-
-    before = len(console.received["request"])
-    working = asyncio.ensure_future(asyncio.to_thread(work))
-    [first] = await arrived(console, before, 1, working)
-    mine = f'"run_id":"{first["run_id"]}"'.encode()
-    message = await console.until("event", lambda m: mine in m.data and b'"waiting"' in m.data)
-    waiting = json.loads(message.data)
-    assert waiting["tool_name"] == "delete_invoice"
-    assert first["traceparent"] == f"00-{waiting['trace_id']}-{waiting['span_id']}-01"
-    await console.decide(first["request_id"], "deny", message="no")
-    second = (await arrived(console, before, 2, working))[1]
-    await console.decide(second["request_id"])
-    await working
-    seen = [span for span in spans(console, first["run_id"]) if span["kind"] != "llm"]
-    assert [(span["kind"], span["name"], span["status"]) for span in seen] == [
-        ("agent", "selectools run", "ok"),
-        ("approval", "policy delete_invoice", "denied"),
-        ("approval", "policy delete_invoice", "ok"),
-        ("tool", "delete_invoice", "error"),
-        ("approval", "policy fail", "ok"),
-        ("tool", "fail", "error"),
-        ("approval", "policy drop_table", "denied"),
-    ]
-    assert {span["trace_id"] for span in seen} == {seen[0]["trace_id"]}
-    assert {span.get("parent_span_id") for span in seen[1:]} == {seen[0]["span_id"]}
-    assert seen[1]["request_id"] == first["request_id"]
-    invalid = seen[3]["error"]
-    assert {"tool_name", "param_name", "issue", "suggestion"} <= set(invalid)
-    assert invalid["param_name"] == "invoice"
-    assert "no paper" in seen[5]["error"]["message"]
-    assert (await console.receipt(second["request_id"], "failed"))["executed_args_digest"] == second["args_digest"]
-
-
-async def test_s10_artifacts_are_listed_by_what_identifies_them(bench, console):
-    from selectools.results import emit_artifact
-
-    def report() -> str:
-        emit_artifact("file:///r.pdf", sha256="ab" * 32, size=7, mime_type="application/pdf")
-        return "made"
-
-    tool = Tool("report", "Makes a report", [], report)
-    script = Script([("report", {})])
-
-    def work() -> None:
-        with SelectoolsGate.open(bench.enrolment(), tools=[tool]) as gate:
-            config = AgentConfig(tool=gate.tool_config(policy=ToolPolicy(allow=["*"])), observers=[gate])
-            Agent(tools=[tool], provider=script, config=config).run("go")
-
-    await asyncio.to_thread(work)
-    message = await console.until("event", lambda m: b'"artifacts"' in m.data)
-    [run, *_] = spans(console, json.loads(message.data)["run_id"])
-    listed = {"url": "file:///r.pdf", "sha256": "ab" * 32, "size": 7, "mime_type": "application/pdf"}
-    assert run["artifacts"] == [listed]
