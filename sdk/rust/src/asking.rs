@@ -94,9 +94,7 @@ fn answer(inner: &Inner, asked: Asked, slot: Option<Slot>, end: End) -> Decision
             }
             Decision::faulty(asked.key, fault, &stored, id, receipts)
         }
-        End::Silence => {
-            Decision::unanswered(asked.key, DecisionVerdict::Expired, None, receipts)
-        }
+        End::Silence => Decision::unanswered(asked.key, DecisionVerdict::Expired, None, receipts),
     }
 }
 

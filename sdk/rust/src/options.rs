@@ -67,7 +67,9 @@ impl EnrolmentSource {
         // The message of the parser may quote the file, and the file holds a seed.
         serde_json::from_slice(&text).map_err(|error| {
             let (line, column) = (error.line(), error.column());
-            bad(&format_args!("not an enrolment (line {line}, column {column})"))
+            bad(&format_args!(
+                "not an enrolment (line {line}, column {column})"
+            ))
         })
     }
 }

@@ -66,12 +66,16 @@ impl Receipts {
             // Given up or not stored in time: the order is lost, the receipt is not.
             let _ = timeout(self.limit, first).await;
         }
-        let sent = self.bus.store(&letter.subject, letter.payload.clone(), false);
+        let sent = self
+            .bus
+            .store(&letter.subject, letter.payload.clone(), false);
         match sent.await {
             Ok(_) => Ok(()),
             Err(fault) => {
                 let error = fault.into_error();
-                if matches!(error, GateError::Unreachable { .. } | GateError::NoStreams) && !self.outbox.post(letter) {
+                if matches!(error, GateError::Unreachable { .. } | GateError::NoStreams)
+                    && !self.outbox.post(letter)
+                {
                     tracing::warn!("a receipt was lost: the outbox is full");
                 }
                 Err(error)

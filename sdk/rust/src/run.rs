@@ -25,7 +25,11 @@ impl Gate {
     ///
     /// Allow `modify` with [`Ask::allow`] and the arguments are the edited ones. Errors
     /// as [`ask`](Self::ask); a receipt that the bus does not take at once is sent later.
-    pub async fn run<T, E, F, Running>(&self, ask: impl Into<Ask>, tool: F) -> Result<Ran<T, E>, GateError>
+    pub async fn run<T, E, F, Running>(
+        &self,
+        ask: impl Into<Ask>,
+        tool: F,
+    ) -> Result<Ran<T, E>, GateError>
     where
         E: std::fmt::Display,
         F: FnOnce(Value) -> Running,

@@ -86,9 +86,7 @@ impl<'a> Pace<'a> {
                 Some((now + pause, pause))
             }
             // One more, because a replica may lag behind a hint.
-            Some((_, pause)) if pause < LONGEST_PAUSE / 2 => {
-                Some((now + pause * 2, pause * 2))
-            }
+            Some((_, pause)) if pause < LONGEST_PAUSE / 2 => Some((now + pause * 2, pause * 2)),
             None if soon => Some((now + SHORTEST_PAUSE, SHORTEST_PAUSE)),
             _ => None,
         };

@@ -177,7 +177,10 @@ enum Resumed {
 }
 
 fn may_be_new_key(fault: DecisionFault) -> bool {
-    matches!(fault, DecisionFault::UnknownKey | DecisionFault::TooFewVotes)
+    matches!(
+        fault,
+        DecisionFault::UnknownKey | DecisionFault::TooFewVotes
+    )
 }
 
 /// Stores the request, again after a loss. The bytes never change. "The subject

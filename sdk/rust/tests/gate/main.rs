@@ -1,0 +1,9 @@
+//! The gate against a real nats-server and a small console that signs with its own keys.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod answers;
+mod bus;
+mod console;
+mod refused;
+mod start;
+mod trust;
