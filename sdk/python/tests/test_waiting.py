@@ -178,3 +178,15 @@ async def test_ctrl_c_withdraws(agent_json, console, request_id):
     assert out == b"ready\n"
     assert process.returncode not in (0, None)
     await console.until("withdraw", lambda m: m.subject.endswith(request_id))
+
+
+async def test_a_request_that_the_bus_refuses_for_good_is_told_at_once(gate, monkeypatch, request_id):
+    async def refused(*_, **__):
+        raise BusRefusedError("no", code="permission")
+
+    monkeypatch.setattr(gate._bus, "store", refused)
+    begun = time.monotonic()
+    with pytest.raises(BusRefusedError) as refusal:
+        await gate.ask(call(request_id), timeout=20)
+    assert refusal.value.code == "permission"
+    assert time.monotonic() - begun < 1

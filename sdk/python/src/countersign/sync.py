@@ -53,12 +53,20 @@ class SyncGate:
     def receipt_later(self, decision: Decision, stage: str, **details: Any) -> None:
         """As `Gate.receipt_later`; callable from any thread, never blocks."""
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(lambda: self.gate.receipt_later(decision, stage, **details))
+            self._loop.call_soon_threadsafe(self._receipt_now, decision, stage, details)
 
     def span(self, span: Span) -> None:
         """As `Gate.span`; callable from any thread, never blocks."""
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self.gate.span, span)
+            self._loop.call_soon_threadsafe(self._span_now, span)
+
+    def _receipt_now(self, decision: Decision, stage: str, details: dict[str, Any]) -> None:
+        if self._gate is not None:
+            self._gate.receipt_later(decision, stage, **details)
+
+    def _span_now(self, span: Span) -> None:
+        if self._gate is not None:
+            self._gate.span(span)
 
     def submit(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
         """Start `work` on the gate's loop. Cancelling the future cancels it, which withdraws a waiting ask."""
