@@ -1,0 +1,7 @@
+//! The application: the command line, and with feature `gui` the window.
+//!
+//! Refuses to decide anything itself: both are subscribers of [`countersign_core::App`].
+
+pub mod cli;
+#[cfg(feature = "gui")]
+pub mod gui;

@@ -1,1 +1,5 @@
-fn main(){}
+//! The `countersign` program.
+
+fn main() -> std::process::ExitCode {
+    countersign::cli::main()
+}

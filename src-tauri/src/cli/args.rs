@@ -1,0 +1,302 @@
+//! The commands and their flags, as clap reads them.
+//!
+//! Refuses to hold a default that the environment or `config.toml` may give: that is
+//! [`super::config`]'s part.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done; 1 failed; 2 wrong usage, unfit surroundings or an ambiguous id; 3 not found;
+4 already decided; 5 expired; 6 verdict not allowed, digest differs, not approvable or invalid
+arguments; 7 the bus cannot be reached (a decision is queued); 8 read-only.
+
+Settings: a flag wins over the environment, the environment over config.toml in the data folder.
+COUNTERSIGN_NATS_SERVER names the nats-server program to run; RUST_LOG sets what is logged.";
+
+/// A person countersigns what AI agents are about to do.
+///
+/// Without a command it opens the window.
+#[derive(Debug, Parser)]
+#[command(name = "countersign", version, after_long_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// Flags that every command takes.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Settings")]
+pub(crate) struct Global {
+    /// Print JSON: one object, or one object a line for lists.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Folder of this console [env: COUNTERSIGN_DATA_DIR] [default: the platform's data folder].
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// An outside NATS server [env: COUNTERSIGN_NATS_URL] [default: the console runs its own].
+    #[arg(long, global = true, value_name = "URL")]
+    pub(crate) nats_url: Option<String>,
+    /// A .creds file to log in to it [env: COUNTERSIGN_NATS_CREDS].
+    #[arg(long, global = true, value_name = "FILE", conflicts_with = "nats_nkey")]
+    pub(crate) nats_creds: Option<PathBuf>,
+    /// A file with an nkey seed to log in to it [env: COUNTERSIGN_NATS_NKEY].
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) nats_nkey: Option<PathBuf>,
+    /// Your name, as agents and other operators see it [env: COUNTERSIGN_OPERATOR].
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) operator: Option<String>,
+    /// The workspace where a command takes one [env: COUNTERSIGN_WORKSPACE] [default: default].
+    #[arg(long, global = true, value_name = "WS")]
+    pub(crate) workspace: Option<String>,
+    /// Accept an outside server where agents can forge decisions [env: COUNTERSIGN_ALLOW_SINGLE_ACCOUNT=1].
+    #[arg(long, global = true)]
+    pub(crate) allow_single_account: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the console without a window until SIGTERM or SIGINT.
+    ///
+    /// Prints one line of JSON on standard output when ready; the log goes to standard error.
+    Serve,
+    /// Ask as an agent and wait for the answer.
+    Ask(Ask),
+    /// Show the bus, the streams, what waits, alarms and the audit head.
+    Status,
+    /// List the waiting requests, earliest deadline first.
+    Inbox(Inbox),
+    /// Show one request whole: request, decision, delivery, warnings.
+    Show(Id),
+    /// Approve a request, or approve it with other arguments.
+    Approve(Approve),
+    /// Deny a request.
+    Deny(Deny),
+    /// Do not run the call, without refusing it.
+    Skip(Verdict),
+    /// Answer a question or a form, or answer instead of running the call.
+    Respond(Respond),
+    /// Hand the question to the agent's own next approver.
+    Escalate(Verdict),
+    /// Follow arrivals, decisions and receipts as they happen.
+    Watch,
+    /// List every request, newest first.
+    History(History),
+    /// Let an agent log in: writes its agent.json.
+    Enroll(Enroll),
+    /// Take an agent's login away.
+    Revoke(Agent),
+    /// Check the hash chain of the audit log.
+    #[command(subcommand)]
+    Audit(Audit),
+    /// Prepare the bus.
+    #[command(subcommand)]
+    Bus(BusCommand),
+    /// Check this console and its surroundings.
+    Doctor,
+    /// Print the completions of a shell.
+    Completions {
+        /// Which shell.
+        shell: Shell,
+    },
+    /// Print the manual page.
+    Man,
+}
+
+const ASK_EXITS: &str = "\
+Exit codes: 0 approved or modified, then the arguments that may run are printed; 5 expired;
+7 the bus cannot be reached; 2 no usable agent.json or wrong usage; 6 the request was rejected; 1 everything
+else: denied, skipped, answered instead of run, escalated, withdrawn, or a decision that does not verify.
+Ctrl+C withdraws the request.";
+
+#[derive(Debug, Args)]
+#[command(after_help = ASK_EXITS)]
+pub(crate) struct Ask {
+    /// Name of the tool to be called.
+    #[arg(long)]
+    pub(crate) tool: String,
+    /// The arguments as JSON; `-` reads standard input.
+    #[arg(long, value_name = "JSON|-", default_value = "{}", allow_hyphen_values = true)]
+    pub(crate) args: String,
+    /// How dangerous the call is.
+    #[arg(long, value_enum, default_value_t = Risk::Medium)]
+    pub(crate) risk: Risk,
+    /// Why, in the agent's words.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) explain: Option<String>,
+    /// Seconds to wait for the answer [default: 30 days].
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=2_592_000))]
+    pub(crate) timeout: Option<u64>,
+    /// Enrolment file [env: COUNTERSIGN_AGENT_JSON] [default: that of the agent `local` in the data folder].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) agent_json: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Risk {
+    Safe,
+    Low,
+    Medium,
+    High,
+    Critical,
+}
+
+impl From<Risk> for countersign_wire::Risk {
+    fn from(risk: Risk) -> Self {
+        match risk {
+            Risk::Safe => Self::Safe,
+            Risk::Low => Self::Low,
+            Risk::Medium => Self::Medium,
+            Risk::High => Self::High,
+            Risk::Critical => Self::Critical,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Inbox {
+    /// Only this agent, `AGENT` or `WS/AGENT`.
+    #[arg(long, value_name = "A")]
+    pub(crate) agent: Option<String>,
+    /// Only this effective risk.
+    #[arg(long, value_enum)]
+    pub(crate) risk: Option<Risk>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Id {
+    /// Request id, `WS/AGENT/ID`, or `rejected:N`.
+    pub(crate) id: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Approve {
+    #[command(flatten)]
+    pub(crate) id: Id,
+    /// Approve these arguments instead: a JSON file; `-` reads standard input.
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) args: Option<PathBuf>,
+    /// For the agent; `-` reads standard input.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) message: Option<String>,
+    /// Refuse unless the stored arguments have this digest.
+    #[arg(long, value_name = "D")]
+    pub(crate) digest: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Deny {
+    #[command(flatten)]
+    pub(crate) id: Id,
+    /// Why, or what to do instead, for the agent; `-` reads standard input.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) message: String,
+    /// End the agent's run too, where the agent can; otherwise it is denied only.
+    #[arg(long)]
+    pub(crate) terminate: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Verdict {
+    #[command(flatten)]
+    pub(crate) id: Id,
+    /// For the agent; `-` reads standard input.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) message: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Respond {
+    #[command(flatten)]
+    pub(crate) id: Id,
+    #[command(flatten)]
+    pub(crate) answer: Answer,
+    /// Key of the option that was chosen.
+    #[arg(long, value_name = "KEY")]
+    pub(crate) selected_key: Option<String>,
+    /// For the agent; `-` reads standard input.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) message: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Answer {
+    /// The answer as text; `-` reads standard input.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) content: Option<String>,
+    /// The answer as a JSON file; `-` reads standard input.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json_content: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct History {
+    /// Only this tool.
+    #[arg(long, value_name = "T")]
+    pub(crate) tool: Option<String>,
+    /// Only this agent, `AGENT` or `WS/AGENT`.
+    #[arg(long, value_name = "A")]
+    pub(crate) agent: Option<String>,
+    /// Only this verdict.
+    #[arg(long, value_name = "V")]
+    pub(crate) verdict: Option<String>,
+    /// Only what was decided by: operator, rule, setup_key, timeout, agent or system.
+    #[arg(long, value_name = "O")]
+    pub(crate) origin: Option<String>,
+    /// Only this state: pending, holding, queued, decided, expired, withdrawn, rejected or void.
+    #[arg(long, value_name = "S")]
+    pub(crate) state: Option<String>,
+    /// Stored at or after: RFC 3339, a date, or an age such as 30m, 12h, 7d.
+    #[arg(long, value_name = "T")]
+    pub(crate) since: Option<String>,
+    /// Stored before: RFC 3339, a date, or an age.
+    #[arg(long, value_name = "T")]
+    pub(crate) until: Option<String>,
+    /// How many at most.
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    pub(crate) limit: u16,
+    /// Go on after this cursor: `next` of the page before.
+    #[arg(long, value_name = "CURSOR", allow_hyphen_values = true)]
+    pub(crate) after: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Agent {
+    /// `WS/AGENT`, or `AGENT` in the default workspace.
+    #[arg(value_name = "WS/AGENT")]
+    pub(crate) agent: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Enroll {
+    #[command(flatten)]
+    pub(crate) agent: Agent,
+    /// Folder for agent.json [default: `agents/WS/AGENT` in the data folder].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Audit {
+    /// Check the chain, its anchors, and that rows still have the bytes that were audited.
+    Verify {
+        /// A head that was noted earlier: the chain must contain it.
+        #[arg(long, value_name = "HASH")]
+        head: Option<String>,
+    },
+    /// Print the number and the hash of the last row.
+    Head,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BusCommand {
+    /// Create the streams on an outside server that does not have them.
+    Init,
+    /// Print the accounts and permissions for the configuration of an outside server.
+    Permissions,
+}

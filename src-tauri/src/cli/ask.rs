@@ -1,0 +1,169 @@
+//! `ask`: asks as an agent, so that any shell script can be gated.
+//!
+//! Refuses to end with success unless a person allowed exactly the arguments that it prints.
+
+use std::env;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use countersign_core::data_dir::DataDir;
+use countersign_core::ops::enroll::LOCAL_AGENT;
+use countersign_sdk::{Ask as Question, Decision, DecisionVerdict, Gate, GateError, Verdict};
+use countersign_wire::{ErrorCode, Timestamp};
+use serde_json::{Value, json};
+
+use super::args::Ask;
+use super::config::Settings;
+use super::failure::Failure;
+use super::input;
+use super::output::{Output, plain};
+use super::serve::Stop;
+
+const AGENT_JSON: &str = "COUNTERSIGN_AGENT_JSON";
+/// What a caller can honour who sees the exit code and the printed decision. Ending the run is not
+/// among them: nobody makes a script stop.
+const ALLOWED: [Verdict; 6] = [
+    Verdict::Approve,
+    Verdict::Modify,
+    Verdict::Deny,
+    Verdict::Skip,
+    Verdict::Respond,
+    Verdict::Escalate,
+];
+
+/// Asks, waits, prints what may run.
+pub(crate) async fn run(settings: &Settings, out: Output, ask: Ask) -> Result<(), Failure> {
+    let mut stop = Stop::listen()?;
+    let question = question(&ask)?;
+    let enrolment = enrolment(settings, ask.agent_json)?;
+    let gate = Gate::builder(enrolment)
+        .framework("countersign ask", env!("CARGO_PKG_VERSION"))
+        .connect()
+        .await
+        .map_err(|error| failed(&error))?;
+    let mut asking = gate.ask(question);
+    let handle = asking.handle();
+    let answer = tokio::select! {
+        answer = &mut asking => answer,
+        () = stop.asked() => {
+            handle.cancel("stopped where it was asked");
+            asking.await
+        }
+    };
+    let told = match &answer {
+        Ok(decision) => tell(out, decision),
+        Err(error) => Err(failed(error)),
+    };
+    if !gate.close().await {
+        tracing::warn!("the console was not told everything before the time limit");
+    }
+    told
+}
+
+fn question(ask: &Ask) -> Result<Question, Failure> {
+    let args = input::json("--args", &ask.args)?;
+    let question = Question::tool(&ask.tool, args).risk(ask.risk.into()).allow(ALLOWED);
+    let question = match &ask.explain {
+        Some(text) => question.explain(input::text("--explain", text.clone())?),
+        None => question,
+    };
+    Ok(match ask.timeout {
+        Some(seconds) => question.timeout(Duration::from_secs(seconds)),
+        None => question.no_timeout(),
+    })
+}
+
+fn enrolment(settings: &Settings, named: Option<PathBuf>) -> Result<PathBuf, Failure> {
+    let from_env = || env::var_os(AGENT_JSON).filter(|path| !path.is_empty()).map(PathBuf::from);
+    if let Some(path) = named.or_else(from_env) {
+        return Ok(path);
+    }
+    let none = |folder: String| {
+        Failure::environment(format!(
+            "no console has run in {folder}, so nobody is enrolled; start one with `countersign serve`, or name an enrolment with --agent-json"
+        ))
+    };
+    let folder = settings.data_dir.display().to_string();
+    if !settings.data_dir.is_dir() {
+        return Err(none(folder));
+    }
+    let data = DataDir::open(&settings.data_dir)
+        .map_err(|error| Failure::environment(error.to_string()))?;
+    let path = data.enrolment(settings.workspace.as_ref(), LOCAL_AGENT);
+    if path.is_file() { Ok(path) } else { Err(none(folder)) }
+}
+
+fn tell(out: Output, decision: &Decision) -> Result<(), Failure> {
+    if out.json {
+        out.json_line(&as_json(decision))?;
+    }
+    match decision.args() {
+        Some(_) if out.json => Ok(()),
+        Some(args) => Ok(out.json_line(args)?),
+        None => Err(not_allowed(decision)),
+    }
+}
+
+fn as_json(decision: &Decision) -> Value {
+    let key = decision.request();
+    let modified = *decision.verdict() == DecisionVerdict::Modify;
+    json!({
+        "decision_id": decision.decision_id(),
+        "request_id": key.request_id.to_string(),
+        "workspace": key.workspace.to_string(),
+        "agent": key.agent.to_string(),
+        "verdict": decision.verdict().as_str(),
+        "allowed": decision.allowed(),
+        "args": decision.args(),
+        "args_digest": decision.args_digest().map(|digest| digest.to_string()),
+        "edited_args": decision.args().filter(|_| modified),
+        "message": decision.message().map(plain),
+        "response": decision.response(),
+        "origin": decision.origin().map(|origin| origin.as_str()),
+        "rule": decision.rule(),
+        "decided_by": decision.decided_by().map(|by| json!({ "name": plain(&by.name), "key": by.key })),
+        "stored_at": decision.stored_at().map(|at| Timestamp::new(at).to_string()),
+        "stream_seq": decision.sequence(),
+        "fault": decision.fault().map(|fault| fault.as_str()),
+    })
+}
+
+/// One sentence for whoever waits at the script.
+fn not_allowed(decision: &Decision) -> Failure {
+    let (code, what) = match decision.verdict() {
+        DecisionVerdict::Expired => (ErrorCode::Expired, "nobody allowed it before the deadline"),
+        DecisionVerdict::Rejected => (ErrorCode::NotApprovable, "the console rejected the request"),
+        DecisionVerdict::Withdrawn => (ErrorCode::Failed, "the request was withdrawn"),
+        DecisionVerdict::Skip => (ErrorCode::Failed, "skipped: the call is not to run"),
+        DecisionVerdict::Respond => (ErrorCode::Failed, "answered instead of run"),
+        DecisionVerdict::Escalate => (ErrorCode::Failed, "escalated: ask your own next approver"),
+        _ => (ErrorCode::Failed, "denied"),
+    };
+    let mut sentence = what.to_owned();
+    if let Some(by) = decision.decided_by() {
+        sentence.push_str(&format!(" by {}", by.name));
+    }
+    let answer = decision.response().map(|response| match &response.content {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    });
+    for words in [decision.message().map(str::to_owned), answer].into_iter().flatten() {
+        sentence.push_str(": ");
+        sentence.push_str(&words);
+    }
+    Failure::new(code, sentence)
+}
+
+fn failed(error: &GateError) -> Failure {
+    let code = match error {
+        GateError::BadEnrolment { .. } | GateError::NoTrustedKeys | GateError::LoginRefused => {
+            ErrorCode::Environment
+        }
+        GateError::Unreachable { .. } | GateError::NoStreams | GateError::NotPlaced { .. } => {
+            ErrorCode::BusUnreachable
+        }
+        GateError::InvalidRequest { .. } => ErrorCode::InvalidArgs,
+        _ => ErrorCode::Failed,
+    };
+    Failure::new(code, error.to_string())
+}

@@ -1,0 +1,56 @@
+//! `audit verify` and `audit head`.
+//!
+//! Refuses to call a log whole that it did not read to its end.
+
+use countersign_wire::ErrorCode;
+use serde_json::json;
+
+use super::config::Settings;
+use super::console::reading;
+use super::failure::Failure;
+use super::output::{Output, doubtful, plain, wrong};
+use super::status::hash;
+
+/// Checks the chain, its anchors and the bytes that it names.
+pub(crate) async fn verify(
+    settings: &Settings,
+    out: Output,
+    head: Option<String>,
+) -> Result<(), Failure> {
+    let found =
+        reading(settings, true, async |app| Ok(app.audit_verify(head.as_deref()).await?)).await?;
+    let ok = found.first_bad.is_none();
+    if out.json {
+        let first_bad = found.first_bad.as_ref().map(|bad| {
+            json!({ "table": bad.table, "id": plain(&bad.id), "reason": plain(&bad.reason) })
+        });
+        out.json_line(&json!({
+            "ok": ok, "rows": found.rows, "anchored_seq": found.anchored_seq, "first_bad": first_bad,
+        }))?;
+    } else {
+        let rows = found.rows;
+        match &found.first_bad {
+            None => out.line(&format!("{rows} rows, all as they were written"))?,
+            Some(bad) => {
+                let (id, reason) = (plain(&bad.id), plain(&bad.reason));
+                out.line(&wrong(&format!("{} {id}: {reason}", bad.table)))?;
+            }
+        }
+        let after = rows - found.anchored_seq;
+        let place = if found.anchors_from_bus { "on the bus" } else { "here; the bus was not reached" };
+        out.line(&format!("anchored up to row {} {place}", found.anchored_seq))?;
+        if after > 0 {
+            out.line(&doubtful(&format!("{after} rows lie after the last anchor")))?;
+        }
+    }
+    if ok { Ok(()) } else { Err(Failure::Told(ErrorCode::Failed)) }
+}
+
+/// Prints the end of the chain, to be noted down elsewhere.
+pub(crate) async fn head(settings: &Settings, out: Output) -> Result<(), Failure> {
+    let head = reading(settings, false, async |app| Ok(app.audit_head().await?)).await?;
+    if out.json {
+        return Ok(out.json_line(&json!({ "seq": head.seq, "hash": hash(&head) }))?);
+    }
+    Ok(out.line(&format!("{} {}", head.seq, hash(&head)))?)
+}

@@ -1,0 +1,107 @@
+//! `bus init` and `bus permissions`: preparing an outside server.
+//!
+//! Refuses to change a stream that is there.
+
+use countersign_core::bus::{AgentAccess, Bus, BusOptions, Credentials, permissions_block};
+use countersign_core::data_dir::DataDir;
+use countersign_core::identity::Identity;
+use countersign_core::store::{agents, open_read_only};
+use countersign_core::OpError;
+use countersign_wire::ErrorCode;
+use nkeys::KeyPair;
+use serde_json::json;
+
+use super::config::{Login, Settings};
+use super::console::options;
+use super::failure::Failure;
+use super::output::{Output, plain, wrong};
+
+const REPLICAS: usize = 1;
+
+/// Creates the streams that an outside server lacks.
+pub(crate) async fn init(settings: &Settings, out: Output) -> Result<(), Failure> {
+    let options = options(settings)?;
+    let Some(url) = options.nats_url else {
+        return Err(Failure::usage(
+            "the console's own server needs no preparation; name an outside one with --nats-url",
+        ));
+    };
+    let data = DataDir::open(&settings.data_dir).map_err(OpError::from)?;
+    let identity = Identity::load_or_create(&data, &settings.operator).map_err(OpError::from)?;
+    let bus = Bus::connect(BusOptions {
+        url,
+        credentials: options.credentials,
+        console_id: identity.console_id.to_string(),
+        allow_single_account: options.allow_single_account,
+    })
+    .await
+    .map_err(OpError::from)?;
+    let found = bus.ensure(true, REPLICAS).await;
+    bus.close().await;
+    let found = found.map_err(OpError::from)?;
+    let differences: Vec<String> = found
+        .differences
+        .iter()
+        .map(|at| plain(&format!("{} of {} is {} instead of {}", at.field, at.stream, at.found, at.expected)))
+        .collect();
+    let names: Vec<&str> = found.streams.iter().map(|stream| stream.name).collect();
+    if out.json {
+        let realm = found.realm.to_string();
+        out.json_line(&json!({ "realm": realm, "streams": names, "differences": differences }))?;
+    } else {
+        out.line(&format!("realm {}: {}", found.realm, names.join(", ")))?;
+        for difference in &differences {
+            out.line(&wrong(difference))?;
+        }
+    }
+    if differences.is_empty() { Ok(()) } else { Err(Failure::Told(ErrorCode::Failed)) }
+}
+
+/// Prints what an outside server's configuration needs for this console and its agents.
+pub(crate) async fn permissions(settings: &Settings, out: Output) -> Result<(), Failure> {
+    let data = DataDir::open(&settings.data_dir).map_err(OpError::from)?;
+    let console = match settings.login {
+        Login::Nkey(_) => public_key(&settings.login.read()?)?,
+        Login::Creds(_) | Login::Url => {
+            let own = Identity::load_or_create(&data, &settings.operator).map_err(OpError::from)?;
+            own.login.public_key()
+        }
+    };
+    let agents = enrolled(&data).await?;
+    let text = permissions_block(&[console], &agents).map_err(OpError::from)?;
+    if out.json {
+        return Ok(out.json_line(&json!({ "nats_conf": text }))?);
+    }
+    out.line(text.trim_end())?;
+    if settings.login == Login::Url {
+        let file = data.keys().join("login.nk");
+        out.remark(&format!(
+            "# the console then logs in with COUNTERSIGN_NATS_NKEY={}",
+            file.display()
+        ));
+    }
+    Ok(())
+}
+
+fn public_key(credentials: &Credentials) -> Result<String, Failure> {
+    let no_key = || Failure::environment("the nkey file holds no seed of a user nkey");
+    match credentials {
+        Credentials::NkeySeed(seed) => {
+            KeyPair::from_seed(seed).map(|pair| pair.public_key()).map_err(|_| no_key())
+        }
+        _ => Err(no_key()),
+    }
+}
+
+async fn enrolled(data: &DataDir) -> Result<Vec<AgentAccess>, Failure> {
+    if !data.database().is_file() {
+        return Ok(Vec::new());
+    }
+    let reader = open_read_only(&data.database()).await.map_err(OpError::from)?;
+    let rows = agents::all(&reader).await.map_err(OpError::from);
+    reader.close().await;
+    let access = rows?.into_iter().filter_map(|row| {
+        row.key.map(|nkey| AgentAccess { workspace: row.ws, agent: row.name, nkey })
+    });
+    Ok(access.collect())
+}

@@ -1,0 +1,199 @@
+//! Settings: flags, then the environment, then `config.toml` in the data folder.
+//!
+//! Refuses a setting it does not know and a word that is neither yes nor no: a misspelt line must
+//! not silently leave a default in force.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use countersign_core::bus::Credentials;
+use countersign_wire::WorkspaceName;
+use serde::Deserialize;
+
+use super::args::Global;
+use super::failure::Failure;
+
+const DATA_DIR: &str = "COUNTERSIGN_DATA_DIR";
+const NATS_URL: &str = "COUNTERSIGN_NATS_URL";
+const NATS_CREDS: &str = "COUNTERSIGN_NATS_CREDS";
+const NATS_NKEY: &str = "COUNTERSIGN_NATS_NKEY";
+const OPERATOR: &str = "COUNTERSIGN_OPERATOR";
+const WORKSPACE: &str = "COUNTERSIGN_WORKSPACE";
+const ALLOW_SINGLE_ACCOUNT: &str = "COUNTERSIGN_ALLOW_SINGLE_ACCOUNT";
+const FILE: &str = "config.toml";
+
+/// One source of settings.
+#[derive(Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Layer {
+    nats_url: Option<String>,
+    nats_creds: Option<PathBuf>,
+    nats_nkey: Option<PathBuf>,
+    operator: Option<String>,
+    workspace: Option<String>,
+    allow_single_account: Option<bool>,
+}
+
+/// What this command works with.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Settings {
+    /// Folder of the console; need not exist.
+    pub(crate) data_dir: PathBuf,
+    /// None: the console runs its own server.
+    pub(crate) nats_url: Option<String>,
+    /// How to log in there.
+    pub(crate) login: Login,
+    /// Display name.
+    pub(crate) operator: String,
+    /// Where a command takes a workspace.
+    pub(crate) workspace: WorkspaceName,
+    /// Accept consoles and agents in one account.
+    pub(crate) allow_single_account: bool,
+}
+
+/// Where the credentials of the bus are.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Login {
+    /// A .creds file.
+    Creds(PathBuf),
+    /// A file with an nkey seed.
+    Nkey(PathBuf),
+    /// In the URL, if anywhere.
+    Url,
+}
+
+type Env<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+
+/// Reads the settings of this process.
+pub(crate) fn load(flags: &Global) -> Result<Settings, Failure> {
+    // Set to nothing is the same as not set.
+    let environment = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
+    resolve(flags, &environment, dirs::data_dir())
+}
+
+fn resolve(
+    flags: &Global,
+    env: Env<'_>,
+    platform: Option<PathBuf>,
+) -> Result<Settings, Failure> {
+    let data_dir = flags
+        .data_dir
+        .clone()
+        .or_else(|| env(DATA_DIR).map(PathBuf::from))
+        .or_else(|| platform.map(|folder| folder.join("countersign")))
+        .ok_or_else(|| {
+            Failure::environment(format!("this system names no data folder; set {DATA_DIR}"))
+        })?;
+    let layers = [from_flags(flags), from_env(env)?, from_file(&data_dir)?];
+    let login = login(&layers)?;
+    let [flags, env, file] = layers;
+    let operator = flags.operator.or(env.operator).or(file.operator);
+    let workspace = flags.workspace.or(env.workspace).or(file.workspace);
+    let workspace = workspace.as_deref().unwrap_or("default");
+    let allow = flags.allow_single_account.or(env.allow_single_account);
+    Ok(Settings {
+        data_dir,
+        nats_url: flags.nats_url.or(env.nats_url).or(file.nats_url),
+        login,
+        operator: operator.unwrap_or_else(account_name),
+        workspace: workspace
+            .parse()
+            .map_err(|error| Failure::usage(format!("workspace {workspace:?}: {error}")))?,
+        allow_single_account: allow.or(file.allow_single_account).unwrap_or(false),
+    })
+}
+
+fn from_flags(flags: &Global) -> Layer {
+    Layer {
+        nats_url: flags.nats_url.clone(),
+        nats_creds: flags.nats_creds.clone(),
+        nats_nkey: flags.nats_nkey.clone(),
+        operator: flags.operator.clone(),
+        workspace: flags.workspace.clone(),
+        allow_single_account: flags.allow_single_account.then_some(true),
+    }
+}
+
+fn from_env(env: Env<'_>) -> Result<Layer, Failure> {
+    let text = |name: &str| {
+        let value = env(name).map(OsString::into_string).transpose();
+        value.map_err(|_| Failure::usage(format!("{name} is not UTF-8")))
+    };
+    let allow = text(ALLOW_SINGLE_ACCOUNT)?.map(|word| match word.as_str() {
+        "1" | "true" | "yes" => Ok(true),
+        "0" | "false" | "no" => Ok(false),
+        _ => Err(Failure::usage(format!("{ALLOW_SINGLE_ACCOUNT} must be 1 or 0"))),
+    });
+    Ok(Layer {
+        nats_url: text(NATS_URL)?,
+        nats_creds: env(NATS_CREDS).map(PathBuf::from),
+        nats_nkey: env(NATS_NKEY).map(PathBuf::from),
+        operator: text(OPERATOR)?,
+        workspace: text(WORKSPACE)?,
+        allow_single_account: allow.transpose()?,
+    })
+}
+
+fn from_file(data_dir: &Path) -> Result<Layer, Failure> {
+    let path = data_dir.join(FILE);
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Layer::default()),
+        Err(error) => {
+            let path = path.display();
+            return Err(Failure::environment(format!("{path} cannot be read: {error}")));
+        }
+    };
+    let mut layer: Layer = toml::from_str(&text).map_err(|error| {
+        Failure::environment(format!("{} is not valid: {error}", path.display()))
+    })?;
+    for file in [&mut layer.nats_creds, &mut layer.nats_nkey] {
+        // The file lies in the data folder, so its relative paths start there.
+        *file = file.take().map(|file| data_dir.join(file));
+    }
+    Ok(layer)
+}
+
+/// The first source that names credentials decides, whichever kind they are.
+fn login(layers: &[Layer; 3]) -> Result<Login, Failure> {
+    for layer in layers {
+        return match (&layer.nats_creds, &layer.nats_nkey) {
+            (Some(_), Some(_)) => {
+                let why = "both a .creds file and an nkey file are set; keep one of them";
+                Err(Failure::usage(why))
+            }
+            (Some(file), None) => Ok(Login::Creds(file.clone())),
+            (None, Some(file)) => Ok(Login::Nkey(file.clone())),
+            (None, None) => continue,
+        };
+    }
+    Ok(Login::Url)
+}
+
+impl Login {
+    /// The credentials themselves.
+    pub(crate) fn read(&self) -> Result<Credentials, Failure> {
+        match self {
+            Self::Creds(file) => Ok(Credentials::CredsFile(file.clone())),
+            Self::Nkey(file) => match fs::read_to_string(file) {
+                Ok(seed) => Ok(Credentials::NkeySeed(seed.trim().to_owned())),
+                Err(error) => {
+                    let file = file.display();
+                    Err(Failure::environment(format!("the nkey file {file} cannot be read: {error}")))
+                }
+            },
+            Self::Url => Ok(Credentials::UrlUserPassword),
+        }
+    }
+}
+
+fn account_name() -> String {
+    let named = ["USER", "LOGNAME"].into_iter().find_map(|name| env::var(name).ok());
+    named.filter(|name| !name.is_empty()).unwrap_or_else(|| "operator".to_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+//! The operator's verdicts.
+//!
+//! Refuses to say "approved" before the stream has acknowledged it, and to hold anything back: a
+//! command cannot be undone.
+
+use countersign_core::App;
+use countersign_core::ops::DecideCommand;
+use countersign_core::ops::verdicts::Decided;
+use countersign_wire::{Response, Verdict};
+use serde_json::{Value, json};
+
+use super::args::{Approve, Deny, Respond, Verdict as VerdictArgs};
+use super::config::Settings;
+use super::console::deciding;
+use super::failure::Failure;
+use super::input;
+use super::line::{fields, what};
+use super::output::Output;
+
+/// Approves, or modifies when arguments are given.
+pub(crate) async fn approve(settings: &Settings, out: Output, approve: Approve) -> Result<(), Failure> {
+    let edited = approve.args.as_deref().map(|path| input::json_file("--args", path));
+    let edited_args = edited.transpose()?;
+    let message = input::optional_text("--message", approve.message)?;
+    let verdict = if edited_args.is_some() { Verdict::Modify } else { Verdict::Approve };
+    let seen_args_digest = approve.digest;
+    give(settings, out, &approve.id.id, verdict, |command| DecideCommand {
+        edited_args,
+        message,
+        seen_args_digest,
+        ..command
+    })
+    .await
+}
+
+/// Denies, and ends the agent's run where that is asked for and possible.
+pub(crate) async fn deny(settings: &Settings, out: Output, deny: Deny) -> Result<(), Failure> {
+    let message = Some(input::text("--message", deny.message)?);
+    let verdict = if deny.terminate { Verdict::Terminate } else { Verdict::Deny };
+    give(settings, out, &deny.id.id, verdict, |command| DecideCommand { message, ..command }).await
+}
+
+/// Skips the call.
+pub(crate) async fn skip(settings: &Settings, out: Output, skip: VerdictArgs) -> Result<(), Failure> {
+    plain_verdict(settings, out, skip, Verdict::Skip).await
+}
+
+/// Hands the question on.
+pub(crate) async fn escalate(
+    settings: &Settings,
+    out: Output,
+    escalate: VerdictArgs,
+) -> Result<(), Failure> {
+    plain_verdict(settings, out, escalate, Verdict::Escalate).await
+}
+
+async fn plain_verdict(
+    settings: &Settings,
+    out: Output,
+    args: VerdictArgs,
+    verdict: Verdict,
+) -> Result<(), Failure> {
+    let message = input::optional_text("--message", args.message)?;
+    give(settings, out, &args.id.id, verdict, |command| DecideCommand { message, ..command }).await
+}
+
+/// Answers.
+pub(crate) async fn respond(settings: &Settings, out: Output, respond: Respond) -> Result<(), Failure> {
+    let message = input::optional_text("--message", respond.message)?;
+    let content = match (respond.answer.content, respond.answer.json_content) {
+        (Some(text), _) => Value::String(input::text("--content", text)?),
+        (None, Some(file)) => input::json_file("--json-content", &file)?,
+        // clap asks for one of the two.
+        (None, None) => return Err(Failure::usage("give --content or --json-content")),
+    };
+    let response = Some(Response { content, selected_key: respond.selected_key });
+    give(settings, out, &respond.id.id, Verdict::Respond, |command| DecideCommand {
+        response,
+        message,
+        ..command
+    })
+    .await
+}
+
+async fn give(
+    settings: &Settings,
+    out: Output,
+    id: &str,
+    verdict: Verdict,
+    complete: impl FnOnce(DecideCommand) -> DecideCommand,
+) -> Result<(), Failure> {
+    deciding(settings, async |app| {
+        let key = app.resolve(id).await?;
+        let decided = app.decide(complete(DecideCommand::by_operator(key, verdict))).await?;
+        report(app, out, id, verdict, &decided).await
+    })
+    .await
+}
+
+async fn report(
+    app: &App,
+    out: Output,
+    id: &str,
+    asked: Verdict,
+    decided: &Decided,
+) -> Result<(), Failure> {
+    let row = app.find(id).await?;
+    let (given, seq) = match decided {
+        Decided::Stored { verdict, seq, .. } => (*verdict, Some(*seq)),
+        Decided::Held { .. } => (asked, None),
+    };
+    let note = (given != asked)
+        .then(|| format!("the agent cannot honour {asked}; it was sent as {given}"));
+    if out.json {
+        let mut line = fields(&row);
+        // The projection may be a moment behind the acknowledgement.
+        line.insert("verdict".to_owned(), json!(given.as_str()));
+        if let Some(seq) = seq {
+            line.insert("stream_seq".to_owned(), json!(seq));
+        }
+        line.insert("note".to_owned(), json!(note));
+        return Ok(out.json_line(&Value::Object(line))?);
+    }
+    let place = seq.map_or_else(String::new, |seq| format!(", stored on the bus as {seq}"));
+    out.line(&format!(
+        "{} {}/{}/{} ({}){place}",
+        past(given), row.ws, row.agent, row.request_id, what(&row)
+    ))?;
+    if let Some(note) = note {
+        out.remark(&note);
+    }
+    Ok(())
+}
+
+fn past(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Approve => "approved",
+        Verdict::Modify => "approved with other arguments",
+        Verdict::Deny => "denied",
+        Verdict::Skip => "skipped",
+        Verdict::Respond => "answered",
+        Verdict::Escalate => "escalated",
+        Verdict::Terminate => "denied, and the run ends:",
+    }
+}

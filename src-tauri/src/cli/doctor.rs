@@ -1,0 +1,113 @@
+//! `doctor`: looks at everything that must be right and says what is not.
+//!
+//! Refuses to repair anything, and to call right what it could not look at.
+
+mod checks;
+
+use countersign_core::bus::Bus;
+use countersign_core::{App, OpError};
+use countersign_wire::ErrorCode;
+use serde_json::json;
+
+use super::config::Settings;
+use super::console::options;
+use super::failure::Failure;
+use super::output::{Output, doubtful, plain, wrong};
+
+/// How a check ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Ok,
+    /// Nothing is broken; a person should know.
+    Warning,
+    /// Could not be looked at.
+    Unknown,
+    Failed,
+}
+
+#[derive(Debug)]
+struct Check {
+    name: &'static str,
+    verdict: Verdict,
+    detail: String,
+}
+
+impl Check {
+    fn new(name: &'static str, verdict: Verdict, detail: impl Into<String>) -> Self {
+        Self { name, verdict, detail: detail.into() }
+    }
+}
+
+impl Verdict {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warning => "warning",
+            Self::Unknown => "unknown",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// Prints a line for each check; fails when one of them failed.
+pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure> {
+    let mut found = checks::data_folder(&settings.data_dir);
+    if settings.nats_url.is_none() {
+        found.push(checks::nats_server().await);
+    }
+    let console = options(settings)?;
+    match App::read(console, true).await {
+        Ok(app) => {
+            found.extend(of_console(settings, &app).await);
+            app.shutdown().await;
+        }
+        Err(error @ OpError::Environment(_)) if found.iter().all(|c| c.verdict != Verdict::Failed) => {
+            found.push(Check::new("console", Verdict::Unknown, error.to_string()));
+        }
+        Err(error) => found.push(Check::new("console", Verdict::Failed, error.to_string())),
+    }
+    for check in &found {
+        print(out, check)?;
+    }
+    match found.iter().any(|check| check.verdict == Verdict::Failed) {
+        true => Err(Failure::Told(ErrorCode::Failed)),
+        false => Ok(()),
+    }
+}
+
+async fn of_console(settings: &Settings, app: &App) -> Vec<Check> {
+    let mut found = vec![checks::running(app)];
+    match app.bus() {
+        Some(bus) => found.extend(of_bus(app, &bus).await),
+        None => found.push(checks::no_bus(settings, app).await),
+    }
+    found.push(checks::writable(app).await);
+    found.push(checks::alarms(app).await);
+    found.push(checks::audit(app).await);
+    found
+}
+
+async fn of_bus(app: &App, bus: &Bus) -> Vec<Check> {
+    let state = bus.state().borrow().clone();
+    vec![
+        checks::bus(&state),
+        checks::insecure(&state),
+        checks::streams(bus).await,
+        checks::clock(app),
+    ]
+}
+
+fn print(out: Output, check: &Check) -> Result<(), Failure> {
+    let (name, verdict) = (check.name, check.verdict.word());
+    let detail = plain(&check.detail);
+    if out.json {
+        return Ok(out.json_line(&json!({ "check": name, "verdict": verdict, "detail": detail }))?);
+    }
+    let word = format!("{verdict:<8}");
+    let word = match check.verdict {
+        Verdict::Ok => word,
+        Verdict::Warning | Verdict::Unknown => doubtful(&word),
+        Verdict::Failed => wrong(&word),
+    };
+    Ok(out.line(&format!("{word} {name:<12} {detail}"))?)
+}

@@ -1,0 +1,55 @@
+//! `enroll` and `revoke`.
+//!
+//! Refuses to print a seed: it goes into a file that only its owner can read.
+
+use countersign_core::ops::enroll::write_enrolment;
+use countersign_wire::AgentKey;
+use serde_json::json;
+
+use super::args::{Agent, Enroll};
+use super::config::Settings;
+use super::console::deciding;
+use super::failure::Failure;
+use super::output::Output;
+
+/// Lets an agent log in.
+pub(crate) async fn enroll(settings: &Settings, out: Output, enroll: Enroll) -> Result<(), Failure> {
+    let agent = key(settings, &enroll.agent)?;
+    let path = deciding(settings, async |app| {
+        let path = match &enroll.out {
+            Some(folder) => folder.join("agent.json"),
+            None => app.data().enrolment(agent.workspace.as_ref(), agent.agent.as_ref()),
+        };
+        let enrolment = app.enroll(&agent).await?;
+        write_enrolment(&path, &enrolment)?;
+        Ok(path)
+    })
+    .await?;
+    let path = path.display().to_string();
+    if out.json {
+        let (workspace, name) = (agent.workspace.to_string(), agent.agent.to_string());
+        let line = json!({ "workspace": workspace, "agent": name, "agent_json": path });
+        return Ok(out.json_line(&line)?);
+    }
+    Ok(out.line(&format!("{agent} can log in with {path}"))?)
+}
+
+/// Takes an agent's login away.
+pub(crate) async fn revoke(settings: &Settings, out: Output, agent: &Agent) -> Result<(), Failure> {
+    let agent = key(settings, agent)?;
+    deciding(settings, async |app| Ok(app.revoke(&agent).await?)).await?;
+    if out.json {
+        let (workspace, name) = (agent.workspace.to_string(), agent.agent.to_string());
+        let line = json!({ "workspace": workspace, "agent": name, "revoked": true });
+        return Ok(out.json_line(&line)?);
+    }
+    Ok(out.line(&format!("{agent} can no longer log in"))?)
+}
+
+fn key(settings: &Settings, agent: &Agent) -> Result<AgentKey, Failure> {
+    let text = match agent.agent.contains('/') {
+        true => agent.agent.clone(),
+        false => format!("{}/{}", settings.workspace, agent.agent),
+    };
+    text.parse().map_err(|error| Failure::usage(format!("{text:?}: {error}")))
+}

@@ -1,0 +1,93 @@
+//! How a command ends when it did not do what was asked.
+//!
+//! Refuses to print text of agents as it came: every message passes the escaper.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use countersign_core::OpError;
+use countersign_wire::{ErrorCode, escape_lines, json_ascii_safe};
+use serde_json::json;
+
+/// A stable code and a sentence that says what to do next.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Reported on standard error.
+    Reported {
+        /// Decides the exit code.
+        code: ErrorCode,
+        /// For a person.
+        message: String,
+    },
+    /// Whoever read our output has had enough; nothing failed.
+    NobodyReads,
+    /// The command has already told how it ended on standard output.
+    Told(ErrorCode),
+}
+
+impl Failure {
+    pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self::Reported { code, message: message.into() }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::Usage, message)
+    }
+
+    pub(crate) fn environment(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::Environment, message)
+    }
+
+    /// Prints the message and returns the exit code.
+    pub(crate) fn report(&self, json: bool) -> ExitCode {
+        match self {
+            Self::Reported { code, message } => {
+                let text = shown(*code, message, json);
+                // With standard error gone there is nobody left to tell.
+                let _ = writeln!(io::stderr(), "{text}");
+                code.exit_code().into()
+            }
+            Self::NobodyReads => ExitCode::SUCCESS,
+            Self::Told(code) => code.exit_code().into(),
+        }
+    }
+}
+
+fn shown(code: ErrorCode, message: &str, json: bool) -> String {
+    let message = escape_lines(message).plain();
+    if json {
+        let error = json!({ "error": { "code": code.as_str(), "message": message } });
+        json_ascii_safe(&error)
+    } else {
+        format!("countersign: {message}")
+    }
+}
+
+impl From<OpError> for Failure {
+    fn from(error: OpError) -> Self {
+        Self::new(error.code(), error.to_string())
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::NobodyReads,
+            _ => Self::new(ErrorCode::Failed, format!("the output could not be written: {error}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_one_json_object_without_hostile_characters() {
+        let text = shown(ErrorCode::NotFound, "no \u{202e}such\u{1b}[2J id", true);
+        assert!(text.is_ascii() || !text.chars().any(countersign_wire::is_hostile));
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value["error"]["code"], "not_found");
+        assert_eq!(value["error"]["message"], "no ⟨U+202E⟩such⟨U+001B⟩[2J id");
+    }
+}

@@ -1,0 +1,108 @@
+//! One line of `inbox` and `history` (command line, "Lines of `inbox` and `history`").
+//!
+//! Refuses to repeat a name that an agent wrote without escaping it.
+
+use comfy_table::{Cell, Table};
+use countersign_core::domain::Timestamp;
+use countersign_core::store::lines::LineRow;
+use serde_json::{Map, Value, json};
+
+use super::output::{plain, risk_cell, table};
+use super::when;
+
+/// Absent times and names are null.
+fn time(at: Option<i64>) -> Option<String> {
+    at.map(|at| Timestamp(at).rfc3339())
+}
+
+fn named(text: &str) -> Option<&str> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
+/// The fields of a line, in the order of the contract.
+pub(crate) fn fields(row: &LineRow) -> Map<String, Value> {
+    let escaped = |text: &Option<String>| text.as_deref().map(plain);
+    // What could not be read as a request has no deadline.
+    let deadline = (row.state != "rejected").then_some(row.deadline_at);
+    let value = json!({
+        "request_id": row.request_id,
+        "workspace": named(&row.ws),
+        "agent": named(&row.agent),
+        "tool": escaped(&row.tool),
+        "kind": row.kind,
+        "risk": row.risk,
+        "state": row.state,
+        "verdict": escaped(&row.verdict),
+        "origin": escaped(&row.origin),
+        "decided_by": decided_by(row),
+        "message": escaped(&row.message),
+        "args_digest": row.args_digest,
+        "requested_at": time(row.requested_at),
+        "stored_at": time(Some(row.stored_at)),
+        "received_at": time(Some(row.received_at)),
+        "deadline_at": time(deadline),
+        "decided_at": time(row.decided_at),
+        "delivery": row.delivery,
+        "request_seq": row.request_seq,
+        "stream_seq": row.stream_seq,
+        "rule": escaped(&row.rule_id),
+        "error_code": row.error_code,
+    });
+    match value {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}
+
+fn decided_by(row: &LineRow) -> Option<Value> {
+    let by: Value = serde_json::from_str(row.decided_by.as_deref()?).ok()?;
+    let field = |name: &str| by.get(name).and_then(Value::as_str).map(plain);
+    Some(json!({ "name": field("name"), "key": field("key") }))
+}
+
+/// `WS/AGENT`, or nothing where the subject gave none.
+pub(crate) fn agent(row: &LineRow) -> String {
+    if row.ws.is_empty() { String::new() } else { format!("{}/{}", row.ws, row.agent) }
+}
+
+/// What is asked for: the tool, or the kind of question.
+pub(crate) fn what(row: &LineRow) -> String {
+    let tool = row.tool.as_deref().map(plain);
+    tool.or_else(|| row.kind.clone()).unwrap_or_else(|| "unreadable".to_owned())
+}
+
+/// What waits, for a person.
+pub(crate) fn inbox_table(rows: &[LineRow], now: Timestamp) -> Table {
+    let mut table = table(&["ID", "TOOL", "RISK", "AGENT", "LEFT"]);
+    for row in rows {
+        table.add_row([
+            Cell::new(&row.request_id),
+            Cell::new(what(row)),
+            risk_cell(&row.risk),
+            Cell::new(agent(row)),
+            Cell::new(when::left(Timestamp(row.deadline_at), now)),
+        ]);
+    }
+    table
+}
+
+/// What was, for a person.
+pub(crate) fn history_table(rows: &[LineRow]) -> Table {
+    let mut table = table(&["STORED", "ID", "TOOL", "RISK", "AGENT", "STATE", "VERDICT", "BY", "DELIVERY"]);
+    for row in rows {
+        let verdict = row.verdict.as_deref().or(row.error_code.as_deref()).unwrap_or_default();
+        let by = decided_by(row).and_then(|by| Some(by.get("name")?.as_str()?.to_owned()));
+        table.add_row([
+            Cell::new(when::shown(Timestamp(row.stored_at))),
+            Cell::new(&row.request_id),
+            Cell::new(what(row)),
+            risk_cell(&row.risk),
+            Cell::new(agent(row)),
+            Cell::new(&row.state),
+            Cell::new(plain(verdict)),
+            Cell::new(by.unwrap_or_default()),
+            Cell::new(&row.delivery),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,160 @@
+//! The command line: one way to do everything that an operator does.
+//!
+//! Refuses to guess: a wrong word ends with exit code 2 and says what is allowed, and nothing is
+//! printed as done before the stream has acknowledged it.
+
+mod args;
+mod ask;
+mod audit;
+mod bus;
+mod config;
+mod console;
+mod decide;
+mod doctor;
+mod enroll;
+mod failure;
+mod input;
+mod line;
+mod output;
+mod read;
+mod serve;
+mod shell;
+mod show;
+mod status;
+mod watch;
+mod when;
+
+use std::env;
+use std::ffi::OsString;
+use std::future::Future;
+use std::io;
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use countersign_wire::ErrorCode;
+use tracing_subscriber::EnvFilter;
+
+use args::{Audit, BusCommand, Cli, Command};
+use config::Settings;
+use failure::Failure;
+use output::Output;
+
+/// Runs the program: reads its arguments, does what they say and returns the exit code.
+pub fn main() -> ExitCode {
+    let arguments: Vec<OsString> = env::args_os().collect();
+    let cli = match Cli::try_parse_from(&arguments) {
+        Ok(cli) => cli,
+        Err(error) => return not_understood(&error, wants_json(&arguments)),
+    };
+    let json = cli.global.json;
+    run(cli).map_or_else(|failure| failure.report(json), |()| ExitCode::SUCCESS)
+}
+
+fn run(cli: Cli) -> Result<(), Failure> {
+    let out = Output { json: cli.global.json };
+    match cli.command {
+        Some(Command::Completions { shell }) => return shell::completions(shell),
+        Some(Command::Man) => return shell::man(),
+        Some(command) => {
+            log(if matches!(command, Command::Serve) { "info" } else { "off" });
+            let settings = config::load(&cli.global)?;
+            block_on(one(command, &settings, out))
+        }
+        None => {
+            log("info");
+            window(&config::load(&cli.global)?)
+        }
+    }
+}
+
+async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), Failure> {
+    match command {
+        Command::Serve => serve::run(settings, out).await,
+        Command::Ask(ask) => ask::run(settings, out, ask).await,
+        Command::Status => status::run(settings, out).await,
+        Command::Inbox(inbox) => read::inbox(settings, out, inbox).await,
+        Command::Show(id) => show::run(settings, out, &id.id).await,
+        Command::Approve(approve) => decide::approve(settings, out, approve).await,
+        Command::Deny(deny) => decide::deny(settings, out, deny).await,
+        Command::Skip(skip) => decide::skip(settings, out, skip).await,
+        Command::Respond(respond) => decide::respond(settings, out, respond).await,
+        Command::Escalate(escalate) => decide::escalate(settings, out, escalate).await,
+        Command::Watch => watch::run(settings, out).await,
+        Command::History(history) => read::history(settings, out, history).await,
+        Command::Enroll(enroll) => enroll::enroll(settings, out, enroll).await,
+        Command::Revoke(agent) => enroll::revoke(settings, out, &agent).await,
+        Command::Audit(Audit::Verify { head }) => audit::verify(settings, out, head).await,
+        Command::Audit(Audit::Head) => audit::head(settings, out).await,
+        Command::Bus(BusCommand::Init) => bus::init(settings, out).await,
+        Command::Bus(BusCommand::Permissions) => bus::permissions(settings, out).await,
+        Command::Doctor => doctor::run(settings, out).await,
+        Command::Completions { shell } => shell::completions(shell),
+        Command::Man => shell::man(),
+    }
+}
+
+fn block_on(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime
+        .map_err(|error| Failure::environment(format!("no threads could be started: {error}")))?;
+    runtime.block_on(work)
+}
+
+/// The log goes to standard error: standard output belongs to the result.
+fn log(default: &str) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
+    let colours = anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
+    // A second call only happens in tests, where the first one stands.
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(colours)
+        .try_init();
+}
+
+fn wants_json(arguments: &[OsString]) -> bool {
+    arguments.iter().take_while(|word| *word != "--").any(|word| word == "--json")
+}
+
+fn not_understood(error: &clap::Error, json: bool) -> ExitCode {
+    let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    if json && !asked {
+        return Failure::usage(first_paragraph(&error.render().to_string())).report(true);
+    }
+    // Help that nobody reads is no failure.
+    let _ = error.print();
+    if asked { ExitCode::SUCCESS } else { ErrorCode::Usage.exit_code().into() }
+}
+
+/// What clap says first; its hints and the usage line follow after an empty line.
+fn first_paragraph(text: &str) -> String {
+    let lines = text.lines().take_while(|line| !line.trim().is_empty()).map(str::trim);
+    let sentence = lines.collect::<Vec<_>>().join(" ");
+    sentence.strip_prefix("error: ").unwrap_or(&sentence).to_owned()
+}
+
+#[cfg(feature = "gui")]
+fn window(settings: &Settings) -> Result<(), Failure> {
+    if !has_display() {
+        return Err(no_window("there is no display"));
+    }
+    crate::gui::run(console::options(settings)?).map_err(Failure::from)
+}
+
+#[cfg(not(feature = "gui"))]
+fn window(_settings: &Settings) -> Result<(), Failure> {
+    Err(no_window("this build has no window"))
+}
+
+#[cfg(feature = "gui")]
+fn has_display() -> bool {
+    let named = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
+    !cfg!(target_os = "linux") || named("DISPLAY") || named("WAYLAND_DISPLAY")
+}
+
+fn no_window(why: &str) -> Failure {
+    Failure::environment(format!(
+        "{why}; run `countersign serve` for a console without a window, `countersign --help` lists the commands"
+    ))
+}

@@ -1,0 +1,136 @@
+//! `inbox` and `history`.
+//!
+//! Refuses to start anything: both read the store as it is.
+
+use comfy_table::Table;
+use countersign_core::domain::{State, Timestamp};
+use countersign_core::store::lines::{Filter, LineRow};
+use countersign_wire::{DecisionVerdict, Origin, Risk};
+use serde_json::{Value, json};
+
+use super::args::{History, Inbox};
+use super::config::Settings;
+use super::console::reading;
+use super::failure::Failure;
+use super::line::{fields, history_table, inbox_table};
+use super::output::Output;
+use super::when;
+
+/// Lists what waits.
+pub(crate) async fn inbox(settings: &Settings, out: Output, inbox: Inbox) -> Result<(), Failure> {
+    let risk = inbox.risk.map(|risk| Risk::from(risk).as_str().to_owned());
+    let filter = of_agent(Filter { risk, ..Filter::default() }, inbox.agent.as_deref());
+    reading(settings, true, async |app| {
+        let rows = app.inbox(&filter).await?;
+        if out.json {
+            return print_lines(out, &rows);
+        }
+        match rows.is_empty() {
+            true => out.remark("nothing waits"),
+            false => out.table(&inbox_table(&rows, app.now()))?,
+        }
+        Ok(())
+    })
+    .await
+}
+
+/// Lists every request, newest first.
+pub(crate) async fn history(
+    settings: &Settings,
+    out: Output,
+    history: History,
+) -> Result<(), Failure> {
+    reading(settings, false, async |app| {
+        let filter = filter(&history, app.now())?;
+        let before = history.after.as_deref().map(cursor).transpose()?;
+        let limit = i64::from(history.limit);
+        // One more than asked for tells whether there is a next page.
+        let mut rows = app.history(&filter, before, limit + 1).await?;
+        let more = rows.len() > usize::from(history.limit);
+        rows.truncate(usize::from(history.limit));
+        let next = rows.last().filter(|_| more).map(|row| row.id.to_string());
+        if out.json {
+            print_lines(out, &rows)?;
+            return Ok(out.json_line(&json!({ "next": next }))?);
+        }
+        print_page(out, &rows, &history_table(&rows), next.as_deref())
+    })
+    .await
+}
+
+fn print_lines(out: Output, rows: &[LineRow]) -> Result<(), Failure> {
+    for row in rows {
+        out.json_line(&Value::Object(fields(row)))?;
+    }
+    Ok(())
+}
+
+fn print_page(
+    out: Output,
+    rows: &[LineRow],
+    table: &Table,
+    next: Option<&str>,
+) -> Result<(), Failure> {
+    if rows.is_empty() {
+        out.remark("nothing found");
+        return Ok(());
+    }
+    out.table(table)?;
+    if let Some(next) = next {
+        out.remark(&format!("more: countersign history --after {next} and the same filters"));
+    }
+    Ok(())
+}
+
+fn filter(history: &History, now: Timestamp) -> Result<Filter, Failure> {
+    let time = |flag, text: &Option<String>| {
+        text.as_deref().map(|text| when::parse(flag, text, now)).transpose()
+    };
+    let filter = Filter {
+        tool: history.tool.clone(),
+        verdict: history.verdict.as_deref().map(verdict).transpose()?,
+        origin: history.origin.as_deref().map(origin).transpose()?,
+        state: history.state.as_deref().map(state).transpose()?,
+        since: time("--since", &history.since)?,
+        until: time("--until", &history.until)?,
+        ..Filter::default()
+    };
+    Ok(of_agent(filter, history.agent.as_deref()))
+}
+
+/// `AGENT` in any workspace, or `WS/AGENT`.
+fn of_agent(filter: Filter, agent: Option<&str>) -> Filter {
+    let (workspace, agent) = match agent.map(|agent| agent.split_once('/').ok_or(agent)) {
+        None => return filter,
+        Some(Ok((workspace, agent))) => (Some(workspace.to_owned()), agent),
+        Some(Err(agent)) => (None, agent),
+    };
+    Filter { workspace, agent: Some(agent.to_owned()), ..filter }
+}
+
+fn verdict(word: &str) -> Result<String, Failure> {
+    match DecisionVerdict::from_word(word) {
+        DecisionVerdict::Other(_) => Err(Failure::usage(format!(
+            "--verdict: {word:?} is no verdict; use one of approve, modify, deny, skip, respond, escalate, terminate, expired, withdrawn, rejected"
+        ))),
+        known => Ok(known.as_str().to_owned()),
+    }
+}
+
+fn origin(word: &str) -> Result<String, Failure> {
+    Origin::from_word(word).map(|known| known.as_str().to_owned()).ok_or_else(|| {
+        let words = "operator, rule, setup_key, timeout, agent, system";
+        Failure::usage(format!("--origin: {word:?} is no origin; use one of {words}"))
+    })
+}
+
+fn state(word: &str) -> Result<State, Failure> {
+    word.parse().map_err(|error| Failure::usage(format!("--state: {error}")))
+}
+
+fn cursor(text: &str) -> Result<i64, Failure> {
+    let number = text.parse::<i64>().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| {
+        Failure::usage("--after takes the value of `next` from the page before, unchanged")
+    })
+}

@@ -1,0 +1,102 @@
+//! `show`: one request whole.
+//!
+//! Refuses to shorten or to change what the agent sent: the request is printed as received, and only
+//! what a person reads beside it is escaped.
+
+mod human;
+mod warnings;
+
+use countersign_core::domain::Timestamp;
+use countersign_core::ops::reading::RequestStory;
+use countersign_core::store::receipts::StoredReceipt;
+use countersign_wire::{KeptJson, text_ascii_safe};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::config::Settings;
+use super::console::reading;
+use super::failure::Failure;
+use super::line::fields;
+use super::output::{Output, plain};
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    line: Map<String, Value>,
+    request_digest: String,
+    error_detail: Option<String>,
+    request: Option<&'a KeptJson>,
+    decision: Option<&'a KeptJson>,
+    decision_fault: Option<String>,
+    warnings: Vec<Value>,
+    votes: Value,
+    // Which rule asks or nearly let it pass; without rules there is nothing to tell.
+    why: Option<Value>,
+    receipts: Vec<Value>,
+}
+
+/// Prints one request.
+pub(crate) async fn run(settings: &Settings, out: Output, id: &str) -> Result<(), Failure> {
+    reading(settings, true, async |app| {
+        let story = app.show(id).await?;
+        let request = kept(&story.line.raw);
+        let known = warnings::known_tools(app, &story.line).await?;
+        let warnings = warnings::of(&story.line, request.as_ref(), &known);
+        if out.json {
+            let decision = story.decision.as_ref().and_then(|decision| kept(&decision.payload));
+            let text = as_json(&story, request.as_ref(), decision.as_ref(), warnings)?;
+            return Ok(out.raw_json_line(&text)?);
+        }
+        for line in human::lines(&story, request.as_ref(), &warnings, app.now()) {
+            out.line(&line)?;
+        }
+        Ok(())
+    })
+    .await
+}
+
+/// The bytes as JSON, if they are; whatever a reader makes of doubtful parts, the text stays exact.
+fn kept(bytes: &[u8]) -> Option<KeptJson> {
+    KeptJson::from_text(std::str::from_utf8(bytes).ok()?).ok()
+}
+
+fn as_json(
+    story: &RequestStory,
+    request: Option<&KeptJson>,
+    decision: Option<&KeptJson>,
+    warnings: Vec<Value>,
+) -> Result<String, Failure> {
+    let votes = decision.and_then(KeptJson::value).and_then(|decision| decision.get("votes").cloned());
+    let shown = Shown {
+        line: fields(&story.line),
+        request_digest: countersign_wire::request_digest(&story.line.raw).to_string(),
+        error_detail: story.line.error_detail.as_deref().map(plain),
+        request,
+        decision,
+        decision_fault: story.decision.as_ref().and_then(|d| d.fault.as_deref().map(plain)),
+        warnings,
+        votes: votes.unwrap_or_else(|| json!([])),
+        why: None,
+        receipts: story.receipts.iter().map(receipt).collect(),
+    };
+    let text = serde_json::to_string(&shown).map_err(|error| {
+        Failure::new(countersign_wire::ErrorCode::Failed, format!("no JSON could be made: {error}"))
+    })?;
+    Ok(text_ascii_safe(&text))
+}
+
+/// A receipt: `at` is the server's stamp, the rest is the agent's word.
+fn receipt(receipt: &StoredReceipt) -> Value {
+    let said: Value = serde_json::from_slice(&receipt.detail).unwrap_or_default();
+    let text = |value: &Value| value.as_str().map(plain);
+    let degraded = said.get("degraded").and_then(Value::as_array);
+    let degraded: Vec<String> = degraded.into_iter().flatten().filter_map(text).collect();
+    json!({
+        "decision_id": plain(&receipt.decision_id),
+        "stage": receipt.stage,
+        "at": Timestamp(receipt.at).rfc3339(),
+        "executed_args_digest": said.get("executed_args_digest").and_then(text),
+        "degraded": degraded,
+        "message": said.get("message").and_then(text),
+    })
+}

@@ -1,0 +1,96 @@
+//! Reasons to look twice at a request.
+//!
+//! Refuses to calm: no warning proves nothing.
+
+use std::collections::BTreeSet;
+
+use countersign_core::App;
+use countersign_core::store::lines::{Filter, LineRow};
+use countersign_wire::{KeptJson, Risk, TextWarning, looks_like, warnings};
+use serde_json::{Value, json};
+
+use super::super::failure::Failure;
+use super::super::output::plain;
+
+/// Requests that are looked through for the names of tools.
+const LOOKED_THROUGH: i64 = 1_000;
+/// More than these are not listed; the last one then says how many there were.
+const LISTED: usize = 100;
+
+/// Names of tools that this workspace has used lately.
+pub(super) async fn known_tools(app: &App, line: &LineRow) -> Result<BTreeSet<String>, Failure> {
+    if line.tool.is_none() {
+        return Ok(BTreeSet::new());
+    }
+    let filter = Filter { workspace: Some(line.ws.clone()), ..Filter::default() };
+    let rows = app.history(&filter, None, LOOKED_THROUGH).await?;
+    Ok(rows.into_iter().filter_map(|row| row.tool).collect())
+}
+
+/// Every warning with the place that it is about, a JSON pointer into the request.
+pub(super) fn of(line: &LineRow, request: Option<&KeptJson>, known: &BTreeSet<String>) -> Vec<Value> {
+    let mut found = Vec::new();
+    let request = request.and_then(KeptJson::value);
+    if let Some(tool) = &line.tool
+        && let Some(other) = looks_like(tool, known.iter().map(String::as_str))
+    {
+        found.push(json!({ "code": "look_alike_tool", "at": "/tool/name", "other": plain(other) }));
+    }
+    let risk = request.as_ref().and_then(|request| request.get("risk")?.as_str());
+    if let Some(word) = risk.filter(|word| Risk::from_word(word).is_none()) {
+        found.push(json!({ "code": "unknown_risk", "at": "/risk", "word": plain(word) }));
+    }
+    if let Some(request) = &request {
+        walk(request, &mut String::new(), &mut found);
+    }
+    let more = found.len().saturating_sub(LISTED);
+    if more > 0 {
+        found.truncate(LISTED);
+        found.push(json!({ "code": "more_warnings", "count": more }));
+    }
+    found
+}
+
+fn walk(value: &Value, at: &mut String, found: &mut Vec<Value>) {
+    match value {
+        Value::String(text) => look(text, at, found),
+        Value::Array(items) => {
+            for (place, item) in items.iter().enumerate() {
+                step(item, &place.to_string(), at, found);
+            }
+        }
+        Value::Object(fields) => {
+            for (name, item) in fields {
+                // A name can deceive as well as a value.
+                look(name, at, found);
+                step(item, &name.replace('~', "~0").replace('/', "~1"), at, found);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn step(value: &Value, name: &str, at: &mut String, found: &mut Vec<Value>) {
+    let length = at.len();
+    at.push('/');
+    at.push_str(name);
+    walk(value, at, found);
+    at.truncate(length);
+}
+
+fn look(text: &str, at: &str, found: &mut Vec<Value>) {
+    for warning in warnings(text) {
+        let at = plain(at);
+        found.push(match warning {
+            TextWarning::HiddenCharacters { count } => {
+                json!({ "code": "hidden_characters", "at": at, "count": count })
+            }
+            TextWarning::LongBlanks { length } => {
+                json!({ "code": "long_blanks", "at": at, "length": length })
+            }
+            TextWarning::MixedScriptHost { host } => {
+                json!({ "code": "mixed_script_host", "at": at, "host": plain(&host) })
+            }
+        });
+    }
+}

@@ -1,0 +1,107 @@
+//! `status`: how the console is.
+//!
+//! Refuses to call anything fine that it could not look at: what is not known is null.
+
+use countersign_core::domain::Timestamp;
+use countersign_core::ops::status::Status;
+use countersign_core::store::audit::Head;
+use serde_json::{Map, Value, json};
+
+use super::config::Settings;
+use super::console::reading;
+use super::failure::Failure;
+use super::output::{Output, doubtful, plain, table, wrong};
+use super::when;
+
+/// Prints how the console is.
+pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure> {
+    let status = reading(settings, true, async |app| Ok(app.status().await?)).await?;
+    if out.json {
+        return Ok(out.json_line(&as_json(&status))?);
+    }
+    for (name, value) in lines(&status) {
+        out.line(&format!("{name:<11}{value}"))?;
+    }
+    let mut streams = table(&["STREAM", "ON THE BUS", "READ HERE"]);
+    for (name, at) in &status.streams {
+        let last = at.last_seq.map_or_else(|| "?".to_owned(), |seq| seq.to_string());
+        streams.add_row([name.clone(), last, at.projected_seq.to_string()]);
+    }
+    Ok(out.table(&streams)?)
+}
+
+/// The hash of a head as it is written everywhere.
+pub(crate) fn hash(head: &Head) -> String {
+    head.hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn as_json(status: &Status) -> Value {
+    let streams: Map<String, Value> = status
+        .streams
+        .iter()
+        .map(|(name, at)| {
+            (name.clone(), json!({ "last_seq": at.last_seq, "projected_seq": at.projected_seq }))
+        })
+        .collect();
+    let alarms: Vec<Value> = status
+        .alarms
+        .iter()
+        .map(|alarm| {
+            let at = Timestamp(alarm.at).rfc3339();
+            json!({ "code": alarm.code, "subject": plain(&alarm.subject), "at": at })
+        })
+        .collect();
+    json!({
+        "bus": {
+            "connected": status.connected,
+            "url": status.url,
+            "server_version": status.server_version,
+            "insecure": status.insecure,
+        },
+        "streams": streams,
+        "caught_up": status.caught_up,
+        "waiting": status.waiting,
+        "rejected": status.rejected,
+        "outbox": status.outbox,
+        "agents": status.agents,
+        // Nothing is approved automatically, so there is nothing that panic would have stopped.
+        "panic": false,
+        "alarms": alarms,
+        "audit": {
+            "seq": status.audit.seq,
+            "hash": hash(&status.audit),
+            "anchored_seq": status.anchored_seq,
+        },
+        "read_only": status.read_only.as_ref().or(status.store_failed.as_ref()),
+    })
+}
+
+fn lines(status: &Status) -> Vec<(&'static str, String)> {
+    let bus = match (&status.url, status.connected) {
+        (Some(url), true) => {
+            let version = status.server_version.as_deref().unwrap_or("?");
+            format!("connected to {} (nats-server {})", plain(url), plain(version))
+        }
+        (Some(url), false) => wrong(&format!("not connected to {}", plain(url))),
+        (None, _) => doubtful("not connected; no console runs in this folder"),
+    };
+    let mut lines = vec![("bus", bus)];
+    if !status.insecure.is_empty() {
+        lines.push(("insecure", wrong(&status.insecure.join(", "))));
+    }
+    let reading = if status.caught_up { "" } else { " (not everything on the bus is read yet)" };
+    lines.push(("waiting", format!("{}{reading}", status.waiting)));
+    lines.push(("rejected", status.rejected.to_string()));
+    lines.push(("outbox", status.outbox.to_string()));
+    lines.push(("agents", format!("{} heard lately", status.agents)));
+    let anchored = format!("anchored up to {}", status.anchored_seq);
+    lines.push(("audit", format!("{} rows, {anchored}, head {}", status.audit.seq, hash(&status.audit))));
+    if let Some(why) = status.read_only.as_ref().or(status.store_failed.as_ref()) {
+        lines.push(("read-only", wrong(&plain(why))));
+    }
+    for alarm in &status.alarms {
+        let at = when::shown(Timestamp(alarm.at));
+        lines.push(("alarm", wrong(&format!("{at} {} {}", alarm.code, plain(&alarm.subject)))));
+    }
+    lines
+}

@@ -1,0 +1,126 @@
+//! `watch`: what happens, as it happens.
+//!
+//! Refuses to miss anything: it follows the audit log, where every change of state is a row.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use countersign_core::App;
+use countersign_core::store::audit::Row;
+use countersign_core::store::lines::LineRow;
+use serde_json::{Map, Value, json};
+
+use super::config::Settings;
+use super::console::reading;
+use super::failure::Failure;
+use super::line::{agent, fields, what};
+use super::output::{Output, doubtful, plain, wrong};
+use super::serve::Stop;
+
+/// How often the log is looked at: soon enough for an eye, rare enough for a laptop.
+const LOOK: Duration = Duration::from_millis(100);
+const AT_ONCE: i64 = 500;
+
+/// Follows until SIGTERM or SIGINT.
+pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure> {
+    let mut stop = Stop::listen()?;
+    reading(settings, false, async |app| {
+        out.remark("following; Ctrl+C ends");
+        tokio::select! {
+            failed = follow(app, out) => failed,
+            () = stop.asked() => Ok(()),
+        }
+    })
+    .await
+}
+
+async fn follow(app: &App, out: Output) -> Result<(), Failure> {
+    let mut seq = app.audit_head().await?.seq;
+    loop {
+        let rows = app.audit_after(seq, AT_ONCE).await?;
+        let Some(last) = rows.last() else {
+            tokio::time::sleep(LOOK).await;
+            continue;
+        };
+        seq = last.seq;
+        let mut known = HashMap::new();
+        for row in rows.iter().filter(|row| is_told(row)) {
+            let line = line_of(app, &mut known, row).await;
+            if out.json {
+                out.json_line(&event(row, line))?;
+            } else {
+                out.line(&told(row, line))?;
+            }
+        }
+    }
+}
+
+/// Arrivals, decisions, receipts and alarms; not the console's own housekeeping.
+fn is_told(row: &Row) -> bool {
+    const TOLD: [&str; 15] = [
+        "request", "rejected", "conflict", "withdraw", "tighten", "hold", "undo", "decide", "answer",
+        "decision", "expire", "late", "receipt", "alarm", "hold_dropped",
+    ];
+    TOLD.contains(&row.action.as_str())
+}
+
+async fn line_of<'k>(
+    app: &App,
+    known: &'k mut HashMap<String, Option<LineRow>>,
+    row: &Row,
+) -> Option<&'k LineRow> {
+    if !known.contains_key(&row.subject) {
+        // An alarm may be about something that is no request.
+        let line = app.find(&row.subject).await.ok();
+        known.insert(row.subject.clone(), line);
+    }
+    known.get(&row.subject).and_then(Option::as_ref)
+}
+
+fn event(row: &Row, line: Option<&LineRow>) -> Value {
+    let detail: Value = serde_json::from_str(&row.detail).unwrap_or_default();
+    let mut event = Map::new();
+    event.insert("event".to_owned(), json!(row.action));
+    event.insert("seq".to_owned(), json!(row.seq));
+    event.insert("at".to_owned(), json!(row.at));
+    event.insert("actor".to_owned(), json!(plain(&row.actor)));
+    event.insert("subject".to_owned(), json!(plain(&row.subject)));
+    event.insert("detail".to_owned(), detail);
+    event.extend(line.map(fields).unwrap_or_default());
+    Value::Object(event)
+}
+
+fn told(row: &Row, line: Option<&LineRow>) -> String {
+    let at = row.at.get(11..19).unwrap_or_default();
+    let subject = line.map_or_else(|| plain(&row.subject), |line| {
+        let place = agent(line);
+        let slash = if place.is_empty() { "" } else { "/" };
+        format!("{place}{slash}{}", line.request_id)
+    });
+    let tool = line.map(what).unwrap_or_default();
+    let more = more(row, line);
+    let text = format!("{at} {:<9} {subject} {tool}{more}", row.action);
+    match row.action.as_str() {
+        "alarm" | "conflict" => wrong(&text),
+        "request" => match line.map(|line| line.risk.as_str()) {
+            Some("high" | "critical") => doubtful(&text),
+            _ => text,
+        },
+        _ => text,
+    }
+}
+
+fn more(row: &Row, line: Option<&LineRow>) -> String {
+    let detail: Value = serde_json::from_str(&row.detail).unwrap_or_default();
+    let word = |name: &str| detail.get(name).and_then(Value::as_str).map(plain);
+    match row.action.as_str() {
+        "request" => line.map_or_else(String::new, |line| format!(", risk {}", line.risk)),
+        "rejected" | "alarm" => word("code").map_or_else(String::new, |code| format!(": {code}")),
+        "receipt" => word("stage").map_or_else(String::new, |stage| format!(": {stage}")),
+        "decide" | "hold" | "answer" | "decision" => {
+            let verdict = word("verdict").or_else(|| line?.verdict.as_deref().map(plain));
+            verdict.map_or_else(String::new, |verdict| format!(": {verdict}"))
+        }
+        _ => String::new(),
+    }
+}
