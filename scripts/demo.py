@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import json
 import os
+import shlex
 import sys
 import tempfile
 import time
@@ -63,6 +64,7 @@ CASES = (
     Case("taken back by the agent", "demo-withdraw", INVOICE, "withdrawn", "withdrawn", "", withdraws=True),
 )  # fmt: skip
 MALFORMED = "demo-malformed"
+STAGES = ("received", "executed", "failed", "refused")
 
 
 @dataclass
@@ -174,7 +176,8 @@ def print_ladder(shown: dict[str, Any]) -> None:
         rungs.append((str(shown.get("verdict")), shown.get("decided_at"), None))
     if shown.get("stream_seq"):
         rungs.append(("on the bus", None, shown.get("stream_seq")))
-    rungs.extend((receipt["stage"], receipt.get("at"), None) for receipt in shown.get("receipts") or [])
+    receipts = sorted(shown.get("receipts") or [], key=lambda receipt: STAGES.index(receipt["stage"]))
+    rungs.extend((receipt["stage"], receipt.get("at"), None) for receipt in receipts)
     for name, at, sequence in rungs:
         number = f"sequence {sequence}" if sequence else ""
         print(f"      {name:<12}{at or '':<28}{number}".rstrip(), flush=True)
@@ -188,7 +191,7 @@ async def play(console: Console, gate: Gate, case: Case, edited: Path) -> None:
         if case.operator:
             command = [part.format(id=case.request_id, edited=edited) for part in case.operator]
             await console.run(*command)
-            step(f"  operator: countersign {' '.join(command)}")
+            step(f"  operator: countersign {shlex.join(command)}")
         elif case.withdraws:
             await gate.withdraw(case.request_id, "the demo no longer needs it")
             step("  agent: withdraws")
