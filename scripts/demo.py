@@ -229,9 +229,9 @@ async def send_malformed(console: Console, enrolment: Enrolment) -> None:
         await client.request(subject, b'{"v":1,"kind":"tool_call",', timeout=5)
     finally:
         await client.close()
-    shown = await console.show_when(MALFORMED, "state", "rejected")
+    shown = await console.show_when(MALFORMED, "verdict", "rejected")
+    expect(shown.get("state"), "rejected", "malformed: the state")
     expect(shown.get("error_code"), "not_json", "malformed: the code")
-    expect(shown.get("verdict"), "rejected", "malformed: the verdict")
     step("  console: rejected, not_json; it can never be approved")
     print_ladder(shown)
 
