@@ -3,9 +3,10 @@
 //! Refuses to be a filter for safety: it hides values from shoulders and
 //! screenshots. What runs is always the unchanged value.
 
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
+use sha2::Sha256;
 use ts_rs::TS;
 
 /// Words that mark a key as secret when they stand as a word of the key.
@@ -105,7 +106,12 @@ impl Redacted {
     /// Hides a value. `key` is secret and the console's own, so that the
     /// digits cannot be tried out elsewhere (HMAC-SHA-256, cut).
     pub fn of(value: &str, key: &[u8; 32]) -> Self {
-        let digest = hmac_sha256(key, value.as_bytes());
+        // A key shorter than a block is padded with zeros (RFC 2104).
+        let mut block = [0; 64];
+        block[..key.len()].copy_from_slice(key);
+        let mut mac = Hmac::<Sha256>::new(&block.into());
+        mac.update(value.as_bytes());
+        let digest = mac.finalize().into_bytes();
         let keyed_digest = digest[..4]
             .iter()
             .map(|byte| format!("{byte:02x}"))
@@ -125,27 +131,6 @@ impl std::fmt::Display for Redacted {
             self.length, self.keyed_digest
         )
     }
-}
-
-/// RFC 2104 with a key that is shorter than a block.
-fn hmac_sha256(key: &[u8; 32], message: &[u8]) -> [u8; 32] {
-    let pad = |with: u8| {
-        let mut block = [with; 64];
-        block
-            .iter_mut()
-            .zip(key)
-            .for_each(|(byte, key)| *byte ^= key);
-        block
-    };
-    let inner = Sha256::new()
-        .chain_update(pad(0x36))
-        .chain_update(message)
-        .finalize();
-    Sha256::new()
-        .chain_update(pad(0x5c))
-        .chain_update(inner)
-        .finalize()
-        .into()
 }
 
 /// Whether a key's name says that its value is secret: `api_key`,

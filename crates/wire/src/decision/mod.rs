@@ -6,6 +6,8 @@ mod verify;
 mod vote;
 mod words;
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -25,7 +27,7 @@ pub use words::{DecisionVerdict, Origin, Scope};
 pub const DECISION_MAX_BYTES: usize = 900 * 1024;
 
 /// The answer to a request. Unknown fields are kept.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ApprovalDecision {
     /// The protocol's version, 1.
     #[schemars(schema_with = "crate::alive::version_schema")]
@@ -78,6 +80,17 @@ pub struct ApprovalDecision {
     #[serde(flatten)]
     #[schemars(skip)]
     pub extra: Map<String, Value>,
+}
+
+/// Names the decision only: edited arguments and answers never reach a log.
+impl fmt::Debug for ApprovalDecision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "ApprovalDecision({}, {}, {})",
+            self.decision_id, self.request_id, self.verdict
+        )
+    }
 }
 
 /// The rule or setup key that decided.

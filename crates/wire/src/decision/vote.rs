@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// One operator's vote; unchangeable, one per key.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Vote {
     /// The protocol's version, 1.
     #[schemars(schema_with = "crate::alive::version_schema")]
@@ -42,6 +42,13 @@ pub struct Vote {
     pub decided_by: DecidedBy,
     /// When, by the console's clock.
     pub decided_at: Timestamp,
+}
+
+/// Names the vote only: edited arguments never reach a log.
+impl std::fmt::Debug for Vote {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Vote({}, {})", self.vote_id, self.verdict)
+    }
 }
 
 /// A vote as it stands in a decision: payload, subject and signature as stored.

@@ -28,7 +28,7 @@ pub enum Segment {
     },
     /// One hostile character.
     Mark {
-        /// Its code point, such as `U+202E`.
+        /// Its code point, such as `U+202E`, or its byte where it is not UTF-8, such as `0xFF`.
         code: String,
         /// What it is called, where that helps.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,8 +60,8 @@ impl Shown {
         plain
     }
 
-    /// The text that was escaped, hostile characters and all; `None` when a
-    /// mark was not made by this module. For comparing and copying, never for showing.
+    /// The text that was escaped, hostile characters and all; `None` when it
+    /// was not UTF-8 or a mark was not made by this module. For comparing and copying, never for showing.
     pub fn original(&self) -> Option<String> {
         let mut original = String::new();
         for segment in &self.0 {
@@ -98,6 +98,20 @@ pub fn escape(text: &str) -> Shown {
 /// Escapes text for a block: line feeds stay, everything else is as in [`escape`].
 pub fn escape_lines(text: &str) -> Shown {
     escape_with(text, |character| character != '\n' && is_hostile(character))
+}
+
+/// Escapes bytes as received: as [`escape_lines`], and every byte that is not
+/// part of UTF-8 becomes a mark such as `0xFF`.
+pub fn escape_bytes(bytes: &[u8]) -> Shown {
+    let mut segments = Vec::new();
+    for chunk in bytes.utf8_chunks() {
+        segments.extend(escape_lines(chunk.valid()).0);
+        segments.extend(chunk.invalid().iter().map(|byte| Segment::Mark {
+            code: format!("0x{byte:02X}"),
+            name: Some("not UTF-8".to_owned()),
+        }));
+    }
+    Shown(segments)
 }
 
 fn escape_with(text: &str, hostile: impl Fn(char) -> bool) -> Shown {

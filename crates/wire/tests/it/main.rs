@@ -10,6 +10,7 @@ mod policies;
 mod properties;
 mod published;
 mod redactions;
+mod rejected_bytes;
 mod rejections;
 mod shown;
 mod signatures;

@@ -1,8 +1,8 @@
 //! Hostile text becomes visible.
 
 use countersign_wire::{
-    Segment, TextWarning, escape, escape_lines, is_hostile, json_ascii_safe, json_shown,
-    looks_like, text_ascii_safe, warnings,
+    Segment, TextWarning, escape, escape_bytes, escape_lines, is_hostile, json_ascii_safe,
+    json_shown, looks_like, text_ascii_safe, warnings,
 };
 use serde_json::{Value, json};
 
@@ -45,6 +45,14 @@ fn blocks_keep_their_line_feeds_only() {
         escape_lines("a\nb\tc\r\n").plain(),
         "a\nb⟨U+0009⟩c⟨U+000D⟩\n"
     );
+}
+
+#[test]
+fn bytes_that_are_not_text_are_marked() {
+    let shown = escape_bytes(b"a\n\xff\xe2\x82b\xe2\x80\xae");
+    assert_eq!(shown.plain(), "a\n⟨0xFF⟩⟨0xE2⟩⟨0x82⟩b⟨U+202E⟩");
+    assert_eq!(shown.original(), None);
+    assert_eq!(escape_bytes("é\n".as_bytes()), escape_lines("é\n"));
 }
 
 #[test]

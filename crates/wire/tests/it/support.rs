@@ -3,8 +3,8 @@
 use std::{collections::HashMap, sync::LazyLock};
 
 use countersign_wire::{
-    ApprovalDecision, Context, KeyRole, PublicKey, RequestFacts, RequestKey, Sha256Digest, Verdict,
-    VerdictSet, decision_subject, parse_request, sign,
+    ApprovalDecision, Context, KeyRole, PublicKey, Rejection, RequestFacts, RequestKey,
+    Sha256Digest, Verdict, VerdictSet, decision_subject, parse_request, sign,
 };
 use nkeys::KeyPair;
 use serde_json::{Value, json};
@@ -153,4 +153,9 @@ pub(crate) fn typed(decision: Value) -> ApprovalDecision {
 
 pub(crate) fn digest_of(text: &str) -> Sha256Digest {
     Sha256Digest::of_bytes(text.as_bytes())
+}
+
+/// The rejection of a request that must be rejected.
+pub(crate) fn rejected(subject: &str, payload: &[u8]) -> Rejection {
+    parse_request(subject, payload).expect_err("a rejection")
 }
