@@ -1,0 +1,154 @@
+//! News for the page: numbered batches over one channel.
+//!
+//! Refuses to send news one by one: what happens within a few milliseconds travels together.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use countersign_core::AppEvent;
+use countersign_core::store::lines::LineRow;
+use countersign_wire::ipc::{DecidedNotice, InboxBatch, InboxChange, IpcError, StatusView};
+use tauri::ipc::Channel;
+use tauri::{AppHandle, Manager as _, State};
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+
+use super::desk::Desk;
+use super::view::{inbox_row, notice, status_view};
+
+/// A batch is closed when nothing more came for this long.
+const GATHER: Duration = Duration::from_millis(4);
+/// Rows in one batch at most.
+const ROWS: usize = 1_000;
+/// The status is read no more often than this.
+const STATUS_EVERY: Duration = Duration::from_millis(250);
+
+/// Sends news from now on, in place of the channel before.
+#[tauri::command]
+pub(crate) async fn subscribe(
+    shell: AppHandle,
+    desk: State<'_, Desk>,
+    channel: Channel<InboxBatch>,
+) -> Result<(), IpcError> {
+    let events = desk.app.subscribe();
+    desk.listen(Some(tokio::spawn(send(shell, events, channel))));
+    Ok(())
+}
+
+/// What is known to have changed and has not been sent.
+#[derive(Default)]
+struct News {
+    rows: BTreeSet<i64>,
+    status: bool,
+    resync: bool,
+}
+
+impl News {
+    fn take(&mut self, event: AppEvent) {
+        match event {
+            AppEvent::Changed { rows, .. } => {
+                self.rows.extend(rows.iter().copied());
+                self.status = true;
+            }
+            AppEvent::Status => self.status = true,
+        }
+    }
+
+    fn missed(&mut self) {
+        self.resync = true;
+        self.status = true;
+    }
+}
+
+async fn send(shell: AppHandle, mut events: Receiver<AppEvent>, channel: Channel<InboxBatch>) {
+    let desk = shell.state::<Desk>();
+    let mut status_read: Option<Instant> = None;
+    let mut news = News::default();
+    loop {
+        // A status that was put off is sent even when nothing else happens.
+        let first = if news.status {
+            tokio::time::timeout(STATUS_EVERY, events.recv()).await.ok()
+        } else {
+            Some(events.recv().await)
+        };
+        match first {
+            None => {}
+            Some(Ok(event)) => news.take(event),
+            Some(Err(RecvError::Lagged(_))) => news.missed(),
+            Some(Err(RecvError::Closed)) => return,
+        }
+        gather(&mut events, &mut news).await;
+        let fresh = status_read.is_none_or(|at| at.elapsed() >= STATUS_EVERY);
+        let status = if news.status && fresh {
+            status_read = Some(Instant::now());
+            news.status = false;
+            desk.app.status().await.ok().map(|status| status_view(&desk.app, status))
+        } else {
+            None
+        };
+        let rows = std::mem::take(&mut news.rows);
+        let resync = std::mem::take(&mut news.resync);
+        if rows.is_empty() && !resync && status.is_none() {
+            continue;
+        }
+        if channel.send(batch(&desk, rows, resync, status).await).is_err() {
+            return;
+        }
+    }
+}
+
+async fn gather(events: &mut Receiver<AppEvent>, news: &mut News) {
+    loop {
+        while news.rows.len() < ROWS {
+            match events.try_recv() {
+                Ok(event) => news.take(event),
+                Err(TryRecvError::Lagged(_)) => news.missed(),
+                Err(TryRecvError::Empty | TryRecvError::Closed) => break,
+            }
+        }
+        if news.rows.len() >= ROWS {
+            return;
+        }
+        match tokio::time::timeout(GATHER, events.recv()).await {
+            Ok(Ok(event)) => news.take(event),
+            Ok(Err(RecvError::Lagged(_))) => news.missed(),
+            Ok(Err(RecvError::Closed)) | Err(_) => return,
+        }
+    }
+}
+
+async fn batch(
+    desk: &Desk,
+    ids: BTreeSet<i64>,
+    resync: bool,
+    status: Option<StatusView>,
+) -> InboxBatch {
+    let ids: Vec<i64> = ids.into_iter().collect();
+    let (rows, unread) = match desk.app.lines(&ids).await {
+        Ok(rows) => (rows, false),
+        Err(error) => {
+            tracing::warn!(%error, "changed rows could not be read");
+            (Vec::new(), true)
+        }
+    };
+    InboxBatch {
+        number: desk.next_batch(),
+        changes: rows.iter().filter_map(|row| change(desk, row)).collect(),
+        touched: rows.iter().filter_map(|row| touched(desk, row)).collect(),
+        status,
+        resync: resync || unread,
+        server_ms: desk.app.now().0,
+    }
+}
+
+fn change(desk: &Desk, row: &LineRow) -> Option<InboxChange> {
+    let key = row.key()?.to_string();
+    Some(match inbox_row(row, &desk.hiding_key) {
+        Some(row) => InboxChange::Put { row: Box::new(row) },
+        None => InboxChange::Gone { key },
+    })
+}
+
+fn touched(desk: &Desk, row: &LineRow) -> Option<DecidedNotice> {
+    notice(row, desk.app.identity().human_key().as_str())
+}

@@ -1,0 +1,118 @@
+//! Verdicts of the window.
+//!
+//! Refuses to trust the page: what was seen, typed and revealed is checked here once more.
+
+use countersign_core::OpError;
+use countersign_core::ops::DecideCommand;
+use countersign_core::ops::verdicts::Decided;
+use countersign_wire::ipc::{
+    Answer, CardState, DecideArgs, DecideOutcome, DecidePath, IpcError, IpcErrorCode, KeyArgs,
+    Nothing,
+};
+use countersign_wire::{Response, Verdict};
+use serde_json::{Value, json};
+
+use crate::gui::desk::Desk;
+use crate::gui::fault::{fault, refuse};
+use crate::gui::view::{Story, edit_check, path_of, reveals, strict_json, typed_target};
+
+pub(crate) async fn decide(desk: &Desk, args: DecideArgs) -> Result<DecideOutcome, IpcError> {
+    let story = desk.story(&args.key).await?;
+    if args.seen_request_digest != story.request_digest {
+        return Err(refuse(
+            IpcErrorCode::DigestDiffers,
+            "the request that was shown is not the stored one; look at the card again",
+        ));
+    }
+    let runs = matches!(args.verdict, Verdict::Approve | Verdict::Modify);
+    if runs {
+        check_way(&story, &args, &desk.hiding_key)?;
+    }
+    let command = DecideCommand {
+        seen_args_digest: args.seen_args_digest.clone(),
+        edited_args: edited(&story, &args, &desk.hiding_key)?,
+        message: args.message.clone(),
+        response: response(&story, &args)?,
+        hold: runs && path_of(&story.request) == DecidePath::Low,
+        ..DecideCommand::by_operator(story.key.clone(), args.verdict)
+    };
+    outcome(args.verdict, desk.app.decide(command).await)
+}
+
+pub(crate) async fn undo(desk: &Desk, args: KeyArgs) -> Result<Nothing, IpcError> {
+    let key = desk.app.resolve(&args.key).await.map_err(fault)?;
+    desk.app.undo(&key).await.map_err(fault)?;
+    Ok(Nothing {})
+}
+
+fn outcome(wanted: Verdict, decided: Result<Decided, OpError>) -> Result<DecideOutcome, IpcError> {
+    let (state, verdict, release_ms) = match decided {
+        Ok(Decided::Held { release_at }) => (CardState::Holding, wanted, Some(release_at.0)),
+        Ok(Decided::Stored { verdict, .. }) => (CardState::Decided, verdict, None),
+        // It stays in the outbox and goes out when the bus is back.
+        Err(OpError::Queued(_)) => (CardState::Queued, wanted, None),
+        Err(error) => return Err(fault(error)),
+    };
+    Ok(DecideOutcome { state, verdict: verdict.as_str().to_owned(), release_ms })
+}
+
+/// Hidden values revealed on every way that asks for it; on the critical way the target typed.
+fn check_way(story: &Story, args: &DecideArgs, key: &[u8; 32]) -> Result<(), IpcError> {
+    let path = path_of(&story.request);
+    let missing = reveals(&story.request, key, path).any(|reveal| !args.revealed.contains(&reveal));
+    if missing {
+        return Err(refuse(IpcErrorCode::NotArmed, "reveal the hidden values (V) before you approve"));
+    }
+    if path == DecidePath::Critical {
+        let target = typed_target(&story.request);
+        if target.is_none() || target != args.typed {
+            return Err(refuse(IpcErrorCode::NotArmed, "type the tool's name exactly before you approve"));
+        }
+    }
+    Ok(())
+}
+
+fn edited(story: &Story, args: &DecideArgs, key: &[u8; 32]) -> Result<Option<Value>, IpcError> {
+    let (Verdict::Modify, Some(text), Some(value)) = (args.verdict, &args.edited, &story.request.args)
+    else {
+        return match args.verdict {
+            Verdict::Modify => Err(refuse(IpcErrorCode::InvalidArgs, "there is no edit to send")),
+            _ => Ok(None),
+        };
+    };
+    let schema = story.request.tool.as_ref().and_then(|tool| tool.args_schema.as_ref());
+    let checked = edit_check(value, schema, text, key);
+    let first = checked.check.problems.first();
+    if let Some(problem) = first {
+        return Err(IpcError::new(IpcErrorCode::InvalidArgs, problem.message.plain()));
+    }
+    if checked.check.args_digest.is_none() || checked.check.args_digest != args.seen_edit_digest {
+        return Err(refuse(
+            IpcErrorCode::DigestDiffers,
+            "the edit that was compared is not the one to be sent; compare it again",
+        ));
+    }
+    Ok(checked.value)
+}
+
+fn response(story: &Story, args: &DecideArgs) -> Result<Option<Response>, IpcError> {
+    let invalid = |why: &str| refuse(IpcErrorCode::InvalidArgs, why);
+    let Some(answer) = &args.answer else { return Ok(None) };
+    let response = match answer {
+        Answer::Text { text } => Response { content: json!(text), selected_key: None },
+        Answer::Form { json } => {
+            let content = strict_json(json).map_err(|problem| invalid(&problem.message))?;
+            Response { content, selected_key: None }
+        }
+        Answer::Option { index, text } => {
+            let options = story.request.question.as_ref().and_then(|q| q.options.as_ref());
+            let option = options
+                .and_then(|options| options.get(*index as usize))
+                .ok_or_else(|| invalid("the question has no such option"))?;
+            let label = option.label.as_ref().or(option.key.as_ref());
+            let content = text.as_ref().or(label).map_or(Value::Null, |text| json!(text));
+            Response { content, selected_key: option.key.clone() }
+        }
+    };
+    Ok(Some(response))
+}

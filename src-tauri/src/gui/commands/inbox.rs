@@ -1,0 +1,53 @@
+//! The list, one card, and its hidden values.
+
+use countersign_core::domain::State;
+use countersign_core::store::lines::Filter;
+use countersign_wire::escape;
+use countersign_wire::ipc::{
+    Card, InboxSnapshot, IpcError, IpcErrorCode, KeyArgs, Nothing, RevealArgs, Revealed,
+};
+use serde_json::json;
+
+use crate::gui::desk::Desk;
+use crate::gui::fault::{fault, refuse};
+use crate::gui::view::{ascii_literal, card_view, inbox_row, walk};
+
+/// Held and queued verdicts that the list shows at most.
+const IN_FLIGHT: i64 = 1_000;
+
+pub(crate) async fn inbox_snapshot(desk: &Desk, _: Nothing) -> Result<InboxSnapshot, IpcError> {
+    // Read before the rows: a batch that comes meanwhile is applied once more and changes nothing.
+    let number = desk.last_batch();
+    let mut lines = desk.app.inbox(&Filter::default()).await.map_err(fault)?;
+    let mut in_flight = Vec::new();
+    for state in [State::Holding, State::Queued] {
+        let filter = Filter { state: Some(state), ..Filter::default() };
+        let found = desk.app.history(&filter, None, IN_FLIGHT).await.map_err(fault)?;
+        in_flight.extend(found.into_iter().map(|line| line.id));
+    }
+    lines.extend(desk.app.lines(&in_flight).await.map_err(fault)?);
+    let rows = lines.iter().filter_map(|line| inbox_row(line, &desk.hiding_key)).collect();
+    Ok(InboxSnapshot { number, rows, server_ms: desk.app.now().0 })
+}
+
+pub(crate) async fn card(desk: &Desk, args: KeyArgs) -> Result<Card, IpcError> {
+    let story = desk.story(&args.key).await?;
+    Ok(card_view(&story, &desk.hiding_key, desk.app.identity().human_key().as_str()))
+}
+
+pub(crate) async fn reveal(desk: &Desk, args: RevealArgs) -> Result<Revealed, IpcError> {
+    let story = desk.story(&args.key).await?;
+    let walked = story.request.args.as_ref().map(|value| walk(value, &desk.hiding_key));
+    let found = walked.and_then(|walked| walked.found.into_iter().nth(args.reveal as usize));
+    let Some(found) = found else {
+        return Err(refuse(IpcErrorCode::NotFound, "the card has no such hidden value"));
+    };
+    // The log names the place, never the value.
+    let detail = json!({ "reveal": args.reveal, "request_digest": story.request_digest });
+    desk.app.record("reveal", story.key.to_string(), detail).await.map_err(fault)?;
+    Ok(Revealed {
+        reveal: args.reveal,
+        value: escape(&found.text),
+        ascii: ascii_literal(&found.text),
+    })
+}

@@ -1,0 +1,15 @@
+//! One function per declared command.
+
+mod decide;
+mod edit;
+mod inbox;
+mod raw;
+mod rejected;
+mod status;
+
+pub(crate) use decide::{decide, undo};
+pub(crate) use edit::{check_edit, editable};
+pub(crate) use inbox::{card, inbox_snapshot, reveal};
+pub(crate) use raw::{raw, rejected_raw};
+pub(crate) use rejected::{rejected_detail, rejected_list};
+pub(crate) use status::{connect_hint, server_time, status};

@@ -1,0 +1,55 @@
+//! Messages that were no requests.
+
+use countersign_core::domain::State;
+use countersign_core::store::lines::{Filter, LineRow};
+use countersign_wire::ipc::{
+    IpcError, IpcErrorCode, KeyArgs, RejectedDetail, RejectedPage, RejectedPageArgs, RejectedRow,
+};
+use countersign_wire::{escape, escape_lines, request_subject};
+
+use crate::gui::desk::Desk;
+use crate::gui::fault::{fault, refuse};
+use crate::gui::view::raw_chunk;
+
+const PAGE: i64 = 100;
+
+pub(crate) async fn rejected_list(
+    desk: &Desk,
+    args: RejectedPageArgs,
+) -> Result<RejectedPage, IpcError> {
+    let filter = Filter { state: Some(State::Rejected), ..Filter::default() };
+    let lines = desk.app.history(&filter, args.before, PAGE).await.map_err(fault)?;
+    let full = i64::try_from(lines.len()).is_ok_and(|count| count == PAGE);
+    let next = lines.last().filter(|_| full).map(|line| line.id);
+    Ok(RejectedPage { rows: lines.iter().map(row).collect(), next })
+}
+
+pub(crate) async fn rejected_detail(
+    desk: &Desk,
+    args: KeyArgs,
+) -> Result<RejectedDetail, IpcError> {
+    let story = desk.app.show(&args.key).await.map_err(fault)?;
+    let line = &story.line;
+    if line.state != State::Rejected.as_str() {
+        return Err(refuse(IpcErrorCode::NotFound, "this message was not rejected"));
+    }
+    let raw = raw_chunk(&line.raw, 0)
+        .ok_or_else(|| refuse(IpcErrorCode::Failed, "its bytes are no longer kept"))?;
+    Ok(RejectedDetail {
+        row: row(line),
+        stream_seq: line.request_seq,
+        answered: story.decision.is_some(),
+        raw,
+    })
+}
+
+fn row(line: &LineRow) -> RejectedRow {
+    let key = line.key();
+    RejectedRow {
+        key: key.as_ref().map_or_else(|| line.request_id.clone(), ToString::to_string),
+        code: line.error_code.clone().unwrap_or_default(),
+        subject: key.as_ref().map(|key| escape(&request_subject(key))),
+        detail: escape_lines(line.error_detail.as_deref().unwrap_or_default()),
+        at_ms: line.stored_at,
+    }
+}

@@ -1,0 +1,77 @@
+//! How the console is, what time it is, and how to connect an agent.
+
+use std::path::Path;
+
+use countersign_wire::ipc::{
+    ConnectCommand, ConnectHint, IpcError, Nothing, ServerTime, StatusView,
+};
+
+use crate::gui::desk::Desk;
+use crate::gui::fault::fault;
+use crate::gui::view::status_view;
+
+pub(crate) async fn status(desk: &Desk, _: Nothing) -> Result<StatusView, IpcError> {
+    let status = desk.app.status().await.map_err(fault)?;
+    Ok(status_view(&desk.app, status))
+}
+
+pub(crate) async fn server_time(desk: &Desk, _: Nothing) -> Result<ServerTime, IpcError> {
+    Ok(ServerTime { server_ms: desk.app.now().0 })
+}
+
+pub(crate) async fn connect_hint(desk: &Desk, _: Nothing) -> Result<ConnectHint, IpcError> {
+    let bus = desk.app.bus().map(|bus| bus.state().borrow().url_without_secrets.clone());
+    let program = std::env::current_exe().map_or_else(|_| "countersign".to_owned(), |exe| quoted(&exe));
+    let folder = quoted(desk.app.data().path());
+    let workspace = desk.app.options().workspace.to_string();
+    let run = format!("{program} --data-dir {folder}");
+    let mut commands = vec![ConnectCommand {
+        label: "Ask once from a shell, and wait for the answer".to_owned(),
+        command: format!(
+            "{run} ask --tool send_email --args '{{\"to\":\"maria@acme.example\"}}' --risk medium"
+        ),
+    }];
+    if let Some(path) = &desk.agent_json {
+        commands.push(ConnectCommand {
+            label: "Start an agent of this machine that uses the SDK".to_owned(),
+            command: format!("COUNTERSIGN_AGENT_JSON={} python agent.py", quoted(path)),
+        });
+    }
+    commands.push(ConnectCommand {
+        label: "Give an agent its own credentials (writes agent.json)".to_owned(),
+        command: format!("{run} enroll {workspace}/my-agent"),
+    });
+    Ok(ConnectHint {
+        nats_url: bus.unwrap_or_else(|| "not connected".to_owned()),
+        agent_json: desk.agent_json.as_deref().map(|path| path.display().to_string()),
+        commands,
+    })
+}
+
+/// A path as one word of a shell.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_one_word_of_a_shell() {
+        let table = [
+            ("/opt/countersign", "/opt/countersign"),
+            ("/home/m/my data", "'/home/m/my data'"),
+            ("/home/o'neil", "'/home/o'\\''neil'"),
+        ];
+        for (path, word) in table {
+            assert_eq!(quoted(Path::new(path)), word);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What the commands of the window share.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use countersign_core::App;
+use countersign_wire::Sha256Digest;
+use countersign_wire::ipc::IpcError;
+use tokio::task::JoinHandle;
+
+use super::fault::fault;
+use super::view::Story;
+
+/// The window's hold on the console.
+pub(crate) struct Desk {
+    pub(crate) app: App,
+    /// Enrolment file of the local agent; none on an outside server.
+    pub(crate) agent_json: Option<PathBuf>,
+    /// Key of the digests that stand for hidden values; only this console can compute them.
+    pub(crate) hiding_key: [u8; 32],
+    batches: AtomicU64,
+    listener: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Desk {
+    pub(crate) fn new(app: App, agent_json: Option<PathBuf>) -> Self {
+        Self {
+            hiding_key: hiding_key(&app),
+            app,
+            agent_json,
+            batches: AtomicU64::new(0),
+            listener: Mutex::new(None),
+        }
+    }
+
+    /// Number of the last batch that was sent.
+    pub(crate) fn last_batch(&self) -> u64 {
+        self.batches.load(Ordering::SeqCst)
+    }
+
+    /// Number of the batch that is sent now.
+    pub(crate) fn next_batch(&self) -> u64 {
+        self.batches.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    /// Puts a listener in the place of the one before: there is one page.
+    pub(crate) fn listen(&self, listener: Option<JoinHandle<()>>) {
+        let mut place = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = std::mem::replace(&mut *place, listener) {
+            before.abort();
+        }
+    }
+
+    /// The window is gone.
+    pub(crate) fn close(&self) {
+        self.listen(None);
+    }
+
+    /// One request with everything that is known of it.
+    pub(crate) async fn story(&self, key: &str) -> Result<Story, IpcError> {
+        let story = self.app.show(key).await.map_err(fault)?;
+        Story::read(story)
+    }
+}
+
+/// Derived from a signing key, so that it needs no place of its own and is the same after a restart.
+fn hiding_key(app: &App) -> [u8; 32] {
+    let seed = app.identity().auto.seed().unwrap_or_default();
+    *Sha256Digest::of_bytes(format!("countersign-hiding-v1\n{seed}").as_bytes()).as_bytes()
+}

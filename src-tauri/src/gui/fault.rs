@@ -1,0 +1,39 @@
+//! Errors of the core as the page gets them: a code and an escaped sentence.
+
+use countersign_core::OpError;
+use countersign_wire::escape_lines;
+use countersign_wire::ipc::{IpcError, IpcErrorCode};
+
+/// The page's error for an error of the core.
+#[allow(clippy::needless_pass_by_value, reason = "made for map_err")]
+pub(crate) fn fault(error: OpError) -> IpcError {
+    // Both enums spell the codes of the command line contract.
+    let code = serde_json::to_value(error.code()).and_then(serde_json::from_value);
+    IpcError::new(code.unwrap_or(IpcErrorCode::Failed), escape_lines(&error.to_string()).plain())
+}
+
+/// An error that only a window can meet.
+pub(crate) fn refuse(code: IpcErrorCode, message: &str) -> IpcError {
+    IpcError::new(code, escape_lines(message).plain())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use countersign_wire::ErrorCode;
+
+    #[test]
+    fn every_code_of_the_core_has_its_own_on_the_page() {
+        for code in ErrorCode::ALL {
+            let word = serde_json::json!(code.as_str());
+            assert!(serde_json::from_value::<IpcErrorCode>(word).is_ok(), "{code}");
+        }
+    }
+
+    #[test]
+    fn hostile_characters_of_a_message_are_marked() {
+        let fault = fault(OpError::NotFound("a\u{202e}b".to_owned()));
+        assert_eq!(fault.code, IpcErrorCode::NotFound);
+        assert!(fault.message.contains("⟨U+202E⟩") && !fault.message.contains('\u{202e}'));
+    }
+}

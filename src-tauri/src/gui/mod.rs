@@ -1,0 +1,94 @@
+//! The window: a subscriber of the console, like the command line.
+//!
+//! Refuses to give the page anything but the declared commands: no file, no network, no shell, and
+//! no text of an agent that has not passed the escaper.
+
+mod call;
+mod channel;
+mod commands;
+mod desk;
+mod fault;
+mod view;
+
+use std::path::PathBuf;
+
+use countersign_core::{App, OpError, Options};
+use tauri::{Manager as _, RunEvent, WebviewWindowBuilder};
+
+use desk::Desk;
+
+/// Where the web view keeps its own data, below the console's folder.
+const WEB_DATA: &str = "window";
+
+/// Opens the window on the console of a data folder and returns when it is closed.
+///
+/// # Errors
+/// [`OpError`] when the console cannot start or the window cannot be opened.
+pub fn run(options: Options) -> Result<(), OpError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| OpError::Environment(format!("no threads could be started: {error}")))?;
+    let app = runtime.block_on(App::start(options))?;
+    let agent_json = runtime.block_on(app.enroll_local()).unwrap_or_else(|error| {
+        tracing::warn!(%error, "the local agent could not be enrolled");
+        None
+    });
+    let opened = window(&runtime, &app, agent_json);
+    runtime.block_on(app.shutdown());
+    opened
+}
+
+fn window(
+    runtime: &tokio::runtime::Runtime,
+    app: &App,
+    agent_json: Option<PathBuf>,
+) -> Result<(), OpError> {
+    let failed = |error: tauri::Error| {
+        OpError::Environment(format!(
+            "the window could not be opened: {error}; run `countersign serve` for a console without one"
+        ))
+    };
+    tauri::async_runtime::set(runtime.handle().clone());
+    let web_data = app.data().path().join(WEB_DATA);
+    let desk = Desk::new(app.clone(), agent_json);
+    let built = tauri::Builder::default()
+        .manage(desk)
+        .invoke_handler(tauri::generate_handler![call::call, channel::subscribe])
+        .setup(move |shell| {
+            let Some(window) = shell.config().app.windows.first().cloned() else {
+                return Err("tauri.conf.json names no window".into());
+            };
+            WebviewWindowBuilder::from_config(shell.handle(), &window)?
+                .data_directory(web_data)
+                .build()?;
+            Ok(())
+        })
+        .build(tauri::generate_context!())
+        .map_err(failed)?;
+    let handle = built.handle().clone();
+    runtime.spawn(async move {
+        ended().await;
+        handle.exit(0);
+    });
+    built.run_return(|shell, event| {
+        if let RunEvent::Exit = event {
+            shell.state::<Desk>().close();
+        }
+    });
+    Ok(())
+}
+
+/// Waits until the system asks this process to end.
+async fn ended() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut terminate), Ok(mut interrupt)) =
+        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+}

@@ -1,0 +1,248 @@
+//! Arguments as a person reads them: complete, in order, secrets hidden, hidden characters marked.
+//!
+//! Refuses to shorten anything.
+
+use countersign_wire::ipc::{ArgEntry, ArgPart, Reveal, RevealKind};
+use countersign_wire::{
+    Redacted, TextWarning, escape, escape_lines, is_secret_key, is_secret_value, text_ascii_safe,
+    warnings,
+};
+use serde_json::Value;
+
+/// A container of plain values is written on one line up to this length.
+const ONE_LINE: usize = 400;
+
+/// A value that V opens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Where it stands: a JSON pointer.
+    pub(crate) pointer: String,
+    /// Where it stands, for a person.
+    pub(crate) place: String,
+    /// Why it is opened by a key press.
+    pub(crate) kind: RevealKind,
+    /// The value: a text itself, anything else as JSON.
+    pub(crate) text: String,
+}
+
+/// Arguments, walked through once.
+#[derive(Debug, Default)]
+pub(crate) struct Walked {
+    /// Top-level entries.
+    pub(crate) entries: Vec<ArgEntry>,
+    /// Values to be revealed; their places are the numbers of the reveals.
+    pub(crate) found: Vec<Found>,
+}
+
+impl Walked {
+    /// As the card lists them.
+    pub(crate) fn reveals(&self) -> Vec<Reveal> {
+        let numbered = self.found.iter().zip(0_u32..);
+        numbered
+            .map(|(found, reveal)| Reveal { reveal, kind: found.kind, place: escape(&found.place) })
+            .collect()
+    }
+}
+
+/// Walks through arguments. `key` is the console's own, for the digests of hidden values.
+pub(crate) fn walk(value: &Value, key: &[u8; 32]) -> Walked {
+    let mut walked = Walked::default();
+    match value {
+        Value::Object(map) => {
+            for (name, value) in map {
+                let place = Place { pointer: pointer("", name), words: name.clone(), depth: 0 };
+                if has_hidden(name) {
+                    let kind = RevealKind::HiddenCharacters;
+                    walked.found.push(place.found(kind, name.clone()));
+                }
+                let mut writer = Writer { key, found: &mut walked.found, parts: Vec::new(), text: String::new() };
+                writer.value(&place, Some(name), value);
+                let value = writer.done();
+                walked.entries.push(ArgEntry { name: Some(escape(name)), value });
+            }
+        }
+        other => {
+            let place = Place { pointer: String::new(), words: "the arguments".to_owned(), depth: 0 };
+            let mut writer = Writer { key, found: &mut walked.found, parts: Vec::new(), text: String::new() };
+            writer.value(&place, None, other);
+            let value = writer.done();
+            walked.entries.push(ArgEntry { name: None, value });
+        }
+    }
+    walked
+}
+
+/// Whether a leaf is hidden: its key says so, or it looks like a token.
+pub(crate) fn is_hidden(name: Option<&str>, value: &Value) -> bool {
+    let holds = !matches!(value, Value::Null | Value::Bool(_));
+    let empty = value.as_str().is_some_and(str::is_empty);
+    holds && !empty
+        && (name.is_some_and(is_secret_key) || value.as_str().is_some_and(is_secret_value))
+}
+
+/// A hidden value's text: a string itself, anything else as JSON.
+pub(crate) fn leaf_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// One step of a JSON pointer (RFC 6901).
+pub(crate) fn pointer(parent: &str, step: &str) -> String {
+    format!("{parent}/{}", step.replace('~', "~0").replace('/', "~1"))
+}
+
+/// A text as a JSON string in pure ASCII.
+pub(crate) fn ascii_literal(text: &str) -> String {
+    let literal = text_ascii_safe(&Value::from(text).to_string());
+    let mut ascii = String::with_capacity(literal.len());
+    for character in literal.chars() {
+        if character.is_ascii() {
+            ascii.push(character);
+        } else {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                ascii.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+    }
+    ascii
+}
+
+fn has_hidden(text: &str) -> bool {
+    warnings(text).iter().any(|w| matches!(w, TextWarning::HiddenCharacters { .. }))
+}
+
+struct Place {
+    pointer: String,
+    words: String,
+    depth: usize,
+}
+
+impl Place {
+    fn found(&self, kind: RevealKind, text: String) -> Found {
+        Found { pointer: self.pointer.clone(), place: self.words.clone(), kind, text }
+    }
+
+    fn step(&self, step: &str, words: String) -> Self {
+        Self { pointer: pointer(&self.pointer, step), words, depth: self.depth + 1 }
+    }
+}
+
+struct Writer<'a> {
+    key: &'a [u8; 32],
+    found: &'a mut Vec<Found>,
+    parts: Vec<ArgPart>,
+    text: String,
+}
+
+impl Writer<'_> {
+    fn done(mut self) -> Vec<ArgPart> {
+        self.close_text();
+        self.parts
+    }
+
+    fn close_text(&mut self) {
+        if !self.text.is_empty() {
+            self.parts.push(ArgPart::Text { text: escape_lines(&self.text) });
+            self.text.clear();
+        }
+    }
+
+    fn value(&mut self, place: &Place, name: Option<&str>, value: &Value) {
+        if is_hidden(name, value) {
+            return self.hide(place, value);
+        }
+        match value {
+            Value::String(text) => {
+                if has_hidden(text) {
+                    self.found.push(place.found(RevealKind::HiddenCharacters, text.clone()));
+                }
+                quote(text, &mut self.text);
+            }
+            Value::Array(items) => {
+                let steps = items.iter().enumerate().map(|(at, item)| {
+                    let step = at.to_string();
+                    let words = format!("{}[{step}]", place.words);
+                    (place.step(&step, words), None, item)
+                });
+                self.container('[', ']', steps.collect(), one_line(value), place.depth);
+            }
+            Value::Object(map) => {
+                let steps = map.iter().map(|(name, item)| {
+                    (place.step(name, format!("{}.{name}", place.words)), Some(name.as_str()), item)
+                });
+                self.container('{', '}', steps.collect(), one_line(value), place.depth);
+            }
+            other => self.text.push_str(&other.to_string()),
+        }
+    }
+
+    fn container(
+        &mut self,
+        open: char,
+        close: char,
+        items: Vec<(Place, Option<&str>, &Value)>,
+        one_line: bool,
+        depth: usize,
+    ) {
+        let line = |depth: usize| {
+            if one_line { String::new() } else { format!("\n{}", "  ".repeat(depth)) }
+        };
+        let count = items.len();
+        self.text.push(open);
+        for (at, (place, name, value)) in items.into_iter().enumerate() {
+            self.text.push_str(&line(depth + 1));
+            if let Some(name) = name {
+                if has_hidden(name) {
+                    self.found.push(place.found(RevealKind::HiddenCharacters, name.to_owned()));
+                }
+                quote(name, &mut self.text);
+                self.text.push_str(": ");
+            }
+            self.value(&place, name, value);
+            if at + 1 < count {
+                self.text.push_str(if one_line { ", " } else { "," });
+            }
+        }
+        if count > 0 {
+            self.text.push_str(&line(depth));
+        }
+        self.text.push(close);
+    }
+
+    fn hide(&mut self, place: &Place, value: &Value) {
+        let text = leaf_text(value);
+        let hidden = Redacted::of(&text, self.key);
+        self.close_text();
+        let reveal = u32::try_from(self.found.len()).unwrap_or(u32::MAX);
+        self.found.push(place.found(RevealKind::Secret, text));
+        self.parts.push(ArgPart::Hidden {
+            reveal,
+            characters: u32::try_from(hidden.length).unwrap_or(u32::MAX),
+            digest: hidden.keyed_digest,
+        });
+    }
+}
+
+fn one_line(value: &Value) -> bool {
+    let plain = |value: &Value| !value.is_array() && !value.is_object();
+    let all_plain = match value {
+        Value::Array(items) => items.iter().all(plain),
+        Value::Object(map) => map.values().all(plain),
+        _ => true,
+    };
+    all_plain && value.to_string().len() <= ONE_LINE && !value.to_string().contains("\\n")
+}
+
+/// A JSON string whose hostile characters stay for the escaper to mark. A line feed is written as
+/// `\n` and then broken, so that a text of many lines can be read and nothing is left to guess.
+fn quote(text: &str, to: &mut String) {
+    to.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => to.push_str("\\\""),
+            '\\' => to.push_str("\\\\"),
+            '\n' => to.push_str("\\n\n"),
+            other => to.push(other),
+        }
+    }
+    to.push('"');
+}

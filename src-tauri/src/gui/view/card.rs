@@ -1,0 +1,244 @@
+//! One request whole.
+
+use countersign_wire::ipc::{
+    Card, DecidePath, EffectiveGroup, FormView, HistoryMessage, HoldView, NativeDigest, OptionView,
+    OriginView, QuestionView, RevealKind, Said, ToolView,
+};
+use countersign_wire::{
+    ApprovalRequest, Effective, Effects, Risk, Shown, TraceContext, Verdict, escape, escape_lines,
+    is_hostile, json_shown,
+};
+use serde_json::{Value, json};
+
+use super::args::{Walked, walk};
+use super::edit::editor_text;
+use super::previous::previous;
+use super::progress::{decision_view, ladder};
+use super::story::{Story, state_of};
+use super::warning::card_warnings;
+
+/// Which way an approval takes.
+pub(crate) fn path_of(request: &ApprovalRequest) -> DecidePath {
+    DecidePath::of(request.effective_risk(), request.effects() == Effects::Irreversible)
+}
+
+/// What must be typed on the critical way: the tool's name, unless it cannot be typed.
+pub(crate) fn typed_target(request: &ApprovalRequest) -> Option<String> {
+    let name = &request.tool.as_ref()?.name;
+    let typable = !name.is_empty() && !name.chars().any(is_hostile);
+    typable.then(|| name.clone())
+}
+
+/// The reveals that a way asks for.
+pub(crate) fn reveals(
+    request: &ApprovalRequest,
+    key: &[u8; 32],
+    path: DecidePath,
+) -> impl Iterator<Item = u32> {
+    let found = request.args.as_ref().map(|args| walk(args, key).found).unwrap_or_default();
+    found.into_iter().zip(0..).filter_map(move |(found, reveal)| {
+        let asked = path == DecidePath::Critical || found.kind == RevealKind::HiddenCharacters;
+        asked.then_some(reveal)
+    })
+}
+
+/// The card of a request. `own_key` is the operator's public key at this console.
+pub(crate) fn card_view(story: &Story, key: &[u8; 32], own_key: &str) -> Card {
+    let request = &story.request;
+    let walked = request.args.as_ref().map(|args| walk(args, key));
+    let risk = Risk::effective(&request.risk);
+    Card {
+        key: story.key.to_string(),
+        workspace: story.line.ws.clone(),
+        agent: story.line.agent.clone(),
+        request_id: story.line.request_id.clone(),
+        kind: request.kind,
+        tool: tool(request),
+        risk,
+        unknown_risk: (risk.as_str() != request.risk).then(|| escape(&request.risk)),
+        path: path_of(request),
+        state: state_of(&story.line),
+        says: says(request),
+        effective: request.effective.as_ref().map(|e| effective(e, key)).unwrap_or_default(),
+        warnings: card_warnings(story),
+        reveals: walked.as_ref().map(Walked::reveals).unwrap_or_default(),
+        args: walked.map(|walked| walked.entries),
+        previous: previous(story, key, own_key),
+        history: history(request),
+        question: question(request),
+        form: request.response_schema.as_ref().map(form),
+        target: typed_target(request),
+        thread: text(request.thread_id.as_ref()),
+        run: text(request.run_id.as_ref()),
+        allowed: allowed(request),
+        approvals_required: request.approvals_required.unwrap_or(1),
+        origin: origin(story),
+        stored_ms: story.line.stored_at,
+        deadline_ms: story.line.deadline_at,
+        has_deadline: request.expires_at.is_some(),
+        hold: story
+            .outgoing
+            .as_ref()
+            .filter(|out| out.state == "holding")
+            .map(|out| HoldView { release_ms: out.release_at }),
+        decision: story.decision.as_ref().map(|decision| decision_view(decision, key, own_key)),
+        ladder: ladder(story),
+    }
+}
+
+fn text(words: Option<&String>) -> Option<Shown> {
+    words.map(|words| escape(words))
+}
+
+fn tool(request: &ApprovalRequest) -> Option<ToolView> {
+    let tool = request.tool.as_ref()?;
+    Some(ToolView {
+        name: escape(&tool.name),
+        description: tool.description.as_deref().map(escape_lines),
+        namespace: text(tool.namespace.as_ref()),
+        origin: text(tool.origin.as_ref()),
+        effects: text(tool.effects.as_ref()),
+    })
+}
+
+/// One operator cannot approve what several must.
+fn allowed(request: &ApprovalRequest) -> Vec<Verdict> {
+    let alone = request.approvals_required.unwrap_or(1) <= 1;
+    let runs = |verdict: &Verdict| matches!(verdict, Verdict::Approve | Verdict::Modify);
+    request.allowed().iter().filter(|verdict| alone || !runs(verdict)).collect()
+}
+
+fn says(request: &ApprovalRequest) -> Vec<Said> {
+    let confirm = request.confirm.as_ref();
+    let fields = [
+        ("title", request.title.as_ref()),
+        ("reason", request.reason.as_ref()),
+        ("explanation", confirm.and_then(|confirm| confirm.explanation.as_ref())),
+        ("command", confirm.and_then(|confirm| confirm.command.as_ref())),
+        ("preview", request.preview.as_ref()),
+        ("description", request.tool.as_ref().and_then(|tool| tool.description.as_ref())),
+    ];
+    let said = fields.into_iter().filter_map(|(field, words)| words.map(|words| (field, words)));
+    said.filter(|(_, words)| !words.is_empty())
+        .map(|(field, words)| Said { field: field.to_owned(), text: escape_lines(words) })
+        .collect()
+}
+
+fn effective(effective: &Effective, key: &[u8; 32]) -> Vec<EffectiveGroup> {
+    let names = |names: &Option<Vec<String>>| names.as_ref().map(|names| json!(names));
+    let groups: [(&str, Option<Value>); 5] = [
+        ("fixed", effective.fixed.clone()),
+        ("defaults", effective.defaults.clone()),
+        ("injected_names", names(&effective.injected_names)),
+        ("dropped_names", names(&effective.dropped_names)),
+        ("coerced", effective.coerced.clone()),
+    ];
+    let empty = |value: &Value| match value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        _ => false,
+    };
+    let known = groups.into_iter().filter_map(|(name, value)| value.map(|value| (name, value)));
+    known
+        .filter(|(_, value)| !empty(value))
+        .map(|(name, value)| EffectiveGroup {
+            name: escape(name),
+            entries: hidden_for_good(walk(&value, key)),
+        })
+        .collect()
+}
+
+/// Entries whose hidden values cannot be opened from the card.
+pub(super) fn hidden_for_good(walked: Walked) -> Vec<countersign_wire::ipc::ArgEntry> {
+    use countersign_wire::ipc::ArgPart;
+    let mut entries = walked.entries;
+    for part in entries.iter_mut().flat_map(|entry| entry.value.iter_mut()) {
+        if let ArgPart::Hidden { reveal, .. } = part {
+            *reveal = u32::MAX;
+        }
+    }
+    entries
+}
+
+fn history(request: &ApprovalRequest) -> Vec<HistoryMessage> {
+    let items = request.history.as_deref().unwrap_or_default();
+    let content = |value: &Value| match value {
+        Value::String(words) => escape_lines(words),
+        other => json_shown(other),
+    };
+    items
+        .iter()
+        .map(|item| HistoryMessage {
+            role: escape(item.role.as_deref().unwrap_or("unknown")),
+            content: item.content.as_ref().map(content).unwrap_or_default(),
+        })
+        .collect()
+}
+
+fn question(request: &ApprovalRequest) -> Option<QuestionView> {
+    let question = request.question.as_ref()?;
+    let options = question.options.as_deref().unwrap_or_default();
+    Some(QuestionView {
+        text: escape_lines(&question.text),
+        context: question.context.as_deref().map(escape_lines),
+        options: options
+            .iter()
+            .map(|option| OptionView {
+                label: escape(option.label.as_ref().or(option.key.as_ref()).map_or("", |l| l)),
+                description: text(option.description.as_ref()),
+            })
+            .collect(),
+        // Without options there is nothing but own words.
+        allow_freeform: question.allow_freeform.unwrap_or(options.is_empty()),
+    })
+}
+
+fn form(schema: &Value) -> FormView {
+    FormView { schema: json_shown(schema), skeleton: editor_text(&skeleton(schema), &[0; 32]) }
+}
+
+/// A first answer: the schema's required properties with their defaults or empty values.
+fn skeleton(schema: &Value) -> Value {
+    if let Some(default) = schema.get("default") {
+        return default.clone();
+    }
+    if let Some(first) = schema.get("enum").and_then(|values| values.get(0)) {
+        return first.clone();
+    }
+    match schema.get("type").and_then(Value::as_str) {
+        Some("string") => json!(""),
+        Some("number" | "integer") => json!(0),
+        Some("boolean") => json!(false),
+        Some("array") => json!([]),
+        Some("null") => Value::Null,
+        _ => {
+            let properties = schema.get("properties").and_then(Value::as_object);
+            let fields = properties.into_iter().flatten();
+            fields.map(|(name, schema)| (name.clone(), skeleton(schema))).collect::<serde_json::Map<_, _>>().into()
+        }
+    }
+}
+
+fn origin(story: &Story) -> OriginView {
+    let request = &story.request;
+    let agent = &request.agent;
+    let source = match (&agent.framework, &agent.framework_version) {
+        (Some(name), Some(version)) => Some(escape(&format!("{name} {version}"))),
+        (name, _) => text(name.as_ref()),
+    };
+    let trace = request.traceparent.as_deref().and_then(TraceContext::parse);
+    OriginView {
+        requested_ms: story.line.requested_at,
+        source,
+        call: text(request.call_id.as_ref()),
+        trace: trace.map(|trace| escape(&trace.trace_id)),
+        args_digest: story.line.args_digest.clone(),
+        request_digest: story.request_digest.clone(),
+        native_digest: request.native_digest.as_ref().map(|digest| NativeDigest {
+            alg: text(digest.alg.as_ref()).unwrap_or_default(),
+            value: text(digest.value.as_ref()).unwrap_or_default(),
+        }),
+        stream_seq: story.line.request_seq,
+    }
+}

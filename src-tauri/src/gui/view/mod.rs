@@ -1,0 +1,20 @@
+//! From what the core knows to what the page shows. Pure: no I/O, no clock.
+
+mod args;
+mod card;
+mod edit;
+mod previous;
+mod progress;
+mod raw;
+mod row;
+mod status;
+mod story;
+mod warning;
+
+pub(crate) use args::{ascii_literal, walk};
+pub(crate) use card::{card_view, path_of, reveals, typed_target};
+pub(crate) use edit::{edit_check, editor_text, strict_json};
+pub(crate) use raw::raw_chunk;
+pub(crate) use row::{inbox_row, notice};
+pub(crate) use status::status_view;
+pub(crate) use story::Story;

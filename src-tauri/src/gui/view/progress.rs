@@ -1,0 +1,92 @@
+//! How far a request and its answer have come.
+
+use countersign_core::store::decisions::StoredDecision;
+use countersign_wire::ipc::{CardState, DecisionView, Rung, RungName, RungState};
+use countersign_wire::{Shown, Timestamp, escape, escape_lines};
+use serde_json::Value;
+
+use super::args::walk;
+use super::card::hidden_for_good;
+use super::story::{Story, state_of};
+
+const TAIL: usize = 4;
+
+/// Last characters of a key.
+pub(crate) fn key_tail(key: &str) -> String {
+    key.chars().skip(key.chars().count().saturating_sub(TAIL)).collect()
+}
+
+/// The decision that stands, as its payload says.
+pub(crate) fn decision_view(stored: &StoredDecision, key: &[u8; 32], own_key: &str) -> DecisionView {
+    let payload: Value = serde_json::from_slice(&stored.payload).unwrap_or_default();
+    let word = |name: &str| payload[name].as_str().unwrap_or_default().to_owned();
+    let by = &payload["decided_by"];
+    let signer = stored.key.clone().unwrap_or_default();
+    let at = payload["decided_at"].as_str().and_then(|text| text.parse::<Timestamp>().ok());
+    DecisionView {
+        verdict: stored.effective.clone().unwrap_or_else(|| escape(&word("verdict")).plain()),
+        origin: escape(&word("origin")).plain(),
+        by: escape(by["name"].as_str().unwrap_or_default()),
+        key_tail: escape(&key_tail(&signer)).plain(),
+        mine: !signer.is_empty() && signer == own_key,
+        message: payload["message"].as_str().map(escape_lines),
+        at_ms: at.map(|at| at.unix_millis()),
+        edited: match payload.get("edited_args") {
+            Some(args) => hidden_for_good(walk(args, key)),
+            None => Vec::new(),
+        },
+    }
+}
+
+/// Stored, decided, on the bus, received, executed (protocol, section 6).
+pub(crate) fn ladder(story: &Story) -> Vec<Rung> {
+    let stage = |name: &str| story.receipts.iter().find(|receipt| receipt.stage == name);
+    let words = |name: &str| stage(name).and_then(|receipt| receipt_words(&receipt.detail));
+    let decided = story.decision.is_some()
+        || matches!(state_of(&story.line), CardState::Holding | CardState::Queued);
+    let refused = stage("refused");
+    let received = stage("received").or(stage("executed")).or(stage("failed"));
+    let failed = stage("failed");
+    let executed = stage("executed");
+    let on_bus = story.decision.as_ref();
+    vec![
+        rung(RungName::Stored, RungState::Done, Some(story.line.stored_at), None),
+        rung(
+            RungName::Decided,
+            if decided && story.decision.is_some() { RungState::Done } else { RungState::Open },
+            story.line.decided_at,
+            None,
+        ),
+        rung(
+            RungName::OnBus,
+            if on_bus.is_some() { RungState::Done } else { RungState::Open },
+            on_bus.map(|decision| decision.stored_at),
+            on_bus.map(|decision| escape(&format!("#{}", decision.stream_seq))),
+        ),
+        match refused {
+            Some(receipt) => rung(RungName::Received, RungState::Bad, Some(receipt.at), words("refused")),
+            None => rung(
+                RungName::Received,
+                if received.is_some() { RungState::Done } else { RungState::Open },
+                received.map(|receipt| receipt.at),
+                words("received"),
+            ),
+        },
+        match (executed, failed) {
+            (Some(receipt), _) => rung(RungName::Executed, RungState::Done, Some(receipt.at), words("executed")),
+            (None, Some(receipt)) => rung(RungName::Executed, RungState::Bad, Some(receipt.at), words("failed")),
+            (None, None) => rung(RungName::Executed, RungState::Open, None, None),
+        },
+    ]
+}
+
+fn rung(rung: RungName, state: RungState, at_ms: Option<i64>, detail: Option<Shown>) -> Rung {
+    let at_ms = at_ms.filter(|_| state != RungState::Open);
+    Rung { rung, state, at_ms, detail }
+}
+
+/// The agent's words in a receipt.
+fn receipt_words(detail: &[u8]) -> Option<Shown> {
+    let value: Value = serde_json::from_slice(detail).ok()?;
+    value["message"].as_str().map(escape)
+}

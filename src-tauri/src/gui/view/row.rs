@@ -1,0 +1,140 @@
+//! A request as a line of the list, and what happened to it as a notice.
+
+use countersign_core::store::lines::LineRow;
+use countersign_wire::ipc::{CardState, DecidedNotice, InboxRow};
+use countersign_wire::{ApprovalRequest, RequestKind, Risk, Shown, escape, warnings};
+use serde_json::Value;
+
+use super::args::is_hidden;
+use super::card::path_of;
+use super::story::{read_request, state_of};
+
+/// Characters of one line; the card shows everything.
+const LINE: usize = 160;
+/// Characters of one argument within the line.
+const VALUE: usize = 60;
+
+/// The line of a request that waits or whose verdict is on its way; none for any other.
+pub(crate) fn inbox_row(line: &LineRow, _key: &[u8; 32]) -> Option<InboxRow> {
+    let state = state_of(line);
+    if !matches!(state, CardState::Pending | CardState::Holding | CardState::Queued) {
+        return None;
+    }
+    let request = read_request(line)?;
+    let name = name_of(&request);
+    let summary = request.args.as_ref().map(summary).unwrap_or_default();
+    let says = request.reason.as_ref().or(request.title.as_ref()).or(request.preview.as_ref());
+    let suspect = [Some(name.as_str()), says.map(String::as_str)].into_iter().flatten().any(is_suspect)
+        || request.args.as_ref().is_some_and(holds_suspect);
+    Some(InboxRow {
+        key: line.key()?.to_string(),
+        seq: line.id,
+        kind: request.kind,
+        tool: cut(&name, LINE),
+        risk: Risk::effective(&line.risk),
+        path: path_of(&request),
+        summary: cut(&summary, LINE),
+        says: says.map(|text| cut(text, LINE)),
+        workspace: line.ws.clone(),
+        agent: line.agent.clone(),
+        thread: request.thread_id.as_deref().map(|text| cut(text, VALUE)),
+        run: request.run_id.as_deref().map(|text| cut(text, VALUE)),
+        deadline_ms: line.deadline_at,
+        has_deadline: request.expires_at.is_some(),
+        stored_ms: line.stored_at,
+        state,
+        warned: suspect,
+    })
+}
+
+/// What happened to a request, for the open card and for who decided on it.
+pub(crate) fn notice(line: &LineRow, own_key: &str) -> Option<DecidedNotice> {
+    let verdict = match state_of(line) {
+        CardState::Decided => line.verdict.clone(),
+        CardState::Expired => Some("expired".to_owned()),
+        CardState::Withdrawn => Some("withdrawn".to_owned()),
+        _ => None,
+    };
+    let by = decider(line);
+    Some(DecidedNotice {
+        key: line.key()?.to_string(),
+        by: by.as_ref().map(|by| escape(&by.0)),
+        mine: verdict.is_some() && by.is_some_and(|by| by.1 == own_key),
+        verdict,
+    })
+}
+
+/// Name and key of who decided, as the stored decision says.
+pub(crate) fn decider(line: &LineRow) -> Option<(String, String)> {
+    let by: Value = serde_json::from_str(line.decided_by.as_deref()?).ok()?;
+    let word = |name: &str| by[name].as_str().unwrap_or_default().to_owned();
+    Some((word("name"), word("key")))
+}
+
+/// What a request is called in a list.
+fn name_of(request: &ApprovalRequest) -> String {
+    let words = match request.kind {
+        RequestKind::ToolCall => request.tool.as_ref().map(|tool| &tool.name),
+        RequestKind::Question => request.question.as_ref().map(|question| &question.text),
+        RequestKind::Form => request.title.as_ref(),
+    };
+    words.cloned().unwrap_or_else(|| "form".to_owned())
+}
+
+/// Key arguments on one line: `to: maria@acme.example, subject: Invoice`.
+fn summary(args: &Value) -> String {
+    let Value::Object(map) = args else { return short(None, args) };
+    let mut words = map.iter().map(|(name, value)| format!("{name}: {}", short(Some(name), value)));
+    let mut line = words.next().unwrap_or_default();
+    for word in words {
+        if line.chars().count() > LINE {
+            break;
+        }
+        line.push_str(", ");
+        line.push_str(&word);
+    }
+    line
+}
+
+fn short(name: Option<&str>, value: &Value) -> String {
+    if is_hidden(name, value) {
+        return "hidden".to_owned();
+    }
+    match value {
+        Value::Array(items) if items.len() > 1 => format!("{} items", items.len()),
+        Value::Object(map) => {
+            let secret = map.iter().any(|(name, value)| is_hidden(Some(name), value));
+            if secret { format!("{} fields", map.len()) } else { clip(&value.to_string(), VALUE) }
+        }
+        Value::Array(items) => {
+            let inner = items.first().map(|item| short(name, item)).unwrap_or_default();
+            format!("[{inner}]")
+        }
+        Value::String(text) => clip(text, VALUE),
+        other => other.to_string(),
+    }
+}
+
+fn clip(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn cut(text: &str, limit: usize) -> Shown {
+    escape(&clip(text, limit))
+}
+
+fn is_suspect(text: &str) -> bool {
+    !warnings(text).is_empty()
+}
+
+fn holds_suspect(value: &Value) -> bool {
+    match value {
+        Value::String(text) => is_suspect(text),
+        Value::Array(items) => items.iter().any(holds_suspect),
+        Value::Object(map) => map.iter().any(|(name, item)| is_suspect(name) || holds_suspect(item)),
+        _ => false,
+    }
+}

@@ -1,0 +1,58 @@
+//! A request of the core, read into its protocol type.
+
+use countersign_core::ops::reading::RequestStory;
+use countersign_core::store::decisions::StoredDecision;
+use countersign_core::store::lines::LineRow;
+use countersign_core::store::outbox::OutboxRow;
+use countersign_core::store::receipts::StoredReceipt;
+use countersign_wire::ipc::{CardState, IpcError, IpcErrorCode};
+use countersign_wire::{ApprovalRequest, RequestKey, request_digest};
+
+use crate::gui::fault::refuse;
+
+/// One request whole, readable.
+pub(crate) struct Story {
+    pub(crate) key: RequestKey,
+    pub(crate) line: LineRow,
+    pub(crate) request: ApprovalRequest,
+    pub(crate) request_digest: String,
+    pub(crate) decision: Option<StoredDecision>,
+    pub(crate) outgoing: Option<OutboxRow>,
+    pub(crate) receipts: Vec<StoredReceipt>,
+    pub(crate) earlier: Option<(LineRow, ApprovalRequest)>,
+}
+
+impl Story {
+    /// Refuses what was rejected: it has no card.
+    pub(crate) fn read(story: RequestStory) -> Result<Self, IpcError> {
+        let rejected = || {
+            refuse(IpcErrorCode::NotApprovable, "this message was rejected; look at it under Rejected")
+        };
+        let key = story.line.key().ok_or_else(rejected)?;
+        let request = read_request(&story.line).ok_or_else(rejected)?;
+        let earlier = story.earlier.and_then(|line| read_request(&line).map(|read| (line, read)));
+        Ok(Self {
+            key,
+            request_digest: request_digest(&story.line.raw).to_string(),
+            request,
+            decision: story.decision,
+            outgoing: story.outgoing,
+            receipts: story.receipts,
+            earlier,
+            line: story.line,
+        })
+    }
+}
+
+/// The request of a row; none when it was rejected.
+pub(crate) fn read_request(line: &LineRow) -> Option<ApprovalRequest> {
+    if state_of(line) == CardState::Rejected {
+        return None;
+    }
+    serde_json::from_slice(&line.raw).ok()
+}
+
+/// The row's state; a word that is not known reads void, which nothing can be decided on.
+pub(crate) fn state_of(line: &LineRow) -> CardState {
+    serde_json::from_value(line.state.as_str().into()).unwrap_or(CardState::Void)
+}
