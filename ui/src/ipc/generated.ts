@@ -1105,7 +1105,7 @@ export type Segment = { "kind": "text",
  */
 text: string, } | { "kind": "mark", 
 /**
- * Its code point, such as `U+202E`.
+ * Its code point, such as `U+202E`, or its byte where it is not UTF-8, such as `0xFF`.
  */
 code: string, 
 /**
