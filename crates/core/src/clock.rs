@@ -35,9 +35,16 @@ impl BusClock {
 }
 
 impl Clock for BusClock {
-    #[allow(clippy::disallowed_methods, reason = "this is the one place that reads the local clock")]
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "this is the one place that reads the local clock"
+    )]
     fn now(&self) -> Timestamp {
-        let server = self.0.read().ok().and_then(|clock| clock.as_ref().map(ServerClock::now));
+        let server = self
+            .0
+            .read()
+            .ok()
+            .and_then(|clock| clock.as_ref().map(ServerClock::now));
         server.unwrap_or_else(time::OffsetDateTime::now_utc).into()
     }
 }

@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, thiserror::Error)]
 pub enum DataDirError {
     /// The folder or a file in it.
-    #[error("{path}: {error}; check that the folder exists and belongs to you, or set COUNTERSIGN_DATA_DIR")]
+    #[error(
+        "{path}: {error}; check that the folder exists and belongs to you, or set COUNTERSIGN_DATA_DIR"
+    )]
     Io {
         /// Which.
         path: PathBuf,
@@ -48,9 +50,16 @@ impl DataDir {
     /// # Errors
     /// [`DataDirError::Io`].
     pub fn open(path: &Path) -> Result<Self, DataDirError> {
-        let failed = |error| DataDirError::Io { path: path.to_owned(), error };
+        let failed = |error| DataDirError::Io {
+            path: path.to_owned(),
+            error,
+        };
         if !path.is_dir() {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
+            fs::DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(path)
+                .map_err(failed)?;
             fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(failed)?;
         }
         Ok(Self(path.canonicalize().map_err(failed)?))
@@ -77,7 +86,11 @@ impl DataDir {
     /// Where the enrolment file of an agent lies by default.
     #[must_use]
     pub fn enrolment(&self, workspace: &str, agent: &str) -> PathBuf {
-        self.0.join("agents").join(workspace).join(agent).join("agent.json")
+        self.0
+            .join("agents")
+            .join(workspace)
+            .join(agent)
+            .join("agent.json")
     }
 
     /// Takes the lock of the folder, if no other process holds it.
@@ -86,7 +99,10 @@ impl DataDir {
     /// [`DataDirError::Io`] when the file cannot be made.
     pub fn try_lock(&self) -> Result<Option<ConsoleLock>, DataDirError> {
         let path = self.0.join("console.lock");
-        let failed = |error| DataDirError::Io { path: path.clone(), error };
+        let failed = |error| DataDirError::Io {
+            path: path.clone(),
+            error,
+        };
         let file = OpenOptions::new()
             .create(true)
             .truncate(false)
@@ -132,7 +148,10 @@ impl DataDir {
 /// Whatever the system says; the old file then stands.
 pub fn write_private(path: &Path, text: &[u8]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)?;
     }
     let unfinished = path.with_extension("unfinished");
     let mut file = OpenOptions::new()
@@ -159,7 +178,11 @@ mod tests {
         assert!(data.try_lock().unwrap().is_none());
         drop(lock);
         assert!(data.try_lock().unwrap().is_some());
-        let info = RuntimeInfo { pid: 1, nats_url: "nats://127.0.0.1:1".into(), nats_pid: None };
+        let info = RuntimeInfo {
+            pid: 1,
+            nats_url: "nats://127.0.0.1:1".into(),
+            nats_pid: None,
+        };
         data.write_runtime(&info).unwrap();
         assert_eq!(data.read_runtime(), Some(info));
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;

@@ -48,7 +48,9 @@ pub enum OpError {
     #[error("{0}")]
     InvalidArgs(String),
     /// The decision is in the outbox and goes out when the bus is back, unless it expires first.
-    #[error("the bus cannot be reached; the decision on {0} is queued and goes out when it is back, unless the deadline passes first")]
+    #[error(
+        "the bus cannot be reached; the decision on {0} is queued and goes out when it is back, unless the deadline passes first"
+    )]
     Queued(RequestKey),
     /// The bus cannot be reached; nothing was queued.
     #[error("{0}")]
@@ -95,9 +97,11 @@ impl OpError {
     /// The pure refusal with the request's name and, where somebody was first, who that was.
     pub(crate) fn refused(key: &RequestKey, refusal: &DecideRefusal, who: String) -> Self {
         match refusal {
-            DecideRefusal::AlreadyDecided(state) => {
-                Self::AlreadyDecided { key: key.clone(), state: *state, who }
-            }
+            DecideRefusal::AlreadyDecided(state) => Self::AlreadyDecided {
+                key: key.clone(),
+                state: *state,
+                who,
+            },
             DecideRefusal::Expired => Self::Expired(key.clone()),
             DecideRefusal::NotApprovable(_) | DecideRefusal::NeedsMoreOperators(_) => {
                 Self::NotApprovable(format!("{key}: {refusal}"))

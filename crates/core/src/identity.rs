@@ -56,20 +56,28 @@ impl Identity {
     pub fn load_or_create(data: &DataDir, operator: &str) -> Result<Self, IdentityError> {
         let folder = data.keys();
         let id_file = folder.join("console-id");
-        let stored = fs::read_to_string(&id_file).ok().and_then(|text| text.trim().parse().ok());
+        let stored = fs::read_to_string(&id_file)
+            .ok()
+            .and_then(|text| text.trim().parse().ok());
         let console_id = match stored {
             Some(id) => id,
             None => {
                 let id = Uuid::new_v4();
-                write_private(&id_file, id.to_string().as_bytes())
-                    .map_err(|error| IdentityError::Io { path: id_file, error })?;
+                write_private(&id_file, id.to_string().as_bytes()).map_err(|error| {
+                    IdentityError::Io {
+                        path: id_file,
+                        error,
+                    }
+                })?;
                 id
             }
         };
         let human = key(&folder.join("human.nk"))?;
         let auto = key(&folder.join("auto.nk"))?;
         let public = |pair: &KeyPair, name: &str| {
-            PublicKey::of(pair).map_err(|_| IdentityError::NotAKey { path: folder.join(name) })
+            PublicKey::of(pair).map_err(|_| IdentityError::NotAKey {
+                path: folder.join(name),
+            })
         };
         Ok(Self {
             console_id,
@@ -120,17 +128,24 @@ impl Identity {
 
 /// Reads the seed in `path`, or makes a new user key there.
 fn key(path: &Path) -> Result<KeyPair, IdentityError> {
-    let not_a_key = || IdentityError::NotAKey { path: path.to_owned() };
+    let not_a_key = || IdentityError::NotAKey {
+        path: path.to_owned(),
+    };
     match fs::read_to_string(path) {
         Ok(seed) => KeyPair::from_seed(seed.trim()).map_err(|_| not_a_key()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let pair = KeyPair::new_user();
             let seed = pair.seed().map_err(|_| not_a_key())?;
-            write_private(path, seed.as_bytes())
-                .map_err(|error| IdentityError::Io { path: path.to_owned(), error })?;
+            write_private(path, seed.as_bytes()).map_err(|error| IdentityError::Io {
+                path: path.to_owned(),
+                error,
+            })?;
             Ok(pair)
         }
-        Err(error) => Err(IdentityError::Io { path: path.to_owned(), error }),
+        Err(error) => Err(IdentityError::Io {
+            path: path.to_owned(),
+            error,
+        }),
     }
 }
 
@@ -160,6 +175,9 @@ mod tests {
             Identity::load_or_create(&data, "Ada"),
             Err(IdentityError::NotAKey { .. })
         ));
-        assert_eq!(fs::read_to_string(data.keys().join("human.nk")).unwrap(), "nonsense");
+        assert_eq!(
+            fs::read_to_string(data.keys().join("human.nk")).unwrap(),
+            "nonsense"
+        );
     }
 }

@@ -20,8 +20,8 @@ use crate::ops::job::Job;
 use crate::store::Reader;
 
 pub use options::{Options, WAITING_LIMIT};
-pub use shared::{AppEvent, Health, Positions};
 pub(crate) use shared::Shared;
+pub use shared::{AppEvent, Health, Positions};
 pub(crate) use start::access;
 
 /// What this process is to its data folder.
@@ -118,7 +118,12 @@ impl App {
     }
 
     pub(crate) async fn submit(&self, job: Job) -> Result<(), OpError> {
-        self.inner.shared.jobs.send(job).await.map_err(|_| OpError::stopped())
+        self.inner
+            .shared
+            .jobs
+            .send(job)
+            .await
+            .map_err(|_| OpError::stopped())
     }
 
     /// Waits for the writer's answer; without one nothing was written.
@@ -143,7 +148,13 @@ impl App {
         detail: serde_json::Value,
     ) -> Result<(), OpError> {
         let (done, written) = oneshot::channel();
-        self.submit(Job::Record { action, subject, detail, done }).await?;
+        self.submit(Job::Record {
+            action,
+            subject,
+            detail,
+            done,
+        })
+        .await?;
         self.answer(written).await
     }
 
@@ -156,7 +167,10 @@ impl App {
         }
         self.inner.stop.cancel();
         self.inner.tasks.close();
-        if tokio::time::timeout(start::STOP_LIMIT, self.inner.tasks.wait()).await.is_err() {
+        if tokio::time::timeout(start::STOP_LIMIT, self.inner.tasks.wait())
+            .await
+            .is_err()
+        {
             tracing::warn!("some tasks did not end in time");
         }
         if let Some(bus) = self.bus() {

@@ -93,7 +93,10 @@ impl Bus {
         subject: &str,
         seq: u64,
     ) -> Result<Option<StreamMessage>, BusError> {
-        let question = NextBySubject { seq, next_by_subj: subject };
+        let question = NextBySubject {
+            seq,
+            next_by_subj: subject,
+        };
         let api = format!("$JS.API.STREAM.MSG.GET.{stream}");
         let answer: Result<GotMessage, _> = ask(self, &api, &question).await;
         match none_if(answer, MESSAGE_NOT_FOUND)? {

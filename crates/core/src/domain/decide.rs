@@ -51,7 +51,9 @@ pub enum DecideRefusal {
         stored: String,
     },
     /// One console cannot give what several operators must.
-    #[error("it asks for {0} operators to agree, and this version collects one; deny it or let it expire")]
+    #[error(
+        "it asks for {0} operators to agree, and this version collects one; deny it or let it expire"
+    )]
     NeedsMoreOperators(u8),
 }
 
@@ -89,11 +91,18 @@ pub fn check_decide(
     if !request.allowed.contains(verdict) {
         return Err(DecideRefusal::VerdictNotAllowed {
             wanted: verdict.as_str(),
-            allowed: request.allowed.iter().map(Verdict::as_str).collect::<Vec<_>>().join(", "),
+            allowed: request
+                .allowed
+                .iter()
+                .map(Verdict::as_str)
+                .collect::<Vec<_>>()
+                .join(", "),
         });
     }
     if lets_it_run(verdict) && request.approvals_required > 1 {
-        return Err(DecideRefusal::NeedsMoreOperators(request.approvals_required));
+        return Err(DecideRefusal::NeedsMoreOperators(
+            request.approvals_required,
+        ));
     }
     Ok(verdict)
 }
@@ -125,7 +134,10 @@ mod tests {
     fn a_pending_request_before_its_deadline_takes_an_allowed_verdict() {
         let now = Timestamp(999);
         for verdict in [Verdict::Approve, Verdict::Modify, Verdict::Deny] {
-            assert_eq!(check_decide(&request(), verdict, Some("sha256:aa"), now), Ok(verdict));
+            assert_eq!(
+                check_decide(&request(), verdict, Some("sha256:aa"), now),
+                Ok(verdict)
+            );
         }
     }
 
@@ -141,7 +153,12 @@ mod tests {
 
     #[test]
     fn other_arguments_than_were_seen_are_refused() {
-        let refused = check_decide(&request(), Verdict::Approve, Some("sha256:cc"), Timestamp(0));
+        let refused = check_decide(
+            &request(),
+            Verdict::Approve,
+            Some("sha256:cc"),
+            Timestamp(0),
+        );
         assert!(matches!(refused, Err(DecideRefusal::DigestDiffers { .. })));
     }
 
@@ -163,12 +180,24 @@ mod tests {
     #[test]
     fn every_state_but_pending_refuses_with_its_own_reason() {
         let table = [
-            (State::Holding, DecideRefusal::AlreadyDecided(State::Holding)),
+            (
+                State::Holding,
+                DecideRefusal::AlreadyDecided(State::Holding),
+            ),
             (State::Queued, DecideRefusal::AlreadyDecided(State::Queued)),
-            (State::Decided, DecideRefusal::AlreadyDecided(State::Decided)),
-            (State::Withdrawn, DecideRefusal::AlreadyDecided(State::Withdrawn)),
+            (
+                State::Decided,
+                DecideRefusal::AlreadyDecided(State::Decided),
+            ),
+            (
+                State::Withdrawn,
+                DecideRefusal::AlreadyDecided(State::Withdrawn),
+            ),
             (State::Expired, DecideRefusal::Expired),
-            (State::Rejected, DecideRefusal::NotApprovable(State::Rejected)),
+            (
+                State::Rejected,
+                DecideRefusal::NotApprovable(State::Rejected),
+            ),
             (State::Void, DecideRefusal::NotApprovable(State::Void)),
         ];
         for (state, reason) in table {
@@ -180,12 +209,18 @@ mod tests {
 
     #[test]
     fn one_operator_cannot_approve_for_two_but_can_deny() {
-        let request = RequestRecord { approvals_required: 2, ..request() };
+        let request = RequestRecord {
+            approvals_required: 2,
+            ..request()
+        };
         let now = Timestamp(0);
         assert_eq!(
             check_decide(&request, Verdict::Approve, None, now),
             Err(DecideRefusal::NeedsMoreOperators(2))
         );
-        assert_eq!(check_decide(&request, Verdict::Deny, None, now), Ok(Verdict::Deny));
+        assert_eq!(
+            check_decide(&request, Verdict::Deny, None, now),
+            Ok(Verdict::Deny)
+        );
     }
 }

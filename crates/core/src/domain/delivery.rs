@@ -80,6 +80,9 @@ mod tests {
             }
             assert_eq!(Delivery::from_word(from.as_str()), Some(from));
         }
-        assert_eq!(Delivery::Executed.raised_to(Delivery::Received), Delivery::Executed);
+        assert_eq!(
+            Delivery::Executed.raised_to(Delivery::Received),
+            Delivery::Executed
+        );
     }
 }

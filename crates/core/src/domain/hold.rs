@@ -19,9 +19,20 @@ mod tests {
 
     #[test]
     fn a_hold_ends_before_the_deadline_and_within_three_seconds() {
-        for (left, hold) in [(60_000, 3_000), (6_000, 3_000), (5_000, 2_500), (1, 0), (0, 0), (-9, 0)] {
+        for (left, hold) in [
+            (60_000, 3_000),
+            (6_000, 3_000),
+            (5_000, 2_500),
+            (1, 0),
+            (0, 0),
+            (-9, 0),
+        ] {
             let now = Timestamp(1_000_000);
-            assert_eq!(release_at(now, now.plus_ms(left)), now.plus_ms(hold), "{left} ms left");
+            assert_eq!(
+                release_at(now, now.plus_ms(left)),
+                now.plus_ms(hold),
+                "{left} ms left"
+            );
         }
     }
 }

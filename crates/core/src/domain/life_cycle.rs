@@ -84,7 +84,9 @@ impl FromStr for State {
 
 /// A word that names no state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no state; use one of pending, holding, queued, decided, expired, withdrawn, rejected, void")]
+#[error(
+    "{0:?} is no state; use one of pending, holding, queued, decided, expired, withdrawn, rejected, void"
+)]
 pub struct UnknownState(pub String);
 
 /// What happens to a request.
@@ -161,14 +163,24 @@ pub fn next(from: State, step: Step) -> Result<State, StepRefused> {
 mod tests {
     use super::*;
 
-    const LOCAL: [Step; 6] =
-        [Step::Hold, Step::Undo, Step::Queue, Step::Expire, Step::Withdraw, Step::Late];
+    const LOCAL: [Step; 6] = [
+        Step::Hold,
+        Step::Undo,
+        Step::Queue,
+        Step::Expire,
+        Step::Withdraw,
+        Step::Late,
+    ];
 
     #[test]
     fn nothing_but_a_stored_decision_leaves_a_terminal_state() {
         for from in STATES.into_iter().filter(|state| !state.is_open()) {
             for step in LOCAL {
-                assert_eq!(next(from, step), Err(StepRefused { from }), "{from} {step:?}");
+                assert_eq!(
+                    next(from, step),
+                    Err(StepRefused { from }),
+                    "{from} {step:?}"
+                );
             }
         }
     }
@@ -185,14 +197,21 @@ mod tests {
     #[test]
     fn only_a_held_approval_can_be_undone() {
         for from in STATES {
-            assert_eq!(next(from, Step::Undo).is_ok(), from == State::Holding, "{from}");
+            assert_eq!(
+                next(from, Step::Undo).is_ok(),
+                from == State::Holding,
+                "{from}"
+            );
         }
     }
 
     #[test]
     fn a_rejected_request_stays_rejected_whatever_is_stored() {
         for stored in [StoredAs::Decided, StoredAs::Expired, StoredAs::Void] {
-            assert_eq!(next(State::Rejected, Step::Stored(stored)), Ok(State::Rejected));
+            assert_eq!(
+                next(State::Rejected, Step::Stored(stored)),
+                Ok(State::Rejected)
+            );
         }
     }
 

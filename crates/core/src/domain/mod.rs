@@ -12,6 +12,6 @@ pub mod timestamp;
 
 pub use decide::{Authority, DecideRefusal, check_decide, lets_it_run};
 pub use delivery::Delivery;
-pub use life_cycle::{Step, State};
+pub use life_cycle::{State, Step};
 pub use request::RequestRecord;
 pub use timestamp::Timestamp;

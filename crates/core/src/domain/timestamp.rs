@@ -73,7 +73,10 @@ mod tests {
     #[test]
     fn a_time_stamp_reads_back_what_it_writes() {
         for ms in [0, 1, 999, 1_795_262_400_000, 4_102_444_800_123] {
-            assert_eq!(Timestamp::parse(&Timestamp(ms).rfc3339()), Some(Timestamp(ms)));
+            assert_eq!(
+                Timestamp::parse(&Timestamp(ms).rfc3339()),
+                Some(Timestamp(ms))
+            );
         }
         assert_eq!(
             Timestamp::parse("2026-11-21T12:00:00.000Z").map(Timestamp::rfc3339),

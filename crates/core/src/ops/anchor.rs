@@ -23,7 +23,9 @@ pub(crate) async fn publish(shared: &Shared, bus: &Bus, realm: &Uuid) -> Result<
         return Ok(());
     }
     let console = shared.identity.console_id.to_string();
-    let id = console.parse().map_err(|_| OpError::Failed("the console's id is no id".into()))?;
+    let id = console
+        .parse()
+        .map_err(|_| OpError::Failed("the console's id is no id".into()))?;
     let anchor = Anchor {
         seq: u64::try_from(head.seq).unwrap_or(0),
         hash: head.hash.iter().map(|byte| format!("{byte:02x}")).collect(),
@@ -49,26 +51,31 @@ pub(crate) async fn publish(shared: &Shared, bus: &Bus, realm: &Uuid) -> Result<
                 sig: envelope.sig.to_string(),
                 stream_seq: i64::try_from(seq).unwrap_or(i64::MAX),
             };
-            shared.jobs.send(Job::Anchored(anchor)).await.map_err(|_| OpError::stopped())
+            shared
+                .jobs
+                .send(Job::Anchored(anchor))
+                .await
+                .map_err(|_| OpError::stopped())
         }
-        PublishOutcome::Refused { code, description } => {
-            Err(OpError::Failed(format!("the audit head was refused: {code} {description}")))
-        }
-        PublishOutcome::NoAnswer => {
-            Err(OpError::BusUnreachable("the audit head was not acknowledged".to_owned()))
-        }
+        PublishOutcome::Refused { code, description } => Err(OpError::Failed(format!(
+            "the audit head was refused: {code} {description}"
+        ))),
+        PublishOutcome::NoAnswer => Err(OpError::BusUnreachable(
+            "the audit head was not acknowledged".to_owned(),
+        )),
     }
 }
 
-/// Anchors regularly, and whenever it is woken.
+/// Anchors regularly.
 pub(crate) async fn run(shared: Arc<Shared>, bus: Bus, stop: CancellationToken) {
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
             () = tokio::time::sleep(EVERY) => {}
-            () = shared.anchor_now.notified() => {}
         }
-        let Some(realm) = shared.realm() else { continue };
+        let Some(realm) = shared.realm() else {
+            continue;
+        };
         if let Err(error) = publish(&shared, &bus, &realm).await {
             tracing::warn!(%error, "the audit head is not anchored");
         }

@@ -30,16 +30,26 @@ pub(crate) async fn give(
     batch: &mut Batch<'_>,
     ids: &[i64],
 ) -> Result<(), StoreError> {
-    let Some(bus) = &ledger.bus else { return Ok(()) };
+    let Some(bus) = &ledger.bus else {
+        return Ok(());
+    };
     if ledger.read_only.is_some() || !ledger.projects {
         return Ok(());
     }
     let mut rows = Vec::new();
     for record in requests::records_by_id(batch.tx, ids).await? {
-        let Some(draft) = draft_for(record.state) else { continue };
+        let Some(draft) = draft_for(record.state) else {
+            continue;
+        };
         let written = write(&ledger.identity, &record, draft, batch.now).and_then(|unsigned| {
             let (key, subject) = (unsigned.key.as_str(), unsigned.subject.as_str());
-            let sig = seal(&ledger.identity, &bus.realm, key, subject, &unsigned.payload)?;
+            let sig = seal(
+                &ledger.identity,
+                &bus.realm,
+                key,
+                subject,
+                &unsigned.payload,
+            )?;
             Ok((unsigned, sig))
         });
         let (unsigned, sig) = match written {
@@ -52,10 +62,15 @@ pub(crate) async fn give(
         if record.state == State::Expired {
             outbox::clear_failed(batch.tx, record.id).await?;
         }
-        batch.record(ledger.identity.auto_key().to_string(), "answer", record.key.to_string(), json!({
-            "decision_id": unsigned.decision_id.to_string(),
-            "verdict": record.state.as_str(),
-        }));
+        batch.record(
+            ledger.identity.auto_key().to_string(),
+            "answer",
+            record.key.to_string(),
+            json!({
+                "decision_id": unsigned.decision_id.to_string(),
+                "verdict": record.state.as_str(),
+            }),
+        );
         batch.gathered.outgoing.push(Outgoing {
             decision_id: unsigned.decision_id,
             request: record.id,
@@ -95,7 +110,9 @@ pub(crate) async fn catch_up(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(
     let mut after = 0;
     loop {
         let ids = requests::unanswered(batch.tx, after, AT_ONCE).await?;
-        let Some(last) = ids.last() else { return Ok(()) };
+        let Some(last) = ids.last() else {
+            return Ok(());
+        };
         after = *last;
         give(ledger, batch, &ids).await?;
     }

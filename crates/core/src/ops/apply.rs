@@ -21,7 +21,11 @@ pub(crate) async fn apply_all(
     settlements: &Settlements,
     jobs: &mut Vec<Job>,
 ) -> Result<(Gathered, Option<Timestamp>), StoreError> {
-    let mut batch = Batch { tx, now, gathered: Gathered::default() };
+    let mut batch = Batch {
+        tx,
+        now,
+        gathered: Gathered::default(),
+    };
     let mut verdicts: Vec<(Box<DecideCommand>, DecideReply)> = Vec::new();
     let mut kept: Vec<Job> = Vec::new();
     let mut outcome = Ok(());
@@ -35,8 +39,13 @@ pub(crate) async fn apply_all(
             continue;
         }
         if !verdicts.is_empty() {
-            outcome =
-                decide::apply(ledger, &mut batch, settlements, std::mem::take(&mut verdicts)).await;
+            outcome = decide::apply(
+                ledger,
+                &mut batch,
+                settlements,
+                std::mem::take(&mut verdicts),
+            )
+            .await;
         }
         if outcome.is_ok() {
             kept.extend(job.for_retry());
@@ -98,9 +107,10 @@ async fn apply(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
             batch.reply(move || unless_heard(reply.send(answer)));
             Ok(())
         }
-        Job::Late { decision_id, request } => {
-            due::late(ledger, batch, &decision_id.to_string(), request).await
-        }
+        Job::Late {
+            decision_id,
+            request,
+        } => due::late(ledger, batch, &decision_id.to_string(), request).await,
         Job::Rescan => {
             batch.gathered.status = true;
             rescan(ledger, batch).await
@@ -150,7 +160,12 @@ async fn small(ledger: &Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(), S
             let auto = ledger.identity.auto_key().to_string();
             batch.alarm(&auto, code, &subject).await
         }
-        Job::Record { action, subject, detail, done } => {
+        Job::Record {
+            action,
+            subject,
+            detail,
+            done,
+        } => {
             batch.record(me, action, subject, detail);
             batch.reply(move || unless_heard(done.send(())));
             Ok(())
@@ -171,8 +186,12 @@ async fn read_only(
         batch.alarm(&auto, "read_only", code).await?;
     }
     // Other processes of this folder must know it too.
-    let kept = why.as_ref().map(|(code, reason)| format!("{code}: {reason}")).unwrap_or_default();
+    let kept = why
+        .as_ref()
+        .map(|(code, reason)| format!("{code}: {reason}"))
+        .unwrap_or_default();
     meta::put(batch.tx, meta::READ_ONLY, &kept).await?;
+    batch.gathered.read_only = Some(why.as_ref().map(|(_, reason)| reason.clone()));
     ledger.read_only = why;
     batch.gathered.status = true;
     Ok(())
@@ -185,7 +204,9 @@ async fn rescan(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError
     let records = requests::records_by_id(batch.tx, &ids).await?;
     for row in queued {
         let record = records.iter().find(|record| record.id == row.request);
-        let (Some(sig), Ok(decision_id)) = (row.sig, row.decision_id.parse()) else { continue };
+        let (Some(sig), Ok(decision_id)) = (row.sig, row.decision_id.parse()) else {
+            continue;
+        };
         let by_console = row.key == ledger.identity.auto_key().as_str();
         batch.gathered.outgoing.push(Outgoing {
             decision_id,
@@ -194,7 +215,11 @@ async fn rescan(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError
             payload: row.payload.into(),
             key: row.key,
             sig,
-            deadline: if by_console { None } else { record.map(|record| record.deadline_at) },
+            deadline: if by_console {
+                None
+            } else {
+                record.map(|record| record.deadline_at)
+            },
         });
     }
     Ok(())
@@ -205,7 +230,11 @@ pub(crate) async fn drop_leftover_holds(
     ledger: &Ledger,
     tx: &mut SqliteConnection,
 ) -> Result<(), StoreError> {
-    let mut batch = Batch { tx, now: ledger.clock.now(), gathered: Gathered::default() };
+    let mut batch = Batch {
+        tx,
+        now: ledger.clock.now(),
+        gathered: Gathered::default(),
+    };
     drop_holds(ledger, &mut batch).await?;
     audit::append(batch.tx, &batch.gathered.audit).await
 }
@@ -216,7 +245,10 @@ async fn drop_holds(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreE
         return Ok(());
     }
     let held = outbox::held(batch.tx).await?;
-    let keys: Vec<_> = held.iter().filter_map(|row| request_of(&row.subject)).collect();
+    let keys: Vec<_> = held
+        .iter()
+        .filter_map(|row| request_of(&row.subject))
+        .collect();
     let actor = ledger.identity.auto_key().to_string();
     for record in requests::records(batch.tx, &keys).await? {
         release_hold(batch, &record, &actor, "hold_dropped").await?;

@@ -4,7 +4,10 @@
 
 use std::collections::HashMap;
 
-use countersign_wire::{ParsedRequest, Rejection, RequestKey, Risk, Sha256Digest, Stream, Tighten, VerdictSet, tighten_subject};
+use countersign_wire::{
+    ParsedRequest, Rejection, RequestKey, Risk, Sha256Digest, Stream, Tighten, VerdictSet,
+    tighten_subject,
+};
 use serde_json::json;
 
 use super::answers;
@@ -25,7 +28,9 @@ pub(crate) async fn apply(
     messages: &[IncomingRequest],
 ) -> Result<(), StoreError> {
     let epoch = ledger.epoch(Stream::Requests);
-    let Some(last) = messages.last().map(|message| message.at) else { return Ok(()) };
+    let Some(last) = messages.last().map(|message| message.at) else {
+        return Ok(());
+    };
     let mut rows = Vec::with_capacity(messages.len());
     let mut follow = Vec::new();
     for message in messages {
@@ -59,8 +64,18 @@ pub(crate) async fn apply(
             _ => {}
         }
     }
-    bus_stream::advance(batch.tx, Stream::Requests.name(), &epoch, last.seq + 1, last.stamp).await?;
-    batch.gathered.positions.insert(Stream::Requests, u64::try_from(last.seq + 1).unwrap_or(0));
+    bus_stream::advance(
+        batch.tx,
+        Stream::Requests.name(),
+        &epoch,
+        last.seq + 1,
+        last.stamp,
+    )
+    .await?;
+    batch
+        .gathered
+        .positions
+        .insert(Stream::Requests, u64::try_from(last.seq + 1).unwrap_or(0));
     Ok(())
 }
 
@@ -82,8 +97,7 @@ fn row_of_request(
     *waiting += 1;
     let request = &parsed.request;
     let trace = request.trace_context();
-    let lifetime_ms =
-        i64::try_from(request.lifetime().whole_milliseconds()).unwrap_or(i64::MAX);
+    let lifetime_ms = i64::try_from(request.lifetime().whole_milliseconds()).unwrap_or(i64::MAX);
     NewRequest {
         ws: parsed.key.workspace.to_string(),
         agent: parsed.key.agent.to_string(),
@@ -124,9 +138,11 @@ fn row_of_rejected(
     rejection: Rejection,
 ) -> NewRequest {
     let (ws, agent, request_id) = match &rejection.key {
-        Some(key) => {
-            (key.workspace.to_string(), key.agent.to_string(), key.request_id.to_string())
-        }
+        Some(key) => (
+            key.workspace.to_string(),
+            key.agent.to_string(),
+            key.request_id.to_string(),
+        ),
         None => (String::new(), String::new(), format!("rejected:{}", at.seq)),
     };
     NewRequest {
@@ -198,12 +214,22 @@ async fn insert(
         };
         let digest = &row.request_digest;
         match &row.error {
-            None => batch.record(actor, "request", &name, json!({
-                "request_digest": digest, "stream_seq": row.stream_seq,
-            })),
-            Some((code, _)) => batch.record(actor, "rejected", &name, json!({
-                "request_digest": digest, "stream_seq": row.stream_seq, "code": code,
-            })),
+            None => batch.record(
+                actor,
+                "request",
+                &name,
+                json!({
+                    "request_digest": digest, "stream_seq": row.stream_seq,
+                }),
+            ),
+            Some((code, _)) => batch.record(
+                actor,
+                "rejected",
+                &name,
+                json!({
+                    "request_digest": digest, "stream_seq": row.stream_seq, "code": code,
+                }),
+            ),
         }
         match name.parse::<RequestKey>() {
             Ok(_) if row.error.is_some() => rejected.push(*id),
@@ -246,14 +272,31 @@ async fn conflict(
     {
         ledger.counts.closed(&key.agent_key());
     }
-    let at = At { seq: row.stream_seq, stamp: row.stored_at };
+    let at = At {
+        seq: row.stream_seq,
+        stamp: row.stored_at,
+    };
     let digest = row.request_digest.clone();
     let why = "another request with this id stands";
-    quarantine_message(batch, &row.stream_epoch, at, subject.to_owned(), row.raw, "conflict", why).await?;
+    quarantine_message(
+        batch,
+        &row.stream_epoch,
+        at,
+        subject.to_owned(),
+        row.raw,
+        "conflict",
+        why,
+    )
+    .await?;
     let actor = format!("{}/{}", row.ws, row.agent);
-    batch.record(actor, "conflict", name, json!({
-        "request_digest": digest, "stream_seq": row.stream_seq,
-    }));
+    batch.record(
+        actor,
+        "conflict",
+        name,
+        json!({
+            "request_digest": digest, "stream_seq": row.stream_seq,
+        }),
+    );
     Ok(())
 }
 
@@ -266,16 +309,19 @@ pub(super) async fn quarantine_message(
     code: &str,
     detail: &str,
 ) -> Result<(), StoreError> {
-    quarantine::insert(batch.tx, &Quarantined {
-        stream: Stream::Requests.name().to_owned(),
-        stream_epoch: epoch.to_owned(),
-        stream_seq: at.seq,
-        subject,
-        raw,
-        code: code.to_owned(),
-        detail: detail.to_owned(),
-        at: at.stamp,
-    })
+    quarantine::insert(
+        batch.tx,
+        &Quarantined {
+            stream: Stream::Requests.name().to_owned(),
+            stream_epoch: epoch.to_owned(),
+            stream_seq: at.seq,
+            subject,
+            raw,
+            code: code.to_owned(),
+            detail: detail.to_owned(),
+            at: at.stamp,
+        },
+    )
     .await
 }
 
@@ -293,14 +339,24 @@ async fn withdraw(
 ) -> Result<(), StoreError> {
     let Some(record) = one(batch, key).await? else {
         ledger.counts.tombstones += 1;
-        let stone = Tombstone { raw: raw.to_vec(), at };
+        let stone = Tombstone {
+            raw: raw.to_vec(),
+            at,
+        };
         return tombstones::insert(batch.tx, key, TombstoneKind::Withdraw, &stone).await;
     };
     let digest = Sha256Digest::of_bytes(raw).to_string();
     let actor = format!("{}/{}", key.workspace, key.agent);
-    batch.record(actor, "withdraw", key.to_string(), json!({ "payload_digest": digest }));
+    batch.record(
+        actor,
+        "withdraw",
+        key.to_string(),
+        json!({ "payload_digest": digest }),
+    );
     // A queued decision is on its way: the stream tells which of the two was first.
-    let Ok(state) = next(record.state, Step::Withdraw) else { return Ok(()) };
+    let Ok(state) = next(record.state, Step::Withdraw) else {
+        return Ok(());
+    };
     if record.state == State::Holding {
         crate::store::outbox::delete_held(batch.tx, record.id).await?;
     }
@@ -331,14 +387,22 @@ async fn tighten(
 ) -> Result<(), StoreError> {
     let Some(record) = one(batch, key).await? else {
         ledger.counts.tombstones += 1;
-        let stone = Tombstone { raw: raw.to_vec(), at };
+        let stone = Tombstone {
+            raw: raw.to_vec(),
+            at,
+        };
         return tombstones::insert(batch.tx, key, TombstoneKind::Tighten, &stone).await;
     };
     let digest = Sha256Digest::of_bytes(raw).to_string();
     let actor = format!("{}/{}", key.workspace, key.agent);
     let Some(body) = body else {
         tracing::warn!(request = %key, "an unreadable tighten was ignored");
-        batch.record(actor, "tighten_ignored", key.to_string(), json!({ "payload_digest": digest }));
+        batch.record(
+            actor,
+            "tighten_ignored",
+            key.to_string(),
+            json!({ "payload_digest": digest }),
+        );
         return Ok(());
     };
     let Some((Some(requested), stored)) = requests::clocks(batch.tx, record.id).await? else {
@@ -348,9 +412,14 @@ async fn tighten(
     let deadline = stored.plus_ms(wanted.since_ms(requested));
     if requests::tighten(batch.tx, record.id, deadline, at).await? {
         batch.gathered.touched.push(record.id);
-        batch.record(actor, "tighten", key.to_string(), json!({
-            "payload_digest": digest, "deadline_ms": deadline.min(record.deadline_at).0,
-        }));
+        batch.record(
+            actor,
+            "tighten",
+            key.to_string(),
+            json!({
+                "payload_digest": digest, "deadline_ms": deadline.min(record.deadline_at).0,
+            }),
+        );
     }
     Ok(())
 }

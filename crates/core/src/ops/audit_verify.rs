@@ -51,7 +51,10 @@ impl App {
     /// [`OpError::Store`] when the file cannot be read.
     pub async fn audit_verify(&self, head: Option<&str>) -> Result<Verification, OpError> {
         let (anchors, anchors_from_bus) = self.all_anchors().await?;
-        let mut check = Check { head: head.map(str::to_lowercase), ..Check::default() };
+        let mut check = Check {
+            head: head.map(str::to_lowercase),
+            ..Check::default()
+        };
         let mut seq = 0;
         loop {
             let rows = audit::after(self.reader(), seq, PAGE).await?;
@@ -62,13 +65,20 @@ impl App {
             }
             let named = check.take_named();
             for bad in proofs::differing(self.reader(), &named).await? {
-                check.bad(bad.0, bad.1, "its bytes are not those that the audit log names");
+                check.bad(
+                    bad.0,
+                    bad.1,
+                    "its bytes are not those that the audit log names",
+                );
             }
         }
         if let Some(wanted) = &check.head
             && !check.head_seen
         {
-            let reason = format!("the head {} is not in the chain", countersign_wire::escape(wanted).plain());
+            let reason = format!(
+                "the head {} is not in the chain",
+                countersign_wire::escape(wanted).plain()
+            );
             check.bad("audit", check.rows.to_string(), &reason);
         }
         let anchored_seq = check.anchors(&anchors, self);
@@ -84,7 +94,9 @@ impl App {
     async fn all_anchors(&self) -> Result<(Vec<StoredAnchor>, bool), OpError> {
         let mut anchors = audit::anchors(self.reader()).await?;
         let console = self.identity().console_id.to_string();
-        let Some(bus) = self.bus() else { return Ok((anchors, false)) };
+        let Some(bus) = self.bus() else {
+            return Ok((anchors, false));
+        };
         let Ok(subject) = console.parse().map(|id| audit_subject(&id)) else {
             return Ok((anchors, false));
         };
@@ -131,12 +143,19 @@ struct Check {
 
 impl Check {
     fn bad(&mut self, table: &'static str, id: String, reason: &str) {
-        self.first_bad.get_or_insert_with(|| FirstBad { table, id, reason: reason.to_owned() });
+        self.first_bad.get_or_insert_with(|| FirstBad {
+            table,
+            id,
+            reason: reason.to_owned(),
+        });
     }
 
     fn row(&mut self, row: &audit::Row) {
         self.rows += 1;
-        let prev = self.prev.replace(row.hash.clone()).unwrap_or_else(|| vec![0; 32]);
+        let prev = self
+            .prev
+            .replace(row.hash.clone())
+            .unwrap_or_else(|| vec![0; 32]);
         let name = || row.seq.to_string();
         if row.seq != self.rows {
             self.bad("audit", name(), "a row before it is missing");
@@ -145,9 +164,17 @@ impl Check {
         if row.prev != prev {
             self.bad("audit", name(), "it does not follow the row before it");
         }
-        let fields = (row.seq, row.at.as_str(), row.actor.as_str(), row.action.as_str(), row.subject.as_str());
+        let fields = (
+            row.seq,
+            row.at.as_str(),
+            row.actor.as_str(),
+            row.action.as_str(),
+            row.subject.as_str(),
+        );
         let detail: Option<Value> = serde_json::from_str(&row.detail).ok();
-        let hash = detail.as_ref().and_then(|detail| row_hash(&row.prev, fields, detail).ok());
+        let hash = detail
+            .as_ref()
+            .and_then(|detail| row_hash(&row.prev, fields, detail).ok());
         if hash.is_none_or(|hash| hash[..] != row.hash[..]) {
             self.bad("audit", name(), "its hash is not that of its fields");
         }
@@ -155,7 +182,9 @@ impl Check {
         self.head_seen |= self.head.as_deref() == Some(hash.as_str());
         self.hashes.insert(row.seq, hash);
         let digest = |field: &str| {
-            detail.as_ref().and_then(|detail| detail[field].as_str().map(str::to_owned))
+            detail
+                .as_ref()
+                .and_then(|detail| detail[field].as_str().map(str::to_owned))
         };
         let named = match row.action.as_str() {
             "request" | "rejected" => digest("request_digest").map(|digest| ("requests", digest)),
@@ -163,7 +192,8 @@ impl Check {
             "policy" => digest("payload_digest").map(|digest| ("policy", digest)),
             _ => None,
         };
-        self.named.extend(named.map(|(table, digest)| (table, row.subject.clone(), digest)));
+        self.named
+            .extend(named.map(|(table, digest)| (table, row.subject.clone(), digest)));
     }
 
     fn take_named(&mut self) -> Vec<Named> {
@@ -173,13 +203,24 @@ impl Check {
     /// Checks that each anchor is signed by this console and names a row that still has its hash.
     fn anchors(&mut self, anchors: &[StoredAnchor], app: &App) -> i64 {
         let console = app.identity().console_id.to_string();
-        let subject = console.parse().map(|id| audit_subject(&id)).unwrap_or_default();
+        let subject = console
+            .parse()
+            .map(|id| audit_subject(&id))
+            .unwrap_or_default();
         let key = app.identity().auto_key().to_string();
         let mut covered = 0;
         for stored in anchors {
             let name = || stored.seq.to_string();
             let signed = app.inner.shared.realm().is_some_and(|realm| {
-                verify(&key, Context::Audit, &realm, &subject, &stored.payload, &stored.sig).is_ok()
+                verify(
+                    &key,
+                    Context::Audit,
+                    &realm,
+                    &subject,
+                    &stored.payload,
+                    &stored.sig,
+                )
+                .is_ok()
             });
             let anchor = serde_json::from_slice::<Anchor>(&stored.payload);
             match anchor {
@@ -188,7 +229,11 @@ impl Check {
                     if self.hashes.get(&seq) == Some(&anchor.hash) {
                         covered = covered.max(seq);
                     } else {
-                        self.bad("audit", seq.to_string(), "it is not the row that was anchored");
+                        self.bad(
+                            "audit",
+                            seq.to_string(),
+                            "it is not the row that was anchored",
+                        );
                     }
                 }
                 _ => self.bad("anchors", name(), "its signature does not hold"),

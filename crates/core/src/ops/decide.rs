@@ -18,9 +18,9 @@ use crate::domain::life_cycle::{Step, next};
 use crate::domain::{
     Authority, Delivery, RequestRecord, State, Timestamp, check_decide, hold, lets_it_run,
 };
+use crate::store::StoreError;
 use crate::store::outbox::{self, OutboxRow};
 use crate::store::requests::{self, StateChange};
-use crate::store::StoreError;
 
 /// Checks and queues verdicts; each caller is answered when all are committed.
 pub(crate) async fn apply(
@@ -29,7 +29,10 @@ pub(crate) async fn apply(
     settlements: &Settlements,
     commands: Vec<(Box<DecideCommand>, DecideReply)>,
 ) -> Result<(), StoreError> {
-    let keys: Vec<RequestKey> = commands.iter().map(|(command, _)| command.key.clone()).collect();
+    let keys: Vec<RequestKey> = commands
+        .iter()
+        .map(|(command, _)| command.key.clone())
+        .collect();
     let mut records: HashMap<RequestKey, RequestRecord> = requests::records(batch.tx, &keys)
         .await?
         .into_iter()
@@ -40,7 +43,15 @@ pub(crate) async fn apply(
     for (command, reply) in commands {
         let answer = match records.get_mut(&command.key) {
             None => Err(Refused::NotFound),
-            Some(record) => one(ledger, batch, settlements, record, *command, &mut rows, &mut changes),
+            Some(record) => one(
+                ledger,
+                batch,
+                settlements,
+                record,
+                *command,
+                &mut rows,
+                &mut changes,
+            ),
         };
         batch.reply(move || unless_heard(reply.send(answer)));
     }
@@ -66,8 +77,7 @@ fn one(
     };
     let now = batch.now;
     let seen = command.seen_args_digest.as_deref();
-    let verdict =
-        check_decide(record, command.verdict, seen, now).map_err(Refused::Domain)?;
+    let verdict = check_decide(record, command.verdict, seen, now).map_err(Refused::Domain)?;
     let held = command.hold && lets_it_run(verdict);
     let authority = command.authority;
     let draft = draft(record, verdict, command)?;
@@ -75,7 +85,11 @@ fn one(
     let step = if held { Step::Hold } else { Step::Queue };
     let state = next(record.state, step)
         .map_err(|_| Refused::Domain(crate::domain::DecideRefusal::AlreadyDecided(record.state)))?;
-    let release_at = if held { hold::release_at(now, record.deadline_at) } else { now };
+    let release_at = if held {
+        hold::release_at(now, record.deadline_at)
+    } else {
+        now
+    };
     let sig = match held {
         true => None,
         false => Some(sign(ledger, &bus.realm, &unsigned)?),
@@ -100,8 +114,15 @@ fn one(
         Some(sig) => {
             let (settle, settled) = oneshot::channel();
             settlements.expect(decision_id, settle);
-            batch.gathered.outgoing.push(outgoing(record, &unsigned, sig.clone()));
-            Accepted::Queued { verdict, decision_id, settled }
+            batch
+                .gathered
+                .outgoing
+                .push(outgoing(record, &unsigned, sig.clone()));
+            Accepted::Queued {
+                verdict,
+                decision_id,
+                settled,
+            }
         }
     };
     rows.push(row(record, unsigned, sig, release_at, state));
@@ -131,13 +152,17 @@ fn draft(
     let runs = match verdict {
         Verdict::Approve => {
             let digest = record.args_digest.as_deref().map(str::parse).transpose();
-            digest.map_err(|_| invalid("the stored digest cannot be read"))?.map(|d| (d, None))
+            digest
+                .map_err(|_| invalid("the stored digest cannot be read"))?
+                .map(|d| (d, None))
         }
         Verdict::Modify => {
             if !record.has_args {
                 return Err(invalid("only a tool call has arguments to edit"));
             }
-            let edited = command.edited_args.ok_or_else(|| invalid("no edited arguments"))?;
+            let edited = command
+                .edited_args
+                .ok_or_else(|| invalid("no edited arguments"))?;
             let digest = args_digest(&edited)
                 .map_err(|error| invalid(&format!("the edited arguments: {error}")))?;
             Some((digest, Some(edited)))
@@ -163,8 +188,14 @@ fn refused(error: DraftError) -> Refused {
 }
 
 fn sign(ledger: &Ledger, realm: &uuid::Uuid, unsigned: &Unsigned) -> Result<String, Refused> {
-    seal(&ledger.identity, realm, unsigned.key.as_str(), &unsigned.subject, &unsigned.payload)
-        .map_err(refused)
+    seal(
+        &ledger.identity,
+        realm,
+        unsigned.key.as_str(),
+        &unsigned.subject,
+        &unsigned.payload,
+    )
+    .map_err(refused)
 }
 
 fn row(
@@ -206,7 +237,10 @@ pub(crate) async fn undo(
     batch: &mut Batch<'_>,
     key: &RequestKey,
 ) -> Result<Result<(), Refused>, StoreError> {
-    let Some(record) = requests::records(batch.tx, std::slice::from_ref(key)).await?.pop() else {
+    let Some(record) = requests::records(batch.tx, std::slice::from_ref(key))
+        .await?
+        .pop()
+    else {
         return Ok(Err(Refused::NotFound));
     };
     if record.state != State::Holding {
@@ -224,7 +258,9 @@ pub(super) async fn release_hold(
     actor: &str,
     action: &'static str,
 ) -> Result<(), StoreError> {
-    let Ok(state) = next(record.state, Step::Undo) else { return Ok(()) };
+    let Ok(state) = next(record.state, Step::Undo) else {
+        return Ok(());
+    };
     outbox::delete_held(batch.tx, record.id).await?;
     let change = StateChange {
         id: record.id,

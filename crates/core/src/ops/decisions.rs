@@ -35,7 +35,9 @@ pub(crate) async fn apply(
     messages: &[IncomingDecision],
 ) -> Result<(), StoreError> {
     let epoch = ledger.epoch(Stream::Decisions);
-    let Some(last) = messages.last().map(|message| message.at) else { return Ok(()) };
+    let Some(last) = messages.last().map(|message| message.at) else {
+        return Ok(());
+    };
     let keys: Vec<RequestKey> = messages.iter().filter_map(|m| m.key.clone()).collect();
     let records: HashMap<RequestKey, RequestRecord> = requests::records(batch.tx, &keys)
         .await?
@@ -63,8 +65,18 @@ pub(crate) async fn apply(
         rows.push((message, key, reading));
     }
     insert(ledger, batch, &epoch, rows, &records).await?;
-    bus_stream::advance(batch.tx, Stream::Decisions.name(), &epoch, last.seq + 1, last.stamp).await?;
-    batch.gathered.positions.insert(Stream::Decisions, u64::try_from(last.seq + 1).unwrap_or(0));
+    bus_stream::advance(
+        batch.tx,
+        Stream::Decisions.name(),
+        &epoch,
+        last.seq + 1,
+        last.stamp,
+    )
+    .await?;
+    batch
+        .gathered
+        .positions
+        .insert(Stream::Decisions, u64::try_from(last.seq + 1).unwrap_or(0));
     Ok(())
 }
 
@@ -87,7 +99,10 @@ fn read(ledger: &Ledger, record: &RequestRecord, stored: Stored<'_>) -> Reading 
     let facts = RequestFacts {
         key: record.key.clone(),
         request_digest,
-        args_digest: record.args_digest.as_deref().and_then(|digest| digest.parse().ok()),
+        args_digest: record
+            .args_digest
+            .as_deref()
+            .and_then(|digest| digest.parse().ok()),
         deadline: record.deadline_at.into(),
         allowed: record.allowed,
         approvals_required: record.approvals_required,
@@ -155,7 +170,10 @@ async fn insert(
             stream_seq: message.at.seq,
             stored_at: message.at.stamp,
             effective: reading.as_ref().map(|reading| reading.effective.clone()),
-            fault: reading.as_ref().and_then(|r| r.fault).map(|fault| fault.as_str().to_owned()),
+            fault: reading
+                .as_ref()
+                .and_then(|r| r.fault)
+                .map(|fault| fault.as_str().to_owned()),
         })
         .collect();
     let inserted = decisions::insert(batch.tx, &new).await?;
@@ -163,7 +181,10 @@ async fn insert(
     let mut settled = Vec::new();
     for (message, key, reading) in rows {
         let digest = Sha256Digest::of_bytes(&message.raw).to_string();
-        let actor = message.signer.clone().unwrap_or_else(|| "unsigned".to_owned());
+        let actor = message
+            .signer
+            .clone()
+            .unwrap_or_else(|| "unsigned".to_owned());
         if !inserted.contains(&message.at.seq) {
             let detail = json!({ "payload_digest": digest, "stream_seq": message.at.seq });
             set_aside(batch, epoch, message, "conflict").await?;
@@ -183,8 +204,20 @@ async fn insert(
         detail["effective"] = json!(reading.effective);
         batch.record(actor, "decision", key.to_string(), detail);
         let by = message.body.origin.as_deref();
-        settle(ledger, batch, record, &reading, by, message.at.stamp, &mut changes).await?;
-        settled.push((record.id, message.body.decision_id.clone().unwrap_or_default()));
+        settle(
+            ledger,
+            batch,
+            record,
+            &reading,
+            by,
+            message.at.stamp,
+            &mut changes,
+        )
+        .await?;
+        settled.push((
+            record.id,
+            message.body.decision_id.clone().unwrap_or_default(),
+        ));
     }
     requests::change_states(batch.tx, &changes).await?;
     outbox::settle(batch.tx, &settled).await
@@ -210,7 +243,9 @@ async fn settle(
         tracing::error!(request = %key, fault = fault.as_str(), "a stored decision does not verify");
         batch.alarm(&actor, "void_decision", &key).await?;
     }
-    let Ok(state) = next(record.state, Step::Stored(reading.stored_as)) else { return Ok(()) };
+    let Ok(state) = next(record.state, Step::Stored(reading.stored_as)) else {
+        return Ok(());
+    };
     if record.state.is_open() && !state.is_open() {
         ledger.counts.closed(&record.key.agent_key());
     }
@@ -244,19 +279,41 @@ pub(super) async fn join_orphans(
     let mut changes = Vec::new();
     for orphan in orphans {
         let name = format!("{}/{}/{}", orphan.ws, orphan.agent, orphan.request_id);
-        let Some(record) = records.get(&name) else { continue };
+        let Some(record) = records.get(&name) else {
+            continue;
+        };
         let stored_at = Timestamp(orphan.stored_at);
-        let reading = read(ledger, record, Stored {
-            payload: &orphan.payload,
-            signer: orphan.key.as_deref(),
-            sig: orphan.sig.as_deref(),
-            stored_at,
-        });
+        let reading = read(
+            ledger,
+            record,
+            Stored {
+                payload: &orphan.payload,
+                signer: orphan.key.as_deref(),
+                sig: orphan.sig.as_deref(),
+                stored_at,
+            },
+        );
         let fault = reading.fault.map(DecisionFault::as_str);
-        decisions::adopt(batch.tx, orphan.stream_seq, record.id, &reading.effective, fault).await?;
+        decisions::adopt(
+            batch.tx,
+            orphan.stream_seq,
+            record.id,
+            &reading.effective,
+            fault,
+        )
+        .await?;
         ledger.counts.orphans -= 1;
         let origin = orphan.origin.as_deref();
-        settle(ledger, batch, record, &reading, origin, stored_at, &mut changes).await?;
+        settle(
+            ledger,
+            batch,
+            record,
+            &reading,
+            origin,
+            stored_at,
+            &mut changes,
+        )
+        .await?;
     }
     requests::change_states(batch.tx, &changes).await
 }
@@ -267,15 +324,18 @@ async fn set_aside(
     message: &IncomingDecision,
     code: &str,
 ) -> Result<(), StoreError> {
-    quarantine::insert(batch.tx, &Quarantined {
-        stream: Stream::Decisions.name().to_owned(),
-        stream_epoch: epoch.to_owned(),
-        stream_seq: message.at.seq,
-        subject: message.subject.clone(),
-        raw: message.raw.clone(),
-        code: code.to_owned(),
-        detail: String::new(),
-        at: message.at.stamp,
-    })
+    quarantine::insert(
+        batch.tx,
+        &Quarantined {
+            stream: Stream::Decisions.name().to_owned(),
+            stream_epoch: epoch.to_owned(),
+            stream_seq: message.at.seq,
+            subject: message.subject.clone(),
+            raw: message.raw.clone(),
+            code: code.to_owned(),
+            detail: String::new(),
+            at: message.at.stamp,
+        },
+    )
     .await
 }

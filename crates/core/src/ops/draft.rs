@@ -25,7 +25,14 @@ pub(crate) struct Draft {
 impl Draft {
     /// An answer that needs no person.
     pub(crate) fn by_console(verdict: DecisionVerdict, origin: Origin) -> Self {
-        Self { verdict, origin, authority: Authority::Console, message: None, runs: None, response: None }
+        Self {
+            verdict,
+            origin,
+            authority: Authority::Console,
+            message: None,
+            runs: None,
+            response: None,
+        }
     }
 }
 
@@ -70,7 +77,10 @@ pub(crate) fn write(
         v: 1,
         decision_id,
         request_id: record.key.request_id.clone(),
-        request_digest: record.request_digest.parse().map_err(|_| DraftError::Digest)?,
+        request_digest: record
+            .request_digest
+            .parse()
+            .map_err(|_| DraftError::Digest)?,
         verdict: draft.verdict,
         message: draft.message,
         args_digest,
@@ -80,7 +90,10 @@ pub(crate) fn write(
         origin: draft.origin,
         rule: None,
         policy_digest: None,
-        decided_by: DecidedBy { name, key: key.clone() },
+        decided_by: DecidedBy {
+            name,
+            key: key.clone(),
+        },
         decided_at: countersign_wire::Timestamp::new(now.into()),
         votes: None,
         extra: Map::new(),
@@ -89,7 +102,12 @@ pub(crate) fn write(
     if payload.len() > countersign_wire::DECISION_MAX_BYTES {
         return Err(DraftError::TooLarge(payload.len()));
     }
-    Ok(Unsigned { decision_id, subject: decision_subject(&record.key), payload, key })
+    Ok(Unsigned {
+        decision_id,
+        subject: decision_subject(&record.key),
+        payload,
+        key,
+    })
 }
 
 /// Signs with the key that the payload names.

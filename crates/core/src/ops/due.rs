@@ -8,13 +8,14 @@ use serde_json::json;
 use super::answers;
 use super::decide::release_hold;
 use super::draft::{request_of, seal};
+use super::execution;
 use super::ledger::{Batch, Ledger};
 use super::publisher::Outgoing;
 use crate::domain::life_cycle::{Step, next};
 use crate::domain::{Delivery, State, Timestamp};
+use crate::store::StoreError;
 use crate::store::outbox::{self, OutboxRow};
 use crate::store::requests::{self, StateChange};
-use crate::store::StoreError;
 
 const AT_ONCE: i64 = 500;
 
@@ -31,7 +32,8 @@ pub(crate) async fn run(
     expire(ledger, batch, &overdue).await?;
     let deadline = requests::next_deadline(batch.tx).await?;
     let release = outbox::next_release(batch.tx).await?;
-    Ok(deadline.into_iter().chain(release).min())
+    let look = execution::look_again(ledger, batch).await?;
+    Ok(deadline.into_iter().chain(release).chain(look).min())
 }
 
 async fn release(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
@@ -39,12 +41,19 @@ async fn release(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreErro
     if due.is_empty() {
         return Ok(());
     }
-    let Some(bus) = &ledger.bus else { return Ok(()) };
-    let keys: Vec<RequestKey> = due.iter().filter_map(|row| request_of(&row.subject)).collect();
+    let Some(bus) = &ledger.bus else {
+        return Ok(());
+    };
+    let keys: Vec<RequestKey> = due
+        .iter()
+        .filter_map(|row| request_of(&row.subject))
+        .collect();
     let mut signed = Vec::new();
     let mut changes = Vec::new();
     for record in requests::records(batch.tx, &keys).await? {
-        let Some(row) = due.iter().find(|row| row.request == record.id) else { continue };
+        let Some(row) = due.iter().find(|row| row.request == record.id) else {
+            continue;
+        };
         if batch.now >= record.deadline_at {
             let actor = ledger.identity.auto_key().to_string();
             release_hold(batch, &record, &actor, "hold_dropped").await?;
@@ -52,7 +61,13 @@ async fn release(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreErro
         }
         let (Ok(state), Ok(sig), Ok(decision_id)) = (
             next(record.state, Step::Queue),
-            seal(&ledger.identity, &bus.realm, &row.key, &row.subject, &row.payload),
+            seal(
+                &ledger.identity,
+                &bus.realm,
+                &row.key,
+                &row.subject,
+                &row.payload,
+            ),
             row.decision_id.parse(),
         ) else {
             continue;
@@ -106,12 +121,19 @@ async fn expire(
     }
     let mut changes = Vec::new();
     for record in requests::records_by_id(batch.tx, overdue).await? {
-        let Ok(state) = next(record.state, Step::Expire) else { continue };
+        let Ok(state) = next(record.state, Step::Expire) else {
+            continue;
+        };
         ledger.counts.closed(&record.key.agent_key());
         let actor = ledger.identity.auto_key().to_string();
-        batch.record(actor, "expire", record.key.to_string(), json!({
-            "deadline_ms": record.deadline_at.0,
-        }));
+        batch.record(
+            actor,
+            "expire",
+            record.key.to_string(),
+            json!({
+                "deadline_ms": record.deadline_at.0,
+            }),
+        );
         changes.push(expired(record.id, state, record.delivery, batch.now));
         batch.gathered.touched.push(record.id);
     }
@@ -143,11 +165,22 @@ pub(crate) async fn late(
     let Some(record) = requests::records_by_id(batch.tx, &[request]).await?.pop() else {
         return Ok(());
     };
-    let Ok(state) = next(record.state, Step::Late) else { return Ok(()) };
+    let Ok(state) = next(record.state, Step::Late) else {
+        return Ok(());
+    };
     ledger.counts.closed(&record.key.agent_key());
     let actor = ledger.identity.auto_key().to_string();
-    batch.record(actor, "late", record.key.to_string(), json!({ "decision_id": decision_id }));
-    requests::change_states(batch.tx, &[expired(request, state, Delivery::Stored, batch.now)]).await?;
+    batch.record(
+        actor,
+        "late",
+        record.key.to_string(),
+        json!({ "decision_id": decision_id }),
+    );
+    requests::change_states(
+        batch.tx,
+        &[expired(request, state, Delivery::Stored, batch.now)],
+    )
+    .await?;
     batch.gathered.touched.push(request);
     answers::give(ledger, batch, &[request]).await
 }

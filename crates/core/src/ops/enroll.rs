@@ -31,10 +31,17 @@ impl App {
     pub async fn enroll(&self, agent: &AgentKey) -> Result<Enrolment, OpError> {
         self.needs_own_server()?;
         let login = KeyPair::new_user();
-        let seed = login.seed().map_err(|_| OpError::Failed("no key could be made".to_owned()))?;
+        let seed = login
+            .seed()
+            .map_err(|_| OpError::Failed("no key could be made".to_owned()))?;
         let (done, written) = oneshot::channel();
         let key = login.public_key();
-        self.submit(Job::Enroll { agent: agent.clone(), key: key.clone(), done }).await?;
+        self.submit(Job::Enroll {
+            agent: agent.clone(),
+            key: key.clone(),
+            done,
+        })
+        .await?;
         self.answer(written).await?;
         self.reload_server().await?;
         let enrolment = self.enrolment(agent, &seed, &key)?;
@@ -49,7 +56,11 @@ impl App {
     pub async fn revoke(&self, agent: &AgentKey) -> Result<(), OpError> {
         self.needs_own_server()?;
         let (done, written) = oneshot::channel();
-        self.submit(Job::Revoke { agent: agent.clone(), done }).await?;
+        self.submit(Job::Revoke {
+            agent: agent.clone(),
+            done,
+        })
+        .await?;
         if !self.answer(written).await? {
             return Err(OpError::NotFound(agent.to_string()));
         }
@@ -66,8 +77,13 @@ impl App {
             return Ok(None);
         }
         let workspace = self.options().workspace.clone();
-        let name = LOCAL_AGENT.parse().map_err(|_| OpError::Failed("no agent name".to_owned()))?;
-        let agent = AgentKey { workspace, agent: name };
+        let name = LOCAL_AGENT
+            .parse()
+            .map_err(|_| OpError::Failed("no agent name".to_owned()))?;
+        let agent = AgentKey {
+            workspace,
+            agent: name,
+        };
         let path = self.data().enrolment(agent.workspace.as_ref(), LOCAL_AGENT);
         let enrolment = match self.kept_enrolment(&path, &agent).await? {
             Some(enrolment) => enrolment,
@@ -87,7 +103,9 @@ impl App {
         let Some(old) = text.and_then(|t| serde_json::from_slice::<Enrolment>(&t).ok()) else {
             return Ok(None);
         };
-        let Ok(login) = KeyPair::from_seed(old.nkey_seed.reveal()) else { return Ok(None) };
+        let Ok(login) = KeyPair::from_seed(old.nkey_seed.reveal()) else {
+            return Ok(None);
+        };
         let key = login.public_key();
         let counts = agents::all(self.reader()).await?.iter().any(|row| {
             row.ws == agent.workspace.as_ref()
@@ -97,12 +115,17 @@ impl App {
         if !counts {
             return Ok(None);
         }
-        self.enrolment(agent, old.nkey_seed.reveal(), &key).map(Some)
+        self.enrolment(agent, old.nkey_seed.reveal(), &key)
+            .map(Some)
     }
 
     fn enrolment(&self, agent: &AgentKey, seed: &str, key: &str) -> Result<Enrolment, OpError> {
         let shared = &self.inner.shared;
-        let nkeys = shared.operators.read().map(|keys| keys.clone()).unwrap_or_default();
+        let nkeys = shared
+            .operators
+            .read()
+            .map(|keys| keys.clone())
+            .unwrap_or_default();
         let nats_url = match self.embedded_server() {
             Some(server) => server.url(),
             None => self
@@ -111,9 +134,9 @@ impl App {
                 .map(|info| info.nats_url)
                 .ok_or_else(|| OpError::BusUnreachable("no console runs here".to_owned()))?,
         };
-        let realm = shared
-            .realm()
-            .ok_or_else(|| OpError::BusUnreachable("this console has not met a bus yet".to_owned()))?;
+        let realm = shared.realm().ok_or_else(|| {
+            OpError::BusUnreachable("this console has not met a bus yet".to_owned())
+        })?;
         Ok(Enrolment {
             nats_url,
             workspace: agent.workspace.clone(),
@@ -137,7 +160,9 @@ impl App {
 
     /// Tells the server who may log in. Beside a running console, that console notices the change.
     pub(crate) async fn reload_server(&self) -> Result<(), OpError> {
-        let Some(server) = self.embedded_server() else { return Ok(()) };
+        let Some(server) = self.embedded_server() else {
+            return Ok(());
+        };
         let agents = access(self.reader()).await?;
         server.reload(&agents).await.map_err(OpError::from)
     }
@@ -149,7 +174,9 @@ impl App {
             }
         };
         tokio::time::timeout(LOGIN_LIMIT, look).await.map_err(|_| {
-            OpError::BusUnreachable("the server does not take the new key; see its log in nats/".to_owned())
+            OpError::BusUnreachable(
+                "the server does not take the new key; see its log in nats/".to_owned(),
+            )
         })
     }
 
@@ -176,7 +203,9 @@ impl App {
                     }
                 }
             }
-            let Ok(now) = access(self.reader()).await else { continue };
+            let Ok(now) = access(self.reader()).await else {
+                continue;
+            };
             if now != known {
                 if let Err(error) = self.reload_server().await {
                     tracing::error!(%error, "the server does not know who may log in");
@@ -193,7 +222,10 @@ impl App {
 /// [`OpError::Environment`].
 pub fn write_enrolment(path: &std::path::Path, enrolment: &Enrolment) -> Result<(), OpError> {
     let failed = |error: std::io::Error| {
-        OpError::Environment(format!("{}: {error}; choose another folder", path.display()))
+        OpError::Environment(format!(
+            "{}: {error}; choose another folder",
+            path.display()
+        ))
     };
     let text = serde_json::to_vec_pretty(enrolment).map_err(|error| failed(error.into()))?;
     write_private(path, &text).map_err(failed)

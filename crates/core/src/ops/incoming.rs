@@ -21,7 +21,10 @@ pub(crate) struct At {
 
 impl At {
     fn of(message: &StreamMessage) -> Self {
-        Self { seq: i64::try_from(message.seq).unwrap_or(i64::MAX), stamp: message.stamp.into() }
+        Self {
+            seq: i64::try_from(message.seq).unwrap_or(i64::MAX),
+            stamp: message.stamp.into(),
+        }
     }
 }
 
@@ -84,7 +87,12 @@ pub(crate) fn request(message: StreamMessage) -> IncomingRequest {
         }
         _ => parsed(&message),
     };
-    IncomingRequest { at, subject: message.subject, raw: message.payload.to_vec(), what }
+    IncomingRequest {
+        at,
+        subject: message.subject,
+        raw: message.payload.to_vec(),
+        what,
+    }
 }
 
 fn is_under(subject: &str, word: &str) -> bool {
@@ -134,7 +142,10 @@ fn body(payload: &[u8]) -> DecisionBody {
         decision_id: text("decision_id"),
         verdict: text("verdict"),
         origin: text("origin"),
-        decided_by: value.get("decided_by").filter(|by| by.is_object()).map(ToString::to_string),
+        decided_by: value
+            .get("decided_by")
+            .filter(|by| by.is_object())
+            .map(ToString::to_string),
         message: text("message"),
         rule_id: rule.and_then(|r| r.get("id")?.as_str().map(str::to_owned)),
         rule_version: rule.and_then(|r| r.get("version")?.as_i64()),
@@ -177,7 +188,12 @@ pub(crate) fn hello(message: StreamMessage) -> IncomingHello {
 pub(crate) fn decision_summary(payload: &[u8]) -> (Option<String>, String) {
     let value: serde_json::Value = serde_json::from_slice(payload).unwrap_or_default();
     let word = |value: &serde_json::Value| {
-        let text: String = value.as_str().unwrap_or("unknown").chars().take(80).collect();
+        let text: String = value
+            .as_str()
+            .unwrap_or("unknown")
+            .chars()
+            .take(80)
+            .collect();
         countersign_wire::escape(&text).plain()
     };
     let who = format!(

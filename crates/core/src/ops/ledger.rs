@@ -7,6 +7,7 @@ use countersign_wire::{AgentKey, Stream};
 use serde_json::Value;
 use sqlx::SqliteConnection;
 
+use super::execution::Unexplained;
 use super::job::BusBinding;
 use super::publisher::Outgoing;
 use super::trusted::TrustedKeys;
@@ -30,6 +31,8 @@ pub(crate) struct Ledger {
     pub(crate) read_only: Option<(String, String)>,
     /// Whether this process projects and releases, or only decides beside one that does.
     pub(crate) projects: bool,
+    /// Executions whose decision is not here yet.
+    pub(crate) unexplained: Vec<Unexplained>,
 }
 
 /// Numbers that save a query in every transaction.
@@ -65,7 +68,9 @@ impl Counts {
 impl Ledger {
     pub(crate) fn epoch(&self, stream: Stream) -> String {
         let epochs = self.bus.as_ref().map(|bus| &bus.epochs);
-        epochs.and_then(|epochs| epochs.get(stream.name()).cloned()).unwrap_or_default()
+        epochs
+            .and_then(|epochs| epochs.get(stream.name()).cloned())
+            .unwrap_or_default()
     }
 }
 
@@ -90,6 +95,8 @@ pub(crate) struct Gathered {
     pub(crate) positions: BTreeMap<Stream, u64>,
     /// The console's status changed.
     pub(crate) status: bool,
+    /// The console became read-only (why), or no longer is.
+    pub(crate) read_only: Option<Option<String>>,
 }
 
 impl Batch<'_> {

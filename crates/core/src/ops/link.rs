@@ -21,8 +21,12 @@ use crate::runtime::Shared;
 use crate::store::bus_stream::Position;
 use crate::store::{bus_stream, meta};
 
-const PROJECTED: [Stream; 4] =
-    [Stream::Requests, Stream::Decisions, Stream::Receipts, Stream::Agents];
+const PROJECTED: [Stream; 4] = [
+    Stream::Requests,
+    Stream::Decisions,
+    Stream::Receipts,
+    Stream::Agents,
+];
 const CATCH_UP_LOOK: Duration = Duration::from_secs(1);
 
 /// A console's tie to its bus.
@@ -38,7 +42,15 @@ impl Link {
     /// starts the intake.
     pub(crate) async fn join(&self) -> Result<(), OpError> {
         let remembered = meta::get(&self.shared.reader, meta::REALM).await?;
-        let identity = self.bus.ensure(remembered.is_none(), self.shared.replicas).await?;
+        let create = remembered.is_none();
+        let identity = match self.bus.ensure(create, self.shared.replicas).await {
+            Ok(identity) => identity,
+            Err(error) if error.code() == "bus_streams_missing" => {
+                let why = ("streams_missing".to_owned(), error.to_string());
+                return self.send(Job::ReadOnly(Some(why))).await;
+            }
+            Err(error) => return Err(error.into()),
+        };
         let positions = bus_stream::all(&self.shared.reader).await?;
         let difference = difference(&identity, remembered.as_deref(), &positions);
         self.send(Job::ReadOnly(difference.clone())).await?;
@@ -57,7 +69,9 @@ impl Link {
         };
         operators.register().await?;
         for stream in PROJECTED {
-            let next = positions.iter().find(|position| position.stream == stream.name());
+            let next = positions
+                .iter()
+                .find(|position| position.stream == stream.name());
             let next = next.map_or(1, |position| u64::try_from(position.next_seq).unwrap_or(1));
             self.project(stream, next, operators.clone());
         }
@@ -72,7 +86,11 @@ impl Link {
     }
 
     async fn send(&self, job: Job) -> Result<(), OpError> {
-        self.shared.jobs.send(job).await.map_err(|_| OpError::stopped())
+        self.shared
+            .jobs
+            .send(job)
+            .await
+            .map_err(|_| OpError::stopped())
     }
 
     fn project(&self, stream: Stream, next_seq: u64, operators: Operators) {
@@ -91,7 +109,9 @@ impl Link {
                 if stream == Stream::Decisions {
                     operators.learn_signers(&batch).await;
                 }
-                let Some(job) = job_of(stream, batch) else { return };
+                let Some(job) = job_of(stream, batch) else {
+                    return;
+                };
                 if jobs.send(job).await.is_err() {
                     return;
                 }
@@ -154,27 +174,36 @@ impl Link {
 
 fn job_of(stream: Stream, batch: Vec<StreamMessage>) -> Option<Job> {
     match stream {
-        Stream::Requests => {
-            Some(Job::Requests(Arc::new(batch.into_iter().map(incoming::request).collect())))
-        }
-        Stream::Decisions => {
-            Some(Job::Decisions(Arc::new(batch.into_iter().map(incoming::decision).collect())))
-        }
-        Stream::Receipts => {
-            Some(Job::Receipts(Arc::new(batch.into_iter().map(incoming::receipt).collect())))
-        }
-        Stream::Agents => {
-            Some(Job::Hellos(Arc::new(batch.into_iter().map(incoming::hello).collect())))
-        }
+        Stream::Requests => Some(Job::Requests(Arc::new(
+            batch.into_iter().map(incoming::request).collect(),
+        ))),
+        Stream::Decisions => Some(Job::Decisions(Arc::new(
+            batch.into_iter().map(incoming::decision).collect(),
+        ))),
+        Stream::Receipts => Some(Job::Receipts(Arc::new(
+            batch.into_iter().map(incoming::receipt).collect(),
+        ))),
+        Stream::Agents => Some(Job::Hellos(Arc::new(
+            batch.into_iter().map(incoming::hello).collect(),
+        ))),
         Stream::Events | Stream::Audit => None,
     }
 }
 
 fn binding(identity: &BusIdentity) -> BusBinding {
     let epochs = identity.streams.iter().map(|stream| {
-        (stream.name, stream.epoch.map(|epoch| epoch.to_string()).unwrap_or_default())
+        (
+            stream.name,
+            stream
+                .epoch
+                .map(|epoch| epoch.to_string())
+                .unwrap_or_default(),
+        )
     });
-    BusBinding { realm: identity.realm, epochs: epochs.collect() }
+    BusBinding {
+        realm: identity.realm,
+        epochs: epochs.collect(),
+    }
 }
 
 /// Code and sentence of the first thing that is not as remembered.
@@ -191,19 +220,31 @@ fn difference(
         return Some(("stream_settings".to_owned(), why));
     }
     if realm.is_some_and(|realm| realm != identity.realm.to_string()) {
-        let why = "the bus belongs to another realm; connect to the old one, or use a new data folder";
+        let why =
+            "the bus belongs to another realm; connect to the old one, or use a new data folder";
         return Some(("realm_changed".to_owned(), why.to_owned()));
     }
     for position in positions {
-        let stream = identity.streams.iter().find(|stream| stream.name == position.stream)?;
-        let epoch = stream.epoch.map(|epoch| epoch.to_string()).unwrap_or_default();
+        let stream = identity
+            .streams
+            .iter()
+            .find(|stream| stream.name == position.stream)?;
+        let epoch = stream
+            .epoch
+            .map(|epoch| epoch.to_string())
+            .unwrap_or_default();
         if epoch != position.epoch {
             let why = format!("the stream {} was made anew", stream.name);
             return Some(("epoch_changed".to_owned(), why));
         }
         let next = u64::try_from(position.next_seq).unwrap_or(1);
         if stream.last_seq + 1 < next {
-            let why = format!("the stream {} went back from {} to {}", stream.name, next - 1, stream.last_seq);
+            let why = format!(
+                "the stream {} went back from {} to {}",
+                stream.name,
+                next - 1,
+                stream.last_seq
+            );
             return Some(("stream_went_back".to_owned(), why));
         }
     }
@@ -232,11 +273,16 @@ async fn catch_up(
     loop {
         let done = {
             let now = positions.borrow_and_update();
-            targets.iter().all(|(stream, target)| now.get(stream).is_some_and(|at| at >= target))
+            targets
+                .iter()
+                .all(|(stream, target)| now.get(stream).is_some_and(|at| at >= target))
         };
         if done {
             // A closed queue means that the console stops.
-            let _ = shared.jobs.send(Job::CaughtUp(shared.caught_up.clone())).await;
+            let _ = shared
+                .jobs
+                .send(Job::CaughtUp(shared.caught_up.clone()))
+                .await;
             return;
         }
         tokio::select! {

@@ -1,7 +1,7 @@
 //! Use cases: what joins the store and the bus.
 
-mod answers;
 mod anchor;
+mod answers;
 mod apply;
 mod arrivals;
 pub mod audit_verify;
@@ -10,6 +10,7 @@ mod decisions;
 mod draft;
 mod due;
 pub mod enroll;
+mod execution;
 mod incoming;
 pub(crate) mod job;
 mod ledger;
@@ -24,8 +25,8 @@ mod trusted;
 pub mod verdicts;
 mod writer;
 
-pub(crate) use ledger::{Counts, Ledger};
 pub(crate) use anchor::run as anchor_task;
+pub(crate) use ledger::{Counts, Ledger};
 pub(crate) use link::Link;
 pub(crate) use publisher::{Publisher, Settlements};
 pub(crate) use writer::{Wires, WriterTask};

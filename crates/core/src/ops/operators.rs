@@ -89,16 +89,22 @@ impl Operators {
         let envelope =
             SignedEnvelope::seal(human, Context::Policy, &self.realm, &subject, &payload)
                 .map_err(|_| failed("cannot be signed"))?;
-        let bytes = envelope.to_bytes().map_err(|_| failed("cannot be written as JSON"))?;
-        match self.bus.policy_put(KEY, revision, bytes.clone().into()).await? {
+        let bytes = envelope
+            .to_bytes()
+            .map_err(|_| failed("cannot be written as JSON"))?;
+        match self
+            .bus
+            .policy_put(KEY, revision, bytes.clone().into())
+            .await?
+        {
             PublishOutcome::Stored { seq } => {
                 self.accept(&bytes, seq);
                 Ok(true)
             }
             PublishOutcome::Refused { .. } => Ok(false),
-            PublishOutcome::NoAnswer => {
-                Err(OpError::BusUnreachable("CS_POLICY did not answer; check the permissions".into()))
-            }
+            PublishOutcome::NoAnswer => Err(OpError::BusUnreachable(
+                "CS_POLICY did not answer; check the permissions".into(),
+            )),
         }
     }
 
@@ -106,7 +112,9 @@ impl Operators {
     fn accept(&self, value: &[u8], revision: u64) -> Option<OperatorList> {
         let subject = PolicyKey::Operators.subject();
         let opened = SignedEnvelope::from_bytes(value).and_then(|envelope| {
-            envelope.open(Context::Policy, &self.realm, &subject).map(|payload| (envelope, payload))
+            envelope
+                .open(Context::Policy, &self.realm, &subject)
+                .map(|payload| (envelope, payload))
         });
         let list = opened.ok().and_then(|(envelope, payload)| {
             let list: OperatorList = serde_json::from_slice(&payload).ok()?;
@@ -114,7 +122,10 @@ impl Operators {
         });
         let Some((envelope, payload, list)) = list else {
             tracing::error!(revision, "the list of operators on the bus does not verify");
-            let alarm = Job::Alarm { code: "operators_unverified", subject: KEY.to_owned() };
+            let alarm = Job::Alarm {
+                code: "operators_unverified",
+                subject: KEY.to_owned(),
+            };
             offer(&self.shared.jobs, alarm);
             return None;
         };
@@ -146,11 +157,18 @@ impl Operators {
             subject,
             detail,
         };
-        let mut entries =
-            vec![entry("policy", KEY.to_owned(), json!({ "payload_digest": digest }))];
+        let mut entries = vec![entry(
+            "policy",
+            KEY.to_owned(),
+            json!({ "payload_digest": digest }),
+        )];
         for operator in &list.operators {
             if !self.shared.trusted.knows(operator.key.as_str()) {
-                let role = if operator.role == KeyRole::Human { "human" } else { "auto" };
+                let role = if operator.role == KeyRole::Human {
+                    "human"
+                } else {
+                    "auto"
+                };
                 entries.push(entry(
                     "operator_arrived",
                     operator.key.to_string(),
@@ -170,11 +188,15 @@ impl Operators {
                 change = watch.changes.recv() => change,
             };
             let Some(change) = change else { return };
-            let (KEY, Some(value)) = (change.key.as_str(), change.value) else { continue };
+            let (KEY, Some(value)) = (change.key.as_str(), change.value) else {
+                continue;
+            };
             let signer = SignedEnvelope::from_bytes(&value).map(|envelope| envelope.key);
             let newcomer =
                 signer.is_ok_and(|signer| !self.shared.trusted.is_endorsed(signer.as_str()));
-            let Some(list) = self.accept(&value, change.revision) else { continue };
+            let Some(list) = self.accept(&value, change.revision) else {
+                continue;
+            };
             if newcomer && let Err(error) = self.write(&list, change.revision).await {
                 tracing::warn!(%error, "the list of operators could not be signed again");
             }
@@ -185,7 +207,10 @@ impl Operators {
     /// may have arrived a moment ago.
     pub(crate) async fn learn_signers(&self, batch: &[StreamMessage]) {
         let unknown = |message: &StreamMessage| {
-            message.key.as_deref().is_some_and(|key| !self.shared.trusted.knows(key))
+            message
+                .key
+                .as_deref()
+                .is_some_and(|key| !self.shared.trusted.knows(key))
         };
         if !batch.iter().any(unknown) {
             return;
@@ -207,7 +232,15 @@ impl Operators {
 fn trusted_now(list: &OperatorList, now: Timestamp) -> Vec<TrustedKey> {
     list.operators
         .iter()
-        .filter(|entry| entry.until.is_none_or(|until| now < Timestamp::from(until.get())))
-        .map(|entry| TrustedKey { key: entry.key.clone(), name: entry.name.clone(), role: entry.role })
+        .filter(|entry| {
+            entry
+                .until
+                .is_none_or(|until| now < Timestamp::from(until.get()))
+        })
+        .map(|entry| TrustedKey {
+            key: entry.key.clone(),
+            name: entry.name.clone(),
+            role: entry.role,
+        })
         .collect()
 }

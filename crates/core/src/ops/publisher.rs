@@ -60,7 +60,11 @@ impl Settlements {
     }
 
     fn settle(&self, decision_id: &Uuid, settled: Settled) {
-        let waiter = self.0.lock().ok().and_then(|mut waiters| waiters.remove(decision_id));
+        let waiter = self
+            .0
+            .lock()
+            .ok()
+            .and_then(|mut waiters| waiters.remove(decision_id));
         if let Some(waiter) = waiter {
             // Nobody waits any more: the streams tell everybody else.
             let _ = waiter.send(settled);
@@ -87,7 +91,9 @@ impl Publisher {
             if !self.in_flight.lock().is_ok_and(|mut ids| ids.insert(id)) {
                 continue;
             }
-            let Ok(place) = places.clone().acquire_owned().await else { return };
+            let Ok(place) = places.clone().acquire_owned().await else {
+                return;
+            };
             let publisher = self.clone();
             tasks.spawn(async move {
                 publisher.carry(outgoing).await;
@@ -113,14 +119,23 @@ impl Publisher {
                     if settled == Settled::Late {
                         let (decision_id, request) = (outgoing.decision_id, outgoing.request);
                         // A closed queue means that the console stops; the row is found at the start.
-                        let _ = self.jobs.send(Job::Late { decision_id, request }).await;
+                        let _ = self
+                            .jobs
+                            .send(Job::Late {
+                                decision_id,
+                                request,
+                            })
+                            .await;
                     }
                     self.settlements.settle(&outgoing.decision_id, settled);
                     return;
                 }
                 Err(error) => {
                     tracing::warn!(subject = %outgoing.subject, %error, "a decision is not stored yet");
-                    let attempt = Job::Attempt { decision_id: outgoing.decision_id, error };
+                    let attempt = Job::Attempt {
+                        decision_id: outgoing.decision_id,
+                        error,
+                    };
                     if self.jobs.send(attempt).await.is_err() {
                         return;
                     }
@@ -135,7 +150,9 @@ impl Publisher {
     }
 
     fn is_overdue(&self, outgoing: &Outgoing) -> bool {
-        outgoing.deadline.is_some_and(|deadline| self.clock.now() >= deadline)
+        outgoing
+            .deadline
+            .is_some_and(|deadline| self.clock.now() >= deadline)
     }
 
     async fn try_once(&self, bus: &Bus, outgoing: &Outgoing) -> Result<Settled, String> {
@@ -158,7 +175,11 @@ impl Publisher {
             Some(message) => {
                 let (id, who) = decision_summary(&message.payload);
                 let ours = id.as_deref() == Some(outgoing.decision_id.to_string().as_str());
-                Ok(if ours { Settled::Stored { seq: message.seq } } else { Settled::Lost { who } })
+                Ok(if ours {
+                    Settled::Stored { seq: message.seq }
+                } else {
+                    Settled::Lost { who }
+                })
             }
             None if self.is_overdue(outgoing) => Ok(Settled::Late),
             None => Err(why),

@@ -34,7 +34,11 @@ impl App {
     /// # Errors
     /// [`OpError::Store`].
     pub async fn inbox(&self, filter: &Filter) -> Result<Vec<LineRow>, OpError> {
-        if self.role() == Role::Console && self.bus().is_some() && !*self.caught_up().borrow() {
+        let unknown_past = self.role() == Role::Console
+            && self.bus().is_some()
+            && !*self.caught_up().borrow()
+            && self.health().borrow().read_only.is_none();
+        if unknown_past {
             return Ok(Vec::new());
         }
         Ok(lines::inbox(self.reader(), filter, INBOX_LIMIT).await?)
@@ -69,7 +73,9 @@ impl App {
         let not_found = || OpError::NotFound(countersign_wire::escape(id).plain());
         if id.contains('/') {
             let key: RequestKey = id.parse().map_err(|_| not_found())?;
-            return lines::by_key(self.reader(), &key).await?.ok_or_else(not_found);
+            return lines::by_key(self.reader(), &key)
+                .await?
+                .ok_or_else(not_found);
         }
         let mut found = lines::by_request_id(self.reader(), id).await?;
         if found.len() > 1 {
@@ -89,7 +95,10 @@ impl App {
     pub async fn resolve(&self, id: &str) -> Result<RequestKey, OpError> {
         let row = self.find(id).await?;
         row.key().ok_or_else(|| {
-            OpError::NotApprovable(format!("{} was rejected; nothing can be decided on it", row.request_id))
+            OpError::NotApprovable(format!(
+                "{} was rejected; nothing can be decided on it",
+                row.request_id
+            ))
         })
     }
 
@@ -109,7 +118,13 @@ impl App {
             earlier = lines::earlier_decided(reader, &line.ws, tool, line.id).await?;
         }
         let outgoing = outbox::read(reader, line.id).await?;
-        Ok(RequestStory { line, decision, outgoing, receipts: reported, earlier })
+        Ok(RequestStory {
+            line,
+            decision,
+            outgoing,
+            receipts: reported,
+            earlier,
+        })
     }
 
     /// Audit rows after `seq`, oldest first: the order of everything that happened here.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use countersign_wire::{RequestKey, Sha256Digest, Stage, Stream};
 use serde_json::json;
 
+use super::execution;
 use super::incoming::{At, IncomingHello, IncomingReceipt};
 use super::ledger::{Batch, Ledger};
 use crate::domain::{Delivery, RequestRecord};
@@ -28,12 +29,18 @@ pub(crate) async fn apply_receipts(
     messages: &[IncomingReceipt],
 ) -> Result<(), StoreError> {
     let epoch = ledger.epoch(Stream::Receipts);
-    let Some(last) = messages.last().map(|message| message.at) else { return Ok(()) };
+    let Some(last) = messages.last().map(|message| message.at) else {
+        return Ok(());
+    };
     let mut rows = Vec::with_capacity(messages.len());
     let mut stages = Vec::with_capacity(messages.len());
+    let mut executed = Vec::new();
     for message in messages {
         match &message.receipt {
             Ok((key, receipt)) => {
+                if receipt.stage == Stage::Executed {
+                    executed.push((key.clone(), receipt.executed_args_digest));
+                }
                 stages.push(receipt.stage);
                 rows.push(NewReceipt {
                     key: key.clone(),
@@ -64,21 +71,42 @@ pub(crate) async fn apply_receipts(
             continue;
         }
         let actor = format!("{}/{}", row.key.workspace, row.key.agent);
-        batch.record(actor, "receipt", row.key.to_string(), json!({
-            "payload_digest": Sha256Digest::of_bytes(&row.detail).to_string(),
-            "stage": stage.as_str(),
-            "stream_seq": row.stream_seq,
-        }));
+        batch.record(
+            actor,
+            "receipt",
+            row.key.to_string(),
+            json!({
+                "payload_digest": Sha256Digest::of_bytes(&row.detail).to_string(),
+                "stage": stage.as_str(),
+                "stream_seq": row.stream_seq,
+            }),
+        );
         if let Some(record) = records.get(&row.key) {
             let now = raised.get(&record.id).copied().unwrap_or(record.delivery);
             raised.insert(record.id, now.raised_to(rung(stage)));
         }
     }
+    if ledger.caught_up {
+        execution::check(ledger, batch, executed).await?;
+    }
     let raised: Vec<(i64, Delivery)> = raised.into_iter().collect();
     requests::change_delivery(batch.tx, &raised).await?;
-    batch.gathered.touched.extend(raised.iter().map(|(id, _)| *id));
-    bus_stream::advance(batch.tx, Stream::Receipts.name(), &epoch, last.seq + 1, last.stamp).await?;
-    batch.gathered.positions.insert(Stream::Receipts, u64::try_from(last.seq + 1).unwrap_or(0));
+    batch
+        .gathered
+        .touched
+        .extend(raised.iter().map(|(id, _)| *id));
+    bus_stream::advance(
+        batch.tx,
+        Stream::Receipts.name(),
+        &epoch,
+        last.seq + 1,
+        last.stamp,
+    )
+    .await?;
+    batch
+        .gathered
+        .positions
+        .insert(Stream::Receipts, u64::try_from(last.seq + 1).unwrap_or(0));
     Ok(())
 }
 
@@ -89,16 +117,23 @@ pub(crate) async fn apply_hellos(
     messages: &[IncomingHello],
 ) -> Result<(), StoreError> {
     let epoch = ledger.epoch(Stream::Agents);
-    let Some(last) = messages.last().map(|message| message.at) else { return Ok(()) };
+    let Some(last) = messages.last().map(|message| message.at) else {
+        return Ok(());
+    };
     for message in messages {
         match &message.hello {
             Ok((agent, framework)) => {
                 let framework = framework.as_deref();
                 agents::note_hello(batch.tx, agent, framework, &message.raw, message.at.stamp)
                     .await?;
-                batch.record(agent.to_string(), "hello", agent.to_string(), json!({
-                    "payload_digest": Sha256Digest::of_bytes(&message.raw).to_string(),
-                }));
+                batch.record(
+                    agent.to_string(),
+                    "hello",
+                    agent.to_string(),
+                    json!({
+                        "payload_digest": Sha256Digest::of_bytes(&message.raw).to_string(),
+                    }),
+                );
             }
             Err(why) => {
                 let stream = Stream::Agents;
@@ -107,8 +142,18 @@ pub(crate) async fn apply_hellos(
             }
         }
     }
-    bus_stream::advance(batch.tx, Stream::Agents.name(), &epoch, last.seq + 1, last.stamp).await?;
-    batch.gathered.positions.insert(Stream::Agents, u64::try_from(last.seq + 1).unwrap_or(0));
+    bus_stream::advance(
+        batch.tx,
+        Stream::Agents.name(),
+        &epoch,
+        last.seq + 1,
+        last.stamp,
+    )
+    .await?;
+    batch
+        .gathered
+        .positions
+        .insert(Stream::Agents, u64::try_from(last.seq + 1).unwrap_or(0));
     batch.gathered.status = true;
     Ok(())
 }
@@ -120,15 +165,18 @@ async fn set_aside(
     (at, subject, raw): (At, &str, &[u8]),
     why: &str,
 ) -> Result<(), StoreError> {
-    quarantine::insert(batch.tx, &Quarantined {
-        stream: stream.name().to_owned(),
-        stream_epoch: epoch.to_owned(),
-        stream_seq: at.seq,
-        subject: subject.to_owned(),
-        raw: raw.to_owned(),
-        code: "unreadable".to_owned(),
-        detail: why.to_owned(),
-        at: at.stamp,
-    })
+    quarantine::insert(
+        batch.tx,
+        &Quarantined {
+            stream: stream.name().to_owned(),
+            stream_epoch: epoch.to_owned(),
+            stream_seq: at.seq,
+            subject: subject.to_owned(),
+            raw: raw.to_owned(),
+            code: "unreadable".to_owned(),
+            detail: why.to_owned(),
+            at: at.stamp,
+        },
+    )
     .await
 }

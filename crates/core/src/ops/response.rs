@@ -19,25 +19,42 @@ pub(crate) fn check(raw: &[u8], response: Option<&Response>) -> Result<(), OpErr
         (RequestKind::Question, Some(question), _) => {
             let options = question.options.unwrap_or_default();
             if let Some(key) = &response.selected_key
-                && !options.iter().any(|option| option.key.as_deref() == Some(key.as_str()))
+                && !options
+                    .iter()
+                    .any(|option| option.key.as_deref() == Some(key.as_str()))
             {
-                return Err(invalid("the chosen option is not one of the question's".to_owned()));
+                return Err(invalid(
+                    "the chosen option is not one of the question's".to_owned(),
+                ));
             }
             // Without options there is nothing but free words.
             let freeform = question.allow_freeform.unwrap_or(options.is_empty());
-            if response.selected_key.is_none() && !freeform && !names_option(&options, &response.content) {
-                return Err(invalid("this question takes one of its options only".to_owned()));
+            if response.selected_key.is_none()
+                && !freeform
+                && !names_option(&options, &response.content)
+            {
+                return Err(invalid(
+                    "this question takes one of its options only".to_owned(),
+                ));
             }
             Ok(())
         }
         (RequestKind::Form, _, Some(schema)) => {
-            let schema = jsonschema::validator_for(&schema)
-                .map_err(|_| invalid("the form's schema is not valid; deny the request".to_owned()))?;
+            let schema = jsonschema::validator_for(&schema).map_err(|_| {
+                invalid("the form's schema is not valid; deny the request".to_owned())
+            })?;
             let error = schema.iter_errors(&response.content).next();
             error.map_or(Ok(()), |error| {
                 let place = error.instance_path().to_string();
-                let place = if place.is_empty() { "the answer".to_owned() } else { place };
-                Err(invalid(format!("{place} does not fit the form: {}", error.kind().keyword())))
+                let place = if place.is_empty() {
+                    "the answer".to_owned()
+                } else {
+                    place
+                };
+                Err(invalid(format!(
+                    "{place} does not fit the form: {}",
+                    error.kind().keyword()
+                )))
             })
         }
         _ => Ok(()),
@@ -45,7 +62,11 @@ pub(crate) fn check(raw: &[u8], response: Option<&Response>) -> Result<(), OpErr
 }
 
 fn names_option(options: &[countersign_wire::QuestionOption], content: &Value) -> bool {
-    content.as_str().is_some_and(|text| options.iter().any(|option| option.key.as_deref() == Some(text)))
+    content.as_str().is_some_and(|text| {
+        options
+            .iter()
+            .any(|option| option.key.as_deref() == Some(text))
+    })
 }
 
 #[cfg(test)]
@@ -65,7 +86,10 @@ mod tests {
     }
 
     fn answer(content: Value, selected: Option<&str>) -> Response {
-        Response { content, selected_key: selected.map(str::to_owned) }
+        Response {
+            content,
+            selected_key: selected.map(str::to_owned),
+        }
     }
 
     #[test]
@@ -82,7 +106,8 @@ mod tests {
 
     #[test]
     fn a_form_takes_what_its_schema_allows() {
-        let schema = json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}});
+        let schema =
+            json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}});
         let form = request("form", json!({ "response_schema": schema }));
         assert!(check(&form, Some(&answer(json!({"n": 1}), None))).is_ok());
         for bad in [json!({}), json!({"n": "1"}), json!(null)] {

@@ -68,14 +68,24 @@ impl App {
         let known = agents::all(reader).await?;
         let (streams, complete) = self.positions().await?;
         let state = self.bus().map(|bus| bus.state().borrow().clone());
-        let read_only = meta::get(reader, meta::READ_ONLY).await?.filter(|why| !why.is_empty());
+        let read_only = meta::get(reader, meta::READ_ONLY)
+            .await?
+            .filter(|why| !why.is_empty());
         Ok(Status {
             connected: state.as_ref().is_some_and(|state| state.connected),
-            url: state.as_ref().map(|state| state.url_without_secrets.clone()),
+            url: state
+                .as_ref()
+                .map(|state| state.url_without_secrets.clone()),
             server_version: state.as_ref().map(|state| state.server_version.clone()),
-            insecure: state.map(|s| s.insecure.iter().map(|i| i.word()).collect()).unwrap_or_default(),
+            insecure: state
+                .map(|s| s.insecure.iter().map(|i| i.word()).collect())
+                .unwrap_or_default(),
             streams,
-            caught_up: if self.role() == Role::Console { *self.caught_up().borrow() } else { complete },
+            caught_up: if self.role() == Role::Console {
+                *self.caught_up().borrow()
+            } else {
+                complete
+            },
             waiting,
             rejected,
             outbox: outbox::count_open(reader).await?,
@@ -100,11 +110,20 @@ impl App {
                 Some(bus) => bus.last_sequence(name).await.ok(),
                 None => None,
             };
-            let next = rows.iter().find(|row| row.stream == *name).map_or(1, |row| row.next_seq);
+            let next = rows
+                .iter()
+                .find(|row| row.stream == *name)
+                .map_or(1, |row| row.next_seq);
             let projected_seq = u64::try_from(next - 1).unwrap_or(0);
             let counts = matches!(*name, "CS_REQUESTS" | "CS_DECISIONS");
             complete &= !counts || last_seq.is_some_and(|last| projected_seq >= last);
-            streams.insert((*name).to_owned(), StreamPosition { last_seq, projected_seq });
+            streams.insert(
+                (*name).to_owned(),
+                StreamPosition {
+                    last_seq,
+                    projected_seq,
+                },
+            );
         }
         Ok((streams, complete))
     }

@@ -29,7 +29,12 @@ impl TrustedKeys {
     /// Trusts only this console's own keys, always.
     #[must_use]
     pub fn of(identity: &Identity) -> Self {
-        let own = |role| Term { role, from: Timestamp(i64::MIN), until: None, endorsed: true };
+        let own = |role| Term {
+            role,
+            from: Timestamp(i64::MIN),
+            until: None,
+            endorsed: true,
+        };
         Self(Arc::new(RwLock::new(HashMap::from([
             (identity.human_key().to_string(), own(KeyRole::Human)),
             (identity.auto_key().to_string(), own(KeyRole::Auto)),
@@ -45,7 +50,15 @@ impl TrustedKeys {
             let endorsed = endorses || keys.get(&key).is_some_and(|term| term.endorsed);
             let from = entry.from.get().into();
             let until = entry.until.map(|at| at.get().into());
-            keys.insert(key, Term { role: entry.role, from, until, endorsed });
+            keys.insert(
+                key,
+                Term {
+                    role: entry.role,
+                    from,
+                    until,
+                    endorsed,
+                },
+            );
         }
     }
 
@@ -55,14 +68,24 @@ impl TrustedKeys {
         for entry in &list.operators {
             let from = entry.from.get().into();
             let until = entry.until.map(|at| at.get().into());
-            keys.insert(entry.key.to_string(), Term { role: entry.role, from, until, endorsed: true });
+            keys.insert(
+                entry.key.to_string(),
+                Term {
+                    role: entry.role,
+                    from,
+                    until,
+                    endorsed: true,
+                },
+            );
         }
     }
 
     /// Whether agents that trust this console can be led to trust this key.
     #[must_use]
     pub fn is_endorsed(&self, key: &str) -> bool {
-        self.0.read().is_ok_and(|keys| keys.get(key).is_some_and(|term| term.endorsed))
+        self.0
+            .read()
+            .is_ok_and(|keys| keys.get(key).is_some_and(|term| term.endorsed))
     }
 
     /// The role of a key for a decision stored at `stored_at`.

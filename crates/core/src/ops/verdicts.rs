@@ -47,15 +47,7 @@ impl App {
     /// Those of the command line contract; [`OpError::Queued`] when the bus did not answer: the
     /// decision then stays in the outbox.
     pub async fn decide(&self, command: DecideCommand) -> Result<Decided, OpError> {
-        if self.bus().is_some() && self.role() == Role::Console {
-            let mut caught_up = self.caught_up();
-            let wait = caught_up.wait_for(|done| *done);
-            if tokio::time::timeout(CATCH_UP_LIMIT, wait).await.is_err() {
-                return Err(OpError::ReadOnly(
-                    "it still reads what happened on the bus; try again in a moment".to_owned(),
-                ));
-            }
-        }
+        self.knows_the_past().await?;
         let key = command.key.clone();
         let human = command.origin == Origin::Operator && lets_it_run(command.verdict);
         let row = match (human, command.verdict) {
@@ -73,13 +65,44 @@ impl App {
         match self.answer(accepted).await? {
             Err(refused) => Err(self.explain(&key, refused).await),
             Ok(Accepted::Held { release_at }) => Ok(Decided::Held { release_at }),
-            Ok(Accepted::Queued { verdict, decision_id, settled }) => {
+            Ok(Accepted::Queued {
+                verdict,
+                decision_id,
+                settled,
+            }) => {
                 let seq = self.settled(&key, settled).await?;
                 if dangerous && human {
-                    self.inner.shared.anchor_now.notify_one();
+                    self.anchor();
                 }
-                Ok(Decided::Stored { verdict, decision_id, seq })
+                Ok(Decided::Stored {
+                    verdict,
+                    decision_id,
+                    seq,
+                })
             }
+        }
+    }
+
+    /// Waits until everything on the bus is known; a console that will not know it says why.
+    async fn knows_the_past(&self) -> Result<(), OpError> {
+        if self.bus().is_none() || self.role() != Role::Console {
+            return Ok(());
+        }
+        let (mut caught_up, mut health) = (self.caught_up(), self.health());
+        let known = async {
+            tokio::select! {
+                _ = caught_up.wait_for(|done| *done) => None,
+                health = health.wait_for(|health| health.read_only.is_some()) => {
+                    health.ok().and_then(|health| health.read_only.clone())
+                }
+            }
+        };
+        match tokio::time::timeout(CATCH_UP_LIMIT, known).await {
+            Ok(None) => Ok(()),
+            Ok(Some(why)) => Err(OpError::ReadOnly(why)),
+            Err(_) => Err(OpError::ReadOnly(
+                "it still reads what happened on the bus; try again in a moment".to_owned(),
+            )),
         }
     }
 
@@ -96,6 +119,19 @@ impl App {
         }
     }
 
+    /// Lays the audit head on the bus; whoever decides does not wait for it, the console's end does.
+    fn anchor(&self) {
+        let shared = std::sync::Arc::clone(&self.inner.shared);
+        let (Some(bus), Some(realm)) = (self.bus(), shared.realm()) else {
+            return;
+        };
+        self.inner.tasks.spawn(async move {
+            if let Err(error) = super::anchor::publish(&shared, &bus, &realm).await {
+                tracing::warn!(%error, "the audit head is not anchored");
+            }
+        });
+    }
+
     async fn settled(
         &self,
         key: &RequestKey,
@@ -103,7 +139,11 @@ impl App {
     ) -> Result<u64, OpError> {
         let connected = self.bus().is_some_and(|bus| bus.state().borrow().connected);
         // Without a connection nothing can settle before it is back.
-        let limit = if connected { SETTLE_LIMIT } else { Duration::from_millis(100) };
+        let limit = if connected {
+            SETTLE_LIMIT
+        } else {
+            Duration::from_millis(100)
+        };
         match tokio::time::timeout(limit, settled).await {
             Ok(Ok(Settled::Stored { seq })) => {
                 self.seen(key, seq).await;
@@ -111,7 +151,11 @@ impl App {
             }
             Ok(Ok(Settled::Lost { who })) => {
                 self.seen(key, 0).await;
-                Err(OpError::AlreadyDecided { key: key.clone(), state: State::Decided, who })
+                Err(OpError::AlreadyDecided {
+                    key: key.clone(),
+                    state: State::Decided,
+                    who,
+                })
             }
             Ok(Ok(Settled::Late)) => Err(OpError::Expired(key.clone())),
             Ok(Err(_)) | Err(_) => Err(OpError::Queued(key.clone())),
@@ -157,13 +201,16 @@ impl App {
         if let Ok(Some(decision)) = decisions::of_request(self.reader(), key).await {
             return super::incoming::decision_summary(&decision.payload).1;
         }
-        let Ok(Some(row)) = lines::by_key(self.reader(), key).await else { return unknown() };
+        let Ok(Some(row)) = lines::by_key(self.reader(), key).await else {
+            return unknown();
+        };
         match outbox::read(self.reader(), row.id).await {
             Ok(Some(out)) => super::incoming::decision_summary(&out.payload).1,
             _ => match row.verdict {
                 Some(verdict) => format!(
                     "{verdict} at {}",
-                    row.decided_at.map_or_else(String::new, |at| Timestamp(at).rfc3339())
+                    row.decided_at
+                        .map_or_else(String::new, |at| Timestamp(at).rfc3339())
                 ),
                 None => unknown(),
             },

@@ -54,7 +54,14 @@ impl WriterTask {
         drop_leftover_holds(&ledger, &mut tx).await?;
         ledger.counts = Counts::read(&mut tx).await?;
         tx.commit().await?;
-        Ok(Self { store, ledger, wires, number: 0, next_due: None, data_version })
+        Ok(Self {
+            store,
+            ledger,
+            wires,
+            number: 0,
+            next_due: None,
+            data_version,
+        })
     }
 
     /// Works until it is told to stop or every handle is gone.
@@ -87,13 +94,16 @@ impl WriterTask {
     }
 
     fn sleep(&self) -> Duration {
-        let Some(due) = self.next_due else { return LONGEST_SLEEP };
+        let Some(due) = self.next_due else {
+            return LONGEST_SLEEP;
+        };
         let left = due.since_ms(self.ledger.clock.now()).max(0);
         Duration::from_millis(u64::try_from(left).unwrap_or(0)).min(LONGEST_SLEEP)
     }
 
     fn is_due(&self) -> bool {
-        self.next_due.is_some_and(|due| due <= self.ledger.clock.now())
+        self.next_due
+            .is_some_and(|due| due <= self.ledger.clock.now())
     }
 
     /// Whether another process of this folder has written since the last look.
@@ -118,7 +128,9 @@ impl WriterTask {
         loop {
             match self.try_commit(&mut jobs).await {
                 Ok(gathered) => {
-                    self.wires.health.send_if_modified(|health| health.store_failed.take().is_some());
+                    self.wires
+                        .health
+                        .send_if_modified(|health| health.store_failed.take().is_some());
                     self.tell(gathered).await;
                     return;
                 }
@@ -171,13 +183,25 @@ impl WriterTask {
         for outgoing in gathered.outgoing {
             // A full queue is no loss: the row is in the outbox and is looked for again.
             if self.wires.outgoing.try_send(outgoing).is_err() {
-                tracing::debug!("the queue of outgoing decisions is full; they follow from the outbox");
+                tracing::debug!(
+                    "the queue of outgoing decisions is full; they follow from the outbox"
+                );
             }
         }
         if !gathered.positions.is_empty() {
             self.wires.positions.send_modify(|positions| {
-                positions.extend(gathered.positions.iter().map(|(stream, seq)| (stream.name(), *seq)));
+                positions.extend(
+                    gathered
+                        .positions
+                        .iter()
+                        .map(|(stream, seq)| (stream.name(), *seq)),
+                );
             });
+        }
+        if let Some(read_only) = gathered.read_only {
+            self.wires
+                .health
+                .send_modify(|health| health.read_only = read_only);
         }
         for reply in gathered.replies {
             reply();
@@ -185,7 +209,10 @@ impl WriterTask {
         if !gathered.touched.is_empty() {
             self.number += 1;
             let rows: Arc<[i64]> = gathered.touched.into();
-            self.publish_event(AppEvent::Changed { number: self.number, rows });
+            self.publish_event(AppEvent::Changed {
+                number: self.number,
+                rows,
+            });
         }
         if gathered.status {
             self.publish_event(AppEvent::Status);

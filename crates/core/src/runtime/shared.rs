@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
 
 use countersign_wire::TrustedKey;
-use tokio::sync::{Notify, broadcast, mpsc, watch};
+use tokio::sync::{broadcast, mpsc, watch};
 use uuid::Uuid;
 
 use crate::bus::Bus;
@@ -36,6 +36,8 @@ pub type Positions = BTreeMap<&'static str, u64>;
 pub struct Health {
     /// Why the last change could not be written.
     pub store_failed: Option<String>,
+    /// Why nothing is decided: the bus is not the remembered one.
+    pub read_only: Option<String>,
 }
 
 /// Shared by all tasks.
@@ -52,7 +54,6 @@ pub(crate) struct Shared {
     /// The keys that agents are given at enrolment.
     pub(crate) operators: RwLock<Vec<TrustedKey>>,
     pub(crate) settlements: Settlements,
-    pub(crate) anchor_now: Notify,
     pub(crate) replicas: usize,
     pub(crate) realm: RwLock<Option<Uuid>>,
     /// The connection, once there is one; it restores itself.

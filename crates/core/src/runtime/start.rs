@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use countersign_wire::{OperatorList, TrustedKey};
 use serde_json::json;
-use tokio::sync::{Notify, broadcast, mpsc, watch};
+use tokio::sync::{broadcast, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::{App, Health, Inner, Options, Positions, Role, Shared};
-use crate::bus::{AgentAccess, Bus, BusOptions, Credentials, EmbeddedConfig, EmbeddedServer, STREAMS};
+use crate::bus::{
+    AgentAccess, Bus, BusOptions, Credentials, EmbeddedConfig, EmbeddedServer, STREAMS,
+};
 use crate::clock::{BusClock, Clock};
 use crate::data_dir::{ConsoleLock, DataDir, RuntimeInfo};
 use crate::error::OpError;
@@ -44,7 +46,9 @@ impl App {
     pub async fn start(options: Options) -> Result<Self, OpError> {
         let data = DataDir::open(&options.data_dir)?;
         let Some(lock) = data.try_lock()? else {
-            let by = data.read_runtime().map(|info| format!(" (process {})", info.pid));
+            let by = data
+                .read_runtime()
+                .map(|info| format!(" (process {})", info.pid));
             return Err(OpError::Environment(format!(
                 "another console{} runs in {}; use its window, or set COUNTERSIGN_DATA_DIR to another folder",
                 by.unwrap_or_default(),
@@ -124,13 +128,23 @@ async fn parts(options: &Options, data: &DataDir, reader: Reader) -> Result<Part
         && let Ok(list) = serde_json::from_slice::<OperatorList>(&row.payload)
     {
         trusted.remember(&list);
-        for entry in list.operators.into_iter().filter(|entry| entry.until.is_none()) {
+        for entry in list
+            .operators
+            .into_iter()
+            .filter(|entry| entry.until.is_none())
+        {
             if operators.iter().all(|known| known.key != entry.key) {
-                operators.push(TrustedKey { key: entry.key, name: entry.name, role: entry.role });
+                operators.push(TrustedKey {
+                    key: entry.key,
+                    name: entry.name,
+                    role: entry.role,
+                });
             }
         }
     }
-    let realm = meta::get(&reader, meta::REALM).await?.and_then(|realm| realm.parse().ok());
+    let realm = meta::get(&reader, meta::REALM)
+        .await?
+        .and_then(|realm| realm.parse().ok());
     let (jobs_in, jobs) = mpsc::channel(JOBS);
     let shared = Arc::new(Shared {
         identity,
@@ -143,19 +157,26 @@ async fn parts(options: &Options, data: &DataDir, reader: Reader) -> Result<Part
         trusted,
         operators: RwLock::new(operators),
         settlements: Settlements::default(),
-        anchor_now: Notify::new(),
         replicas: options.replicas,
         realm: RwLock::new(realm),
         bus: watch::Sender::new(None),
         reader,
     });
-    Ok(Parts { shared, clock: bus_clock, jobs })
+    Ok(Parts {
+        shared,
+        clock: bus_clock,
+        jobs,
+    })
 }
 
 /// How far the streams were projected in this folder's earlier life.
 async fn projected(reader: &Reader) -> Result<Positions, OpError> {
     let rows = bus_stream::all(reader).await?;
-    let next_of = |name: &str| rows.iter().find(|row| row.stream == name).map(|row| row.next_seq);
+    let next_of = |name: &str| {
+        rows.iter()
+            .find(|row| row.stream == name)
+            .map(|row| row.next_seq)
+    };
     Ok(STREAMS
         .into_iter()
         .filter_map(|name| next_of(name).map(|next| (name, u64::try_from(next).unwrap_or(1))))
@@ -191,7 +212,11 @@ async fn build(
     lock: Option<ConsoleLock>,
 ) -> Result<App, OpError> {
     let (writer, reader) = store::open(&data.database()).await?;
-    let Parts { shared, clock, jobs } = parts(&options, &data, reader).await?;
+    let Parts {
+        shared,
+        clock,
+        jobs,
+    } = parts(&options, &data, reader).await?;
     let server = match (role, &options.nats_url) {
         (Role::Console, None) => Some(start_server(&options, &data, &shared).await?),
         _ => None,
@@ -199,9 +224,13 @@ async fn build(
     let app = assemble(options, data, role, lock, Arc::clone(&shared), server);
     start_writer(&app, writer, jobs).await?;
     if role == Role::Console {
-        app.record("console_start", shared.identity.console_id.to_string(), json!({
-            "version": env!("CARGO_PKG_VERSION"),
-        }))
+        app.record(
+            "console_start",
+            shared.identity.console_id.to_string(),
+            json!({
+                "version": env!("CARGO_PKG_VERSION"),
+            }),
+        )
         .await?;
     }
     match app.connect(&clock).await {
@@ -233,7 +262,9 @@ async fn start_server(
         console_user: shared.identity.login.public_key(),
         agents: access(&shared.reader).await?,
     };
-    EmbeddedServer::start(config).await.map_err(|error| OpError::Environment(error.to_string()))
+    EmbeddedServer::start(config)
+        .await
+        .map_err(|error| OpError::Environment(error.to_string()))
 }
 
 /// Who may log in as an agent.
@@ -242,7 +273,11 @@ pub(crate) async fn access(reader: &Reader) -> Result<Vec<AgentAccess>, OpError>
     Ok(rows
         .into_iter()
         .filter_map(|row| {
-            row.key.map(|nkey| AgentAccess { workspace: row.ws, agent: row.name, nkey })
+            row.key.map(|nkey| AgentAccess {
+                workspace: row.ws,
+                agent: row.name,
+                nkey,
+            })
         })
         .collect())
 }
@@ -263,13 +298,17 @@ async fn start_writer(
         clock: Arc::clone(&shared.clock),
         trusted: shared.trusted.clone(),
         waiting_limit: app.inner.options.waiting_limit,
-        bus: shared.realm().map(|realm| BusBinding { realm, epochs: BTreeMap::new() }),
+        bus: shared.realm().map(|realm| BusBinding {
+            realm,
+            epochs: BTreeMap::new(),
+        }),
         counts: Counts::default(),
         caught_up: false,
         read_only: read_only
             .filter(|why| !why.is_empty())
             .map(|why| ("read_only".to_owned(), why)),
         projects: role == Role::Console,
+        unexplained: Vec::new(),
     };
     let (outgoing, queue) = mpsc::channel(OUTGOING);
     let wires = Wires {
@@ -339,11 +378,19 @@ impl App {
             && let Some(url) = &inner.options.nats_url
         {
             let nats_url = without_secrets(url);
-            let info = RuntimeInfo { pid: std::process::id(), nats_url, nats_pid: None };
+            let info = RuntimeInfo {
+                pid: std::process::id(),
+                nats_url,
+                nats_pid: None,
+            };
             inner.data.write_runtime(&info)?;
         }
-        let bus = Bus::connect(bus_options(&inner.options, &inner.data, &inner.shared.identity)?)
-            .await?;
+        let bus = Bus::connect(bus_options(
+            &inner.options,
+            &inner.data,
+            &inner.shared.identity,
+        )?)
+        .await?;
         clock.follow(bus.clock().clone());
         inner.shared.bus.send_replace(Some(bus.clone()));
         if inner.role != Role::Console {
@@ -357,13 +404,19 @@ impl App {
         });
         link.join().await?;
         inner.tasks.spawn(link.watch_reconnects());
-        inner.tasks.spawn(anchor_task(Arc::clone(&inner.shared), bus, inner.stop.clone()));
+        inner.tasks.spawn(anchor_task(
+            Arc::clone(&inner.shared),
+            bus,
+            inner.stop.clone(),
+        ));
         Ok(())
     }
 
     /// Tells other processes of the folder when the server was started again.
     async fn follow_server(self) {
-        let Some(server) = &self.inner.server else { return };
+        let Some(server) = &self.inner.server else {
+            return;
+        };
         let mut state = server.state();
         loop {
             tokio::select! {

@@ -26,9 +26,11 @@ pub struct AgentRow {
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn all(reader: &Reader) -> Result<Vec<AgentRow>, StoreError> {
-    Ok(sqlx::query_as("SELECT ws, name, key, framework, last_seen FROM agents ORDER BY ws, name")
-        .fetch_all(&reader.0)
-        .await?)
+    Ok(
+        sqlx::query_as("SELECT ws, name, key, framework, last_seen FROM agents ORDER BY ws, name")
+            .fetch_all(&reader.0)
+            .await?,
+    )
 }
 
 /// Gives an agent a login key.

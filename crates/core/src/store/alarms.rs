@@ -43,8 +43,10 @@ pub async fn raise(
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn newest(reader: &Reader) -> Result<Vec<Alarm>, StoreError> {
-    Ok(sqlx::query_as("SELECT code, subject, at FROM alarms ORDER BY id DESC LIMIT ?")
-        .bind(LISTED)
-        .fetch_all(&reader.0)
-        .await?)
+    Ok(
+        sqlx::query_as("SELECT code, subject, at FROM alarms ORDER BY id DESC LIMIT ?")
+            .bind(LISTED)
+            .fetch_all(&reader.0)
+            .await?,
+    )
 }

@@ -102,8 +102,15 @@ pub async fn head(tx: &mut SqliteConnection) -> Result<Head, StoreError> {
         sqlx::query_as("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")
             .fetch_optional(tx)
             .await?;
-    let Some((seq, hash)) = last else { return Ok(Head { seq: 0, hash: [0; 32] }) };
-    let hash = hash.try_into().map_err(|_| StoreError::corrupt("an audit hash of a wrong length"))?;
+    let Some((seq, hash)) = last else {
+        return Ok(Head {
+            seq: 0,
+            hash: [0; 32],
+        });
+    };
+    let hash = hash
+        .try_into()
+        .map_err(|_| StoreError::corrupt("an audit hash of a wrong length"))?;
     Ok(Head { seq, hash })
 }
 
@@ -136,11 +143,24 @@ pub async fn append(tx: &mut SqliteConnection, entries: &[Entry]) -> Result<(), 
     let mut rows = Vec::with_capacity(entries.len());
     for entry in entries {
         let (seq, at) = (head.seq + 1, entry.at.rfc3339());
-        let fields = (seq, at.as_str(), entry.actor.as_str(), entry.action, entry.subject.as_str());
+        let fields = (
+            seq,
+            at.as_str(),
+            entry.actor.as_str(),
+            entry.action,
+            entry.subject.as_str(),
+        );
         let hash = row_hash(&head.hash, fields, &entry.detail)?;
         let detail = countersign_wire::canonical_json(&entry.detail)
             .map_err(|_| StoreError::corrupt("an audit detail without a canonical form"))?;
-        rows.push(Chained { seq, prev: head.hash, hash, at, detail, entry });
+        rows.push(Chained {
+            seq,
+            prev: head.hash,
+            hash,
+            at,
+            detail,
+            entry,
+        });
         head = Head { seq, hash };
     }
     for piece in pieces(&rows) {
@@ -203,9 +223,11 @@ pub async fn insert_anchor(
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn anchors(reader: &Reader) -> Result<Vec<StoredAnchor>, StoreError> {
-    Ok(sqlx::query_as("SELECT seq, payload, sig, stream_seq FROM anchors ORDER BY seq")
-        .fetch_all(&reader.0)
-        .await?)
+    Ok(
+        sqlx::query_as("SELECT seq, payload, sig, stream_seq FROM anchors ORDER BY seq")
+            .fetch_all(&reader.0)
+            .await?,
+    )
 }
 
 /// Number of the last row that is anchored on the bus; 0 when none is.
@@ -213,7 +235,11 @@ pub async fn anchors(reader: &Reader) -> Result<Vec<StoredAnchor>, StoreError> {
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn anchored_seq(reader: &Reader) -> Result<i64, StoreError> {
-    Ok(sqlx::query_scalar("SELECT coalesce(max(seq), 0) FROM anchors").fetch_one(&reader.0).await?)
+    Ok(
+        sqlx::query_scalar("SELECT coalesce(max(seq), 0) FROM anchors")
+            .fetch_one(&reader.0)
+            .await?,
+    )
 }
 
 #[cfg(test)]
@@ -233,10 +259,19 @@ mod tests {
 
     #[test]
     fn the_hash_is_the_one_of_the_schema_page() {
-        let fields = (1, "2026-11-21T12:00:00.000Z", "U..", "decide", "acme/billing-bot/r1");
+        let fields = (
+            1,
+            "2026-11-21T12:00:00.000Z",
+            "U..",
+            "decide",
+            "acme/billing-bot/r1",
+        );
         let hash = row_hash(&[0; 32], fields, &json!({})).unwrap();
         let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(hex, "ef48e2238e64e956b3cc1c73814b3a479efab40b85b688659b4861f9a05a802b");
+        assert_eq!(
+            hex,
+            "ef48e2238e64e956b3cc1c73814b3a479efab40b85b688659b4861f9a05a802b"
+        );
     }
 
     #[tokio::test]
@@ -244,7 +279,9 @@ mod tests {
         let (_folder, mut writer, reader) = temporary().await;
         for round in 0..3 {
             let mut tx = writer.begin().await.unwrap();
-            let entries: Vec<Entry> = (0..70).map(|i| entry(&format!("a/b/{round}-{i}"))).collect();
+            let entries: Vec<Entry> = (0..70)
+                .map(|i| entry(&format!("a/b/{round}-{i}")))
+                .collect();
             append(&mut tx, &entries).await.unwrap();
             tx.commit().await.unwrap();
         }
@@ -264,7 +301,10 @@ mod tests {
         append(&mut tx, &[entry("a/b/c")]).await.unwrap();
         tx.commit().await.unwrap();
         for sql in ["UPDATE audit SET actor = 'x'", "DELETE FROM audit"] {
-            assert!(sqlx::query(sql).execute(&mut writer.0).await.is_err(), "{sql}");
+            assert!(
+                sqlx::query(sql).execute(&mut writer.0).await.is_err(),
+                "{sql}"
+            );
         }
     }
 }

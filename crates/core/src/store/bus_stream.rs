@@ -23,9 +23,11 @@ pub struct Position {
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn all(reader: &Reader) -> Result<Vec<Position>, StoreError> {
-    Ok(sqlx::query_as("SELECT stream, epoch, next_seq, last_ts FROM bus_stream ORDER BY stream")
-        .fetch_all(&reader.0)
-        .await?)
+    Ok(
+        sqlx::query_as("SELECT stream, epoch, next_seq, last_ts FROM bus_stream ORDER BY stream")
+            .fetch_all(&reader.0)
+            .await?,
+    )
 }
 
 /// Moves a position forward, in the transaction of the rows that it stands for.

@@ -132,7 +132,12 @@ pub async fn insert(
                 .push_bind(row.fault.as_deref());
         });
         query.push(" ON CONFLICT DO NOTHING RETURNING stream_seq");
-        inserted.extend(query.build_query_scalar::<i64>().fetch_all(&mut *tx).await?);
+        inserted.extend(
+            query
+                .build_query_scalar::<i64>()
+                .fetch_all(&mut *tx)
+                .await?,
+        );
     }
     Ok(inserted)
 }
@@ -148,12 +153,17 @@ pub async fn orphans(
     let mut found = Vec::new();
     for piece in pieces(keys) {
         let mut query = QueryBuilder::<Sqlite>::new("");
-        with_values!(query, "wanted(ws, agent, request_id)", piece, |values, key| {
-            values
-                .push_bind(key.workspace.as_ref())
-                .push_bind(key.agent.as_ref())
-                .push_bind(key.request_id.as_ref());
-        });
+        with_values!(
+            query,
+            "wanted(ws, agent, request_id)",
+            piece,
+            |values, key| {
+                values
+                    .push_bind(key.workspace.as_ref())
+                    .push_bind(key.agent.as_ref())
+                    .push_bind(key.request_id.as_ref());
+            }
+        );
         query.push("SELECT ");
         for (place, column) in COLUMNS.split(", ").enumerate() {
             query.push(if place == 0 { "d." } else { ", d." });
@@ -163,7 +173,64 @@ pub async fn orphans(
             " FROM wanted CROSS JOIN decisions d ON d.ws = wanted.ws AND d.agent = wanted.agent
              AND d.request_id = wanted.request_id WHERE d.request IS NULL",
         );
-        found.extend(query.build_query_as::<StoredDecision>().fetch_all(&mut *tx).await?);
+        found.extend(
+            query
+                .build_query_as::<StoredDecision>()
+                .fetch_all(&mut *tx)
+                .await?,
+        );
+    }
+    Ok(found)
+}
+
+/// What a decision permits, for the watch over executions.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct Outcome {
+    /// From the subject.
+    pub ws: String,
+    /// From the subject.
+    pub agent: String,
+    /// From the subject.
+    pub request_id: String,
+    /// How it reads everywhere; none while the request is unknown.
+    pub effective: Option<String>,
+    /// Arguments that may run.
+    pub args_digest: Option<String>,
+}
+
+/// The decisions on these requests, in no order.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn outcomes(
+    tx: &mut SqliteConnection,
+    keys: &[RequestKey],
+) -> Result<Vec<Outcome>, StoreError> {
+    let mut found = Vec::with_capacity(keys.len());
+    for piece in pieces(keys) {
+        let mut query = QueryBuilder::<Sqlite>::new("");
+        with_values!(
+            query,
+            "wanted(ws, agent, request_id)",
+            piece,
+            |values, key| {
+                values
+                    .push_bind(key.workspace.as_ref())
+                    .push_bind(key.agent.as_ref())
+                    .push_bind(key.request_id.as_ref());
+            }
+        );
+        query.push(
+            "SELECT d.ws, d.agent, d.request_id, d.effective, d.args_digest
+             FROM wanted CROSS JOIN decisions d ON d.ws = wanted.ws AND d.agent = wanted.agent
+             AND d.request_id = wanted.request_id",
+        );
+        found.extend(
+            query
+                .build_query_as::<Outcome>()
+                .fetch_all(&mut *tx)
+                .await?,
+        );
     }
     Ok(found)
 }
@@ -173,7 +240,11 @@ pub async fn orphans(
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn count_orphans(tx: &mut SqliteConnection) -> Result<i64, StoreError> {
-    Ok(sqlx::query_scalar("SELECT count(*) FROM decisions WHERE request IS NULL").fetch_one(tx).await?)
+    Ok(
+        sqlx::query_scalar("SELECT count(*) FROM decisions WHERE request IS NULL")
+            .fetch_one(tx)
+            .await?,
+    )
 }
 
 /// Joins an orphan to its request.

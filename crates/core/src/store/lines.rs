@@ -71,7 +71,9 @@ impl LineRow {
     /// Which request it is; none for a message whose subject named none.
     #[must_use]
     pub fn key(&self) -> Option<RequestKey> {
-        format!("{}/{}/{}", self.ws, self.agent, self.request_id).parse().ok()
+        format!("{}/{}/{}", self.ws, self.agent, self.request_id)
+            .parse()
+            .ok()
     }
 }
 
@@ -191,7 +193,12 @@ pub async fn by_ids(reader: &Reader, ids: &[i64]) -> Result<Vec<LineRow>, StoreE
             list.push_bind(*id);
         }
         query.push(")");
-        rows.extend(query.build_query_as::<LineRow>().fetch_all(&reader.0).await?);
+        rows.extend(
+            query
+                .build_query_as::<LineRow>()
+                .fetch_all(&reader.0)
+                .await?,
+        );
     }
     Ok(rows)
 }

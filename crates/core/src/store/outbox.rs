@@ -185,9 +185,14 @@ pub async fn settle(
 ) -> Result<(), StoreError> {
     for piece in pieces(on_stream) {
         let mut query = QueryBuilder::<Sqlite>::new("");
-        with_values!(query, "stream(request, decision_id)", piece, |values, row| {
-            values.push_bind(row.0).push_bind(row.1.as_str());
-        });
+        with_values!(
+            query,
+            "stream(request, decision_id)",
+            piece,
+            |values, row| {
+                values.push_bind(row.0).push_bind(row.1.as_str());
+            }
+        );
         query.push(
             "UPDATE outbox SET state = iif(outbox.decision_id = stream.decision_id, 'stored', 'lost')
              FROM stream WHERE outbox.request = stream.request AND outbox.state IN ('holding', 'queued')",
@@ -202,10 +207,11 @@ pub async fn settle(
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn close_late(tx: &mut SqliteConnection, decision_id: &str) -> Result<bool, StoreError> {
-    let done = sqlx::query("UPDATE outbox SET state = 'late' WHERE decision_id = ? AND state = 'queued'")
-        .bind(decision_id)
-        .execute(tx)
-        .await?;
+    let done =
+        sqlx::query("UPDATE outbox SET state = 'late' WHERE decision_id = ? AND state = 'queued'")
+            .bind(decision_id)
+            .execute(tx)
+            .await?;
     Ok(done.rows_affected() == 1)
 }
 
@@ -231,7 +237,9 @@ pub async fn note_attempt(
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn count_open(reader: &Reader) -> Result<i64, StoreError> {
-    Ok(sqlx::query_scalar("SELECT count(*) FROM outbox WHERE state IN ('holding', 'queued')")
-        .fetch_one(&reader.0)
-        .await?)
+    Ok(
+        sqlx::query_scalar("SELECT count(*) FROM outbox WHERE state IN ('holding', 'queued')")
+            .fetch_one(&reader.0)
+            .await?,
+    )
 }

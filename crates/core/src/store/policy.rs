@@ -24,10 +24,12 @@ pub struct PolicyRow {
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn get(reader: &Reader, key: &str) -> Result<Option<PolicyRow>, StoreError> {
-    Ok(sqlx::query_as("SELECT key, revision, payload, signer, sig FROM policy WHERE key = ?")
-        .bind(key)
-        .fetch_optional(&reader.0)
-        .await?)
+    Ok(
+        sqlx::query_as("SELECT key, revision, payload, signer, sig FROM policy WHERE key = ?")
+            .bind(key)
+            .fetch_optional(&reader.0)
+            .await?,
+    )
 }
 
 /// Replaces a value.

@@ -21,13 +21,19 @@ const PREPARED_STATEMENTS: usize = 400;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// SQLite refused; the file is unchanged.
-    #[error("the database could not be used: {0}; free disk space, check its permissions, or restore a backup")]
+    #[error(
+        "the database could not be used: {0}; free disk space, check its permissions, or restore a backup"
+    )]
     Sqlite(#[from] sqlx::Error),
     /// The file was written by another version.
-    #[error("the database could not be brought to this version: {0}; use the version that wrote it, or restore a backup")]
+    #[error(
+        "the database could not be brought to this version: {0}; use the version that wrote it, or restore a backup"
+    )]
     Migrate(#[from] MigrateError),
     /// A value in the file is not what this program writes.
-    #[error("the database holds {what}, which this program never writes; run `countersign audit verify`")]
+    #[error(
+        "the database holds {what}, which this program never writes; run `countersign audit verify`"
+    )]
     Corrupt {
         /// The place and the kind of the value, never the value.
         what: String,
@@ -45,9 +51,13 @@ impl StoreError {
         const SQLITE_READONLY: &str = "8";
         const SQLITE_IOERR: &str = "10";
         const SQLITE_FULL: &str = "13";
-        let Self::Sqlite(sqlx::Error::Database(error)) = self else { return false };
+        let Self::Sqlite(sqlx::Error::Database(error)) = self else {
+            return false;
+        };
         error.code().is_some_and(|code| {
-            let primary = code.parse::<u32>().map_or(String::new(), |c| (c & 0xff).to_string());
+            let primary = code
+                .parse::<u32>()
+                .map_or(String::new(), |c| (c & 0xff).to_string());
             [SQLITE_READONLY, SQLITE_IOERR, SQLITE_FULL].contains(&primary.as_str())
         })
     }
@@ -72,7 +82,9 @@ impl Writer {
     /// # Errors
     /// [`StoreError::Sqlite`] when the file cannot be read.
     pub async fn data_version(&mut self) -> Result<i64, StoreError> {
-        Ok(sqlx::query_scalar("PRAGMA data_version").fetch_one(&mut self.0).await?)
+        Ok(sqlx::query_scalar("PRAGMA data_version")
+            .fetch_one(&mut self.0)
+            .await?)
     }
 
     /// Closes the file after copying the write-ahead log back.
@@ -149,17 +161,26 @@ mod tests {
     #[tokio::test]
     async fn every_connection_has_the_same_pragmas() {
         let (_folder, mut writer, reader) = temporary().await;
-        for (pragma, expected) in
-            [("journal_mode", "wal"), ("synchronous", "2"), ("foreign_keys", "1"), ("trusted_schema", "0")]
-        {
+        for (pragma, expected) in [
+            ("journal_mode", "wal"),
+            ("synchronous", "2"),
+            ("foreign_keys", "1"),
+            ("trusted_schema", "0"),
+        ] {
             let sql = format!("SELECT CAST({pragma} AS TEXT) FROM pragma_{pragma}");
             let written: String = sqlx::query_scalar(sqlx::AssertSqlSafe(sql.clone()))
                 .fetch_one(&mut writer.0)
                 .await
                 .unwrap();
-            let read: String =
-                sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).fetch_one(&reader.0).await.unwrap();
-            assert_eq!((written.as_str(), read.as_str()), (expected, expected), "{pragma}");
+            let read: String = sqlx::query_scalar(sqlx::AssertSqlSafe(sql))
+                .fetch_one(&reader.0)
+                .await
+                .unwrap();
+            assert_eq!(
+                (written.as_str(), read.as_str()),
+                (expected, expected),
+                "{pragma}"
+            );
         }
     }
 

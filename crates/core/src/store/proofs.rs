@@ -34,16 +34,22 @@ fn parts(key: &str) -> Option<(&str, &str, &str)> {
 
 async fn request_bytes(reader: &Reader, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
     let (ws, agent, id) = parts(key).unwrap_or(("", "", key));
-    Ok(sqlx::query_scalar("SELECT raw FROM requests WHERE ws = ? AND agent = ? AND request_id = ?")
+    Ok(
+        sqlx::query_scalar(
+            "SELECT raw FROM requests WHERE ws = ? AND agent = ? AND request_id = ?",
+        )
         .bind(ws)
         .bind(agent)
         .bind(id)
         .fetch_optional(&reader.0)
-        .await?)
+        .await?,
+    )
 }
 
 async fn decision_bytes(reader: &Reader, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
-    let Some((ws, agent, id)) = parts(key) else { return Ok(None) };
+    let Some((ws, agent, id)) = parts(key) else {
+        return Ok(None);
+    };
     Ok(sqlx::query_scalar(
         "SELECT payload FROM decisions WHERE ws = ? AND agent = ? AND request_id = ?",
     )

@@ -62,7 +62,12 @@ pub async fn insert(
                 .push_bind(row.stream_seq);
         });
         query.push(" ON CONFLICT DO NOTHING RETURNING stream_seq");
-        inserted.extend(query.build_query_scalar::<i64>().fetch_all(&mut *tx).await?);
+        inserted.extend(
+            query
+                .build_query_scalar::<i64>()
+                .fetch_all(&mut *tx)
+                .await?,
+        );
     }
     Ok(inserted)
 }

@@ -106,11 +106,13 @@ struct RecordRow {
 impl RecordRow {
     /// None for a row whose subject gave no valid key: nothing can be decided on it.
     fn into_record(self) -> Result<Option<RequestRecord>, StoreError> {
-        let Ok(key) = format!("{}/{}/{}", self.ws, self.agent, self.request_id).parse::<RequestKey>()
+        let Ok(key) =
+            format!("{}/{}/{}", self.ws, self.agent, self.request_id).parse::<RequestKey>()
         else {
             return Ok(None);
         };
-        let corrupt = |column: &str| StoreError::corrupt(format!("an unknown {column} in requests"));
+        let corrupt =
+            |column: &str| StoreError::corrupt(format!("an unknown {column} in requests"));
         Ok(Some(RequestRecord {
             id: self.id,
             key,
@@ -130,7 +132,11 @@ impl RecordRow {
 }
 
 fn words(allowed: VerdictSet) -> String {
-    allowed.iter().map(Verdict::as_str).collect::<Vec<_>>().join(" ")
+    allowed
+        .iter()
+        .map(Verdict::as_str)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 const RECORD: &str = "r.id, r.ws, r.agent, r.request_id, r.state, r.delivery, r.risk, r.args_digest, \
@@ -188,7 +194,12 @@ pub async fn insert(
                 .push_bind(row.tightened_at.map(|at| at.0));
         });
         query.push(" ON CONFLICT DO NOTHING RETURNING id, stream_seq");
-        inserted.extend(query.build_query_as::<(i64, i64)>().fetch_all(&mut *tx).await?);
+        inserted.extend(
+            query
+                .build_query_as::<(i64, i64)>()
+                .fetch_all(&mut *tx)
+                .await?,
+        );
     }
     Ok(inserted)
 }
@@ -204,12 +215,17 @@ pub async fn records(
     let mut records = Vec::with_capacity(keys.len());
     for piece in pieces(keys) {
         let mut query = QueryBuilder::<Sqlite>::new("");
-        with_values!(query, "wanted(ws, agent, request_id)", piece, |values, key| {
-            values
-                .push_bind(key.workspace.as_ref())
-                .push_bind(key.agent.as_ref())
-                .push_bind(key.request_id.as_ref());
-        });
+        with_values!(
+            query,
+            "wanted(ws, agent, request_id)",
+            piece,
+            |values, key| {
+                values
+                    .push_bind(key.workspace.as_ref())
+                    .push_bind(key.agent.as_ref())
+                    .push_bind(key.request_id.as_ref());
+            }
+        );
         query.push("SELECT ");
         query.push(RECORD);
         // CROSS JOIN keeps the order: each wanted key is one search of the unique index.
@@ -217,7 +233,11 @@ pub async fn records(
             " FROM wanted CROSS JOIN requests r
              ON r.ws = wanted.ws AND r.agent = wanted.agent AND r.request_id = wanted.request_id",
         );
-        for row in query.build_query_as::<RecordRow>().fetch_all(&mut *tx).await? {
+        for row in query
+            .build_query_as::<RecordRow>()
+            .fetch_all(&mut *tx)
+            .await?
+        {
             records.extend(row.into_record()?);
         }
     }
@@ -241,7 +261,11 @@ pub async fn records_by_id(
         query.push("SELECT ");
         query.push(RECORD);
         query.push(" FROM wanted CROSS JOIN requests r ON r.id = wanted.id");
-        for row in query.build_query_as::<RecordRow>().fetch_all(&mut *tx).await? {
+        for row in query
+            .build_query_as::<RecordRow>()
+            .fetch_all(&mut *tx)
+            .await?
+        {
             records.extend(row.into_record()?);
         }
     }

@@ -76,7 +76,10 @@ pub async fn get(
     .bind(kind.as_str())
     .fetch_optional(tx)
     .await?;
-    Ok(row.map(|(raw, at)| Tombstone { raw, at: Timestamp(at) }))
+    Ok(row.map(|(raw, at)| Tombstone {
+        raw,
+        at: Timestamp(at),
+    }))
 }
 
 /// How many messages wait for their request.
@@ -84,5 +87,7 @@ pub async fn get(
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn count(tx: &mut SqliteConnection) -> Result<i64, StoreError> {
-    Ok(sqlx::query_scalar("SELECT count(*) FROM tombstones").fetch_one(tx).await?)
+    Ok(sqlx::query_scalar("SELECT count(*) FROM tombstones")
+        .fetch_one(tx)
+        .await?)
 }

@@ -46,7 +46,10 @@ impl Desk {
 
 pub(crate) async fn caught_up(app: &App) {
     let mut done = app.caught_up();
-    tokio::time::timeout(LIMIT, done.wait_for(|done| *done)).await.unwrap().unwrap();
+    tokio::time::timeout(LIMIT, done.wait_for(|done| *done))
+        .await
+        .unwrap()
+        .unwrap();
 }
 
 pub(crate) struct Agent {
@@ -65,16 +68,23 @@ impl Agent {
     }
 
     pub(crate) fn key(&self, id: &str) -> RequestKey {
-        self.enrolment.agent_key().to_string().parse::<AgentKey>().map(|agent| RequestKey {
-            workspace: agent.workspace,
-            agent: agent.agent,
-            request_id: id.parse().unwrap(),
-        })
-        .unwrap()
+        self.enrolment
+            .agent_key()
+            .to_string()
+            .parse::<AgentKey>()
+            .map(|agent| RequestKey {
+                workspace: agent.workspace,
+                agent: agent.agent,
+                request_id: id.parse().unwrap(),
+            })
+            .unwrap()
     }
 
     pub(crate) fn subject(&self, word: &str, id: &str) -> String {
-        format!("countersign.v1.{word}.{}.{}.{id}", self.enrolment.workspace, self.enrolment.agent)
+        format!(
+            "countersign.v1.{word}.{}.{}.{id}",
+            self.enrolment.workspace, self.enrolment.agent
+        )
     }
 
     /// A tool call of 60 s that honours every verdict.
@@ -94,8 +104,11 @@ impl Agent {
     pub(crate) async fn publish(&self, subject: String, payload: Vec<u8>) -> Result<u64, u64> {
         let mut headers = HeaderMap::new();
         headers.insert("Nats-Expected-Last-Subject-Sequence", "0");
-        let reply =
-            self.client.request_with_headers(subject, headers, payload.into()).await.unwrap();
+        let reply = self
+            .client
+            .request_with_headers(subject, headers, payload.into())
+            .await
+            .unwrap();
         let reply: Value = serde_json::from_slice(&reply.payload).unwrap();
         match reply["seq"].as_u64() {
             Some(seq) => Ok(seq),
@@ -106,44 +119,66 @@ impl Agent {
     pub(crate) async fn ask(&self, request: &Value) -> RequestKey {
         let id = request["request_id"].as_str().unwrap();
         let payload = serde_json::to_vec(request).unwrap();
-        self.publish(self.subject("request", id), payload).await.unwrap();
+        self.publish(self.subject("request", id), payload)
+            .await
+            .unwrap();
         self.key(id)
     }
 
     /// The stored decision, by direct get, as soon as there is one.
     pub(crate) async fn decision(&self, id: &str) -> Value {
-        let subject =
-            format!("$JS.API.DIRECT.GET.CS_DECISIONS.{}", self.subject("decision", id));
+        let subject = format!(
+            "$JS.API.DIRECT.GET.CS_DECISIONS.{}",
+            self.subject("decision", id)
+        );
         let wait = async {
             loop {
-                let reply = self.client.request(subject.clone(), "".into()).await.unwrap();
+                let reply = self
+                    .client
+                    .request(subject.clone(), "".into())
+                    .await
+                    .unwrap();
                 if reply.status.is_none() {
                     return serde_json::from_slice(&reply.payload).unwrap();
                 }
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        tokio::time::timeout(LIMIT, wait).await.expect("a decision in time")
+        tokio::time::timeout(LIMIT, wait)
+            .await
+            .expect("a decision in time")
     }
 
     pub(crate) async fn receipt(&self, id: &str, decision_id: &str, stage: &str) {
-        let receipt = json!({
+        self.receipt_of(id, decision_id, stage, None).await;
+    }
+
+    pub(crate) async fn receipt_of(
+        &self,
+        id: &str,
+        decision_id: &str,
+        stage: &str,
+        ran: Option<&str>,
+    ) {
+        let mut receipt = json!({
             "v": 1, "decision_id": decision_id, "stage": stage, "at": "2026-11-21T12:00:01.000Z",
         });
+        if let Some(ran) = ran {
+            receipt["executed_args_digest"] = json!(ran);
+        }
         let payload = serde_json::to_vec(&receipt).unwrap();
-        let reply =
-            self.client.request(self.subject("receipt", id), payload.into()).await.unwrap();
+        let reply = self
+            .client
+            .request(self.subject("receipt", id), payload.into())
+            .await
+            .unwrap();
         let reply: Value = serde_json::from_slice(&reply.payload).unwrap();
         assert!(reply["seq"].is_u64(), "{reply}");
     }
 }
 
 /// The request's line as soon as `holds` is true of it.
-pub(crate) async fn line_when(
-    app: &App,
-    id: &str,
-    holds: impl Fn(&LineRow) -> bool,
-) -> LineRow {
+pub(crate) async fn line_when(app: &App, id: &str, holds: impl Fn(&LineRow) -> bool) -> LineRow {
     let wait = async {
         loop {
             if let Ok(row) = app.find(id).await

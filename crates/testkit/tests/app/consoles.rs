@@ -63,12 +63,18 @@ async fn a_late_joiner_shows_only_what_still_waits() {
     }
     listed(&desk.app, "c").await;
     for id in ["a", "b"] {
-        desk.app.decide(verdict(&agent.key(id), Verdict::Approve)).await.unwrap();
+        desk.app
+            .decide(verdict(&agent.key(id), Verdict::Approve))
+            .await
+            .unwrap();
     }
     let data = TempData::new();
     let second = colleague(&desk, &data).await;
     assert_eq!(inbox_ids(&second).await, ["c"]);
-    assert_eq!(second.find("a").await.unwrap().verdict.as_deref(), Some("approve"));
+    assert_eq!(
+        second.find("a").await.unwrap().verdict.as_deref(),
+        Some("approve")
+    );
     second.shutdown().await;
     desk.app.shutdown().await;
 }

@@ -12,14 +12,27 @@ async fn an_approval_reaches_the_agent_with_the_digest_of_what_was_asked() {
     let key = agent.ask(&request).await;
     listed(&desk.app, "r1").await;
     assert_eq!(inbox_ids(&desk.app).await, ["r1"]);
-    let decided = desk.app.decide(verdict(&key, Verdict::Approve)).await.unwrap();
-    assert!(matches!(decided, Decided::Stored { verdict: Verdict::Approve, .. }));
+    let decided = desk
+        .app
+        .decide(verdict(&key, Verdict::Approve))
+        .await
+        .unwrap();
+    assert!(matches!(
+        decided,
+        Decided::Stored {
+            verdict: Verdict::Approve,
+            ..
+        }
+    ));
     let decision = agent.decision("r1").await;
     assert_eq!(decision["verdict"], "approve");
     assert_eq!(decision["args_digest"], request["args_digest"]);
     assert_eq!(decision["decided_by"]["name"], "Ada");
     let row = in_state(&desk.app, "r1", "decided").await;
-    assert_eq!((row.verdict.as_deref(), row.delivery.as_str()), (Some("approve"), "on_bus"));
+    assert_eq!(
+        (row.verdict.as_deref(), row.delivery.as_str()),
+        (Some("approve"), "on_bus")
+    );
     assert!(inbox_ids(&desk.app).await.is_empty());
     let id = decision["decision_id"].as_str().unwrap();
     agent.receipt("r1", id, "received").await;
@@ -40,7 +53,10 @@ async fn an_edit_carries_the_edited_arguments_and_their_digest() {
     desk.app.decide(command).await.unwrap();
     let decision = agent.decision("r1").await;
     assert_eq!(decision["edited_args"], edited);
-    assert_eq!(decision["args_digest"], args_digest(&edited).unwrap().to_string());
+    assert_eq!(
+        decision["args_digest"],
+        args_digest(&edited).unwrap().to_string()
+    );
     desk.app.shutdown().await;
 }
 
@@ -48,16 +64,28 @@ async fn an_edit_carries_the_edited_arguments_and_their_digest() {
 async fn every_verdict_of_a_person_reaches_the_agent() {
     let desk = Desk::open().await;
     let agent = desk.agent("bot").await;
-    for wanted in [Verdict::Deny, Verdict::Skip, Verdict::Escalate, Verdict::Terminate, Verdict::Respond] {
+    for wanted in [
+        Verdict::Deny,
+        Verdict::Skip,
+        Verdict::Escalate,
+        Verdict::Terminate,
+        Verdict::Respond,
+    ] {
         let id = wanted.as_str();
         let key = agent.ask(&agent.request(id)).await;
         listed(&desk.app, id).await;
         let mut command = verdict(&key, wanted);
         command.message = Some("because".into());
-        command.response = Some(Response { content: json!("use the test one"), selected_key: None });
+        command.response = Some(Response {
+            content: json!("use the test one"),
+            selected_key: None,
+        });
         desk.app.decide(command).await.unwrap();
         let decision = agent.decision(id).await;
-        assert_eq!((&decision["verdict"], &decision["message"]), (&json!(id), &json!("because")));
+        assert_eq!(
+            (&decision["verdict"], &decision["message"]),
+            (&json!(id), &json!("because"))
+        );
         assert_eq!(decision["response"].is_object(), wanted == Verdict::Respond);
     }
     desk.app.shutdown().await;
@@ -74,11 +102,18 @@ async fn a_held_approval_is_not_sent_and_can_be_taken_back() {
     let held = desk.app.decide(command.clone()).await.unwrap();
     assert!(matches!(held, Decided::Held { .. }));
     assert_eq!(desk.app.find("r1").await.unwrap().state, "holding");
-    let again = desk.app.decide(verdict(&key, Verdict::Deny)).await.unwrap_err();
+    let again = desk
+        .app
+        .decide(verdict(&key, Verdict::Deny))
+        .await
+        .unwrap_err();
     assert_eq!(again.code().as_str(), "already_decided");
     desk.app.undo(&key).await.unwrap();
     assert_eq!(inbox_ids(&desk.app).await, ["r1"]);
-    assert_eq!(desk.app.undo(&key).await.unwrap_err().code().as_str(), "already_decided");
+    assert_eq!(
+        desk.app.undo(&key).await.unwrap_err().code().as_str(),
+        "already_decided"
+    );
     desk.app.decide(verdict(&key, Verdict::Deny)).await.unwrap();
     assert_eq!(agent.decision("r1").await["verdict"], "deny");
     desk.app.shutdown().await;
@@ -109,11 +144,64 @@ async fn a_thousand_verdicts_at_once_are_each_stored_once() {
     let asked: Vec<_> = asked.collect();
     let keys = futures::future::join_all(asked.iter().map(|request| agent.ask(request))).await;
     listed(&desk.app, "r999").await;
-    let all = keys.iter().map(|key| desk.app.decide(verdict(key, Verdict::Approve)));
+    let all = keys
+        .iter()
+        .map(|key| desk.app.decide(verdict(key, Verdict::Approve)));
     for decided in futures::future::join_all(all).await {
         assert!(matches!(decided, Ok(Decided::Stored { .. })), "{decided:?}");
     }
     assert!(inbox_ids(&desk.app).await.is_empty());
     assert_eq!(desk.app.audit_verify(None).await.unwrap().first_bad, None);
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_execution_that_nobody_approved_or_with_other_arguments_is_an_alarm() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let other = args_digest(&json!({})).unwrap().to_string();
+    for (id, wanted, ran, code) in [
+        (
+            "other-args",
+            Some(Verdict::Approve),
+            Some(other.as_str()),
+            "executed_digest_differs",
+        ),
+        (
+            "denied",
+            Some(Verdict::Deny),
+            None,
+            "executed_without_approval",
+        ),
+        ("undecided", None, None, "executed_without_decision"),
+    ] {
+        let key = agent.ask(&agent.request(id)).await;
+        listed(&desk.app, id).await;
+        let mut decision_id = "019aa000-0000-7000-8000-000000000001".to_owned();
+        if let Some(wanted) = wanted {
+            desk.app.decide(verdict(&key, wanted)).await.unwrap();
+            decision_id = agent.decision(id).await["decision_id"]
+                .as_str()
+                .unwrap()
+                .to_owned();
+        }
+        agent.receipt_of(id, &decision_id, "executed", ran).await;
+        let alarmed = async {
+            loop {
+                let alarms = desk.app.status().await.unwrap().alarms;
+                if alarms
+                    .iter()
+                    .any(|a| a.code == code && a.subject == key.to_string())
+                {
+                    return;
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(crate::agent::LIMIT, alarmed)
+            .await
+            .expect(code);
+    }
+    assert_eq!(desk.app.status().await.unwrap().alarms.len(), 3);
     desk.app.shutdown().await;
 }

@@ -11,9 +11,16 @@ async fn what_nobody_answers_expires_and_is_answered_so() {
     request["expires_at"] = json!("2026-11-21T12:00:00.300Z");
     let key = agent.ask(&request).await;
     let decision = agent.decision("r1").await;
-    assert_eq!((&decision["verdict"], &decision["origin"]), (&json!("expired"), &json!("timeout")));
+    assert_eq!(
+        (&decision["verdict"], &decision["origin"]),
+        (&json!("expired"), &json!("timeout"))
+    );
     in_state(&desk.app, "r1", "expired").await;
-    let late = desk.app.decide(verdict(&key, Verdict::Approve)).await.unwrap_err();
+    let late = desk
+        .app
+        .decide(verdict(&key, Verdict::Approve))
+        .await
+        .unwrap_err();
     assert_eq!(late.code().as_str(), "expired");
     desk.app.shutdown().await;
 }
@@ -24,11 +31,21 @@ async fn a_withdrawn_request_leaves_the_inbox_and_is_answered_so() {
     let agent = desk.agent("bot").await;
     let key = agent.ask(&agent.request("r1")).await;
     listed(&desk.app, "r1").await;
-    agent.publish(agent.subject("withdraw", "r1"), b"whatever".to_vec()).await.unwrap();
+    agent
+        .publish(agent.subject("withdraw", "r1"), b"whatever".to_vec())
+        .await
+        .unwrap();
     let decision = agent.decision("r1").await;
-    assert_eq!((&decision["verdict"], &decision["origin"]), (&json!("withdrawn"), &json!("agent")));
+    assert_eq!(
+        (&decision["verdict"], &decision["origin"]),
+        (&json!("withdrawn"), &json!("agent"))
+    );
     in_state(&desk.app, "r1", "withdrawn").await;
-    let late = desk.app.decide(verdict(&key, Verdict::Approve)).await.unwrap_err();
+    let late = desk
+        .app
+        .decide(verdict(&key, Verdict::Approve))
+        .await
+        .unwrap_err();
     assert_eq!(late.code().as_str(), "already_decided");
     desk.app.shutdown().await;
 }
@@ -37,7 +54,10 @@ async fn a_withdrawn_request_leaves_the_inbox_and_is_answered_so() {
 async fn a_withdraw_before_its_request_counts() {
     let desk = Desk::open().await;
     let agent = desk.agent("bot").await;
-    agent.publish(agent.subject("withdraw", "r1"), b"{}".to_vec()).await.unwrap();
+    agent
+        .publish(agent.subject("withdraw", "r1"), b"{}".to_vec())
+        .await
+        .unwrap();
     agent.ask(&agent.request("r1")).await;
     assert_eq!(agent.decision("r1").await["verdict"], "withdrawn");
     in_state(&desk.app, "r1", "withdrawn").await;
@@ -49,13 +69,24 @@ async fn a_deadline_is_only_ever_shortened_and_by_the_first_word() {
     let desk = Desk::open().await;
     let agent = desk.agent("bot").await;
     for (id, word, expected) in [
-        ("later", json!({"v": 1, "expires_at": "2026-11-21T13:00:00.000Z"}), 60_000),
-        ("earlier", json!({"v": 1, "expires_at": "2026-11-21T12:00:30.000Z"}), 30_000),
+        (
+            "later",
+            json!({"v": 1, "expires_at": "2026-11-21T13:00:00.000Z"}),
+            60_000,
+        ),
+        (
+            "earlier",
+            json!({"v": 1, "expires_at": "2026-11-21T12:00:30.000Z"}),
+            30_000,
+        ),
         ("broken", json!({"v": 1}), 60_000),
     ] {
         agent.ask(&agent.request(id)).await;
         let payload = serde_json::to_vec(&word).unwrap();
-        agent.publish(agent.subject("tighten", id), payload).await.unwrap();
+        agent
+            .publish(agent.subject("tighten", id), payload)
+            .await
+            .unwrap();
         // A request that is stored later is projected later.
         let after = format!("after-{id}");
         agent.ask(&agent.request(&after)).await;

@@ -22,8 +22,14 @@ async fn after_a_restart_everything_waits_once_and_can_still_be_answered() {
 
     let app = App::start(options(&desk.data)).await.unwrap();
     caught_up(&app).await;
-    assert_eq!(inbox_ids(&app).await, ["a", "b", "c"], "the held one waits again");
-    app.decide(verdict(&agent.key("b"), Verdict::Deny)).await.unwrap();
+    assert_eq!(
+        inbox_ids(&app).await,
+        ["a", "b", "c"],
+        "the held one waits again"
+    );
+    app.decide(verdict(&agent.key("b"), Verdict::Deny))
+        .await
+        .unwrap();
     // The agent has reconnected to the same port by itself.
     assert_eq!(agent.decision("b").await["verdict"], "deny");
     assert_eq!(app.audit_verify(None).await.unwrap().first_bad, None);
@@ -67,9 +73,15 @@ async fn a_command_beside_the_console_decides_and_the_console_learns_of_it() {
     listed(&desk.app, "r1").await;
     let beside = App::attach(options(&desk.data)).await.unwrap();
     assert_eq!(beside.role(), countersign_core::Role::Beside);
-    beside.decide(verdict(&key, Verdict::Approve)).await.unwrap();
+    beside
+        .decide(verdict(&key, Verdict::Approve))
+        .await
+        .unwrap();
     beside.shutdown().await;
-    line_when(&desk.app, "r1", |row| row.state == "decided" && row.stream_seq.is_some()).await;
+    line_when(&desk.app, "r1", |row| {
+        row.state == "decided" && row.stream_seq.is_some()
+    })
+    .await;
     assert_eq!(agent.decision("r1").await["verdict"], "approve");
     desk.app.shutdown().await;
 }
@@ -87,12 +99,43 @@ async fn an_agent_enrolled_beside_the_console_can_ask_at_once_and_a_revoked_one_
         loop {
             let subject = agent.subject("request", "r2");
             let asked = agent.client.request(subject, "{}".into());
-            if !matches!(tokio::time::timeout(Duration::from_millis(300), asked).await, Ok(Ok(_))) {
+            if !matches!(
+                tokio::time::timeout(Duration::from_millis(300), asked).await,
+                Ok(Ok(_))
+            ) {
                 return;
             }
         }
     };
-    tokio::time::timeout(crate::agent::LIMIT, gone).await.unwrap();
+    tokio::time::timeout(crate::agent::LIMIT, gone)
+        .await
+        .unwrap();
     beside.shutdown().await;
     desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn streams_that_are_not_the_remembered_ones_make_the_console_read_only() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let key = agent.ask(&agent.request("r1")).await;
+    listed(&desk.app, "r1").await;
+    desk.app.shutdown().await;
+    std::fs::remove_dir_all(desk.data.path().join("nats/jetstream")).unwrap();
+
+    let app = App::start(options(&desk.data)).await.unwrap();
+    let refused = app
+        .decide(verdict(&key, Verdict::Approve))
+        .await
+        .unwrap_err();
+    assert_eq!(refused.code().as_str(), "read_only");
+    let status = app.status().await.unwrap();
+    assert!(status.read_only.is_some());
+    assert_eq!(status.alarms[0].code, "read_only");
+    assert_eq!(
+        inbox_ids(&app).await,
+        ["r1"],
+        "what is known is still shown"
+    );
+    app.shutdown().await;
 }
