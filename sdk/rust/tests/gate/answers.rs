@@ -1,12 +1,13 @@
 //! Answers that stand, and questions that end without one.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use countersign_sdk::wire::{
     Stage, decision_subject, parse_withdraw, tighten_subject, withdraw_subject,
 };
 use countersign_sdk::{Ask, DecisionVerdict, GateError, Ran};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::console::{Console, delete_invoice, digest_of};
 

@@ -1,13 +1,14 @@
 //! Lost connections, poisoned hints and many questions at once.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_nats::HeaderMap;
 use countersign_sdk::wire::{decided_subject, decision_subject};
 use countersign_sdk::{DecisionVerdict, GateError};
 use futures::future::join_all;
+use tokio::time::Instant;
 
-use crate::console::{Console, delete_invoice};
+use crate::console::{Console, delete_invoice, quick};
 
 #[tokio::test]
 async fn a_poisoned_hint_is_ignored_and_the_stored_answer_counts() {
@@ -62,6 +63,27 @@ async fn an_answer_given_while_the_agent_was_away_is_found_after_the_reconnect()
     console.client = jetstream;
     assert!(console.store(approval).await);
     assert!(answer.await.unwrap().unwrap().allowed());
+}
+
+#[tokio::test]
+async fn an_answer_whose_hint_is_lost_is_found_by_looking() {
+    let mut console = Console::start().await;
+    let jetstream = async_nats::jetstream::new(console.client.clone());
+    let mut stream = jetstream.get_stream("CS_DECISIONS").await.unwrap();
+    let mut config = stream.info().await.unwrap().config.clone();
+    config.republish = None;
+    jetstream.update_stream(config).await.unwrap();
+    for looks in [vec![50], vec![]] {
+        let mut timing = quick();
+        timing.looks = looks.into_iter().map(Duration::from_millis).collect();
+        timing.look_every = Duration::from_millis(100);
+        let gate = console.builder().timing(timing).connect().await.unwrap();
+        let answer = tokio::spawn(gate.ask(delete_invoice()));
+        let seen = console.next_request().await;
+        tokio::time::sleep(Duration::from_millis(60)).await;
+        console.approve(&seen).await;
+        assert!(answer.await.unwrap().unwrap().allowed());
+    }
 }
 
 #[tokio::test]
