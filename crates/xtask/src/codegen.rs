@@ -17,7 +17,7 @@ const TYPESCRIPT: &str = "ui/src/ipc/generated.ts";
 const SCHEMA_ENDING: &str = ".schema.json";
 
 /// Writes the files, or with `check` compares them.
-pub fn run(check: bool) -> anyhow::Result<()> {
+pub(crate) fn run(check: bool) -> anyhow::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let files = generated()?;
     let stale: Vec<_> = files
