@@ -55,18 +55,15 @@ fn window(
     let built = tauri::Builder::default()
         .manage(desk)
         .invoke_handler(tauri::generate_handler![call::call, channel::subscribe])
-        .setup(move |shell| {
-            let Some(window) = shell.config().app.windows.first().cloned() else {
-                return Err("tauri.conf.json names no window".into());
-            };
-            WebviewWindowBuilder::from_config(shell.handle(), &window)?
-                .data_directory(web_data)
-                .build()?;
-            Ok(())
-        })
         .build(tauri::generate_context!())
         .map_err(failed)?;
     let handle = built.handle().clone();
+    // Here and not in a set-up hook, whose errors end the process without a word.
+    let windows = &built.config().app.windows;
+    let config = windows.first().ok_or(tauri::Error::WebviewNotFound).map_err(failed)?;
+    WebviewWindowBuilder::from_config(&handle, config)
+        .and_then(|window| window.data_directory(web_data).build())
+        .map_err(failed)?;
     runtime.spawn(async move {
         ended().await;
         handle.exit(0);

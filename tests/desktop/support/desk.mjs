@@ -1,0 +1,98 @@
+// A desk of its own for every test: fresh data folder, embedded bus, real window, real agents.
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { Browser, until } from "./webdriver.mjs";
+
+const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../..");
+const APP = process.env.COUNTERSIGN_APP;
+const PYTHON = process.env.COUNTERSIGN_PYTHON ?? path.join(ROOT, ".venv/bin/python");
+
+export class Desk {
+  browser;
+  data;
+  #agents = [];
+
+  static async open() {
+    if (APP === undefined || !existsSync(APP)) throw new Error("set COUNTERSIGN_APP to a binary built with the feature gui");
+    const desk = new Desk();
+    desk.data = await mkdtemp(path.join(tmpdir(), "countersign desk "));
+    desk.browser = await Browser.open(APP, { env: desk.env, log: path.join(desk.data, "driver.log") });
+    await desk.browser.run("localStorage.setItem('countersign.theme', 'dark')");
+    await desk.browser.reads("Connected to NATS", '[data-testid="connection"]');
+    return desk;
+  }
+
+  get env() {
+    return { COUNTERSIGN_DATA_DIR: this.data, COUNTERSIGN_OPERATOR: "maria", XDG_CACHE_HOME: path.join(this.data, "cache") };
+  }
+
+  /** Where the local agent's enrolment stands, as the empty inbox says. */
+  agentJson() {
+    return until("the enrolment file", async () => {
+      const answer = await this.browser.run(
+        "return [...document.querySelectorAll('[data-testid=empty] dd')].map((e) => e.textContent)[1] ?? null",
+      );
+      return answer ?? this.#knownAgentJson;
+    }).then((file) => (this.#knownAgentJson = file));
+  }
+
+  #knownAgentJson;
+
+  /** Asks through the command line and goes on; `done` is its end. */
+  ask(tool, args, { risk = "medium", explain, timeout = 60 } = {}) {
+    const words = ["ask", "--json", "--tool", tool, "--args", JSON.stringify(args), "--risk", risk, "--timeout", String(timeout)];
+    if (explain !== undefined) words.push("--explain", explain);
+    return this.#start(APP, words);
+  }
+
+  /** Runs a Python agent of this folder. */
+  async agent(script, ...words) {
+    const json = await this.agentJson();
+    return this.#start(PYTHON, [path.join(ROOT, "tests/desktop/agents", script), ...words], {
+      COUNTERSIGN_AGENT_JSON: json, PYTHONPATH: path.join(ROOT, "sdk/python/src"), PYTHONUNBUFFERED: "1",
+    });
+  }
+
+  /** Runs a command of the program to its end. */
+  async command(...words) {
+    return this.#start(APP, words).done;
+  }
+
+  #start(program, words, env = {}) {
+    const child = spawn(program, words, { env: { ...process.env, ...this.env, ...env, RUST_LOG: "off" }, stdio: ["ignore", "pipe", "pipe"] });
+    const output = { out: "", err: "" };
+    child.stdout.on("data", (data) => (output.out += data));
+    child.stderr.on("data", (data) => (output.err += data));
+    const done = new Promise((resolve) => child.once("close", (code) => resolve({ code, ...output })));
+    this.#agents.push(child);
+    return { child, output, done };
+  }
+
+  /** Waits for the card of a tool and until it is armed. */
+  async armed(tool) {
+    await this.browser.reads(tool, '[data-testid="card"] h2');
+    await this.browser.sees('[data-testid="card"][data-armed="true"]');
+  }
+
+  async close() {
+    for (const child of this.#agents) child.kill("SIGKILL");
+    await this.browser?.close();
+    // The embedded server ends with its console.
+    await until("the console has stopped", async () => !(await lockedBy(this.data)), 10_000).catch(() => {});
+    await rm(this.data, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  }
+}
+
+const lockedBy = async (data) => {
+  try {
+    const { pid } = JSON.parse(await readFile(path.join(data, "runtime.json"), "utf8"));
+    process.kill(pid, 0);
+    return pid;
+  } catch {
+    return null;
+  }
+};
