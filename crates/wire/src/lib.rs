@@ -56,8 +56,8 @@ pub use request::{
     TraceContext, parse_request,
 };
 pub use shown::{
-    Segment, Shown, TextWarning, escape, escape_bytes, escape_lines, is_hostile, json_ascii_safe, json_shown,
-    looks_like, text_ascii_safe, warnings,
+    Segment, Shown, TextWarning, escape, escape_bytes, escape_lines, is_hostile, json_ascii_safe,
+    json_shown, looks_like, text_ascii_safe, warnings,
 };
 pub use signature::{Context, Signature, SignatureError, sign, signing_input, verify};
 pub use span::{
