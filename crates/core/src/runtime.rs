@@ -2,9 +2,11 @@
 //!
 //! Refuses to run twice in one data folder.
 
+mod connect;
 mod options;
 mod shared;
 mod start;
+mod writing;
 
 use std::sync::Arc;
 

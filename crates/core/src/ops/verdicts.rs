@@ -18,6 +18,8 @@ use crate::store::{decisions, lines, outbox};
 const SETTLE_LIMIT: Duration = Duration::from_secs(5);
 /// How long a verdict waits until the past is read.
 const CATCH_UP_LIMIT: Duration = Duration::from_secs(30);
+/// How long the anchor of a dangerous approval may hold up the answer.
+const ANCHOR_LIMIT: Duration = Duration::from_secs(1);
 const SEEN_LIMIT: Duration = Duration::from_secs(2);
 const SEEN_LOOK: Duration = Duration::from_millis(10);
 
@@ -72,7 +74,7 @@ impl App {
             }) => {
                 let seq = self.settled(&key, settled).await?;
                 if dangerous && human {
-                    self.anchor();
+                    self.anchor().await;
                 }
                 Ok(Decided::Stored {
                     verdict,
@@ -119,17 +121,19 @@ impl App {
         }
     }
 
-    /// Lays the audit head on the bus; whoever decides does not wait for it, the console's end does.
-    fn anchor(&self) {
-        let shared = std::sync::Arc::clone(&self.inner.shared);
+    /// Lays the audit head on the bus. Not being able to is no failure of the decision: the next
+    /// anchor covers it.
+    async fn anchor(&self) {
+        let shared = &self.inner.shared;
         let (Some(bus), Some(realm)) = (self.bus(), shared.realm()) else {
             return;
         };
-        self.inner.tasks.spawn(async move {
-            if let Err(error) = super::anchor::publish(&shared, &bus, &realm).await {
-                tracing::warn!(%error, "the audit head is not anchored");
-            }
-        });
+        let published = super::anchor::publish(shared, &bus, &realm);
+        match tokio::time::timeout(ANCHOR_LIMIT, published).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "the audit head is not anchored"),
+            Err(_) => tracing::warn!("the audit head is not anchored yet"),
+        }
     }
 
     async fn settled(

@@ -1,8 +1,6 @@
 //! From a data folder to a running application.
 
-use std::collections::{BTreeMap, HashSet};
-use std::path::Path;
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use countersign_wire::{OperatorList, TrustedKey};
@@ -11,28 +9,22 @@ use tokio::sync::{broadcast, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::writing::start_writer;
 use super::{App, Health, Inner, Options, Positions, Role, Shared};
-use crate::bus::{
-    AgentAccess, Bus, BusOptions, Credentials, EmbeddedConfig, EmbeddedServer, STREAMS,
-};
+use crate::bus::{AgentAccess, EmbeddedConfig, EmbeddedServer, STREAMS};
 use crate::clock::{BusClock, Clock};
-use crate::data_dir::{ConsoleLock, DataDir, RuntimeInfo};
+use crate::data_dir::{ConsoleLock, DataDir};
 use crate::error::OpError;
 use crate::identity::Identity;
-use crate::ops::job::{BusBinding, Job};
-use crate::ops::{
-    Counts, Ledger, Link, Publisher, Settlements, TrustedKeys, Wires, WriterTask, anchor_task,
-};
+use crate::ops::job::Job;
+use crate::ops::{Settlements, TrustedKeys};
 use crate::store::{self, Reader, agents, bus_stream, meta, policy};
 
 /// How long parts may take to end.
 pub(super) const STOP_LIMIT: Duration = Duration::from_secs(5);
 /// Jobs that wait for the writer. A full queue slows the bus intake and the callers down.
 const JOBS: usize = 4_096;
-const OUTGOING: usize = 4_096;
 const EVENTS: usize = 1_024;
-const FIRST_RETRY: Duration = Duration::from_millis(250);
-const LONGEST_RETRY: Duration = Duration::from_secs(10);
 
 impl App {
     /// Starts the whole console of a data folder.
@@ -93,18 +85,6 @@ impl App {
             app.meet_bus(&parts.clock).await;
         }
         Ok(app)
-    }
-
-    /// Best effort: a reader says "not connected" instead of failing.
-    async fn meet_bus(&self, clock: &BusClock) {
-        let inner = &self.inner;
-        let Ok(options) = bus_options(&inner.options, &inner.data, &inner.shared.identity) else {
-            return;
-        };
-        if let Ok(bus) = Bus::connect(options).await {
-            clock.follow(bus.clock().clone());
-            inner.shared.bus.send_replace(Some(bus));
-        }
     }
 }
 
@@ -280,193 +260,4 @@ pub(crate) async fn access(reader: &Reader) -> Result<Vec<AgentAccess>, OpError>
             })
         })
         .collect())
-}
-
-async fn start_writer(
-    app: &App,
-    writer: store::Writer,
-    jobs: mpsc::Receiver<Job>,
-) -> Result<(), OpError> {
-    let shared = &app.inner.shared;
-    let role = app.inner.role;
-    let read_only = match role {
-        Role::Beside => meta::get(&shared.reader, meta::READ_ONLY).await?,
-        _ => None,
-    };
-    let ledger = Ledger {
-        identity: Arc::clone(&shared.identity),
-        clock: Arc::clone(&shared.clock),
-        trusted: shared.trusted.clone(),
-        waiting_limit: app.inner.options.waiting_limit,
-        bus: shared.realm().map(|realm| BusBinding {
-            realm,
-            epochs: BTreeMap::new(),
-        }),
-        counts: Counts::default(),
-        caught_up: false,
-        read_only: read_only
-            .filter(|why| !why.is_empty())
-            .map(|why| ("read_only".to_owned(), why)),
-        projects: role == Role::Console,
-        unexplained: Vec::new(),
-    };
-    let (outgoing, queue) = mpsc::channel(OUTGOING);
-    let wires = Wires {
-        jobs,
-        outgoing,
-        settlements: shared.settlements.clone(),
-        events: shared.events.clone(),
-        positions: shared.positions.clone(),
-        health: shared.health.clone(),
-    };
-    let writer = WriterTask::new(writer, ledger, wires).await?;
-    let publisher = Publisher {
-        bus: shared.bus.subscribe(),
-        clock: Arc::clone(&shared.clock),
-        jobs: shared.jobs.clone(),
-        settlements: shared.settlements.clone(),
-        in_flight: Arc::new(Mutex::new(HashSet::new())),
-    };
-    let tasks = app.inner.tasks.clone();
-    let stop = app.inner.stop.clone();
-    app.inner.tasks.spawn(async move {
-        tokio::select! {
-            () = stop.cancelled() => {}
-            () = publisher.run(queue, tasks) => {}
-        }
-    });
-    app.inner.tasks.spawn(writer.run());
-    Ok(())
-}
-
-fn bus_options(
-    options: &Options,
-    data: &DataDir,
-    identity: &Identity,
-) -> Result<BusOptions, OpError> {
-    let (url, credentials) = match &options.nats_url {
-        Some(url) => (url.clone(), options.credentials.clone()),
-        None => {
-            let info = data.read_runtime().ok_or_else(|| {
-                OpError::BusUnreachable("no console runs in this data folder".to_owned())
-            })?;
-            let seed = identity
-                .login
-                .seed()
-                .map_err(|_| OpError::Environment("the login key has no seed".to_owned()))?;
-            (info.nats_url, Credentials::NkeySeed(seed))
-        }
-    };
-    Ok(BusOptions {
-        url,
-        credentials,
-        console_id: identity.console_id.to_string(),
-        allow_single_account: options.allow_single_account,
-    })
-}
-
-impl App {
-    async fn connect(&self, clock: &BusClock) -> Result<(), OpError> {
-        let inner = &self.inner;
-        if let Some(server) = &inner.server {
-            inner.data.write_runtime(&RuntimeInfo {
-                pid: std::process::id(),
-                nats_url: server.url(),
-                nats_pid: server.pid(),
-            })?;
-        } else if inner.role == Role::Console
-            && let Some(url) = &inner.options.nats_url
-        {
-            let nats_url = without_secrets(url);
-            let info = RuntimeInfo {
-                pid: std::process::id(),
-                nats_url,
-                nats_pid: None,
-            };
-            inner.data.write_runtime(&info)?;
-        }
-        let bus = Bus::connect(bus_options(
-            &inner.options,
-            &inner.data,
-            &inner.shared.identity,
-        )?)
-        .await?;
-        clock.follow(bus.clock().clone());
-        inner.shared.bus.send_replace(Some(bus.clone()));
-        if inner.role != Role::Console {
-            return Ok(());
-        }
-        let link = Arc::new(Link {
-            shared: Arc::clone(&inner.shared),
-            bus: bus.clone(),
-            stop: inner.stop.clone(),
-            tasks: inner.tasks.clone(),
-        });
-        link.join().await?;
-        inner.tasks.spawn(link.watch_reconnects());
-        inner.tasks.spawn(anchor_task(
-            Arc::clone(&inner.shared),
-            bus,
-            inner.stop.clone(),
-        ));
-        Ok(())
-    }
-
-    /// Tells other processes of the folder when the server was started again.
-    async fn follow_server(self) {
-        let Some(server) = &self.inner.server else {
-            return;
-        };
-        let mut state = server.state();
-        loop {
-            tokio::select! {
-                () = self.inner.stop.cancelled() => return,
-                changed = state.changed() => if changed.is_err() { return },
-            }
-            let info = RuntimeInfo {
-                pid: std::process::id(),
-                nats_url: server.url(),
-                nats_pid: server.pid(),
-            };
-            if let Err(error) = self.inner.data.write_runtime(&info) {
-                tracing::warn!(%error, "other processes do not learn of the server's restart");
-            }
-        }
-    }
-
-    /// Tries until the bus answers or the console stops.
-    fn keep_connecting(self, clock: Arc<BusClock>) {
-        let stop = self.inner.stop.clone();
-        let tasks = self.inner.tasks.clone();
-        // A strong handle here would keep the console alive for ever.
-        let weak = Arc::downgrade(&self.inner);
-        drop(self);
-        tasks.spawn(async move {
-            let mut wait = FIRST_RETRY;
-            loop {
-                tokio::select! {
-                    () = stop.cancelled() => return,
-                    () = tokio::time::sleep(wait) => {}
-                }
-                let Some(inner) = weak.upgrade() else { return };
-                let app = App { inner };
-                match app.connect(&clock).await {
-                    Ok(()) => return,
-                    Err(error) => tracing::warn!(%error, "the bus is still out of reach"),
-                }
-                wait = (wait * 2).min(LONGEST_RETRY);
-            }
-        });
-    }
-}
-
-/// A URL that may be written to a file.
-fn without_secrets(url: &str) -> String {
-    let path = Path::new(url).display().to_string();
-    match (path.find("://"), path.rfind('@')) {
-        (Some(scheme), Some(at)) if scheme + 3 <= at => {
-            format!("{}{}", &path[..scheme + 3], &path[at + 1..])
-        }
-        _ => path,
-    }
 }

@@ -1,0 +1,160 @@
+//! Meets the bus, and keeps to it.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{App, Options, Role};
+use crate::bus::{Bus, BusOptions, Credentials};
+use crate::clock::BusClock;
+use crate::data_dir::{DataDir, RuntimeInfo};
+use crate::error::OpError;
+use crate::identity::Identity;
+use crate::ops::{Link, anchor_task};
+
+const FIRST_RETRY: Duration = Duration::from_millis(250);
+const LONGEST_RETRY: Duration = Duration::from_secs(10);
+
+fn bus_options(
+    options: &Options,
+    data: &DataDir,
+    identity: &Identity,
+) -> Result<BusOptions, OpError> {
+    let (url, credentials) = match &options.nats_url {
+        Some(url) => (url.clone(), options.credentials.clone()),
+        None => {
+            let info = data.read_runtime().ok_or_else(|| {
+                OpError::BusUnreachable("no console runs in this data folder".to_owned())
+            })?;
+            let seed = identity
+                .login
+                .seed()
+                .map_err(|_| OpError::Environment("the login key has no seed".to_owned()))?;
+            (info.nats_url, Credentials::NkeySeed(seed))
+        }
+    };
+    Ok(BusOptions {
+        url,
+        credentials,
+        console_id: identity.console_id.to_string(),
+        allow_single_account: options.allow_single_account,
+    })
+}
+
+impl App {
+    /// Best effort: a reader says "not connected" instead of failing.
+    pub(super) async fn meet_bus(&self, clock: &BusClock) {
+        let inner = &self.inner;
+        let Ok(options) = bus_options(&inner.options, &inner.data, &inner.shared.identity) else {
+            return;
+        };
+        if let Ok(bus) = Bus::connect(options).await {
+            clock.follow(bus.clock().clone());
+            inner.shared.bus.send_replace(Some(bus));
+        }
+    }
+
+    pub(super) async fn connect(&self, clock: &BusClock) -> Result<(), OpError> {
+        let inner = &self.inner;
+        if let Some(server) = &inner.server {
+            inner.data.write_runtime(&RuntimeInfo {
+                pid: std::process::id(),
+                nats_url: server.url(),
+                nats_pid: server.pid(),
+            })?;
+        } else if inner.role == Role::Console
+            && let Some(url) = &inner.options.nats_url
+        {
+            let nats_url = without_secrets(url);
+            let info = RuntimeInfo {
+                pid: std::process::id(),
+                nats_url,
+                nats_pid: None,
+            };
+            inner.data.write_runtime(&info)?;
+        }
+        let bus = Bus::connect(bus_options(
+            &inner.options,
+            &inner.data,
+            &inner.shared.identity,
+        )?)
+        .await?;
+        clock.follow(bus.clock().clone());
+        inner.shared.bus.send_replace(Some(bus.clone()));
+        if inner.role != Role::Console {
+            return Ok(());
+        }
+        let link = Arc::new(Link {
+            shared: Arc::clone(&inner.shared),
+            bus: bus.clone(),
+            stop: inner.stop.clone(),
+            tasks: inner.tasks.clone(),
+        });
+        link.join().await?;
+        inner.tasks.spawn(link.watch_reconnects());
+        inner.tasks.spawn(anchor_task(
+            Arc::clone(&inner.shared),
+            bus,
+            inner.stop.clone(),
+        ));
+        Ok(())
+    }
+
+    /// Tells other processes of the folder when the server was started again.
+    pub(super) async fn follow_server(self) {
+        let Some(server) = &self.inner.server else {
+            return;
+        };
+        let mut state = server.state();
+        loop {
+            tokio::select! {
+                () = self.inner.stop.cancelled() => return,
+                changed = state.changed() => if changed.is_err() { return },
+            }
+            let info = RuntimeInfo {
+                pid: std::process::id(),
+                nats_url: server.url(),
+                nats_pid: server.pid(),
+            };
+            if let Err(error) = self.inner.data.write_runtime(&info) {
+                tracing::warn!(%error, "other processes do not learn of the server's restart");
+            }
+        }
+    }
+
+    /// Tries until the bus answers or the console stops.
+    pub(super) fn keep_connecting(self, clock: Arc<BusClock>) {
+        let stop = self.inner.stop.clone();
+        let tasks = self.inner.tasks.clone();
+        // A strong handle here would keep the console alive for ever.
+        let weak = Arc::downgrade(&self.inner);
+        drop(self);
+        tasks.spawn(async move {
+            let mut wait = FIRST_RETRY;
+            loop {
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    () = tokio::time::sleep(wait) => {}
+                }
+                let Some(inner) = weak.upgrade() else { return };
+                let app = App { inner };
+                match app.connect(&clock).await {
+                    Ok(()) => return,
+                    Err(error) => tracing::warn!(%error, "the bus is still out of reach"),
+                }
+                wait = (wait * 2).min(LONGEST_RETRY);
+            }
+        });
+    }
+}
+
+/// A URL that may be written to a file.
+fn without_secrets(url: &str) -> String {
+    let path = Path::new(url).display().to_string();
+    match (path.find("://"), path.rfind('@')) {
+        (Some(scheme), Some(at)) if scheme + 3 <= at => {
+            format!("{}{}", &path[..scheme + 3], &path[at + 1..])
+        }
+        _ => path,
+    }
+}

@@ -1,0 +1,71 @@
+//! Starts the writer and the publisher.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::mpsc;
+
+use super::{App, Role};
+use crate::error::OpError;
+use crate::ops::job::{BusBinding, Job};
+use crate::ops::{Counts, Ledger, Publisher, Wires, WriterTask};
+use crate::store::{self, meta};
+
+const OUTGOING: usize = 4_096;
+
+pub(super) async fn start_writer(
+    app: &App,
+    writer: store::Writer,
+    jobs: mpsc::Receiver<Job>,
+) -> Result<(), OpError> {
+    let shared = &app.inner.shared;
+    let role = app.inner.role;
+    let read_only = match role {
+        Role::Beside => meta::get(&shared.reader, meta::READ_ONLY).await?,
+        _ => None,
+    };
+    let ledger = Ledger {
+        identity: Arc::clone(&shared.identity),
+        clock: Arc::clone(&shared.clock),
+        trusted: shared.trusted.clone(),
+        waiting_limit: app.inner.options.waiting_limit,
+        bus: shared.realm().map(|realm| BusBinding {
+            realm,
+            epochs: BTreeMap::new(),
+        }),
+        counts: Counts::default(),
+        caught_up: false,
+        read_only: read_only
+            .filter(|why| !why.is_empty())
+            .map(|why| ("read_only".to_owned(), why)),
+        projects: role == Role::Console,
+        unexplained: Vec::new(),
+    };
+    let (outgoing, queue) = mpsc::channel(OUTGOING);
+    let wires = Wires {
+        jobs,
+        outgoing,
+        settlements: shared.settlements.clone(),
+        events: shared.events.clone(),
+        positions: shared.positions.clone(),
+        health: shared.health.clone(),
+    };
+    let writer = WriterTask::new(writer, ledger, wires).await?;
+    let publisher = Publisher {
+        bus: shared.bus.subscribe(),
+        clock: Arc::clone(&shared.clock),
+        jobs: shared.jobs.clone(),
+        settlements: shared.settlements.clone(),
+        in_flight: Arc::new(Mutex::new(HashSet::new())),
+    };
+    let tasks = app.inner.tasks.clone();
+    let stop = app.inner.stop.clone();
+    app.inner.tasks.spawn(async move {
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = publisher.run(queue, tasks) => {}
+        }
+    });
+    app.inner.tasks.spawn(writer.run());
+    Ok(())
+}
