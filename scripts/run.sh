@@ -47,7 +47,10 @@ await() {
   shift 2
   for _ in {1..300}; do
     if "$@" >/dev/null 2>&1; then return; fi
-    kill -0 "$pid" 2>/dev/null || die "the console stopped before $what"
+    kill -0 "$pid" 2>/dev/null || {
+      tail -5 "$scratch/console.log" >&2 2>/dev/null || true
+      die "the console stopped before $what"
+    }
     sleep 0.1
   done
   die "$what took longer than 30 s"
@@ -71,7 +74,7 @@ if [ "$display" = yes ]; then
   console=$!
 else
   say "no display: the console runs headless"
-  "$app" serve >"$scratch/serve.out" &
+  "$app" serve >"$scratch/console.log" 2>&1 &
   console=$!
 fi
 children+=("$console")
