@@ -10,9 +10,11 @@ mod writing;
 
 use std::sync::Arc;
 
+use countersign_wire::TrustedKey;
 use tokio::sync::{broadcast, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use uuid::Uuid;
 
 use crate::bus::{Bus, EmbeddedServer};
 use crate::data_dir::{ConsoleLock, DataDir};
@@ -77,6 +79,32 @@ impl App {
     #[must_use]
     pub fn identity(&self) -> &Identity {
         &self.inner.shared.identity
+    }
+
+    /// The realm, once this folder has met a bus.
+    #[must_use]
+    pub fn realm(&self) -> Option<Uuid> {
+        self.inner.shared.realm()
+    }
+
+    /// The keys that agents are to trust: this console's and those of the realm's list.
+    #[must_use]
+    pub fn trusted_keys(&self) -> Vec<TrustedKey> {
+        let keys = self.inner.shared.operators.read();
+        keys.map(|keys| keys.clone()).unwrap_or_default()
+    }
+
+    /// Waits until everything that was stored before is known, the console is read-only, or `limit`
+    /// has passed; returns whether it is known.
+    pub async fn ready(&self, limit: std::time::Duration) -> bool {
+        let (mut caught_up, mut health) = (self.caught_up(), self.health());
+        let known = async {
+            tokio::select! {
+                done = caught_up.wait_for(|done| *done) => done.is_ok(),
+                _ = health.wait_for(|health| health.read_only.is_some()) => false,
+            }
+        };
+        tokio::time::timeout(limit, known).await.unwrap_or(false)
     }
 
     /// The server's time now.

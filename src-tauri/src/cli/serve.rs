@@ -3,10 +3,10 @@
 //! Refuses to print anything on standard output but the one line that says it is ready.
 
 use std::io::{self, Write};
+use std::time::Duration;
 
-use countersign_core::store::{self, Reader, StoreError, meta, policy};
-use countersign_core::{App, OpError};
-use countersign_wire::{OperatorList, TrustedKey, json_ascii_safe};
+use countersign_core::App;
+use countersign_wire::json_ascii_safe;
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -14,6 +14,9 @@ use super::config::Settings;
 use super::console;
 use super::failure::Failure;
 use super::output::Output;
+
+/// How long the past may take to be read before the console says that it is ready.
+const READY_LIMIT: Duration = Duration::from_secs(60);
 
 /// Runs until SIGTERM or SIGINT.
 pub(crate) async fn run(settings: &Settings, _out: Output) -> Result<(), Failure> {
@@ -42,35 +45,20 @@ pub(crate) async fn run(settings: &Settings, _out: Output) -> Result<(), Failure
 }
 
 async fn ready_line(app: &App) -> Result<Value, Failure> {
+    if app.bus().is_some() && !app.ready(READY_LIMIT).await {
+        tracing::warn!("not everything on the bus is known yet; nothing is decided until it is");
+    }
     let agent_json = app.enroll_local().await?;
     let runtime = app.data().read_runtime();
-    let reader = store::open_read_only(&app.data().database()).await.map_err(OpError::from)?;
-    let known = known(app, &reader).await.map_err(OpError::from);
-    reader.close().await;
-    let (realm, trusted_keys) = known?;
     Ok(json!({
         "event": "ready",
         "nats_url": runtime.map(|runtime| runtime.nats_url),
         "data_dir": app.data().path().display().to_string(),
-        "realm": realm,
+        "realm": app.realm().map(|realm| realm.to_string()),
         "operator_key": app.identity().human_key().as_str(),
-        "trusted_keys": trusted_keys,
+        "trusted_keys": app.trusted_keys(),
         "agent_json": agent_json.map(|path| path.display().to_string()),
     }))
-}
-
-/// The realm, and the keys that agents are to trust: this console's and those of the realm's list.
-async fn known(app: &App, reader: &Reader) -> Result<(Option<String>, Vec<TrustedKey>), StoreError> {
-    let realm = meta::get(reader, meta::REALM).await?;
-    let mut keys = app.identity().trusted_keys();
-    let list = policy::get(reader, "operators").await?;
-    let list = list.and_then(|row| serde_json::from_slice::<OperatorList>(&row.payload).ok());
-    for entry in list.into_iter().flat_map(|list| list.operators) {
-        if entry.until.is_none() && keys.iter().all(|known| known.key != entry.key) {
-            keys.push(TrustedKey { key: entry.key, name: entry.name, role: entry.role });
-        }
-    }
-    Ok((realm, keys))
 }
 
 /// The signals that end a program in an orderly way.
