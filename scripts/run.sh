@@ -56,7 +56,7 @@ await() {
   die "$what took longer than 30 s"
 }
 
-connected() { "$app" status --json | "$venv/bin/python" -c 'import json, sys; sys.exit(not json.load(sys.stdin)["bus"]["connected"])'; }
+connected() { "$app" status --json 2>/dev/null | "$venv/bin/python" -c 'import json, sys; sys.exit(not json.load(sys.stdin)["bus"]["connected"])' 2>/dev/null; }
 
 # agent NAME COMMAND... runs an example under an identity of its own.
 agent() {
@@ -67,6 +67,10 @@ agent() {
   children+=($!)
   note "$name asks (its output: $scratch/$name.log)"
 }
+
+if [ -z "${COUNTERSIGN_NATS_URL:-}" ] && connected; then
+  die "a console runs already on this data folder; end it, or set COUNTERSIGN_DATA_DIR to another one"
+fi
 
 if [ "$display" = yes ]; then
   say "opening the window"
