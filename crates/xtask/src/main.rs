@@ -2,6 +2,7 @@
 //!
 //! Refuses to install anything: `scripts/setup.sh` does that.
 
+mod bench;
 mod codegen;
 mod tidy;
 
@@ -18,6 +19,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Task {
+    /// Measure the product beside the floor program
+    Bench(bench::BenchArgs),
     /// Write the files that are generated from the Rust types
     Codegen {
         /// Write nothing; fail when a file differs
@@ -34,6 +37,7 @@ enum Task {
 
 fn main() -> ExitCode {
     let done = match Cli::parse().task {
+        Task::Bench(args) => bench::run(&args),
         Task::Codegen { check } => codegen::run(check),
         Task::Tidy { record_migrations } => tidy::run(record_migrations),
     };

@@ -1,0 +1,90 @@
+//! The whole console with an approver in place of the operator.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use anyhow::Context;
+use countersign_core::ops::DecideCommand;
+use countersign_core::{App, AppEvent, Options};
+use countersign_load::{ConsoleArgs, Login, Mode, Ready, Report, monotonic_ns};
+use countersign_wire::{AgentKey, RequestKey, Verdict};
+use tokio::sync::Semaphore;
+use tokio::sync::broadcast::error::RecvError;
+
+/// Decisions under way at the same time.
+const DECIDING: usize = 1_000;
+/// More than one phase publishes: the limit is not what is measured.
+const WAITING_LIMIT: i64 = 10_000_000;
+
+pub(crate) async fn run(args: &ConsoleArgs) -> anyhow::Result<()> {
+    let mut options = Options::embedded(args.data.clone(), "Bench", "bench".parse()?);
+    options.waiting_limit = WAITING_LIMIT;
+    let app = App::start(options).await?;
+    let mut caught_up = app.caught_up();
+    caught_up.wait_for(|done| *done).await?;
+    let mut agents = Vec::with_capacity(args.agents);
+    for number in 0..args.agents {
+        let agent =
+            AgentKey { workspace: "bench".parse()?, agent: format!("agent-{number}").parse()? };
+        let enrolment = app.enroll(&agent).await?;
+        // The file that a real agent reads has the shape of the bench's logins.
+        agents.push(serde_json::from_value::<Login>(serde_json::to_value(&enrolment)?)?);
+    }
+    let approver = tokio::spawn(approve(app.clone(), args.mode));
+    tell(&Ready { agents })?;
+    countersign_load::until_told_to_stop().await;
+    approver.abort();
+    match approver.await {
+        Ok(done) => done?,
+        Err(error) if error.is_cancelled() => {}
+        Err(error) => return Err(error.into()),
+    }
+    app.shutdown().await;
+    Ok(())
+}
+
+fn tell(line: &impl serde::Serialize) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    serde_json::to_writer(&mut out, line)?;
+    out.write_all(b"\n")?;
+    Ok(out.flush()?)
+}
+
+/// Reads what is new as a front end does, and approves it.
+async fn approve(app: App, mode: Mode) -> anyhow::Result<()> {
+    let mut events = app.subscribe();
+    let places = Arc::new(Semaphore::new(DECIDING));
+    loop {
+        let rows = match events.recv().await {
+            Ok(AppEvent::Changed { rows, .. }) => rows,
+            Ok(AppEvent::Status) => continue,
+            Err(RecvError::Lagged(count)) => anyhow::bail!("{count} events were missed"),
+            Err(RecvError::Closed) => return Ok(()),
+        };
+        if mode == Mode::Keep {
+            tell(&Report::Listed { count: rows.len().try_into()?, at: monotonic_ns() })?;
+            continue;
+        }
+        let lines = app.lines(&rows).await?;
+        let new: Vec<RequestKey> =
+            lines.iter().filter(|line| line.state == "pending").filter_map(|l| l.key()).collect();
+        if mode == Mode::DecideLater && !new.is_empty() {
+            tell(&Report::Listed { count: new.len().try_into()?, at: monotonic_ns() })?;
+            tokio::time::sleep(Mode::PAUSE).await;
+            tell(&Report::Deciding { at: monotonic_ns() })?;
+        }
+        for key in new {
+            let place = Arc::clone(&places).acquire_owned().await?;
+            let app = app.clone();
+            tokio::spawn(async move {
+                let name = key.to_string();
+                let decided = app.decide(DecideCommand::by_operator(key, Verdict::Approve)).await;
+                if let Err(error) = decided.context(name) {
+                    // The agent waits in vain and the round fails: this line says why.
+                    eprintln!("{error:#}");
+                }
+                drop(place);
+            });
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The product under the load of `countersign-load`: `countersign-bench round` prints the figures of
+//! one round as JSON, `countersign-bench footprint` those of the installed programs.
+
+mod console;
+mod footprint;
+
+use clap::{Parser, Subcommand};
+use countersign_load::{ConsoleArgs, RoundArgs};
+
+#[derive(Parser)]
+#[command(about = "The product under the load of the bench")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// One round of all phases
+    Round(RoundArgs),
+    /// The console that a round starts
+    Console(ConsoleArgs),
+    /// Start-up time and memory
+    Footprint(footprint::FootprintArgs),
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter.unwrap_or_else(|_| "warn".into()))
+        .with_writer(std::io::stderr)
+        .init();
+    let figures = match Cli::parse().command {
+        Command::Console(args) => return console::run(&args).await,
+        Command::Round(args) => countersign_load::run(&args).await?,
+        Command::Footprint(args) => footprint::run(&args).await?,
+    };
+    println!("{}", serde_json::to_string(&figures)?);
+    Ok(())
+}

@@ -1,0 +1,157 @@
+//! The figures beside their goals.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use super::Figures;
+
+/// What a figure should reach.
+#[derive(Debug, Clone, Copy)]
+enum Goal {
+    /// Half of the floor, and this many a second.
+    PerSecond(Option<f64>),
+    /// Twice the floor, and this many ms.
+    Within(Option<f64>),
+    /// Nothing was promised.
+    None,
+}
+
+const ROWS: [(&str, &str, Goal); 17] = [
+    ("accepted_one_per_s", "accepted /s, one agent, each awaited", Goal::PerSecond(Some(2_500.0))),
+    ("accepted_many_per_s", "accepted /s, 8 agents, 256 in flight", Goal::PerSecond(Some(8_000.0))),
+    ("listed_many_per_s", "listed /s, of those", Goal::PerSecond(None)),
+    ("end_to_end_per_s", "end to end /s, 1,000 in flight", Goal::PerSecond(None)),
+    ("listed_p50_ms", "request to listed, p50 ms", Goal::Within(None)),
+    ("listed_p99_ms", "request to listed, p99 ms", Goal::Within(Some(10.0))),
+    ("decision_p50_ms", "decision to agent, p50 ms", Goal::Within(None)),
+    ("decision_p99_ms", "decision to agent, p99 ms", Goal::Within(Some(10.0))),
+    ("start_up_first_ms", "start-up, new folder, ms", Goal::None),
+    ("start_up_ms", "start-up, ms", Goal::None),
+    ("console_idle_mib", "console idle, MiB", Goal::None),
+    ("console_10000_waiting_mib", "console, 10,000 waiting, MiB", Goal::None),
+    ("server_idle_mib", "its nats-server idle, MiB", Goal::None),
+    ("server_10000_waiting_mib", "its nats-server, 10,000 waiting, MiB", Goal::None),
+    ("window_process_mib", "console with a window, MiB", Goal::None),
+    ("window_page_mib", "the window's page, MiB", Goal::None),
+    ("window_server_mib", "its nats-server, MiB", Goal::None),
+];
+
+/// Everything that one run measured.
+pub(super) struct Report {
+    pub(super) floor: Figures,
+    pub(super) product: Figures,
+    pub(super) machine: String,
+    pub(super) missing: Vec<String>,
+}
+
+impl Goal {
+    fn text(self) -> String {
+        match self {
+            Self::PerSecond(None) => "half".to_owned(),
+            Self::PerSecond(Some(least)) => format!("half, {least:.0}"),
+            Self::Within(None) => "twice".to_owned(),
+            Self::Within(Some(most)) => format!("twice, {most:.0}"),
+            Self::None => String::new(),
+        }
+    }
+
+    fn is_met(self, floor: Option<f64>, product: f64) -> Option<bool> {
+        match self {
+            Self::PerSecond(least) => {
+                Some(product >= floor? / 2.0 && product >= least.unwrap_or(0.0))
+            }
+            Self::Within(most) => {
+                Some(product <= floor? * 2.0 && product <= most.unwrap_or(f64::INFINITY))
+            }
+            Self::None => None,
+        }
+    }
+}
+
+impl Report {
+    pub(super) fn text(&self) -> String {
+        let mut out = format!("{}\n\n", self.machine);
+        let _ = writeln!(
+            out,
+            "{:<38} {:>10} {:>10} {:>6}  {:<12} reached",
+            "figure", "floor", "product", "ratio", "goal"
+        );
+        for (name, label, goal) in ROWS {
+            let Some(product) = self.product.get(name).copied() else { continue };
+            let floor = self.floor.get(name).copied();
+            let reached = match goal.is_met(floor, product) {
+                Some(true) => "yes",
+                Some(false) => "no",
+                None => "",
+            };
+            let floor_text = floor.map_or(String::new(), number);
+            let ratio = floor.map_or(String::new(), |floor| format!("{:.2}", product / floor));
+            let line = format!(
+                "{label:<38} {floor_text:>10} {:>10} {ratio:>6}  {:<12} {reached}",
+                number(product),
+                goal.text()
+            );
+            let _ = writeln!(out, "{}", line.trim_end());
+        }
+        for sentence in &self.missing {
+            let _ = writeln!(out, "{sentence}");
+        }
+        out
+    }
+
+    pub(super) fn json(&self) -> Value {
+        let reached = |name: &str| {
+            let (_, _, goal) = ROWS.iter().find(|(known, _, _)| *known == name)?;
+            goal.is_met(self.floor.get(name).copied(), *self.product.get(name)?)
+        };
+        let figures: Vec<Value> = self
+            .product
+            .iter()
+            .map(|(name, product)| {
+                let floor = self.floor.get(name);
+                json!({
+                    "figure": name, "floor": floor, "product": product,
+                    "ratio": floor.map(|floor| product / floor), "reached": reached(name),
+                })
+            })
+            .collect();
+        json!({ "machine": self.machine, "figures": figures, "missing": self.missing })
+    }
+}
+
+fn number(value: f64) -> String {
+    if value < 100.0 { format!("{value:.2}") } else { format!("{value:.0}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_goal_asks_for_the_ratio_and_for_the_number() {
+        for (goal, floor, product, met) in [
+            (Goal::PerSecond(Some(2_500.0)), 6_000.0, 3_000.0, true),
+            (Goal::PerSecond(Some(2_500.0)), 6_000.0, 2_900.0, false),
+            (Goal::PerSecond(Some(2_500.0)), 4_000.0, 2_400.0, false),
+            (Goal::Within(Some(10.0)), 1.0, 2.0, true),
+            (Goal::Within(Some(10.0)), 1.0, 2.1, false),
+            (Goal::Within(Some(10.0)), 9.0, 11.0, false),
+        ] {
+            assert_eq!(goal.is_met(Some(floor), product), Some(met), "{goal:?} {floor} {product}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_measured_is_said_and_never_shown_as_a_figure() {
+        let report = Report {
+            floor: Figures::new(),
+            product: Figures::from([("start_up_ms".to_owned(), 250.0)]),
+            machine: "a machine".to_owned(),
+            missing: vec!["the window was not measured".to_owned()],
+        };
+        let text = report.text();
+        assert!(text.contains("start-up, ms") && text.contains("250"));
+        assert!(text.contains("the window was not measured") && !text.contains("page"));
+    }
+}
