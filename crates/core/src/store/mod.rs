@@ -18,6 +18,8 @@ pub mod proofs;
 pub mod quarantine;
 pub mod receipts;
 pub mod requests;
+#[cfg(test)]
+mod tests;
 pub mod tombstones;
 
 pub use pool::{Reader, StoreError, Writer, open, open_read_only};

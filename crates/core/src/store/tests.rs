@@ -1,0 +1,354 @@
+//! Each query against a real file.
+
+use countersign_wire::{RequestKey, Risk, VerdictSet};
+
+use super::lines::{self, Filter};
+use super::outbox::{self, OutboxRow};
+use super::pool::temporary;
+use super::receipts::{self, NewReceipt};
+use super::requests::{self, NewRequest, StateChange};
+use super::{Writer, agents, alarms, bus_stream, meta};
+use crate::domain::{Delivery, State, Timestamp};
+
+fn key(id: &str) -> RequestKey {
+    format!("acme/bot/{id}").parse().unwrap()
+}
+
+fn row(id: &str, seq: i64, deadline: i64) -> NewRequest {
+    NewRequest {
+        ws: "acme".into(),
+        agent: "bot".into(),
+        request_id: id.into(),
+        kind: Some("tool_call".into()),
+        tool: Some(format!("tool-{}", seq % 2)),
+        risk: Risk::Medium,
+        title: None,
+        run_id: None,
+        thread_id: None,
+        call_id: None,
+        trace_id: None,
+        span_id: None,
+        group_id: None,
+        allowed: VerdictSet::from_words(["approve", "modify"]),
+        approvals_required: 1,
+        args_digest: Some("sha256:aa".into()),
+        request_digest: "sha256:bb".into(),
+        raw: b"{}".to_vec(),
+        stream_epoch: "e".into(),
+        stream_seq: seq,
+        requested_at: Some(Timestamp(1)),
+        stored_at: Timestamp(1_000 + seq),
+        received_at: Timestamp(2_000 + seq),
+        lifetime_ms: 60_000,
+        deadline_at: Timestamp(deadline),
+        state: State::Pending,
+        error: None,
+        tightened_at: None,
+    }
+}
+
+async fn filled(writer: &mut Writer, count: i64) -> Vec<i64> {
+    let rows: Vec<NewRequest> = (1..=count)
+        .map(|seq| row(&format!("r{seq}"), seq, 10_000 - seq))
+        .collect();
+    let mut tx = writer.begin().await.unwrap();
+    let ids = requests::insert(&mut tx, &rows).await.unwrap();
+    tx.commit().await.unwrap();
+    ids.into_iter().map(|(id, _)| id).collect()
+}
+
+fn outgoing(request: i64, decision_id: &str, state: &str, release_at: i64) -> OutboxRow {
+    OutboxRow {
+        decision_id: decision_id.into(),
+        request,
+        subject: "countersign.v1.decision.acme.bot.r1".into(),
+        payload: b"{}".to_vec(),
+        key: "U".into(),
+        sig: None,
+        release_at,
+        attempts: 0,
+        last_error: None,
+        state: state.into(),
+    }
+}
+
+#[tokio::test]
+async fn the_schema_is_the_one_that_was_agreed() {
+    let (_folder, mut writer, _reader) = temporary().await;
+    let tables: Vec<String> = sqlx::query_scalar(
+        "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE '_sqlx%'
+         ORDER BY type, name",
+    )
+    .fetch_all(&mut writer.0)
+    .await
+    .unwrap();
+    insta::assert_snapshot!(tables.join(";\n"));
+}
+
+#[tokio::test]
+async fn rows_get_numbers_in_the_order_of_arrival_and_a_taken_key_is_left_out() {
+    let (_folder, mut writer, _reader) = temporary().await;
+    let ids = filled(&mut writer, 130).await;
+    assert!(ids.windows(2).all(|pair| pair[0] < pair[1]));
+    let mut tx = writer.begin().await.unwrap();
+    let again = [row("r1", 500, 1), row("new", 501, 1), row("other", 1, 1)];
+    let inserted = requests::insert(&mut tx, &again).await.unwrap();
+    assert_eq!(
+        inserted.iter().map(|(_, seq)| *seq).collect::<Vec<_>>(),
+        [501]
+    );
+    let found = requests::records(&mut tx, &[key("r7"), key("nobody"), key("r8")])
+        .await
+        .unwrap();
+    assert_eq!(found.len(), 2);
+    let waiting = requests::waiting_by_agent(&mut tx).await.unwrap();
+    assert_eq!(waiting, [("acme".to_owned(), "bot".to_owned(), 131)]);
+}
+
+#[tokio::test]
+async fn the_inbox_is_in_the_order_of_deadlines_and_history_in_that_of_arrival() {
+    let (_folder, mut writer, reader) = temporary().await;
+    filled(&mut writer, 5).await;
+    let names = |rows: Vec<lines::LineRow>| -> Vec<String> {
+        rows.into_iter().map(|row| row.request_id).collect()
+    };
+    let all = Filter::default();
+    assert_eq!(
+        names(lines::inbox(&reader, &all, 3).await.unwrap()),
+        ["r5", "r4", "r3"]
+    );
+    let first = lines::history(&reader, &all, None, 2).await.unwrap();
+    let after = first.last().map(|row| row.id);
+    assert_eq!(names(first), ["r5", "r4"]);
+    assert_eq!(
+        names(lines::history(&reader, &all, after, 9).await.unwrap()),
+        ["r3", "r2", "r1"]
+    );
+    let table = [
+        (
+            Filter {
+                tool: Some("tool-0".into()),
+                ..all.clone()
+            },
+            2,
+        ),
+        (
+            Filter {
+                agent: Some("nobody".into()),
+                ..all.clone()
+            },
+            0,
+        ),
+        (
+            Filter {
+                workspace: Some("acme".into()),
+                risk: Some("medium".into()),
+                ..all.clone()
+            },
+            5,
+        ),
+        (
+            Filter {
+                state: Some(State::Decided),
+                ..all.clone()
+            },
+            0,
+        ),
+        (
+            Filter {
+                since: Some(Timestamp(1_003)),
+                until: Some(Timestamp(1_005)),
+                ..all.clone()
+            },
+            2,
+        ),
+        (
+            Filter {
+                verdict: Some("approve".into()),
+                ..all.clone()
+            },
+            0,
+        ),
+    ];
+    for (filter, count) in table {
+        let found = lines::history(&reader, &filter, None, 100).await.unwrap();
+        assert_eq!(found.len(), count, "{filter:?}");
+    }
+}
+
+#[tokio::test]
+async fn only_the_first_tighten_counts_and_none_lengthens() {
+    let (_folder, mut writer, _reader) = temporary().await;
+    let ids = filled(&mut writer, 2).await;
+    let mut tx = writer.begin().await.unwrap();
+    let at = Timestamp(1);
+    assert!(
+        requests::tighten(&mut tx, ids[0], Timestamp(99_999), at)
+            .await
+            .unwrap()
+    );
+    assert!(
+        !requests::tighten(&mut tx, ids[0], Timestamp(5), at)
+            .await
+            .unwrap()
+    );
+    assert!(
+        requests::tighten(&mut tx, ids[1], Timestamp(5), at)
+            .await
+            .unwrap()
+    );
+    let overdue = requests::overdue(&mut tx, Timestamp(5), 10).await.unwrap();
+    assert_eq!(overdue, [ids[1]]);
+    assert_eq!(
+        requests::next_deadline(&mut tx).await.unwrap(),
+        Some(Timestamp(5))
+    );
+}
+
+#[tokio::test]
+async fn many_rows_change_their_state_at_once_and_no_other_row_does() {
+    let (_folder, mut writer, reader) = temporary().await;
+    let ids = filled(&mut writer, 100).await;
+    let changes: Vec<StateChange> = ids[..70]
+        .iter()
+        .map(|id| StateChange {
+            id: *id,
+            state: State::Expired,
+            verdict: Some("expired".into()),
+            origin: Some("timeout".into()),
+            decided_at: Some(Timestamp(9)),
+            delivery: Delivery::Stored,
+        })
+        .collect();
+    let mut tx = writer.begin().await.unwrap();
+    requests::change_states(&mut tx, &changes).await.unwrap();
+    assert_eq!(
+        requests::unanswered(&mut tx, 0, 1_000).await.unwrap().len(),
+        70
+    );
+    outbox::insert(&mut tx, &[outgoing(ids[0], "d", "queued", 0)])
+        .await
+        .unwrap();
+    assert_eq!(
+        requests::unanswered(&mut tx, 0, 1_000).await.unwrap().len(),
+        69
+    );
+    tx.commit().await.unwrap();
+    assert_eq!(requests::counts(&reader).await.unwrap(), (30, 0));
+}
+
+#[tokio::test]
+async fn an_outgoing_decision_is_stored_if_it_is_ours_and_lost_if_it_is_not() {
+    let (_folder, mut writer, reader) = temporary().await;
+    let ids = filled(&mut writer, 4).await;
+    let mut tx = writer.begin().await.unwrap();
+    let rows = [
+        outgoing(ids[0], "ours", "queued", 0),
+        outgoing(ids[1], "other", "queued", 0),
+        outgoing(ids[2], "held", "holding", 50),
+        outgoing(ids[3], "late", "queued", 0),
+    ];
+    outbox::insert(&mut tx, &rows).await.unwrap();
+    assert_eq!(
+        outbox::next_release(&mut tx).await.unwrap(),
+        Some(Timestamp(50))
+    );
+    assert!(
+        outbox::due(&mut tx, Timestamp(49))
+            .await
+            .unwrap()
+            .is_empty()
+    );
+    assert_eq!(outbox::due(&mut tx, Timestamp(50)).await.unwrap().len(), 1);
+    outbox::release(&mut tx, &[("held".into(), "sig".into())])
+        .await
+        .unwrap();
+    let on_stream = [(ids[0], "ours".to_owned()), (ids[1], "theirs".to_owned())];
+    outbox::settle(&mut tx, &on_stream).await.unwrap();
+    assert!(outbox::close_late(&mut tx, "late").await.unwrap());
+    assert!(!outbox::close_late(&mut tx, "ours").await.unwrap());
+    outbox::clear_failed(&mut tx, ids[3]).await.unwrap();
+    tx.commit().await.unwrap();
+    let mut states = Vec::new();
+    for id in ids {
+        states.push(
+            outbox::read(&reader, id)
+                .await
+                .unwrap()
+                .map(|row| row.state),
+        );
+    }
+    let expected = ["stored", "lost", "queued"].map(|word| Some(word.to_owned()));
+    assert_eq!(states[..3], expected);
+    assert_eq!(states[3], None);
+    assert_eq!(outbox::count_open(&reader).await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn a_repeated_receipt_is_left_out() {
+    let (_folder, mut writer, reader) = temporary().await;
+    let receipt = |seq| NewReceipt {
+        key: key("r1"),
+        decision_id: "d".into(),
+        stage: "executed".into(),
+        at: Timestamp(seq),
+        detail: b"{}".to_vec(),
+        stream_seq: seq,
+    };
+    let mut tx = writer.begin().await.unwrap();
+    assert_eq!(
+        receipts::insert(&mut tx, &[receipt(1), receipt(2)])
+            .await
+            .unwrap(),
+        [1]
+    );
+    tx.commit().await.unwrap();
+    assert_eq!(
+        receipts::of_request(&reader, &key("r1"))
+            .await
+            .unwrap()
+            .len(),
+        1
+    );
+}
+
+#[tokio::test]
+async fn small_tables_keep_what_they_are_given() {
+    let (_folder, mut writer, reader) = temporary().await;
+    let agent = "acme/bot".parse().unwrap();
+    let mut tx = writer.begin().await.unwrap();
+    meta::put(&mut tx, meta::REALM, "a").await.unwrap();
+    meta::put(&mut tx, meta::REALM, "b").await.unwrap();
+    bus_stream::advance(&mut tx, "CS_REQUESTS", "e", 7, Timestamp(3))
+        .await
+        .unwrap();
+    agents::enroll(&mut tx, &agent, "U1", Timestamp(1))
+        .await
+        .unwrap();
+    agents::note_alive(&mut tx, &agent, Timestamp(9))
+        .await
+        .unwrap();
+    agents::note_alive(&mut tx, &agent, Timestamp(5))
+        .await
+        .unwrap();
+    alarms::raise(&mut tx, "void_decision", "a/b/c", Timestamp(1))
+        .await
+        .unwrap();
+    alarms::raise(&mut tx, "void_decision", "a/b/c", Timestamp(2))
+        .await
+        .unwrap();
+    assert!(agents::revoke(&mut tx, &agent, Timestamp(2)).await.unwrap());
+    assert!(!agents::revoke(&mut tx, &agent, Timestamp(2)).await.unwrap());
+    tx.commit().await.unwrap();
+    assert_eq!(
+        meta::get(&reader, meta::REALM).await.unwrap().as_deref(),
+        Some("b")
+    );
+    assert_eq!(bus_stream::all(&reader).await.unwrap()[0].next_seq, 7);
+    let known = agents::all(&reader).await.unwrap();
+    assert_eq!(
+        (known[0].key.as_deref(), known[0].last_seen),
+        (None, Some(9))
+    );
+    assert_eq!(alarms::newest(&reader).await.unwrap().len(), 1);
+}
