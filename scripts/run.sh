@@ -56,7 +56,15 @@ await() {
   die "$what took longer than 30 s"
 }
 
-connected() { "$app" status --json 2>/dev/null | "$venv/bin/python" -c 'import json, sys; sys.exit(not json.load(sys.stdin)["bus"]["connected"])' 2>/dev/null; }
+data=${COUNTERSIGN_DATA_DIR:-${XDG_DATA_HOME:-$HOME/.local/share}/countersign}
+
+# The console writes runtime.json once it runs; before that nothing is asked of a folder that it is still filling.
+connected() {
+  [ -e "$data/runtime.json" ] || return 1
+  "$app" status --json 2>/dev/null | "$venv/bin/python" -c '
+import json, sys
+sys.exit(not json.load(sys.stdin)["bus"]["connected"])' 2>/dev/null
+}
 
 # agent NAME COMMAND... runs an example under an identity of its own.
 agent() {
