@@ -75,7 +75,7 @@ export const StatusBar = () => {
       {status === null ? null : (
         <>
           <span>Queue lag {status.lag}</span>
-          {status.outbox > 0 ? <span className="text-warn">{status.outbox} on the way to the bus</span> : null}
+          {status.outbox > 0 ? <span className="text-warn">{status.outbox} held or on the way</span> : null}
           <Alarms alarms={status.alarms} />
           {status.readOnly === null ? null : <span className="truncate font-semibold text-bad" data-testid="read-only">Read-only: {status.readOnly}</span>}
           {singleKeys === "off" ? <span className="text-warn">Single keys are off</span> : null}

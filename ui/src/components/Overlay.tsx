@@ -1,7 +1,7 @@
 import { Dialog } from "radix-ui";
 import { X } from "lucide-react";
 import type { ReactNode } from "react";
-import { useCommand, useCover } from "../commands/CommandContext";
+import { useCover } from "../commands/CommandContext";
 
 interface OverlayProps {
   readonly title: string;
@@ -13,14 +13,12 @@ interface OverlayProps {
 /** A dialog over the desk. While it is open nothing below it is armed. */
 export const Overlay = ({ title, wide = false, onClose, children }: OverlayProps) => {
   useCover();
-  useCommand("back", onClose);
   return (
     <Dialog.Root open onOpenChange={(open) => { if (!open) onClose(); }}>
       <Dialog.Portal>
         <Dialog.Overlay className="fixed inset-0 z-30 bg-scrim" />
         <Dialog.Content
           aria-describedby={undefined}
-          onEscapeKeyDown={(event) => { event.preventDefault(); }}
           className={`fixed top-[10vh] left-1/2 z-40 flex max-h-[80vh] -translate-x-1/2 flex-col overflow-hidden rounded-xl border border-line bg-panel shadow-2xl ${wide ? "w-[min(1000px,92vw)]" : "w-[min(620px,92vw)]"}`}
         >
           <div className="flex items-center border-b border-line px-5 py-3">

@@ -5,6 +5,7 @@ import { Kbd } from "../../../components/Kbd";
 import { useServerNow } from "../../../desk/DeskContext";
 import type { Card, Verdict } from "../../../ipc/generated";
 import { ApproveButton } from "../ApproveButton";
+import { pastOf } from "../sent";
 import { approveKey } from "../steps";
 import type { ArmingView } from "../useArming";
 import type { CardActs } from "../useCardActs";
@@ -52,7 +53,8 @@ export const ActionBar = ({ card, acts, arming, ready, onApprove, onUndo }: Acti
     return <div className={bar}><Held releaseMs={card.hold.releaseMs} onUndo={onUndo} /></div>;
   }
   if (card.state !== "pending") {
-    return <div className={bar}><span className="text-text-2" data-testid="closed">{CLOSED[card.state]}</span></div>;
+    const what = card.state === "decided" && card.decision !== null ? pastOf(card.decision.verdict) : CLOSED[card.state];
+    return <div className={bar}><span className="text-text-2 first-letter:uppercase" data-testid="closed">{what}</span></div>;
   }
   const edited = acts.draft !== null;
   const more = MORE.filter(([verdict]) => card.allowed.includes(verdict));

@@ -34,7 +34,9 @@ export const Head = ({ card }: { readonly card: Card }) => (
         <span className="text-xs text-text-3">the agent wrote <ShownText text={card.unknownRisk} /></span>
       )}
       {card.path === "critical" && card.risk !== "critical" ? <span className="text-xs font-semibold text-crit">irreversible</span> : null}
-      <span className="ml-auto"><Countdown deadlineMs={card.deadlineMs} hasDeadline={card.hasDeadline} large /></span>
+      {card.state === "pending" || card.state === "holding" || card.state === "queued" ? (
+        <span className="ml-auto"><Countdown deadlineMs={card.deadlineMs} hasDeadline={card.hasDeadline} large /></span>
+      ) : null}
     </div>
     {card.says.map(({ field, text }) => (
       <p key={field} className="selectable mt-2 mb-0 max-h-32 max-w-[760px] overflow-auto text-[14.5px]">
