@@ -14,8 +14,9 @@ pub(super) fn check(sources: &[Source]) -> anyhow::Result<Vec<Finding>> {
     let declared = Regex::new(
         r"(?m)^\s*(?:pub(?:\([^)]*\))?\s+|export\s+(?:default\s+)?|abstract\s+)*(?:struct|enum|trait|union|type|class|interface)\s+([A-Za-z_]\w*)",
     )?;
-    // Put together here, so that this file does not find itself.
-    let homes = ["root", "work", "home"].join("|");
+    // Put together here, so that this file does not find itself. A made-up person's
+    // home is fine as an example.
+    let homes = ["root", "work"].join("|");
     let machine_path = Regex::new(&format!(r"(?m)(?:^|[^\w./~-])/(?:{homes})(?:/|\b)"))?;
 
     let mut findings = Vec::new();
@@ -121,7 +122,7 @@ mod tests {
 
     #[test]
     fn paths_of_one_machine_are_found_in_every_kind_of_file() {
-        for home in ["root", "work", "home"] {
+        for home in ["root", "work"] {
             assert_eq!(count("docs/a.md", &format!("see /{home}/x")), 1, "{home}");
             assert_eq!(
                 count(
@@ -136,7 +137,7 @@ mod tests {
 
     #[test]
     fn the_line_of_a_machine_path_is_told() {
-        let text = format!("one\ntwo\n/{}/x\n", "home");
+        let text = format!("one\ntwo\n/{}/x\n", "root");
         assert!(
             check(&[Source::new("a.md", &text)]).unwrap()[0]
                 .message
