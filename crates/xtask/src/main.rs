@@ -3,7 +3,6 @@
 //! Refuses to install anything: `scripts/setup.sh` does that.
 
 mod bench;
-mod bench;
 mod codegen;
 mod tidy;
 
@@ -22,8 +21,6 @@ struct Cli {
 enum Task {
     /// Measure the product beside the floor program
     Bench(bench::BenchArgs),
-    /// Measure the product and the floor program under the same load
-    Bench(bench::BenchArgs),
     /// Write the files that are generated from the Rust types
     Codegen {
         /// Write nothing; fail when a file differs
@@ -40,7 +37,6 @@ enum Task {
 
 fn main() -> ExitCode {
     let done = match Cli::parse().task {
-        Task::Bench(args) => bench::run(&args),
         Task::Bench(args) => bench::run(&args),
         Task::Codegen { check } => codegen::run(check),
         Task::Tidy { record_migrations } => tidy::run(record_migrations),
