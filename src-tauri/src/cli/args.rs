@@ -120,7 +120,12 @@ pub(crate) struct Ask {
     #[arg(long)]
     pub(crate) tool: String,
     /// The arguments as JSON; `-` reads standard input.
-    #[arg(long, value_name = "JSON|-", default_value = "{}", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "JSON|-",
+        default_value = "{}",
+        allow_hyphen_values = true
+    )]
     pub(crate) args: String,
     /// How dangerous the call is.
     #[arg(long, value_enum, default_value_t = Risk::Medium)]

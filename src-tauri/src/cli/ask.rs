@@ -62,7 +62,9 @@ pub(crate) async fn run(settings: &Settings, out: Output, ask: Ask) -> Result<()
 
 fn question(ask: &Ask) -> Result<Question, Failure> {
     let args = input::json("--args", &ask.args)?;
-    let question = Question::tool(&ask.tool, args).risk(ask.risk.into()).allow(ALLOWED);
+    let question = Question::tool(&ask.tool, args)
+        .risk(ask.risk.into())
+        .allow(ALLOWED);
     let question = match &ask.explain {
         Some(text) => question.explain(input::text("--explain", text.clone())?),
         None => question,
@@ -74,7 +76,11 @@ fn question(ask: &Ask) -> Result<Question, Failure> {
 }
 
 fn enrolment(settings: &Settings, named: Option<PathBuf>) -> Result<PathBuf, Failure> {
-    let from_env = || env::var_os(AGENT_JSON).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let from_env = || {
+        env::var_os(AGENT_JSON)
+            .filter(|path| !path.is_empty())
+            .map(PathBuf::from)
+    };
     if let Some(path) = named.or_else(from_env) {
         return Ok(path);
     }
@@ -90,7 +96,11 @@ fn enrolment(settings: &Settings, named: Option<PathBuf>) -> Result<PathBuf, Fai
     let data = DataDir::open(&settings.data_dir)
         .map_err(|error| Failure::environment(error.to_string()))?;
     let path = data.enrolment(settings.workspace.as_ref(), LOCAL_AGENT);
-    if path.is_file() { Ok(path) } else { Err(none(folder)) }
+    if path.is_file() {
+        Ok(path)
+    } else {
+        Err(none(folder))
+    }
 }
 
 fn tell(out: Output, decision: &Decision) -> Result<(), Failure> {
@@ -147,7 +157,10 @@ fn not_allowed(decision: &Decision) -> Failure {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     });
-    for words in [decision.message().map(str::to_owned), answer].into_iter().flatten() {
+    for words in [decision.message().map(str::to_owned), answer]
+        .into_iter()
+        .flatten()
+    {
         sentence.push_str(": ");
         sentence.push_str(&words);
     }

@@ -17,13 +17,15 @@ pub(crate) async fn verify(
     out: Output,
     head: Option<String>,
 ) -> Result<(), Failure> {
-    let found =
-        reading(settings, true, async |app| Ok(app.audit_verify(head.as_deref()).await?)).await?;
+    let found = reading(settings, true, async |app| {
+        Ok(app.audit_verify(head.as_deref()).await?)
+    })
+    .await?;
     let ok = found.first_bad.is_none();
     if out.json {
-        let first_bad = found.first_bad.as_ref().map(|bad| {
-            json!({ "table": bad.table, "id": plain(&bad.id), "reason": plain(&bad.reason) })
-        });
+        let first_bad = found.first_bad.as_ref().map(
+            |bad| json!({ "table": bad.table, "id": plain(&bad.id), "reason": plain(&bad.reason) }),
+        );
         out.json_line(&json!({
             "ok": ok, "rows": found.rows, "anchored_seq": found.anchored_seq, "first_bad": first_bad,
         }))?;
@@ -37,13 +39,26 @@ pub(crate) async fn verify(
             }
         }
         let after = rows - found.anchored_seq;
-        let place = if found.anchors_from_bus { "on the bus" } else { "here; the bus was not reached" };
-        out.line(&format!("anchored up to row {} {place}", found.anchored_seq))?;
+        let place = if found.anchors_from_bus {
+            "on the bus"
+        } else {
+            "here; the bus was not reached"
+        };
+        out.line(&format!(
+            "anchored up to row {} {place}",
+            found.anchored_seq
+        ))?;
         if after > 0 {
-            out.line(&doubtful(&format!("{after} rows lie after the last anchor")))?;
+            out.line(&doubtful(&format!(
+                "{after} rows lie after the last anchor"
+            )))?;
         }
     }
-    if ok { Ok(()) } else { Err(Failure::Told(ErrorCode::Failed)) }
+    if ok {
+        Ok(())
+    } else {
+        Err(Failure::Told(ErrorCode::Failed))
+    }
 }
 
 /// Prints the end of the chain, to be noted down elsewhere.

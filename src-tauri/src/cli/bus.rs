@@ -2,11 +2,11 @@
 //!
 //! Refuses to change a stream that is there.
 
+use countersign_core::OpError;
 use countersign_core::bus::{AgentAccess, Bus, BusOptions, Credentials, permissions_block};
 use countersign_core::data_dir::DataDir;
 use countersign_core::identity::Identity;
 use countersign_core::store::{agents, open_read_only};
-use countersign_core::OpError;
 use countersign_wire::ErrorCode;
 use nkeys::KeyPair;
 use serde_json::json;
@@ -42,7 +42,12 @@ pub(crate) async fn init(settings: &Settings, out: Output) -> Result<(), Failure
     let differences: Vec<String> = found
         .differences
         .iter()
-        .map(|at| plain(&format!("{} of {} is {} instead of {}", at.field, at.stream, at.found, at.expected)))
+        .map(|at| {
+            plain(&format!(
+                "{} of {} is {} instead of {}",
+                at.field, at.stream, at.found, at.expected
+            ))
+        })
         .collect();
     let names: Vec<&str> = found.streams.iter().map(|stream| stream.name).collect();
     if out.json {
@@ -54,14 +59,18 @@ pub(crate) async fn init(settings: &Settings, out: Output) -> Result<(), Failure
             out.line(&wrong(difference))?;
         }
     }
-    if differences.is_empty() { Ok(()) } else { Err(Failure::Told(ErrorCode::Failed)) }
+    if differences.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::Told(ErrorCode::Failed))
+    }
 }
 
 /// Prints what an outside server's configuration needs for this console and its agents.
 pub(crate) async fn permissions(settings: &Settings, out: Output) -> Result<(), Failure> {
     let data = DataDir::open(&settings.data_dir).map_err(OpError::from)?;
     let console = match settings.login {
-        Login::Nkey(_) => public_key(&settings.login.read()?)?,
+        Login::Nkey(_) => public_key(&settings.login.read("")?)?,
         Login::Creds(_) | Login::Url => {
             let own = Identity::load_or_create(&data, &settings.operator).map_err(OpError::from)?;
             own.login.public_key()
@@ -86,9 +95,9 @@ pub(crate) async fn permissions(settings: &Settings, out: Output) -> Result<(), 
 fn public_key(credentials: &Credentials) -> Result<String, Failure> {
     let no_key = || Failure::environment("the nkey file holds no seed of a user nkey");
     match credentials {
-        Credentials::NkeySeed(seed) => {
-            KeyPair::from_seed(seed).map(|pair| pair.public_key()).map_err(|_| no_key())
-        }
+        Credentials::NkeySeed(seed) => KeyPair::from_seed(seed)
+            .map(|pair| pair.public_key())
+            .map_err(|_| no_key()),
         _ => Err(no_key()),
     }
 }
@@ -97,11 +106,17 @@ async fn enrolled(data: &DataDir) -> Result<Vec<AgentAccess>, Failure> {
     if !data.database().is_file() {
         return Ok(Vec::new());
     }
-    let reader = open_read_only(&data.database()).await.map_err(OpError::from)?;
+    let reader = open_read_only(&data.database())
+        .await
+        .map_err(OpError::from)?;
     let rows = agents::all(&reader).await.map_err(OpError::from);
     reader.close().await;
     let access = rows?.into_iter().filter_map(|row| {
-        row.key.map(|nkey| AgentAccess { workspace: row.ws, agent: row.name, nkey })
+        row.key.map(|nkey| AgentAccess {
+            workspace: row.ws,
+            agent: row.name,
+            nkey,
+        })
     });
     Ok(access.collect())
 }

@@ -74,11 +74,7 @@ pub(crate) fn load(flags: &Global) -> Result<Settings, Failure> {
     resolve(flags, &environment, dirs::data_dir())
 }
 
-fn resolve(
-    flags: &Global,
-    env: Env<'_>,
-    platform: Option<PathBuf>,
-) -> Result<Settings, Failure> {
+fn resolve(flags: &Global, env: Env<'_>, platform: Option<PathBuf>) -> Result<Settings, Failure> {
     let data_dir = flags
         .data_dir
         .clone()
@@ -125,7 +121,9 @@ fn from_env(env: Env<'_>) -> Result<Layer, Failure> {
     let allow = text(ALLOW_SINGLE_ACCOUNT)?.map(|word| match word.as_str() {
         "1" | "true" | "yes" => Ok(true),
         "0" | "false" | "no" => Ok(false),
-        _ => Err(Failure::usage(format!("{ALLOW_SINGLE_ACCOUNT} must be 1 or 0"))),
+        _ => Err(Failure::usage(format!(
+            "{ALLOW_SINGLE_ACCOUNT} must be 1 or 0"
+        ))),
     });
     Ok(Layer {
         nats_url: text(NATS_URL)?,
@@ -144,7 +142,9 @@ fn from_file(data_dir: &Path) -> Result<Layer, Failure> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Layer::default()),
         Err(error) => {
             let path = path.display();
-            return Err(Failure::environment(format!("{path} cannot be read: {error}")));
+            return Err(Failure::environment(format!(
+                "{path} cannot be read: {error}"
+            )));
         }
     };
     let mut layer: Layer = toml::from_str(&text).map_err(|error| {
@@ -174,25 +174,32 @@ fn login(layers: &[Layer; 3]) -> Result<Login, Failure> {
 }
 
 impl Login {
-    /// The credentials themselves.
-    pub(crate) fn read(&self) -> Result<Credentials, Failure> {
+    /// The credentials themselves, for the server at `url`.
+    pub(crate) fn read(&self, url: &str) -> Result<Credentials, Failure> {
         match self {
             Self::Creds(file) => Ok(Credentials::CredsFile(file.clone())),
             Self::Nkey(file) => match fs::read_to_string(file) {
                 Ok(seed) => Ok(Credentials::NkeySeed(seed.trim().to_owned())),
                 Err(error) => {
                     let file = file.display();
-                    Err(Failure::environment(format!("the nkey file {file} cannot be read: {error}")))
+                    Err(Failure::environment(format!(
+                        "the nkey file {file} cannot be read: {error}"
+                    )))
                 }
             },
-            Self::Url => Ok(Credentials::UrlUserPassword),
+            Self::Url if url.contains('@') => Ok(Credentials::UrlUserPassword),
+            Self::Url => Ok(Credentials::None),
         }
     }
 }
 
 fn account_name() -> String {
-    let named = ["USER", "LOGNAME"].into_iter().find_map(|name| env::var(name).ok());
-    named.filter(|name| !name.is_empty()).unwrap_or_else(|| "operator".to_owned())
+    let named = ["USER", "LOGNAME"]
+        .into_iter()
+        .find_map(|name| env::var(name).ok());
+    named
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| "operator".to_owned())
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub(crate) fn options(settings: &Settings) -> Result<Options, Failure> {
             ));
         }
         (None, Login::Url) => {}
-        (Some(_), login) => options.credentials = login.read()?,
+        (Some(url), login) => options.credentials = login.read(url)?,
     }
     Ok(options)
 }

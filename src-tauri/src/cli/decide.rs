@@ -18,17 +18,30 @@ use super::line::{fields, what};
 use super::output::Output;
 
 /// Approves, or modifies when arguments are given.
-pub(crate) async fn approve(settings: &Settings, out: Output, approve: Approve) -> Result<(), Failure> {
-    let edited = approve.args.as_deref().map(|path| input::json_file("--args", path));
+pub(crate) async fn approve(
+    settings: &Settings,
+    out: Output,
+    approve: Approve,
+) -> Result<(), Failure> {
+    let edited = approve
+        .args
+        .as_deref()
+        .map(|path| input::json_file("--args", path));
     let edited_args = edited.transpose()?;
     let message = input::optional_text("--message", approve.message)?;
-    let verdict = if edited_args.is_some() { Verdict::Modify } else { Verdict::Approve };
+    let verdict = if edited_args.is_some() {
+        Verdict::Modify
+    } else {
+        Verdict::Approve
+    };
     let seen_args_digest = approve.digest;
-    give(settings, out, &approve.id.id, verdict, |command| DecideCommand {
-        edited_args,
-        message,
-        seen_args_digest,
-        ..command
+    give(settings, out, &approve.id.id, verdict, |command| {
+        DecideCommand {
+            edited_args,
+            message,
+            seen_args_digest,
+            ..command
+        }
     })
     .await
 }
@@ -36,12 +49,23 @@ pub(crate) async fn approve(settings: &Settings, out: Output, approve: Approve) 
 /// Denies, and ends the agent's run where that is asked for and possible.
 pub(crate) async fn deny(settings: &Settings, out: Output, deny: Deny) -> Result<(), Failure> {
     let message = Some(input::text("--message", deny.message)?);
-    let verdict = if deny.terminate { Verdict::Terminate } else { Verdict::Deny };
-    give(settings, out, &deny.id.id, verdict, |command| DecideCommand { message, ..command }).await
+    let verdict = if deny.terminate {
+        Verdict::Terminate
+    } else {
+        Verdict::Deny
+    };
+    give(settings, out, &deny.id.id, verdict, |command| {
+        DecideCommand { message, ..command }
+    })
+    .await
 }
 
 /// Skips the call.
-pub(crate) async fn skip(settings: &Settings, out: Output, skip: VerdictArgs) -> Result<(), Failure> {
+pub(crate) async fn skip(
+    settings: &Settings,
+    out: Output,
+    skip: VerdictArgs,
+) -> Result<(), Failure> {
     plain_verdict(settings, out, skip, Verdict::Skip).await
 }
 
@@ -61,11 +85,18 @@ async fn plain_verdict(
     verdict: Verdict,
 ) -> Result<(), Failure> {
     let message = input::optional_text("--message", args.message)?;
-    give(settings, out, &args.id.id, verdict, |command| DecideCommand { message, ..command }).await
+    give(settings, out, &args.id.id, verdict, |command| {
+        DecideCommand { message, ..command }
+    })
+    .await
 }
 
 /// Answers.
-pub(crate) async fn respond(settings: &Settings, out: Output, respond: Respond) -> Result<(), Failure> {
+pub(crate) async fn respond(
+    settings: &Settings,
+    out: Output,
+    respond: Respond,
+) -> Result<(), Failure> {
     let message = input::optional_text("--message", respond.message)?;
     let content = match (respond.answer.content, respond.answer.json_content) {
         (Some(text), _) => Value::String(input::text("--content", text)?),
@@ -73,11 +104,16 @@ pub(crate) async fn respond(settings: &Settings, out: Output, respond: Respond) 
         // clap asks for one of the two.
         (None, None) => return Err(Failure::usage("give --content or --json-content")),
     };
-    let response = Some(Response { content, selected_key: respond.selected_key });
-    give(settings, out, &respond.id.id, Verdict::Respond, |command| DecideCommand {
-        response,
-        message,
-        ..command
+    let response = Some(Response {
+        content,
+        selected_key: respond.selected_key,
+    });
+    give(settings, out, &respond.id.id, Verdict::Respond, |command| {
+        DecideCommand {
+            response,
+            message,
+            ..command
+        }
     })
     .await
 }
@@ -91,7 +127,9 @@ async fn give(
 ) -> Result<(), Failure> {
     deciding(settings, async |app| {
         let key = app.resolve(id).await?;
-        let decided = app.decide(complete(DecideCommand::by_operator(key, verdict))).await?;
+        let decided = app
+            .decide(complete(DecideCommand::by_operator(key, verdict)))
+            .await?;
         report(app, out, id, verdict, &decided).await
     })
     .await
@@ -124,7 +162,11 @@ async fn report(
     let place = seq.map_or_else(String::new, |seq| format!(", stored on the bus as {seq}"));
     out.line(&format!(
         "{} {}/{}/{} ({}){place}",
-        past(given), row.ws, row.agent, row.request_id, what(&row)
+        past(given),
+        row.ws,
+        row.agent,
+        row.request_id,
+        what(&row)
     ))?;
     if let Some(note) = note {
         out.remark(&note);

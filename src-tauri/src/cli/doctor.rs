@@ -34,7 +34,11 @@ struct Check {
 
 impl Check {
     fn new(name: &'static str, verdict: Verdict, detail: impl Into<String>) -> Self {
-        Self { name, verdict, detail: detail.into() }
+        Self {
+            name,
+            verdict,
+            detail: detail.into(),
+        }
     }
 }
 
@@ -61,7 +65,9 @@ pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure>
             found.extend(of_console(settings, &app).await);
             app.shutdown().await;
         }
-        Err(error @ OpError::Environment(_)) if found.iter().all(|c| c.verdict != Verdict::Failed) => {
+        Err(error @ OpError::Environment(_))
+            if found.iter().all(|c| c.verdict != Verdict::Failed) =>
+        {
             found.push(Check::new("console", Verdict::Unknown, error.to_string()));
         }
         Err(error) => found.push(Check::new("console", Verdict::Failed, error.to_string())),

@@ -13,12 +13,18 @@ use super::failure::Failure;
 use super::output::Output;
 
 /// Lets an agent log in.
-pub(crate) async fn enroll(settings: &Settings, out: Output, enroll: Enroll) -> Result<(), Failure> {
+pub(crate) async fn enroll(
+    settings: &Settings,
+    out: Output,
+    enroll: Enroll,
+) -> Result<(), Failure> {
     let agent = key(settings, &enroll.agent)?;
     let path = deciding(settings, async |app| {
         let path = match &enroll.out {
             Some(folder) => folder.join("agent.json"),
-            None => app.data().enrolment(agent.workspace.as_ref(), agent.agent.as_ref()),
+            None => app
+                .data()
+                .enrolment(agent.workspace.as_ref(), agent.agent.as_ref()),
         };
         let enrolment = app.enroll(&agent).await?;
         write_enrolment(&path, &enrolment)?;
@@ -51,5 +57,6 @@ fn key(settings: &Settings, agent: &Agent) -> Result<AgentKey, Failure> {
         true => agent.agent.clone(),
         false => format!("{}/{}", settings.workspace, agent.agent),
     };
-    text.parse().map_err(|error| Failure::usage(format!("{text:?}: {error}")))
+    text.parse()
+        .map_err(|error| Failure::usage(format!("{text:?}: {error}")))
 }

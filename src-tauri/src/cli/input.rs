@@ -43,7 +43,10 @@ pub(crate) fn json_file(flag: &str, path: &Path) -> Result<Value, Failure> {
         return json(flag, "-");
     }
     let file = File::open(path).map_err(|error| {
-        Failure::usage(format!("{flag}: {} cannot be read: {error}", path.display()))
+        Failure::usage(format!(
+            "{flag}: {} cannot be read: {error}",
+            path.display()
+        ))
     })?;
     parse(flag, &utf8(flag, read(flag, file)?)?)
 }
@@ -54,7 +57,10 @@ fn read(flag: &str, input: impl Read) -> Result<Vec<u8>, Failure> {
     let read = limited.read_to_end(&mut bytes);
     read.map_err(|error| Failure::usage(format!("{flag}: cannot be read: {error}")))?;
     if bytes.len() as u64 > LARGEST {
-        return Err(invalid(flag, "larger than 900 KiB, which no decision can carry"));
+        return Err(invalid(
+            flag,
+            "larger than 900 KiB, which no decision can carry",
+        ));
     }
     Ok(bytes)
 }
@@ -64,8 +70,8 @@ fn utf8(flag: &str, bytes: Vec<u8>) -> Result<String, Failure> {
 }
 
 fn parse(flag: &str, text: &str) -> Result<Value, Failure> {
-    let value: Value = serde_json::from_str(text)
-        .map_err(|error| invalid(flag, &format!("not JSON: {error}")))?;
+    let value: Value =
+        serde_json::from_str(text).map_err(|error| invalid(flag, &format!("not JSON: {error}")))?;
     match as_an_agent_reads_it(text) {
         Ok(()) => Ok(value),
         Err(code) => Err(invalid(flag, fault(code))),

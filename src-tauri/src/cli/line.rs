@@ -62,13 +62,18 @@ fn decided_by(row: &LineRow) -> Option<Value> {
 
 /// `WS/AGENT`, or nothing where the subject gave none.
 pub(crate) fn agent(row: &LineRow) -> String {
-    if row.ws.is_empty() { String::new() } else { format!("{}/{}", row.ws, row.agent) }
+    if row.ws.is_empty() {
+        String::new()
+    } else {
+        format!("{}/{}", row.ws, row.agent)
+    }
 }
 
 /// What is asked for: the tool, or the kind of question.
 pub(crate) fn what(row: &LineRow) -> String {
     let tool = row.tool.as_deref().map(plain);
-    tool.or_else(|| row.kind.clone()).unwrap_or_else(|| "unreadable".to_owned())
+    tool.or_else(|| row.kind.clone())
+        .unwrap_or_else(|| "unreadable".to_owned())
 }
 
 /// What waits, for a person.
@@ -88,9 +93,15 @@ pub(crate) fn inbox_table(rows: &[LineRow], now: Timestamp) -> Table {
 
 /// What was, for a person.
 pub(crate) fn history_table(rows: &[LineRow]) -> Table {
-    let mut table = table(&["STORED", "ID", "TOOL", "RISK", "AGENT", "STATE", "VERDICT", "BY", "DELIVERY"]);
+    let mut table = table(&[
+        "STORED", "ID", "TOOL", "RISK", "AGENT", "STATE", "VERDICT", "BY", "DELIVERY",
+    ]);
     for row in rows {
-        let verdict = row.verdict.as_deref().or(row.error_code.as_deref()).unwrap_or_default();
+        let verdict = row
+            .verdict
+            .as_deref()
+            .or(row.error_code.as_deref())
+            .unwrap_or_default();
         let by = decided_by(row).and_then(|by| Some(by.get("name")?.as_str()?.to_owned()));
         table.add_row([
             Cell::new(when::shown(Timestamp(row.stored_at))),

@@ -40,6 +40,9 @@ use config::Settings;
 use failure::Failure;
 use output::Output;
 
+/// The client library tells every connection twice; this program tells what matters of it.
+const SERVING: &str = "info,async_nats=warn";
+
 /// Runs the program: reads its arguments, does what they say and returns the exit code.
 pub fn main() -> ExitCode {
     let arguments: Vec<OsString> = env::args_os().collect();
@@ -52,17 +55,23 @@ pub fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> Result<(), Failure> {
-    let out = Output { json: cli.global.json };
+    let out = Output {
+        json: cli.global.json,
+    };
     match cli.command {
-        Some(Command::Completions { shell }) => return shell::completions(shell),
-        Some(Command::Man) => return shell::man(),
+        Some(Command::Completions { shell }) => shell::completions(shell),
+        Some(Command::Man) => shell::man(),
         Some(command) => {
-            log(if matches!(command, Command::Serve) { "info" } else { "off" });
+            log(if matches!(command, Command::Serve) {
+                SERVING
+            } else {
+                "off"
+            });
             let settings = config::load(&cli.global)?;
             block_on(one(command, &settings, out))
         }
         None => {
-            log("info");
+            log(SERVING);
             window(&config::load(&cli.global)?)
         }
     }
@@ -95,7 +104,9 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
 }
 
 fn block_on(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
     let runtime = runtime
         .map_err(|error| Failure::environment(format!("no threads could be started: {error}")))?;
     runtime.block_on(work)
@@ -114,24 +125,40 @@ fn log(default: &str) {
 }
 
 fn wants_json(arguments: &[OsString]) -> bool {
-    arguments.iter().take_while(|word| *word != "--").any(|word| word == "--json")
+    arguments
+        .iter()
+        .take_while(|word| *word != "--")
+        .any(|word| word == "--json")
 }
 
 fn not_understood(error: &clap::Error, json: bool) -> ExitCode {
-    let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    let asked = matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    );
     if json && !asked {
         return Failure::usage(first_paragraph(&error.render().to_string())).report(true);
     }
     // Help that nobody reads is no failure.
     let _ = error.print();
-    if asked { ExitCode::SUCCESS } else { ErrorCode::Usage.exit_code().into() }
+    if asked {
+        ExitCode::SUCCESS
+    } else {
+        ErrorCode::Usage.exit_code().into()
+    }
 }
 
 /// What clap says first; its hints and the usage line follow after an empty line.
 fn first_paragraph(text: &str) -> String {
-    let lines = text.lines().take_while(|line| !line.trim().is_empty()).map(str::trim);
+    let lines = text
+        .lines()
+        .take_while(|line| !line.trim().is_empty())
+        .map(str::trim);
     let sentence = lines.collect::<Vec<_>>().join(" ");
-    sentence.strip_prefix("error: ").unwrap_or(&sentence).to_owned()
+    sentence
+        .strip_prefix("error: ")
+        .unwrap_or(&sentence)
+        .to_owned()
 }
 
 #[cfg(feature = "gui")]

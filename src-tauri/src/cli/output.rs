@@ -68,7 +68,9 @@ pub(crate) fn plain(text: &str) -> String {
 /// An empty table with these headings.
 pub(crate) fn table(headings: &[&str]) -> Table {
     let mut table = Table::new();
-    table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table
+        .load_style(NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic);
     if let Some(width) = table.width() {
         table.set_width(width);
     }
@@ -76,7 +78,11 @@ pub(crate) fn table(headings: &[&str]) -> Table {
         table.force_no_tty();
     }
     if !headings.is_empty() {
-        table.set_header(headings.iter().map(|heading| Cell::new(heading).fg(Color::DarkGrey)));
+        table.set_header(
+            headings
+                .iter()
+                .map(|heading| Cell::new(heading).fg(Color::DarkGrey)),
+        );
     }
     table
 }

@@ -19,7 +19,13 @@ use super::when;
 /// Lists what waits.
 pub(crate) async fn inbox(settings: &Settings, out: Output, inbox: Inbox) -> Result<(), Failure> {
     let risk = inbox.risk.map(|risk| Risk::from(risk).as_str().to_owned());
-    let filter = of_agent(Filter { risk, ..Filter::default() }, inbox.agent.as_deref());
+    let filter = of_agent(
+        Filter {
+            risk,
+            ..Filter::default()
+        },
+        inbox.agent.as_deref(),
+    );
     reading(settings, true, async |app| {
         let rows = app.inbox(&filter).await?;
         if out.json {
@@ -77,14 +83,18 @@ fn print_page(
     }
     out.table(table)?;
     if let Some(next) = next {
-        out.remark(&format!("more: countersign history --after {next} and the same filters"));
+        out.remark(&format!(
+            "more: countersign history --after {next} and the same filters"
+        ));
     }
     Ok(())
 }
 
 fn filter(history: &History, now: Timestamp) -> Result<Filter, Failure> {
     let time = |flag, text: &Option<String>| {
-        text.as_deref().map(|text| when::parse(flag, text, now)).transpose()
+        text.as_deref()
+            .map(|text| when::parse(flag, text, now))
+            .transpose()
     };
     let filter = Filter {
         tool: history.tool.clone(),
@@ -105,7 +115,11 @@ fn of_agent(filter: Filter, agent: Option<&str>) -> Filter {
         Some(Ok((workspace, agent))) => (Some(workspace.to_owned()), agent),
         Some(Err(agent)) => (None, agent),
     };
-    Filter { workspace, agent: Some(agent.to_owned()), ..filter }
+    Filter {
+        workspace,
+        agent: Some(agent.to_owned()),
+        ..filter
+    }
 }
 
 fn verdict(word: &str) -> Result<String, Failure> {
@@ -118,14 +132,19 @@ fn verdict(word: &str) -> Result<String, Failure> {
 }
 
 fn origin(word: &str) -> Result<String, Failure> {
-    Origin::from_word(word).map(|known| known.as_str().to_owned()).ok_or_else(|| {
-        let words = "operator, rule, setup_key, timeout, agent, system";
-        Failure::usage(format!("--origin: {word:?} is no origin; use one of {words}"))
-    })
+    Origin::from_word(word)
+        .map(|known| known.as_str().to_owned())
+        .ok_or_else(|| {
+            let words = "operator, rule, setup_key, timeout, agent, system";
+            Failure::usage(format!(
+                "--origin: {word:?} is no origin; use one of {words}"
+            ))
+        })
 }
 
 fn state(word: &str) -> Result<State, Failure> {
-    word.parse().map_err(|error| Failure::usage(format!("--state: {error}")))
+    word.parse()
+        .map_err(|error| Failure::usage(format!("--state: {error}")))
 }
 
 fn cursor(text: &str) -> Result<i64, Failure> {

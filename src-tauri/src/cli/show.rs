@@ -26,6 +26,8 @@ struct Shown<'a> {
     request_digest: String,
     error_detail: Option<String>,
     request: Option<&'a KeptJson>,
+    // As received, where no JSON reader could hold it as a value.
+    request_text: Option<std::borrow::Cow<'a, str>>,
     decision: Option<&'a KeptJson>,
     decision_fault: Option<String>,
     warnings: Vec<Value>,
@@ -43,7 +45,10 @@ pub(crate) async fn run(settings: &Settings, out: Output, id: &str) -> Result<()
         let known = warnings::known_tools(app, &story.line).await?;
         let warnings = warnings::of(&story.line, request.as_ref(), &known);
         if out.json {
-            let decision = story.decision.as_ref().and_then(|decision| kept(&decision.payload));
+            let decision = story
+                .decision
+                .as_ref()
+                .and_then(|decision| kept(&decision.payload));
             let text = as_json(&story, request.as_ref(), decision.as_ref(), warnings)?;
             return Ok(out.raw_json_line(&text)?);
         }
@@ -55,9 +60,11 @@ pub(crate) async fn run(settings: &Settings, out: Output, id: &str) -> Result<()
     .await
 }
 
-/// The bytes as JSON, if they are; whatever a reader makes of doubtful parts, the text stays exact.
+/// The bytes as JSON, where every reader can hold them: half a surrogate pair or `1e999` would make
+/// the whole line unreadable to some. The text stays exact.
 fn kept(bytes: &[u8]) -> Option<KeptJson> {
-    KeptJson::from_text(std::str::from_utf8(bytes).ok()?).ok()
+    let kept = KeptJson::from_text(std::str::from_utf8(bytes).ok()?).ok()?;
+    kept.value().is_some().then_some(kept)
 }
 
 fn as_json(
@@ -66,21 +73,32 @@ fn as_json(
     decision: Option<&KeptJson>,
     warnings: Vec<Value>,
 ) -> Result<String, Failure> {
-    let votes = decision.and_then(KeptJson::value).and_then(|decision| decision.get("votes").cloned());
+    let votes = decision
+        .and_then(KeptJson::value)
+        .and_then(|decision| decision.get("votes").cloned());
     let shown = Shown {
         line: fields(&story.line),
         request_digest: countersign_wire::request_digest(&story.line.raw).to_string(),
         error_detail: story.line.error_detail.as_deref().map(plain),
         request,
+        request_text: request
+            .is_none()
+            .then(|| String::from_utf8_lossy(&story.line.raw)),
         decision,
-        decision_fault: story.decision.as_ref().and_then(|d| d.fault.as_deref().map(plain)),
+        decision_fault: story
+            .decision
+            .as_ref()
+            .and_then(|d| d.fault.as_deref().map(plain)),
         warnings,
         votes: votes.unwrap_or_else(|| json!([])),
         why: None,
         receipts: story.receipts.iter().map(receipt).collect(),
     };
     let text = serde_json::to_string(&shown).map_err(|error| {
-        Failure::new(countersign_wire::ErrorCode::Failed, format!("no JSON could be made: {error}"))
+        Failure::new(
+            countersign_wire::ErrorCode::Failed,
+            format!("no JSON could be made: {error}"),
+        )
     })?;
     Ok(text_ascii_safe(&text))
 }

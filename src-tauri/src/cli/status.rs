@@ -24,7 +24,9 @@ pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure>
     }
     let mut streams = table(&["STREAM", "ON THE BUS", "READ HERE"]);
     for (name, at) in &status.streams {
-        let last = at.last_seq.map_or_else(|| "?".to_owned(), |seq| seq.to_string());
+        let last = at
+            .last_seq
+            .map_or_else(|| "?".to_owned(), |seq| seq.to_string());
         streams.add_row([name.clone(), last, at.projected_seq.to_string()]);
     }
     Ok(out.table(&streams)?)
@@ -40,7 +42,10 @@ fn as_json(status: &Status) -> Value {
         .streams
         .iter()
         .map(|(name, at)| {
-            (name.clone(), json!({ "last_seq": at.last_seq, "projected_seq": at.projected_seq }))
+            (
+                name.clone(),
+                json!({ "last_seq": at.last_seq, "projected_seq": at.projected_seq }),
+            )
         })
         .collect();
     let alarms: Vec<Value> = status
@@ -80,7 +85,11 @@ fn lines(status: &Status) -> Vec<(&'static str, String)> {
     let bus = match (&status.url, status.connected) {
         (Some(url), true) => {
             let version = status.server_version.as_deref().unwrap_or("?");
-            format!("connected to {} (nats-server {})", plain(url), plain(version))
+            format!(
+                "connected to {} (nats-server {})",
+                plain(url),
+                plain(version)
+            )
         }
         (Some(url), false) => wrong(&format!("not connected to {}", plain(url))),
         (None, _) => doubtful("not connected; no console runs in this folder"),
@@ -89,19 +98,33 @@ fn lines(status: &Status) -> Vec<(&'static str, String)> {
     if !status.insecure.is_empty() {
         lines.push(("insecure", wrong(&status.insecure.join(", "))));
     }
-    let reading = if status.caught_up { "" } else { " (not everything on the bus is read yet)" };
+    let reading = if status.caught_up {
+        ""
+    } else {
+        " (not everything on the bus is read yet)"
+    };
     lines.push(("waiting", format!("{}{reading}", status.waiting)));
     lines.push(("rejected", status.rejected.to_string()));
     lines.push(("outbox", status.outbox.to_string()));
     lines.push(("agents", format!("{} heard lately", status.agents)));
     let anchored = format!("anchored up to {}", status.anchored_seq);
-    lines.push(("audit", format!("{} rows, {anchored}, head {}", status.audit.seq, hash(&status.audit))));
+    lines.push((
+        "audit",
+        format!(
+            "{} rows, {anchored}, head {}",
+            status.audit.seq,
+            hash(&status.audit)
+        ),
+    ));
     if let Some(why) = status.read_only.as_ref().or(status.store_failed.as_ref()) {
         lines.push(("read-only", wrong(&plain(why))));
     }
     for alarm in &status.alarms {
         let at = when::shown(Timestamp(alarm.at));
-        lines.push(("alarm", wrong(&format!("{at} {} {}", alarm.code, plain(&alarm.subject)))));
+        lines.push((
+            "alarm",
+            wrong(&format!("{at} {} {}", alarm.code, plain(&alarm.subject))),
+        ));
     }
     lines
 }

@@ -58,8 +58,21 @@ async fn follow(app: &App, out: Output) -> Result<(), Failure> {
 /// Arrivals, decisions, receipts and alarms; not the console's own housekeeping.
 fn is_told(row: &Row) -> bool {
     const TOLD: [&str; 15] = [
-        "request", "rejected", "conflict", "withdraw", "tighten", "hold", "undo", "decide", "answer",
-        "decision", "expire", "late", "receipt", "alarm", "hold_dropped",
+        "request",
+        "rejected",
+        "conflict",
+        "withdraw",
+        "tighten",
+        "hold",
+        "undo",
+        "decide",
+        "answer",
+        "decision",
+        "expire",
+        "late",
+        "receipt",
+        "alarm",
+        "hold_dropped",
     ];
     TOLD.contains(&row.action.as_str())
 }
@@ -92,11 +105,14 @@ fn event(row: &Row, line: Option<&LineRow>) -> Value {
 
 fn told(row: &Row, line: Option<&LineRow>) -> String {
     let at = row.at.get(11..19).unwrap_or_default();
-    let subject = line.map_or_else(|| plain(&row.subject), |line| {
-        let place = agent(line);
-        let slash = if place.is_empty() { "" } else { "/" };
-        format!("{place}{slash}{}", line.request_id)
-    });
+    let subject = line.map_or_else(
+        || plain(&row.subject),
+        |line| {
+            let place = agent(line);
+            let slash = if place.is_empty() { "" } else { "/" };
+            format!("{place}{slash}{}", line.request_id)
+        },
+    );
     let tool = line.map(what).unwrap_or_default();
     let more = more(row, line);
     let text = format!("{at} {:<9} {subject} {tool}{more}", row.action);

@@ -30,7 +30,9 @@ fn age(text: &str) -> Option<i64> {
     };
     let number = text.get(..text.len() - 1)?;
     let digits = number.bytes().all(|byte| byte.is_ascii_digit());
-    digits.then(|| number.parse::<i64>().ok()?.checked_mul(unit)).flatten()
+    digits
+        .then(|| number.parse::<i64>().ok()?.checked_mul(unit))
+        .flatten()
 }
 
 /// The time left until `deadline`, in its two largest units.
@@ -62,7 +64,10 @@ mod tests {
         let now = Timestamp::parse("2026-11-21T12:00:00.000Z").unwrap();
         for (text, read) in [
             ("2026-11-20T08:00:00Z", Some("2026-11-20T08:00:00.000Z")),
-            ("2026-11-20T09:00:00+01:00", Some("2026-11-20T08:00:00.000Z")),
+            (
+                "2026-11-20T09:00:00+01:00",
+                Some("2026-11-20T08:00:00.000Z"),
+            ),
             ("2026-11-20", Some("2026-11-20T00:00:00.000Z")),
             ("90s", Some("2026-11-21T11:58:30.000Z")),
             ("12h", Some("2026-11-21T00:00:00.000Z")),
@@ -83,9 +88,13 @@ mod tests {
     #[test]
     fn time_left_reads_in_its_two_largest_units_and_never_negative() {
         let now = Timestamp(0);
-        for (seconds, text) in
-            [(-5, "0s"), (59, "59s"), (61, "1m 1s"), (3_660, "1h 1m"), (90_000, "1d 1h")]
-        {
+        for (seconds, text) in [
+            (-5, "0s"),
+            (59, "59s"),
+            (61, "1m 1s"),
+            (3_660, "1h 1m"),
+            (90_000, "1d 1h"),
+        ] {
             assert_eq!(left(Timestamp(seconds * MS), now), text);
         }
         assert_eq!(shown(now), "1970-01-01 00:00:00Z");

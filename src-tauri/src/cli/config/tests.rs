@@ -11,12 +11,18 @@ impl Machine {
     fn new(file: &str, env: &[(&'static str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join(FILE), file).unwrap();
-        let env = env.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        let env = env
+            .iter()
+            .map(|(name, value)| (*name, (*value).to_owned()))
+            .collect();
         Self { folder, env }
     }
 
     fn settings(&self, flags: Global) -> Result<Settings, Failure> {
-        let flags = Global { data_dir: Some(self.folder.path().into()), ..flags };
+        let flags = Global {
+            data_dir: Some(self.folder.path().into()),
+            ..flags
+        };
         let env = |name: &str| {
             let found = self.env.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| value.into())
@@ -28,9 +34,16 @@ impl Machine {
 #[test]
 fn a_flag_wins_over_the_environment_and_that_over_the_file() {
     let file = "operator = 'file'\nnats_url = 'nats://file'\nworkspace = 'file'\nallow_single_account = true\n";
-    let env = [(OPERATOR, "env"), (NATS_URL, "nats://env"), (ALLOW_SINGLE_ACCOUNT, "0")];
+    let env = [
+        (OPERATOR, "env"),
+        (NATS_URL, "nats://env"),
+        (ALLOW_SINGLE_ACCOUNT, "0"),
+    ];
     let machine = Machine::new(file, &env);
-    let flags = Global { operator: Some("flag".into()), ..Global::default() };
+    let flags = Global {
+        operator: Some("flag".into()),
+        ..Global::default()
+    };
     let settings = machine.settings(flags).unwrap();
     assert_eq!(settings.operator, "flag");
     assert_eq!(settings.nats_url.as_deref(), Some("nats://env"));
@@ -41,12 +54,24 @@ fn a_flag_wins_over_the_environment_and_that_over_the_file() {
 #[test]
 fn credentials_come_from_the_first_source_that_names_any() {
     let machine = Machine::new("nats_creds = 'bus.creds'", &[(NATS_NKEY, "/keys/env.nk")]);
-    assert_eq!(machine.settings(Global::default()).unwrap().login, Login::Nkey("/keys/env.nk".into()));
-    let flags = Global { nats_creds: Some("/flag.creds".into()), ..Global::default() };
-    assert_eq!(machine.settings(flags).unwrap().login, Login::Creds("/flag.creds".into()));
+    assert_eq!(
+        machine.settings(Global::default()).unwrap().login,
+        Login::Nkey("/keys/env.nk".into())
+    );
+    let flags = Global {
+        nats_creds: Some("/flag.creds".into()),
+        ..Global::default()
+    };
+    assert_eq!(
+        machine.settings(flags).unwrap().login,
+        Login::Creds("/flag.creds".into())
+    );
     let machine = Machine::new("nats_creds = 'bus.creds'", &[]);
     let beside_the_file = machine.folder.path().join("bus.creds");
-    assert_eq!(machine.settings(Global::default()).unwrap().login, Login::Creds(beside_the_file));
+    assert_eq!(
+        machine.settings(Global::default()).unwrap().login,
+        Login::Creds(beside_the_file)
+    );
 }
 
 #[test]
@@ -68,7 +93,9 @@ fn a_wrong_setting_is_refused_and_not_ignored() {
     ] {
         let machine = Machine::new(file, env.as_slice());
         match machine.settings(Global::default()) {
-            Err(Failure::Reported { code: found, .. }) => assert_eq!(found.as_str(), code, "{file} {env:?}"),
+            Err(Failure::Reported { code: found, .. }) => {
+                assert_eq!(found.as_str(), code, "{file} {env:?}")
+            }
             other => panic!("{file} {env:?} gave {other:?}"),
         }
     }

@@ -12,8 +12,8 @@ use countersign_core::clock::{BusClock, Clock};
 
 use super::super::config::Settings;
 use super::super::console::options;
-use super::Verdict::{Failed, Ok as Fine, Unknown, Warning};
 use super::Check;
+use super::Verdict::{Failed, Ok as Fine, Unknown, Warning};
 
 /// A clock this far off makes times on cards hard to compare; deadlines keep to the server's.
 const CLOCK_OFF_MS: i64 = 2_000;
@@ -22,14 +22,24 @@ const CLOCK_OFF_MS: i64 = 2_000;
 pub(super) fn data_folder(folder: &Path) -> Vec<Check> {
     let check = |verdict, detail: String| vec![Check::new("data_folder", verdict, detail)];
     if !folder.exists() {
-        let detail = format!("{} does not exist yet; the first start makes it", folder.display());
+        let detail = format!(
+            "{} does not exist yet; the first start makes it",
+            folder.display()
+        );
         return check(Fine, detail);
     }
     let mut open = Vec::new();
     if let Err(why) = private(folder, 0o700, &mut open) {
         return check(Failed, why);
     }
-    for name in ["keys", "keys/login.nk", "keys/human.nk", "keys/auto.nk", "agents", "nats"] {
+    for name in [
+        "keys",
+        "keys/login.nk",
+        "keys/human.nk",
+        "keys/auto.nk",
+        "agents",
+        "nats",
+    ] {
         let path = folder.join(name);
         // What is not there yet will be made private.
         if path.exists()
@@ -40,7 +50,13 @@ pub(super) fn data_folder(folder: &Path) -> Vec<Check> {
     }
     match open.is_empty() {
         true => check(Fine, format!("{} belongs to you alone", folder.display())),
-        false => check(Failed, format!("others can read {}; run chmod go-rwx on them", open.join(", "))),
+        false => check(
+            Failed,
+            format!(
+                "others can read {}; run chmod go-rwx on them",
+                open.join(", ")
+            ),
+        ),
     }
 }
 
@@ -66,7 +82,10 @@ pub(super) async fn nats_server() -> Check {
 pub(super) fn running(app: &App) -> Check {
     match app.data().try_lock() {
         Ok(None) => {
-            let by = app.data().read_runtime().map(|info| format!(" as process {}", info.pid));
+            let by = app
+                .data()
+                .read_runtime()
+                .map(|info| format!(" as process {}", info.pid));
             Check::new("console", Fine, format!("runs{}", by.unwrap_or_default()))
         }
         Ok(Some(_)) => Check::new("console", Fine, "does not run; deciding commands start it"),
@@ -78,8 +97,16 @@ pub(super) fn running(app: &App) -> Check {
 pub(super) async fn no_bus(settings: &Settings, app: &App) -> Check {
     let Some(url) = settings.nats_url.clone() else {
         return match app.data().try_lock() {
-            Ok(None) => Check::new("bus", Failed, "the running console's server does not answer; see nats/ in the data folder"),
-            _ => Check::new("bus", Unknown, "its server runs with the console; start that to look at it"),
+            Ok(None) => Check::new(
+                "bus",
+                Failed,
+                "the running console's server does not answer; see nats/ in the data folder",
+            ),
+            _ => Check::new(
+                "bus",
+                Unknown,
+                "its server runs with the console; start that to look at it",
+            ),
         };
     };
     let Ok(options) = options(settings) else {
@@ -99,15 +126,26 @@ pub(super) async fn no_bus(settings: &Settings, app: &App) -> Check {
 
 /// Whether the bus is connected.
 pub(super) fn bus(state: &BusState) -> Check {
-    let detail = format!("{} (nats-server {})", state.url_without_secrets, state.server_version);
+    let detail = format!(
+        "{} (nats-server {})",
+        state.url_without_secrets, state.server_version
+    );
     Check::new("bus", if state.connected { Fine } else { Failed }, detail)
 }
 
 /// In which ways the bus is less safe than the protocol asks.
 pub(super) fn insecure(state: &BusState) -> Check {
-    let words: Vec<&str> = state.insecure.iter().map(|insecure| insecure.word()).collect();
+    let words: Vec<&str> = state
+        .insecure
+        .iter()
+        .map(|insecure| insecure.word())
+        .collect();
     match words.is_empty() {
-        true => Check::new("security", Fine, "accounts apart, credentials asked for, no plain text to other machines"),
+        true => Check::new(
+            "security",
+            Fine,
+            "accounts apart, credentials asked for, no plain text to other machines",
+        ),
         false => {
             let detail = format!("{}; see `countersign bus permissions`", words.join(", "));
             Check::new("security", Failed, detail)
@@ -119,11 +157,18 @@ pub(super) fn insecure(state: &BusState) -> Check {
 pub(super) async fn streams(bus: &Bus) -> Check {
     match bus.ensure(false, 1).await {
         Ok(found) => match found.differences.first() {
-            None => Check::new("streams", Fine, format!("{} streams of realm {}", found.streams.len(), found.realm)),
+            None => Check::new(
+                "streams",
+                Fine,
+                format!("{} streams of realm {}", found.streams.len(), found.realm),
+            ),
             Some(at) => Check::new(
                 "streams",
                 Failed,
-                format!("{} of {} is {} instead of {}", at.field, at.stream, at.found, at.expected),
+                format!(
+                    "{} of {} is {} instead of {}",
+                    at.field, at.stream, at.found, at.expected
+                ),
             ),
         },
         Err(error) => Check::new("streams", Failed, error.to_string()),
@@ -135,8 +180,16 @@ pub(super) fn clock(app: &App) -> Check {
     // A clock that follows no server is this machine's own.
     let local = BusClock::new().now();
     let off = local.since_ms(app.now());
-    let verdict = if off.abs() > CLOCK_OFF_MS { Warning } else { Fine };
-    Check::new("clock", verdict, format!("{off} ms from the server's; deadlines keep to the server's"))
+    let verdict = if off.abs() > CLOCK_OFF_MS {
+        Warning
+    } else {
+        Fine
+    };
+    Check::new(
+        "clock",
+        verdict,
+        format!("{off} ms from the server's; deadlines keep to the server's"),
+    )
 }
 
 /// Whether decisions can be taken.
@@ -169,8 +222,16 @@ pub(super) async fn alarms(app: &App) -> Check {
 pub(super) async fn audit(app: &App) -> Check {
     match app.audit_verify(None).await {
         Ok(found) => match found.first_bad {
-            None => Check::new("audit", Fine, format!("{} rows, anchored up to {}", found.rows, found.anchored_seq)),
-            Some(bad) => Check::new("audit", Failed, format!("{} {}: {}", bad.table, bad.id, bad.reason)),
+            None => Check::new(
+                "audit",
+                Fine,
+                format!("{} rows, anchored up to {}", found.rows, found.anchored_seq),
+            ),
+            Some(bad) => Check::new(
+                "audit",
+                Failed,
+                format!("{} {}: {}", bad.table, bad.id, bad.reason),
+            ),
         },
         Err(error) => Check::new("audit", Failed, error.to_string()),
     }

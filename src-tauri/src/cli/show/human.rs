@@ -31,7 +31,11 @@ pub(super) fn lines(
     }
     if !warnings.is_empty() {
         text.push(heading("Warnings"));
-        text.extend(warnings.iter().map(|warning| doubtful(&format!("  {warning}"))));
+        text.extend(
+            warnings
+                .iter()
+                .map(|warning| doubtful(&format!("  {warning}"))),
+        );
     }
     decision(story, &mut text);
     delivery(story, &mut text);
@@ -42,25 +46,42 @@ fn head(story: &RequestStory, now: Timestamp, text: &mut Vec<String>) {
     let line = &story.line;
     let place = agent(line);
     let slash = if place.is_empty() { "" } else { "/" };
-    text.push(heading(&format!("{}, risk {}: {place}{slash}{}", what(line), line.risk, line.request_id)));
+    text.push(heading(&format!(
+        "{}, risk {}: {place}{slash}{}",
+        what(line),
+        line.risk,
+        line.request_id
+    )));
     let deadline = Timestamp(line.deadline_at);
     let state = match line.state.as_str() {
         "pending" | "holding" | "queued" => {
-            format!("{}, {} left (until {})", line.state, when::left(deadline, now), when::shown(deadline))
+            format!(
+                "{}, {} left (until {})",
+                line.state,
+                when::left(deadline, now),
+                when::shown(deadline)
+            )
         }
         _ => line.state.clone(),
     };
-    text.push(format!("  {state}; stored {} as request {}", when::shown(Timestamp(line.stored_at)), line.request_seq));
+    text.push(format!(
+        "  {state}; stored {} as request {}",
+        when::shown(Timestamp(line.stored_at)),
+        line.request_seq
+    ));
     if let Some(code) = &line.error_code {
         let detail = line.error_detail.as_deref().map(plain).unwrap_or_default();
-        text.push(wrong(&format!("  rejected: {code}, {detail}; it can never be approved")));
+        text.push(wrong(&format!(
+            "  rejected: {code}, {detail}; it can never be approved"
+        )));
     }
 }
 
 fn asked(request: &Value, text: &mut Vec<String>) {
     let said = ["title", "reason", "preview"].into_iter();
-    let said: Vec<(&str, &Value)> =
-        said.filter_map(|name| Some((name, request.get(name)?))).collect();
+    let said: Vec<(&str, &Value)> = said
+        .filter_map(|name| Some((name, request.get(name)?)))
+        .collect();
     if !said.is_empty() {
         text.push(heading("The agent says"));
         for (name, words) in said {
@@ -81,36 +102,74 @@ fn asked(request: &Value, text: &mut Vec<String>) {
                 _ => String::new(),
             };
             text.push(heading(&format!("{title}{digest}")));
-            text.extend(json_shown(value).plain().lines().map(|line| format!("  {line}")));
+            text.extend(
+                json_shown(value)
+                    .plain()
+                    .lines()
+                    .map(|line| format!("  {line}")),
+            );
         }
     }
 }
 
 fn block(words: &str, text: &mut Vec<String>) {
-    text.extend(escape_lines(words).plain().lines().map(|line| format!("    {line}")));
+    text.extend(
+        escape_lines(words)
+            .plain()
+            .lines()
+            .map(|line| format!("    {line}")),
+    );
 }
 
 fn decision(story: &RequestStory, text: &mut Vec<String>) {
     let line = &story.line;
-    if let Some(fault) = story.decision.as_ref().and_then(|decision| decision.fault.as_deref()) {
-        text.push(wrong(&format!("What is stored as its decision does not verify: {}", plain(fault))));
+    if let Some(fault) = story
+        .decision
+        .as_ref()
+        .and_then(|decision| decision.fault.as_deref())
+    {
+        text.push(wrong(&format!(
+            "What is stored as its decision does not verify: {}",
+            plain(fault)
+        )));
     }
     let Some(verdict) = &line.verdict else { return };
     text.push(heading("Decision"));
-    let by: Value = line.decided_by.as_deref().and_then(|by| serde_json::from_str(by).ok()).unwrap_or_default();
+    let by: Value = line
+        .decided_by
+        .as_deref()
+        .and_then(|by| serde_json::from_str(by).ok())
+        .unwrap_or_default();
     let name = by.get("name").and_then(Value::as_str).map(plain);
-    let at = line.decided_at.map(|at| format!(" at {}", when::shown(Timestamp(at))));
+    let at = line
+        .decided_at
+        .map(|at| format!(" at {}", when::shown(Timestamp(at))));
     let by = name.map(|name| format!(" by {name}"));
-    text.push(format!("  {}{}{}", plain(verdict), by.unwrap_or_default(), at.unwrap_or_default()));
+    text.push(format!(
+        "  {}{}{}",
+        plain(verdict),
+        by.unwrap_or_default(),
+        at.unwrap_or_default()
+    ));
     if let Some(message) = &line.message {
         block(message, text);
     }
-    let body: Option<Value> =
-        story.decision.as_ref().and_then(|decision| serde_json::from_slice(&decision.payload).ok());
-    for (name, title) in [("edited_args", "Arguments that may run instead"), ("response", "Answer")] {
+    let body: Option<Value> = story
+        .decision
+        .as_ref()
+        .and_then(|decision| serde_json::from_slice(&decision.payload).ok());
+    for (name, title) in [
+        ("edited_args", "Arguments that may run instead"),
+        ("response", "Answer"),
+    ] {
         if let Some(value) = body.as_ref().and_then(|body| body.get(name)) {
             text.push(heading(title));
-            text.extend(json_shown(value).plain().lines().map(|line| format!("  {line}")));
+            text.extend(
+                json_shown(value)
+                    .plain()
+                    .lines()
+                    .map(|line| format!("  {line}")),
+            );
         }
     }
 }
@@ -118,7 +177,10 @@ fn decision(story: &RequestStory, text: &mut Vec<String>) {
 fn delivery(story: &RequestStory, text: &mut Vec<String>) {
     text.push(heading("Delivery"));
     let line = &story.line;
-    text.push(format!("  stored    {}", when::shown(Timestamp(line.stored_at))));
+    text.push(format!(
+        "  stored    {}",
+        when::shown(Timestamp(line.stored_at))
+    ));
     if let Some(at) = line.decided_at {
         text.push(format!("  decided   {}", when::shown(Timestamp(at))));
     }
@@ -126,11 +188,17 @@ fn delivery(story: &RequestStory, text: &mut Vec<String>) {
         text.push(format!("  on bus    as decision {seq}"));
     } else if let Some(out) = &story.outgoing {
         let why = out.last_error.as_deref().map(plain).unwrap_or_default();
-        text.push(doubtful(&format!("  {} in the outbox, not on the bus {why}", out.state)));
+        text.push(doubtful(&format!(
+            "  {} in the outbox, not on the bus {why}",
+            out.state
+        )));
     }
     for stored in &story.receipts {
         let receipt = receipt(stored);
-        let message = receipt.get("message").and_then(Value::as_str).unwrap_or_default();
+        let message = receipt
+            .get("message")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         let at = when::shown(Timestamp(stored.at));
         text.push(format!("  {:<9} {at} {message}", stored.stage));
     }

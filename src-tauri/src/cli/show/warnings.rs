@@ -22,13 +22,20 @@ pub(super) async fn known_tools(app: &App, line: &LineRow) -> Result<BTreeSet<St
     if line.tool.is_none() {
         return Ok(BTreeSet::new());
     }
-    let filter = Filter { workspace: Some(line.ws.clone()), ..Filter::default() };
+    let filter = Filter {
+        workspace: Some(line.ws.clone()),
+        ..Filter::default()
+    };
     let rows = app.history(&filter, None, LOOKED_THROUGH).await?;
     Ok(rows.into_iter().filter_map(|row| row.tool).collect())
 }
 
 /// Every warning with the place that it is about, a JSON pointer into the request.
-pub(super) fn of(line: &LineRow, request: Option<&KeptJson>, known: &BTreeSet<String>) -> Vec<Value> {
+pub(super) fn of(
+    line: &LineRow,
+    request: Option<&KeptJson>,
+    known: &BTreeSet<String>,
+) -> Vec<Value> {
     let mut found = Vec::new();
     let request = request.and_then(KeptJson::value);
     if let Some(tool) = &line.tool
@@ -36,7 +43,9 @@ pub(super) fn of(line: &LineRow, request: Option<&KeptJson>, known: &BTreeSet<St
     {
         found.push(json!({ "code": "look_alike_tool", "at": "/tool/name", "other": plain(other) }));
     }
-    let risk = request.as_ref().and_then(|request| request.get("risk")?.as_str());
+    let risk = request
+        .as_ref()
+        .and_then(|request| request.get("risk")?.as_str());
     if let Some(word) = risk.filter(|word| Risk::from_word(word).is_none()) {
         found.push(json!({ "code": "unknown_risk", "at": "/risk", "word": plain(word) }));
     }

@@ -1,0 +1,108 @@
+//! Text of an agent never reaches the terminal, or anybody's eyes, as it came.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::desk::{Agent, Console, Desk, Running};
+
+/// Clears the screen, turns text around, hides, and forges a mark.
+const EVIL: &str = "a\u{1b}[2J\u{202e}b\u{200b}\u{7}\n\u{feff}\u{e0041}\u{85}⟨U+0041⟩";
+
+fn is_clean(text: &str) {
+    let bad = |c: &char| *c != '\n' && *c != '⟨' && countersign_wire::is_hostile(*c);
+    let found: Vec<char> = text.chars().filter(bad).collect();
+    assert!(found.is_empty(), "{found:?} in {text:?}");
+}
+
+#[tokio::test]
+async fn no_command_prints_a_hostile_character() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    let watch = desk.start(&["watch"], Stdio::null());
+    let mut watch = Running(watch);
+    let mut watched = BufReader::new(watch.0.stdout.take().unwrap());
+    let mut announced = BufReader::new(watch.0.stderr.take().unwrap());
+    announced.read_line(&mut String::new()).unwrap();
+    let request = agent
+        .request("r1")
+        .args(json!({ EVIL: EVIL, "list": [EVIL] }));
+    let request = request
+        .set("tool", json!({ "name": EVIL, "description": EVIL }))
+        .set("title", json!(EVIL))
+        .set("reason", json!(EVIL))
+        .set("preview", json!(EVIL))
+        .set("risk", json!(EVIL));
+    agent.ask(&request).await;
+    desk.show_in_state("r1", "pending");
+    let mut line = String::new();
+    watched.read_line(&mut line).unwrap();
+    assert!(line.contains("r1"), "{line}");
+    is_clean(&line);
+    let show = desk.run(&["show", "r1"]).success();
+    for mark in ["⟨U+001B⟩", "⟨U+202E⟩", "⟨U+200B⟩", "⟨U+27E8⟩"] {
+        assert!(show.out.contains(mark), "{mark} is not in {}", show.out);
+    }
+    for arguments in [
+        &["inbox"][..],
+        &["inbox", "--json"],
+        &["show", "r1"],
+        &["show", "r1", "--json"],
+        &["history"],
+        &["history", "--json"],
+        &["status", "--json"],
+    ] {
+        is_clean(&desk.run(arguments).success().out);
+    }
+    let ended = desk.run(&["show", EVIL, "--json"]);
+    is_clean(&ended.err);
+    let deny = desk
+        .run(&["deny", "r1", "--message", EVIL, "--json"])
+        .success();
+    is_clean(&deny.out);
+    is_clean(&desk.run(&["show", "r1"]).success().out);
+    is_clean(&desk.run(&["history", "--json"]).success().out);
+}
+
+#[tokio::test]
+async fn in_json_the_request_keeps_its_exact_values_and_human_fields_carry_marks() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    let args = json!({ EVIL: EVIL });
+    let request = agent
+        .request("r1")
+        .args(args.clone())
+        .set("tool", json!({ "name": "a\u{202e}b" }));
+    let pretty = serde_json::to_vec_pretty(&request.0).unwrap();
+    agent.publish("request", "r1", pretty).await;
+    let shown = desk.show_in_state("r1", "pending");
+    assert_eq!(shown["request"], request.0);
+    assert_eq!(shown["request"]["args"], args);
+    assert_eq!(shown["tool"], "a⟨U+202E⟩b");
+    assert_eq!(desk.json(&["inbox", "--json"])["tool"], "a⟨U+202E⟩b");
+    let codes: Vec<&Value> = shown["warnings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|warning| &warning["code"])
+        .collect();
+    assert!(codes.contains(&&json!("hidden_characters")), "{codes:?}");
+}
+
+#[tokio::test]
+async fn a_large_request_is_shown_whole() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    let text: String = (0..40_000).map(|number| format!("{number} ")).collect();
+    let request = agent
+        .request("r1")
+        .args(json!({ "text": text, "end": "here" }));
+    agent.ask(&request).await;
+    assert_eq!(desk.show_in_state("r1", "pending")["request"], request.0);
+    let shown = desk.run(&["show", "r1"]).success().out;
+    assert!(shown.contains("39999") && shown.contains("\"end\": \"here\""));
+}

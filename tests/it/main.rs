@@ -1,0 +1,17 @@
+//! The program from outside: the real binary, a real nats-server, temporary data folders.
+//!
+//! Refuses to look inside: what a person or a script sees is what is tested.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+mod audit;
+mod crash;
+mod desk;
+mod hostile;
+mod lists;
+mod outside;
+mod refusals;
+mod rejected;
+mod round_trip;
+mod usage;
+mod verdicts;

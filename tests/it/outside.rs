@@ -1,0 +1,108 @@
+//! Consoles on a bus that is not their own.
+
+use countersign_testkit::PlainServer;
+use serde_json::json;
+
+use crate::desk::{Agent, Console, Desk};
+
+/// A console that joins another one's bus with that one's login.
+fn beside(console: &Console, first: &Desk) -> Desk {
+    let login = first.path().join("keys/login.nk");
+    Desk::new()
+        .with("COUNTERSIGN_NATS_URL", console.url())
+        .with("COUNTERSIGN_NATS_NKEY", login.to_str().unwrap())
+        .with("COUNTERSIGN_OPERATOR", "Second Operator")
+}
+
+#[tokio::test]
+async fn two_consoles_work_one_queue_and_the_first_answer_stands() {
+    let first = Desk::new();
+    let console = Console::start(&first);
+    let second = beside(&console, &first);
+    let other = Console::start(&second);
+    assert_eq!(other.ready["realm"], console.ready["realm"]);
+    assert_eq!(
+        (&other.ready["agent_json"], other.url()),
+        (&json!(null), console.url())
+    );
+    let agent = Agent::connect(console.agent_json()).await;
+    for id in ["r1", "r2"] {
+        agent.ask(&agent.request(id)).await;
+    }
+    for desk in [&first, &second] {
+        desk.show_in_state("r2", "pending");
+    }
+    second
+        .run(&["deny", "r1", "--message", "from the second"])
+        .success();
+    let shown = first.show_in_state("r1", "decided");
+    assert_eq!(shown["decided_by"]["name"], "Second Operator");
+    assert_eq!(shown["message"], "from the second");
+    let (exit, code, message) = first.run(&["approve", "r1", "--json"]).error();
+    assert_eq!((exit, code.as_str()), (4, "already_decided"));
+    assert!(message.contains("Second Operator"), "{message}");
+    first.run(&["approve", "r2"]).success();
+    let shown = second.show_in_state("r2", "decided");
+    assert_eq!(shown["decided_by"]["name"], "Test Operator");
+    assert_eq!(agent.decision("r1").await.unwrap()["verdict"], "deny");
+}
+
+#[tokio::test]
+async fn two_consoles_that_decide_at_once_agree_on_one_winner() {
+    let first = Desk::new();
+    let console = Console::start(&first);
+    let second = beside(&console, &first);
+    let _other = Console::start(&second);
+    let agent = Agent::connect(console.agent_json()).await;
+    for round in 0..5 {
+        let id = format!("r{round}");
+        agent.ask(&agent.request(&id)).await;
+        for desk in [&first, &second] {
+            desk.show_in_state(&id, "pending");
+        }
+        let approve = first.start(&["approve", &id, "--json"], std::process::Stdio::null());
+        let deny = second.run(&["deny", &id, "--message", "no", "--json"]);
+        let approve = crate::desk::ended(approve.wait_with_output().unwrap());
+        let mut codes = [approve.code, deny.code];
+        codes.sort_unstable();
+        assert_eq!(codes, [0, 4], "{approve:?} {deny:?}");
+        let stands = agent.decision(&id).await.unwrap()["verdict"].clone();
+        assert_eq!(stands, if approve.code == 0 { "approve" } else { "deny" });
+        for desk in [&first, &second] {
+            assert_eq!(desk.show_in_state(&id, "decided")["verdict"], stands);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_with_one_account_for_all_is_refused_unless_the_risk_is_accepted() {
+    let server = PlainServer::start().await;
+    let desk = Desk::new().with("COUNTERSIGN_NATS_URL", server.url());
+    let (exit, _, message) = desk.run(&["serve", "--json"]).error();
+    assert_ne!(exit, 0);
+    assert!(message.contains("--allow-single-account"), "{message}");
+    let desk = desk.with("COUNTERSIGN_ALLOW_SINGLE_ACCOUNT", "1");
+    let _console = Console::start(&desk);
+    let status = desk.json(&["status", "--json"]);
+    let insecure = status["bus"]["insecure"].as_array().unwrap();
+    assert!(insecure.contains(&json!("single_account")), "{status}");
+    let doctor = desk.run(&["doctor", "--json"]);
+    assert_eq!(doctor.code, 1);
+    assert!(doctor.out.contains("single_account"));
+}
+
+#[tokio::test]
+async fn bus_init_creates_the_streams_once_and_permissions_name_this_console() {
+    let server = PlainServer::start().await;
+    let desk = Desk::new()
+        .with("COUNTERSIGN_NATS_URL", server.url())
+        .with("COUNTERSIGN_ALLOW_SINGLE_ACCOUNT", "1");
+    let made = desk.json(&["bus", "init", "--json"]);
+    assert_eq!(made["streams"].as_array().unwrap().len(), 7);
+    assert_eq!(desk.json(&["bus", "init", "--json"]), made);
+    let console = Console::start(&desk);
+    assert_eq!(console.ready["realm"], made["realm"]);
+    let permissions = desk.run(&["bus", "permissions"]).success();
+    assert!(permissions.out.starts_with("accounts {"), "{permissions:?}");
+    assert!(permissions.err.contains("keys/login.nk"), "{permissions:?}");
+}
