@@ -153,7 +153,8 @@ pub fn write_private(path: &Path, text: &[u8]) -> io::Result<()> {
             .mode(0o700)
             .create(folder)?;
     }
-    let unfinished = path.with_extension("unfinished");
+    // Two processes may write the same file; each its own unfinished one.
+    let unfinished = path.with_extension(format!("{}.unfinished", std::process::id()));
     let mut file = OpenOptions::new()
         .create(true)
         .write(true)

@@ -11,7 +11,7 @@ use countersign_wire::{KeyRole, PublicKey, TrustedKey};
 use nkeys::KeyPair;
 use uuid::Uuid;
 
-use crate::data_dir::{DataDir, write_private};
+use crate::data_dir::{ConsoleLock, DataDir, write_private};
 
 /// Why the keys cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +32,13 @@ pub enum IdentityError {
     },
 }
 
+/// What to do where a key is missing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    Make,
+    Refuse,
+}
+
 /// The console's id and keys.
 pub struct Identity {
     /// Names this data folder among the consoles of a realm.
@@ -49,11 +56,39 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Reads the identity of a data folder, or makes it.
+    /// Reads the identity of a data folder, or makes it. Only the process that holds the folder's
+    /// lock may make one: two makers would sign with keys that are not on disk.
     ///
     /// # Errors
     /// [`IdentityError`].
-    pub fn load_or_create(data: &DataDir, operator: &str) -> Result<Self, IdentityError> {
+    pub fn load_or_create(
+        data: &DataDir,
+        operator: &str,
+        _maker: &ConsoleLock,
+    ) -> Result<Self, IdentityError> {
+        Self::read(data, operator, Missing::Make)
+    }
+
+    /// The identity of a data folder, made if nobody runs there and there is none.
+    ///
+    /// # Errors
+    /// [`IdentityError`].
+    pub fn open(data: &DataDir, operator: &str) -> Result<Self, IdentityError> {
+        match data.try_lock() {
+            Ok(Some(lock)) => Self::load_or_create(data, operator, &lock),
+            _ => Self::load(data, operator),
+        }
+    }
+
+    /// Reads the identity of a data folder.
+    ///
+    /// # Errors
+    /// [`IdentityError`]; also when there is none.
+    pub fn load(data: &DataDir, operator: &str) -> Result<Self, IdentityError> {
+        Self::read(data, operator, Missing::Refuse)
+    }
+
+    fn read(data: &DataDir, operator: &str, missing: Missing) -> Result<Self, IdentityError> {
         let folder = data.keys();
         let id_file = folder.join("console-id");
         let stored = fs::read_to_string(&id_file)
@@ -61,6 +96,13 @@ impl Identity {
             .and_then(|text| text.trim().parse().ok());
         let console_id = match stored {
             Some(id) => id,
+            None if missing == Missing::Refuse => {
+                let error = io::ErrorKind::NotFound.into();
+                return Err(IdentityError::Io {
+                    path: id_file,
+                    error,
+                });
+            }
             None => {
                 let id = Uuid::new_v4();
                 write_private(&id_file, id.to_string().as_bytes()).map_err(|error| {
@@ -72,8 +114,8 @@ impl Identity {
                 id
             }
         };
-        let human = key(&folder.join("human.nk"))?;
-        let auto = key(&folder.join("auto.nk"))?;
+        let human = key(&folder.join("human.nk"), missing)?;
+        let auto = key(&folder.join("auto.nk"), missing)?;
         let public = |pair: &KeyPair, name: &str| {
             PublicKey::of(pair).map_err(|_| IdentityError::NotAKey {
                 path: folder.join(name),
@@ -82,7 +124,7 @@ impl Identity {
         Ok(Self {
             console_id,
             operator: operator.to_owned(),
-            login: key(&folder.join("login.nk"))?,
+            login: key(&folder.join("login.nk"), missing)?,
             human_key: public(&human, "human.nk")?,
             auto_key: public(&auto, "auto.nk")?,
             human,
@@ -127,13 +169,13 @@ impl Identity {
 }
 
 /// Reads the seed in `path`, or makes a new user key there.
-fn key(path: &Path) -> Result<KeyPair, IdentityError> {
+fn key(path: &Path, missing: Missing) -> Result<KeyPair, IdentityError> {
     let not_a_key = || IdentityError::NotAKey {
         path: path.to_owned(),
     };
     match fs::read_to_string(path) {
         Ok(seed) => KeyPair::from_seed(seed.trim()).map_err(|_| not_a_key()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && missing == Missing::Make => {
             let pair = KeyPair::new_user();
             let seed = pair.seed().map_err(|_| not_a_key())?;
             write_private(path, seed.as_bytes()).map_err(|error| IdentityError::Io {
@@ -157,8 +199,13 @@ mod tests {
     fn an_identity_is_made_once_and_its_three_keys_differ() {
         let folder = tempfile::tempdir().unwrap();
         let data = DataDir::open(folder.path()).unwrap();
-        let first = Identity::load_or_create(&data, "Ada").unwrap();
-        let second = Identity::load_or_create(&data, "Ada").unwrap();
+        assert!(
+            Identity::load(&data, "Ada").is_err(),
+            "nobody reads what nobody made"
+        );
+        let lock = data.try_lock().unwrap().unwrap();
+        let first = Identity::load_or_create(&data, "Ada", &lock).unwrap();
+        let second = Identity::load(&data, "Ada").unwrap();
         assert_eq!(first.console_id, second.console_id);
         assert_eq!(first.human_key(), second.human_key());
         assert_ne!(first.human_key(), first.auto_key());
@@ -169,10 +216,11 @@ mod tests {
     fn a_damaged_key_is_an_error_and_not_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let data = DataDir::open(folder.path()).unwrap();
+        let lock = data.try_lock().unwrap().unwrap();
         fs::create_dir(data.keys()).unwrap();
         fs::write(data.keys().join("human.nk"), "nonsense").unwrap();
         assert!(matches!(
-            Identity::load_or_create(&data, "Ada"),
+            Identity::load_or_create(&data, "Ada", &lock),
             Err(IdentityError::NotAKey { .. })
         ));
         assert_eq!(

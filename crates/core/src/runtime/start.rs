@@ -79,7 +79,8 @@ impl App {
         let reader = store::open_read_only(&data.database()).await?;
         let running = lock.is_none();
         drop(lock);
-        let parts = parts(&options, &data, reader).await?;
+        let identity = Identity::load(&data, &options.operator)?;
+        let parts = parts(&options, identity, reader).await?;
         let app = assemble(options, data, Role::Reader, None, parts.shared, None);
         if with_bus && (running || app.inner.options.nats_url.is_some()) {
             app.meet_bus(&parts.clock).await;
@@ -95,8 +96,8 @@ struct Parts {
 }
 
 /// What every role has: identity, keys it trusts, a clock and a reader.
-async fn parts(options: &Options, data: &DataDir, reader: Reader) -> Result<Parts, OpError> {
-    let identity = Arc::new(Identity::load_or_create(data, &options.operator)?);
+async fn parts(options: &Options, identity: Identity, reader: Reader) -> Result<Parts, OpError> {
+    let identity = Arc::new(identity);
     let bus_clock = BusClock::new();
     let clock: Arc<dyn Clock> = match &options.clock {
         Some(clock) => Arc::clone(clock),
@@ -191,12 +192,17 @@ async fn build(
     role: Role,
     lock: Option<ConsoleLock>,
 ) -> Result<App, OpError> {
+    // Before the database: whoever finds one finds the keys too.
+    let identity = match &lock {
+        Some(lock) => Identity::load_or_create(&data, &options.operator, lock)?,
+        None => Identity::load(&data, &options.operator)?,
+    };
     let (writer, reader) = store::open(&data.database()).await?;
     let Parts {
         shared,
         clock,
         jobs,
-    } = parts(&options, &data, reader).await?;
+    } = parts(&options, identity, reader).await?;
     let server = match (role, &options.nats_url) {
         (Role::Console, None) => Some(start_server(&options, &data, &shared).await?),
         _ => None,
