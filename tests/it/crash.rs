@@ -68,6 +68,25 @@ async fn nothing_is_lost_when_the_embedded_server_is_killed() {
 }
 
 #[tokio::test]
+async fn a_decision_that_the_bus_does_not_acknowledge_exits_7_and_goes_out_later() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    agent.ask(&agent.request("r1")).await;
+    desk.show_in_state("r1", "pending");
+    let server = runtime(&desk)["nats_pid"].as_i64().unwrap();
+    let server = Pid::from_raw(i32::try_from(server).unwrap());
+    kill(server, Signal::SIGSTOP).unwrap();
+    let (exit, code, message) = desk.run(&["approve", "r1", "--json"]).error();
+    kill(server, Signal::SIGCONT).unwrap();
+    assert_eq!((exit, code.as_str()), (7, "bus_unreachable"), "{message}");
+    assert!(message.contains("queued"), "{message}");
+    desk.show_when("r1", |shown| shown["stream_seq"].is_number());
+    let agent = Agent::connect(console.agent_json()).await;
+    assert_eq!(agent.decision("r1").await.unwrap()["verdict"], "approve");
+}
+
+#[tokio::test]
 async fn a_request_that_ran_out_while_no_console_ran_is_answered_expired() {
     let desk = Desk::new();
     let console = Console::start(&desk);

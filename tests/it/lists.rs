@@ -1,8 +1,11 @@
 //! The shape of every list and object under `--json`.
 
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 
-use crate::desk::{Agent, Console, Desk};
+use crate::desk::{Agent, Console, Desk, Running};
 
 const LINE: [&str; 22] = [
     "request_id",
@@ -274,4 +277,52 @@ fn doctor_finds_nothing_wrong_with_a_running_console_and_names_what_is() {
         .find(|check| check["verdict"] == "failed")
         .unwrap();
     assert_eq!(wrong["check"], "data_folder");
+}
+
+#[tokio::test]
+async fn watch_tells_arrival_decision_and_receipt_as_they_happen() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let mut watch = Running(desk.start(&["watch", "--json"], Stdio::null()));
+    let mut lines = BufReader::new(watch.0.stdout.take().unwrap()).lines();
+    // It follows from its start on: asked again and again until the first one is told.
+    let agent = Agent::connect(console.agent_json()).await;
+    let mut next = move |wanted: &str, id: &str| loop {
+        let line: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+        if line["event"] == wanted && line["request_id"] == id {
+            break line;
+        }
+    };
+    let feeding = async {
+        for number in 0.. {
+            agent.ask(&agent.request(&format!("r{number}"))).await;
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+    };
+    let _ = tokio::time::timeout(std::time::Duration::from_millis(1_500), feeding).await;
+    let mut ids = desk.lines(&["inbox", "--json"]);
+    let last = ids.pop().unwrap()["request_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let arrival = next("request", &last);
+    assert_eq!(
+        (&arrival["tool"], &arrival["agent"]),
+        (&json!("send_mail"), &json!("local"))
+    );
+    desk.run(&["deny", &last, "--message", "no"]).success();
+    assert_eq!(next("decision", &last)["verdict"], "deny");
+    let decision = agent.decision(&last).await.unwrap();
+    let receipt = json!({
+        "v": 1, "decision_id": decision["decision_id"], "stage": "received", "at": "2026-11-21T12:00:00.000Z",
+    });
+    let subject = format!("countersign.v1.receipt.default.local.{last}");
+    agent
+        .client
+        .request(subject, receipt.to_string().into())
+        .await
+        .unwrap();
+    assert_eq!(next("receipt", &last)["detail"]["stage"], "received");
+    watch.signal(nix::sys::signal::Signal::SIGINT);
+    assert_eq!(watch.wait(), Some(0));
 }

@@ -106,3 +106,32 @@ async fn bus_init_creates_the_streams_once_and_permissions_name_this_console() {
     assert!(permissions.out.starts_with("accounts {"), "{permissions:?}");
     assert!(permissions.err.contains("keys/login.nk"), "{permissions:?}");
 }
+
+#[tokio::test]
+async fn a_console_whose_bus_was_replaced_is_read_only_and_exits_8() {
+    let server = PlainServer::start().await;
+    let on_server = |desk: Desk| {
+        desk.with("COUNTERSIGN_NATS_URL", server.url())
+            .with("COUNTERSIGN_ALLOW_SINGLE_ACCOUNT", "1")
+    };
+    let desk = on_server(Desk::new());
+    let console = Console::start(&desk);
+    let client = async_nats::connect(server.url()).await.unwrap();
+    let request = crate::desk::Request::new("acme", "bot", "r1");
+    let subject = "countersign.v1.request.acme.bot.r1";
+    client
+        .request(subject, request.bytes().into())
+        .await
+        .unwrap();
+    desk.show_in_state("r1", "pending");
+    console.stop(nix::sys::signal::Signal::SIGTERM);
+    let streams = async_nats::jetstream::new(client);
+    for name in countersign_core::bus::STREAMS {
+        streams.delete_stream(name).await.unwrap();
+    }
+    on_server(Desk::new()).run(&["bus", "init"]).success();
+    let (exit, code, message) = desk.run(&["approve", "r1", "--json"]).error();
+    assert_eq!((exit, code.as_str()), (8, "read_only"), "{message}");
+    assert!(desk.json(&["status", "--json"])["read_only"].is_string());
+    assert_eq!(desk.run(&["doctor", "--json"]).code, 1);
+}
