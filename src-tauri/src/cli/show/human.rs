@@ -94,7 +94,6 @@ fn asked(request: &Value, text: &mut Vec<String>) {
         ("question", "Question"),
         ("response_schema", "Form"),
         ("effective", "What the framework still changes"),
-        ("allowed_verdicts", "Verdicts that the agent can honour"),
     ] {
         if let Some(value) = request.get(name) {
             let digest = match (name, request.get("args_digest").and_then(Value::as_str)) {
@@ -110,6 +109,14 @@ fn asked(request: &Value, text: &mut Vec<String>) {
             );
         }
     }
+    let allowed = request.get("allowed_verdicts").and_then(Value::as_array);
+    let words: Vec<String> = allowed
+        .into_iter()
+        .flatten()
+        .filter_map(|word| word.as_str().map(plain))
+        .collect();
+    text.push(heading("Verdicts that the agent can honour"));
+    text.push(format!("  {}", words.join(", ")));
 }
 
 fn block(words: &str, text: &mut Vec<String>) {
