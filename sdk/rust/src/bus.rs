@@ -96,9 +96,11 @@ impl Bus {
         self.client.connection_state() == State::Connected
     }
 
-    /// Changes with every connection that came back, and when messages were missed.
+    /// Changes from now on: with every connection that came back, and when messages were missed.
     pub(crate) fn reconnects(&self) -> watch::Receiver<u64> {
-        self.reconnects.clone()
+        let mut reconnects = self.reconnects.clone();
+        reconnects.mark_unchanged();
+        reconnects
     }
 
     pub(crate) async fn subscribe(&self, subject: String) -> Result<Subscriber, GateError> {

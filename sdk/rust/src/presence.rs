@@ -21,7 +21,6 @@ pub(crate) fn spawn(inner: &Arc<Inner>, instance_id: String) {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let bus = inner.bus.clone();
     let mut reconnects = bus.reconnects();
-    reconnects.mark_unchanged();
     let owner = Arc::downgrade(inner);
     let work = async move {
         loop {
