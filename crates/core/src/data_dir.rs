@@ -6,6 +6,8 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::{Flock, FlockArg};
+use nix::sys::signal::kill;
+use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
 /// Why the folder cannot be used.
@@ -117,6 +119,27 @@ impl DataDir {
         }
     }
 
+    /// Whether a process holds the lock.
+    ///
+    /// Looks with a shared lock that is given back at once, so readers do not keep each other out; a
+    /// console that starts in that moment tries again.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        let Ok(file) = File::open(self.0.join("console.lock")) else {
+            return false;
+        };
+        Flock::lock(file, FlockArg::LockSharedNonblock).is_err()
+    }
+
+    /// Whether the process that told where its bus is still lives.
+    #[must_use]
+    pub fn runtime_lives(&self) -> bool {
+        let pid = self
+            .read_runtime()
+            .and_then(|info| i32::try_from(info.pid).ok());
+        pid.is_some_and(|pid| kill(Pid::from_raw(pid), None).is_ok())
+    }
+
     /// Tells other processes where the bus is.
     ///
     /// # Errors
@@ -177,7 +200,9 @@ mod tests {
         let lock = data.try_lock().unwrap();
         assert!(lock.is_some());
         assert!(data.try_lock().unwrap().is_none());
+        assert!(data.is_running());
         drop(lock);
+        assert!(!data.is_running());
         assert!(data.try_lock().unwrap().is_some());
         let info = RuntimeInfo {
             pid: 1,

@@ -155,6 +155,7 @@ async fn small(ledger: &Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(), S
             batch.reply(move || unless_heard(done.send(had_one)));
             Ok(())
         }
+        Job::InForce(fingerprint) => meta::put(batch.tx, meta::AGENTS_IN_FORCE, &fingerprint).await,
         Job::Anchored(anchor) => audit::insert_anchor(batch.tx, &anchor).await,
         Job::Alarm { code, subject } => {
             let auto = ledger.identity.auto_key().to_string();

@@ -1,6 +1,8 @@
 //! Gives agents their login key and what they must trust.
 //!
-//! Refuses outside servers: their accounts are set up by whoever runs them.
+//! On an outside server the key is made and the file written; whoever runs that server lets the key in
+//! (`countersign bus permissions` prints what it needs). Refuses to say so before a key is in force on its
+//! own server.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,10 +12,11 @@ use nkeys::KeyPair;
 use tokio::sync::oneshot;
 
 use super::job::Job;
+use crate::bus::AgentAccess;
 use crate::data_dir::write_private;
 use crate::error::OpError;
 use crate::runtime::{App, access};
-use crate::store::agents;
+use crate::store::{agents, meta};
 
 /// How long a new key may take until the server takes it.
 const LOGIN_LIMIT: Duration = Duration::from_secs(10);
@@ -22,14 +25,12 @@ const LOGIN_LOOK: Duration = Duration::from_millis(50);
 pub const LOCAL_AGENT: &str = "local";
 
 impl App {
-    /// Enrols an agent on the embedded server: a new login key, in force when this returns. An agent
-    /// that was enrolled before loses its old key.
+    /// Enrols an agent: a new login key, on the embedded server in force when this returns. An agent that
+    /// was enrolled before loses its old key.
     ///
     /// # Errors
-    /// [`OpError::Usage`] on an outside server, [`OpError::BusUnreachable`] when the key is not taken
-    /// in time.
+    /// [`OpError::BusUnreachable`] when the key is not taken in time.
     pub async fn enroll(&self, agent: &AgentKey) -> Result<Enrolment, OpError> {
-        self.needs_own_server()?;
         let login = KeyPair::new_user();
         let seed = login
             .seed()
@@ -43,9 +44,11 @@ impl App {
         })
         .await?;
         self.answer(written).await?;
-        self.reload_server().await?;
         let enrolment = self.enrolment(agent, &seed, &key)?;
-        self.wait_for_login(&enrolment, true).await?;
+        if self.has_own_server() {
+            self.bring_into_force().await?;
+            self.wait_for_login(&enrolment).await?;
+        }
         Ok(enrolment)
     }
 
@@ -54,7 +57,6 @@ impl App {
     /// # Errors
     /// [`OpError::NotFound`] when it has none.
     pub async fn revoke(&self, agent: &AgentKey) -> Result<(), OpError> {
-        self.needs_own_server()?;
         let (done, written) = oneshot::channel();
         self.submit(Job::Revoke {
             agent: agent.clone(),
@@ -64,7 +66,10 @@ impl App {
         if !self.answer(written).await? {
             return Err(OpError::NotFound(agent.to_string()));
         }
-        self.reload_server().await
+        match self.has_own_server() {
+            true => self.bring_into_force().await,
+            false => Ok(()),
+        }
     }
 
     /// The enrolment file of this machine's agent `local`, written anew so that it names the port and
@@ -148,28 +153,47 @@ impl App {
         })
     }
 
-    fn needs_own_server(&self) -> Result<(), OpError> {
-        if self.options().nats_url.is_some() {
-            return Err(OpError::Usage(
-                "agents of an outside server are set up there; `countersign bus permissions` prints what it needs"
-                    .to_owned(),
-            ));
-        }
-        Ok(())
+    fn has_own_server(&self) -> bool {
+        self.options().nats_url.is_none()
     }
 
-    /// Tells the server who may log in. Beside a running console, that console notices the change.
+    /// Brings the agents' keys into force on the embedded server. Beside a running console, waits until
+    /// that console has done so.
+    async fn bring_into_force(&self) -> Result<(), OpError> {
+        if self.embedded_server().is_some() {
+            return self.reload_server().await;
+        }
+        let wanted = fingerprint(&access(self.reader()).await?);
+        let look = async {
+            loop {
+                let loaded = meta::get(self.reader(), meta::AGENTS_IN_FORCE).await;
+                if matches!(loaded, Ok(Some(loaded)) if loaded == wanted) {
+                    return;
+                }
+                tokio::time::sleep(LOGIN_LOOK).await;
+            }
+        };
+        tokio::time::timeout(LOGIN_LIMIT, look).await.map_err(|_| {
+            OpError::BusUnreachable(
+                "the running console has not loaded the change; it does at its next start"
+                    .to_owned(),
+            )
+        })
+    }
+
+    /// Tells the embedded server who may log in.
     pub(crate) async fn reload_server(&self) -> Result<(), OpError> {
         let Some(server) = self.embedded_server() else {
             return Ok(());
         };
         let agents = access(self.reader()).await?;
-        server.reload(&agents).await.map_err(OpError::from)
+        server.reload(&agents).await?;
+        self.submit(Job::InForce(fingerprint(&agents))).await
     }
 
-    async fn wait_for_login(&self, enrolment: &Enrolment, wanted: bool) -> Result<(), OpError> {
+    async fn wait_for_login(&self, enrolment: &Enrolment) -> Result<(), OpError> {
         let look = async {
-            while self.can_log_in(enrolment).await != wanted {
+            while !self.can_log_in(enrolment).await {
                 tokio::time::sleep(LOGIN_LOOK).await;
             }
         };
@@ -194,6 +218,11 @@ impl App {
         let mut events = self.subscribe();
         let stop = self.inner.stop.clone();
         let mut known = access(self.reader()).await.unwrap_or_default();
+        // What the server was started with.
+        let loaded = Job::InForce(fingerprint(&known));
+        if self.submit(loaded).await.is_err() {
+            return;
+        }
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
@@ -214,6 +243,16 @@ impl App {
             }
         }
     }
+}
+
+/// Tells two lists of agents apart.
+fn fingerprint(agents: &[AgentAccess]) -> String {
+    let mut lines: Vec<String> = agents
+        .iter()
+        .map(|a| format!("{}/{} {}", a.workspace, a.agent, a.nkey))
+        .collect();
+    lines.sort_unstable();
+    countersign_wire::Sha256Digest::of_bytes(lines.join("\n").as_bytes()).to_string()
 }
 
 /// Writes an enrolment file that only its owner can read.

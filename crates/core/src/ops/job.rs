@@ -125,6 +125,8 @@ pub(crate) enum Job {
         key: String,
         done: oneshot::Sender<()>,
     },
+    /// The embedded server has loaded the agents' keys with this fingerprint.
+    InForce(String),
     Revoke {
         agent: AgentKey,
         done: oneshot::Sender<bool>,

@@ -22,6 +22,8 @@ use crate::store::{self, Reader, agents, bus_stream, meta, policy};
 
 /// How long parts may take to end.
 pub(super) const STOP_LIMIT: Duration = Duration::from_secs(5);
+const LOCK_LIMIT: Duration = Duration::from_secs(5);
+const LOCK_LOOK: Duration = Duration::from_millis(25);
 /// Jobs that wait for the writer. A full queue slows the bus intake and the callers down.
 const JOBS: usize = 4_096;
 const EVENTS: usize = 1_024;
@@ -37,7 +39,7 @@ impl App {
     /// used, or the bus refuses this console; [`OpError::BusUnreachable`].
     pub async fn start(options: Options) -> Result<Self, OpError> {
         let data = DataDir::open(&options.data_dir)?;
-        let Some(lock) = data.try_lock()? else {
+        let Some(lock) = own(&data).await? else {
             let by = data
                 .read_runtime()
                 .map(|info| format!(" (process {})", info.pid));
@@ -56,7 +58,7 @@ impl App {
     /// As [`App::start`].
     pub async fn attach(options: Options) -> Result<Self, OpError> {
         let data = DataDir::open(&options.data_dir)?;
-        match data.try_lock()? {
+        match own(&data).await? {
             Some(lock) => build(options, data, Role::Console, Some(lock)).await,
             None => build(options, data, Role::Beside, None).await,
         }
@@ -75,10 +77,8 @@ impl App {
             )));
         }
         let data = DataDir::open(&options.data_dir)?;
-        let lock = data.try_lock()?;
+        let running = data.is_running();
         let reader = store::open_read_only(&data.database()).await?;
-        let running = lock.is_none();
-        drop(lock);
         let identity = Identity::load(&data, &options.operator)?;
         let parts = parts(&options, identity, reader).await?;
         let app = assemble(options, data, Role::Reader, None, parts.shared, None);
@@ -86,6 +86,23 @@ impl App {
             app.meet_bus(&parts.clock).await;
         }
         Ok(app)
+    }
+}
+
+/// Takes the folder's lock; none when a console runs in it.
+///
+/// A lock without a living console behind it belongs to one that is just starting or stopping, or to
+/// a reader that looks for a moment.
+async fn own(data: &DataDir) -> Result<Option<ConsoleLock>, OpError> {
+    let give_up = tokio::time::Instant::now() + LOCK_LIMIT;
+    loop {
+        if let Some(lock) = data.try_lock()? {
+            return Ok(Some(lock));
+        }
+        if data.runtime_lives() || tokio::time::Instant::now() >= give_up {
+            return Ok(None);
+        }
+        tokio::time::sleep(LOCK_LOOK).await;
     }
 }
 

@@ -8,6 +8,8 @@ use super::{Reader, StoreError};
 pub const REALM: &str = "realm";
 /// Key of the code and reason for which this console takes no decisions; empty when it does.
 pub const READ_ONLY: &str = "read_only";
+/// Key of the fingerprint of the agents' keys that the embedded server has loaded.
+pub const AGENTS_IN_FORCE: &str = "agents_in_force";
 
 /// Reads one value.
 ///

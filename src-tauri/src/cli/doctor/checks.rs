@@ -80,29 +80,24 @@ pub(super) async fn nats_server() -> Check {
 
 /// Whether a console runs in the folder.
 pub(super) fn running(app: &App) -> Check {
-    match app.data().try_lock() {
-        Ok(None) => {
-            let by = app
-                .data()
-                .read_runtime()
-                .map(|info| format!(" as process {}", info.pid));
-            Check::new("console", Fine, format!("runs{}", by.unwrap_or_default()))
-        }
-        Ok(Some(_)) => Check::new("console", Fine, "does not run; deciding commands start it"),
-        Err(error) => Check::new("console", Failed, error.to_string()),
+    if !app.data().is_running() {
+        return Check::new("console", Fine, "does not run; deciding commands start it");
     }
+    let runtime = app.data().read_runtime();
+    let by = runtime.map(|info| format!(" as process {}", info.pid));
+    Check::new("console", Fine, format!("runs{}", by.unwrap_or_default()))
 }
 
 /// Why there is no bus.
 pub(super) async fn no_bus(settings: &Settings, app: &App) -> Check {
     let Some(url) = settings.nats_url.clone() else {
-        return match app.data().try_lock() {
-            Ok(None) => Check::new(
+        return match app.data().is_running() {
+            true => Check::new(
                 "bus",
                 Failed,
                 "the running console's server does not answer; see nats/ in the data folder",
             ),
-            _ => Check::new(
+            false => Check::new(
                 "bus",
                 Unknown,
                 "its server runs with the console; start that to look at it",
