@@ -1,20 +1,17 @@
-//! What to ask, and how it becomes the bytes of a request.
+//! What to ask, in the words of a program.
 //!
-//! Refuses to send what a console would reject: the bytes are read back with the
-//! console's own reader before they leave.
+//! Refuses to guess what an agent can honour: editing is offered to the operator
+//! only if the agent says that it takes edited arguments.
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use countersign_wire::{
-    AgentInfo, AgentKey, ApprovalRequest, Chain, Confirm, Effective, Effects, Group, HistoryItem,
-    KeptJson, MAX_LIFETIME, NativeDigest, Question, QuestionOption, RequestId, RequestKind, Risk,
-    Skill, Timestamp, Tool, ToolOrigin, Verdict, args_digest, parse_request, request_subject,
+    ApprovalRequest, Chain, Confirm, Effective, Effects, Group, HistoryItem, NativeDigest,
+    Question, QuestionOption, RequestId, RequestKind, Risk, Skill, Tool, ToolOrigin, Verdict,
 };
 use serde_json::{Map, Value};
 
-use crate::GateError;
-use crate::judge::Asked;
+use crate::draft::{Draft, What};
 
 /// A request to be built: a tool call, a question or a form.
 ///
@@ -27,47 +24,11 @@ pub struct Ask {
     pub(crate) lifetime: Lifetime,
 }
 
-#[derive(Clone)]
-pub(crate) enum What {
-    Draft(Box<Draft>),
-    Raw(Box<ApprovalRequest>),
-}
-
 #[derive(Clone, Copy)]
 pub(crate) enum Lifetime {
     OfTheGate,
     Longest,
     Within(Duration),
-}
-
-#[derive(Clone)]
-pub(crate) struct Draft {
-    kind: RequestKind,
-    request_id: Option<RequestId>,
-    tool: Option<Tool>,
-    args: Option<Value>,
-    question: Option<Question>,
-    response_schema: Option<Value>,
-    risk: String,
-    allowed: Vec<Verdict>,
-    run_id: Option<String>,
-    thread_id: Option<String>,
-    call_id: Option<String>,
-    args_raw: Option<String>,
-    effective: Option<Effective>,
-    native_digest: Option<NativeDigest>,
-    confirm: Option<Confirm>,
-    reason: Option<String>,
-    preview: Option<String>,
-    title: Option<String>,
-    history: Option<Vec<HistoryItem>>,
-    skill: Option<Skill>,
-    chain: Option<Chain>,
-    approvals_required: Option<u8>,
-    group: Option<Group>,
-    traceparent: Option<String>,
-    metadata: Option<Map<String, Value>>,
-    native: Option<Map<String, Value>>,
 }
 
 macro_rules! words {
@@ -306,137 +267,5 @@ fn change_once<T>(change: impl FnOnce(&mut T)) -> impl FnMut(&mut T) {
 impl From<ApprovalRequest> for Ask {
     fn from(request: ApprovalRequest) -> Self {
         Self::raw(request)
-    }
-}
-
-impl What {
-    /// The bytes to send, checked as the console will check them.
-    pub(crate) fn build(
-        self,
-        agent: &AgentKey,
-        info: &AgentInfo,
-        now: Timestamp,
-        lifetime: Duration,
-    ) -> Result<Asked, GateError> {
-        let request = match self {
-            Self::Raw(request) => *request,
-            Self::Draft(draft) => draft.build(agent, info, now, lifetime)?,
-        };
-        let mut key = request.key();
-        (key.workspace, key.agent) = (agent.workspace.clone(), agent.agent.clone());
-        let payload = Bytes::from(serde_json::to_vec(&request).map_err(not_written)?);
-        let parsed = parse_request(&request_subject(&key), &payload).map_err(|rejection| {
-            GateError::InvalidRequest {
-                code: rejection.code.as_str(),
-                detail: rejection.detail,
-            }
-        })?;
-        Ok(Asked {
-            key,
-            payload,
-            request_digest: parsed.request_digest,
-            args: parsed.args,
-            args_digest: parsed.args_digest,
-            allowed: parsed.request.allowed(),
-            approvals_required: parsed.request.approvals_required(),
-            requested_at: parsed.request.requested_at,
-            lifetime: parsed.request.lifetime().unsigned_abs(),
-        })
-    }
-}
-
-impl Draft {
-    fn new(kind: RequestKind, risk: Risk) -> Self {
-        Self {
-            kind,
-            request_id: None,
-            tool: None,
-            args: None,
-            question: None,
-            response_schema: None,
-            risk: risk.as_str().to_owned(),
-            allowed: vec![Verdict::Respond, Verdict::Deny],
-            run_id: None,
-            thread_id: None,
-            call_id: None,
-            args_raw: None,
-            effective: None,
-            native_digest: None,
-            confirm: None,
-            reason: None,
-            preview: None,
-            title: None,
-            history: None,
-            skill: None,
-            chain: None,
-            approvals_required: None,
-            group: None,
-            traceparent: None,
-            metadata: None,
-            native: None,
-        }
-    }
-
-    fn build(
-        self,
-        agent: &AgentKey,
-        info: &AgentInfo,
-        now: Timestamp,
-        lifetime: Duration,
-    ) -> Result<ApprovalRequest, GateError> {
-        let args_digest = match &self.args {
-            Some(args) => Some(args_digest(args).map_err(not_written)?),
-            None => None,
-        };
-        let kept = |map: Option<Map<String, Value>>| {
-            map.map(|map| KeptJson::of(&map))
-                .transpose()
-                .map_err(not_written)
-        };
-        let request_id = self.request_id.ok_or_else(|| not_written("no id"))?;
-        let lifetime = time::Duration::try_from(lifetime).unwrap_or(MAX_LIFETIME);
-        let expires_at = (lifetime < MAX_LIFETIME).then(|| Timestamp::new(now.get() + lifetime));
-        Ok(ApprovalRequest {
-            v: 1,
-            kind: self.kind,
-            request_id,
-            workspace: agent.workspace.clone(),
-            agent: info.clone(),
-            run_id: self.run_id,
-            thread_id: self.thread_id,
-            call_id: self.call_id,
-            tool: self.tool,
-            args: self.args,
-            args_digest,
-            args_raw: self.args_raw,
-            effective: self.effective,
-            native_digest: self.native_digest,
-            risk: self.risk,
-            confirm: self.confirm,
-            reason: self.reason,
-            preview: self.preview,
-            title: self.title,
-            question: self.question,
-            response_schema: self.response_schema,
-            history: self.history,
-            skill: self.skill,
-            chain: self.chain,
-            allowed_verdicts: self.allowed.iter().map(ToString::to_string).collect(),
-            approvals_required: self.approvals_required,
-            group: self.group,
-            requested_at: now,
-            expires_at,
-            traceparent: self.traceparent,
-            metadata: kept(self.metadata)?,
-            native: kept(self.native)?,
-            extra: Map::new(),
-        })
-    }
-}
-
-fn not_written(why: impl ToString) -> GateError {
-    GateError::InvalidRequest {
-        code: "not_json",
-        detail: why.to_string(),
     }
 }

@@ -3,22 +3,31 @@
 //! Refuses to leave a question open that nobody awaits any more: however this
 //! ends without an answer, the console is told.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
-use countersign_wire::{DecisionVerdict, RequestKey, Stage, Withdraw, withdraw_subject};
-use tokio::time::timeout;
+use countersign_wire::{
+    DecisionVerdict, RequestKey, Stage, Withdraw, decision_subject, withdraw_subject,
+};
+use tokio::time::{sleep, timeout};
 
-use crate::ask::What;
 use crate::clock::{Timer, wall_clock};
+use crate::draft::What;
 use crate::gate::Inner;
 use crate::handle::AskHandle;
-use crate::judge::{Asked, claimed_id};
+use crate::judge::{Asked, claimed_id, judge};
 use crate::outbox::{Letter, Slot};
 use crate::receipts::Report;
 use crate::wait::{End, Wait};
 use crate::{Ask, Decision, GateError};
+
+/// When to look once more after an answer did not come in time.
+const AFTERWARDS: [Duration; 3] = [
+    Duration::from_millis(300),
+    Duration::from_millis(1_200),
+    Duration::from_secs(2),
+];
 
 pub(crate) async fn ask(
     inner: Arc<Inner>,
@@ -72,10 +81,38 @@ pub(crate) async fn ask(
         }
         end = wait.run() => end?,
     };
-    Ok(answer(&inner, asked, open.settle(), end))
+    let slot = open.settle();
+    if matches!(end, End::Silence)
+        && let Some(slot) = slot
+    {
+        let silence = answer(&inner, &asked, None, end);
+        let later = afterwards(Arc::downgrade(&inner), asked, slot);
+        tokio::spawn(inner.closing.clone().run_until_cancelled_owned(later));
+        return Ok(silence);
+    }
+    Ok(answer(&inner, &asked, slot, end))
 }
 
-fn answer(inner: &Inner, asked: Asked, slot: Option<Slot>, end: End) -> Decision {
+/// The console decides a moment after the agent's timer: it says `expired`, or an
+/// operator was just in time. Neither runs the call, but the console learns that the
+/// agent saw it.
+async fn afterwards(owner: Weak<Inner>, asked: Asked, slot: Slot) {
+    let subject = decision_subject(&asked.key);
+    for pause in AFTERWARDS {
+        sleep(pause).await;
+        let Some(inner) = owner.upgrade() else { return };
+        if let Ok(Some(stored)) = inner.bus.decision(&subject).await {
+            let end = match judge(&asked, &stored, &inner.keyring.trust(), Duration::ZERO) {
+                Ok(verified) => End::Stands(Box::new(verified), stored),
+                Err(fault) => End::Faulty(fault, stored),
+            };
+            drop(answer(&inner, &asked, Some(slot), end));
+            return;
+        }
+    }
+}
+
+fn answer(inner: &Inner, asked: &Asked, slot: Option<Slot>, end: End) -> Decision {
     let mut receipts = inner.receipts(&asked.key);
     match end {
         End::Stands(verified, stored) => {
@@ -83,7 +120,7 @@ fn answer(inner: &Inner, asked: Asked, slot: Option<Slot>, end: End) -> Decision
                 let id = verified.decision.decision_id.to_string();
                 receipts.begin(slot, id, Report::stage(Stage::Received));
             }
-            Decision::standing(&asked, *verified, &stored, receipts)
+            Decision::standing(asked, *verified, &stored, receipts)
         }
         End::Faulty(fault, stored) => {
             tracing::warn!(request = %asked.key, "a stored decision does not count: {fault}");
@@ -92,9 +129,11 @@ fn answer(inner: &Inner, asked: Asked, slot: Option<Slot>, end: End) -> Decision
                 let report = Report::saying(Stage::Refused, fault.as_str());
                 receipts.begin(slot, id.clone(), report);
             }
-            Decision::faulty(asked.key, fault, &stored, id, receipts)
+            Decision::faulty(asked.key.clone(), fault, &stored, id, receipts)
         }
-        End::Silence => Decision::unanswered(asked.key, DecisionVerdict::Expired, None, receipts),
+        End::Silence => {
+            Decision::unanswered(asked.key.clone(), DecisionVerdict::Expired, None, receipts)
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod asking;
 mod bus;
 mod clock;
 mod decision;
+mod draft;
 mod error;
 mod gate;
 mod handle;

@@ -40,6 +40,7 @@ impl Default for Timing {
     }
 }
 
+const AFTER_PUBLISH: Duration = Duration::from_millis(100);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
@@ -49,6 +50,8 @@ pub(crate) struct Pace<'a> {
     started: Instant,
     looked: usize,
     again: Option<(Instant, Duration)>,
+    /// The look after the publish.
+    first: Option<Instant>,
 }
 
 impl<'a> Pace<'a> {
@@ -58,13 +61,24 @@ impl<'a> Pace<'a> {
             started: Instant::now(),
             looked: 0,
             again: None,
+            first: None,
         }
+    }
+
+    /// The request is stored. A rule answers within milliseconds, and its hint
+    /// brings a look anyway, so this one waits a moment for it.
+    pub(crate) fn placed(&mut self) {
+        self.first = Some(Instant::now() + AFTER_PUBLISH);
     }
 
     /// When to look without being told.
     pub(crate) fn next(&self) -> Instant {
         let regular = self.started + self.at(self.looked);
-        self.again.map_or(regular, |(at, _)| at.min(regular))
+        let again = self.again.map(|(at, _)| at);
+        [again, self.first]
+            .into_iter()
+            .flatten()
+            .fold(regular, Instant::min)
     }
 
     /// Whether a hint is worth a look right now, and not at the next one.
@@ -75,6 +89,7 @@ impl<'a> Pace<'a> {
     /// Somebody looked and found nothing that counts; `soon` if there should be something.
     pub(crate) fn looked(&mut self, soon: bool) {
         let now = Instant::now();
+        self.first = None;
         while self.started + self.at(self.looked) <= now {
             self.looked += 1;
         }

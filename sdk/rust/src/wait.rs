@@ -65,9 +65,11 @@ impl Wait<'_> {
                 biased;
                 outcome = &mut placing, if !placed => {
                     placed = true;
-                    if outcome? == Resumed::Yes {
-                        self.timer.shorten(self.since_requested());
+                    if outcome? == Resumed::No {
+                        pace.placed();
+                        continue;
                     }
+                    self.timer.shorten(self.left_by_own_clock());
                 }
                 () = self.waiter.hinted(), if pace.takes_hints() => soon = true,
                 Ok(()) = reconnects.changed() => soon = true,
@@ -132,7 +134,7 @@ impl Wait<'_> {
 
     /// The request stood there before we sent it, from an earlier life of this
     /// agent, and only its own clock can tell for how long.
-    fn since_requested(&self) -> Duration {
+    fn left_by_own_clock(&self) -> Duration {
         let passed = wall_clock().get() - self.asked.requested_at.get();
         let passed = Duration::try_from(passed).unwrap_or_default();
         self.asked.lifetime.saturating_sub(passed)

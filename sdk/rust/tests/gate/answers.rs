@@ -138,6 +138,32 @@ async fn silence_is_expired_and_not_denied() {
 }
 
 #[tokio::test]
+async fn what_the_console_decides_just_after_the_timer_is_reported_and_does_not_run() {
+    let mut console = Console::start().await;
+    let gate = console.gate().await;
+    for (approves, stage, message) in [
+        (true, Stage::Refused, Some("late")),
+        (false, Stage::Received, None),
+    ] {
+        let ask = delete_invoice().timeout(Duration::from_millis(50));
+        let decision = gate.ask(ask).await.unwrap();
+        assert_eq!(*decision.verdict(), DecisionVerdict::Expired);
+        let seen = console.next_request().await;
+        let more = json!({ "origin": "timeout" });
+        let draft = match approves {
+            true => console.approval(&seen),
+            false => console.signed(&seen, "expired", more, &console.auto, console.realm),
+        };
+        assert!(console.store(draft).await);
+        let receipt = &console.receipts(&seen, 1).await[0];
+        assert_eq!(
+            (receipt.stage, receipt.message.as_deref()),
+            (stage, message)
+        );
+    }
+}
+
+#[tokio::test]
 async fn the_consoles_own_expired_is_taken_before_the_timer_ends() {
     let mut console = Console::start().await;
     let gate = console.gate().await;

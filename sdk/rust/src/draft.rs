@@ -1,0 +1,185 @@
+//! From what was asked to the bytes of a request.
+//!
+//! Refuses to send what a console would reject: the bytes are read back with the
+//! console's own reader before they leave.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use countersign_wire::{
+    AgentInfo, AgentKey, ApprovalRequest, Chain, Confirm, Effective, Group, HistoryItem, KeptJson,
+    MAX_LIFETIME, NativeDigest, Question, RequestId, RequestKind, Risk, Skill, Timestamp, Tool,
+    Verdict, args_digest, parse_request, request_subject,
+};
+use serde_json::{Map, Value};
+
+use crate::GateError;
+use crate::judge::Asked;
+
+#[derive(Clone)]
+pub(crate) enum What {
+    Draft(Box<Draft>),
+    Raw(Box<ApprovalRequest>),
+}
+
+#[derive(Clone)]
+pub(crate) struct Draft {
+    pub(crate) kind: RequestKind,
+    pub(crate) request_id: Option<RequestId>,
+    pub(crate) tool: Option<Tool>,
+    pub(crate) args: Option<Value>,
+    pub(crate) question: Option<Question>,
+    pub(crate) response_schema: Option<Value>,
+    pub(crate) risk: String,
+    pub(crate) allowed: Vec<Verdict>,
+    pub(crate) run_id: Option<String>,
+    pub(crate) thread_id: Option<String>,
+    pub(crate) call_id: Option<String>,
+    pub(crate) args_raw: Option<String>,
+    pub(crate) effective: Option<Effective>,
+    pub(crate) native_digest: Option<NativeDigest>,
+    pub(crate) confirm: Option<Confirm>,
+    pub(crate) reason: Option<String>,
+    pub(crate) preview: Option<String>,
+    pub(crate) title: Option<String>,
+    pub(crate) history: Option<Vec<HistoryItem>>,
+    pub(crate) skill: Option<Skill>,
+    pub(crate) chain: Option<Chain>,
+    pub(crate) approvals_required: Option<u8>,
+    pub(crate) group: Option<Group>,
+    pub(crate) traceparent: Option<String>,
+    pub(crate) metadata: Option<Map<String, Value>>,
+    pub(crate) native: Option<Map<String, Value>>,
+}
+
+impl What {
+    /// The bytes to send, checked as the console will check them.
+    pub(crate) fn build(
+        self,
+        agent: &AgentKey,
+        info: &AgentInfo,
+        now: Timestamp,
+        lifetime: Duration,
+    ) -> Result<Asked, GateError> {
+        let request = match self {
+            Self::Raw(request) => *request,
+            Self::Draft(draft) => draft.build(agent, info, now, lifetime)?,
+        };
+        let mut key = request.key();
+        (key.workspace, key.agent) = (agent.workspace.clone(), agent.agent.clone());
+        let payload = Bytes::from(serde_json::to_vec(&request).map_err(not_written)?);
+        let parsed = parse_request(&request_subject(&key), &payload).map_err(|rejection| {
+            GateError::InvalidRequest {
+                code: rejection.code.as_str(),
+                detail: rejection.detail,
+            }
+        })?;
+        Ok(Asked {
+            key,
+            payload,
+            request_digest: parsed.request_digest,
+            args: parsed.args,
+            args_digest: parsed.args_digest,
+            allowed: parsed.request.allowed(),
+            approvals_required: parsed.request.approvals_required(),
+            requested_at: parsed.request.requested_at,
+            lifetime: parsed.request.lifetime().unsigned_abs(),
+        })
+    }
+}
+
+impl Draft {
+    pub(crate) fn new(kind: RequestKind, risk: Risk) -> Self {
+        Self {
+            kind,
+            request_id: None,
+            tool: None,
+            args: None,
+            question: None,
+            response_schema: None,
+            risk: risk.as_str().to_owned(),
+            allowed: vec![Verdict::Respond, Verdict::Deny],
+            run_id: None,
+            thread_id: None,
+            call_id: None,
+            args_raw: None,
+            effective: None,
+            native_digest: None,
+            confirm: None,
+            reason: None,
+            preview: None,
+            title: None,
+            history: None,
+            skill: None,
+            chain: None,
+            approvals_required: None,
+            group: None,
+            traceparent: None,
+            metadata: None,
+            native: None,
+        }
+    }
+
+    fn build(
+        self,
+        agent: &AgentKey,
+        info: &AgentInfo,
+        now: Timestamp,
+        lifetime: Duration,
+    ) -> Result<ApprovalRequest, GateError> {
+        let args_digest = match &self.args {
+            Some(args) => Some(args_digest(args).map_err(not_written)?),
+            None => None,
+        };
+        let kept = |map: Option<Map<String, Value>>| {
+            map.map(|map| KeptJson::of(&map))
+                .transpose()
+                .map_err(not_written)
+        };
+        let request_id = self.request_id.ok_or_else(|| not_written("no id"))?;
+        let lifetime = time::Duration::try_from(lifetime).unwrap_or(MAX_LIFETIME);
+        let expires_at = (lifetime < MAX_LIFETIME).then(|| Timestamp::new(now.get() + lifetime));
+        Ok(ApprovalRequest {
+            v: 1,
+            kind: self.kind,
+            request_id,
+            workspace: agent.workspace.clone(),
+            agent: info.clone(),
+            run_id: self.run_id,
+            thread_id: self.thread_id,
+            call_id: self.call_id,
+            tool: self.tool,
+            args: self.args,
+            args_digest,
+            args_raw: self.args_raw,
+            effective: self.effective,
+            native_digest: self.native_digest,
+            risk: self.risk,
+            confirm: self.confirm,
+            reason: self.reason,
+            preview: self.preview,
+            title: self.title,
+            question: self.question,
+            response_schema: self.response_schema,
+            history: self.history,
+            skill: self.skill,
+            chain: self.chain,
+            allowed_verdicts: self.allowed.iter().map(ToString::to_string).collect(),
+            approvals_required: self.approvals_required,
+            group: self.group,
+            requested_at: now,
+            expires_at,
+            traceparent: self.traceparent,
+            metadata: kept(self.metadata)?,
+            native: kept(self.native)?,
+            extra: Map::new(),
+        })
+    }
+}
+
+fn not_written(why: impl ToString) -> GateError {
+    GateError::InvalidRequest {
+        code: "not_json",
+        detail: why.to_string(),
+    }
+}
