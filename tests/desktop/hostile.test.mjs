@@ -86,6 +86,10 @@ test("nothing on the page breaks the content policy, and no other place can be r
     await page.run("window.broken = []; document.addEventListener('securitypolicyviolation', (e) => window.broken.push(e.violatedDirective + ' ' + e.blockedURI)); return 1");
     for (const keys of [["?"], [KEYS.escape], [KEYS.control, "k"], [KEYS.escape]]) await page.press(...keys);
     await page.sees('[data-testid="empty"]');
+    await desk.agent("asks.py", JSON.stringify({ name: "pay", args: { a: 1 }, risk: "medium" }));
+    await desk.armed("pay");
+    await page.press("e");
+    await page.reads('"a"', ".cm-content");
     assert.deepEqual(await page.run("return window.broken"), []);
     const reached = await page.run("return fetch('https://example.com').then(() => 'reached', () => 'refused')").catch(() => "refused");
     assert.equal(reached, "refused");

@@ -39,11 +39,19 @@ macro_rules! dispatcher {
 with_ipc_commands!(dispatcher);
 
 fn arguments<T: DeserializeOwned>(args: Value) -> Result<T, IpcError> {
-    serde_json::from_value(args)
-        .map_err(|error| refuse(IpcErrorCode::Usage, &format!("the page sent other arguments: {error}")))
+    serde_json::from_value(args).map_err(|error| {
+        refuse(
+            IpcErrorCode::Usage,
+            &format!("the page sent other arguments: {error}"),
+        )
+    })
 }
 
 fn answer<T: Serialize>(result: &T) -> Result<String, IpcError> {
-    serde_json::to_string(result)
-        .map_err(|error| refuse(IpcErrorCode::Failed, &format!("the answer could not be written: {error}")))
+    serde_json::to_string(result).map_err(|error| {
+        refuse(
+            IpcErrorCode::Failed,
+            &format!("the answer could not be written: {error}"),
+        )
+    })
 }

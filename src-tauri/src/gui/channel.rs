@@ -3,7 +3,7 @@
 //! Refuses to send news one by one: what happens within a few milliseconds travels together.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use countersign_core::AppEvent;
 use countersign_core::store::lines::LineRow;
@@ -12,6 +12,7 @@ use tauri::ipc::Channel;
 use tauri::{AppHandle, Manager as _, State};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+use tokio::time::Instant;
 
 use super::desk::Desk;
 use super::view::{inbox_row, notice, status_view};
@@ -82,7 +83,11 @@ async fn send(shell: AppHandle, mut events: Receiver<AppEvent>, channel: Channel
         let status = if news.status && fresh {
             status_read = Some(Instant::now());
             news.status = false;
-            desk.app.status().await.ok().map(|status| status_view(&desk.app, status))
+            desk.app
+                .status()
+                .await
+                .ok()
+                .map(|status| status_view(&desk.app, status))
         } else {
             None
         };
@@ -91,7 +96,10 @@ async fn send(shell: AppHandle, mut events: Receiver<AppEvent>, channel: Channel
         if rows.is_empty() && !resync && status.is_none() {
             continue;
         }
-        if channel.send(batch(&desk, rows, resync, status).await).is_err() {
+        if channel
+            .send(batch(&desk, rows, resync, status).await)
+            .is_err()
+        {
             return;
         }
     }

@@ -9,7 +9,10 @@ use countersign_wire::ipc::{IpcError, IpcErrorCode};
 pub(crate) fn fault(error: OpError) -> IpcError {
     // Both enums spell the codes of the command line contract.
     let code = serde_json::to_value(error.code()).and_then(serde_json::from_value);
-    IpcError::new(code.unwrap_or(IpcErrorCode::Failed), escape_lines(&error.to_string()).plain())
+    IpcError::new(
+        code.unwrap_or(IpcErrorCode::Failed),
+        escape_lines(&error.to_string()).plain(),
+    )
 }
 
 /// An error that only a window can meet.
@@ -26,7 +29,10 @@ mod tests {
     fn every_code_of_the_core_has_its_own_on_the_page() {
         for code in ErrorCode::ALL {
             let word = serde_json::json!(code.as_str());
-            assert!(serde_json::from_value::<IpcErrorCode>(word).is_ok(), "{code}");
+            assert!(
+                serde_json::from_value::<IpcErrorCode>(word).is_ok(),
+                "{code}"
+            );
         }
     }
 

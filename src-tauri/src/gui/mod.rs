@@ -30,10 +30,12 @@ pub fn run(options: Options) -> Result<(), OpError> {
         .build()
         .map_err(|error| OpError::Environment(format!("no threads could be started: {error}")))?;
     let app = runtime.block_on(App::start(options))?;
-    let agent_json = runtime.block_on(app.enroll_local()).unwrap_or_else(|error| {
-        tracing::warn!(%error, "the local agent could not be enrolled");
-        None
-    });
+    let agent_json = runtime
+        .block_on(app.enroll_local())
+        .unwrap_or_else(|error| {
+            tracing::warn!(%error, "the local agent could not be enrolled");
+            None
+        });
     let opened = window(&runtime, &app, agent_json);
     runtime.block_on(app.shutdown());
     opened
@@ -60,7 +62,10 @@ fn window(
     let handle = built.handle().clone();
     // Here and not in a set-up hook, whose errors end the process without a word.
     let windows = &built.config().app.windows;
-    let config = windows.first().ok_or(tauri::Error::WebviewNotFound).map_err(failed)?;
+    let config = windows
+        .first()
+        .ok_or(tauri::Error::WebviewNotFound)
+        .map_err(failed)?;
     WebviewWindowBuilder::from_config(&handle, config)
         .and_then(|window| window.data_directory(web_data).build())
         .map_err(failed)?;
@@ -79,9 +84,10 @@ fn window(
 /// Waits until the system asks this process to end.
 async fn ended() {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut terminate), Ok(mut interrupt)) =
-        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
+    let (Ok(mut terminate), Ok(mut interrupt)) = (
+        signal(SignalKind::terminate()),
+        signal(SignalKind::interrupt()),
+    ) else {
         return std::future::pending().await;
     };
     tokio::select! {

@@ -16,7 +16,7 @@ export const Help = ({ onClose }: { readonly onClose: () => void }) => {
             {commandIds.filter((id) => definitionOf(id).group === group).map((id) => (
               <div key={id} className="row-line col-span-2 grid grid-cols-subgrid py-1">
                 <dt>{definitionOf(id).label}</dt>
-                <dd className="m-0 flex gap-1.5">{definitionOf(id).keys.map((keys) => <kbd key={keys} className="kbd">{printKeys(keys)}</kbd>)}</dd>
+                <dd className="m-0 flex justify-end gap-1.5">{definitionOf(id).keys.map((keys) => <kbd key={keys} className="kbd">{printKeys(keys)}</kbd>)}</dd>
               </div>
             ))}
           </dl>

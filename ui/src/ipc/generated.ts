@@ -498,7 +498,11 @@ same: boolean,
 /**
  * The new value holds characters that cannot be seen.
  */
-hidden: boolean, };
+hidden: boolean, 
+/**
+ * The new value seems to reach further: more items, a larger number, a wildcard, a safeguard off.
+ */
+wider: boolean, };
 
 /**
  * How a line of the diff stands.

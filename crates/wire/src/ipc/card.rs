@@ -238,6 +238,8 @@ pub struct Delta {
     pub same: bool,
     /// The new value holds characters that cannot be seen.
     pub hidden: bool,
+    /// The new value seems to reach further: more items, a larger number, a wildcard, a safeguard off.
+    pub wider: bool,
 }
 
 /// The nearest earlier decided call of the same tool.

@@ -53,7 +53,11 @@ fn outcome(wanted: Verdict, decided: Result<Decided, OpError>) -> Result<DecideO
         Err(OpError::Queued(_)) => (CardState::Queued, wanted, None),
         Err(error) => return Err(fault(error)),
     };
-    Ok(DecideOutcome { state, verdict: verdict.as_str().to_owned(), release_ms })
+    Ok(DecideOutcome {
+        state,
+        verdict: verdict.as_str().to_owned(),
+        release_ms,
+    })
 }
 
 /// Hidden values revealed on every way that asks for it; on the critical way the target typed.
@@ -61,30 +65,47 @@ fn check_way(story: &Story, args: &DecideArgs, key: &[u8; 32]) -> Result<(), Ipc
     let path = path_of(&story.request);
     let missing = reveals(&story.request, key, path).any(|reveal| !args.revealed.contains(&reveal));
     if missing {
-        return Err(refuse(IpcErrorCode::NotArmed, "reveal the hidden values (V) before you approve"));
+        return Err(refuse(
+            IpcErrorCode::NotArmed,
+            "reveal the hidden values (V) before you approve",
+        ));
     }
     if path == DecidePath::Critical {
         let target = typed_target(&story.request);
         if target.is_none() || target != args.typed {
-            return Err(refuse(IpcErrorCode::NotArmed, "type the tool's name exactly before you approve"));
+            return Err(refuse(
+                IpcErrorCode::NotArmed,
+                "type the tool's name exactly before you approve",
+            ));
         }
     }
     Ok(())
 }
 
 fn edited(story: &Story, args: &DecideArgs, key: &[u8; 32]) -> Result<Option<Value>, IpcError> {
-    let (Verdict::Modify, Some(text), Some(value)) = (args.verdict, &args.edited, &story.request.args)
+    let (Verdict::Modify, Some(text), Some(value)) =
+        (args.verdict, &args.edited, &story.request.args)
     else {
         return match args.verdict {
-            Verdict::Modify => Err(refuse(IpcErrorCode::InvalidArgs, "there is no edit to send")),
+            Verdict::Modify => Err(refuse(
+                IpcErrorCode::InvalidArgs,
+                "there is no edit to send",
+            )),
             _ => Ok(None),
         };
     };
-    let schema = story.request.tool.as_ref().and_then(|tool| tool.args_schema.as_ref());
+    let schema = story
+        .request
+        .tool
+        .as_ref()
+        .and_then(|tool| tool.args_schema.as_ref());
     let checked = edit_check(value, schema, text, key);
     let first = checked.check.problems.first();
     if let Some(problem) = first {
-        return Err(IpcError::new(IpcErrorCode::InvalidArgs, problem.message.plain()));
+        return Err(IpcError::new(
+            IpcErrorCode::InvalidArgs,
+            problem.message.plain(),
+        ));
     }
     if checked.check.args_digest.is_none() || checked.check.args_digest != args.seen_edit_digest {
         return Err(refuse(
@@ -97,21 +118,39 @@ fn edited(story: &Story, args: &DecideArgs, key: &[u8; 32]) -> Result<Option<Val
 
 fn response(story: &Story, args: &DecideArgs) -> Result<Option<Response>, IpcError> {
     let invalid = |why: &str| refuse(IpcErrorCode::InvalidArgs, why);
-    let Some(answer) = &args.answer else { return Ok(None) };
+    let Some(answer) = &args.answer else {
+        return Ok(None);
+    };
     let response = match answer {
-        Answer::Text { text } => Response { content: json!(text), selected_key: None },
+        Answer::Text { text } => Response {
+            content: json!(text),
+            selected_key: None,
+        },
         Answer::Form { json } => {
             let content = strict_json(json).map_err(|problem| invalid(&problem.message))?;
-            Response { content, selected_key: None }
+            Response {
+                content,
+                selected_key: None,
+            }
         }
         Answer::Option { index, text } => {
-            let options = story.request.question.as_ref().and_then(|q| q.options.as_ref());
+            let options = story
+                .request
+                .question
+                .as_ref()
+                .and_then(|q| q.options.as_ref());
             let option = options
                 .and_then(|options| options.get(*index as usize))
                 .ok_or_else(|| invalid("the question has no such option"))?;
             let label = option.label.as_ref().or(option.key.as_ref());
-            let content = text.as_ref().or(label).map_or(Value::Null, |text| json!(text));
-            Response { content, selected_key: option.key.clone() }
+            let content = text
+                .as_ref()
+                .or(label)
+                .map_or(Value::Null, |text| json!(text));
+            Response {
+                content,
+                selected_key: option.key.clone(),
+            }
         }
     };
     Ok(Some(response))

@@ -1,6 +1,8 @@
 //! Arguments for the editor, and the check of an edit.
 
-use countersign_wire::ipc::{CheckEditArgs, EditCheck, EditorText, IpcError, IpcErrorCode, KeyArgs};
+use countersign_wire::ipc::{
+    CheckEditArgs, EditCheck, EditorText, IpcError, IpcErrorCode, KeyArgs,
+};
 
 use crate::gui::desk::Desk;
 use crate::gui::fault::refuse;
@@ -9,16 +11,28 @@ use crate::gui::view::{edit_check, editor_text};
 pub(crate) async fn editable(desk: &Desk, args: KeyArgs) -> Result<EditorText, IpcError> {
     let story = desk.story(&args.key).await?;
     let Some(value) = &story.request.args else {
-        return Err(refuse(IpcErrorCode::InvalidArgs, "this request has no arguments to edit"));
+        return Err(refuse(
+            IpcErrorCode::InvalidArgs,
+            "this request has no arguments to edit",
+        ));
     };
-    Ok(EditorText { json: editor_text(value, &desk.hiding_key) })
+    Ok(EditorText {
+        json: editor_text(value, &desk.hiding_key),
+    })
 }
 
 pub(crate) async fn check_edit(desk: &Desk, args: CheckEditArgs) -> Result<EditCheck, IpcError> {
     let story = desk.story(&args.key).await?;
     let Some(value) = &story.request.args else {
-        return Err(refuse(IpcErrorCode::InvalidArgs, "this request has no arguments to edit"));
+        return Err(refuse(
+            IpcErrorCode::InvalidArgs,
+            "this request has no arguments to edit",
+        ));
     };
-    let schema = story.request.tool.as_ref().and_then(|tool| tool.args_schema.as_ref());
+    let schema = story
+        .request
+        .tool
+        .as_ref()
+        .and_then(|tool| tool.args_schema.as_ref());
     Ok(edit_check(value, schema, &args.json, &desk.hiding_key).check)
 }

@@ -21,30 +21,58 @@ pub(crate) async fn inbox_snapshot(desk: &Desk, _: Nothing) -> Result<InboxSnaps
     let mut lines = desk.app.inbox(&Filter::default()).await.map_err(fault)?;
     let mut in_flight = Vec::new();
     for state in [State::Holding, State::Queued] {
-        let filter = Filter { state: Some(state), ..Filter::default() };
-        let found = desk.app.history(&filter, None, IN_FLIGHT).await.map_err(fault)?;
+        let filter = Filter {
+            state: Some(state),
+            ..Filter::default()
+        };
+        let found = desk
+            .app
+            .history(&filter, None, IN_FLIGHT)
+            .await
+            .map_err(fault)?;
         in_flight.extend(found.into_iter().map(|line| line.id));
     }
     lines.extend(desk.app.lines(&in_flight).await.map_err(fault)?);
-    let rows = lines.iter().filter_map(|line| inbox_row(line, &desk.hiding_key)).collect();
-    Ok(InboxSnapshot { number, rows, server_ms: desk.app.now().0 })
+    let rows = lines
+        .iter()
+        .filter_map(|line| inbox_row(line, &desk.hiding_key))
+        .collect();
+    Ok(InboxSnapshot {
+        number,
+        rows,
+        server_ms: desk.app.now().0,
+    })
 }
 
 pub(crate) async fn card(desk: &Desk, args: KeyArgs) -> Result<Card, IpcError> {
     let story = desk.story(&args.key).await?;
-    Ok(card_view(&story, &desk.hiding_key, desk.app.identity().human_key().as_str()))
+    Ok(card_view(
+        &story,
+        &desk.hiding_key,
+        desk.app.identity().human_key().as_str(),
+    ))
 }
 
 pub(crate) async fn reveal(desk: &Desk, args: RevealArgs) -> Result<Revealed, IpcError> {
     let story = desk.story(&args.key).await?;
-    let walked = story.request.args.as_ref().map(|value| walk(value, &desk.hiding_key));
+    let walked = story
+        .request
+        .args
+        .as_ref()
+        .map(|value| walk(value, &desk.hiding_key));
     let found = walked.and_then(|walked| walked.found.into_iter().nth(args.reveal as usize));
     let Some(found) = found else {
-        return Err(refuse(IpcErrorCode::NotFound, "the card has no such hidden value"));
+        return Err(refuse(
+            IpcErrorCode::NotFound,
+            "the card has no such hidden value",
+        ));
     };
     // The log names the place, never the value.
     let detail = json!({ "reveal": args.reveal, "request_digest": story.request_digest });
-    desk.app.record("reveal", story.key.to_string(), detail).await.map_err(fault)?;
+    desk.app
+        .record("reveal", story.key.to_string(), detail)
+        .await
+        .map_err(fault)?;
     Ok(Revealed {
         reveal: args.reveal,
         value: escape(&found.text),

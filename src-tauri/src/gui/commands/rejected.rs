@@ -17,11 +17,21 @@ pub(crate) async fn rejected_list(
     desk: &Desk,
     args: RejectedPageArgs,
 ) -> Result<RejectedPage, IpcError> {
-    let filter = Filter { state: Some(State::Rejected), ..Filter::default() };
-    let lines = desk.app.history(&filter, args.before, PAGE).await.map_err(fault)?;
+    let filter = Filter {
+        state: Some(State::Rejected),
+        ..Filter::default()
+    };
+    let lines = desk
+        .app
+        .history(&filter, args.before, PAGE)
+        .await
+        .map_err(fault)?;
     let full = i64::try_from(lines.len()).is_ok_and(|count| count == PAGE);
     let next = lines.last().filter(|_| full).map(|line| line.id);
-    Ok(RejectedPage { rows: lines.iter().map(row).collect(), next })
+    Ok(RejectedPage {
+        rows: lines.iter().map(row).collect(),
+        next,
+    })
 }
 
 pub(crate) async fn rejected_detail(
@@ -31,7 +41,10 @@ pub(crate) async fn rejected_detail(
     let story = desk.app.show(&args.key).await.map_err(fault)?;
     let line = &story.line;
     if line.state != State::Rejected.as_str() {
-        return Err(refuse(IpcErrorCode::NotFound, "this message was not rejected"));
+        return Err(refuse(
+            IpcErrorCode::NotFound,
+            "this message was not rejected",
+        ));
     }
     let raw = raw_chunk(&line.raw, 0)
         .ok_or_else(|| refuse(IpcErrorCode::Failed, "its bytes are no longer kept"))?;
@@ -46,7 +59,9 @@ pub(crate) async fn rejected_detail(
 fn row(line: &LineRow) -> RejectedRow {
     let key = line.key();
     RejectedRow {
-        key: key.as_ref().map_or_else(|| line.request_id.clone(), ToString::to_string),
+        key: key
+            .as_ref()
+            .map_or_else(|| line.request_id.clone(), ToString::to_string),
         code: line.error_code.clone().unwrap_or_default(),
         subject: key.as_ref().map(|key| escape(&request_subject(key))),
         detail: escape_lines(line.error_detail.as_deref().unwrap_or_default()),

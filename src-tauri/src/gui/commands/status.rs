@@ -16,12 +16,18 @@ pub(crate) async fn status(desk: &Desk, _: Nothing) -> Result<StatusView, IpcErr
 }
 
 pub(crate) async fn server_time(desk: &Desk, _: Nothing) -> Result<ServerTime, IpcError> {
-    Ok(ServerTime { server_ms: desk.app.now().0 })
+    Ok(ServerTime {
+        server_ms: desk.app.now().0,
+    })
 }
 
 pub(crate) async fn connect_hint(desk: &Desk, _: Nothing) -> Result<ConnectHint, IpcError> {
-    let bus = desk.app.bus().map(|bus| bus.state().borrow().url_without_secrets.clone());
-    let program = std::env::current_exe().map_or_else(|_| "countersign".to_owned(), |exe| quoted(&exe));
+    let bus = desk
+        .app
+        .bus()
+        .map(|bus| bus.state().borrow().url_without_secrets.clone());
+    let program =
+        std::env::current_exe().map_or_else(|_| "countersign".to_owned(), |exe| quoted(&exe));
     let folder = quoted(desk.app.data().path());
     let workspace = desk.app.options().workspace.to_string();
     let run = format!("{program} --data-dir {folder}");
@@ -43,7 +49,10 @@ pub(crate) async fn connect_hint(desk: &Desk, _: Nothing) -> Result<ConnectHint,
     });
     Ok(ConnectHint {
         nats_url: bus.unwrap_or_else(|| "not connected".to_owned()),
-        agent_json: desk.agent_json.as_deref().map(|path| path.display().to_string()),
+        agent_json: desk
+            .agent_json
+            .as_deref()
+            .map(|path| path.display().to_string()),
         commands,
     })
 }

@@ -39,7 +39,11 @@ impl Walked {
     pub(crate) fn reveals(&self) -> Vec<Reveal> {
         let numbered = self.found.iter().zip(0_u32..);
         numbered
-            .map(|(found, reveal)| Reveal { reveal, kind: found.kind, place: escape(&found.place) })
+            .map(|(found, reveal)| Reveal {
+                reveal,
+                kind: found.kind,
+                place: escape(&found.place),
+            })
             .collect()
     }
 }
@@ -50,20 +54,41 @@ pub(crate) fn walk(value: &Value, key: &[u8; 32]) -> Walked {
     match value {
         Value::Object(map) => {
             for (name, value) in map {
-                let place = Place { pointer: pointer("", name), words: name.clone(), depth: 0 };
+                let place = Place {
+                    pointer: pointer("", name),
+                    words: name.clone(),
+                    depth: 0,
+                };
                 if has_hidden(name) {
                     let kind = RevealKind::HiddenCharacters;
                     walked.found.push(place.found(kind, name.clone()));
                 }
-                let mut writer = Writer { key, found: &mut walked.found, parts: Vec::new(), text: String::new() };
+                let mut writer = Writer {
+                    key,
+                    found: &mut walked.found,
+                    parts: Vec::new(),
+                    text: String::new(),
+                };
                 writer.value(&place, Some(name), value);
                 let value = writer.done();
-                walked.entries.push(ArgEntry { name: Some(escape(name)), value });
+                walked.entries.push(ArgEntry {
+                    name: Some(escape(name)),
+                    value,
+                });
             }
         }
         other => {
-            let place = Place { pointer: String::new(), words: "the arguments".to_owned(), depth: 0 };
-            let mut writer = Writer { key, found: &mut walked.found, parts: Vec::new(), text: String::new() };
+            let place = Place {
+                pointer: String::new(),
+                words: "the arguments".to_owned(),
+                depth: 0,
+            };
+            let mut writer = Writer {
+                key,
+                found: &mut walked.found,
+                parts: Vec::new(),
+                text: String::new(),
+            };
             writer.value(&place, None, other);
             let value = writer.done();
             walked.entries.push(ArgEntry { name: None, value });
@@ -76,13 +101,16 @@ pub(crate) fn walk(value: &Value, key: &[u8; 32]) -> Walked {
 pub(crate) fn is_hidden(name: Option<&str>, value: &Value) -> bool {
     let holds = !matches!(value, Value::Null | Value::Bool(_));
     let empty = value.as_str().is_some_and(str::is_empty);
-    holds && !empty
+    holds
+        && !empty
         && (name.is_some_and(is_secret_key) || value.as_str().is_some_and(is_secret_value))
 }
 
 /// A hidden value's text: a string itself, anything else as JSON.
 pub(crate) fn leaf_text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// One step of a JSON pointer (RFC 6901).
@@ -107,7 +135,9 @@ pub(crate) fn ascii_literal(text: &str) -> String {
 }
 
 fn has_hidden(text: &str) -> bool {
-    warnings(text).iter().any(|w| matches!(w, TextWarning::HiddenCharacters { .. }))
+    warnings(text)
+        .iter()
+        .any(|w| matches!(w, TextWarning::HiddenCharacters { .. }))
 }
 
 struct Place {
@@ -118,11 +148,20 @@ struct Place {
 
 impl Place {
     fn found(&self, kind: RevealKind, text: String) -> Found {
-        Found { pointer: self.pointer.clone(), place: self.words.clone(), kind, text }
+        Found {
+            pointer: self.pointer.clone(),
+            place: self.words.clone(),
+            kind,
+            text,
+        }
     }
 
     fn step(&self, step: &str, words: String) -> Self {
-        Self { pointer: pointer(&self.pointer, step), words, depth: self.depth + 1 }
+        Self {
+            pointer: pointer(&self.pointer, step),
+            words,
+            depth: self.depth + 1,
+        }
     }
 }
 
@@ -141,7 +180,9 @@ impl Writer<'_> {
 
     fn close_text(&mut self) {
         if !self.text.is_empty() {
-            self.parts.push(ArgPart::Text { text: escape_lines(&self.text) });
+            self.parts.push(ArgPart::Text {
+                text: escape_lines(&self.text),
+            });
             self.text.clear();
         }
     }
@@ -153,7 +194,8 @@ impl Writer<'_> {
         match value {
             Value::String(text) => {
                 if has_hidden(text) {
-                    self.found.push(place.found(RevealKind::HiddenCharacters, text.clone()));
+                    self.found
+                        .push(place.found(RevealKind::HiddenCharacters, text.clone()));
                 }
                 quote(text, &mut self.text);
             }
@@ -167,7 +209,11 @@ impl Writer<'_> {
             }
             Value::Object(map) => {
                 let steps = map.iter().map(|(name, item)| {
-                    (place.step(name, format!("{}.{name}", place.words)), Some(name.as_str()), item)
+                    (
+                        place.step(name, format!("{}.{name}", place.words)),
+                        Some(name.as_str()),
+                        item,
+                    )
                 });
                 self.container('{', '}', steps.collect(), one_line(value), place.depth);
             }
@@ -184,7 +230,11 @@ impl Writer<'_> {
         depth: usize,
     ) {
         let line = |depth: usize| {
-            if one_line { String::new() } else { format!("\n{}", "  ".repeat(depth)) }
+            if one_line {
+                String::new()
+            } else {
+                format!("\n{}", "  ".repeat(depth))
+            }
         };
         let count = items.len();
         self.text.push(open);
@@ -192,7 +242,8 @@ impl Writer<'_> {
             self.text.push_str(&line(depth + 1));
             if let Some(name) = name {
                 if has_hidden(name) {
-                    self.found.push(place.found(RevealKind::HiddenCharacters, name.to_owned()));
+                    self.found
+                        .push(place.found(RevealKind::HiddenCharacters, name.to_owned()));
                 }
                 quote(name, &mut self.text);
                 self.text.push_str(": ");
@@ -245,4 +296,96 @@ fn quote(text: &str, to: &mut String) {
         }
     }
     to.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use serde_json::json;
+
+    const KEY: [u8; 32] = [7; 32];
+
+    fn plain(parts: &[ArgPart]) -> String {
+        let text = |part: &ArgPart| match part {
+            ArgPart::Text { text } => text.plain(),
+            ArgPart::Hidden {
+                reveal, characters, ..
+            } => format!("<{reveal}: {characters}>"),
+        };
+        parts.iter().map(text).collect()
+    }
+
+    #[test]
+    fn arguments_are_complete_and_in_the_order_received() {
+        let long = "x".repeat(100_000);
+        let value = json!({"z": 1, "a": long, "m": {"deep": [{"b": null}]}, "list": [1, "two"]});
+        let walked = walk(&value, &KEY);
+        let names: Vec<_> = walked
+            .entries
+            .iter()
+            .map(|e| e.name.as_ref().unwrap().plain())
+            .collect();
+        assert_eq!(names, ["z", "a", "m", "list"]);
+        assert_eq!(plain(&walked.entries[1].value), format!("\"{long}\""));
+        assert_eq!(plain(&walked.entries[3].value), "[1, \"two\"]");
+        // What is shown, marks and broken lines aside, is the JSON itself.
+        let shown = plain(&walked.entries[2].value);
+        assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), value["m"]);
+    }
+
+    #[test]
+    fn secrets_are_hidden_wherever_they_stand_and_equal_ones_look_equal() {
+        let value = json!({"api_key": "s3cr3t", "deep": {"password": ["s3cr3t"], "n": 1}, "text": "sk-abcdefghijklmnop"});
+        let walked = walk(&value, &KEY);
+        let all: String = walked
+            .entries
+            .iter()
+            .map(|entry| plain(&entry.value))
+            .collect();
+        assert!(!all.contains("s3cr3t") && !all.contains("sk-abc"), "{all}");
+        assert!(
+            walked
+                .found
+                .iter()
+                .all(|found| found.kind == RevealKind::Secret)
+        );
+        let pointers: Vec<_> = walked
+            .found
+            .iter()
+            .map(|found| found.pointer.as_str())
+            .collect();
+        assert_eq!(pointers, ["/api_key", "/deep/password", "/text"]);
+        let digest = |value: &Value| match &walk(value, &KEY).entries[0].value[0] {
+            ArgPart::Hidden { digest, .. } => digest.clone(),
+            ArgPart::Text { .. } => String::new(),
+        };
+        assert_eq!(
+            digest(&json!({"api_key": "s3cr3t"})),
+            digest(&json!({"token": "s3cr3t"}))
+        );
+        assert_ne!(
+            digest(&json!({"api_key": "s3cr3t"})),
+            digest(&json!({"token": "other"}))
+        );
+    }
+
+    #[test]
+    fn hidden_characters_are_marked_and_can_be_revealed_exactly() {
+        let walked = walk(&json!({"to\u{200b}": "acme\u{202e}"}), &KEY);
+        assert_eq!(plain(&walked.entries[0].value), "\"acme⟨U+202E⟩\"");
+        let kinds: Vec<_> = walked.found.iter().map(|found| found.kind).collect();
+        assert_eq!(kinds, [RevealKind::HiddenCharacters; 2]);
+        assert_eq!(ascii_literal(&walked.found[1].text), "\"acme\\u202e\"");
+        assert_eq!(ascii_literal("é\u{1f600}"), "\"\\u00e9\\ud83d\\ude00\"");
+    }
+
+    #[test]
+    fn a_text_of_many_lines_can_be_read_and_a_written_escape_is_no_line_feed() {
+        let walked = walk(&json!(["a\nb", "a\\nb", "\"q\""]), &KEY);
+        assert_eq!(
+            plain(&walked.entries[0].value),
+            "[\n  \"a\\n\nb\",\n  \"a\\\\nb\",\n  \"\\\"q\\\"\"\n]"
+        );
+    }
 }

@@ -19,7 +19,10 @@ use super::warning::card_warnings;
 
 /// Which way an approval takes.
 pub(crate) fn path_of(request: &ApprovalRequest) -> DecidePath {
-    DecidePath::of(request.effective_risk(), request.effects() == Effects::Irreversible)
+    DecidePath::of(
+        request.effective_risk(),
+        request.effects() == Effects::Irreversible,
+    )
 }
 
 /// What must be typed on the critical way: the tool's name, unless it cannot be typed.
@@ -35,11 +38,18 @@ pub(crate) fn reveals(
     key: &[u8; 32],
     path: DecidePath,
 ) -> impl Iterator<Item = u32> {
-    let found = request.args.as_ref().map(|args| walk(args, key).found).unwrap_or_default();
-    found.into_iter().zip(0..).filter_map(move |(found, reveal)| {
-        let asked = path == DecidePath::Critical || found.kind == RevealKind::HiddenCharacters;
-        asked.then_some(reveal)
-    })
+    let found = request
+        .args
+        .as_ref()
+        .map(|args| walk(args, key).found)
+        .unwrap_or_default();
+    found
+        .into_iter()
+        .zip(0..)
+        .filter_map(move |(found, reveal)| {
+            let asked = path == DecidePath::Critical || found.kind == RevealKind::HiddenCharacters;
+            asked.then_some(reveal)
+        })
 }
 
 /// The card of a request. `own_key` is the operator's public key at this console.
@@ -59,7 +69,11 @@ pub(crate) fn card_view(story: &Story, key: &[u8; 32], own_key: &str) -> Card {
         path: path_of(request),
         state: state_of(&story.line),
         says: says(request),
-        effective: request.effective.as_ref().map(|e| effective(e, key)).unwrap_or_default(),
+        effective: request
+            .effective
+            .as_ref()
+            .map(|e| effective(e, key))
+            .unwrap_or_default(),
         warnings: card_warnings(story),
         reveals: walked.as_ref().map(Walked::reveals).unwrap_or_default(),
         args: walked.map(|walked| walked.entries),
@@ -80,8 +94,13 @@ pub(crate) fn card_view(story: &Story, key: &[u8; 32], own_key: &str) -> Card {
             .outgoing
             .as_ref()
             .filter(|out| out.state == "holding")
-            .map(|out| HoldView { release_ms: out.release_at }),
-        decision: story.decision.as_ref().map(|decision| decision_view(decision, key, own_key)),
+            .map(|out| HoldView {
+                release_ms: out.release_at,
+            }),
+        decision: story
+            .decision
+            .as_ref()
+            .map(|decision| decision_view(decision, key, own_key)),
         ladder: ladder(story),
     }
 }
@@ -105,7 +124,11 @@ fn tool(request: &ApprovalRequest) -> Option<ToolView> {
 fn allowed(request: &ApprovalRequest) -> Vec<Verdict> {
     let alone = request.approvals_required.unwrap_or(1) <= 1;
     let runs = |verdict: &Verdict| matches!(verdict, Verdict::Approve | Verdict::Modify);
-    request.allowed().iter().filter(|verdict| alone || !runs(verdict)).collect()
+    request
+        .allowed()
+        .iter()
+        .filter(|verdict| alone || !runs(verdict))
+        .collect()
 }
 
 fn says(request: &ApprovalRequest) -> Vec<Said> {
@@ -113,14 +136,31 @@ fn says(request: &ApprovalRequest) -> Vec<Said> {
     let fields = [
         ("title", request.title.as_ref()),
         ("reason", request.reason.as_ref()),
-        ("explanation", confirm.and_then(|confirm| confirm.explanation.as_ref())),
-        ("command", confirm.and_then(|confirm| confirm.command.as_ref())),
+        (
+            "explanation",
+            confirm.and_then(|confirm| confirm.explanation.as_ref()),
+        ),
+        (
+            "command",
+            confirm.and_then(|confirm| confirm.command.as_ref()),
+        ),
         ("preview", request.preview.as_ref()),
-        ("description", request.tool.as_ref().and_then(|tool| tool.description.as_ref())),
+        (
+            "description",
+            request
+                .tool
+                .as_ref()
+                .and_then(|tool| tool.description.as_ref()),
+        ),
     ];
-    let said = fields.into_iter().filter_map(|(field, words)| words.map(|words| (field, words)));
+    let said = fields
+        .into_iter()
+        .filter_map(|(field, words)| words.map(|words| (field, words)));
     said.filter(|(_, words)| !words.is_empty())
-        .map(|(field, words)| Said { field: field.to_owned(), text: escape_lines(words) })
+        .map(|(field, words)| Said {
+            field: field.to_owned(),
+            text: escape_lines(words),
+        })
         .collect()
 }
 
@@ -139,7 +179,9 @@ fn effective(effective: &Effective, key: &[u8; 32]) -> Vec<EffectiveGroup> {
         Value::Object(map) => map.is_empty(),
         _ => false,
     };
-    let known = groups.into_iter().filter_map(|(name, value)| value.map(|value| (name, value)));
+    let known = groups
+        .into_iter()
+        .filter_map(|(name, value)| value.map(|value| (name, value)));
     known
         .filter(|(_, value)| !empty(value))
         .map(|(name, value)| EffectiveGroup {
@@ -185,7 +227,13 @@ fn question(request: &ApprovalRequest) -> Option<QuestionView> {
         options: options
             .iter()
             .map(|option| OptionView {
-                label: escape(option.label.as_ref().or(option.key.as_ref()).map_or("", |l| l)),
+                label: escape(
+                    option
+                        .label
+                        .as_ref()
+                        .or(option.key.as_ref())
+                        .map_or("", |l| l),
+                ),
                 description: text(option.description.as_ref()),
             })
             .collect(),
@@ -195,7 +243,10 @@ fn question(request: &ApprovalRequest) -> Option<QuestionView> {
 }
 
 fn form(schema: &Value) -> FormView {
-    FormView { schema: json_shown(schema), skeleton: editor_text(&skeleton(schema), &[0; 32]) }
+    FormView {
+        schema: json_shown(schema),
+        skeleton: editor_text(&skeleton(schema), &[0; 32]),
+    }
 }
 
 /// A first answer: the schema's required properties with their defaults or empty values.
@@ -215,7 +266,10 @@ fn skeleton(schema: &Value) -> Value {
         _ => {
             let properties = schema.get("properties").and_then(Value::as_object);
             let fields = properties.into_iter().flatten();
-            fields.map(|(name, schema)| (name.clone(), skeleton(schema))).collect::<serde_json::Map<_, _>>().into()
+            fields
+                .map(|(name, schema)| (name.clone(), skeleton(schema)))
+                .collect::<serde_json::Map<_, _>>()
+                .into()
         }
     }
 }

@@ -3,13 +3,12 @@
 //! Refuses JSON that readers could understand differently, and moves no hidden value.
 
 use countersign_wire::ipc::{DiffKind, DiffLine, EditCheck, EditProblem};
-use countersign_wire::{
-    Redacted, RejectionCode, args_digest, escape, parse_decision, text_ascii_safe,
-};
+use countersign_wire::{Redacted, args_digest, escape, text_ascii_safe};
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
 use super::args::{is_hidden, leaf_text, pointer};
+use super::strict::{JsonProblem, strict_json};
 
 /// Problems that are shown at once.
 const PROBLEMS: usize = 20;
@@ -19,13 +18,6 @@ pub(crate) struct Checked {
     pub(crate) check: EditCheck,
     /// The arguments that would run; none while there are problems.
     pub(crate) value: Option<Value>,
-}
-
-/// Why a text is no JSON of the protocol.
-#[derive(Debug)]
-pub(crate) struct JsonProblem {
-    pub(crate) line: Option<u32>,
-    pub(crate) message: String,
 }
 
 /// Indented JSON in which hidden values stand as placeholders and hidden characters as escapes.
@@ -46,8 +38,15 @@ pub(crate) fn edit_check(
     let edited = match strict_json(text) {
         Ok(value) => value,
         Err(JsonProblem { line, message }) => {
-            let problem = EditProblem { line, path: escape(""), message: escape(&message) };
-            return Checked { check: refused(vec![problem]), value: None };
+            let problem = EditProblem {
+                line,
+                path: escape(""),
+                message: escape(&message),
+            };
+            return Checked {
+                check: refused(vec![problem]),
+                value: None,
+            };
         }
     };
     let (value, mut problems) = restored(original, &edited, key);
@@ -58,7 +57,10 @@ pub(crate) fn edit_check(
         Ok(digest) => digest.to_string(),
         Err(error) => {
             problems.push(problem("", &error.to_string(), text));
-            return Checked { check: refused(problems), value: None };
+            return Checked {
+                check: refused(problems),
+                value: None,
+            };
         }
     };
     let usable = problems.is_empty();
@@ -68,27 +70,19 @@ pub(crate) fn edit_check(
         changed: value != *original,
         diff: diff(&editor_text(original, key), &editor_text(&value, key)),
     };
-    Checked { check, value: usable.then_some(value) }
-}
-
-/// JSON as the agent's strict reader takes it: read where it will stand, inside a decision.
-pub(crate) fn strict_json(text: &str) -> Result<Value, JsonProblem> {
-    let value = serde_json::from_str(text).map_err(|error| JsonProblem {
-        line: u32::try_from(error.line()).ok().filter(|line| *line > 0),
-        message: format!("This is not JSON: {error}"),
-    })?;
-    let decision = format!("{{\"edited_args\":{text}}}");
-    match parse_decision("countersign.v1.decision.a.a.a", decision.as_bytes()) {
-        // Only the other fields of a decision are missing, and those are looked at last.
-        Err(error) if error.code < RejectionCode::BadVersion => {
-            Err(JsonProblem { line: None, message: format!("The agent would refuse this: {}", error.detail) })
-        }
-        _ => Ok(value),
+    Checked {
+        check,
+        value: usable.then_some(value),
     }
 }
 
 fn refused(problems: Vec<EditProblem>) -> EditCheck {
-    EditCheck { problems, args_digest: None, changed: true, diff: Vec::new() }
+    EditCheck {
+        problems,
+        args_digest: None,
+        changed: true,
+        diff: Vec::new(),
+    }
 }
 
 fn placeholder(leaf: &Value, key: &[u8; 32]) -> String {
@@ -107,41 +101,49 @@ fn restored(original: &Value, edited: &Value, key: &[u8; 32]) -> (Value, Vec<Edi
     let mut problems = Vec::new();
     let value = map_leaves(edited, &mut |place, _, leaf| {
         let text = leaf.as_str()?;
-        let (_, _, value) = hidden.iter().find(|(at, holder, _)| at == place && holder == text).or_else(|| {
-            if hidden.iter().any(|(_, holder, _)| holder == text) {
-                let message = "A hidden value can only stay where it stood. Write another value here.";
-                problems.push(EditProblem { line: None, path: escape(place), message: escape(message) });
-            }
-            None
-        })?;
+        let (_, _, value) = hidden
+            .iter()
+            .find(|(at, holder, _)| at == place && holder == text)
+            .or_else(|| {
+                if hidden.iter().any(|(_, holder, _)| holder == text) {
+                    let message =
+                        "A hidden value can only stay where it stood. Write another value here.";
+                    problems.push(EditProblem {
+                        line: None,
+                        path: escape(place),
+                        message: escape(message),
+                    });
+                }
+                None
+            })?;
         Some(value.clone())
     });
     (value, problems)
 }
 
+/// Gives another value for the one at a pointer, under a key; none keeps it.
+type Change<'a> = dyn FnMut(&str, Option<&str>, &Value) -> Option<Value> + 'a;
+
 /// Copies a value; `change` may replace any value that it is shown with its pointer and its key.
-fn map_leaves(
-    value: &Value,
-    change: &mut dyn FnMut(&str, Option<&str>, &Value) -> Option<Value>,
-) -> Value {
-    fn step(
-        place: &str,
-        name: Option<&str>,
-        value: &Value,
-        change: &mut dyn FnMut(&str, Option<&str>, &Value) -> Option<Value>,
-    ) -> Value {
+fn map_leaves(value: &Value, change: &mut Change<'_>) -> Value {
+    fn step(place: &str, name: Option<&str>, value: &Value, change: &mut Change<'_>) -> Value {
         if let Some(other) = change(place, name, value) {
             return other;
         }
         match value {
             Value::Array(items) => {
                 let items = items.iter().enumerate();
-                items.map(|(at, item)| step(&pointer(place, &at.to_string()), None, item, change)).collect()
+                items
+                    .map(|(at, item)| step(&pointer(place, &at.to_string()), None, item, change))
+                    .collect()
             }
             Value::Object(map) => {
                 let fields = map.iter();
                 let copy = fields.map(|(name, item)| {
-                    (name.clone(), step(&pointer(place, name), Some(name), item, change))
+                    (
+                        name.clone(),
+                        step(&pointer(place, name), Some(name), item, change),
+                    )
                 });
                 Value::Object(copy.collect())
             }
@@ -160,20 +162,35 @@ fn against_schema(schema: &Value, value: &Value, text: &str) -> Vec<EditProblem>
     validator
         .iter_errors(value)
         .take(PROBLEMS)
-        .map(|error| problem(&error.instance_path().to_string(), &error.masked().to_string(), text))
+        .map(|error| {
+            problem(
+                &error.instance_path().to_string(),
+                &error.masked().to_string(),
+                text,
+            )
+        })
         .collect()
 }
 
 /// A problem at a pointer, with the line of its last step where that can be found.
 fn problem(path: &str, message: &str, text: &str) -> EditProblem {
-    let last = path.rsplit('/').next().unwrap_or_default().replace("~1", "/").replace("~0", "~");
+    let last = path
+        .rsplit('/')
+        .next()
+        .unwrap_or_default()
+        .replace("~1", "/")
+        .replace("~0", "~");
     let quoted = text_ascii_safe(&Value::from(last.as_str()).to_string());
     let lines = text.lines().zip(1_u32..);
     let line = lines
         .filter(|(line, _)| !last.is_empty() && line.trim_start().starts_with(&quoted))
         .map(|(_, number)| number)
         .next();
-    EditProblem { line, path: escape(path), message: escape(message) }
+    EditProblem {
+        line,
+        path: escape(path),
+        message: escape(message),
+    }
 }
 
 fn diff(old: &str, new: &str) -> Vec<DiffLine> {
@@ -188,4 +205,86 @@ fn diff(old: &str, new: &str) -> Vec<DiffLine> {
             text: escape(change.value().trim_end_matches('\n')),
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use serde_json::json;
+
+    const KEY: [u8; 32] = [7; 32];
+
+    fn check(original: &Value, schema: Option<&Value>, text: &str) -> Checked {
+        edit_check(original, schema, text, &KEY)
+    }
+
+    #[test]
+    fn what_is_not_edited_stays_byte_for_byte() {
+        let original = json!({"to": "acme\u{202e}", "api_key": "s3cr3t", "n": [1.5, {"password": {"a": 1}}], "e": "\n\u{1f600}"});
+        let text = editor_text(&original, &KEY);
+        assert!(
+            !text.contains("s3cr3t") && !text.contains('\u{202e}'),
+            "{text}"
+        );
+        let checked = check(&original, None, &text);
+        assert_eq!(checked.value, Some(original));
+        assert!(!checked.check.changed && checked.check.problems.is_empty());
+    }
+
+    #[test]
+    fn an_edit_keeps_the_hidden_value_and_has_its_own_digest() {
+        let original = json!({"api_key": "s3cr3t", "amount": 1180});
+        let text = editor_text(&original, &KEY).replace("1180", "18");
+        let checked = check(&original, None, &text);
+        let expected = json!({"api_key": "s3cr3t", "amount": 18});
+        assert_eq!(
+            checked.check.args_digest,
+            Some(args_digest(&expected).unwrap().to_string())
+        );
+        assert_eq!(checked.value, Some(expected));
+        let kinds: Vec<_> = checked.check.diff.iter().map(|line| line.kind).collect();
+        assert!(kinds.contains(&DiffKind::Old) && kinds.contains(&DiffKind::New));
+    }
+
+    #[test]
+    fn a_hidden_value_cannot_be_moved_to_another_place() {
+        let original = json!({"api_key": "s3cr3t", "to": "x"});
+        let holder = placeholder(&json!("s3cr3t"), &KEY);
+        let text = json!({"api_key": "new", "to": holder}).to_string();
+        let checked = check(&original, None, &text);
+        assert_eq!(checked.check.problems[0].path.plain(), "/to");
+        assert!(checked.value.is_none() && checked.check.args_digest.is_none());
+    }
+
+    #[test]
+    fn json_that_readers_understand_differently_is_refused_with_its_line() {
+        let table = [
+            ("{\n\"a\": 1,\n\"a\": 2}", Some(3)),
+            ("{\"a\": 9007199254740993}", Some(1)),
+            ("{\"a\": }", Some(1)),
+            ("{\"a\": \"\\ud800\"}", Some(1)),
+            ("", None),
+            ("1}, {", Some(1)),
+        ];
+        for (text, line) in table {
+            let checked = check(&json!({"a": 1}), None, text);
+            assert!(checked.value.is_none(), "{text}");
+            let found = checked.check.problems[0].line;
+            assert!(line.is_none() || found == line, "{text}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn the_tools_schema_is_told_with_its_place() {
+        let schema =
+            json!({"type": "object", "properties": {"n": {"type": "integer", "maximum": 5}}});
+        let checked = check(&json!({"n": 1}), Some(&schema), "{\n  \"n\": 9\n}");
+        let problem = &checked.check.problems[0];
+        assert_eq!(
+            (problem.line, problem.path.plain().as_str()),
+            (Some(2), "/n")
+        );
+        assert!(checked.value.is_none());
+    }
 }

@@ -9,12 +9,14 @@ mod raw;
 mod row;
 mod status;
 mod story;
+mod strict;
 mod warning;
 
 pub(crate) use args::{ascii_literal, walk};
 pub(crate) use card::{card_view, path_of, reveals, typed_target};
-pub(crate) use edit::{edit_check, editor_text, strict_json};
+pub(crate) use edit::{edit_check, editor_text};
 pub(crate) use raw::raw_chunk;
 pub(crate) use row::{inbox_row, notice};
 pub(crate) use status::status_view;
 pub(crate) use story::Story;
+pub(crate) use strict::strict_json;

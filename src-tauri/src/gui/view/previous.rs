@@ -1,7 +1,7 @@
 //! The difference from the nearest earlier decided call of the same tool. Praises nothing.
 
-use countersign_wire::escape;
 use countersign_wire::ipc::{ArgEntry, ArgPart, Delta, PreviousCall};
+use countersign_wire::{Shown, escape};
 use serde_json::Value;
 
 use super::args::{Walked, walk};
@@ -30,7 +30,9 @@ fn deltas(then: &Value, now: &Value, key: &[u8; 32]) -> Vec<Delta> {
         let same = entries.iter().find(|entry| entry.name == name.name);
         same.map(|entry| entry.value.clone()).unwrap_or_default()
     };
-    let gone = old.iter().filter(|entry| !new.iter().any(|other| other.name == entry.name));
+    let gone = old
+        .iter()
+        .filter(|entry| !new.iter().any(|other| other.name == entry.name));
     new.iter()
         .chain(gone)
         .map(|entry| {
@@ -39,6 +41,7 @@ fn deltas(then: &Value, now: &Value, key: &[u8; 32]) -> Vec<Delta> {
             Delta {
                 name: entry.name.clone().unwrap_or_else(|| escape("arguments")),
                 hidden: !same && marks(&after) > 0,
+                wider: !same && is_wider(entry, then, now),
                 old: before,
                 new: after,
                 same,
@@ -47,14 +50,65 @@ fn deltas(then: &Value, now: &Value, key: &[u8; 32]) -> Vec<Delta> {
         .collect()
 }
 
+/// Names of safeguards: switching one off reaches further.
+const SAFEGUARDS: [&str; 8] = [
+    "check", "confirm", "dry_run", "dryrun", "preview", "safe", "simulate", "test",
+];
+
+/// A guess that errs towards a flag: it is a reason to look, its absence proves nothing.
+fn is_wider(entry: &ArgEntry, then: &Value, now: &Value) -> bool {
+    let name = entry
+        .name
+        .as_ref()
+        .and_then(Shown::original)
+        .unwrap_or_default();
+    let (old, new) = match (then.get(&name), now.get(&name)) {
+        (Some(old), Some(new)) => (old, new),
+        // A new argument may be anything.
+        (None, Some(_)) => return true,
+        _ => return false,
+    };
+    match (old, new) {
+        (Value::Bool(old), Value::Bool(new)) => {
+            let safeguard = SAFEGUARDS
+                .iter()
+                .any(|word| name.to_lowercase().contains(word));
+            if safeguard {
+                *old && !new
+            } else {
+                !old && *new
+            }
+        }
+        (Value::Array(old), Value::Array(new)) => new.iter().any(|item| !old.contains(item)),
+        (Value::Number(old), Value::Number(new)) => {
+            new.as_f64().unwrap_or(f64::MAX).abs() > old.as_f64().unwrap_or_default().abs()
+        }
+        (Value::String(old), Value::String(new)) => {
+            let wild = |text: &str| text.contains('*') || text.contains('%');
+            (wild(new) && !wild(old))
+                || (!new.is_empty() && old.len() > new.len() && old.starts_with(new.as_str()))
+        }
+        (Value::Object(old), Value::Object(new)) => new.keys().any(|key| !old.contains_key(key)),
+        _ => false,
+    }
+}
+
 /// Hidden values are the same when their keyed digests are.
 fn same(old: &[ArgPart], new: &[ArgPart]) -> bool {
     old.len() == new.len()
         && old.iter().zip(new).all(|parts| match parts {
             (ArgPart::Text { text: old }, ArgPart::Text { text: new }) => old == new,
             (
-                ArgPart::Hidden { digest: old, characters: before, .. },
-                ArgPart::Hidden { digest: new, characters: after, .. },
+                ArgPart::Hidden {
+                    digest: old,
+                    characters: before,
+                    ..
+                },
+                ArgPart::Hidden {
+                    digest: new,
+                    characters: after,
+                    ..
+                },
             ) => old == new && before == after,
             _ => false,
         })
@@ -66,4 +120,59 @@ fn marks(parts: &[ArgPart]) -> usize {
         ArgPart::Hidden { .. } => 0,
     };
     parts.iter().map(count).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_reaches_further_is_flagged_and_what_is_the_same_is_said() {
+        let table = [
+            (
+                json!({"dry_run": true}),
+                json!({"dry_run": false}),
+                (false, true),
+            ),
+            (
+                json!({"dry_run": false}),
+                json!({"dry_run": true}),
+                (false, false),
+            ),
+            (
+                json!({"force": false}),
+                json!({"force": true}),
+                (false, true),
+            ),
+            (json!({"ids": [1]}), json!({"ids": [1, 2]}), (false, true)),
+            (json!({"ids": [1, 2]}), json!({"ids": [1]}), (false, false)),
+            (json!({"amount": 10}), json!({"amount": -20}), (false, true)),
+            (
+                json!({"path": "/srv/app"}),
+                json!({"path": "/srv"}),
+                (false, true),
+            ),
+            (json!({"path": "/a"}), json!({"path": "/*"}), (false, true)),
+            (json!({"to": "a"}), json!({"to": "b"}), (false, false)),
+            (
+                json!({"api_key": "s"}),
+                json!({"api_key": "s"}),
+                (true, false),
+            ),
+        ];
+        for (then, now, (same, wider)) in table {
+            let delta = deltas(&then, &now, &[1; 32]).pop().unwrap();
+            assert_eq!((delta.same, delta.wider), (same, wider), "{then} -> {now}");
+        }
+    }
+
+    #[test]
+    fn arguments_that_came_and_went_are_listed() {
+        let found = deltas(&json!({"old": 1}), &json!({"new": 1}), &[1; 32]);
+        let names: Vec<_> = found.iter().map(|delta| delta.name.plain()).collect();
+        assert_eq!(names, ["new", "old"]);
+        assert!(found[0].old.is_empty() && found[0].wider && found[1].new.is_empty());
+    }
 }

@@ -13,18 +13,29 @@ const TAIL: usize = 4;
 
 /// Last characters of a key.
 pub(crate) fn key_tail(key: &str) -> String {
-    key.chars().skip(key.chars().count().saturating_sub(TAIL)).collect()
+    key.chars()
+        .skip(key.chars().count().saturating_sub(TAIL))
+        .collect()
 }
 
 /// The decision that stands, as its payload says.
-pub(crate) fn decision_view(stored: &StoredDecision, key: &[u8; 32], own_key: &str) -> DecisionView {
+pub(crate) fn decision_view(
+    stored: &StoredDecision,
+    key: &[u8; 32],
+    own_key: &str,
+) -> DecisionView {
     let payload: Value = serde_json::from_slice(&stored.payload).unwrap_or_default();
     let word = |name: &str| payload[name].as_str().unwrap_or_default().to_owned();
     let by = &payload["decided_by"];
     let signer = stored.key.clone().unwrap_or_default();
-    let at = payload["decided_at"].as_str().and_then(|text| text.parse::<Timestamp>().ok());
+    let at = payload["decided_at"]
+        .as_str()
+        .and_then(|text| text.parse::<Timestamp>().ok());
     DecisionView {
-        verdict: stored.effective.clone().unwrap_or_else(|| escape(&word("verdict")).plain()),
+        verdict: stored
+            .effective
+            .clone()
+            .unwrap_or_else(|| escape(&word("verdict")).plain()),
         origin: escape(&word("origin")).plain(),
         by: escape(by["name"].as_str().unwrap_or_default()),
         key_tail: escape(&key_tail(&signer)).plain(),
@@ -43,38 +54,73 @@ pub(crate) fn ladder(story: &Story) -> Vec<Rung> {
     let stage = |name: &str| story.receipts.iter().find(|receipt| receipt.stage == name);
     let words = |name: &str| stage(name).and_then(|receipt| receipt_words(&receipt.detail));
     let decided = story.decision.is_some()
-        || matches!(state_of(&story.line), CardState::Holding | CardState::Queued);
+        || matches!(
+            state_of(&story.line),
+            CardState::Holding | CardState::Queued
+        );
     let refused = stage("refused");
     let received = stage("received").or(stage("executed")).or(stage("failed"));
     let failed = stage("failed");
     let executed = stage("executed");
     let on_bus = story.decision.as_ref();
     vec![
-        rung(RungName::Stored, RungState::Done, Some(story.line.stored_at), None),
+        rung(
+            RungName::Stored,
+            RungState::Done,
+            Some(story.line.stored_at),
+            None,
+        ),
         rung(
             RungName::Decided,
-            if decided && story.decision.is_some() { RungState::Done } else { RungState::Open },
+            if decided && story.decision.is_some() {
+                RungState::Done
+            } else {
+                RungState::Open
+            },
             story.line.decided_at,
             None,
         ),
         rung(
             RungName::OnBus,
-            if on_bus.is_some() { RungState::Done } else { RungState::Open },
+            if on_bus.is_some() {
+                RungState::Done
+            } else {
+                RungState::Open
+            },
             on_bus.map(|decision| decision.stored_at),
             on_bus.map(|decision| escape(&format!("#{}", decision.stream_seq))),
         ),
         match refused {
-            Some(receipt) => rung(RungName::Received, RungState::Bad, Some(receipt.at), words("refused")),
+            Some(receipt) => rung(
+                RungName::Received,
+                RungState::Bad,
+                Some(receipt.at),
+                words("refused"),
+            ),
             None => rung(
                 RungName::Received,
-                if received.is_some() { RungState::Done } else { RungState::Open },
+                if received.is_some() {
+                    RungState::Done
+                } else {
+                    RungState::Open
+                },
                 received.map(|receipt| receipt.at),
                 words("received"),
             ),
         },
         match (executed, failed) {
-            (Some(receipt), _) => rung(RungName::Executed, RungState::Done, Some(receipt.at), words("executed")),
-            (None, Some(receipt)) => rung(RungName::Executed, RungState::Bad, Some(receipt.at), words("failed")),
+            (Some(receipt), _) => rung(
+                RungName::Executed,
+                RungState::Done,
+                Some(receipt.at),
+                words("executed"),
+            ),
+            (None, Some(receipt)) => rung(
+                RungName::Executed,
+                RungState::Bad,
+                Some(receipt.at),
+                words("failed"),
+            ),
             (None, None) => rung(RungName::Executed, RungState::Open, None, None),
         },
     ]
@@ -82,7 +128,12 @@ pub(crate) fn ladder(story: &Story) -> Vec<Rung> {
 
 fn rung(rung: RungName, state: RungState, at_ms: Option<i64>, detail: Option<Shown>) -> Rung {
     let at_ms = at_ms.filter(|_| state != RungState::Open);
-    Rung { rung, state, at_ms, detail }
+    Rung {
+        rung,
+        state,
+        at_ms,
+        detail,
+    }
 }
 
 /// The agent's words in a receipt.

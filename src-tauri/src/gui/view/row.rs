@@ -17,14 +17,24 @@ const VALUE: usize = 60;
 /// The line of a request that waits or whose verdict is on its way; none for any other.
 pub(crate) fn inbox_row(line: &LineRow, _key: &[u8; 32]) -> Option<InboxRow> {
     let state = state_of(line);
-    if !matches!(state, CardState::Pending | CardState::Holding | CardState::Queued) {
+    if !matches!(
+        state,
+        CardState::Pending | CardState::Holding | CardState::Queued
+    ) {
         return None;
     }
     let request = read_request(line)?;
     let name = name_of(&request);
     let summary = request.args.as_ref().map(summary).unwrap_or_default();
-    let says = request.reason.as_ref().or(request.title.as_ref()).or(request.preview.as_ref());
-    let suspect = [Some(name.as_str()), says.map(String::as_str)].into_iter().flatten().any(is_suspect)
+    let says = request
+        .reason
+        .as_ref()
+        .or(request.title.as_ref())
+        .or(request.preview.as_ref());
+    let suspect = [Some(name.as_str()), says.map(String::as_str)]
+        .into_iter()
+        .flatten()
+        .any(is_suspect)
         || request.args.as_ref().is_some_and(holds_suspect);
     Some(InboxRow {
         key: line.key()?.to_string(),
@@ -83,8 +93,12 @@ fn name_of(request: &ApprovalRequest) -> String {
 
 /// Key arguments on one line: `to: maria@acme.example, subject: Invoice`.
 fn summary(args: &Value) -> String {
-    let Value::Object(map) = args else { return short(None, args) };
-    let mut words = map.iter().map(|(name, value)| format!("{name}: {}", short(Some(name), value)));
+    let Value::Object(map) = args else {
+        return short(None, args);
+    };
+    let mut words = map
+        .iter()
+        .map(|(name, value)| format!("{name}: {}", short(Some(name), value)));
     let mut line = words.next().unwrap_or_default();
     for word in words {
         if line.chars().count() > LINE {
@@ -104,10 +118,17 @@ fn short(name: Option<&str>, value: &Value) -> String {
         Value::Array(items) if items.len() > 1 => format!("{} items", items.len()),
         Value::Object(map) => {
             let secret = map.iter().any(|(name, value)| is_hidden(Some(name), value));
-            if secret { format!("{} fields", map.len()) } else { clip(&value.to_string(), VALUE) }
+            if secret {
+                format!("{} fields", map.len())
+            } else {
+                clip(&value.to_string(), VALUE)
+            }
         }
         Value::Array(items) => {
-            let inner = items.first().map(|item| short(name, item)).unwrap_or_default();
+            let inner = items
+                .first()
+                .map(|item| short(name, item))
+                .unwrap_or_default();
             format!("[{inner}]")
         }
         Value::String(text) => clip(text, VALUE),
@@ -134,7 +155,9 @@ fn holds_suspect(value: &Value) -> bool {
     match value {
         Value::String(text) => is_suspect(text),
         Value::Array(items) => items.iter().any(holds_suspect),
-        Value::Object(map) => map.iter().any(|(name, item)| is_suspect(name) || holds_suspect(item)),
+        Value::Object(map) => map
+            .iter()
+            .any(|(name, item)| is_suspect(name) || holds_suspect(item)),
         _ => false,
     }
 }

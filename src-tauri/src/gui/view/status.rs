@@ -10,7 +10,9 @@ use super::progress::key_tail;
 /// As the status bar shows it.
 pub(crate) fn status_view(app: &App, status: Status) -> StatusView {
     let behind = status.streams.values().map(|stream| {
-        stream.last_seq.map_or(0, |last| last.saturating_sub(stream.projected_seq))
+        stream
+            .last_seq
+            .map_or(0, |last| last.saturating_sub(stream.projected_seq))
     });
     let lag = i64::try_from(behind.sum::<u64>()).unwrap_or(i64::MAX);
     let read_only = status.read_only.or(status.store_failed);
@@ -30,14 +32,23 @@ pub(crate) fn status_view(app: &App, status: Status) -> StatusView {
         alarms: status
             .alarms
             .into_iter()
-            .map(|alarm| AlarmView { code: alarm.code, subject: escape(&alarm.subject), at_ms: alarm.at })
+            .map(|alarm| AlarmView {
+                code: alarm.code,
+                subject: escape(&alarm.subject),
+                at_ms: alarm.at,
+            })
             .collect(),
         read_only: read_only.map(|why| escape(&why).plain()),
         operator: escape(&app.identity().operator),
         operator_key_tail: key_tail(app.identity().human_key().as_str()),
         audit: AuditView {
             seq: status.audit.seq,
-            hash: status.audit.hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+            hash: status
+                .audit
+                .hash
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect(),
             anchored_seq: (status.anchored_seq > 0).then_some(status.anchored_seq),
         },
     }

@@ -26,11 +26,16 @@ impl Story {
     /// Refuses what was rejected: it has no card.
     pub(crate) fn read(story: RequestStory) -> Result<Self, IpcError> {
         let rejected = || {
-            refuse(IpcErrorCode::NotApprovable, "this message was rejected; look at it under Rejected")
+            refuse(
+                IpcErrorCode::NotApprovable,
+                "this message was rejected; look at it under Rejected",
+            )
         };
         let key = story.line.key().ok_or_else(rejected)?;
         let request = read_request(&story.line).ok_or_else(rejected)?;
-        let earlier = story.earlier.and_then(|line| read_request(&line).map(|read| (line, read)));
+        let earlier = story
+            .earlier
+            .and_then(|line| read_request(&line).map(|read| (line, read)));
         Ok(Self {
             key,
             request_digest: request_digest(&story.line.raw).to_string(),

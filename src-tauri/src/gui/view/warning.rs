@@ -15,21 +15,52 @@ pub(crate) fn card_warnings(story: &Story) -> Vec<WarningView> {
     let mut found = Vec::new();
     if let Some(args) = &request.args {
         in_value("", args, &mut found);
+        for warning in found
+            .iter_mut()
+            .filter(|warning| warning.code == "hidden_characters")
+        {
+            warning
+                .message
+                .0
+                .extend(escape(" Reveal it (V) before you approve.").0);
+        }
     }
     for (place, words) in words_of(request) {
         in_text(place, words, &mut found);
     }
     let others = [
-        (request.args_raw.is_some(), "args_raw", "The arguments", "differ in their bytes from the text that the model wrote; look at the bytes as received (I)."),
-        (request.approvals_required.unwrap_or(1) > 1, "more_operators", "Several operators", "must agree, and this version collects one answer: it can be denied here, not approved."),
-        (story.decision.as_ref().is_some_and(|decision| decision.fault.is_some()), "void", "The stored decision", "does not verify. The agent denies."),
+        (
+            request.args_raw.is_some(),
+            "args_raw",
+            "The arguments",
+            "differ in their bytes from the text that the model wrote; look at the bytes as received (I).",
+        ),
+        (
+            request.approvals_required.unwrap_or(1) > 1,
+            "more_operators",
+            "Several operators",
+            "must agree, and this version collects one answer: it can be denied here, not approved.",
+        ),
+        (
+            story
+                .decision
+                .as_ref()
+                .is_some_and(|decision| decision.fault.is_some()),
+            "void",
+            "The stored decision",
+            "does not verify. The agent denies.",
+        ),
     ];
     let others = others.into_iter().filter(|(holds, ..)| *holds);
     found.extend(others.map(|(_, code, place, message)| view(code, place, message)));
     let more = found.len().saturating_sub(MOST);
     found.truncate(MOST);
     if more > 0 {
-        found.push(view("more", &more.to_string(), "more warnings of these kinds."));
+        found.push(view(
+            "more",
+            &more.to_string(),
+            "more warnings of these kinds.",
+        ));
     }
     found
 }
@@ -39,12 +70,21 @@ fn words_of(request: &ApprovalRequest) -> impl Iterator<Item = (&'static str, &s
     let confirm = request.confirm.as_ref();
     [
         ("The tool's name", tool.map(|tool| &tool.name)),
-        ("The tool's description", tool.and_then(|tool| tool.description.as_ref())),
+        (
+            "The tool's description",
+            tool.and_then(|tool| tool.description.as_ref()),
+        ),
         ("The agent's title", request.title.as_ref()),
         ("The agent's reason", request.reason.as_ref()),
         ("The agent's preview", request.preview.as_ref()),
-        ("The agent's explanation", confirm.and_then(|confirm| confirm.explanation.as_ref())),
-        ("The question", request.question.as_ref().map(|question| &question.text)),
+        (
+            "The agent's explanation",
+            confirm.and_then(|confirm| confirm.explanation.as_ref()),
+        ),
+        (
+            "The question",
+            request.question.as_ref().map(|question| &question.text),
+        ),
     ]
     .into_iter()
     .filter_map(|(place, words)| words.map(|words| (place, words.as_str())))
@@ -52,7 +92,15 @@ fn words_of(request: &ApprovalRequest) -> impl Iterator<Item = (&'static str, &s
 
 fn in_value(place: &str, value: &Value, found: &mut Vec<WarningView>) {
     match value {
-        Value::String(text) => in_text(if place.is_empty() { "The arguments" } else { place }, text, found),
+        Value::String(text) => in_text(
+            if place.is_empty() {
+                "The arguments"
+            } else {
+                place
+            },
+            text,
+            found,
+        ),
         Value::Array(items) => {
             for (at, item) in items.iter().enumerate() {
                 in_value(&format!("{place}[{at}]"), item, found);
@@ -60,8 +108,12 @@ fn in_value(place: &str, value: &Value, found: &mut Vec<WarningView>) {
         }
         Value::Object(map) => {
             for (name, item) in map {
-                let inner = if place.is_empty() { name.clone() } else { format!("{place}.{name}") };
-                in_text(&inner, name, found);
+                let inner = if place.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{place}.{name}")
+                };
+                in_text(&format!("The name {inner}"), name, found);
                 in_value(&inner, item, found);
             }
         }
@@ -72,23 +124,34 @@ fn in_value(place: &str, value: &Value, found: &mut Vec<WarningView>) {
 fn in_text(place: &str, text: &str, found: &mut Vec<WarningView>) {
     for warning in warnings(text) {
         let (code, message) = match warning {
-            TextWarning::HiddenCharacters { count: 1 } => {
-                ("hidden_characters", "holds a character that cannot be seen or reorders text. It is marked in place.".to_owned())
-            }
-            TextWarning::HiddenCharacters { count } => {
-                ("hidden_characters", format!("holds {count} characters that cannot be seen or reorder text. They are marked in place."))
-            }
-            TextWarning::LongBlanks { length } => {
-                ("long_blanks", format!("holds {length} blanks in a row: text may stand out of sight."))
-            }
-            TextWarning::MixedScriptHost { host } => {
-                ("mixed_script_host", format!("names a host that mixes scripts or hides its letters: {host}"))
-            }
+            TextWarning::HiddenCharacters { count: 1 } => (
+                "hidden_characters",
+                "holds a character that cannot be seen or reorders text. It is marked in place."
+                    .to_owned(),
+            ),
+            TextWarning::HiddenCharacters { count } => (
+                "hidden_characters",
+                format!(
+                    "holds {count} characters that cannot be seen or reorder text. They are marked in place."
+                ),
+            ),
+            TextWarning::LongBlanks { length } => (
+                "long_blanks",
+                format!("holds {length} blanks in a row: text may stand out of sight."),
+            ),
+            TextWarning::MixedScriptHost { host } => (
+                "mixed_script_host",
+                format!("names a host that mixes scripts or hides its letters: {host}"),
+            ),
         };
         found.push(view(code, place, &message));
     }
 }
 
 fn view(code: &str, place: &str, message: &str) -> WarningView {
-    WarningView { code: code.to_owned(), place: escape(place), message: escape(message) }
+    WarningView {
+        code: code.to_owned(),
+        place: escape(place),
+        message: escape(message),
+    }
 }

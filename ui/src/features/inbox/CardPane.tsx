@@ -87,7 +87,7 @@ const CardView = ({ card, sent, onSent, onUndo }: CardViewProps) => {
         <p role="status" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad">{late ? "Its deadline has passed: it can no longer be approved." : blocked}</p>
       ) : null}
       {acts.problem === null ? null : <p role="alert" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad" data-testid="problem">{acts.problem}</p>}
-      {pending && acts.panel !== "edit" ? <WayPanel card={card} acts={acts} field={field} /> : null}
+      {pending && (acts.panel === "none" || acts.panel === "raw") ? <WayPanel card={card} acts={acts} field={field} /> : null}
       {acts.panel === "deny" || acts.panel === "terminate" ? (
         <DenyPanel
           stops={acts.panel === "terminate"} canStop={card.allowed.includes("terminate")} busy={acts.busy} onClose={close}

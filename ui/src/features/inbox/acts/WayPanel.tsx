@@ -22,9 +22,9 @@ export const WayPanel = ({ card, acts, field }: WayPanelProps) => {
   if (steps.length === 0) return null;
   const strict = card.path === "critical";
   return (
-    <div className={`flex flex-wrap items-center gap-x-5 gap-y-2 border-t px-7 py-2.5 ${strict ? "border-crit-line bg-bad-bg" : "border-line bg-panel"}`} data-testid="way">
-      <b className={`font-semibold ${strict ? "text-crit" : "text-text-2"}`}>{strict ? "Critical: all of these first" : "Before you approve"}</b>
-      <ol className="m-0 flex list-none flex-wrap gap-x-5 gap-y-1 p-0">
+    <div className={`flex flex-wrap items-center gap-x-5 gap-y-1.5 border-t px-7 py-2 ${strict ? "border-crit-line bg-bad-bg" : "border-line bg-panel"}`} data-testid="way">
+      <b className={`font-semibold ${strict ? "w-full" : ""} ${strict ? "text-crit" : "text-text-2"}`}>{strict ? "Critical: all of these first" : "Before you approve"}</b>
+      <ol className="m-0 flex min-w-0 flex-1 list-none flex-wrap gap-x-4 gap-y-1 p-0">
         {steps.map((step) => (
           <li key={step.id} className={step.done ? "text-text" : "text-text-2"} data-step={step.id} data-done={step.done}>
             <span aria-hidden="true" className={`mr-1.5 inline-block size-2 rounded-full border-[1.5px] ${step.done ? "border-ok bg-ok" : "border-text-3"}`} />
@@ -34,7 +34,7 @@ export const WayPanel = ({ card, acts, field }: WayPanelProps) => {
       </ol>
       {strict && card.target !== null ? (
         <input
-          ref={field} className="ml-auto w-56 rounded-md border border-line bg-bg px-2 py-1.5 font-mono text-[12.5px] text-text"
+          ref={field} className="w-52 shrink-0 rounded-md border border-line bg-bg px-2 py-1.5 font-mono text-[12.5px] text-text"
           aria-label="Type the tool’s name" placeholder={card.target} autoComplete="off" spellCheck={false}
           value={acts.progress.typed} onChange={(event) => { acts.advance({ typed: event.target.value }); }}
           onPaste={(event) => { event.preventDefault(); }} onDrop={(event) => { event.preventDefault(); }}

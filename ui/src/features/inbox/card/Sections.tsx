@@ -52,7 +52,10 @@ export const Warnings = ({ card, revealed }: RevealedProps & { readonly card: Ca
     ))}
     {[...revealed.values()].map((open) => (
       <p key={open.reveal} className="selectable m-0 rounded-[7px] border border-line bg-panel px-3 py-2 font-mono text-[12.5px] break-all">
-        <span className="mr-2 font-sans text-text-3">Exactly</span>{open.ascii}
+        <span className="mr-2 font-sans text-text-3">
+          <ShownText text={card.reveals[open.reveal]?.place ?? []} /> is exactly
+        </span>
+        {open.ascii}
       </p>
     ))}
   </div>
@@ -67,6 +70,9 @@ const DeltaLine = ({ delta, revealed }: RevealedProps & { readonly delta: Delta 
           <span className="text-text-3">{delta.old.length === 0 ? "absent" : <Parts parts={delta.old} revealed={new Map()} />}</span>
           {" → "}
           <b className="font-semibold text-text">{delta.new.length === 0 ? "absent" : <Parts parts={delta.new} revealed={revealed} />}</b>
+          {delta.wider ? (
+            <em className="ml-2 rounded bg-warn-bg px-1.5 py-px font-sans text-[11px] font-semibold text-warn-text not-italic">wider</em>
+          ) : null}
           {delta.hidden ? (
             <em className="ml-2 rounded bg-warn-bg px-1.5 py-px font-sans text-[11px] font-semibold text-warn-text not-italic">hidden character</em>
           ) : null}

@@ -5,6 +5,7 @@ import { lintGutter, setDiagnostics, type Diagnostic } from "@codemirror/lint";
 import { EditorState } from "@codemirror/state";
 import { drawSelection, EditorView, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
+import { getNonce } from "get-nonce";
 import { useEffect, useRef } from "react";
 
 /** Characters that a person could paste and not see; the editor draws their code points. */
@@ -14,7 +15,7 @@ const look = EditorView.theme({
   "&": { height: "100%", backgroundColor: "var(--panel)", color: "var(--text)", fontSize: "12.5px" },
   "&.cm-focused": { outline: "none" },
   ".cm-scroller": { fontFamily: "var(--font-mono)", lineHeight: "1.6" },
-  ".cm-content": { caretColor: "var(--text)" },
+  ".cm-content": { caretColor: "var(--text)", userSelect: "text" },
   ".cm-gutters": { backgroundColor: "var(--panel)", color: "var(--text-3)", borderRight: "1px solid var(--line)" },
   ".cm-selectionBackground, &.cm-focused .cm-selectionBackground": { backgroundColor: "color-mix(in srgb, var(--accent) 35%, transparent)" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
@@ -53,6 +54,8 @@ export const JsonEditor = ({ initial, label, problems, onChange, onSubmit }: Jso
 
   useEffect(() => {
     if (host.current === null) return undefined;
+    // The content policy takes the editor's style element by the page's nonce only.
+    const nonce = getNonce();
     const submit = { key: "Mod-Enter", run: () => { calls.current.onSubmit(); return true; } };
     const view = new EditorView({
       parent: host.current,
@@ -69,7 +72,7 @@ export const JsonEditor = ({ initial, label, problems, onChange, onSubmit }: Jso
               return mark;
             },
           }),
-          lintGutter(), look, EditorView.lineWrapping, EditorView.contentAttributes.of({ "aria-label": label }),
+          nonce === undefined ? [] : EditorView.cspNonce.of(nonce), lintGutter(), look, EditorView.lineWrapping, EditorView.contentAttributes.of({ "aria-label": label }),
           keymap.of([submit, indentWithTab, ...defaultKeymap, ...historyKeymap]),
           EditorView.updateListener.of((update) => { if (update.docChanged) calls.current.onChange(update.state.doc.toString()); }),
         ],

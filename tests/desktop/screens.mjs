@@ -1,0 +1,95 @@
+// Pictures of the real window for the documentation: `COUNTERSIGN_APP=… node tests/desktop/screens.mjs`.
+import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { Desk } from "./support/desk.mjs";
+import { KEYS } from "./support/webdriver.mjs";
+
+const OUT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../docs/screens");
+
+const TYPICAL = [
+  {
+    name: "delete_customer_data", risk: "critical", effects: "irreversible", timeout: 58, thread_id: "8f21", call_id: "call_93Jd",
+    args: { customer: "acme\u202e", tables: ["invoices", "contacts", "payments", "subscriptions", "refunds", "notes", "files", "consents", "sessions"], dry_run: false, api_key: "9f3ac01e9f3ac01e9f3ac01e9f3ac01e" },
+    reason: "This will permanently delete all data of customer “acme”: 3,412 rows in 9 tables. It cannot be undone.",
+    effective: { fixed: { tenant: "acme-prod" }, injected_names: ["connection"] },
+    history: [{ role: "user", content: "Remove everything we hold about acme." }, { role: "assistant", content: "I looked the customer up and listed 3,412 rows. I will delete them now." }],
+    native_digest: { alg: "sha256", value: "4be190c7a1d277a2" },
+  },
+  { name: "send_email", risk: "high", timeout: 75, thread_id: "8f21", args: { to: "maria@acme.example", subject: "Your invoice", body: "Please find it attached." }, reason: "She asked for it" },
+  { name: "shell.exec", risk: "high", timeout: 250, run_id: "77c0", args: { command: "terraform apply -target=module.edge", cwd: "/srv/infra" } },
+  { name: "http.post", risk: "medium", timeout: 362, run_id: "5d1e", args: { url: "https://erp.example/invoices", total: "1,180.00 EUR" } },
+  { name: "git.push", risk: "medium", timeout: 587, run_id: "01aa", args: { remote: "origin", branch: "main", commits: 2 } },
+  { name: "calendar.create", risk: "low", timeout: 860, thread_id: "2b90", args: { title: "Quarterly review", invitees: 6 } },
+  { name: "crm.update_contact", risk: "low", timeout: null, thread_id: "2b90", args: { id: 8812, phone: "+34 600 123 456" } },
+];
+const EARLIER = { name: "delete_customer_data", risk: "low", args: { customer: "northwind-test", tables: TYPICAL[0].args.tables, dry_run: true, api_key: TYPICAL[0].args.api_key }, timeout: 30 };
+const LONG = {
+  name: "write_file", risk: "high", timeout: 600, reason: `${"The file is long and every line of it matters. ".repeat(12)}`,
+  args: { path: "/srv/app/config/production.yaml", text: Array.from({ length: 120 }, (_, line) => `service_${line}: ${"value ".repeat((line % 7) + 1)}`).join("\n"), mode: "0644", tags: ["a", "b"], deep: { a: { b: { c: [1, 2, { d: "x" }] } } } },
+};
+const REJECTED = ["bad-json", '{"v":1,"kind":"tool_call",', "bad-version", '{"v":2}', "bad-risk", '{"v":1,"kind":"tool_call","request_id":"bad-risk"}', "bad-kind", '{"v":1,"kind":"wish"}'];
+
+const save = async (desk, name) => {
+  for (const theme of ["dark", "light"]) {
+    await desk.browser.run("document.documentElement.dataset.theme = arguments[0]; return 1", theme);
+    await writeFile(path.join(OUT, `${name}-${theme}.png`), Buffer.from(await desk.browser.picture(), "base64"));
+  }
+  await desk.browser.run("document.documentElement.dataset.theme = 'dark'; return 1");
+  process.stdout.write(`docs/screens/${name}-{dark,light}.png\n`);
+};
+
+const settled = () => new Promise((done) => setTimeout(done, 700));
+
+const onDesk = async (work) => {
+  const desk = await Desk.open();
+  try {
+    await desk.browser.sees('[data-testid="empty"] pre');
+    await work(desk, desk.browser);
+  } finally {
+    await desk.close();
+  }
+};
+
+await mkdir(OUT, { recursive: true });
+await onDesk(async (desk, page) => {
+  await settled();
+  await save(desk, "inbox-empty");
+  // An earlier call of the same tool, so that the card has something to compare with.
+  const earlier = await desk.agent("asks.py", JSON.stringify(EARLIER));
+  await desk.armed("delete_customer_data");
+  await page.press("a");
+  await earlier.done;
+  await desk.agent("asks.py", ...TYPICAL.map((call) => JSON.stringify(call)));
+  await page.reads("7 waiting", '[data-testid="waiting"]');
+  await page.press("n");
+  await page.reads("irreversible", '[data-testid="card"]').catch(() => {});
+  await settled();
+  await save(desk, "inbox");
+  await page.press("d");
+  await page.sees('[aria-label="Reason for the agent"]');
+  await save(desk, "inbox-deny");
+  await page.press(KEYS.escape);
+  await page.press("?");
+  await settled();
+  await save(desk, "keys");
+});
+await onDesk(async (desk, page) => {
+  await desk.agent("asks.py", JSON.stringify(LONG));
+  await desk.browser.reads("write_file", '[data-testid="card"] h2');
+  await settled();
+  await save(desk, "inbox-long");
+  await page.press("e");
+  await page.sees(".cm-content");
+  await settled();
+  await save(desk, "inbox-edit");
+});
+await onDesk(async (desk, page) => {
+  await desk.agentJson();
+  await (await desk.agent("sends.py", ...REJECTED)).done;
+  await page.press("g");
+  await page.press("j");
+  await page.sees('[data-testid="rejected-row"]');
+  await settled();
+  await save(desk, "rejected");
+});
