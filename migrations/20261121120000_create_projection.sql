@@ -33,7 +33,6 @@ CREATE TABLE requests(
   approvals_required INTEGER NOT NULL,
   args_digest        TEXT,
   request_digest     TEXT NOT NULL,
-  raw                BLOB NOT NULL,
   stream_epoch       TEXT NOT NULL,
   stream_seq         INTEGER NOT NULL,
   requested_at       INTEGER,
@@ -51,11 +50,12 @@ CREATE TABLE requests(
   error_code         TEXT,
   error_detail       TEXT,
   tightened_at       INTEGER,
+  -- Last: the columns before it are read without walking its pages.
+  raw                BLOB NOT NULL,
   UNIQUE(ws, agent, request_id),
   UNIQUE(stream_epoch, stream_seq)
 ) STRICT;
 CREATE INDEX requests_pending_by_deadline ON requests(deadline_at, id) WHERE state = 'pending';
-CREATE INDEX requests_held ON requests(id) WHERE state IN ('holding', 'queued');
 CREATE INDEX requests_by_state ON requests(state, id) WHERE state <> 'decided';
 CREATE INDEX requests_by_tool ON requests(ws, tool, id);
 CREATE INDEX requests_by_tool_args ON requests(ws, tool, args_digest, id);
@@ -98,15 +98,16 @@ CREATE TABLE outbox(
   decision_id TEXT PRIMARY KEY,
   request     INTEGER NOT NULL UNIQUE REFERENCES requests(id),
   subject     TEXT NOT NULL,
-  payload     BLOB NOT NULL,
   key         TEXT NOT NULL,
   sig         TEXT,
   release_at  INTEGER NOT NULL,
   attempts    INTEGER NOT NULL DEFAULT 0,
   last_error  TEXT,
-  state       TEXT NOT NULL CHECK (state IN ('holding', 'queued', 'stored', 'lost', 'late'))
+  state       TEXT NOT NULL CHECK (state IN ('holding', 'queued', 'stored', 'lost', 'late')),
+  payload     BLOB NOT NULL
 ) STRICT;
-CREATE INDEX outbox_open ON outbox(release_at) WHERE state IN ('holding', 'queued');
+CREATE INDEX outbox_holding ON outbox(release_at, decision_id) WHERE state = 'holding';
+CREATE INDEX outbox_queued ON outbox(release_at, decision_id) WHERE state = 'queued';
 
 CREATE TABLE receipts(
   ws          TEXT NOT NULL,

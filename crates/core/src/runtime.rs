@@ -161,9 +161,14 @@ impl App {
         if let Ok(answer) = reply.await {
             return Ok(answer);
         }
-        match &self.inner.shared.health.borrow().store_failed {
-            Some(why) => Err(OpError::ReadOnly(why.clone())),
-            None => Err(OpError::stopped()),
+        // The caller is let go a moment before the reason is told.
+        let mut health = self.health();
+        let told = health.wait_for(|health| health.store_failed.is_some());
+        match tokio::time::timeout(std::time::Duration::from_secs(1), told).await {
+            Ok(Ok(health)) => Err(OpError::ReadOnly(
+                health.store_failed.clone().unwrap_or_default(),
+            )),
+            _ => Err(OpError::stopped()),
         }
     }
 
@@ -190,10 +195,24 @@ impl App {
 
     /// Stops: drops what is only held, writes what is written, ends the embedded server.
     pub async fn shutdown(self) {
+        if self.inner.role == Role::Console {
+            // Nobody anchors while nobody runs.
+            self.anchor().await;
+        }
         let (done, written) = oneshot::channel();
-        if self.inner.role != Role::Reader && self.submit(Job::Stop(done)).await.is_ok() {
-            // The writer has ended by itself if it does not answer.
-            let _ = tokio::time::timeout(start::STOP_LIMIT, written).await;
+        if self.inner.role != Role::Reader {
+            let stopping = async {
+                if self.submit(Job::Stop(done)).await.is_ok() {
+                    // The writer has ended by itself if it does not answer.
+                    let _ = written.await;
+                }
+            };
+            if tokio::time::timeout(start::STOP_LIMIT, stopping)
+                .await
+                .is_err()
+            {
+                tracing::warn!("the last changes may not be written");
+            }
         }
         self.inner.stop.cancel();
         self.inner.tasks.close();

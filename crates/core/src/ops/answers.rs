@@ -59,9 +59,7 @@ pub(crate) async fn give(
                 continue;
             }
         };
-        if record.state == State::Expired {
-            outbox::clear_failed(batch.tx, record.id).await?;
-        }
+        outbox::clear_failed(batch.tx, record.id).await?;
         batch.record(
             ledger.identity.auto_key().to_string(),
             "answer",

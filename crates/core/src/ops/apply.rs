@@ -1,5 +1,7 @@
 //! One transaction: every job in order, then what time makes due, then the audit entries.
 
+use std::collections::HashMap;
+
 use serde_json::json;
 use sqlx::SqliteConnection;
 
@@ -9,17 +11,17 @@ use super::job::{DecideCommand, DecideReply, Job};
 use super::ledger::{Batch, Gathered, Ledger};
 use super::publisher::{Outgoing, Settlements};
 use super::{answers, arrivals, decide, decisions, due, reports};
-use crate::domain::Timestamp;
+use crate::domain::{RequestRecord, Timestamp};
 use crate::store::audit::Entry;
 use crate::store::{StoreError, agents, audit, meta, outbox, policy, requests};
 
-/// Applies the jobs; on success the list is empty, on failure it still holds the streams' messages.
+/// Applies the jobs. On an error the transaction must not be committed.
 pub(crate) async fn apply_all(
     ledger: &mut Ledger,
     tx: &mut SqliteConnection,
     now: Timestamp,
     settlements: &Settlements,
-    jobs: &mut Vec<Job>,
+    jobs: Vec<Job>,
 ) -> Result<(Gathered, Option<Timestamp>), StoreError> {
     let mut batch = Batch {
         tx,
@@ -27,47 +29,18 @@ pub(crate) async fn apply_all(
         gathered: Gathered::default(),
     };
     let mut verdicts: Vec<(Box<DecideCommand>, DecideReply)> = Vec::new();
-    let mut kept: Vec<Job> = Vec::new();
-    let mut outcome = Ok(());
-    for job in jobs.drain(..) {
-        if outcome.is_err() {
-            kept.push(job);
-            continue;
-        }
+    for job in jobs {
         if let Job::Decide(command, reply) = job {
             verdicts.push((command, reply));
             continue;
         }
-        if !verdicts.is_empty() {
-            outcome = decide::apply(
-                ledger,
-                &mut batch,
-                settlements,
-                std::mem::take(&mut verdicts),
-            )
-            .await;
-        }
-        if outcome.is_ok() {
-            kept.extend(job.for_retry());
-            outcome = apply(ledger, &mut batch, job).await;
-        } else {
-            kept.push(job);
-        }
+        let given = std::mem::take(&mut verdicts);
+        decide::apply(ledger, &mut batch, settlements, given).await?;
+        apply(ledger, &mut batch, job).await?;
     }
-    if outcome.is_ok() && !verdicts.is_empty() {
-        outcome = decide::apply(ledger, &mut batch, settlements, verdicts).await;
-    }
-    let finished = match outcome {
-        Ok(()) => finish(ledger, &mut batch).await,
-        Err(error) => Err(error),
-    };
-    match finished {
-        Ok(next_due) => Ok((batch.gathered, next_due)),
-        Err(error) => {
-            *jobs = kept;
-            Err(error)
-        }
-    }
+    decide::apply(ledger, &mut batch, settlements, verdicts).await?;
+    let next_due = finish(ledger, &mut batch).await?;
+    Ok((batch.gathered, next_due))
 }
 
 async fn finish(
@@ -81,6 +54,10 @@ async fn finish(
 }
 
 async fn apply(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(), StoreError> {
+    // A bus that is not the remembered one is not projected: the position stays where it is.
+    if job.is_from_stream() && ledger.read_only.is_some() {
+        return Ok(());
+    }
     match job {
         Job::Requests(messages) => arrivals::apply(ledger, batch, &messages).await,
         Job::Decisions(messages) => decisions::apply(ledger, batch, &messages).await,
@@ -101,6 +78,10 @@ async fn apply(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
             rescan(ledger, batch).await?;
             answers::catch_up(ledger, batch).await
         }
+        Job::Lagging => {
+            ledger.caught_up = false;
+            Ok(())
+        }
         Job::ReadOnly(why) => read_only(ledger, batch, why).await,
         Job::Undo(key, reply) => {
             let answer = decide::undo(ledger, batch, &key).await?;
@@ -111,6 +92,7 @@ async fn apply(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
             decision_id,
             request,
         } => due::late(ledger, batch, &decision_id.to_string(), request).await,
+        Job::Lost { decision_id } => outbox::close_lost(batch.tx, &decision_id.to_string()).await,
         Job::Rescan => {
             batch.gathered.status = true;
             rescan(ledger, batch).await
@@ -198,17 +180,31 @@ async fn read_only(
     Ok(())
 }
 
-/// Sends what stands signed in the outbox, whoever put it there.
-async fn rescan(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
-    let queued = outbox::queued(batch.tx).await?;
+/// Sends what stands signed in the outbox, whoever put it there; a page at a time.
+async fn rescan(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
+    if ledger.read_only.is_some() {
+        return Ok(());
+    }
+    let queued = outbox::queued(batch.tx, ledger.rescanned.as_ref()).await?;
+    ledger.left_behind = queued.len() >= outbox::PAGE || ledger.rescanned.is_some();
+    ledger.rescanned = match queued.last() {
+        Some(last) if queued.len() >= outbox::PAGE => {
+            Some((last.release_at, last.decision_id.clone()))
+        }
+        _ => None,
+    };
     let ids: Vec<i64> = queued.iter().map(|row| row.request).collect();
-    let records = requests::records_by_id(batch.tx, &ids).await?;
+    let records: HashMap<i64, RequestRecord> = requests::records_by_id(batch.tx, &ids)
+        .await?
+        .into_iter()
+        .map(|record| (record.id, record))
+        .collect();
     for row in queued {
-        let record = records.iter().find(|record| record.id == row.request);
         let (Some(sig), Ok(decision_id)) = (row.sig, row.decision_id.parse()) else {
             continue;
         };
         let by_console = row.key == ledger.identity.auto_key().as_str();
+        let deadline = records.get(&row.request).map(|record| record.deadline_at);
         batch.gathered.outgoing.push(Outgoing {
             decision_id,
             request: row.request,
@@ -216,11 +212,7 @@ async fn rescan(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError
             payload: row.payload.into(),
             key: row.key,
             sig,
-            deadline: if by_console {
-                None
-            } else {
-                record.map(|record| record.deadline_at)
-            },
+            deadline: deadline.filter(|_| !by_console),
         });
     }
     Ok(())
@@ -245,14 +237,21 @@ async fn drop_holds(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreE
     if !ledger.projects {
         return Ok(());
     }
-    let held = outbox::held(batch.tx).await?;
-    let keys: Vec<_> = held
-        .iter()
-        .filter_map(|row| request_of(&row.subject))
-        .collect();
     let actor = ledger.identity.auto_key().to_string();
-    for record in requests::records(batch.tx, &keys).await? {
-        release_hold(batch, &record, &actor, "hold_dropped").await?;
+    loop {
+        let held = outbox::held(batch.tx).await?;
+        let keys: Vec<_> = held
+            .iter()
+            .filter_map(|row| request_of(&row.subject))
+            .collect();
+        let records = requests::records(batch.tx, &keys).await?;
+        if records.is_empty() {
+            return Ok(());
+        }
+        for record in records {
+            release_hold(batch, &record, &actor, "hold_dropped").await?;
+            // A row whose request is held no longer would be found again for ever.
+            outbox::delete_held(batch.tx, record.id).await?;
+        }
     }
-    Ok(())
 }

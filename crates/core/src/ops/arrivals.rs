@@ -2,7 +2,7 @@
 //!
 //! Refuses to drop anything: a message that fits nowhere is quarantined with its bytes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use countersign_wire::{
     ParsedRequest, Rejection, RequestKey, Risk, Sha256Digest, Stream, Tighten, VerdictSet,
@@ -27,7 +27,9 @@ pub(crate) async fn apply(
     batch: &mut Batch<'_>,
     messages: &[IncomingRequest],
 ) -> Result<(), StoreError> {
-    let epoch = ledger.epoch(Stream::Requests);
+    let (epoch, next) = ledger.place(batch.tx, Stream::Requests).await?;
+    let known = messages.partition_point(|message| message.at.seq < next);
+    let messages = &messages[known..];
     let Some(last) = messages.last().map(|message| message.at) else {
         return Ok(());
     };
@@ -201,6 +203,7 @@ async fn insert(
         .collect();
     let mut rejected = Vec::new();
     let mut fresh = Vec::new();
+    let mut keys = Vec::new();
     for (row, subject) in rows.into_iter().zip(subjects) {
         let name = subject_of(&row);
         let Some(id) = ids.get(&row.stream_seq) else {
@@ -231,32 +234,53 @@ async fn insert(
                 }),
             ),
         }
-        match name.parse::<RequestKey>() {
-            Ok(_) if row.error.is_some() => rejected.push(*id),
-            Ok(key) => fresh.push(key),
-            Err(_) => {}
+        if let Ok(key) = name.parse::<RequestKey>() {
+            match row.error {
+                Some(_) => rejected.push(*id),
+                None => fresh.push(key.clone()),
+            }
+            keys.push(key);
         }
     }
+    let answered = follow_up(ledger, batch, &keys, &fresh).await?;
+    rejected.retain(|id| !answered.contains(id));
+    if ledger.caught_up {
+        answers::give(ledger, batch, &rejected).await?;
+    }
+    Ok(())
+}
+
+/// Applies what came before its request: first what moves the deadline, then a decision, then a
+/// withdraw. Returns the rows that have a decision.
+async fn follow_up(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    keys: &[RequestKey],
+    fresh: &[RequestKey],
+) -> Result<HashSet<i64>, StoreError> {
+    let mut withdrawn = Vec::new();
     if ledger.counts.tombstones > 0 {
-        for key in &fresh {
-            let kind = TombstoneKind::Withdraw;
-            if let Some(stone) = tombstones::get(batch.tx, key, kind).await? {
-                withdraw(ledger, batch, key, &stone.raw, stone.at).await?;
-            }
+        for key in fresh {
             let kind = TombstoneKind::Tighten;
             if let Some(stone) = tombstones::get(batch.tx, key, kind).await? {
                 let body = countersign_wire::parse_tighten(&tighten_subject(key), &stone.raw).ok();
                 tighten(ledger, batch, key, body.as_ref(), &stone.raw, stone.at).await?;
             }
+            let kind = TombstoneKind::Withdraw;
+            if let Some(stone) = tombstones::get(batch.tx, key, kind).await? {
+                withdrawn.push((key, stone));
+            }
+            ledger.counts.tombstones -= tombstones::drop_used(batch.tx, key).await?;
         }
     }
-    if ledger.counts.orphans > 0 {
-        join_orphans(ledger, batch, &fresh).await?;
+    let answered = match ledger.counts.orphans {
+        0 => HashSet::new(),
+        _ => join_orphans(ledger, batch, keys).await?,
+    };
+    for (key, stone) in withdrawn {
+        withdraw(ledger, batch, key, &stone.raw, stone.at).await?;
     }
-    if ledger.caught_up && !rejected.is_empty() {
-        answers::give(ledger, batch, &rejected).await?;
-    }
-    Ok(())
+    Ok(answered)
 }
 
 /// A second message where only one can be: kept, audited, never answered; the first stands.

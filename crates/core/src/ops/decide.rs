@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use countersign_wire::{RequestKey, Verdict, args_digest};
+use countersign_wire::{Origin, RequestKey, Verdict, args_digest};
 use serde_json::json;
 use tokio::sync::oneshot;
 
@@ -29,6 +29,9 @@ pub(crate) async fn apply(
     settlements: &Settlements,
     commands: Vec<(Box<DecideCommand>, DecideReply)>,
 ) -> Result<(), StoreError> {
+    if commands.is_empty() {
+        return Ok(());
+    }
     let keys: Vec<RequestKey> = commands
         .iter()
         .map(|(command, _)| command.key.clone())
@@ -79,7 +82,7 @@ fn one(
     let seen = command.seen_args_digest.as_deref();
     let verdict = check_decide(record, command.verdict, seen, now).map_err(Refused::Domain)?;
     let held = command.hold && lets_it_run(verdict);
-    let authority = command.authority;
+    let (authority, origin) = (command.authority, command.origin);
     let draft = draft(record, verdict, command)?;
     let unsigned = write(&ledger.identity, record, draft, now).map_err(refused)?;
     let step = if held { Step::Hold } else { Step::Queue };
@@ -107,7 +110,7 @@ fn one(
         }),
     );
     record.state = state;
-    changes.push(change(record, verdict, now));
+    changes.push(change(record, verdict, origin, now));
     batch.gathered.touched.push(record.id);
     let accepted = match &sig {
         None => Accepted::Held { release_at },
@@ -129,12 +132,12 @@ fn one(
     Ok(accepted)
 }
 
-fn change(record: &RequestRecord, verdict: Verdict, now: Timestamp) -> StateChange {
+fn change(record: &RequestRecord, verdict: Verdict, origin: Origin, now: Timestamp) -> StateChange {
     StateChange {
         id: record.id,
         state: record.state,
         verdict: Some(verdict.as_str().to_owned()),
-        origin: Some("operator".to_owned()),
+        origin: Some(origin.as_str().to_owned()),
         decided_at: Some(now),
         delivery: match record.state {
             State::Queued => record.delivery.raised_to(Delivery::Decided),

@@ -2,7 +2,7 @@
 //!
 //! Refuses to trust a decision because it is stored: one that does not verify is void, and alarms.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use countersign_wire::{
     DecisionCheck, DecisionFault, DecisionVerdict, KeyRole, RequestFacts, RequestKey, Sha256Digest,
@@ -14,7 +14,7 @@ use super::incoming::IncomingDecision;
 use super::ledger::{Batch, Ledger};
 use crate::domain::life_cycle::{Step, StoredAs, next};
 use crate::domain::{Delivery, RequestRecord, Timestamp};
-use crate::store::decisions::{self, NewDecision};
+use crate::store::decisions::{self, Adopted, NewDecision};
 use crate::store::outbox;
 use crate::store::quarantine::{self, Quarantined};
 use crate::store::requests::{self, StateChange};
@@ -34,7 +34,9 @@ pub(crate) async fn apply(
     batch: &mut Batch<'_>,
     messages: &[IncomingDecision],
 ) -> Result<(), StoreError> {
-    let epoch = ledger.epoch(Stream::Decisions);
+    let (epoch, next) = ledger.place(batch.tx, Stream::Decisions).await?;
+    let known = messages.partition_point(|message| message.at.seq < next);
+    let messages = &messages[known..];
     let Some(last) = messages.last().map(|message| message.at) else {
         return Ok(());
     };
@@ -261,22 +263,22 @@ async fn settle(
     Ok(())
 }
 
-/// Joins decisions that came before their requests.
+/// Joins decisions that came before their requests. Returns the requests' rows.
 pub(super) async fn join_orphans(
     ledger: &mut Ledger,
     batch: &mut Batch<'_>,
     keys: &[RequestKey],
-) -> Result<(), StoreError> {
+) -> Result<HashSet<i64>, StoreError> {
     let orphans = decisions::orphans(batch.tx, keys).await?;
     if orphans.is_empty() {
-        return Ok(());
+        return Ok(HashSet::new());
     }
     let records: HashMap<String, RequestRecord> = requests::records(batch.tx, keys)
         .await?
         .into_iter()
         .map(|record| (record.key.to_string(), record))
         .collect();
-    let mut changes = Vec::new();
+    let (mut changes, mut adopted, mut settled) = (Vec::new(), Vec::new(), Vec::new());
     for orphan in orphans {
         let name = format!("{}/{}/{}", orphan.ws, orphan.agent, orphan.request_id);
         let Some(record) = records.get(&name) else {
@@ -293,15 +295,13 @@ pub(super) async fn join_orphans(
                 stored_at,
             },
         );
-        let fault = reading.fault.map(DecisionFault::as_str);
-        decisions::adopt(
-            batch.tx,
-            orphan.stream_seq,
-            record.id,
-            &reading.effective,
-            fault,
-        )
-        .await?;
+        adopted.push(Adopted {
+            id: orphan.id,
+            request: record.id,
+            effective: reading.effective.clone(),
+            fault: reading.fault.map(DecisionFault::as_str),
+        });
+        settled.push((record.id, orphan.decision_id.unwrap_or_default()));
         ledger.counts.orphans -= 1;
         let origin = orphan.origin.as_deref();
         settle(
@@ -315,7 +315,10 @@ pub(super) async fn join_orphans(
         )
         .await?;
     }
-    requests::change_states(batch.tx, &changes).await
+    decisions::adopt(batch.tx, &adopted).await?;
+    outbox::settle(batch.tx, &settled).await?;
+    requests::change_states(batch.tx, &changes).await?;
+    Ok(adopted.into_iter().map(|row| row.request).collect())
 }
 
 async fn set_aside(

@@ -20,6 +20,8 @@ use crate::store::{agents, meta};
 
 /// How long a new key may take until the server takes it.
 const LOGIN_LIMIT: Duration = Duration::from_secs(10);
+/// A reload that failed is tried again this often.
+const FOLLOW_EVERY: Duration = Duration::from_secs(5);
 const LOGIN_LOOK: Duration = Duration::from_millis(50);
 /// Name of the agent that every console with its own server enrols for this machine.
 pub const LOCAL_AGENT: &str = "local";
@@ -217,29 +219,25 @@ impl App {
     pub(crate) async fn follow_enrolments(self) {
         let mut events = self.subscribe();
         let stop = self.inner.stop.clone();
-        let mut known = access(self.reader()).await.unwrap_or_default();
-        // What the server was started with.
-        let loaded = Job::InForce(fingerprint(&known));
-        if self.submit(loaded).await.is_err() {
-            return;
-        }
+        let mut known = None;
         loop {
+            let now = access(self.reader()).await.ok();
+            if now.is_some() && now != known {
+                match self.reload_server().await {
+                    Ok(()) => known = now,
+                    Err(error) => {
+                        tracing::error!(%error, "the server does not know who may log in");
+                    }
+                }
+            }
             tokio::select! {
                 () = stop.cancelled() => return,
+                () = tokio::time::sleep(FOLLOW_EVERY) => {}
                 event = events.recv() => {
                     if matches!(event, Err(tokio::sync::broadcast::error::RecvError::Closed)) {
                         return;
                     }
                 }
-            }
-            let Ok(now) = access(self.reader()).await else {
-                continue;
-            };
-            if now != known {
-                if let Err(error) = self.reload_server().await {
-                    tracing::error!(%error, "the server does not know who may log in");
-                }
-                known = now;
             }
         }
     }

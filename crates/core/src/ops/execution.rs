@@ -18,6 +18,7 @@ const PATIENCE_MS: i64 = 3_000;
 const KEPT: usize = 1_000;
 
 /// An execution whose decision is not here yet.
+#[derive(Clone)]
 pub(crate) struct Unexplained {
     pub(crate) key: RequestKey,
     pub(crate) ran: Option<Sha256Digest>,

@@ -105,6 +105,8 @@ pub(crate) enum Job {
     Receipts(Arc<Vec<IncomingReceipt>>),
     Hellos(Arc<Vec<IncomingHello>>),
     Alive(AgentKey),
+    /// The connection was lost: what the streams hold is not known until they are read again.
+    Lagging,
     /// Everything that was stored before the console connected is projected.
     CaughtUp(watch::Sender<bool>),
     ReadOnly(Option<(String, String)>),
@@ -114,6 +116,10 @@ pub(crate) enum Job {
     Late {
         decision_id: Uuid,
         request: i64,
+    },
+    /// Another decision stands on the subject.
+    Lost {
+        decision_id: Uuid,
     },
     Attempt {
         decision_id: Uuid,
@@ -150,23 +156,52 @@ pub(crate) enum Job {
 }
 
 impl Job {
-    /// A copy of a job that must not be lost when the store fails: it carries a stream's messages, or
-    /// what they are read with. Cheap: the messages are shared.
+    /// A copy of a job that must not be lost when the store fails: nobody would ask for it again.
+    /// Cheap: messages are shared.
     pub(crate) fn for_retry(&self) -> Option<Self> {
-        match self {
-            Self::Bound(binding) => Some(Self::Bound(binding.clone())),
-            Self::Requests(messages) => Some(Self::Requests(Arc::clone(messages))),
-            Self::Decisions(messages) => Some(Self::Decisions(Arc::clone(messages))),
-            Self::Receipts(messages) => Some(Self::Receipts(Arc::clone(messages))),
-            Self::Hellos(messages) => Some(Self::Hellos(Arc::clone(messages))),
-            Self::CaughtUp(told) => Some(Self::CaughtUp(told.clone())),
-            Self::ReadOnly(why) => Some(Self::ReadOnly(why.clone())),
-            _ => None,
-        }
+        Some(match self {
+            Self::Bound(binding) => Self::Bound(binding.clone()),
+            Self::Requests(messages) => Self::Requests(Arc::clone(messages)),
+            Self::Decisions(messages) => Self::Decisions(Arc::clone(messages)),
+            Self::Receipts(messages) => Self::Receipts(Arc::clone(messages)),
+            Self::Hellos(messages) => Self::Hellos(Arc::clone(messages)),
+            Self::CaughtUp(told) => Self::CaughtUp(told.clone()),
+            Self::Lagging => Self::Lagging,
+            Self::ReadOnly(why) => Self::ReadOnly(why.clone()),
+            Self::Late {
+                decision_id,
+                request,
+            } => Self::Late {
+                decision_id: *decision_id,
+                request: *request,
+            },
+            Self::Lost { decision_id } => Self::Lost {
+                decision_id: *decision_id,
+            },
+            Self::Policy(row, entries) => Self::Policy(row.clone(), entries.clone()),
+            Self::Anchored(anchor) => Self::Anchored(anchor.clone()),
+            Self::InForce(fingerprint) => Self::InForce(fingerprint.clone()),
+            Self::Alarm { code, subject } => Self::Alarm {
+                code,
+                subject: subject.clone(),
+            },
+            Self::Rescan => Self::Rescan,
+            Self::Alive(_)
+            | Self::Decide(..)
+            | Self::Undo(..)
+            | Self::Attempt { .. }
+            | Self::Enroll { .. }
+            | Self::Revoke { .. }
+            | Self::Record { .. }
+            | Self::Stop(_) => return None,
+        })
     }
 
-    /// Whether the job is one of those.
-    pub(crate) fn must_not_be_lost(&self) -> bool {
-        self.for_retry().is_some()
+    /// Whether it carries a stream's messages.
+    pub(crate) fn is_from_stream(&self) -> bool {
+        matches!(
+            self,
+            Self::Requests(_) | Self::Decisions(_) | Self::Receipts(_) | Self::Hellos(_)
+        )
     }
 }

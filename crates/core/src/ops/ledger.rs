@@ -15,9 +15,10 @@ use crate::clock::Clock;
 use crate::domain::Timestamp;
 use crate::identity::Identity;
 use crate::store::audit::Entry;
-use crate::store::{StoreError, alarms, decisions, requests, tombstones};
+use crate::store::outbox::Place;
+use crate::store::{StoreError, alarms, bus_stream, decisions, requests, tombstones};
 
-/// The writer's memory. Everything here can be read again from the store.
+/// The writer's memory.
 pub(crate) struct Ledger {
     pub(crate) identity: Arc<Identity>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -33,6 +34,12 @@ pub(crate) struct Ledger {
     pub(crate) projects: bool,
     /// Executions whose decision is not here yet.
     pub(crate) unexplained: Vec<Unexplained>,
+    /// A transaction failed: the numbers are to be read again.
+    pub(crate) counts_stale: bool,
+    /// The outbox may hold decisions that nobody carries.
+    pub(crate) left_behind: bool,
+    /// How far the outbox was looked through.
+    pub(crate) rescanned: Option<Place>,
 }
 
 /// Numbers that save a query in every transaction.
@@ -66,7 +73,19 @@ impl Counts {
 }
 
 impl Ledger {
-    pub(crate) fn epoch(&self, stream: Stream) -> String {
+    /// Epoch of a stream, and the first of its messages that is not projected: what comes again after
+    /// a reconnect is left out by it.
+    pub(crate) async fn place(
+        &self,
+        tx: &mut SqliteConnection,
+        stream: Stream,
+    ) -> Result<(String, i64), StoreError> {
+        let epoch = self.epoch(stream);
+        let next = bus_stream::next_seq(tx, stream.name(), &epoch).await?;
+        Ok((epoch, next))
+    }
+
+    fn epoch(&self, stream: Stream) -> String {
         let epochs = self.bus.as_ref().map(|bus| &bus.epochs);
         epochs
             .and_then(|epochs| epochs.get(stream.name()).cloned())

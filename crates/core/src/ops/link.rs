@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_wire::{Stream, Subject};
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -21,27 +20,68 @@ use crate::runtime::Shared;
 use crate::store::bus_stream::Position;
 use crate::store::{bus_stream, meta};
 
-const PROJECTED: [Stream; 4] = [
-    Stream::Requests,
-    Stream::Decisions,
-    Stream::Receipts,
-    Stream::Agents,
-];
+/// Read before anything is shown as pending.
+const FIRST: [Stream; 2] = [Stream::Requests, Stream::Decisions];
+/// Read afterwards: what agents report is about requests that are then known.
+const SECOND: [Stream; 2] = [Stream::Receipts, Stream::Agents];
 const CATCH_UP_LOOK: Duration = Duration::from_secs(1);
+const FIRST_RETRY: Duration = Duration::from_millis(250);
+const LONGEST_RETRY: Duration = Duration::from_secs(10);
+/// How long the tasks of a lost connection may take to end.
+const SESSION_END: Duration = Duration::from_secs(5);
 
 /// A console's tie to its bus.
 pub(crate) struct Link {
     pub(crate) shared: Arc<Shared>,
     pub(crate) bus: Bus,
     pub(crate) stop: CancellationToken,
-    pub(crate) tasks: TaskTracker,
+}
+
+/// What runs from one comparison of the bus to the loss of the connection.
+pub(crate) struct Session {
+    stop: CancellationToken,
+    tasks: TaskTracker,
+    reconnects: u64,
+}
+
+impl Session {
+    async fn end(self) {
+        self.stop.cancel();
+        self.tasks.close();
+        if tokio::time::timeout(SESSION_END, self.tasks.wait())
+            .await
+            .is_err()
+        {
+            tracing::warn!("some tasks of the lost connection did not end in time");
+        }
+    }
 }
 
 impl Link {
     /// Joins the bus: creates what a new folder may create, compares what an old one remembers, and
-    /// starts the intake.
-    pub(crate) async fn join(&self) -> Result<(), OpError> {
+    /// starts the intake where the store has stopped.
+    ///
+    /// A bus that is not the remembered one makes the console read-only; its session does nothing.
+    pub(crate) async fn join(&self) -> Result<Session, OpError> {
+        let session = Session {
+            stop: self.stop.child_token(),
+            tasks: TaskTracker::new(),
+            reconnects: *self.bus.reconnected().borrow(),
+        };
+        match self.start(&session).await {
+            Ok(()) => Ok(session),
+            Err(error) => {
+                session.end().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn start(&self, session: &Session) -> Result<(), OpError> {
+        self.send(Job::Lagging).await?;
         let remembered = meta::get(&self.shared.reader, meta::REALM).await?;
+        // Before the bus is asked: what is stored meanwhile must not look as if the bus went back.
+        let positions = bus_stream::all(&self.shared.reader).await?;
         let create = remembered.is_none();
         let identity = match self.bus.ensure(create, self.shared.replicas).await {
             Ok(identity) => identity,
@@ -51,7 +91,6 @@ impl Link {
             }
             Err(error) => return Err(error.into()),
         };
-        let positions = bus_stream::all(&self.shared.reader).await?;
         let difference = difference(&identity, remembered.as_deref(), &positions);
         self.send(Job::ReadOnly(difference.clone())).await?;
         if difference.is_some() {
@@ -67,37 +106,94 @@ impl Link {
             realm: identity.realm,
             last_learned: Arc::default(),
         };
-        operators.register().await?;
-        for stream in PROJECTED {
-            let next = positions
-                .iter()
-                .find(|position| position.stream == stream.name());
-            let next = next.map_or(1, |position| u64::try_from(position.next_seq).unwrap_or(1));
-            self.project(stream, next, operators.clone());
+        let revision = operators.register().await?;
+        self.hear_agents(session).await?;
+        for stream in FIRST {
+            session
+                .tasks
+                .spawn(self.project(session, stream, &positions, &operators));
         }
-        self.tasks.spawn(operators.clone().watch(self.stop.clone()));
-        self.hear_agents().await?;
-        self.tasks.spawn(catch_up(
+        session
+            .tasks
+            .spawn(operators.clone().watch(revision + 1, session.stop.clone()));
+        let second: Vec<_> = SECOND
+            .map(|stream| self.project(session, stream, &positions, &operators))
+            .into();
+        let tasks = session.tasks.clone();
+        let known = catch_up(
             Arc::clone(&self.shared),
             targets(&identity),
-            self.stop.clone(),
-        ));
+            session.stop.clone(),
+        );
+        session.tasks.spawn(async move {
+            known.await;
+            for projection in second {
+                tasks.spawn(projection);
+            }
+        });
+        self.shared.compared.send_replace(true);
         Ok(())
     }
 
+    /// Keeps joining: after every reconnect the bus is compared and read on from where the store is.
+    pub(crate) async fn run(self, first: Session) {
+        let mut session = first;
+        loop {
+            if !self.lost(session.reconnects).await {
+                session.end().await;
+                return;
+            }
+            self.shared.compared.send_replace(false);
+            session.end().await;
+            let mut wait = FIRST_RETRY;
+            session = loop {
+                match self.join().await {
+                    Ok(session) => break session,
+                    Err(error) => {
+                        tracing::warn!(%error, "the bus could not be joined after a reconnect");
+                    }
+                }
+                tokio::select! {
+                    () = self.stop.cancelled() => return,
+                    () = tokio::time::sleep(wait) => {}
+                }
+                wait = (wait * 2).min(LONGEST_RETRY);
+            };
+        }
+    }
+
+    /// Waits until the connection is lost or was renewed; false when the console stops.
+    async fn lost(&self, reconnects: u64) -> bool {
+        let (mut renewed, mut state) = (self.bus.reconnected(), self.bus.state());
+        tokio::select! {
+            () = self.stop.cancelled() => false,
+            changed = renewed.wait_for(|count| *count != reconnects) => changed.is_ok(),
+            changed = state.wait_for(|state| !state.connected) => changed.is_ok(),
+        }
+    }
+
     async fn send(&self, job: Job) -> Result<(), OpError> {
+        // In the order of the streams: what is read after this job is read under what it says.
         self.shared
-            .jobs
+            .streams
             .send(job)
             .await
             .map_err(|_| OpError::stopped())
     }
 
-    fn project(&self, stream: Stream, next_seq: u64, operators: Operators) {
-        let mut messages = self.bus.subscribe(stream.name(), next_seq);
-        let jobs = self.shared.jobs.clone();
-        let stop = self.stop.clone();
-        self.tasks.spawn(async move {
+    fn project(
+        &self,
+        session: &Session,
+        stream: Stream,
+        positions: &[Position],
+        operators: &Operators,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        let next = positions.iter().find(|at| at.stream == stream.name());
+        let next = next.map_or(1, |at| u64::try_from(at.next_seq).unwrap_or(1));
+        let (bus, jobs) = (self.bus.clone(), self.shared.streams.clone());
+        let (stop, operators) = (session.stop.clone(), operators.clone());
+        async move {
+            let mut messages = bus.subscribe(stream.name(), next);
             loop {
                 let batch = tokio::select! {
                     () = stop.cancelled() => return,
@@ -107,7 +203,10 @@ impl Link {
                     return;
                 }
                 if stream == Stream::Decisions {
-                    operators.learn_signers(&batch).await;
+                    tokio::select! {
+                        () = stop.cancelled() => return,
+                        () = operators.learn_signers(&batch) => {}
+                    }
                 }
                 let Some(job) = job_of(stream, batch) else {
                     return;
@@ -116,14 +215,14 @@ impl Link {
                     return;
                 }
             }
-        });
+        }
     }
 
-    async fn hear_agents(&self) -> Result<(), OpError> {
+    async fn hear_agents(&self, session: &Session) -> Result<(), OpError> {
         let mut signs = self.bus.subscribe_alive().await?;
         let jobs = self.shared.jobs.clone();
-        let stop = self.stop.clone();
-        self.tasks.spawn(async move {
+        let stop = session.stop.clone();
+        session.tasks.spawn(async move {
             loop {
                 let sign = tokio::select! {
                     () = stop.cancelled() => return,
@@ -138,37 +237,6 @@ impl Link {
             }
         });
         Ok(())
-    }
-
-    /// Compares again after every reconnect, and looks for what waits in the outbox.
-    pub(crate) async fn watch_reconnects(self: Arc<Self>) {
-        let mut reconnects = self.bus.reconnected();
-        loop {
-            tokio::select! {
-                () = self.stop.cancelled() => return,
-                changed = reconnects.changed() => if changed.is_err() { return },
-            }
-            if let Err(error) = self.compare_again().await {
-                tracing::warn!(%error, "the bus could not be compared after a reconnect");
-            }
-        }
-    }
-
-    async fn compare_again(&self) -> Result<(), OpError> {
-        let identity = match self.bus.ensure(false, self.shared.replicas).await {
-            Ok(identity) => identity,
-            Err(error) if error.code() == "bus_streams_missing" => {
-                let why = ("streams_missing".to_owned(), error.to_string());
-                return self.send(Job::ReadOnly(Some(why))).await;
-            }
-            Err(error) => return Err(error.into()),
-        };
-        let remembered = meta::get(&self.shared.reader, meta::REALM).await?;
-        let positions = bus_stream::all(&self.shared.reader).await?;
-        if let Some(why) = difference(&identity, remembered.as_deref(), &positions) {
-            return self.send(Job::ReadOnly(Some(why))).await;
-        }
-        self.send(Job::Rescan).await
     }
 }
 
@@ -225,10 +293,10 @@ fn difference(
         return Some(("realm_changed".to_owned(), why.to_owned()));
     }
     for position in positions {
-        let stream = identity
-            .streams
-            .iter()
-            .find(|stream| stream.name == position.stream)?;
+        let streams = &identity.streams;
+        let Some(stream) = streams.iter().find(|stream| stream.name == position.stream) else {
+            continue;
+        };
         let epoch = stream
             .epoch
             .map(|epoch| epoch.to_string())
@@ -280,7 +348,7 @@ async fn catch_up(
         if done {
             // A closed queue means that the console stops.
             let _ = shared
-                .jobs
+                .streams
                 .send(Job::CaughtUp(shared.caught_up.clone()))
                 .await;
             return;
@@ -290,12 +358,5 @@ async fn catch_up(
             changed = positions.changed() => if changed.is_err() { return },
             () = tokio::time::sleep(CATCH_UP_LOOK) => {}
         }
-    }
-}
-
-/// Sends a job without waiting; a full queue drops it.
-pub(super) fn offer(jobs: &mpsc::Sender<Job>, job: Job) {
-    if jobs.try_send(job).is_err() {
-        tracing::warn!("the writer's queue is full; a note was left out");
     }
 }

@@ -15,7 +15,6 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::job::Job;
-use super::link::offer;
 use crate::bus::{Bus, PublishOutcome, StreamMessage};
 use crate::domain::Timestamp;
 use crate::error::OpError;
@@ -38,21 +37,29 @@ pub(crate) struct Operators {
 }
 
 impl Operators {
-    /// Puts this console's two keys on the list, if they are not there.
-    pub(crate) async fn register(&self) -> Result<(), OpError> {
+    /// Puts this console's two keys on the list, if they are not there. Returns the list's revision.
+    pub(crate) async fn register(&self) -> Result<u64, OpError> {
         for attempt in 0..TRIES {
             let (revision, mut list) = match self.bus.policy_get(KEY).await? {
-                Some(value) => (value.revision, self.accept(&value.value, value.revision)),
-                None => (0, None),
+                Some(value) => match self.accept(&value.value, value.revision).await {
+                    Some(list) => (value.revision, list),
+                    // Written over, every older decision would lose its signer.
+                    None => {
+                        return Err(OpError::Environment(
+                            "the realm's list of operators does not verify; have a colleague's console write it again"
+                                .to_owned(),
+                        ));
+                    }
+                },
+                None => (0, OperatorList::new(Vec::new())),
             };
-            let list = list.get_or_insert_with(|| OperatorList::new(Vec::new()));
-            let missing = self.missing(list);
+            let missing = self.missing(&list);
             if missing.is_empty() {
-                return Ok(());
+                return Ok(revision);
             }
             list.operators.extend(missing);
-            if self.write(list, revision).await? {
-                return Ok(());
+            if let Some(revision) = self.write(&list, revision).await? {
+                return Ok(revision);
             }
             tokio::time::sleep(Duration::from_millis(20 << attempt.min(4))).await;
         }
@@ -80,8 +87,9 @@ impl Operators {
             .collect()
     }
 
-    /// Signs and writes the list over `revision`; false when somebody else wrote meanwhile.
-    async fn write(&self, list: &OperatorList, revision: u64) -> Result<bool, OpError> {
+    /// Signs and writes the list over `revision`; returns the new one, none when somebody else wrote
+    /// meanwhile.
+    async fn write(&self, list: &OperatorList, revision: u64) -> Result<Option<u64>, OpError> {
         let failed = |what: &str| OpError::Failed(format!("the list of operators: {what}"));
         let payload = serde_json::to_vec(list).map_err(|_| failed("cannot be written as JSON"))?;
         let subject = PolicyKey::Operators.subject();
@@ -98,10 +106,10 @@ impl Operators {
             .await?
         {
             PublishOutcome::Stored { seq } => {
-                self.accept(&bytes, seq);
-                Ok(true)
+                self.accept(&bytes, seq).await;
+                Ok(Some(seq))
             }
-            PublishOutcome::Refused { .. } => Ok(false),
+            PublishOutcome::Refused { .. } => Ok(None),
             PublishOutcome::NoAnswer => Err(OpError::BusUnreachable(
                 "CS_POLICY did not answer; check the permissions".into(),
             )),
@@ -109,7 +117,7 @@ impl Operators {
     }
 
     /// Verifies a value, trusts its keys and keeps it. None when it does not verify.
-    fn accept(&self, value: &[u8], revision: u64) -> Option<OperatorList> {
+    async fn accept(&self, value: &[u8], revision: u64) -> Option<OperatorList> {
         let subject = PolicyKey::Operators.subject();
         let opened = SignedEnvelope::from_bytes(value).and_then(|envelope| {
             envelope
@@ -126,7 +134,7 @@ impl Operators {
                 code: "operators_unverified",
                 subject: KEY.to_owned(),
             };
-            offer(&self.shared.jobs, alarm);
+            self.tell(alarm).await;
             return None;
         };
         let now = self.shared.clock.now();
@@ -142,8 +150,14 @@ impl Operators {
             signer: envelope.key.to_string(),
             sig: envelope.sig.to_string(),
         };
-        offer(&self.shared.jobs, Job::Policy(row, entries));
+        self.tell(Job::Policy(row, entries)).await;
         Some(list)
+    }
+
+    async fn tell(&self, job: Job) {
+        if self.shared.jobs.send(job).await.is_err() {
+            tracing::debug!("the console stops");
+        }
     }
 
     /// One audit entry for the value, one for each key that was not known.
@@ -179,9 +193,10 @@ impl Operators {
         entries
     }
 
-    /// Follows the list; re-signs one that came from a newcomer, so that agents can take it over.
-    pub(crate) async fn watch(self, stop: CancellationToken) {
-        let mut watch = self.bus.policy_watch(1);
+    /// Follows the list from a revision on; re-signs one that came from a newcomer, so that agents can
+    /// take it over.
+    pub(crate) async fn watch(self, from: u64, stop: CancellationToken) {
+        let mut watch = self.bus.policy_watch(from);
         loop {
             let change = tokio::select! {
                 () = stop.cancelled() => return,
@@ -191,10 +206,15 @@ impl Operators {
             let (KEY, Some(value)) = (change.key.as_str(), change.value) else {
                 continue;
             };
-            let signer = SignedEnvelope::from_bytes(&value).map(|envelope| envelope.key);
-            let newcomer =
-                signer.is_ok_and(|signer| !self.shared.trusted.is_endorsed(signer.as_str()));
-            let Some(list) = self.accept(&value, change.revision) else {
+            let Ok(envelope) = SignedEnvelope::from_bytes(&value) else {
+                continue;
+            };
+            // What this console wrote itself was accepted when it was written.
+            if envelope.key == *self.shared.identity.human_key() {
+                continue;
+            }
+            let newcomer = !self.shared.trusted.is_endorsed(envelope.key.as_str());
+            let Some(list) = self.accept(&value, change.revision).await else {
                 continue;
             };
             if newcomer && let Err(error) = self.write(&list, change.revision).await {
@@ -204,7 +224,7 @@ impl Operators {
     }
 
     /// Reads the list again when a decision is signed with a key that is not known yet: its console
-    /// may have arrived a moment ago.
+    /// may have arrived a moment ago. Holds the batch until the list was read.
     pub(crate) async fn learn_signers(&self, batch: &[StreamMessage]) {
         let unknown = |message: &StreamMessage| {
             message
@@ -216,14 +236,21 @@ impl Operators {
             return;
         }
         let mut last = self.last_learned.lock().await;
-        if let Some(at) = *last {
-            tokio::time::sleep_until(at + LEARN_EVERY).await;
-        }
-        *last = Some(Instant::now());
-        match self.bus.policy_get(KEY).await {
-            Ok(Some(value)) => drop(self.accept(&value.value, value.revision)),
-            Ok(None) => {}
-            Err(error) => tracing::warn!(%error, "the list of operators could not be read"),
+        loop {
+            if let Some(at) = *last {
+                tokio::time::sleep_until(at + LEARN_EVERY).await;
+            }
+            *last = Some(Instant::now());
+            match self.bus.policy_get(KEY).await {
+                Ok(Some(value)) => {
+                    self.accept(&value.value, value.revision).await;
+                    return;
+                }
+                Ok(None) => return,
+                Err(error) => {
+                    tracing::warn!(%error, "the list of operators could not be read");
+                }
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
@@ -76,6 +77,9 @@ impl Settlements {
 #[derive(Clone)]
 pub(crate) struct Publisher {
     pub(crate) bus: watch::Receiver<Option<Bus>>,
+    /// Whether the bus is the remembered one; nothing is sent before that is known.
+    pub(crate) compared: watch::Receiver<bool>,
+    pub(crate) stop: CancellationToken,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) jobs: mpsc::Sender<Job>,
     pub(crate) settlements: Settlements,
@@ -96,7 +100,10 @@ impl Publisher {
             };
             let publisher = self.clone();
             tasks.spawn(async move {
-                publisher.carry(outgoing).await;
+                tokio::select! {
+                    () = publisher.stop.cancelled() => {}
+                    () = publisher.carry(outgoing) => {}
+                }
                 if let Ok(mut ids) = publisher.in_flight.lock() {
                     ids.remove(&id);
                 }
@@ -105,28 +112,24 @@ impl Publisher {
         }
     }
 
+    /// The bus, once it is reached and compared.
+    async fn sound_bus(&self) -> Option<Bus> {
+        let mut compared = self.compared.clone();
+        compared.wait_for(|compared| *compared).await.ok()?;
+        let mut bus = self.bus.clone();
+        let bus = bus.wait_for(Option::is_some).await.ok()?;
+        bus.clone()
+    }
+
     async fn carry(&self, outgoing: Outgoing) {
         let mut wait = FIRST_WAIT;
-        let mut bus = self.bus.clone();
         loop {
-            let connected = bus.borrow_and_update().clone();
-            let outcome = match connected {
-                Some(bus) => self.try_once(&bus, &outgoing).await,
-                None => Err("the bus has not been reached yet".to_owned()),
+            let Some(bus) = self.sound_bus().await else {
+                return;
             };
-            match outcome {
+            match self.try_once(&bus, &outgoing).await {
                 Ok(settled) => {
-                    if settled == Settled::Late {
-                        let (decision_id, request) = (outgoing.decision_id, outgoing.request);
-                        // A closed queue means that the console stops; the row is found at the start.
-                        let _ = self
-                            .jobs
-                            .send(Job::Late {
-                                decision_id,
-                                request,
-                            })
-                            .await;
-                    }
+                    self.close(&outgoing, &settled).await;
                     self.settlements.settle(&outgoing.decision_id, settled);
                     return;
                 }
@@ -141,12 +144,24 @@ impl Publisher {
                     }
                 }
             }
-            tokio::select! {
-                () = tokio::time::sleep(wait) => {}
-                changed = bus.changed() => if changed.is_err() { return },
-            }
+            tokio::time::sleep(wait).await;
             wait = (wait * 2).min(LONGEST_WAIT);
         }
+    }
+
+    /// Tells the writer of an end that the stream does not tell by itself.
+    async fn close(&self, outgoing: &Outgoing, settled: &Settled) {
+        let decision_id = outgoing.decision_id;
+        let job = match settled {
+            Settled::Stored { .. } => return,
+            Settled::Lost { .. } => Job::Lost { decision_id },
+            Settled::Late => Job::Late {
+                decision_id,
+                request: outgoing.request,
+            },
+        };
+        // A closed queue means that the console stops; the row is found at the start.
+        let _ = self.jobs.send(job).await;
     }
 
     fn is_overdue(&self, outgoing: &Outgoing) -> bool {

@@ -28,7 +28,9 @@ pub(crate) async fn apply_receipts(
     batch: &mut Batch<'_>,
     messages: &[IncomingReceipt],
 ) -> Result<(), StoreError> {
-    let epoch = ledger.epoch(Stream::Receipts);
+    let (epoch, next) = ledger.place(batch.tx, Stream::Receipts).await?;
+    let known = messages.partition_point(|message| message.at.seq < next);
+    let messages = &messages[known..];
     let Some(last) = messages.last().map(|message| message.at) else {
         return Ok(());
     };
@@ -116,7 +118,9 @@ pub(crate) async fn apply_hellos(
     batch: &mut Batch<'_>,
     messages: &[IncomingHello],
 ) -> Result<(), StoreError> {
-    let epoch = ledger.epoch(Stream::Agents);
+    let (epoch, next) = ledger.place(batch.tx, Stream::Agents).await?;
+    let known = messages.partition_point(|message| message.at.seq < next);
+    let messages = &messages[known..];
     let Some(last) = messages.last().map(|message| message.at) else {
         return Ok(());
     };

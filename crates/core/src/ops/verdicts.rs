@@ -123,7 +123,7 @@ impl App {
 
     /// Lays the audit head on the bus. Not being able to is no failure of the decision: the next
     /// anchor covers it.
-    async fn anchor(&self) {
+    pub(crate) async fn anchor(&self) {
         let shared = &self.inner.shared;
         let (Some(bus), Some(realm)) = (self.bus(), shared.realm()) else {
             return;
@@ -151,19 +151,35 @@ impl App {
         match tokio::time::timeout(limit, settled).await {
             Ok(Ok(Settled::Stored { seq })) => {
                 self.seen(key, seq).await;
-                Ok(seq)
+                match self.state_of(key).await {
+                    Some(State::Expired) => Err(OpError::Expired(key.clone())),
+                    Some(State::Void) => Err(OpError::Failed(format!(
+                        "the decision on {key} is stored but does not verify; is this console's key retired?"
+                    ))),
+                    _ => Ok(seq),
+                }
             }
             Ok(Ok(Settled::Lost { who })) => {
                 self.seen(key, 0).await;
-                Err(OpError::AlreadyDecided {
-                    key: key.clone(),
-                    state: State::Decided,
-                    who,
-                })
+                match self.state_of(key).await {
+                    Some(State::Expired) => Err(OpError::Expired(key.clone())),
+                    state => Err(OpError::AlreadyDecided {
+                        key: key.clone(),
+                        state: state
+                            .filter(|state| !state.is_open())
+                            .unwrap_or(State::Decided),
+                        who,
+                    }),
+                }
             }
             Ok(Ok(Settled::Late)) => Err(OpError::Expired(key.clone())),
             Ok(Err(_)) | Err(_) => Err(OpError::Queued(key.clone())),
         }
+    }
+
+    async fn state_of(&self, key: &RequestKey) -> Option<State> {
+        let row = lines::by_key(self.reader(), key).await.ok()??;
+        row.state.parse().ok()
     }
 
     /// Waits until the decision is projected, so that who decides sees it when asking next. Not

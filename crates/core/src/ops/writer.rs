@@ -1,12 +1,14 @@
 //! The one writer: linearises every change of the store, many to a transaction.
 //!
-//! Refuses to tell anybody of a change before it is committed, and to lose a stream's messages when
-//! the store fails: they are tried again until they are in.
+//! Refuses to tell anybody of a change before it is committed, to let people wait behind the streams,
+//! and to lose a stream's messages when the store fails: those are kept and tried again, while callers
+//! are told at once.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{broadcast, mpsc, watch};
+use tokio::time::Instant;
 
 use super::apply::{apply_all, drop_leftover_holds};
 use super::job::Job;
@@ -19,13 +21,18 @@ use crate::store::{self, StoreError};
 /// Jobs taken into one transaction.
 const BATCH: usize = 500;
 /// How long the writer sleeps at most: deadlines are looked at, and other processes' writes noticed.
-const LONGEST_SLEEP: Duration = Duration::from_millis(200);
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// What is left in the outbox is looked for this often.
+const LEFT_BEHIND_EVERY: Duration = Duration::from_millis(500);
 const FIRST_RETRY: Duration = Duration::from_millis(100);
 const LONGEST_RETRY: Duration = Duration::from_secs(10);
 
 /// The ends of the writer's channels.
 pub(crate) struct Wires {
+    /// What people and the console itself ask for.
     pub(crate) jobs: mpsc::Receiver<Job>,
+    /// What the streams bring; a full queue holds the intake up.
+    pub(crate) streams: mpsc::Receiver<Job>,
     pub(crate) outgoing: mpsc::Sender<Outgoing>,
     pub(crate) settlements: Settlements,
     pub(crate) events: broadcast::Sender<AppEvent>,
@@ -41,6 +48,17 @@ pub(crate) struct WriterTask {
     number: u64,
     next_due: Option<Timestamp>,
     data_version: i64,
+    next_look: Instant,
+    next_rescan: Instant,
+    /// Jobs of a failed transaction that must not be lost.
+    backlog: Vec<Job>,
+    retry: Option<Retry>,
+}
+
+/// After a failure: no stream is read before this moment, and the connection is replaced.
+struct Retry {
+    not_before: Instant,
+    wait: Duration,
 }
 
 impl WriterTask {
@@ -54,6 +72,7 @@ impl WriterTask {
         drop_leftover_holds(&ledger, &mut tx).await?;
         ledger.counts = Counts::read(&mut tx).await?;
         tx.commit().await?;
+        let now = Instant::now();
         Ok(Self {
             store,
             ledger,
@@ -61,28 +80,30 @@ impl WriterTask {
             number: 0,
             next_due: None,
             data_version,
+            next_look: now,
+            next_rescan: now,
+            backlog: Vec::new(),
+            retry: None,
         })
     }
 
     /// Works until it is told to stop or every handle is gone.
     pub(crate) async fn run(mut self) {
-        let mut jobs = Vec::with_capacity(BATCH);
         loop {
-            jobs.clear();
-            let taken = tokio::time::timeout(
-                self.sleep(),
-                tokio::task::unconstrained(self.wires.jobs.recv_many(&mut jobs, BATCH)),
-            )
-            .await;
-            if matches!(taken, Ok(0)) {
+            let Some(mut jobs) = self.take().await else {
                 break;
-            }
-            if jobs.is_empty() {
+            };
+            if Instant::now() >= self.next_look {
+                self.next_look = Instant::now() + LOOK_EVERY;
                 jobs.extend(self.foreign_writes().await);
             }
+            if self.ledger.left_behind && Instant::now() >= self.next_rescan {
+                self.next_rescan = Instant::now() + LEFT_BEHIND_EVERY;
+                jobs.push(Job::Rescan);
+            }
             let stops = jobs.iter().any(|job| matches!(job, Job::Stop(_)));
-            if !jobs.is_empty() || self.is_due() {
-                self.commit(std::mem::take(&mut jobs)).await;
+            if !jobs.is_empty() || (self.is_due() && !self.is_waiting()) {
+                self.commit(jobs).await;
             }
             if stops {
                 break;
@@ -93,12 +114,50 @@ impl WriterTask {
         }
     }
 
+    /// Waits for something to do. People come first; the streams wait while the store fails.
+    async fn take(&mut self) -> Option<Vec<Job>> {
+        let mut jobs = Vec::new();
+        let waiting = self.is_waiting();
+        let sleep = self.sleep();
+        if waiting || self.backlog.is_empty() {
+            let calls = tokio::task::unconstrained(self.wires.jobs.recv_many(&mut jobs, BATCH));
+            let mut message = None;
+            tokio::select! {
+                biased;
+                taken = calls => if taken == 0 { return None },
+                job = self.wires.streams.recv(), if !waiting => message = job,
+                () = tokio::time::sleep(sleep) => {}
+            }
+            jobs.extend(message);
+        }
+        if !waiting {
+            // What failed before goes first: its order is the streams'.
+            jobs.splice(0..0, self.backlog.drain(..));
+            while jobs.len() < BATCH {
+                let Ok(job) = self.wires.streams.try_recv() else {
+                    break;
+                };
+                jobs.push(job);
+            }
+        }
+        Some(jobs)
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.retry
+            .as_ref()
+            .is_some_and(|retry| Instant::now() < retry.not_before)
+    }
+
     fn sleep(&self) -> Duration {
         let Some(due) = self.next_due else {
-            return LONGEST_SLEEP;
+            return LOOK_EVERY;
         };
+        if self.is_waiting() {
+            return LOOK_EVERY;
+        }
         let left = due.since_ms(self.ledger.clock.now()).max(0);
-        Duration::from_millis(u64::try_from(left).unwrap_or(0)).min(LONGEST_SLEEP)
+        Duration::from_millis(u64::try_from(left).unwrap_or(0)).min(LOOK_EVERY)
     }
 
     fn is_due(&self) -> bool {
@@ -121,71 +180,64 @@ impl WriterTask {
         }
     }
 
-    /// Commits the jobs. On a failure the callers are let go and the streams' messages are kept and
-    /// tried again: without them the projection would have a hole.
-    async fn commit(&mut self, mut jobs: Vec<Job>) {
-        let mut wait = FIRST_RETRY;
-        loop {
-            match self.try_commit(&mut jobs).await {
-                Ok(gathered) => {
-                    self.wires
-                        .health
-                        .send_if_modified(|health| health.store_failed.take().is_some());
-                    self.tell(gathered).await;
-                    return;
-                }
-                Err(error) => {
-                    tracing::error!(%error, "a change could not be written");
-                    self.wires.health.send_modify(|health| {
-                        health.store_failed = Some(error.to_string());
-                    });
-                    self.publish_event(AppEvent::Status);
-                    jobs.retain(Job::must_not_be_lost);
-                    if jobs.is_empty() {
-                        return;
-                    }
-                }
+    /// Commits the jobs, or lets the callers go with an error and keeps the rest for later.
+    async fn commit(&mut self, jobs: Vec<Job>) {
+        let kept: Vec<Job> = jobs.iter().filter_map(Job::for_retry).collect();
+        let unexplained = self.ledger.unexplained.clone();
+        match self.try_commit(jobs).await {
+            Ok(gathered) => {
+                self.retry = None;
+                self.wires
+                    .health
+                    .send_if_modified(|health| health.store_failed.take().is_some());
+                self.tell(gathered);
             }
-            tokio::time::sleep(wait).await;
-            wait = (wait * 2).min(LONGEST_RETRY);
+            Err(error) => {
+                tracing::error!(%error, "a change could not be written");
+                self.ledger.unexplained = unexplained;
+                self.ledger.counts_stale = true;
+                self.backlog.splice(0..0, kept);
+                let wait = self
+                    .retry
+                    .take()
+                    .map_or(FIRST_RETRY, |retry| retry.wait * 2);
+                let wait = wait.min(LONGEST_RETRY);
+                self.retry = Some(Retry {
+                    not_before: Instant::now() + wait,
+                    wait,
+                });
+                self.wires.health.send_modify(|health| {
+                    health.store_failed = Some(error.to_string());
+                });
+                self.publish_event(AppEvent::Status);
+            }
         }
     }
 
-    async fn try_commit(&mut self, jobs: &mut Vec<Job>) -> Result<Gathered, StoreError> {
+    async fn try_commit(&mut self, jobs: Vec<Job>) -> Result<Gathered, StoreError> {
+        if self.retry.is_some() {
+            self.store.reopen().await?;
+            self.data_version = self.store.data_version().await?;
+        }
         let mut tx = self.store.begin().await?;
+        if self.ledger.counts_stale {
+            self.ledger.counts = Counts::read(&mut tx).await?;
+            self.ledger.counts_stale = false;
+        }
         let now = self.ledger.clock.now();
         let settlements = &self.wires.settlements;
-        let applied = apply_all(&mut self.ledger, &mut tx, now, settlements, jobs).await;
-        let (gathered, next_due) = match applied {
-            Ok(applied) => applied,
-            Err(error) => {
-                tx.rollback().await?;
-                self.restore_counts().await?;
-                return Err(error);
-            }
-        };
-        if let Err(error) = tx.commit().await {
-            self.restore_counts().await?;
-            return Err(error.into());
-        }
+        let (gathered, next_due) =
+            apply_all(&mut self.ledger, &mut tx, now, settlements, jobs).await?;
+        tx.commit().await?;
         self.next_due = next_due;
         Ok(gathered)
     }
 
-    /// What was counted in a transaction that did not happen did not happen either.
-    async fn restore_counts(&mut self) -> Result<(), StoreError> {
-        let mut tx = self.store.begin().await?;
-        self.ledger.counts = Counts::read(&mut tx).await?;
-        Ok(tx.rollback().await?)
-    }
-
-    async fn tell(&mut self, gathered: Gathered) {
+    fn tell(&mut self, gathered: Gathered) {
         for outgoing in gathered.outgoing {
             // A full queue is no loss: the row is in the outbox and is looked for again.
             if self.wires.outgoing.try_send(outgoing).is_err() {
-                tracing::debug!(
-                    "the queue of outgoing decisions is full; they follow from the outbox"
-                );
+                self.ledger.left_behind = true;
             }
         }
         if !gathered.positions.is_empty() {

@@ -1,6 +1,5 @@
 //! Meets the bus, and keeps to it.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -82,16 +81,17 @@ impl App {
         clock.follow(bus.clock().clone());
         inner.shared.bus.send_replace(Some(bus.clone()));
         if inner.role != Role::Console {
+            // The console of this folder compares; what it found stands in the store.
+            inner.shared.compared.send_replace(true);
             return Ok(());
         }
-        let link = Arc::new(Link {
+        let link = Link {
             shared: Arc::clone(&inner.shared),
             bus: bus.clone(),
             stop: inner.stop.clone(),
-            tasks: inner.tasks.clone(),
-        });
-        link.join().await?;
-        inner.tasks.spawn(link.watch_reconnects());
+        };
+        let first = link.join().await?;
+        inner.tasks.spawn(link.run(first));
         inner.tasks.spawn(anchor_task(
             Arc::clone(&inner.shared),
             bus,
@@ -148,13 +148,33 @@ impl App {
     }
 }
 
-/// A URL that may be written to a file.
-fn without_secrets(url: &str) -> String {
-    let path = Path::new(url).display().to_string();
-    match (path.find("://"), path.rfind('@')) {
-        (Some(scheme), Some(at)) if scheme + 3 <= at => {
-            format!("{}{}", &path[..scheme + 3], &path[at + 1..])
+/// A URL, or several divided by commas, that may be written to a file.
+fn without_secrets(urls: &str) -> String {
+    let one = |url: &str| {
+        let (scheme, rest) = url.split_once("://").unwrap_or(("nats", url));
+        let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+        format!("{scheme}://{host}")
+    };
+    urls.split(',')
+        .map(str::trim)
+        .map(one)
+        .collect::<Vec<_>>()
+        .join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_password_is_written_to_a_file() {
+        for (url, written) in [
+            ("nats://h:1", "nats://h:1"),
+            ("nats://u:p@h:1", "nats://h:1"),
+            ("u:p@h", "nats://h"),
+            ("tls://u:p@a,tls://token@b:2", "tls://a,tls://b:2"),
+        ] {
+            assert_eq!(without_secrets(url), written);
         }
-        _ => path,
     }
 }

@@ -46,6 +46,10 @@ pub(crate) struct Shared {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) reader: Reader,
     pub(crate) jobs: mpsc::Sender<Job>,
+    /// What the streams bring; people's jobs do not wait behind it.
+    pub(crate) streams: mpsc::Sender<Job>,
+    /// Whether the bus was found to be the remembered one since it was last connected.
+    pub(crate) compared: watch::Sender<bool>,
     pub(crate) events: broadcast::Sender<AppEvent>,
     pub(crate) positions: watch::Sender<Positions>,
     pub(crate) health: watch::Sender<Health>,

@@ -24,8 +24,10 @@ use crate::store::{self, Reader, agents, bus_stream, meta, policy};
 pub(super) const STOP_LIMIT: Duration = Duration::from_secs(5);
 const LOCK_LIMIT: Duration = Duration::from_secs(5);
 const LOCK_LOOK: Duration = Duration::from_millis(25);
-/// Jobs that wait for the writer. A full queue slows the bus intake and the callers down.
-const JOBS: usize = 4_096;
+/// Callers that wait for the writer.
+const JOBS: usize = 2_048;
+/// Batches of messages that wait for the writer; a full queue holds the intake of the streams up.
+const STREAM_BATCHES: usize = 8;
 const EVENTS: usize = 1_024;
 
 impl App {
@@ -109,7 +111,7 @@ async fn own(data: &DataDir) -> Result<Option<ConsoleLock>, OpError> {
 struct Parts {
     shared: Arc<Shared>,
     clock: Arc<BusClock>,
-    jobs: mpsc::Receiver<Job>,
+    jobs: (mpsc::Receiver<Job>, mpsc::Receiver<Job>),
 }
 
 /// What every role has: identity, keys it trusts, a clock and a reader.
@@ -144,10 +146,13 @@ async fn parts(options: &Options, identity: Identity, reader: Reader) -> Result<
         .await?
         .and_then(|realm| realm.parse().ok());
     let (jobs_in, jobs) = mpsc::channel(JOBS);
+    let (streams_in, streams) = mpsc::channel(STREAM_BATCHES);
     let shared = Arc::new(Shared {
         identity,
         clock,
         jobs: jobs_in,
+        streams: streams_in,
+        compared: watch::Sender::new(false),
         events: broadcast::Sender::new(EVENTS),
         positions: watch::Sender::new(projected(&reader).await?),
         health: watch::Sender::new(Health::default()),
@@ -163,7 +168,7 @@ async fn parts(options: &Options, identity: Identity, reader: Reader) -> Result<
     Ok(Parts {
         shared,
         clock: bus_clock,
-        jobs,
+        jobs: (jobs, streams),
     })
 }
 

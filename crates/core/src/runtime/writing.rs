@@ -16,7 +16,7 @@ const OUTGOING: usize = 4_096;
 pub(super) async fn start_writer(
     app: &App,
     writer: store::Writer,
-    jobs: mpsc::Receiver<Job>,
+    (jobs, streams): (mpsc::Receiver<Job>, mpsc::Receiver<Job>),
 ) -> Result<(), OpError> {
     let shared = &app.inner.shared;
     let role = app.inner.role;
@@ -40,10 +40,14 @@ pub(super) async fn start_writer(
             .map(|why| ("read_only".to_owned(), why)),
         projects: role == Role::Console,
         unexplained: Vec::new(),
+        counts_stale: false,
+        left_behind: false,
+        rescanned: None,
     };
     let (outgoing, queue) = mpsc::channel(OUTGOING);
     let wires = Wires {
         jobs,
+        streams,
         outgoing,
         settlements: shared.settlements.clone(),
         events: shared.events.clone(),
@@ -53,6 +57,8 @@ pub(super) async fn start_writer(
     let writer = WriterTask::new(writer, ledger, wires).await?;
     let publisher = Publisher {
         bus: shared.bus.subscribe(),
+        compared: shared.compared.subscribe(),
+        stop: app.inner.stop.clone(),
         clock: Arc::clone(&shared.clock),
         jobs: shared.jobs.clone(),
         settlements: shared.settlements.clone(),

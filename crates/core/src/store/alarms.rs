@@ -19,7 +19,7 @@ pub struct Alarm {
     pub at: i64,
 }
 
-/// Raises an alarm; the same one again changes nothing.
+/// Raises an alarm; the same one again is one alarm with a new time.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
@@ -29,7 +29,7 @@ pub async fn raise(
     subject: &str,
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    sqlx::query("INSERT INTO alarms(code, subject, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
+    sqlx::query("INSERT INTO alarms(code, subject, at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET at = excluded.at")
         .bind(code)
         .bind(subject)
         .bind(at.0)
@@ -44,7 +44,7 @@ pub async fn raise(
 /// [`StoreError::Sqlite`].
 pub async fn newest(reader: &Reader) -> Result<Vec<Alarm>, StoreError> {
     Ok(
-        sqlx::query_as("SELECT code, subject, at FROM alarms ORDER BY id DESC LIMIT ?")
+        sqlx::query_as("SELECT code, subject, at FROM alarms ORDER BY at DESC, id DESC LIMIT ?")
             .bind(LISTED)
             .fetch_all(&reader.0)
             .await?,

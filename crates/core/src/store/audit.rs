@@ -302,7 +302,10 @@ mod tests {
         tx.commit().await.unwrap();
         for sql in ["UPDATE audit SET actor = 'x'", "DELETE FROM audit"] {
             assert!(
-                sqlx::query(sql).execute(&mut writer.0).await.is_err(),
+                sqlx::query(sql)
+                    .execute(&mut writer.connection)
+                    .await
+                    .is_err(),
                 "{sql}"
             );
         }

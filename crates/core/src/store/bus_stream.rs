@@ -30,6 +30,24 @@ pub async fn all(reader: &Reader) -> Result<Vec<Position>, StoreError> {
     )
 }
 
+/// The first sequence of a stream that is not projected under this epoch; 1 when none is.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn next_seq(
+    tx: &mut SqliteConnection,
+    stream: &str,
+    epoch: &str,
+) -> Result<i64, StoreError> {
+    let next: Option<i64> =
+        sqlx::query_scalar("SELECT next_seq FROM bus_stream WHERE stream = ? AND epoch = ?")
+            .bind(stream)
+            .bind(epoch)
+            .fetch_optional(tx)
+            .await?;
+    Ok(next.unwrap_or(1))
+}
+
 /// Moves a position forward, in the transaction of the rows that it stands for.
 ///
 /// # Errors

@@ -60,6 +60,8 @@ pub struct DecisionBody {
 /// A decision as other parts read it.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct StoredDecision {
+    /// Row number.
+    pub id: i64,
     /// The request's row.
     pub request: Option<i64>,
     /// From the subject.
@@ -88,7 +90,7 @@ pub struct StoredDecision {
     pub origin: Option<String>,
 }
 
-const COLUMNS: &str = "request, ws, agent, request_id, decision_id, payload, key, sig, stream_seq, \
+const COLUMNS: &str = "id, request, ws, agent, request_id, decision_id, payload, key, sig, stream_seq, \
     stored_at, effective, fault, origin";
 
 /// Inserts rows; a row whose key or position is taken is left out. Returns the stream sequences of
@@ -247,24 +249,44 @@ pub async fn count_orphans(tx: &mut SqliteConnection) -> Result<i64, StoreError>
     )
 }
 
-/// Joins an orphan to its request.
+/// An orphan that has found its request.
+#[derive(Debug, Clone)]
+pub struct Adopted {
+    /// Row of the decision.
+    pub id: i64,
+    /// Row of the request.
+    pub request: i64,
+    /// How it reads everywhere.
+    pub effective: String,
+    /// Why it is void.
+    pub fault: Option<&'static str>,
+}
+
+/// Joins orphans to their requests.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
-pub async fn adopt(
-    tx: &mut SqliteConnection,
-    stream_seq: i64,
-    request: i64,
-    effective: &str,
-    fault: Option<&str>,
-) -> Result<(), StoreError> {
-    sqlx::query("UPDATE decisions SET request = ?2, effective = ?3, fault = ?4 WHERE stream_seq = ?1 AND request IS NULL")
-        .bind(stream_seq)
-        .bind(request)
-        .bind(effective)
-        .bind(fault)
-        .execute(tx)
-        .await?;
+pub async fn adopt(tx: &mut SqliteConnection, adopted: &[Adopted]) -> Result<(), StoreError> {
+    for piece in pieces(adopted) {
+        let mut query = QueryBuilder::<Sqlite>::new("");
+        with_values!(
+            query,
+            "found(id, request, effective, fault)",
+            piece,
+            |values, row| {
+                values
+                    .push_bind(row.id)
+                    .push_bind(row.request)
+                    .push_bind(row.effective.as_str())
+                    .push_bind(row.fault);
+            }
+        );
+        query.push(
+            "UPDATE decisions SET request = found.request, effective = found.effective,
+             fault = found.fault FROM found WHERE decisions.id = found.id AND decisions.request IS NULL",
+        );
+        query.build().execute(&mut *tx).await?;
+    }
     Ok(())
 }
 

@@ -128,8 +128,11 @@ fn narrow(query: &mut QueryBuilder<Sqlite>, filter: &Filter) {
         }
     }
     if let Some(state) = filter.state {
-        query.push(" AND r.state = ");
-        query.push_bind(state.as_str());
+        // The words stand in the text so that the partial index of undecided rows can be used.
+        if state != State::Decided {
+            query.push(" AND r.state <> 'decided'");
+        }
+        query.push(format!(" AND r.state = '{}'", state.as_str()));
     }
     if let Some(since) = filter.since {
         query.push(" AND r.stored_at >= ");
@@ -141,7 +144,7 @@ fn narrow(query: &mut QueryBuilder<Sqlite>, filter: &Filter) {
     }
 }
 
-/// Requests that an operator can still act on: pending and held ones, earliest deadline first.
+/// Requests that wait for an operator, earliest deadline first.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].

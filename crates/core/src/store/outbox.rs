@@ -34,7 +34,7 @@ pub struct OutboxRow {
 const COLUMNS: &str =
     "decision_id, request, subject, payload, key, sig, release_at, attempts, last_error, state";
 
-/// Puts decisions into the outbox. A request's earlier row that failed (`late`, `lost`) gives way.
+/// Puts decisions into the outbox.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`]; a row that is still open is a violated constraint.
@@ -71,7 +71,7 @@ pub async fn clear_failed(tx: &mut SqliteConnection, request: i64) -> Result<(),
     Ok(())
 }
 
-/// The open row of a request.
+/// The row of a request.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
@@ -106,41 +106,60 @@ pub async fn delete_held(tx: &mut SqliteConnection, request: i64) -> Result<(), 
     Ok(())
 }
 
-/// Held rows whose release has come.
+/// Held rows whose release has come, at most a page.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn due(tx: &mut SqliteConnection, now: Timestamp) -> Result<Vec<OutboxRow>, StoreError> {
-    rows_where(tx, "state = 'holding' AND release_at <= ", now.0).await
+    page(tx, "state = 'holding'", now.0, None).await
 }
 
-/// All held rows.
+/// Held rows, at most a page: whoever needs all asks again once these are gone.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn held(tx: &mut SqliteConnection) -> Result<Vec<OutboxRow>, StoreError> {
-    rows_where(tx, "state = 'holding' AND release_at <= ", i64::MAX).await
+    page(tx, "state = 'holding'", i64::MAX, None).await
 }
 
-/// Rows that are signed and not known to be stored.
+/// A place in the order of the outbox: release, then id.
+pub type Place = (i64, String);
+
+/// Rows that are signed and not known to be stored, at most [`PAGE`] from behind `after` on.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
-pub async fn queued(tx: &mut SqliteConnection) -> Result<Vec<OutboxRow>, StoreError> {
-    rows_where(tx, "state = 'queued' AND release_at <= ", i64::MAX).await
+pub async fn queued(
+    tx: &mut SqliteConnection,
+    after: Option<&Place>,
+) -> Result<Vec<OutboxRow>, StoreError> {
+    page(tx, "state = 'queued'", i64::MAX, after).await
 }
 
-async fn rows_where(
+/// Rows in one answer at most.
+pub const PAGE: usize = 1_000;
+
+async fn page(
     tx: &mut SqliteConnection,
     condition: &'static str,
-    value: i64,
+    until: i64,
+    after: Option<&Place>,
 ) -> Result<Vec<OutboxRow>, StoreError> {
     let mut query = QueryBuilder::<Sqlite>::new("SELECT ");
     query.push(COLUMNS);
     query.push(" FROM outbox WHERE ");
     query.push(condition);
-    query.push_bind(value);
-    query.push(" ORDER BY release_at, decision_id LIMIT 1000");
+    query.push(" AND release_at <= ");
+    query.push_bind(until);
+    if let Some((release_at, decision_id)) = after {
+        query.push(" AND (release_at, decision_id) > (");
+        query.push_bind(*release_at);
+        query.push(", ");
+        query.push_bind(decision_id.as_str());
+        query.push(")");
+    }
+    query.push(" ORDER BY release_at, decision_id LIMIT ");
+    query.push_bind(PAGE as i64);
     Ok(query.build_query_as().fetch_all(tx).await?)
 }
 
@@ -199,6 +218,18 @@ pub async fn settle(
         );
         query.build().execute(&mut *tx).await?;
     }
+    Ok(())
+}
+
+/// Closes a row of which the stream's leader said that another decision stands there.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn close_lost(tx: &mut SqliteConnection, decision_id: &str) -> Result<(), StoreError> {
+    sqlx::query("UPDATE outbox SET state = 'lost' WHERE decision_id = ? AND state = 'queued'")
+        .bind(decision_id)
+        .execute(tx)
+        .await?;
     Ok(())
 }
 

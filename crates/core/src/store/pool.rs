@@ -1,6 +1,6 @@
 //! Connections: exactly one that writes, a few that read, the same PRAGMAs on all.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sqlx::migrate::MigrateError;
@@ -65,7 +65,10 @@ impl StoreError {
 
 /// The one connection that writes.
 #[derive(Debug)]
-pub struct Writer(pub(crate) SqliteConnection);
+pub struct Writer {
+    pub(crate) connection: SqliteConnection,
+    path: PathBuf,
+}
 
 impl Writer {
     /// Starts a transaction that holds the write lock from its first statement on, so that what it
@@ -74,7 +77,7 @@ impl Writer {
     /// # Errors
     /// [`StoreError::Sqlite`] when another process keeps the lock for longer than ten seconds.
     pub async fn begin(&mut self) -> Result<sqlx::Transaction<'_, sqlx::Sqlite>, StoreError> {
-        Ok(self.0.begin_with("BEGIN IMMEDIATE").await?)
+        Ok(self.connection.begin_with("BEGIN IMMEDIATE").await?)
     }
 
     /// A number that changes when another process commits.
@@ -83,7 +86,7 @@ impl Writer {
     /// [`StoreError::Sqlite`] when the file cannot be read.
     pub async fn data_version(&mut self) -> Result<i64, StoreError> {
         Ok(sqlx::query_scalar("PRAGMA data_version")
-            .fetch_one(&mut self.0)
+            .fetch_one(&mut self.connection)
             .await?)
     }
 
@@ -92,7 +95,17 @@ impl Writer {
     /// # Errors
     /// [`StoreError::Sqlite`] when the last page cannot be written.
     pub async fn close(self) -> Result<(), StoreError> {
-        Ok(self.0.close().await?)
+        Ok(self.connection.close().await?)
+    }
+
+    /// Replaces the connection. After a failed transaction SQLite may have rolled back by itself, which
+    /// the old connection's bookkeeping does not know.
+    ///
+    /// # Errors
+    /// [`StoreError::Sqlite`]; the old connection then stays.
+    pub async fn reopen(&mut self) -> Result<(), StoreError> {
+        self.connection = options(&self.path).connect().await?;
+        Ok(())
     }
 }
 
@@ -131,7 +144,11 @@ pub async fn open(path: &Path) -> Result<(Writer, Reader), StoreError> {
     let mut writer = options(path).create_if_missing(true).connect().await?;
     MIGRATIONS.run(&mut writer).await?;
     let reader = open_read_only(path).await?;
-    Ok((Writer(writer), reader))
+    let writer = Writer {
+        connection: writer,
+        path: path.to_owned(),
+    };
+    Ok((writer, reader))
 }
 
 /// Opens an existing file for reading only.
@@ -169,7 +186,7 @@ mod tests {
         ] {
             let sql = format!("SELECT CAST({pragma} AS TEXT) FROM pragma_{pragma}");
             let written: String = sqlx::query_scalar(sqlx::AssertSqlSafe(sql.clone()))
-                .fetch_one(&mut writer.0)
+                .fetch_one(&mut writer.connection)
                 .await
                 .unwrap();
             let read: String = sqlx::query_scalar(sqlx::AssertSqlSafe(sql))

@@ -407,7 +407,7 @@ pub async fn unanswered(
     Ok(sqlx::query_scalar(
         "SELECT r.id FROM requests r WHERE r.state IN ('expired', 'withdrawn', 'rejected')
          AND r.state <> 'decided' AND r.id > ? AND r.delivery = 'stored' AND r.ws <> ''
-         AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.request = r.id)
+         AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.request = r.id AND o.state NOT IN ('late', 'lost'))
          AND NOT EXISTS (SELECT 1 FROM decisions d WHERE d.request = r.id)
          ORDER BY r.id LIMIT ?",
     )
@@ -425,8 +425,8 @@ pub async fn waiting_by_agent(
     tx: &mut SqliteConnection,
 ) -> Result<Vec<(String, String, i64)>, StoreError> {
     Ok(sqlx::query_as(
-        "SELECT ws, agent, count(*) FROM requests WHERE state IN ('pending', 'holding', 'queued')
-         GROUP BY ws, agent",
+        "SELECT ws, agent, count(*) FROM requests WHERE state <> 'decided'
+         AND state IN ('pending', 'holding', 'queued') GROUP BY ws, agent",
     )
     .fetch_all(tx)
     .await?)
@@ -450,7 +450,7 @@ pub async fn raw(reader: &Reader, id: i64) -> Result<Option<Vec<u8>>, StoreError
 pub async fn counts(reader: &Reader) -> Result<(i64, i64), StoreError> {
     Ok(sqlx::query_as(
         "SELECT (SELECT count(*) FROM requests WHERE state = 'pending'),
-                (SELECT count(*) FROM requests WHERE state = 'rejected')",
+                (SELECT count(*) FROM requests WHERE state <> 'decided' AND state = 'rejected')",
     )
     .fetch_one(&reader.0)
     .await?)

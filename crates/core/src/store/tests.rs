@@ -79,7 +79,7 @@ async fn the_schema_is_the_one_that_was_agreed() {
         "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE '_sqlx%'
          ORDER BY type, name",
     )
-    .fetch_all(&mut writer.0)
+    .fetch_all(&mut writer.connection)
     .await
     .unwrap();
     insta::assert_snapshot!(tables.join(";\n"));

@@ -91,3 +91,17 @@ pub async fn count(tx: &mut SqliteConnection) -> Result<i64, StoreError> {
         .fetch_one(tx)
         .await?)
 }
+
+/// Drops what has found its request. Returns how many there were.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn drop_used(tx: &mut SqliteConnection, key: &RequestKey) -> Result<i64, StoreError> {
+    let done = sqlx::query("DELETE FROM tombstones WHERE ws = ? AND agent = ? AND request_id = ?")
+        .bind(key.workspace.as_ref())
+        .bind(key.agent.as_ref())
+        .bind(key.request_id.as_ref())
+        .execute(tx)
+        .await?;
+    Ok(i64::try_from(done.rows_affected()).unwrap_or(0))
+}
