@@ -146,3 +146,101 @@ async fn readers_do_not_keep_a_console_from_starting() {
     }
     reading.abort();
 }
+
+async fn raw_sql(desk: &Desk, sql: &'static str) {
+    let path = desk.data.path().join("countersign.db");
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
+    let mut raw = sqlx::ConnectOptions::connect(&options).await.unwrap();
+    sqlx::raw_sql(sql).execute(&mut raw).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_fails_loses_no_message_and_tells_who_waits() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let first = agent.ask(&agent.request("first")).await;
+    listed(&desk.app, "first").await;
+    raw_sql(
+        &desk,
+        "CREATE TRIGGER full BEFORE INSERT ON requests BEGIN SELECT RAISE(ABORT, 'no space'); END;
+         CREATE TRIGGER full_too BEFORE INSERT ON outbox BEGIN SELECT RAISE(ABORT, 'no space'); END;",
+    )
+    .await;
+    for id in ["a", "b", "c"] {
+        agent.ask(&agent.request(id)).await;
+    }
+    let refused = desk
+        .app
+        .decide(verdict(&first, Verdict::Approve))
+        .await
+        .unwrap_err();
+    assert_eq!(refused.code().as_str(), "read_only");
+    assert_eq!(
+        inbox_ids(&desk.app).await,
+        ["first"],
+        "nothing was half done"
+    );
+    raw_sql(&desk, "DROP TRIGGER full; DROP TRIGGER full_too;").await;
+    listed(&desk.app, "c").await;
+    assert_eq!(inbox_ids(&desk.app).await, ["first", "a", "b", "c"]);
+    desk.app
+        .decide(verdict(&first, Verdict::Approve))
+        .await
+        .unwrap();
+    assert_eq!(desk.app.audit_verify(None).await.unwrap().first_bad, None);
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reconnects_under_load_lose_nothing_and_are_no_alarm() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let pid = || desk.app.embedded_server().unwrap().pid();
+    let mut asked = 0;
+    for round in 0..3 {
+        for i in 0..150 {
+            let id = format!("r{round}-{i}");
+            let payload = serde_json::to_vec(&agent.request(&id)).unwrap();
+            let published = agent
+                .client
+                .publish(agent.subject("request", &id), payload.into());
+            asked += usize::from(published.await.is_ok());
+        }
+        agent.client.flush().await.unwrap();
+        kill(Pid::from_raw(pid().unwrap().cast_signed()), Signal::SIGKILL).unwrap();
+        // The agent's own connection is the sign that the server is back.
+        let back = async {
+            loop {
+                let marker = format!("back-{round}");
+                let payload = serde_json::to_vec(&agent.request(&marker)).unwrap();
+                let asked = agent
+                    .client
+                    .request(agent.subject("request", &marker), payload.into());
+                let limit = std::time::Duration::from_millis(500);
+                if matches!(tokio::time::timeout(limit, asked).await, Ok(Ok(_))) {
+                    return;
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            }
+        };
+        tokio::time::timeout(crate::agent::LIMIT, back)
+            .await
+            .unwrap();
+        listed(&desk.app, &format!("back-{round}")).await;
+    }
+    assert!(asked > 0);
+    let stored = desk
+        .app
+        .bus()
+        .unwrap()
+        .last_sequence("CS_REQUESTS")
+        .await
+        .unwrap();
+    let status = desk.app.status().await.unwrap();
+    assert_eq!(status.streams["CS_REQUESTS"].projected_seq, stored);
+    assert_eq!((status.read_only, status.alarms), (None, vec![]));
+    let ids = inbox_ids(&desk.app).await;
+    let unique: std::collections::HashSet<&String> = ids.iter().collect();
+    assert_eq!((ids.len() as u64, unique.len()), (stored, ids.len()));
+    desk.app.shutdown().await;
+}
