@@ -2,9 +2,9 @@
 //!
 //! Refuses to stop at the first row that is fine: every row is read.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use countersign_wire::{Anchor, Context, Sha256Digest, audit_subject, verify};
+use countersign_wire::{Anchor, Context, Sha256Digest, audit_subject, canonical_json, verify};
 use serde_json::Value;
 
 use crate::bus::StreamMessage;
@@ -52,6 +52,7 @@ impl App {
     pub async fn audit_verify(&self, head: Option<&str>) -> Result<Verification, OpError> {
         let (anchors, anchors_from_bus) = self.all_anchors().await?;
         let mut check = Check {
+            wanted: anchors.iter().map(|anchor| anchor.seq).collect(),
             head: head.map(str::to_lowercase),
             ..Check::default()
         };
@@ -71,6 +72,19 @@ impl App {
                     "its bytes are not those that the audit log names",
                 );
             }
+        }
+        let newest = std::mem::take(&mut check.newest);
+        for (key, digest) in newest {
+            if !proofs::policy_has(self.reader(), &key, &digest).await? {
+                check.bad(
+                    "policy",
+                    key,
+                    "its bytes are not those that the audit log names",
+                );
+            }
+        }
+        if let Some((table, id)) = proofs::unaudited(self.reader()).await? {
+            check.bad(table, id, "no audit row names it");
         }
         if let Some(wanted) = &check.head
             && !check.head_seen
@@ -136,7 +150,11 @@ struct Check {
     prev: Option<Vec<u8>>,
     head: Option<String>,
     head_seen: bool,
+    /// Rows that an anchor names, and their hashes.
+    wanted: HashSet<i64>,
     hashes: HashMap<i64, String>,
+    /// The newest digest of each policy key.
+    newest: BTreeMap<String, String>,
     named: Vec<Named>,
     first_bad: Option<FirstBad>,
 }
@@ -174,13 +192,17 @@ impl Check {
         let detail: Option<Value> = serde_json::from_str(&row.detail).ok();
         let hash = detail
             .as_ref()
+            // The text is hashed as it is written down, so that the stored text cannot drift from it.
+            .filter(|detail| canonical_json(detail).is_ok_and(|text| text == row.detail))
             .and_then(|detail| row_hash(&row.prev, fields, detail).ok());
         if hash.is_none_or(|hash| hash[..] != row.hash[..]) {
             self.bad("audit", name(), "its hash is not that of its fields");
         }
         let hash = hex(&row.hash);
         self.head_seen |= self.head.as_deref() == Some(hash.as_str());
-        self.hashes.insert(row.seq, hash);
+        if self.wanted.contains(&row.seq) {
+            self.hashes.insert(row.seq, hash);
+        }
         let digest = |field: &str| {
             detail
                 .as_ref()
@@ -189,7 +211,12 @@ impl Check {
         let named = match row.action.as_str() {
             "request" | "rejected" => digest("request_digest").map(|digest| ("requests", digest)),
             "decision" => digest("payload_digest").map(|digest| ("decisions", digest)),
-            "policy" => digest("payload_digest").map(|digest| ("policy", digest)),
+            "policy" => {
+                if let Some(digest) = digest("payload_digest") {
+                    self.newest.insert(row.subject.clone(), digest);
+                }
+                None
+            }
             _ => None,
         };
         self.named

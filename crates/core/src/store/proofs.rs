@@ -4,9 +4,6 @@ use super::{Reader, StoreError};
 
 /// Those of the named rows that are missing or have other bytes: (table, key).
 ///
-/// A policy value is replaced by every later one, so only its newest entry can be compared; a
-/// digest that stands nowhere any more is no fault there.
-///
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn differing(
@@ -58,4 +55,47 @@ async fn decision_bytes(reader: &Reader, key: &str) -> Result<Option<Vec<u8>>, S
     .bind(id)
     .fetch_optional(&reader.0)
     .await?)
+}
+
+/// Whether a policy value has the bytes of this digest.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn policy_has(reader: &Reader, key: &str, digest: &str) -> Result<bool, StoreError> {
+    let bytes: Option<Vec<u8>> = sqlx::query_scalar("SELECT payload FROM policy WHERE key = ?")
+        .bind(key)
+        .fetch_optional(&reader.0)
+        .await?;
+    Ok(bytes.is_some_and(|bytes| crate::ops::audit_verify::has_digest(&bytes, digest)))
+}
+
+/// The first row that no audit entry names: somebody put it there.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn unaudited(reader: &Reader) -> Result<Option<(&'static str, String)>, StoreError> {
+    const NAME: &str = "iif(ws = '', request_id, ws || '/' || agent || '/' || request_id)";
+    for (table, actions) in [
+        ("requests", "'request', 'rejected'"),
+        ("decisions", "'decision'"),
+    ] {
+        let sql = format!(
+            "SELECT {NAME} FROM {table} t WHERE NOT EXISTS (SELECT 1 FROM audit a
+             WHERE a.subject = {NAME} AND a.action IN ({actions})) LIMIT 1"
+        );
+        // Made of the constants above only.
+        let found: Option<String> = sqlx::query_scalar(sqlx::AssertSqlSafe(sql))
+            .fetch_optional(&reader.0)
+            .await?;
+        if let Some(name) = found {
+            return Ok(Some((table, name)));
+        }
+    }
+    let policy: Option<String> = sqlx::query_scalar(
+        "SELECT key FROM policy p WHERE NOT EXISTS (SELECT 1 FROM audit a
+         WHERE a.subject = p.key AND a.action = 'policy') LIMIT 1",
+    )
+    .fetch_optional(&reader.0)
+    .await?;
+    Ok(policy.map(|key| ("policy", key)))
 }

@@ -24,6 +24,13 @@ async fn a_changed_byte_is_found_and_named() {
             "decisions",
             "acme/bot/r1",
         ),
+        ("UPDATE policy SET payload = x'7b7d'", "policy", "operators"),
+        (
+            "INSERT INTO decisions(ws, agent, request_id, payload, stream_epoch, stream_seq, stored_at)
+             VALUES ('acme', 'bot', 'r9', x'7b7d', 'e', 99, 0)",
+            "decisions",
+            "acme/bot/r9",
+        ),
         ("DELETE FROM decisions", "decisions", "acme/bot/r1"),
         (
             "DROP TRIGGER audit_refuses_update; UPDATE audit SET actor = 'somebody' WHERE seq = 2",
