@@ -64,8 +64,14 @@ async fn read(
         memory_storage: true,
         ..pull::Config::default()
     };
-    let consumer = context.create_consumer_on_stream(config, streams::REQUESTS).await?;
-    let mut messages = consumer.stream().max_messages_per_batch(1_000).messages().await?;
+    let consumer = context
+        .create_consumer_on_stream(config, streams::REQUESTS)
+        .await?;
+    let mut messages = consumer
+        .stream()
+        .max_messages_per_batch(1_000)
+        .messages()
+        .await?;
     while let Some(message) = messages.next().await {
         let message = message?;
         let info = message.info().map_err(|error| anyhow::anyhow!("{error}"))?;
@@ -98,7 +104,10 @@ async fn write(
         }
         store::commit(&mut connection, &batch).await?;
         if mode != Mode::Decide {
-            tell(&Report::Listed { count: batch.len().try_into()?, at: monotonic_ns() })?;
+            tell(&Report::Listed {
+                count: batch.len().try_into()?,
+                at: monotonic_ns(),
+            })?;
         }
         if mode == Mode::Keep {
             continue;
@@ -136,8 +145,12 @@ async fn decide(client: &Client, request: &str) -> anyhow::Result<()> {
     headers.insert("CS-Key", "U".repeat(56));
     headers.insert("CS-Sig", "s".repeat(86));
     let payload = serde_json::to_vec(&decision)?;
-    let answer = client.request_with_headers(subject, headers, payload.into()).await?;
+    let answer = client
+        .request_with_headers(subject, headers, payload.into())
+        .await?;
     let answer: serde_json::Value = serde_json::from_slice(&answer.payload)?;
-    answer["seq"].as_u64().with_context(|| format!("refused: {answer}"))?;
+    answer["seq"]
+        .as_u64()
+        .with_context(|| format!("refused: {answer}"))?;
     Ok(())
 }

@@ -17,7 +17,10 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) async fn start(folder: &Path) -> anyhow::Result<Self> {
-        let text = folder.to_str().context("the folder is not UTF-8")?.replace('"', "\\\"");
+        let text = folder
+            .to_str()
+            .context("the folder is not UTF-8")?
+            .replace('"', "\\\"");
         let conf = folder.join("nats.conf");
         std::fs::write(
             &conf,
@@ -52,8 +55,13 @@ fn program() -> anyhow::Result<PathBuf> {
         return Ok(named.into());
     }
     let here = std::env::current_exe()?;
-    let set_up = here.ancestors().map(|folder| folder.join(".setup/bin/nats-server"));
-    Ok(set_up.into_iter().find(|path| path.is_file()).unwrap_or_else(|| "nats-server".into()))
+    let set_up = here
+        .ancestors()
+        .map(|folder| folder.join(".setup/bin/nats-server"));
+    Ok(set_up
+        .into_iter()
+        .find(|path| path.is_file())
+        .unwrap_or_else(|| "nats-server".into()))
 }
 
 async fn announced(folder: &Path) -> String {

@@ -51,7 +51,9 @@ pub(crate) async fn commit(
     connection: &mut SqliteConnection,
     batch: &[Arrival],
 ) -> anyhow::Result<()> {
-    let Some(last) = batch.last() else { return Ok(()) };
+    let Some(last) = batch.last() else {
+        return Ok(());
+    };
     let mut tx = connection.begin_with("BEGIN IMMEDIATE").await?;
     for piece in pieces(batch) {
         let mut query = QueryBuilder::<Sqlite>::new(

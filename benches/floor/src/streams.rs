@@ -47,5 +47,8 @@ pub(crate) async fn create(context: &Context) -> anyhow::Result<()> {
 }
 
 fn subjects(words: &[&str]) -> Vec<String> {
-    words.iter().map(|word| format!("countersign.v1.{word}.>")).collect()
+    words
+        .iter()
+        .map(|word| format!("countersign.v1.{word}.>"))
+        .collect()
 }

@@ -75,9 +75,15 @@ impl Agent {
             .await
             .with_context(|| format!("agent {} cannot connect", login.agent))?;
         let (ws, agent) = (&login.workspace, &login.agent);
-        let mut decided = client.subscribe(format!("countersign.v1.decided.{ws}.{agent}.*")).await?;
-        let unused = format!("$JS.API.DIRECT.GET.CS_DECISIONS.countersign.v1.decision.{ws}.{agent}.none");
-        client.request(unused, "".into()).await.context("the subscription is not in force")?;
+        let mut decided = client
+            .subscribe(format!("countersign.v1.decided.{ws}.{agent}.*"))
+            .await?;
+        let unused =
+            format!("$JS.API.DIRECT.GET.CS_DECISIONS.countersign.v1.decision.{ws}.{agent}.none");
+        client
+            .request(unused, "".into())
+            .await
+            .context("the subscription is not in force")?;
         let waiting = Waiting::default();
         let waiters = Arc::clone(&waiting);
         let heard = tokio::spawn(async move {
@@ -94,7 +100,13 @@ impl Agent {
             }
         });
         let prefix = format!("countersign.v1.request.{ws}.{agent}.");
-        Ok(Self { client, payload: Payload::new(ws, agent)?, prefix, waiting, heard })
+        Ok(Self {
+            client,
+            payload: Payload::new(ws, agent)?,
+            prefix,
+            waiting,
+            heard,
+        })
     }
 
     /// Publishes a new request and waits for the acknowledgement.
@@ -109,8 +121,10 @@ impl Agent {
         let mut headers = HeaderMap::new();
         headers.insert("Nats-Expected-Last-Subject-Sequence", "0");
         let subject = format!("{}{id}", self.prefix);
-        let answer =
-            self.client.request_with_headers(subject, headers, self.payload.with_id(id)).await?;
+        let answer = self
+            .client
+            .request_with_headers(subject, headers, self.payload.with_id(id))
+            .await?;
         let acknowledged: Acknowledgement = serde_json::from_slice(&answer.payload)?;
         if acknowledged.seq == 0 {
             bail!("refused: {}", String::from_utf8_lossy(&answer.payload));
@@ -129,8 +143,9 @@ impl Agent {
             waiting.insert(id.clone(), sender);
         }
         self.publish_as(&id).await?;
-        let (at, approved) =
-            tokio::time::timeout(LIMIT, decided).await.context("no decision in time")??;
+        let (at, approved) = tokio::time::timeout(LIMIT, decided)
+            .await
+            .context("no decision in time")??;
         ensure!(approved, "{id} was not approved");
         Ok(at)
     }
@@ -148,8 +163,9 @@ impl Drop for Agent {
 /// As [`Agent::publish`].
 pub async fn fill(login: &Login, count: usize) -> anyhow::Result<()> {
     let agent = Agent::connect(login).await?;
-    let mut published =
-        futures::stream::iter(0..count).map(|_| agent.publish()).buffer_unordered(64);
+    let mut published = futures::stream::iter(0..count)
+        .map(|_| agent.publish())
+        .buffer_unordered(64);
     while let Some(done) = published.next().await {
         done?;
     }

@@ -104,9 +104,18 @@ impl Console {
     /// Starts this program's own command `console` on a new folder below `below`.
     pub(crate) async fn start(mode: Mode, agents: usize, below: &Path) -> anyhow::Result<Self> {
         std::fs::create_dir_all(below)?;
-        let data = tempfile::Builder::new().prefix("bench-").tempdir_in(below)?;
+        let data = tempfile::Builder::new()
+            .prefix("bench-")
+            .tempdir_in(below)?;
         let mut child = Command::new(std::env::current_exe()?)
-            .args(["console", "--mode", mode.word(), "--agents", &agents.to_string(), "--data"])
+            .args([
+                "console",
+                "--mode",
+                mode.word(),
+                "--agents",
+                &agents.to_string(),
+                "--data",
+            ])
             .arg(data.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -132,7 +141,13 @@ impl Console {
                 }
             }
         });
-        Ok(Self { child, stdin, reports, agents: ready.agents, _data: data })
+        Ok(Self {
+            child,
+            stdin,
+            reports,
+            agents: ready.agents,
+            _data: data,
+        })
     }
 
     pub(crate) async fn next(&mut self) -> anyhow::Result<Report> {
@@ -159,7 +174,9 @@ impl Console {
     pub(crate) async fn stop(mut self) -> anyhow::Result<()> {
         drop(self.stdin.take());
         let drained = async { while self.reports.recv().await.is_some() {} };
-        tokio::time::timeout(STOP_LIMIT, drained).await.context("the console does not stop")?;
+        tokio::time::timeout(STOP_LIMIT, drained)
+            .await
+            .context("the console does not stop")?;
         let status = tokio::time::timeout(STOP_LIMIT, self.child.wait()).await??;
         anyhow::ensure!(status.success(), "the console ended with {status}");
         Ok(())

@@ -21,7 +21,10 @@ impl Figures {
             // The smallest value that this share of all does not exceed.
             let rank = (ns.len() * per_cent).div_ceil(100).max(1) - 1;
             if let Some(value) = ns.get(rank) {
-                #[expect(clippy::cast_precision_loss, reason = "durations are far below 2^52 ns")]
+                #[expect(
+                    clippy::cast_precision_loss,
+                    reason = "durations are far below 2^52 ns"
+                )]
                 self.set(&format!("{name}_{label}_ms"), *value as f64 / 1e6);
             }
         }

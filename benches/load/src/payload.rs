@@ -21,7 +21,10 @@ pub(crate) struct Payload {
 impl Payload {
     pub(crate) fn new(workspace: &str, agent: &str) -> anyhow::Result<Self> {
         // The deadline is far away: nothing expires while it is measured.
-        #[expect(clippy::disallowed_methods, reason = "an agent writes its own clock into a request")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "an agent writes its own clock into a request"
+        )]
         let now = OffsetDateTime::now_utc().replace_nanosecond(0)?;
         let mut request = json!({
             "v": 1, "request_id": ID, "kind": "tool_call", "workspace": workspace,
@@ -37,12 +40,19 @@ impl Payload {
         let missing = SIZE.saturating_sub(request.to_string().len());
         request["reason"] = "x".repeat(missing).into();
         let text = request.to_string();
-        let (before, after) = text.split_once(ID).ok_or_else(|| anyhow::anyhow!("no id"))?;
-        Ok(Self { before: before.into(), after: after.into() })
+        let (before, after) = text
+            .split_once(ID)
+            .ok_or_else(|| anyhow::anyhow!("no id"))?;
+        Ok(Self {
+            before: before.into(),
+            after: after.into(),
+        })
     }
 
     pub(crate) fn with_id(&self, id: &str) -> Bytes {
-        [self.before.as_slice(), id.as_bytes(), self.after.as_slice()].concat().into()
+        [self.before.as_slice(), id.as_bytes(), self.after.as_slice()]
+            .concat()
+            .into()
     }
 }
 

@@ -97,6 +97,9 @@ async fn accept(args: &RoundArgs, time: Duration, figures: &mut Figures) -> anyh
     figures.set("accepted_many_per_s", rate);
     console.listed(count).await?;
     #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
-    figures.set("listed_many_per_s", count as f64 / start.elapsed().as_secs_f64());
+    figures.set(
+        "listed_many_per_s",
+        count as f64 / start.elapsed().as_secs_f64(),
+    );
     console.stop().await
 }

@@ -24,11 +24,15 @@ pub(crate) async fn run(args: &ConsoleArgs) -> anyhow::Result<()> {
     caught_up.wait_for(|done| *done).await?;
     let mut agents = Vec::with_capacity(args.agents);
     for number in 0..args.agents {
-        let agent =
-            AgentKey { workspace: "bench".parse()?, agent: format!("agent-{number}").parse()? };
+        let agent = AgentKey {
+            workspace: "bench".parse()?,
+            agent: format!("agent-{number}").parse()?,
+        };
         let enrolment = app.enroll(&agent).await?;
         // The file that a real agent reads has the shape of the bench's logins.
-        agents.push(serde_json::from_value::<Login>(serde_json::to_value(&enrolment)?)?);
+        agents.push(serde_json::from_value::<Login>(serde_json::to_value(
+            &enrolment,
+        )?)?);
     }
     let approver = tokio::spawn(approve(app.clone(), args.mode));
     tell(&Ready { agents })?;
@@ -62,14 +66,23 @@ async fn approve(app: App, mode: Mode) -> anyhow::Result<()> {
             Err(RecvError::Closed) => return Ok(()),
         };
         if mode == Mode::Keep {
-            tell(&Report::Listed { count: rows.len().try_into()?, at: monotonic_ns() })?;
+            tell(&Report::Listed {
+                count: rows.len().try_into()?,
+                at: monotonic_ns(),
+            })?;
             continue;
         }
         let lines = app.lines(&rows).await?;
-        let new: Vec<RequestKey> =
-            lines.iter().filter(|line| line.state == "pending").filter_map(|l| l.key()).collect();
+        let new: Vec<RequestKey> = lines
+            .iter()
+            .filter(|line| line.state == "pending")
+            .filter_map(|l| l.key())
+            .collect();
         if mode == Mode::DecideLater && !new.is_empty() {
-            tell(&Report::Listed { count: new.len().try_into()?, at: monotonic_ns() })?;
+            tell(&Report::Listed {
+                count: new.len().try_into()?,
+                at: monotonic_ns(),
+            })?;
             tokio::time::sleep(Mode::PAUSE).await;
             tell(&Report::Deciding { at: monotonic_ns() })?;
         }
@@ -78,7 +91,9 @@ async fn approve(app: App, mode: Mode) -> anyhow::Result<()> {
             let app = app.clone();
             tokio::spawn(async move {
                 let name = key.to_string();
-                let decided = app.decide(DecideCommand::by_operator(key, Verdict::Approve)).await;
+                let decided = app
+                    .decide(DecideCommand::by_operator(key, Verdict::Approve))
+                    .await;
                 if let Err(error) = decided.context(name) {
                     // The agent waits in vain and the round fails: this line says why.
                     eprintln!("{error:#}");

@@ -83,9 +83,15 @@ impl Served {
             .with_context(|| format!("{} does not start", program.display()))?;
         let out = child.stdout.take().context("no pipe")?;
         let mut lines = BufReader::new(out).lines();
-        let line = tokio::time::timeout(LIMIT, lines.next_line()).await??.context("no ready line")?;
+        let line = tokio::time::timeout(LIMIT, lines.next_line())
+            .await??
+            .context("no ready line")?;
         let ready_after = start.elapsed();
-        Ok(Self { child, ready_after, ready: serde_json::from_str(&line)? })
+        Ok(Self {
+            child,
+            ready_after,
+            ready: serde_json::from_str(&line)?,
+        })
     }
 
     async fn stop(self) -> anyhow::Result<()> {
@@ -96,13 +102,17 @@ impl Served {
 async fn stop(mut child: Child) -> anyhow::Result<()> {
     let pid = i32::try_from(child.id().context("it ended by itself")?)?;
     kill(Pid::from_raw(pid), Signal::SIGTERM)?;
-    tokio::time::timeout(LIMIT, child.wait()).await.context("it does not stop")??;
+    tokio::time::timeout(LIMIT, child.wait())
+        .await
+        .context("it does not stop")??;
     Ok(())
 }
 
 /// A new folder once, then the same folder again: what a person has every day.
 async fn start_ups(program: &Path, below: &Path, figures: &mut Figures) -> anyhow::Result<()> {
-    let data = tempfile::Builder::new().prefix("start-").tempdir_in(below)?;
+    let data = tempfile::Builder::new()
+        .prefix("start-")
+        .tempdir_in(below)?;
     let first = Served::start(program, data.path()).await?;
     figures.set("start_up_first_ms", first.ready_after.as_secs_f64() * 1e3);
     first.stop().await?;
@@ -122,19 +132,31 @@ async fn memory_of_console(
     below: &Path,
     figures: &mut Figures,
 ) -> anyhow::Result<()> {
-    let data = tempfile::Builder::new().prefix("memory-").tempdir_in(below)?;
+    let data = tempfile::Builder::new()
+        .prefix("memory-")
+        .tempdir_in(below)?;
     let served = Served::start(program, data.path()).await?;
     let pid = served.child.id().context("it ended by itself")?;
     tokio::time::sleep(SETTLE).await;
-    let Tree { program: idle, server, .. } = tree(pid)?;
+    let Tree {
+        program: idle,
+        server,
+        ..
+    } = tree(pid)?;
     figures.set("console_idle_mib", idle);
     figures.set("server_idle_mib", server);
-    let path = served.ready["agent_json"].as_str().context("no local agent")?;
+    let path = served.ready["agent_json"]
+        .as_str()
+        .context("no local agent")?;
     let login: Login = serde_json::from_slice(&std::fs::read(path)?)?;
     fill(&login, WAITING).await?;
     wait_for_waiting(program, data.path()).await?;
     tokio::time::sleep(SETTLE).await;
-    let Tree { program: full, server, .. } = tree(pid)?;
+    let Tree {
+        program: full,
+        server,
+        ..
+    } = tree(pid)?;
     figures.set("console_10000_waiting_mib", full);
     figures.set("server_10000_waiting_mib", server);
     served.stop().await
@@ -143,13 +165,24 @@ async fn memory_of_console(
 async fn wait_for_waiting(program: &Path, data: &Path) -> anyhow::Result<()> {
     let until = Instant::now() + LIMIT;
     loop {
-        let out = command(program, data).args(["status", "--json"]).output().await?;
-        ensure!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        let out = command(program, data)
+            .args(["status", "--json"])
+            .output()
+            .await?;
+        ensure!(
+            out.status.success(),
+            "{}",
+            String::from_utf8_lossy(&out.stderr)
+        );
         let status: serde_json::Value = serde_json::from_slice(&out.stdout)?;
         if status["waiting"] == WAITING {
             return Ok(());
         }
-        ensure!(Instant::now() < until, "{} of {WAITING} are listed", status["waiting"]);
+        ensure!(
+            Instant::now() < until,
+            "{} of {WAITING} are listed",
+            status["waiting"]
+        );
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
@@ -161,15 +194,26 @@ async fn memory_of_window(
     figures: &mut Figures,
 ) -> anyhow::Result<()> {
     const OPEN: Duration = Duration::from_secs(5);
-    let data = tempfile::Builder::new().prefix("window-").tempdir_in(below)?;
-    let child = command(program, data.path()).stdout(Stdio::null()).spawn()?;
+    let data = tempfile::Builder::new()
+        .prefix("window-")
+        .tempdir_in(below)?;
+    let child = command(program, data.path())
+        .stdout(Stdio::null())
+        .spawn()?;
     let until = Instant::now() + LIMIT;
     while !data.path().join("runtime.json").is_file() {
-        ensure!(Instant::now() < until, "the window's console does not start");
+        ensure!(
+            Instant::now() < until,
+            "the window's console does not start"
+        );
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     tokio::time::sleep(OPEN).await;
-    let Tree { program, web, server } = tree(child.id().context("the window closed by itself")?)?;
+    let Tree {
+        program,
+        web,
+        server,
+    } = tree(child.id().context("the window closed by itself")?)?;
     ensure!(web > 0.0, "the window shows no page; is there a display?");
     figures.set("window_process_mib", program);
     figures.set("window_page_mib", web);

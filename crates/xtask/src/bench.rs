@@ -39,13 +39,18 @@ pub(crate) struct BenchArgs {
 /// When something broke; never because a goal was missed.
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
     ensure!(args.rounds > 0, "at least one round");
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()?;
     let target = build(&root)?;
     let data = target.join("bench");
     let mut floor = Vec::new();
     let mut product = Vec::new();
     for round in 1..=args.rounds {
-        let mut turns = [("countersign-floor", &mut floor), ("countersign-bench", &mut product)];
+        let mut turns = [
+            ("countersign-floor", &mut floor),
+            ("countersign-bench", &mut product),
+        ];
         // Whoever comes second finds a warmer machine.
         if round % 2 == 0 {
             turns.reverse();
@@ -64,7 +69,12 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
     }
     let mut product = medians(product);
     let missing = footprint(&target, &data, &mut product)?;
-    let report = table::Report { floor: medians(floor), product, machine: machine::describe(), missing };
+    let report = table::Report {
+        floor: medians(floor),
+        product,
+        machine: machine::describe(),
+        missing,
+    };
     if args.json {
         println!("{}", serde_json::to_string_pretty(&report.json())?);
     } else {
@@ -79,19 +89,36 @@ fn build(root: &Path) -> anyhow::Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
         .args(["build", "--release", "--quiet"])
-        .args(["-p", "countersign-floor", "-p", "countersign-bench", "-p", "countersign"])
+        .args([
+            "-p",
+            "countersign-floor",
+            "-p",
+            "countersign-bench",
+            "-p",
+            "countersign",
+        ])
         .current_dir(root)
         .status()?;
     ensure!(status.success(), "the build failed");
-    let metadata = cargo_metadata::MetadataCommand::new().no_deps().current_dir(root).exec()?;
+    let metadata = cargo_metadata::MetadataCommand::new()
+        .no_deps()
+        .current_dir(root)
+        .exec()?;
     Ok(metadata.target_directory.into())
 }
 
 /// Runs a program that prints its figures.
 fn figures(command: &mut Command) -> anyhow::Result<Figures> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let output = command.stderr(Stdio::inherit()).output().context(program.clone())?;
-    ensure!(output.status.success(), "{program} ended with {}", output.status);
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .context(program.clone())?;
+    ensure!(
+        output.status.success(),
+        "{program} ended with {}",
+        output.status
+    );
     serde_json::from_slice(&output.stdout).with_context(|| format!("{program} printed no figures"))
 }
 
@@ -115,7 +142,12 @@ fn footprint(target: &Path, data: &Path, product: &mut Figures) -> anyhow::Resul
     let bench = target.join("release/countersign-bench");
     let console = target.join("release/countersign");
     let mut command = Command::new(&bench);
-    command.arg("footprint").arg("--data").arg(data).arg("--console").arg(console);
+    command
+        .arg("footprint")
+        .arg("--data")
+        .arg(data)
+        .arg("--console")
+        .arg(console);
     product.extend(figures(&mut command)?);
 
     let Some(window) = std::env::var_os("COUNTERSIGN_APP") else {
@@ -128,10 +160,19 @@ fn footprint(target: &Path, data: &Path, product: &mut Figures) -> anyhow::Resul
     };
     let (server, display) = match display {
         Ok(found) => found,
-        Err(error) => return Ok(vec![format!("the window was not measured: no display ({error:#})")]),
+        Err(error) => {
+            return Ok(vec![format!(
+                "the window was not measured: no display ({error:#})"
+            )]);
+        }
     };
     let mut command = Command::new(&bench);
-    command.arg("footprint").arg("--data").arg(data).arg("--window").arg(window);
+    command
+        .arg("footprint")
+        .arg("--data")
+        .arg(data)
+        .arg("--window")
+        .arg(window);
     command.env("DISPLAY", display);
     let measured = figures(&mut command);
     if let Some(mut server) = server {
@@ -145,7 +186,15 @@ fn footprint(target: &Path, data: &Path, product: &mut Figures) -> anyhow::Resul
 /// An X server without a screen, and its display.
 fn virtual_display() -> anyhow::Result<(Child, String)> {
     let mut server = Command::new("Xvfb")
-        .args(["-displayfd", "1", "-screen", "0", "1280x800x24", "-nolisten", "tcp"])
+        .args([
+            "-displayfd",
+            "1",
+            "-screen",
+            "0",
+            "1280x800x24",
+            "-nolisten",
+            "tcp",
+        ])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -167,6 +216,9 @@ mod tests {
     #[test]
     fn the_median_of_three_rounds_is_the_middle_one() {
         let rounds = [3.0, 1.0, 2.0].map(|value| Figures::from([("x".to_owned(), value)]));
-        assert_eq!(medians(rounds.into()), Figures::from([("x".to_owned(), 2.0)]));
+        assert_eq!(
+            medians(rounds.into()),
+            Figures::from([("x".to_owned(), 2.0)])
+        );
     }
 }

@@ -19,20 +19,33 @@ pub(super) struct Tree {
 pub(super) fn tree(root: u32) -> anyhow::Result<Tree> {
     let mut children: BTreeMap<u32, Vec<(u32, String)>> = BTreeMap::new();
     for entry in fs::read_dir("/proc")?.flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+        let Some(pid) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
+        else {
             continue;
         };
         // A process may end while it is looked at.
-        let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
+        let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else {
+            continue;
+        };
         if let Some((parent, name)) = parent_and_name(&stat) {
             children.entry(parent).or_default().push((pid, name));
         }
     }
-    let mut sum = Tree { program: pss(root)?, ..Tree::default() };
+    let mut sum = Tree {
+        program: pss(root)?,
+        ..Tree::default()
+    };
     let mut open = vec![root];
     while let Some(parent) = open.pop() {
         for (pid, name) in children.remove(&parent).unwrap_or_default() {
-            let part = if name == "nats-server" { &mut sum.server } else { &mut sum.web };
+            let part = if name == "nats-server" {
+                &mut sum.server
+            } else {
+                &mut sum.web
+            };
             *part += pss(pid).unwrap_or_default();
             open.push(pid);
         }
@@ -49,7 +62,10 @@ fn parent_and_name(stat: &str) -> Option<(u32, String)> {
 
 fn pss(pid: u32) -> anyhow::Result<f64> {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
-    let line = text.lines().find_map(|line| line.strip_prefix("Pss:")).context("no Pss")?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("Pss:"))
+        .context("no Pss")?;
     let kib: f64 = line.trim().trim_end_matches(" kB").parse()?;
     Ok(kib / 1024.0)
 }
@@ -61,7 +77,10 @@ mod tests {
 
     #[test]
     fn a_name_with_brackets_does_not_hide_the_parent() {
-        assert_eq!(parent_and_name("7 (a) (b) S 3 7"), Some((3, "a) (b".to_owned())));
+        assert_eq!(
+            parent_and_name("7 (a) (b) S 3 7"),
+            Some((3, "a) (b".to_owned()))
+        );
     }
 
     #[test]

@@ -18,21 +18,65 @@ enum Goal {
 }
 
 const ROWS: [(&str, &str, Goal); 17] = [
-    ("accepted_one_per_s", "accepted /s, one agent, each awaited", Goal::PerSecond(Some(2_500.0))),
-    ("accepted_many_per_s", "accepted /s, 8 agents, 256 in flight", Goal::PerSecond(Some(8_000.0))),
-    ("listed_many_per_s", "listed /s, of those", Goal::PerSecond(None)),
-    ("end_to_end_per_s", "end to end /s, 1,000 in flight", Goal::PerSecond(None)),
-    ("listed_p50_ms", "request to listed, p50 ms", Goal::Within(None)),
-    ("listed_p99_ms", "request to listed, p99 ms", Goal::Within(Some(10.0))),
-    ("decision_p50_ms", "decision to agent, p50 ms", Goal::Within(None)),
-    ("decision_p99_ms", "decision to agent, p99 ms", Goal::Within(Some(10.0))),
+    (
+        "accepted_one_per_s",
+        "accepted /s, one agent, each awaited",
+        Goal::PerSecond(Some(2_500.0)),
+    ),
+    (
+        "accepted_many_per_s",
+        "accepted /s, 8 agents, 256 in flight",
+        Goal::PerSecond(Some(8_000.0)),
+    ),
+    (
+        "listed_many_per_s",
+        "listed /s, of those",
+        Goal::PerSecond(None),
+    ),
+    (
+        "end_to_end_per_s",
+        "end to end /s, 1,000 in flight",
+        Goal::PerSecond(None),
+    ),
+    (
+        "listed_p50_ms",
+        "request to listed, p50 ms",
+        Goal::Within(None),
+    ),
+    (
+        "listed_p99_ms",
+        "request to listed, p99 ms",
+        Goal::Within(Some(10.0)),
+    ),
+    (
+        "decision_p50_ms",
+        "decision to agent, p50 ms",
+        Goal::Within(None),
+    ),
+    (
+        "decision_p99_ms",
+        "decision to agent, p99 ms",
+        Goal::Within(Some(10.0)),
+    ),
     ("start_up_first_ms", "start-up, new folder, ms", Goal::None),
     ("start_up_ms", "start-up, ms", Goal::None),
     ("console_idle_mib", "console idle, MiB", Goal::None),
-    ("console_10000_waiting_mib", "console, 10,000 waiting, MiB", Goal::None),
+    (
+        "console_10000_waiting_mib",
+        "console, 10,000 waiting, MiB",
+        Goal::None,
+    ),
     ("server_idle_mib", "its nats-server idle, MiB", Goal::None),
-    ("server_10000_waiting_mib", "its nats-server, 10,000 waiting, MiB", Goal::None),
-    ("window_process_mib", "console with a window, MiB", Goal::None),
+    (
+        "server_10000_waiting_mib",
+        "its nats-server, 10,000 waiting, MiB",
+        Goal::None,
+    ),
+    (
+        "window_process_mib",
+        "console with a window, MiB",
+        Goal::None,
+    ),
     ("window_page_mib", "the window's page, MiB", Goal::None),
     ("window_server_mib", "its nats-server, MiB", Goal::None),
 ];
@@ -78,7 +122,9 @@ impl Report {
             "figure", "floor", "product", "ratio", "goal"
         );
         for (name, label, goal) in ROWS {
-            let Some(product) = self.product.get(name).copied() else { continue };
+            let Some(product) = self.product.get(name).copied() else {
+                continue;
+            };
             let floor = self.floor.get(name).copied();
             let reached = match goal.is_met(floor, product) {
                 Some(true) => "yes",
@@ -121,7 +167,11 @@ impl Report {
 }
 
 fn number(value: f64) -> String {
-    if value < 100.0 { format!("{value:.2}") } else { format!("{value:.0}") }
+    if value < 100.0 {
+        format!("{value:.2}")
+    } else {
+        format!("{value:.0}")
+    }
 }
 
 #[cfg(test)]
@@ -138,7 +188,11 @@ mod tests {
             (Goal::Within(Some(10.0)), 1.0, 2.1, false),
             (Goal::Within(Some(10.0)), 9.0, 11.0, false),
         ] {
-            assert_eq!(goal.is_met(Some(floor), product), Some(met), "{goal:?} {floor} {product}");
+            assert_eq!(
+                goal.is_met(Some(floor), product),
+                Some(met),
+                "{goal:?} {floor} {product}"
+            );
         }
     }
 
