@@ -28,7 +28,10 @@ export const InboxScreen = () => {
 
   // An open card reads itself again when something happened to it.
   useEffect(() => desk.onTouched((notices) => {
-    for (const { key } of notices) void queries.invalidateQueries({ queryKey: ["card", key] });
+    for (const { key } of notices) {
+      const known = queries.getQueryState(["card", key]) !== undefined;
+      if (known) void queries.invalidateQueries({ queryKey: ["card", key] });
+    }
   }), [desk, queries]);
   const { key } = cursor;
   const next = rows[placeOf(rows, key) + 1]?.key;

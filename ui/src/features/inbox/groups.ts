@@ -9,12 +9,17 @@ export type Line =
 export const HEADING_PX = 30;
 export const ROW_PX = 72;
 
-/** `rows` are in deadline order, so that what is due soon is a prefix. */
-export const linesOf = (rows: readonly InboxRow[], nowMs: number): Line[] => {
+/** How many rows are due within a minute: a prefix, because the rows are in deadline order. */
+export const countSoon = (rows: readonly InboxRow[], nowMs: number): number => {
+  const first = rows.findIndex((row) => !isHot(row.deadlineMs - nowMs));
+  return first < 0 ? rows.length : first;
+};
+
+export const linesOf = (rows: readonly InboxRow[], soon: number): Line[] => {
   const lines: Line[] = [];
   let open: "soon" | "later" | null = null;
   rows.forEach((row, place) => {
-    const id = isHot(row.deadlineMs - nowMs) ? "soon" : "later";
+    const id = place < soon ? "soon" : "later";
     if (id !== open) {
       lines.push({ type: "heading", id });
       open = id;

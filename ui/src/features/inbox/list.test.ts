@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { row, shown } from "../../../test/build";
 import { filterRows } from "./filter";
-import { lineOf, linesOf, topOf } from "./groups";
+import { countSoon, lineOf, linesOf, topOf } from "./groups";
 
 describe("the lines of the list", () => {
   const rows = [row({ key: "a", deadlineMs: 30_000 }), row({ key: "b", deadlineMs: 59_999 }), row({ key: "c", deadlineMs: 60_000 })];
 
   const heads = (now: number): string[] =>
-    linesOf(rows, now).map((line) => (line.type === "heading" ? line.id : line.row.key));
+    linesOf(rows, countSoon(rows, now)).map((line) => (line.type === "heading" ? line.id : line.row.key));
 
   it("are headed by when they are due, by server time", () => {
     expect(heads(0)).toEqual(["soon", "a", "b", "later", "c"]);
@@ -16,7 +16,7 @@ describe("the lines of the list", () => {
   });
 
   it("know where they stand", () => {
-    const lines = linesOf(rows, 0);
+    const lines = linesOf(rows, countSoon(rows, 0));
     expect(lineOf(lines, "c")).toBe(4);
     expect(topOf(lines, 4)).toBe(30 + 72 + 72 + 30);
     expect(lineOf(lines, "x")).toBe(-1);

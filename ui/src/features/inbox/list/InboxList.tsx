@@ -2,7 +2,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "react";
 import { useServerNow } from "../../../desk/DeskContext";
 import type { InboxRow } from "../../../ipc/generated";
-import { HEADING_PX, lineOf, linesOf, ROW_PX, topOf } from "../groups";
+import { countSoon, HEADING_PX, lineOf, linesOf, ROW_PX, topOf } from "../groups";
 import { InboxItem, optionId } from "./InboxItem";
 
 interface InboxListProps {
@@ -19,7 +19,8 @@ const TICK_MS = 1_000;
 export const InboxList = ({ rows, cursor, onSelect }: InboxListProps) => {
   const scroller = useRef<HTMLDivElement>(null);
   const now = useServerNow(TICK_MS);
-  const lines = useMemo(() => linesOf(rows, now), [rows, now]);
+  const soon = countSoon(rows, now);
+  const lines = useMemo(() => linesOf(rows, soon), [rows, soon]);
   const virtual = useVirtualizer({
     count: lines.length,
     getScrollElement: () => scroller.current,
