@@ -9,7 +9,10 @@ fn main() {
 }
 
 #[cfg(feature = "gui")]
-#[allow(clippy::expect_used, reason = "a build script has nobody to return an error to")]
+#[allow(
+    clippy::expect_used,
+    reason = "a build script has nobody to return an error to"
+)]
 fn window() {
     println!("cargo:rerun-if-changed=src-tauri/capabilities");
     println!("cargo:rerun-if-changed=tauri.conf.json");
