@@ -55,6 +55,11 @@ impl Timestamp {
 }
 
 fn parse(text: &str) -> Result<OffsetDateTime, TimestampError> {
+    // The parser takes any byte between date and time, as a note in RFC 3339 lets an application do;
+    // its grammar, and so the protocol, has `T`.
+    if !matches!(text.as_bytes().get(10), Some(b'T' | b't')) {
+        return Err(TimestampError);
+    }
     OffsetDateTime::parse(text, &Rfc3339).map_err(|_| TimestampError)
 }
 

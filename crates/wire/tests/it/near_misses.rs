@@ -207,6 +207,7 @@ fn lifetimes_are_distances_and_end_at_thirty_days() {
     ] {
         with("requested_at", json!(format!("2026-11-21T{utc}")));
     }
+    with("requested_at", json!("2026-11-21t12:00:00z"));
 }
 
 #[test]
