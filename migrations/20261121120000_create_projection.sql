@@ -50,6 +50,7 @@ CREATE TABLE requests(
   error_code         TEXT,
   error_detail       TEXT,
   tightened_at       INTEGER,
+  withdrawn_at       INTEGER,
   -- Last: the columns before it are read without walking its pages.
   raw                BLOB NOT NULL,
   UNIQUE(ws, agent, request_id),

@@ -47,7 +47,7 @@ pub struct ConsoleLock {
 }
 
 impl DataDir {
-    /// Opens the folder, or makes it (0700).
+    /// Opens the folder, or makes it. The console's own folder is closed to others (0700).
     ///
     /// # Errors
     /// [`DataDirError::Io`].
@@ -64,7 +64,16 @@ impl DataDir {
                 .map_err(failed)?;
             fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(failed)?;
         }
-        Ok(Self(path.canonicalize().map_err(failed)?))
+        let data = Self(path.canonicalize().map_err(failed)?);
+        // A folder that holds a console's data, or nothing, is the console's own.
+        let empty = fs::read_dir(path).map_err(failed)?.next().is_none();
+        if empty || data.database().is_file() {
+            let mode = fs::metadata(path).map_err(failed)?.permissions().mode();
+            if mode & 0o077 != 0 {
+                fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(failed)?;
+            }
+        }
+        Ok(data)
     }
 
     /// The folder itself.

@@ -193,9 +193,28 @@ impl App {
         self.answer(written).await
     }
 
+    /// Gives decisions that other processes left in the outbox a moment to reach the stream.
+    async fn send_what_is_queued(&self) {
+        let connected = self.bus().is_some_and(|bus| bus.state().borrow().connected);
+        if !connected || self.health().borrow().read_only.is_some() {
+            return;
+        }
+        let empty = async {
+            while !matches!(
+                crate::store::outbox::count_queued(self.reader()).await,
+                Ok(0)
+            ) {
+                tokio::time::sleep(start::QUEUE_LOOK).await;
+            }
+        };
+        // What is not sent in time stays in the outbox for the next start.
+        let _ = tokio::time::timeout(start::QUEUE_LIMIT, empty).await;
+    }
+
     /// Stops: drops what is only held, writes what is written, ends the embedded server.
     pub async fn shutdown(self) {
         if self.inner.role == Role::Console {
+            self.send_what_is_queued().await;
             // Nobody anchors while nobody runs.
             self.anchor().await;
         }

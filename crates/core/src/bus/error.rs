@@ -120,7 +120,7 @@ pub enum BusError {
         why: String,
     },
     /// Stores are missing and may not be created now.
-    #[error("the bus lacks {}: if it is new run `countersign bus init`; if it was lost, restore it and run `countersign bus recover`", .missing.join(", "))]
+    #[error("the bus lacks {}: if it is a new outside server run `countersign bus init`; if its store was lost, restore that from a backup, or begin anew in another data folder", .missing.join(", "))]
     StreamsMissing {
         /// Their names.
         missing: Vec<&'static str>,

@@ -126,6 +126,9 @@ mod tests {
             approvals_required: 1,
             stored_at: Timestamp(0),
             deadline_at: Timestamp(1_000),
+            first_deadline_at: Timestamp(1_000),
+            tightened_at: None,
+            withdrawn_at: None,
             has_args: true,
         }
     }

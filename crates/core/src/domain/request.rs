@@ -28,6 +28,62 @@ pub struct RequestRecord {
     pub stored_at: Timestamp,
     /// From here on no approval takes effect.
     pub deadline_at: Timestamp,
+    /// The deadline before it was tightened.
+    pub first_deadline_at: Timestamp,
+    /// When a tighten was stored.
+    pub tightened_at: Option<Timestamp>,
+    /// When a withdraw was stored.
+    pub withdrawn_at: Option<Timestamp>,
     /// The agent's arguments are shown and can be edited.
     pub has_args: bool,
+}
+
+impl RequestRecord {
+    /// The deadline of a decision stored at `stored_at`: a tighten that was stored later does not reach
+    /// back.
+    #[must_use]
+    pub fn deadline_for(&self, stored_at: Timestamp) -> Timestamp {
+        match self.tightened_at {
+            Some(tightened) if stored_at < tightened => self.first_deadline_at,
+            _ => self.deadline_at,
+        }
+    }
+
+    /// Whether the agent had withdrawn when a decision was stored: the first stored wins (protocol,
+    /// section 6).
+    #[must_use]
+    pub fn was_withdrawn_at(&self, stored_at: Timestamp) -> bool {
+        self.withdrawn_at
+            .is_some_and(|withdrawn| withdrawn <= stored_at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_agent_says_later_does_not_reach_back() {
+        let record = RequestRecord {
+            id: 1,
+            key: "acme/bot/r1".parse().unwrap(),
+            state: State::Pending,
+            delivery: Delivery::Stored,
+            risk: Risk::Low,
+            args_digest: None,
+            request_digest: "sha256:bb".into(),
+            allowed: VerdictSet::DENY_ONLY,
+            approvals_required: 1,
+            stored_at: Timestamp(0),
+            deadline_at: Timestamp(50),
+            first_deadline_at: Timestamp(100),
+            tightened_at: Some(Timestamp(30)),
+            withdrawn_at: Some(Timestamp(40)),
+            has_args: true,
+        };
+        assert_eq!(record.deadline_for(Timestamp(29)), Timestamp(100));
+        assert_eq!(record.deadline_for(Timestamp(30)), Timestamp(50));
+        assert!(!record.was_withdrawn_at(Timestamp(39)));
+        assert!(record.was_withdrawn_at(Timestamp(40)));
+    }
 }

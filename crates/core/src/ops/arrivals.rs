@@ -11,7 +11,7 @@ use countersign_wire::{
 use serde_json::json;
 
 use super::answers;
-use super::decisions::join_orphans;
+use super::decisions::{join_orphans, judge_again};
 use super::incoming::{At, IncomingRequest, RequestMessage, too_many};
 use super::ledger::{Batch, Ledger};
 use crate::domain::life_cycle::{Step, next};
@@ -19,7 +19,7 @@ use crate::domain::{RequestRecord, State, Timestamp};
 use crate::store::quarantine::{self, Quarantined};
 use crate::store::requests::{self, NewRequest, StateChange};
 use crate::store::tombstones::{self, Tombstone, TombstoneKind};
-use crate::store::{StoreError, bus_stream};
+use crate::store::{StoreError, bus_stream, decisions};
 
 /// Stores a batch of the stream with its position.
 pub(crate) async fn apply(
@@ -377,9 +377,10 @@ async fn withdraw(
         key.to_string(),
         json!({ "payload_digest": digest }),
     );
+    requests::note_withdrawn(batch.tx, record.id, at).await?;
     // A queued decision is on its way: the stream tells which of the two was first.
     let Ok(state) = next(record.state, Step::Withdraw) else {
-        return Ok(());
+        return judge_again(ledger, batch, key).await;
     };
     if record.state == State::Holding {
         crate::store::outbox::delete_held(batch.tx, record.id).await?;
@@ -432,6 +433,11 @@ async fn tighten(
     let Some((Some(requested), stored)) = requests::clocks(batch.tx, record.id).await? else {
         return Ok(());
     };
+    let decided = decisions::stored(batch.tx, key).await?;
+    if decided.is_some_and(|decision| decision.stored_at < at.0) {
+        // Too late to shorten anything: what is decided is decided.
+        return Ok(());
+    }
     let wanted: Timestamp = body.expires_at.get().into();
     let deadline = stored.plus_ms(wanted.since_ms(requested));
     if requests::tighten(batch.tx, record.id, deadline, at).await? {
@@ -444,6 +450,7 @@ async fn tighten(
                 "payload_digest": digest, "deadline_ms": deadline.min(record.deadline_at).0,
             }),
         );
+        judge_again(ledger, batch, key).await?;
     }
     Ok(())
 }

@@ -105,7 +105,7 @@ fn read(ledger: &Ledger, record: &RequestRecord, stored: Stored<'_>) -> Reading 
             .args_digest
             .as_deref()
             .and_then(|digest| digest.parse().ok()),
-        deadline: record.deadline_at.into(),
+        deadline: record.deadline_for(stored.stored_at).into(),
         allowed: record.allowed,
         approvals_required: record.approvals_required,
     };
@@ -120,7 +120,16 @@ fn read(ledger: &Ledger, record: &RequestRecord, stored: Stored<'_>) -> Reading 
         trusted: &trusted,
         request: &facts,
     });
-    match verified.map(|verified| verified.decision.verdict) {
+    let verdict = verified.map(|verified| verified.decision.verdict);
+    let operator = matches!(&verdict, Ok(verdict) if verdict.operator().is_some());
+    if operator && record.was_withdrawn_at(stored.stored_at) {
+        return Reading {
+            stored_as: StoredAs::Withdrawn,
+            effective: "withdrawn".to_owned(),
+            fault: None,
+        };
+    }
+    match verdict {
         Ok(DecisionVerdict::Expired) | Err(DecisionFault::Late) => Reading {
             stored_as: StoredAs::Expired,
             effective: "expired".to_owned(),
@@ -206,6 +215,13 @@ async fn insert(
         detail["effective"] = json!(reading.effective);
         batch.record(actor, "decision", key.to_string(), detail);
         let by = message.body.origin.as_deref();
+        let mut record = record.clone();
+        if let Some((id, rung)) = ledger.early.remove(&key)
+            && message.body.decision_id.as_deref() == Some(id.as_str())
+        {
+            record.delivery = record.delivery.raised_to(rung);
+        }
+        let record = &record;
         settle(
             ledger,
             batch,
@@ -261,6 +277,53 @@ async fn settle(
         delivery: record.delivery.raised_to(Delivery::OnBus),
     });
     Ok(())
+}
+
+/// Judges a decision again: a withdraw or a tighten that was stored before it came later on its stream.
+pub(super) async fn judge_again(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    key: &RequestKey,
+) -> Result<(), StoreError> {
+    let Some(stored) = decisions::stored(batch.tx, key).await? else {
+        return Ok(());
+    };
+    let record = requests::records(batch.tx, std::slice::from_ref(key)).await?;
+    let Some(record) = record.first() else {
+        return Ok(());
+    };
+    let stored_at = Timestamp(stored.stored_at);
+    let reading = read(
+        ledger,
+        record,
+        Stored {
+            payload: &stored.payload,
+            signer: stored.key.as_deref(),
+            sig: stored.sig.as_deref(),
+            stored_at,
+        },
+    );
+    if stored.effective.as_deref() == Some(reading.effective.as_str()) {
+        return Ok(());
+    }
+    let fault = reading.fault.map(DecisionFault::as_str);
+    decisions::change_effective(batch.tx, stored.id, &reading.effective, fault).await?;
+    let actor = ledger.identity.auto_key().to_string();
+    let detail = json!({ "effective": reading.effective, "stream_seq": stored.stream_seq });
+    batch.record(actor, "judged_again", key.to_string(), detail);
+    let mut changes = Vec::new();
+    let origin = stored.origin.as_deref();
+    settle(
+        ledger,
+        batch,
+        record,
+        &reading,
+        origin,
+        stored_at,
+        &mut changes,
+    )
+    .await?;
+    requests::change_states(batch.tx, &changes).await
 }
 
 /// Joins decisions that came before their requests. Returns the requests' rows.

@@ -75,7 +75,7 @@ impl App {
     }
 
     /// The enrolment file of this machine's agent `local`, written anew so that it names the port and
-    /// the keys of now. None on an outside server.
+    /// the keys of now. None on an outside server, and when it was revoked.
     ///
     /// # Errors
     /// As [`App::enroll`].
@@ -91,6 +91,13 @@ impl App {
             workspace,
             agent: name,
         };
+        let known = agents::all(self.reader()).await?;
+        let revoked = known.iter().any(|row| {
+            row.ws == agent.workspace.as_ref() && row.name == LOCAL_AGENT && row.key.is_none()
+        });
+        if revoked {
+            return Ok(None);
+        }
         let path = self.data().enrolment(agent.workspace.as_ref(), LOCAL_AGENT);
         let enrolment = match self.kept_enrolment(&path, &agent).await? {
             Some(enrolment) => enrolment,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use countersign_wire::{AgentKey, Stream};
+use countersign_wire::{AgentKey, RequestKey, Stream};
 use serde_json::Value;
 use sqlx::SqliteConnection;
 
@@ -12,7 +12,7 @@ use super::job::BusBinding;
 use super::publisher::Outgoing;
 use super::trusted::TrustedKeys;
 use crate::clock::Clock;
-use crate::domain::Timestamp;
+use crate::domain::{Delivery, Timestamp};
 use crate::identity::Identity;
 use crate::store::audit::Entry;
 use crate::store::outbox::Place;
@@ -34,6 +34,8 @@ pub(crate) struct Ledger {
     pub(crate) projects: bool,
     /// Executions whose decision is not here yet.
     pub(crate) unexplained: Vec<Unexplained>,
+    /// Receipts whose decision is not here yet: the two come on different streams.
+    pub(crate) early: HashMap<RequestKey, (String, Delivery)>,
     /// A transaction failed: the numbers are to be read again.
     pub(crate) counts_stale: bool,
     /// The outbox may hold decisions that nobody carries.
@@ -72,7 +74,18 @@ impl Counts {
     }
 }
 
+/// Early receipts kept; a decision that comes later than so many others is long overdue.
+const EARLY: usize = 10_000;
+
 impl Ledger {
+    pub(crate) fn note_early(&mut self, key: RequestKey, decision_id: String, rung: Delivery) {
+        let known = self.early.get(&key).filter(|(id, _)| *id == decision_id);
+        let rung = known.map_or(rung, |(_, known)| known.raised_to(rung));
+        if self.early.len() < EARLY || known.is_some() {
+            self.early.insert(key, (decision_id, rung));
+        }
+    }
+
     /// Epoch of a stream, and the first of its messages that is not projected: what comes again after
     /// a reconnect is left out by it.
     pub(crate) async fn place(

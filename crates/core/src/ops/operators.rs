@@ -25,6 +25,8 @@ use crate::store::policy::PolicyRow;
 const KEY: &str = "operators";
 /// Consoles that start together write the list one after another.
 const TRIES: u32 = 20;
+/// A newcomer's keys count from about now: its clock is an estimate, and its list may have waited.
+const NEWCOMER_SLACK_MS: i64 = 60_000;
 const LEARN_EVERY: Duration = Duration::from_millis(500);
 
 /// What keeps the list.
@@ -138,8 +140,20 @@ impl Operators {
             return None;
         };
         let now = self.shared.clock.now();
+        if !self.is_lawful(&list, envelope.key.as_str(), now) {
+            tracing::error!(revision, "a stranger changed the list of operators");
+            let alarm = Job::Alarm {
+                code: "operators_refused",
+                subject: envelope.key.to_string(),
+            };
+            self.tell(alarm).await;
+            return None;
+        }
         let entries = self.arrivals(&list, &payload, now);
         self.shared.trusted.accept(&list, envelope.key.as_str());
+        if let Ok(mut known) = self.shared.operator_list.write() {
+            *known = Some(list.clone());
+        }
         if let Ok(mut keys) = self.shared.operators.write() {
             *keys = trusted_now(&list, now);
         }
@@ -152,6 +166,28 @@ impl Operators {
         };
         self.tell(Job::Policy(row, entries)).await;
         Some(list)
+    }
+
+    /// Whether a list may be taken over: signed by a key that was on it before, or by a newcomer who adds
+    /// keys from now on and changes nothing else. A console without a list takes what it finds.
+    fn is_lawful(&self, list: &OperatorList, signer: &str, now: Timestamp) -> bool {
+        let known = self.shared.operator_list.read();
+        let Some(known) = known.ok().and_then(|known| known.clone()) else {
+            return true;
+        };
+        if self.shared.trusted.is_endorsed(signer) {
+            return true;
+        }
+        let kept = known
+            .operators
+            .iter()
+            .all(|entry| list.operators.contains(entry));
+        let fresh = list
+            .operators
+            .iter()
+            .filter(|entry| !known.operators.contains(entry))
+            .all(|entry| Timestamp::from(entry.from.get()).plus_ms(NEWCOMER_SLACK_MS) >= now);
+        kept && fresh
     }
 
     async fn tell(&self, job: Job) {

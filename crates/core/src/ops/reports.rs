@@ -11,7 +11,7 @@ use super::ledger::{Batch, Ledger};
 use crate::domain::{Delivery, RequestRecord};
 use crate::store::quarantine::{self, Quarantined};
 use crate::store::receipts::NewReceipt;
-use crate::store::{StoreError, agents, bus_stream, receipts, requests};
+use crate::store::{StoreError, agents, bus_stream, decisions, receipts, requests};
 
 fn rung(stage: Stage) -> Delivery {
     match stage {
@@ -67,6 +67,16 @@ pub(crate) async fn apply_receipts(
         .into_iter()
         .map(|record| (record.key.clone(), record))
         .collect();
+    let standing: HashMap<String, Option<String>> = decisions::outcomes(batch.tx, &keys)
+        .await?
+        .into_iter()
+        .map(|row| {
+            (
+                format!("{}/{}/{}", row.ws, row.agent, row.request_id),
+                row.decision_id,
+            )
+        })
+        .collect();
     let mut raised: HashMap<i64, Delivery> = HashMap::new();
     for (row, stage) in rows.into_iter().zip(stages) {
         if !inserted.contains(&row.stream_seq) {
@@ -83,9 +93,14 @@ pub(crate) async fn apply_receipts(
                 "stream_seq": row.stream_seq,
             }),
         );
-        if let Some(record) = records.get(&row.key) {
-            let now = raised.get(&record.id).copied().unwrap_or(record.delivery);
-            raised.insert(record.id, now.raised_to(rung(stage)));
+        match (records.get(&row.key), standing.get(&row.key.to_string())) {
+            // A receipt for another decision than the one that stands says nothing about it.
+            (Some(record), Some(id)) if id.as_deref() == Some(row.decision_id.as_str()) => {
+                let now = raised.get(&record.id).copied().unwrap_or(record.delivery);
+                raised.insert(record.id, now.raised_to(rung(stage)));
+            }
+            (_, None) => ledger.note_early(row.key, row.decision_id, rung(stage)),
+            _ => {}
         }
     }
     if ledger.caught_up {

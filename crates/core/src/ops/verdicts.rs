@@ -20,6 +20,7 @@ const SETTLE_LIMIT: Duration = Duration::from_secs(5);
 const CATCH_UP_LIMIT: Duration = Duration::from_secs(30);
 /// How long the anchor of a dangerous approval may hold up the answer.
 const ANCHOR_LIMIT: Duration = Duration::from_secs(1);
+const PROJECTED_LOOK: Duration = Duration::from_millis(50);
 const SEEN_LIMIT: Duration = Duration::from_secs(2);
 const SEEN_LOOK: Duration = Duration::from_millis(10);
 
@@ -148,8 +149,15 @@ impl App {
         } else {
             Duration::from_millis(100)
         };
+        // Beside a console that stops, that console or the next one sends it: the store tells.
+        let settled = async {
+            tokio::select! {
+                settled = settled => settled.ok(),
+                decision = self.projected(key) => Some(decision),
+            }
+        };
         match tokio::time::timeout(limit, settled).await {
-            Ok(Ok(Settled::Stored { seq })) => {
+            Ok(Some(Settled::Stored { seq })) => {
                 self.seen(key, seq).await;
                 match self.state_of(key).await {
                     Some(State::Expired) => Err(OpError::Expired(key.clone())),
@@ -159,7 +167,7 @@ impl App {
                     _ => Ok(seq),
                 }
             }
-            Ok(Ok(Settled::Lost { who })) => {
+            Ok(Some(Settled::Lost { who })) => {
                 self.seen(key, 0).await;
                 match self.state_of(key).await {
                     Some(State::Expired) => Err(OpError::Expired(key.clone())),
@@ -172,8 +180,31 @@ impl App {
                     }),
                 }
             }
-            Ok(Ok(Settled::Late)) => Err(OpError::Expired(key.clone())),
-            Ok(Err(_)) | Err(_) => Err(OpError::Queued(key.clone())),
+            Ok(Some(Settled::Late)) => Err(OpError::Expired(key.clone())),
+            Ok(None) | Err(_) => Err(OpError::Queued(key.clone())),
+        }
+    }
+
+    /// What became of the outgoing decision, read from the store; only of use beside a console.
+    async fn projected(&self, key: &RequestKey) -> Settled {
+        if self.role() == Role::Console {
+            return std::future::pending().await;
+        }
+        loop {
+            tokio::time::sleep(PROJECTED_LOOK).await;
+            let Ok(Some(decision)) = decisions::of_request(self.reader(), key).await else {
+                continue;
+            };
+            let Ok(Some(row)) = lines::by_key(self.reader(), key).await else {
+                continue;
+            };
+            let ours = outbox::read(self.reader(), row.id).await;
+            if matches!(ours, Ok(Some(out)) if out.state == "stored") {
+                let seq = u64::try_from(decision.stream_seq).unwrap_or(0);
+                return Settled::Stored { seq };
+            }
+            let who = super::incoming::decision_summary(&decision.payload).1;
+            return Settled::Lost { who };
         }
     }
 

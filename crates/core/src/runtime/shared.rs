@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
 
-use countersign_wire::TrustedKey;
+use countersign_wire::{OperatorList, TrustedKey};
 use tokio::sync::{broadcast, mpsc, watch};
 use uuid::Uuid;
 
@@ -57,6 +57,8 @@ pub(crate) struct Shared {
     pub(crate) trusted: TrustedKeys,
     /// The keys that agents are given at enrolment.
     pub(crate) operators: RwLock<Vec<TrustedKey>>,
+    /// The realm's list as it was last accepted.
+    pub(crate) operator_list: RwLock<Option<OperatorList>>,
     pub(crate) settlements: Settlements,
     pub(crate) replicas: usize,
     pub(crate) realm: RwLock<Option<Uuid>>,

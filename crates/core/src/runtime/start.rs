@@ -22,6 +22,9 @@ use crate::store::{self, Reader, agents, bus_stream, meta, policy};
 
 /// How long parts may take to end.
 pub(super) const STOP_LIMIT: Duration = Duration::from_secs(5);
+/// How long a console that stops waits for its outbox.
+pub(super) const QUEUE_LIMIT: Duration = Duration::from_secs(2);
+pub(super) const QUEUE_LOOK: Duration = Duration::from_millis(20);
 const LOCK_LIMIT: Duration = Duration::from_secs(5);
 const LOCK_LOOK: Duration = Duration::from_millis(25);
 /// Callers that wait for the writer.
@@ -123,11 +126,13 @@ async fn parts(options: &Options, identity: Identity, reader: Reader) -> Result<
         None => Arc::clone(&bus_clock) as Arc<dyn Clock>,
     };
     let trusted = TrustedKeys::of(&identity);
+    let mut operator_list = None;
     let mut operators: Vec<TrustedKey> = identity.trusted_keys();
     if let Some(row) = policy::get(&reader, "operators").await?
         && let Ok(list) = serde_json::from_slice::<OperatorList>(&row.payload)
     {
         trusted.remember(&list);
+        operator_list = Some(list.clone());
         for entry in list
             .operators
             .into_iter()
@@ -159,6 +164,7 @@ async fn parts(options: &Options, identity: Identity, reader: Reader) -> Result<
         caught_up: watch::Sender::new(false),
         trusted,
         operators: RwLock::new(operators),
+        operator_list: RwLock::new(operator_list),
         settlements: Settlements::default(),
         replicas: options.replicas,
         realm: RwLock::new(realm),

@@ -1,6 +1,6 @@
 //! Starts the writer and the publisher.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::mpsc;
@@ -40,6 +40,7 @@ pub(super) async fn start_writer(
             .map(|why| ("read_only".to_owned(), why)),
         projects: role == Role::Console,
         unexplained: Vec::new(),
+        early: HashMap::new(),
         counts_stale: false,
         left_behind: false,
         rescanned: None,

@@ -198,6 +198,8 @@ pub struct Outcome {
     pub effective: Option<String>,
     /// Arguments that may run.
     pub args_digest: Option<String>,
+    /// UUID.
+    pub decision_id: Option<String>,
 }
 
 /// The decisions on these requests, in no order.
@@ -223,7 +225,7 @@ pub async fn outcomes(
             }
         );
         query.push(
-            "SELECT d.ws, d.agent, d.request_id, d.effective, d.args_digest
+            "SELECT d.ws, d.agent, d.request_id, d.effective, d.args_digest, d.decision_id
              FROM wanted CROSS JOIN decisions d ON d.ws = wanted.ws AND d.agent = wanted.agent
              AND d.request_id = wanted.request_id",
         );
@@ -290,12 +292,12 @@ pub async fn adopt(tx: &mut SqliteConnection, adopted: &[Adopted]) -> Result<(),
     Ok(())
 }
 
-/// The decision on one request.
+/// The decision on one request, as this transaction sees it.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
-pub async fn of_request(
-    reader: &Reader,
+pub async fn stored(
+    tx: &mut SqliteConnection,
     key: &RequestKey,
 ) -> Result<Option<StoredDecision>, StoreError> {
     let mut query = QueryBuilder::<Sqlite>::new("SELECT ");
@@ -306,5 +308,35 @@ pub async fn of_request(
     query.push_bind(key.agent.as_ref());
     query.push(" AND request_id = ");
     query.push_bind(key.request_id.as_ref());
-    Ok(query.build_query_as().fetch_optional(&reader.0).await?)
+    Ok(query.build_query_as().fetch_optional(tx).await?)
+}
+
+/// Writes how a decision reads after what came later was known.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn change_effective(
+    tx: &mut SqliteConnection,
+    id: i64,
+    effective: &str,
+    fault: Option<&str>,
+) -> Result<(), StoreError> {
+    sqlx::query("UPDATE decisions SET effective = ?2, fault = ?3 WHERE id = ?1")
+        .bind(id)
+        .bind(effective)
+        .bind(fault)
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+/// The decision on one request.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn of_request(
+    reader: &Reader,
+    key: &RequestKey,
+) -> Result<Option<StoredDecision>, StoreError> {
+    stored(&mut *reader.0.acquire().await?, key).await
 }

@@ -268,8 +268,21 @@ pub async fn note_attempt(
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn count_open(reader: &Reader) -> Result<i64, StoreError> {
+    Ok(sqlx::query_scalar(
+        "SELECT (SELECT count(*) FROM outbox WHERE state = 'holding')
+              + (SELECT count(*) FROM outbox WHERE state = 'queued')",
+    )
+    .fetch_one(&reader.0)
+    .await?)
+}
+
+/// How many rows are on their way.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn count_queued(reader: &Reader) -> Result<i64, StoreError> {
     Ok(
-        sqlx::query_scalar("SELECT count(*) FROM outbox WHERE state IN ('holding', 'queued')")
+        sqlx::query_scalar("SELECT count(*) FROM outbox WHERE state = 'queued'")
             .fetch_one(&reader.0)
             .await?,
     )

@@ -101,6 +101,9 @@ struct RecordRow {
     stored_at: i64,
     deadline_at: i64,
     kind: Option<String>,
+    lifetime: i64,
+    tightened_at: Option<i64>,
+    withdrawn_at: Option<i64>,
 }
 
 impl RecordRow {
@@ -126,6 +129,9 @@ impl RecordRow {
                 .map_err(|_| corrupt("approvals_required"))?,
             stored_at: Timestamp(self.stored_at),
             deadline_at: Timestamp(self.deadline_at),
+            first_deadline_at: Timestamp(self.stored_at).plus_ms(self.lifetime),
+            tightened_at: self.tightened_at.map(Timestamp),
+            withdrawn_at: self.withdrawn_at.map(Timestamp),
             has_args: self.kind.as_deref() == Some("tool_call"),
         }))
     }
@@ -140,7 +146,8 @@ fn words(allowed: VerdictSet) -> String {
 }
 
 const RECORD: &str = "r.id, r.ws, r.agent, r.request_id, r.state, r.delivery, r.risk, r.args_digest, \
-    r.request_digest, r.allowed, r.approvals_required, r.stored_at, r.deadline_at, r.kind";
+    r.request_digest, r.allowed, r.approvals_required, r.stored_at, r.deadline_at, r.kind, \
+    r.lifetime, r.tightened_at, r.withdrawn_at";
 
 /// Inserts rows; a row whose key or stream position is taken is left out.
 ///
@@ -345,6 +352,23 @@ pub async fn tighten(
     .execute(tx)
     .await?;
     Ok(changed.rows_affected() == 1)
+}
+
+/// Notes when a withdraw was stored; the first counts.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn note_withdrawn(
+    tx: &mut SqliteConnection,
+    id: i64,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    sqlx::query("UPDATE requests SET withdrawn_at = ?2 WHERE id = ?1 AND withdrawn_at IS NULL")
+        .bind(id)
+        .bind(at.0)
+        .execute(tx)
+        .await?;
+    Ok(())
 }
 
 /// The agent's clock and the server's stamp of a request: what a tighten is measured against.
