@@ -5,8 +5,8 @@
 use std::fmt;
 
 use countersign_wire::{
-    DecidedBy, DecisionFault, DecisionVerdict, Origin, RequestKey, Response, RuleRef, Sha256Digest,
-    Stage, VerifiedDecision, args_digest,
+    ApprovalDecision, DecidedBy, DecisionFault, DecisionVerdict, Origin, RequestKey, Response,
+    RuleRef, Sha256Digest, Stage, VerifiedDecision, args_digest,
 };
 use serde_json::Value;
 use time::OffsetDateTime;
@@ -21,13 +21,12 @@ pub struct Decision {
     request: RequestKey,
     verdict: DecisionVerdict,
     fault: Option<DecisionFault>,
+    // As they were asked, where the decision lets exactly these run.
     args: Option<Value>,
     args_digest: Option<Sha256Digest>,
+    // Where nothing that counts is stored; a decision brings its own.
     message: Option<String>,
-    response: Option<Response>,
-    origin: Option<Origin>,
-    rule: Option<RuleRef>,
-    decided_by: Option<DecidedBy>,
+    signed: Option<Box<ApprovalDecision>>,
     stored: Option<(OffsetDateTime, u64)>,
     decision_id: Option<String>,
     pub(crate) receipts: Receipts,
@@ -48,10 +47,7 @@ impl Decision {
             args: None,
             args_digest: None,
             message,
-            response: None,
-            origin: None,
-            rule: None,
-            decided_by: None,
+            signed: None,
             stored: None,
             decision_id: None,
             receipts,
@@ -88,25 +84,22 @@ impl Decision {
         let decision = verified.decision;
         let (args, args_digest) = match decision.verdict {
             DecisionVerdict::Approve => (asked.args.clone(), asked.args_digest),
-            DecisionVerdict::Modify => (decision.edited_args, decision.args_digest),
+            DecisionVerdict::Modify => (None, decision.args_digest),
             _ => (None, None),
         };
         Self {
             request: asked.key.clone(),
-            verdict: match decision.verdict {
+            verdict: match &decision.verdict {
                 DecisionVerdict::Other(_) => DecisionVerdict::Deny,
-                known => known,
+                known => known.clone(),
             },
             fault: None,
             args,
             args_digest,
-            message: decision.message,
-            response: decision.response,
-            origin: Some(decision.origin),
-            rule: decision.rule,
-            decided_by: Some(decision.decided_by),
+            message: None,
             stored: Some((stored.stored_at, stored.sequence)),
             decision_id: Some(decision.decision_id.to_string()),
+            signed: Some(Box::new(decision)),
             receipts,
         }
     }
@@ -119,7 +112,8 @@ impl Decision {
     /// The arguments that may run; none unless it is allowed. Their digest is that of the decision.
     pub fn args(&self) -> Option<&Value> {
         match self.verdict {
-            DecisionVerdict::Approve | DecisionVerdict::Modify => self.args.as_ref(),
+            DecisionVerdict::Approve => self.args.as_ref(),
+            DecisionVerdict::Modify => self.signed()?.edited_args.as_ref(),
             _ => None,
         }
     }
@@ -142,28 +136,37 @@ impl Decision {
 
     /// For the agent: why, or what to do instead.
     pub fn message(&self) -> Option<&str> {
-        self.message.as_deref()
+        match self.signed() {
+            Some(signed) => signed.message.as_deref(),
+            None => self.message.as_deref(),
+        }
     }
 
     /// The answer to a question or a form (`respond`). The console checks a form's
     /// answer against its schema; the agent reads it as untrusted input all the same.
     pub fn response(&self) -> Option<&Response> {
-        self.response.as_ref()
+        self.signed()?.response.as_ref()
     }
 
     /// Who decided; none if no decision that counts is stored.
     pub fn decided_by(&self) -> Option<&DecidedBy> {
-        self.decided_by.as_ref()
+        self.signed().map(|signed| &signed.decided_by)
     }
 
     /// What kind of thing decided: an operator, a rule, a setup key, the deadline.
     pub fn origin(&self) -> Option<Origin> {
-        self.origin
+        self.signed().map(|signed| signed.origin)
     }
 
     /// The rule that decided, for `rule` and `setup_key`.
     pub fn rule(&self) -> Option<&RuleRef> {
-        self.rule.as_ref()
+        self.signed()?.rule.as_ref()
+    }
+
+    /// The decision as it was signed and stored, after every check; none if none counts. Its words are
+    /// those of the wire: whether the call may run is for [`allowed`](Self::allowed) to say.
+    pub fn signed(&self) -> Option<&ApprovalDecision> {
+        self.signed.as_deref()
     }
 
     /// The server's time stamp of the stored decision.
@@ -236,7 +239,7 @@ impl fmt::Debug for Decision {
             .field("verdict", &self.verdict)
             .field("fault", &self.fault)
             .field("args_digest", &self.args_digest)
-            .field("origin", &self.origin)
+            .field("origin", &self.origin())
             .field("stored", &self.stored)
             .finish_non_exhaustive()
     }

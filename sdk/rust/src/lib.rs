@@ -30,8 +30,8 @@ pub use countersign_wire as wire;
 
 pub use ask::Ask;
 pub use countersign_wire::{
-    ApprovalRequest, DecisionFault, DecisionVerdict, Effects, Enrolment, HelloTool, RequestId,
-    Risk, Verdict,
+    ApprovalDecision, ApprovalRequest, DecisionFault, DecisionVerdict, Effects, Enrolment,
+    HelloTool, RequestId, Risk, Verdict,
 };
 pub use decision::Decision;
 pub use error::GateError;

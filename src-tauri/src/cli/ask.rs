@@ -10,13 +10,13 @@ use countersign_core::data_dir::DataDir;
 use countersign_core::ops::enroll::LOCAL_AGENT;
 use countersign_sdk::{Ask as Question, Decision, DecisionVerdict, Gate, GateError, Verdict};
 use countersign_wire::{ErrorCode, Timestamp};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::args::Ask;
 use super::config::Settings;
 use super::failure::Failure;
 use super::input;
-use super::output::{Output, plain};
+use super::output::Output;
 use super::serve::Stop;
 
 const AGENT_JSON: &str = "COUNTERSIGN_AGENT_JSON";
@@ -105,7 +105,7 @@ fn enrolment(settings: &Settings, named: Option<PathBuf>) -> Result<PathBuf, Fai
 
 fn tell(out: Output, decision: &Decision) -> Result<(), Failure> {
     if out.json {
-        out.json_line(&as_json(decision))?;
+        out.json_line(&as_json(decision)?)?;
     }
     match decision.args() {
         Some(_) if out.json => Ok(()),
@@ -114,28 +114,66 @@ fn tell(out: Output, decision: &Decision) -> Result<(), Failure> {
     }
 }
 
-fn as_json(decision: &Decision) -> Value {
+/// The fields of a decision (protocol, section 5), in its order.
+const DECISION: [&str; 16] = [
+    "v",
+    "decision_id",
+    "request_id",
+    "request_digest",
+    "verdict",
+    "message",
+    "args_digest",
+    "edited_args",
+    "response",
+    "scope",
+    "origin",
+    "rule",
+    "policy_digest",
+    "decided_by",
+    "decided_at",
+    "votes",
+];
+
+/// The decision as it is on the wire, and beside it what the gate made of it. Where no decision counts,
+/// what is known without one; the rest is null.
+fn as_json(decision: &Decision) -> Result<Value, Failure> {
     let key = decision.request();
-    let modified = *decision.verdict() == DecisionVerdict::Modify;
-    json!({
-        "decision_id": decision.decision_id(),
-        "request_id": key.request_id.to_string(),
-        "workspace": key.workspace.to_string(),
-        "agent": key.agent.to_string(),
-        "verdict": decision.verdict().as_str(),
-        "allowed": decision.allowed(),
-        "args": decision.args(),
-        "args_digest": decision.args_digest().map(|digest| digest.to_string()),
-        "edited_args": decision.args().filter(|_| modified),
-        "message": decision.message().map(plain),
-        "response": decision.response(),
-        "origin": decision.origin().map(|origin| origin.as_str()),
-        "rule": decision.rule(),
-        "decided_by": decision.decided_by().map(|by| json!({ "name": plain(&by.name), "key": by.key })),
-        "stored_at": decision.stored_at().map(|at| Timestamp::new(at).to_string()),
-        "stream_seq": decision.sequence(),
-        "fault": decision.fault().map(|fault| fault.as_str()),
-    })
+    let wire = match decision.signed() {
+        Some(signed) => serde_json::to_value(signed).map_err(|error| {
+            Failure::new(ErrorCode::Failed, format!("no JSON could be made: {error}"))
+        })?,
+        None => json!({
+            "decision_id": decision.decision_id(),
+            "request_id": key.request_id.to_string(),
+            "verdict": decision.verdict().as_str(),
+            "message": decision.message(),
+        }),
+    };
+    let mut told: Map<String, Value> = DECISION
+        .iter()
+        .map(|name| ((*name).to_owned(), Value::Null))
+        .collect();
+    if let Value::Object(wire) = wire {
+        told.extend(wire);
+    }
+    let gate = [
+        ("workspace", json!(key.workspace.to_string())),
+        ("agent", json!(key.agent.to_string())),
+        ("allowed", json!(decision.allowed())),
+        ("args", json!(decision.args())),
+        (
+            "stored_at",
+            json!(
+                decision
+                    .stored_at()
+                    .map(|at| Timestamp::new(at).to_string())
+            ),
+        ),
+        ("stream_seq", json!(decision.sequence())),
+        ("fault", json!(decision.fault().map(|fault| fault.as_str()))),
+    ];
+    told.extend(gate.map(|(name, value)| (name.to_owned(), value)));
+    Ok(Value::Object(told))
 }
 
 /// One sentence for whoever waits at the script.

@@ -17,6 +17,7 @@ pub(crate) async fn verify(
     out: Output,
     head: Option<String>,
 ) -> Result<(), Failure> {
+    let head = head.as_deref().map(noted).transpose()?;
     let found = reading(settings, true, async |app| {
         Ok(app.audit_verify(head.as_deref()).await?)
     })
@@ -59,6 +60,19 @@ pub(crate) async fn verify(
     } else {
         Err(Failure::Told(ErrorCode::Failed))
     }
+}
+
+/// A head that a person noted down, without its `sha256:`. A mistyped one must not read as a log that
+/// was tampered with.
+fn noted(head: &str) -> Result<String, Failure> {
+    let hash = head.trim();
+    let hash = hash.strip_prefix("sha256:").unwrap_or(hash);
+    if hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Ok(hash.to_ascii_lowercase());
+    }
+    Err(Failure::usage(
+        "--head must be the 64 hexadecimal digits that `countersign audit head` printed",
+    ))
 }
 
 /// Prints the end of the chain, to be noted down elsewhere.

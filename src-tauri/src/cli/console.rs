@@ -2,6 +2,9 @@
 //!
 //! Refuses to leave a console behind: what a command starts it stops, whatever came of it.
 
+use std::path::Path;
+
+use countersign_core::data_dir::{DataDir, RuntimeInfo};
 use countersign_core::{App, Options};
 
 use super::config::{Login, Settings};
@@ -43,8 +46,39 @@ pub(crate) async fn deciding<T>(
     settings: &Settings,
     work: impl AsyncFnOnce(&App) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
+    if let Some(why) = outside_server(settings) {
+        return Err(Failure::environment(why));
+    }
     let app = App::attach(options(settings)?).await?;
     finish(app, work).await
+}
+
+/// What to do where this folder's console uses an outside server and the command names none.
+///
+/// The folder keeps no credentials of an outside server, and a server of its own would be another bus.
+pub(crate) fn outside_server(settings: &Settings) -> Option<String> {
+    if settings.nats_url.is_some() || !settings.data_dir.is_dir() {
+        return None;
+    }
+    let data = DataDir::open(&settings.data_dir).ok()?;
+    let runtime = data.read_runtime()?;
+    if !is_outside(&runtime, data.path()) {
+        return None;
+    }
+    let who = match data.is_running() {
+        true => format!("the console of this folder (process {})", runtime.pid),
+        false => "the last console of this folder, which did not stop in order,".to_owned(),
+    };
+    Some(format!(
+        "{who} uses an outside server at {}; repeat --nats-url (COUNTERSIGN_NATS_URL) and its credentials (--nats-creds or --nats-nkey) as that console has them",
+        runtime.nats_url
+    ))
+}
+
+/// A console's own server has no process either while it is started again, but a store in the folder.
+fn is_outside(runtime: &RuntimeInfo, folder: &Path) -> bool {
+    let own = folder.join("nats").is_dir() && runtime.nats_url.starts_with("nats://127.0.0.1:");
+    runtime.nats_pid.is_none() && !own
 }
 
 async fn finish<T>(

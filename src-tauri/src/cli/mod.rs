@@ -15,6 +15,7 @@ mod enroll;
 mod failure;
 mod input;
 mod line;
+mod log;
 mod output;
 mod read;
 mod serve;
@@ -27,24 +28,21 @@ mod when;
 use std::env;
 use std::ffi::OsString;
 use std::future::Future;
-use std::io;
 use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
 use countersign_wire::ErrorCode;
-use tracing_subscriber::EnvFilter;
+use nix::sys::stat::{Mode, umask};
 
 use args::{Audit, BusCommand, Cli, Command};
 use config::Settings;
 use failure::Failure;
 use output::Output;
 
-/// The client library tells every connection twice; this program tells what matters of it.
-const SERVING: &str = "info,async_nats=warn";
-
 /// Runs the program: reads its arguments, does what they say and returns the exit code.
 pub fn main() -> ExitCode {
+    private_files();
     let arguments: Vec<OsString> = env::args_os().collect();
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
@@ -62,16 +60,16 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Completions { shell }) => shell::completions(shell),
         Some(Command::Man) => shell::man(),
         Some(command) => {
-            log(if matches!(command, Command::Serve) {
-                SERVING
+            log::start(if matches!(command, Command::Serve) {
+                log::SERVING
             } else {
-                "off"
+                log::OFF
             });
             let settings = config::load(&cli.global)?;
             block_on(one(command, &settings, out))
         }
         None => {
-            log(SERVING);
+            log::start(log::SERVING);
             window(&config::load(&cli.global)?)
         }
     }
@@ -112,16 +110,10 @@ fn block_on(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failu
     runtime.block_on(work)
 }
 
-/// The log goes to standard error: standard output belongs to the result.
-fn log(default: &str) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
-    let colours = anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
-    // A second call only happens in tests, where the first one stands.
-    let _ = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(io::stderr)
-        .with_ansi(colours)
-        .try_init();
+/// Requests and keys are nobody else's business, whatever the folder's own mode is. What this program
+/// starts, its nats-server too, inherits this.
+fn private_files() {
+    umask(Mode::S_IRWXG | Mode::S_IRWXO);
 }
 
 fn wants_json(arguments: &[OsString]) -> bool {

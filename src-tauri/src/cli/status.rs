@@ -8,13 +8,16 @@ use countersign_core::store::audit::Head;
 use serde_json::{Map, Value, json};
 
 use super::config::Settings;
-use super::console::reading;
+use super::console::{outside_server, reading};
 use super::failure::Failure;
 use super::output::{Output, doubtful, plain, table, wrong};
 use super::when;
 
 /// Prints how the console is.
 pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure> {
+    if let Some(why) = outside_server(settings) {
+        return Err(Failure::environment(why));
+    }
     let status = reading(settings, true, async |app| Ok(app.status().await?)).await?;
     if out.json {
         return Ok(out.json_line(&as_json(&status))?);

@@ -11,7 +11,7 @@ use countersign_core::bus::{Bus, BusOptions, BusState, server_program};
 use countersign_core::clock::{BusClock, Clock};
 
 use super::super::config::Settings;
-use super::super::console::options;
+use super::super::console::{options, outside_server};
 use super::Check;
 use super::Verdict::{Failed, Ok as Fine, Unknown, Warning};
 
@@ -90,6 +90,9 @@ pub(super) fn running(app: &App) -> Check {
 
 /// Why there is no bus.
 pub(super) async fn no_bus(settings: &Settings, app: &App) -> Check {
+    if let Some(why) = outside_server(settings) {
+        return Check::new("bus", Failed, why);
+    }
     let Some(url) = settings.nats_url.clone() else {
         return match app.data().is_running() {
             true => Check::new(

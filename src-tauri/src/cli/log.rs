@@ -1,0 +1,43 @@
+//! The log of the program, on standard error: standard output belongs to the result.
+//!
+//! Refuses the details of other libraries, whatever `RUST_LOG` asks for: they write whole messages,
+//! and so the arguments of agents, at the levels below `info`.
+
+use std::io;
+
+use tracing::{Level, Metadata};
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, fmt};
+
+/// What a console tells. The client library tells every connection twice; this program tells what
+/// matters of it.
+pub(super) const SERVING: &str = "info,async_nats=warn";
+/// A command that ends at once says everything in its result.
+pub(super) const OFF: &str = "off";
+
+/// Targets of our own crates start with this.
+const OURS: &str = "countersign";
+
+/// Starts the log; `default` holds where `RUST_LOG` is not set.
+pub(super) fn start(default: &str) {
+    let asked = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
+    let colours = anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
+    let lines = fmt::layer().with_writer(io::stderr).with_ansi(colours);
+    // A second call only happens in tests, where the first one stands.
+    let _ = tracing_subscriber::registry()
+        .with(asked)
+        .with(filter_fn(may_be_told))
+        .with(lines)
+        .try_init();
+}
+
+fn may_be_told(what: &Metadata<'_>) -> bool {
+    let first = what.target().split("::").next().unwrap_or_default();
+    let ours = first == OURS
+        || first
+            .strip_prefix(OURS)
+            .is_some_and(|rest| rest.starts_with('_'));
+    ours || *what.level() <= Level::INFO
+}
