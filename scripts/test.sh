@@ -53,7 +53,7 @@ rust_tests() {
   fi
 }
 
-npm_build() { in_ui build --logLevel warn; }
+npm_build() { in_ui build -- --logLevel warn; }
 
 # One feature set for every step, so that nothing is compiled twice for another
 # one. That the headless default needs no WebKit is a check of `tidy`.
