@@ -50,6 +50,16 @@ async fn an_untouched_log_verifies_and_a_noted_head_is_in_it() {
     assert_eq!(found["rows"], head["seq"]);
     let noted = head["hash"].as_str().unwrap();
     desk.run(&["audit", "verify", "--head", noted]).success();
+    for same in [format!("sha256:{noted}"), noted.to_uppercase()] {
+        desk.run(&["audit", "verify", "--head", &same]).success();
+    }
+    let short = &noted[1..];
+    for mistyped in ["zz", "", short, &format!("{short}g"), &format!("{noted}0")] {
+        let ended = desk.run(&["audit", "verify", "--json", "--head", mistyped]);
+        let (exit, code, _) = ended.error();
+        assert_eq!((exit, code.as_str()), (2, "usage"), "{mistyped}");
+        assert_eq!(ended.out, "", "{mistyped}");
+    }
     let other = "0".repeat(64);
     let ended = desk.run(&["audit", "verify", "--head", &other, "--json"]);
     assert_eq!((ended.code, &ended.lines()[0]["ok"]), (1, &json!(false)));

@@ -62,6 +62,39 @@ fn an_approved_ask_prints_exactly_the_arguments_and_exits_0() {
     assert_eq!(shown["decision"]["args_digest"], digest);
 }
 
+/// The fields of protocol, section 5.
+const DECISION: &str = "v decision_id request_id request_digest verdict message args_digest edited_args \
+    response scope origin rule policy_digest decided_by decided_at votes";
+
+#[test]
+fn an_ask_with_json_prints_the_decision_as_it_is_on_the_bus() {
+    let desk = Desk::new();
+    let _console = Console::start(&desk);
+    for (arguments, verdict) in [
+        (&["approve"][..], "approve"),
+        (&["deny", "--message", "not\ntoday"], "deny"),
+    ] {
+        let (child, line) = ask(&desk, &["--args", r#"{"to":"a"}"#, "--json"]);
+        let id = id(&line);
+        desk.run(&[arguments, &[id.as_str()]].concat()).success();
+        let printed = end(child).lines().remove(0);
+        let shown = desk.show_in_state(&id, "decided");
+        assert_eq!(printed["verdict"], verdict);
+        for name in DECISION.split_whitespace() {
+            let found = printed
+                .get(name)
+                .unwrap_or_else(|| panic!("{name} is not in {printed}"));
+            let stored = shown["decision"].get(name).unwrap_or(&Value::Null);
+            assert_eq!(found, stored, "{name}");
+        }
+        assert_eq!(printed["request_digest"], shown["request_digest"]);
+        assert!(printed["decided_at"].is_string() && printed["stored_at"].is_string());
+        assert_eq!(printed["allowed"], verdict == "approve");
+        assert_eq!(printed["stream_seq"], shown["stream_seq"]);
+        assert_eq!(printed["fault"], Value::Null);
+    }
+}
+
 #[test]
 fn a_modified_ask_prints_the_edited_arguments() {
     let desk = Desk::new();
@@ -111,6 +144,12 @@ fn an_ask_that_nobody_answers_expires_with_5() {
         (asked.code, &asked.lines()[0]["verdict"]),
         (5, &json!("expired"))
     );
+    let printed = asked.lines().remove(0);
+    assert_eq!(printed["request_id"], line["request_id"]);
+    assert_eq!(printed["allowed"], false);
+    for name in DECISION.split_whitespace() {
+        assert!(printed.get(name).is_some(), "{name} is not in {printed}");
+    }
     let shown = desk.show_in_state(&id(&line), "expired");
     assert_eq!(
         (&shown["verdict"], &shown["origin"]),

@@ -3,6 +3,7 @@
 //! Refuses to shorten or to change what the agent sent: the request is printed as received, and only
 //! what a person reads beside it is escaped.
 
+mod asked;
 mod human;
 mod warnings;
 

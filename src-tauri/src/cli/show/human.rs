@@ -4,13 +4,13 @@
 
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::reading::RequestStory;
-use countersign_wire::{KeptJson, escape_lines, json_shown};
+use countersign_wire::KeptJson;
 use serde_json::Value;
 
 use super::super::line::{agent, what};
 use super::super::output::{doubtful, heading, plain, wrong};
 use super::super::when;
-use super::receipt;
+use super::{asked, receipt};
 
 /// The text, line by line.
 pub(super) fn lines(
@@ -23,11 +23,14 @@ pub(super) fn lines(
     let request = request.and_then(KeptJson::value);
     head(story, now, &mut text);
     match &request {
-        Some(request) => asked(request, &mut text),
-        None => {
-            text.push(heading("Bytes as received, not JSON"));
-            block(&String::from_utf8_lossy(&story.line.raw), &mut text);
+        Some(request) => {
+            asked::lines(request, &story.line, &mut text);
+            // Of two fields with one name a reader keeps one.
+            if story.line.error_code.as_deref() == Some("duplicate_key") {
+                raw("Bytes as received", story, &mut text);
+            }
         }
+        None => raw("Bytes as received, not JSON", story, &mut text),
     }
     if !warnings.is_empty() {
         text.push(heading("Warnings"));
@@ -40,6 +43,11 @@ pub(super) fn lines(
     decision(story, &mut text);
     delivery(story, &mut text);
     text
+}
+
+fn raw(title: &str, story: &RequestStory, text: &mut Vec<String>) {
+    text.push(heading(title));
+    asked::block(&String::from_utf8_lossy(&story.line.raw), text);
 }
 
 fn head(story: &RequestStory, now: Timestamp, text: &mut Vec<String>) {
@@ -77,57 +85,6 @@ fn head(story: &RequestStory, now: Timestamp, text: &mut Vec<String>) {
     }
 }
 
-fn asked(request: &Value, text: &mut Vec<String>) {
-    let said = ["title", "reason", "preview"].into_iter();
-    let said: Vec<(&str, &Value)> = said
-        .filter_map(|name| Some((name, request.get(name)?)))
-        .collect();
-    if !said.is_empty() {
-        text.push(heading("The agent says"));
-        for (name, words) in said {
-            text.push(format!("  {name}:"));
-            block(words.as_str().unwrap_or_default(), text);
-        }
-    }
-    for (name, title) in [
-        ("args", "Arguments at the gate"),
-        ("question", "Question"),
-        ("response_schema", "Form"),
-        ("effective", "What the framework still changes"),
-    ] {
-        if let Some(value) = request.get(name) {
-            let digest = match (name, request.get("args_digest").and_then(Value::as_str)) {
-                ("args", Some(digest)) => format!(" ({})", plain(digest)),
-                _ => String::new(),
-            };
-            text.push(heading(&format!("{title}{digest}")));
-            text.extend(
-                json_shown(value)
-                    .plain()
-                    .lines()
-                    .map(|line| format!("  {line}")),
-            );
-        }
-    }
-    let allowed = request.get("allowed_verdicts").and_then(Value::as_array);
-    let words: Vec<String> = allowed
-        .into_iter()
-        .flatten()
-        .filter_map(|word| word.as_str().map(plain))
-        .collect();
-    text.push(heading("Verdicts that the agent can honour"));
-    text.push(format!("  {}", words.join(", ")));
-}
-
-fn block(words: &str, text: &mut Vec<String>) {
-    text.extend(
-        escape_lines(words)
-            .plain()
-            .lines()
-            .map(|line| format!("    {line}")),
-    );
-}
-
 fn decision(story: &RequestStory, text: &mut Vec<String>) {
     let line = &story.line;
     if let Some(fault) = story
@@ -159,7 +116,7 @@ fn decision(story: &RequestStory, text: &mut Vec<String>) {
         at.unwrap_or_default()
     ));
     if let Some(message) = &line.message {
-        block(message, text);
+        asked::block(message, text);
     }
     let body: Option<Value> = story
         .decision
@@ -171,12 +128,7 @@ fn decision(story: &RequestStory, text: &mut Vec<String>) {
     ] {
         if let Some(value) = body.as_ref().and_then(|body| body.get(name)) {
             text.push(heading(title));
-            text.extend(
-                json_shown(value)
-                    .plain()
-                    .lines()
-                    .map(|line| format!("  {line}")),
-            );
+            asked::value(value, "  ", text);
         }
     }
 }
