@@ -95,13 +95,13 @@ async fn a_server_with_one_account_for_all_is_refused_unless_the_risk_is_accepte
 async fn a_command_that_does_not_name_the_outside_server_is_told_to() {
     let server = PlainServer::start().await;
     let desk = Desk::new().with("COUNTERSIGN_ALLOW_SINGLE_ACCOUNT", "1");
-    let mut serve = desk.command(&["serve", "--nats-url", &server.url()]);
+    let mut serve = desk.command(&["serve", "--nats-url", server.url()]);
     let mut child = serve.stdout(std::process::Stdio::piped()).spawn().unwrap();
     let mut ready = String::new();
     let mut lines = std::io::BufReader::new(child.stdout.take().unwrap());
     std::io::BufRead::read_line(&mut lines, &mut ready).unwrap();
     let mut console = crate::desk::Running(child);
-    assert!(ready.contains(&server.url()), "{ready}");
+    assert!(ready.contains(server.url()), "{ready}");
     let told = || {
         for command in [
             &["status"][..],
@@ -111,14 +111,14 @@ async fn a_command_that_does_not_name_the_outside_server_is_told_to() {
             let ended = desk.run(&[command, &["--json"]].concat());
             let (exit, code, message) = ended.error();
             assert_eq!((exit, code.as_str()), (2, "environment"), "{command:?}");
-            for word in [&server.url(), "--nats-url"] {
+            for word in [server.url(), "--nats-url"] {
                 assert!(message.contains(word), "{command:?}: {message}");
             }
         }
         assert!(!desk.path().join("nats").exists());
     };
     told();
-    desk.run(&["status", "--nats-url", &server.url()]).success();
+    desk.run(&["status", "--nats-url", server.url()]).success();
     // Nor is there a server of its own after a console that ended without a word.
     console.signal(nix::sys::signal::Signal::SIGKILL);
     console.wait();

@@ -52,6 +52,9 @@ async fn edited_arguments_run_instead_of_those_that_were_asked() {
     };
     assert_eq!(ran, edited.to_string());
     assert_eq!(decision.args_digest(), Some(digest_of(&edited)));
+    let signed = decision.signed().unwrap();
+    assert_eq!(signed.request_digest, seen.digest);
+    assert_eq!(signed.edited_args.as_ref(), decision.args());
     let failed = console.receipts(&seen, 2).await.remove(1);
     assert_eq!(
         (failed.stage, failed.message.as_deref()),
@@ -130,6 +133,7 @@ async fn silence_is_expired_and_not_denied() {
         (decision.verdict(), decision.fault()),
         (&DecisionVerdict::Expired, None)
     );
+    assert!(decision.signed().is_none());
     assert!(!decision.allowed());
     assert_eq!(
         decision.executed(&json!({})).await,
