@@ -7,7 +7,7 @@ use anyhow::Context;
 use countersign_core::ops::DecideCommand;
 use countersign_core::{App, AppEvent, Options};
 use countersign_load::{ConsoleArgs, Login, Mode, Ready, Report, monotonic_ns};
-use countersign_wire::{AgentKey, RequestKey, Verdict};
+use countersign_wire::{AgentKey, Verdict};
 use tokio::sync::Semaphore;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -59,8 +59,8 @@ async fn approve(app: App, mode: Mode) -> anyhow::Result<()> {
     let mut events = app.subscribe();
     let places = Arc::new(Semaphore::new(DECIDING));
     loop {
-        let rows = match events.recv().await {
-            Ok(AppEvent::Changed { rows, .. }) => rows,
+        let (rows, new) = match events.recv().await {
+            Ok(AppEvent::Changed { rows, arrived, .. }) => (rows, arrived),
             Ok(AppEvent::Status) => continue,
             Err(RecvError::Lagged(count)) => anyhow::bail!("{count} events were missed"),
             Err(RecvError::Closed) => return Ok(()),
@@ -72,12 +72,6 @@ async fn approve(app: App, mode: Mode) -> anyhow::Result<()> {
             })?;
             continue;
         }
-        let lines = app.lines(&rows).await?;
-        let new: Vec<RequestKey> = lines
-            .iter()
-            .filter(|line| line.state == "pending")
-            .filter_map(|l| l.key())
-            .collect();
         if mode == Mode::DecideLater && !new.is_empty() {
             tell(&Report::Listed {
                 count: new.len().try_into()?,
@@ -86,7 +80,7 @@ async fn approve(app: App, mode: Mode) -> anyhow::Result<()> {
             tokio::time::sleep(Mode::PAUSE).await;
             tell(&Report::Deciding { at: monotonic_ns() })?;
         }
-        for key in new {
+        for key in new.iter().cloned() {
             let place = Arc::clone(&places).acquire_owned().await?;
             let app = app.clone();
             tokio::spawn(async move {

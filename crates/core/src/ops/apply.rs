@@ -22,7 +22,7 @@ pub(crate) async fn apply_all(
     now: Timestamp,
     settlements: &Settlements,
     jobs: Vec<Job>,
-) -> Result<(Gathered, Option<Timestamp>), StoreError> {
+) -> Result<Gathered, StoreError> {
     let mut batch = Batch {
         tx,
         now,
@@ -39,18 +39,16 @@ pub(crate) async fn apply_all(
         apply(ledger, &mut batch, job).await?;
     }
     decide::apply(ledger, &mut batch, settlements, verdicts).await?;
-    let next_due = finish(ledger, &mut batch).await?;
-    Ok((batch.gathered, next_due))
+    finish(ledger, &mut batch).await?;
+    Ok(batch.gathered)
 }
 
-async fn finish(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
-) -> Result<Option<Timestamp>, StoreError> {
-    let next_due = due::run(ledger, batch).await?;
+async fn finish(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
+    if ledger.next_due.is_none_or(|due| due <= batch.now) {
+        due::run(ledger, batch).await?;
+    }
     let entries: Vec<Entry> = std::mem::take(&mut batch.gathered.audit);
-    audit::append(batch.tx, &entries).await?;
-    Ok(next_due)
+    audit::append(batch.tx, &entries).await
 }
 
 async fn apply(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(), StoreError> {
@@ -71,6 +69,7 @@ async fn apply(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
         }
         Job::CaughtUp(told) => {
             ledger.caught_up = true;
+            ledger.next_due = None;
             batch.reply(move || {
                 told.send_replace(true);
             });
@@ -80,6 +79,7 @@ async fn apply(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
         }
         Job::Lagging => {
             ledger.caught_up = false;
+            ledger.forget();
             Ok(())
         }
         Job::ReadOnly(why) => read_only(ledger, batch, why).await,
@@ -95,6 +95,7 @@ async fn apply(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
         Job::Lost { decision_id } => outbox::close_lost(batch.tx, &decision_id.to_string()).await,
         Job::Rescan => {
             batch.gathered.status = true;
+            ledger.next_due = None;
             rescan(ledger, batch).await
         }
         Job::Stop(done) => {

@@ -74,6 +74,7 @@ pub(crate) async fn apply(
         last.stamp,
     )
     .await?;
+    ledger.advanced(Stream::Requests, &epoch, last.seq + 1);
     batch
         .gathered
         .positions
@@ -100,6 +101,7 @@ fn row_of_request(
     let request = &parsed.request;
     let trace = request.trace_context();
     let lifetime_ms = i64::try_from(request.lifetime().whole_milliseconds()).unwrap_or(i64::MAX);
+    ledger.due_at(at.stamp.plus_ms(lifetime_ms));
     NewRequest {
         ws: parsed.key.workspace.to_string(),
         agent: parsed.key.agent.to_string(),
@@ -237,7 +239,12 @@ async fn insert(
         if let Ok(key) = name.parse::<RequestKey>() {
             match row.error {
                 Some(_) => rejected.push(*id),
-                None => fresh.push(key.clone()),
+                None => {
+                    fresh.push(key.clone());
+                    if row.state == State::Pending {
+                        batch.gathered.arrived.push(key.clone());
+                    }
+                }
             }
             keys.push(key);
         }
@@ -450,6 +457,7 @@ async fn tighten(
                 "payload_digest": digest, "deadline_ms": deadline.min(record.deadline_at).0,
             }),
         );
+        ledger.due_at(deadline);
         judge_again(ledger, batch, key).await?;
     }
     Ok(())

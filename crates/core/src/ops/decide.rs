@@ -63,7 +63,7 @@ pub(crate) async fn apply(
 }
 
 fn one(
-    ledger: &Ledger,
+    ledger: &mut Ledger,
     batch: &mut Batch<'_>,
     settlements: &Settlements,
     record: &mut RequestRecord,
@@ -74,7 +74,7 @@ fn one(
     if let Some((_, why)) = &ledger.read_only {
         return Err(Refused::ReadOnly(why.clone()));
     }
-    let Some(bus) = &ledger.bus else {
+    let Some(realm) = ledger.bus.as_ref().map(|bus| bus.realm) else {
         let why = "this console has never met its bus, so it has no realm to sign for";
         return Err(Refused::ReadOnly(why.to_owned()));
     };
@@ -95,7 +95,7 @@ fn one(
     };
     let sig = match held {
         true => None,
-        false => Some(sign(ledger, &bus.realm, &unsigned)?),
+        false => Some(sign(ledger, &realm, &unsigned)?),
     };
     let decision_id = unsigned.decision_id;
     batch.record(
@@ -113,8 +113,12 @@ fn one(
     changes.push(change(record, verdict, origin, now));
     batch.gathered.touched.push(record.id);
     let accepted = match &sig {
-        None => Accepted::Held { release_at },
+        None => {
+            ledger.due_at(release_at);
+            Accepted::Held { release_at }
+        }
         Some(sig) => {
+            ledger.note_own(sig.clone(), unsigned.payload.clone());
             let (settle, settled) = oneshot::channel();
             settlements.expect(decision_id, settle);
             batch
@@ -124,6 +128,7 @@ fn one(
             Accepted::Queued {
                 verdict,
                 decision_id,
+                risk: record.risk,
                 settled,
             }
         }

@@ -9,11 +9,13 @@ use countersign_wire::{
     Stream, decision_subject, verify_decision,
 };
 use serde_json::json;
+use uuid::Uuid;
 
 use super::incoming::IncomingDecision;
 use super::ledger::{Batch, Ledger};
+use super::publisher::Settled;
 use crate::domain::life_cycle::{Step, StoredAs, next};
-use crate::domain::{Delivery, RequestRecord, Timestamp};
+use crate::domain::{Delivery, RequestRecord, State, Timestamp};
 use crate::store::decisions::{self, Adopted, NewDecision};
 use crate::store::outbox;
 use crate::store::quarantine::{self, Quarantined};
@@ -75,6 +77,7 @@ pub(crate) async fn apply(
         last.stamp,
     )
     .await?;
+    ledger.advanced(Stream::Decisions, &epoch, last.seq + 1);
     batch
         .gathered
         .positions
@@ -109,6 +112,9 @@ fn read(ledger: &Ledger, record: &RequestRecord, stored: Stored<'_>) -> Reading 
         allowed: record.allowed,
         approvals_required: record.approvals_required,
     };
+    if let Some(reading) = read_own(ledger, record, &stored) {
+        return reading;
+    }
     let trusted = |key: &str| -> Option<KeyRole> { ledger.trusted.role(key, stored.stored_at) };
     let verified = verify_decision(&DecisionCheck {
         subject: &decision_subject(&record.key),
@@ -157,6 +163,33 @@ fn read(ledger: &Ledger, record: &RequestRecord, stored: Stored<'_>) -> Reading 
         },
         Err(fault) => void(fault),
     }
+}
+
+/// A decision that this process signed a moment ago and that came back with the same bytes: only the
+/// stamps are left to be looked at.
+fn read_own(ledger: &Ledger, record: &RequestRecord, stored: &Stored<'_>) -> Option<Reading> {
+    let payload = ledger.own.get(stored.sig?)?;
+    if payload != stored.payload {
+        return None;
+    }
+    let verdict: OwnVerdict = serde_json::from_slice(payload).ok()?;
+    let (stored_as, effective) = if record.was_withdrawn_at(stored.stored_at) {
+        (StoredAs::Withdrawn, "withdrawn".to_owned())
+    } else if stored.stored_at >= record.deadline_for(stored.stored_at) {
+        (StoredAs::Expired, "expired".to_owned())
+    } else {
+        (StoredAs::Decided, verdict.verdict)
+    };
+    Some(Reading {
+        stored_as,
+        effective,
+        fault: None,
+    })
+}
+
+#[derive(serde::Deserialize)]
+struct OwnVerdict {
+    verdict: String,
 }
 
 type Row<'m> = (&'m IncomingDecision, RequestKey, Option<Reading>);
@@ -232,6 +265,10 @@ async fn insert(
             &mut changes,
         )
         .await?;
+        if let Some(sig) = &message.sig {
+            ledger.own.remove(sig);
+        }
+        tell(ledger, batch, message, &reading);
         settled.push((
             record.id,
             message.body.decision_id.clone().unwrap_or_default(),
@@ -239,6 +276,28 @@ async fn insert(
     }
     requests::change_states(batch.tx, &changes).await?;
     outbox::settle(batch.tx, &settled).await
+}
+
+/// Tells who waits for a decision of this process that it is on the stream, once that is committed.
+fn tell(ledger: &Ledger, batch: &mut Batch<'_>, message: &IncomingDecision, reading: &Reading) {
+    let id: Option<Uuid> = message
+        .body
+        .decision_id
+        .as_deref()
+        .and_then(|id| id.parse().ok());
+    let Some(id) = id.filter(|id| ledger.settlements.awaits(id)) else {
+        return;
+    };
+    let seq = u64::try_from(message.at.seq).unwrap_or(0);
+    let reads = Some(match reading.stored_as {
+        StoredAs::Decided => State::Decided,
+        StoredAs::Expired => State::Expired,
+        StoredAs::Withdrawn => State::Withdrawn,
+        StoredAs::Rejected => State::Rejected,
+        StoredAs::Void => State::Void,
+    });
+    let settlements = ledger.settlements.clone();
+    batch.reply(move || settlements.settle(&id, Settled::Stored { seq, reads }));
 }
 
 /// An agent-written id in an audit entry: bounded, since anything can stand on a void decision.

@@ -19,13 +19,14 @@ use crate::store::requests::{self, StateChange};
 
 const AT_ONCE: i64 = 500;
 
-/// Does everything that is due; returns when to look again, if anything waits.
-pub(crate) async fn run(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
-) -> Result<Option<Timestamp>, StoreError> {
+/// Nothing waits: other processes' writes and new requests ask for a look by themselves.
+const NEVER: Timestamp = Timestamp(i64::MAX);
+
+/// Does everything that is due, and notes when to look again.
+pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
     if !ledger.projects || !ledger.caught_up || ledger.read_only.is_some() {
-        return Ok(None);
+        ledger.next_due = Some(NEVER);
+        return Ok(());
     }
     release(ledger, batch).await?;
     let overdue = requests::overdue(batch.tx, batch.now, AT_ONCE).await?;
@@ -33,7 +34,9 @@ pub(crate) async fn run(
     let deadline = requests::next_deadline(batch.tx).await?;
     let release = outbox::next_release(batch.tx).await?;
     let look = execution::look_again(ledger, batch).await?;
-    Ok(deadline.into_iter().chain(release).chain(look).min())
+    let next = deadline.into_iter().chain(release).chain(look).min();
+    ledger.next_due = Some(next.unwrap_or(NEVER));
+    Ok(())
 }
 
 async fn release(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {

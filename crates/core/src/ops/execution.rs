@@ -39,11 +39,14 @@ pub(super) async fn check(
     for (key, ran) in executed {
         match decided.get(&key.to_string()) {
             Some(allowed) => compare(ledger, batch, &key, allowed, ran).await?,
-            None if ledger.unexplained.len() < KEPT => ledger.unexplained.push(Unexplained {
-                key,
-                ran,
-                look_at: batch.now.plus_ms(PATIENCE_MS),
-            }),
+            None if ledger.unexplained.len() < KEPT => {
+                ledger.due_at(batch.now.plus_ms(PATIENCE_MS));
+                ledger.unexplained.push(Unexplained {
+                    key,
+                    ran,
+                    look_at: batch.now.plus_ms(PATIENCE_MS),
+                });
+            }
             None => alarm(ledger, batch, "executed_without_decision", &key).await?,
         }
     }

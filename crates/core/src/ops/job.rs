@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use countersign_wire::{AgentKey, Origin, RequestKey, Response, Verdict};
+use countersign_wire::{AgentKey, Origin, RequestKey, Response, Risk, Verdict};
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 use uuid::Uuid;
@@ -69,6 +69,8 @@ pub(crate) enum Accepted {
         verdict: Verdict,
         /// Its id.
         decision_id: Uuid,
+        /// Effective risk of the request.
+        risk: Risk,
         /// Told when the stream has answered.
         settled: oneshot::Receiver<Settled>,
     },

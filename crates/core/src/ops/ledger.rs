@@ -9,7 +9,7 @@ use sqlx::SqliteConnection;
 
 use super::execution::Unexplained;
 use super::job::BusBinding;
-use super::publisher::Outgoing;
+use super::publisher::{Outgoing, Settlements};
 use super::trusted::TrustedKeys;
 use crate::clock::Clock;
 use crate::domain::{Delivery, Timestamp};
@@ -36,6 +36,14 @@ pub(crate) struct Ledger {
     pub(crate) unexplained: Vec<Unexplained>,
     /// Receipts whose decision is not here yet: the two come on different streams.
     pub(crate) early: HashMap<RequestKey, (String, Delivery)>,
+    /// Decisions that this process signed and that are not projected yet, by their signature: they need
+    /// no second look at it.
+    pub(crate) own: HashMap<String, Vec<u8>>,
+    /// Epoch and next sequence of each stream.
+    pub(crate) places: BTreeMap<Stream, (String, i64)>,
+    /// When time makes something due at the earliest; none when that is not known.
+    pub(crate) next_due: Option<Timestamp>,
+    pub(crate) settlements: Settlements,
     /// A transaction failed: the numbers are to be read again.
     pub(crate) counts_stale: bool,
     /// The outbox may hold decisions that nobody carries.
@@ -89,13 +97,40 @@ impl Ledger {
     /// Epoch of a stream, and the first of its messages that is not projected: what comes again after
     /// a reconnect is left out by it.
     pub(crate) async fn place(
-        &self,
+        &mut self,
         tx: &mut SqliteConnection,
         stream: Stream,
     ) -> Result<(String, i64), StoreError> {
+        if let Some(place) = self.places.get(&stream) {
+            return Ok(place.clone());
+        }
         let epoch = self.epoch(stream);
         let next = bus_stream::next_seq(tx, stream.name(), &epoch).await?;
         Ok((epoch, next))
+    }
+
+    /// Notes that a stream is projected up to `next`; written by [`bus_stream::advance`] before.
+    pub(crate) fn advanced(&mut self, stream: Stream, epoch: &str, next: i64) {
+        self.places.insert(stream, (epoch.to_owned(), next));
+    }
+
+    /// Time makes something due at `at`.
+    pub(crate) fn due_at(&mut self, at: Timestamp) {
+        self.next_due = self.next_due.map(|known| known.min(at));
+    }
+
+    /// What is remembered of a transaction that did not happen, or of a bus that was left, is forgotten.
+    pub(crate) fn forget(&mut self) {
+        self.counts_stale = true;
+        self.places.clear();
+        self.next_due = None;
+    }
+
+    pub(crate) fn note_own(&mut self, sig: String, payload: Vec<u8>) {
+        if self.own.len() >= EARLY {
+            self.own.clear();
+        }
+        self.own.insert(sig, payload);
     }
 
     fn epoch(&self, stream: Stream) -> String {
@@ -119,6 +154,8 @@ pub(crate) struct Gathered {
     pub(crate) audit: Vec<Entry>,
     /// Rows whose state, verdict or delivery changed.
     pub(crate) touched: Vec<i64>,
+    /// New requests that wait for an answer.
+    pub(crate) arrived: Vec<RequestKey>,
     /// Signed decisions to be sent.
     pub(crate) outgoing: Vec<Outgoing>,
     /// Answers to callers.

@@ -17,10 +17,12 @@ use super::incoming::decision_summary;
 use super::job::Job;
 use crate::bus::{Bus, Publication, PublishOutcome};
 use crate::clock::Clock;
-use crate::domain::Timestamp;
+use crate::domain::{State, Timestamp};
 
 /// Decisions on their way at the same time.
 const IN_FLIGHT: usize = 1_024;
+/// Callers that are looked through for those who no longer wait.
+const SWEEP: usize = 4_096;
 const FIRST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
@@ -41,7 +43,11 @@ pub(crate) struct Outgoing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Settled {
     /// The stream holds it.
-    Stored { seq: u64 },
+    Stored {
+        seq: u64,
+        /// What it made of the request, where this process projects.
+        reads: Option<State>,
+    },
     /// The stream holds another one.
     Lost { who: String },
     /// Nothing is stored and the deadline has passed.
@@ -55,12 +61,21 @@ pub(crate) struct Settlements(Arc<Mutex<HashMap<Uuid, oneshot::Sender<Settled>>>
 impl Settlements {
     pub(crate) fn expect(&self, decision_id: Uuid, waiter: oneshot::Sender<Settled>) {
         if let Ok(mut waiters) = self.0.lock() {
-            waiters.retain(|_, waiter| !waiter.is_closed());
+            if waiters.len() >= SWEEP {
+                waiters.retain(|_, waiter| !waiter.is_closed());
+            }
             waiters.insert(decision_id, waiter);
         }
     }
 
-    fn settle(&self, decision_id: &Uuid, settled: Settled) {
+    /// Whether a caller waits for this decision.
+    pub(crate) fn awaits(&self, decision_id: &Uuid) -> bool {
+        self.0
+            .lock()
+            .is_ok_and(|waiters| waiters.contains_key(decision_id))
+    }
+
+    pub(crate) fn settle(&self, decision_id: &Uuid, settled: Settled) {
         let waiter = self
             .0
             .lock()
@@ -80,6 +95,8 @@ pub(crate) struct Publisher {
     /// Whether the bus is the remembered one; nothing is sent before that is known.
     pub(crate) compared: watch::Receiver<bool>,
     pub(crate) stop: CancellationToken,
+    /// Whether this process projects the streams.
+    pub(crate) projects: bool,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) jobs: mpsc::Sender<Job>,
     pub(crate) settlements: Settlements,
@@ -130,7 +147,10 @@ impl Publisher {
             match self.try_once(&bus, &outgoing).await {
                 Ok(settled) => {
                     self.close(&outgoing, &settled).await;
-                    self.settlements.settle(&outgoing.decision_id, settled);
+                    // Where the streams are projected, the projection tells: then it can be seen, too.
+                    if !(self.projects && matches!(settled, Settled::Stored { .. })) {
+                        self.settlements.settle(&outgoing.decision_id, settled);
+                    }
                     return;
                 }
                 Err(error) => {
@@ -180,7 +200,7 @@ impl Publisher {
                 sig: Some(outgoing.sig.clone()),
             };
             why = match bus.publish_once(publication).await {
-                PublishOutcome::Stored { seq } => return Ok(Settled::Stored { seq }),
+                PublishOutcome::Stored { seq } => return Ok(Settled::Stored { seq, reads: None }),
                 PublishOutcome::Refused { code, description } => format!("{code}: {description}"),
                 PublishOutcome::NoAnswer => "no acknowledgement".to_owned(),
             };
@@ -191,7 +211,10 @@ impl Publisher {
                 let (id, who) = decision_summary(&message.payload);
                 let ours = id.as_deref() == Some(outgoing.decision_id.to_string().as_str());
                 Ok(if ours {
-                    Settled::Stored { seq: message.seq }
+                    Settled::Stored {
+                        seq: message.seq,
+                        reads: None,
+                    }
                 } else {
                     Settled::Lost { who }
                 })

@@ -120,6 +120,7 @@ pub(crate) async fn apply_receipts(
         last.stamp,
     )
     .await?;
+    ledger.advanced(Stream::Receipts, &epoch, last.seq + 1);
     batch
         .gathered
         .positions
@@ -169,6 +170,7 @@ pub(crate) async fn apply_hellos(
         last.stamp,
     )
     .await?;
+    ledger.advanced(Stream::Agents, &epoch, last.seq + 1);
     batch
         .gathered
         .positions

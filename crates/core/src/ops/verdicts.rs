@@ -53,16 +53,11 @@ impl App {
         self.knows_the_past().await?;
         let key = command.key.clone();
         let human = command.origin == Origin::Operator && lets_it_run(command.verdict);
-        let row = match (human, command.verdict) {
-            (true, _) | (_, Verdict::Respond) => lines::by_key(self.reader(), &key).await?,
-            _ => None,
-        };
         if command.verdict == Verdict::Respond
-            && let Some(row) = &row
+            && let Some(row) = lines::by_key(self.reader(), &key).await?
         {
             response::check(&row.raw, command.response.as_ref())?;
         }
-        let dangerous = row.is_some_and(|row| Risk::effective(&row.risk) >= Risk::High);
         let (reply, accepted) = oneshot::channel();
         self.submit(Job::Decide(Box::new(command), reply)).await?;
         match self.answer(accepted).await? {
@@ -71,10 +66,11 @@ impl App {
             Ok(Accepted::Queued {
                 verdict,
                 decision_id,
+                risk,
                 settled,
             }) => {
                 let seq = self.settled(&key, settled).await?;
-                if dangerous && human {
+                if human && risk >= Risk::High {
                     self.anchor().await;
                 }
                 Ok(Decided::Stored {
@@ -157,18 +153,29 @@ impl App {
             }
         };
         match tokio::time::timeout(limit, settled).await {
-            Ok(Some(Settled::Stored { seq })) => {
-                self.seen(key, seq).await;
-                match self.state_of(key).await {
+            Ok(Some(Settled::Stored { seq, reads })) => {
+                let reads = match reads {
+                    Some(reads) => Some(reads),
+                    None => {
+                        self.seen(key).await;
+                        self.state_of(key).await
+                    }
+                };
+                match reads {
                     Some(State::Expired) => Err(OpError::Expired(key.clone())),
                     Some(State::Void) => Err(OpError::Failed(format!(
                         "the decision on {key} is stored but does not verify; is this console's key retired?"
                     ))),
+                    Some(State::Withdrawn) => Err(OpError::AlreadyDecided {
+                        key: key.clone(),
+                        state: State::Withdrawn,
+                        who: "the agent withdrew first".to_owned(),
+                    }),
                     _ => Ok(seq),
                 }
             }
             Ok(Some(Settled::Lost { who })) => {
-                self.seen(key, 0).await;
+                self.seen(key).await;
                 match self.state_of(key).await {
                     Some(State::Expired) => Err(OpError::Expired(key.clone())),
                     state => Err(OpError::AlreadyDecided {
@@ -201,7 +208,7 @@ impl App {
             let ours = outbox::read(self.reader(), row.id).await;
             if matches!(ours, Ok(Some(out)) if out.state == "stored") {
                 let seq = u64::try_from(decision.stream_seq).unwrap_or(0);
-                return Settled::Stored { seq };
+                return Settled::Stored { seq, reads: None };
             }
             let who = super::incoming::decision_summary(&decision.payload).1;
             return Settled::Lost { who };
@@ -215,14 +222,7 @@ impl App {
 
     /// Waits until the decision is projected, so that who decides sees it when asking next. Not
     /// seeing it in time is no failure: it is on the stream.
-    async fn seen(&self, key: &RequestKey, seq: u64) {
-        if self.role() == Role::Console && seq > 0 {
-            let mut positions = self.inner.shared.positions.subscribe();
-            let projected =
-                positions.wait_for(|now| now.get("CS_DECISIONS").is_some_and(|next| *next > seq));
-            let _ = tokio::time::timeout(SEEN_LIMIT, projected).await;
-            return;
-        }
+    async fn seen(&self, key: &RequestKey) {
         let look = async {
             while !matches!(decisions::of_request(self.reader(), key).await, Ok(Some(_))) {
                 tokio::time::sleep(SEEN_LOOK).await;

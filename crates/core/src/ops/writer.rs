@@ -14,7 +14,6 @@ use super::apply::{apply_all, drop_leftover_holds};
 use super::job::Job;
 use super::ledger::{Counts, Gathered, Ledger};
 use super::publisher::{Outgoing, Settlements};
-use crate::domain::Timestamp;
 use crate::runtime::{AppEvent, Health, Positions};
 use crate::store::{self, StoreError};
 
@@ -46,7 +45,6 @@ pub(crate) struct WriterTask {
     ledger: Ledger,
     wires: Wires,
     number: u64,
-    next_due: Option<Timestamp>,
     data_version: i64,
     next_look: Instant,
     next_rescan: Instant,
@@ -78,7 +76,6 @@ impl WriterTask {
             ledger,
             wires,
             number: 0,
-            next_due: None,
             data_version,
             next_look: now,
             next_rescan: now,
@@ -150,7 +147,7 @@ impl WriterTask {
     }
 
     fn sleep(&self) -> Duration {
-        let Some(due) = self.next_due else {
+        let Some(due) = self.ledger.next_due else {
             return LOOK_EVERY;
         };
         if self.is_waiting() {
@@ -161,7 +158,8 @@ impl WriterTask {
     }
 
     fn is_due(&self) -> bool {
-        self.next_due
+        self.ledger
+            .next_due
             .is_some_and(|due| due <= self.ledger.clock.now())
     }
 
@@ -195,7 +193,7 @@ impl WriterTask {
             Err(error) => {
                 tracing::error!(%error, "a change could not be written");
                 self.ledger.unexplained = unexplained;
-                self.ledger.counts_stale = true;
+                self.ledger.forget();
                 self.backlog.splice(0..0, kept);
                 let wait = self
                     .retry
@@ -226,10 +224,8 @@ impl WriterTask {
         }
         let now = self.ledger.clock.now();
         let settlements = &self.wires.settlements;
-        let (gathered, next_due) =
-            apply_all(&mut self.ledger, &mut tx, now, settlements, jobs).await?;
+        let gathered = apply_all(&mut self.ledger, &mut tx, now, settlements, jobs).await?;
         tx.commit().await?;
-        self.next_due = next_due;
         Ok(gathered)
     }
 
@@ -264,6 +260,7 @@ impl WriterTask {
             self.publish_event(AppEvent::Changed {
                 number: self.number,
                 rows,
+                arrived: gathered.arrived.into(),
             });
         }
         if gathered.status {

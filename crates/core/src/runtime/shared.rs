@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
 
-use countersign_wire::{OperatorList, TrustedKey};
+use countersign_wire::{OperatorList, RequestKey, TrustedKey};
 use tokio::sync::{broadcast, mpsc, watch};
 use uuid::Uuid;
 
@@ -23,6 +23,8 @@ pub enum AppEvent {
         number: u64,
         /// Row numbers.
         rows: Arc<[i64]>,
+        /// Those of them that are new and wait for an answer.
+        arrived: Arc<[RequestKey]>,
     },
     /// Connection, alarms, agents or the like changed.
     Status,

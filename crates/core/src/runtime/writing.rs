@@ -41,6 +41,10 @@ pub(super) async fn start_writer(
         projects: role == Role::Console,
         unexplained: Vec::new(),
         early: HashMap::new(),
+        own: HashMap::new(),
+        places: BTreeMap::new(),
+        next_due: None,
+        settlements: shared.settlements.clone(),
         counts_stale: false,
         left_behind: false,
         rescanned: None,
@@ -59,6 +63,7 @@ pub(super) async fn start_writer(
     let publisher = Publisher {
         bus: shared.bus.subscribe(),
         compared: shared.compared.subscribe(),
+        projects: role == Role::Console,
         stop: app.inner.stop.clone(),
         clock: Arc::clone(&shared.clock),
         jobs: shared.jobs.clone(),
