@@ -1,11 +1,21 @@
 // Pictures of the real window for the documentation: `COUNTERSIGN_APP=… node tests/desktop/screens.mjs`.
-import { mkdir, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { Desk } from "./support/desk.mjs";
 import { KEYS } from "./support/webdriver.mjs";
 
-const OUT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../docs/screens");
+const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
+const OUT = path.join(ROOT, "docs/screens");
+
+// The empty inbox shows where the program lies: the pictures must not tell where somebody built it.
+const FOLDER = await mkdtemp(path.join(tmpdir(), "countersign-"));
+const APP = path.join(FOLDER, "countersign");
+if (process.env.COUNTERSIGN_APP === undefined) throw new Error("set COUNTERSIGN_APP to a binary built with the feature gui");
+await copyFile(process.env.COUNTERSIGN_APP, APP);
+process.env.COUNTERSIGN_APP = APP;
+process.env.COUNTERSIGN_NATS_SERVER ??= path.join(ROOT, ".setup/bin/nats-server");
+const { Desk } = await import("./support/desk.mjs");
 
 const TYPICAL = [
   {
@@ -93,3 +103,5 @@ await onDesk(async (desk, page) => {
   await settled();
   await save(desk, "rejected");
 });
+
+await rm(FOLDER, { recursive: true, force: true });
