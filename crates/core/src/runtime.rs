@@ -3,6 +3,7 @@
 //! Refuses to run twice in one data folder.
 
 mod connect;
+mod offline;
 mod options;
 mod shared;
 mod start;

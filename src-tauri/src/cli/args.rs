@@ -96,6 +96,12 @@ pub(crate) enum Command {
     /// Prepare the bus.
     #[command(subcommand)]
     Bus(BusCommand),
+    /// Copy everything that this console needs to come back into one file, also while it works.
+    Backup(Backup),
+    /// Make a backup the store of the data folder; the console must not run.
+    ///
+    /// What came after the backup is read from the bus at the next start.
+    Restore(Restore),
     /// Check this console and its surroundings.
     Doctor,
     /// Print the completions of a shell.
@@ -284,6 +290,30 @@ pub(crate) struct Enroll {
     /// Folder for agent.json [default: `agents/WS/AGENT` in the data folder].
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Backup {
+    /// Where to write it; readable by you alone.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Copy the console's keys and the enrolment files too: whoever has the file can then approve in
+    /// your name.
+    #[arg(long)]
+    pub(crate) include_keys: bool,
+    /// Replace an existing file.
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Restore {
+    /// A file that `countersign backup` made.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Replace a store that is newer than the backup, another one, or unreadable; it is kept aside.
+    #[arg(long)]
+    pub(crate) replace: bool,
 }
 
 #[derive(Debug, Subcommand)]

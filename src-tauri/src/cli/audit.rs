@@ -27,8 +27,19 @@ pub(crate) async fn verify(
         let first_bad = found.first_bad.as_ref().map(
             |bad| json!({ "table": bad.table, "id": plain(&bad.id), "reason": plain(&bad.reason) }),
         );
+        let restores: Vec<_> = found
+            .restores
+            .iter()
+            .map(|at| {
+                json!({
+                    "row": at.row, "from_seq": at.from_seq, "lost_anchors": at.lost_anchors,
+                    "lost_up_to": at.lost_up_to,
+                })
+            })
+            .collect();
         out.json_line(&json!({
             "ok": ok, "rows": found.rows, "anchored_seq": found.anchored_seq, "first_bad": first_bad,
+            "restores": restores,
         }))?;
     } else {
         let rows = found.rows;
@@ -38,6 +49,17 @@ pub(crate) async fn verify(
                 let (id, reason) = (plain(&bad.id), plain(&bad.reason));
                 out.line(&wrong(&format!("{} {id}: {reason}", bad.table)))?;
             }
+        }
+        for at in &found.restores {
+            let lost = match at.lost_up_to.filter(|last| *last > at.from_seq) {
+                Some(last) => format!("rows {} to {last} of before are lost", at.from_seq + 1),
+                None => "nothing is known to be lost".to_owned(),
+            };
+            let row = at.row;
+            out.line(&doubtful(&format!(
+                "row {row}: restored from a backup that ended at row {}; {lost}",
+                at.from_seq
+            )))?;
         }
         let after = rows - found.anchored_seq;
         let place = if found.anchors_from_bus {

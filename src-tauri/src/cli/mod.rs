@@ -6,6 +6,7 @@
 mod args;
 mod ask;
 mod audit;
+mod backup;
 mod bus;
 mod config;
 mod console;
@@ -95,6 +96,8 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Audit(Audit::Head) => audit::head(settings, out).await,
         Command::Bus(BusCommand::Init) => bus::init(settings, out).await,
         Command::Bus(BusCommand::Permissions) => bus::permissions(settings, out).await,
+        Command::Backup(wanted) => backup::make(settings, out, wanted).await,
+        Command::Restore(wanted) => backup::bring_back(settings, out, wanted).await,
         Command::Doctor => doctor::run(settings, out).await,
         Command::Completions { shell } => shell::completions(shell),
         Command::Man => shell::man(),

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use countersign_wire::{Anchor, Context, Sha256Digest, audit_subject, canonical_json, verify};
 use serde_json::Value;
 
+use super::lost_anchors;
 use crate::bus::StreamMessage;
 use crate::error::OpError;
 use crate::runtime::App;
@@ -38,6 +39,21 @@ pub struct Verification {
     pub first_bad: Option<FirstBad>,
     /// Whether the anchors were read from the bus, where nobody can take them back.
     pub anchors_from_bus: bool,
+    /// Where the chain was brought back from a backup, oldest first.
+    pub restores: Vec<Restore>,
+}
+
+/// A place where the chain was brought back from a backup: what followed there before is not in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restore {
+    /// The row that says so.
+    pub row: i64,
+    /// The last row that came from the backup.
+    pub from_seq: i64,
+    /// Anchors on the bus of the rows that were lost; none until the console has met the bus again.
+    pub lost_anchors: Option<i64>,
+    /// The last row that is known to have been lost.
+    pub lost_up_to: Option<i64>,
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -101,6 +117,7 @@ impl App {
             anchored_seq,
             first_bad: check.first_bad,
             anchors_from_bus,
+            restores: check.restores,
         })
     }
 
@@ -111,25 +128,18 @@ impl App {
         let Some(bus) = self.bus() else {
             return Ok((anchors, false));
         };
-        let Ok(subject) = console.parse().map(|id| audit_subject(&id)) else {
-            return Ok((anchors, false));
-        };
-        let mut next = 1;
-        loop {
-            match bus.read_next("CS_AUDIT", &subject, next).await {
-                Ok(Some(message)) => {
-                    next = message.seq + 1;
-                    anchors.extend(anchor_of(&message));
-                }
-                Ok(None) => return Ok((anchors, true)),
-                Err(_) => return Ok((anchors, false)),
+        match lost_anchors::on_the_bus(&bus, &console).await {
+            Ok(there) => {
+                anchors.extend(there);
+                Ok((anchors, true))
             }
+            Err(_) => Ok((anchors, false)),
         }
     }
 }
 
 /// What stands on this console's audit subject; only the console itself can sign there.
-fn anchor_of(message: &StreamMessage) -> Option<StoredAnchor> {
+pub(super) fn anchor_of(message: &StreamMessage) -> Option<StoredAnchor> {
     let envelope = countersign_wire::SignedEnvelope::from_bytes(&message.payload).ok()?;
     let payload = envelope.payload_bytes().ok()?;
     let seq = serde_json::from_slice::<Anchor>(&payload).map_or(0, |anchor| anchor.seq);
@@ -156,6 +166,9 @@ struct Check {
     /// The newest digest of each policy key.
     newest: BTreeMap<String, String>,
     named: Vec<Named>,
+    restores: Vec<Restore>,
+    /// What the chain says of anchors that a restore lost.
+    lost: Vec<Value>,
     first_bad: Option<FirstBad>,
 }
 
@@ -208,6 +221,7 @@ impl Check {
                 .as_ref()
                 .and_then(|detail| detail[field].as_str().map(str::to_owned))
         };
+        self.restored(row, detail.as_ref());
         let named = match row.action.as_str() {
             "request" | "rejected" => digest("request_digest").map(|digest| ("requests", digest)),
             "decision" => digest("payload_digest").map(|digest| ("decisions", digest)),
@@ -227,6 +241,55 @@ impl Check {
         std::mem::take(&mut self.named)
     }
 
+    fn restored(&mut self, row: &audit::Row, detail: Option<&Value>) {
+        let Some(detail) = detail else { return };
+        if row.action == "restore" {
+            self.restores.push(Restore {
+                row: row.seq,
+                from_seq: detail["audit_seq"].as_i64().unwrap_or(0),
+                lost_anchors: None,
+                lost_up_to: detail["replaced"]["seq"].as_i64(),
+            });
+        }
+        if row.action == lost_anchors::ACTION
+            && let Some(restore) = self.restores.last_mut()
+            && detail["restore"].as_i64() == Some(restore.row)
+        {
+            restore.lost_anchors = detail["count"].as_i64();
+            restore.lost_up_to = restore.lost_up_to.max(detail["last"]["seq"].as_i64());
+            self.lost.push(detail.clone());
+        }
+    }
+
+    /// The anchors that a restore explains: exactly those that the chain names, none more.
+    fn explained(&self, anchors: &[StoredAnchor]) -> HashSet<i64> {
+        let mut explained = HashSet::new();
+        for detail in &self.lost {
+            let Some(restore) = detail["restore"]
+                .as_i64()
+                .and_then(|row| self.restores.iter().find(|restore| restore.row == row))
+            else {
+                continue;
+            };
+            let last = detail["last"]["stream_seq"].as_i64().unwrap_or(0);
+            let lost: Vec<&StoredAnchor> = anchors
+                .iter()
+                .filter(|anchor| anchor.seq > restore.from_seq && anchor.stream_seq <= last)
+                .filter(|anchor| !self.holds(anchor))
+                .collect();
+            let named = lost_anchors::named(&lost);
+            if named["digest"] == detail["digest"] && named["count"] == detail["count"] {
+                explained.extend(lost.iter().map(|anchor| anchor.stream_seq));
+            }
+        }
+        explained
+    }
+
+    fn holds(&self, stored: &StoredAnchor) -> bool {
+        serde_json::from_slice::<Anchor>(&stored.payload)
+            .is_ok_and(|anchor| self.hashes.get(&stored.seq) == Some(&anchor.hash))
+    }
+
     /// Checks that each anchor is signed by this console and names a row that still has its hash.
     fn anchors(&mut self, anchors: &[StoredAnchor], app: &App) -> i64 {
         let console = app.identity().console_id.to_string();
@@ -236,6 +299,7 @@ impl Check {
             .unwrap_or_default();
         let key = app.identity().auto_key().to_string();
         let mut covered = 0;
+        let explained = self.explained(anchors);
         for stored in anchors {
             let name = || stored.seq.to_string();
             let signed = app.inner.shared.realm().is_some_and(|realm| {
@@ -255,7 +319,7 @@ impl Check {
                     let seq = i64::try_from(anchor.seq).unwrap_or(0);
                     if self.hashes.get(&seq) == Some(&anchor.hash) {
                         covered = covered.max(seq);
-                    } else {
+                    } else if !explained.contains(&stored.stream_seq) {
                         self.bad(
                             "audit",
                             seq.to_string(),

@@ -13,6 +13,7 @@ use tokio_util::task::TaskTracker;
 
 use super::incoming;
 use super::job::{BusBinding, Job};
+use super::lost_anchors;
 use super::operators::Operators;
 use crate::bus::{Bus, BusIdentity, MAX_BATCH, StreamMessage, drain_batch};
 use crate::error::OpError;
@@ -99,6 +100,10 @@ impl Link {
         self.send(Job::Bound(binding(&identity))).await?;
         if let Ok(mut realm) = self.shared.realm.write() {
             *realm = Some(identity.realm);
+        }
+        // Until it is written, the audit log is not called whole; nothing else hangs on it.
+        if let Err(error) = lost_anchors::note(&self.shared, &self.bus).await {
+            tracing::warn!(%error, "the anchors that a restore lost are not named yet");
         }
         let operators = Operators {
             shared: Arc::clone(&self.shared),

@@ -98,7 +98,7 @@ impl App {
 ///
 /// A lock without a living console behind it belongs to one that is just starting or stopping, or to
 /// a reader that looks for a moment.
-async fn own(data: &DataDir) -> Result<Option<ConsoleLock>, OpError> {
+pub(super) async fn own(data: &DataDir) -> Result<Option<ConsoleLock>, OpError> {
     let give_up = tokio::time::Instant::now() + LOCK_LIMIT;
     loop {
         if let Some(lock) = data.try_lock()? {
@@ -111,14 +111,18 @@ async fn own(data: &DataDir) -> Result<Option<ConsoleLock>, OpError> {
     }
 }
 
-struct Parts {
-    shared: Arc<Shared>,
+pub(super) struct Parts {
+    pub(super) shared: Arc<Shared>,
     clock: Arc<BusClock>,
-    jobs: (mpsc::Receiver<Job>, mpsc::Receiver<Job>),
+    pub(super) jobs: (mpsc::Receiver<Job>, mpsc::Receiver<Job>),
 }
 
 /// What every role has: identity, keys it trusts, a clock and a reader.
-async fn parts(options: &Options, identity: Identity, reader: Reader) -> Result<Parts, OpError> {
+pub(super) async fn parts(
+    options: &Options,
+    identity: Identity,
+    reader: Reader,
+) -> Result<Parts, OpError> {
     let identity = Arc::new(identity);
     let bus_clock = BusClock::new();
     let clock: Arc<dyn Clock> = match &options.clock {
@@ -192,7 +196,7 @@ async fn projected(reader: &Reader) -> Result<Positions, OpError> {
         .collect())
 }
 
-fn assemble(
+pub(super) fn assemble(
     options: Options,
     data: DataDir,
     role: Role,

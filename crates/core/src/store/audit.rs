@@ -198,6 +198,39 @@ pub async fn after(reader: &Reader, seq: i64, limit: i64) -> Result<Vec<Row>, St
     .await?)
 }
 
+/// The newest row of one of these actions on this subject.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn last_of(
+    reader: &Reader,
+    subject: &str,
+    actions: &[&str],
+) -> Result<Option<Row>, StoreError> {
+    let mut query = QueryBuilder::<Sqlite>::new(
+        "SELECT seq, prev, hash, at, actor, action, subject, detail FROM audit WHERE subject = ",
+    );
+    query.push_bind(subject);
+    query.push(" AND action IN (");
+    let mut list = query.separated(", ");
+    for action in actions {
+        list.push_bind(*action);
+    }
+    query.push(") ORDER BY seq DESC LIMIT 1");
+    Ok(query.build_query_as().fetch_optional(&reader.0).await?)
+}
+
+/// Hash of one row.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn hash_at(reader: &Reader, seq: i64) -> Result<Option<Vec<u8>>, StoreError> {
+    Ok(sqlx::query_scalar("SELECT hash FROM audit WHERE seq = ?")
+        .bind(seq)
+        .fetch_optional(&reader.0)
+        .await?)
+}
+
 /// Keeps a signed head that the bus has acknowledged.
 ///
 /// # Errors

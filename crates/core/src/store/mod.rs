@@ -6,6 +6,7 @@
 pub mod agents;
 pub mod alarms;
 pub mod audit;
+pub mod backup;
 mod bulk;
 pub mod bus_stream;
 pub mod decisions;
@@ -22,4 +23,5 @@ pub mod requests;
 mod tests;
 pub mod tombstones;
 
+pub(crate) use pool::damaged;
 pub use pool::{Reader, StoreError, Writer, open, open_read_only};

@@ -40,6 +40,21 @@ pub enum StoreError {
     },
 }
 
+/// Whether SQLite found pages that are not as it wrote them, or a file that is none of its own.
+pub(crate) fn damaged(error: &sqlx::Error) -> bool {
+    const SQLITE_CORRUPT: u32 = 11;
+    const SQLITE_NOTADB: u32 = 26;
+    primary_code(error).is_some_and(|code| [SQLITE_CORRUPT, SQLITE_NOTADB].contains(&code))
+}
+
+fn primary_code(error: &sqlx::Error) -> Option<u32> {
+    let sqlx::Error::Database(error) = error else {
+        return None;
+    };
+    let code = error.code()?.parse::<u32>().ok()?;
+    Some(code & 0xff)
+}
+
 impl StoreError {
     pub(crate) fn corrupt(what: impl Into<String>) -> Self {
         Self::Corrupt { what: what.into() }
@@ -48,18 +63,14 @@ impl StoreError {
     /// Whether the file can be read but takes no writes now (disk full, read-only folder).
     #[must_use]
     pub fn is_read_only(&self) -> bool {
-        const SQLITE_READONLY: &str = "8";
-        const SQLITE_IOERR: &str = "10";
-        const SQLITE_FULL: &str = "13";
-        let Self::Sqlite(sqlx::Error::Database(error)) = self else {
+        const SQLITE_READONLY: u32 = 8;
+        const SQLITE_IOERR: u32 = 10;
+        const SQLITE_FULL: u32 = 13;
+        let Self::Sqlite(error) = self else {
             return false;
         };
-        error.code().is_some_and(|code| {
-            let primary = code
-                .parse::<u32>()
-                .map_or(String::new(), |c| (c & 0xff).to_string());
-            [SQLITE_READONLY, SQLITE_IOERR, SQLITE_FULL].contains(&primary.as_str())
-        })
+        primary_code(error)
+            .is_some_and(|code| [SQLITE_READONLY, SQLITE_IOERR, SQLITE_FULL].contains(&code))
     }
 }
 
@@ -120,7 +131,7 @@ impl Reader {
     }
 }
 
-fn options(path: &Path) -> SqliteConnectOptions {
+pub(super) fn options(path: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(path)
         .journal_mode(SqliteJournalMode::Wal)
@@ -151,6 +162,20 @@ pub async fn open(path: &Path) -> Result<(Writer, Reader), StoreError> {
         path: path.to_owned(),
     };
     Ok((writer, reader))
+}
+
+/// Whether every page of the file hangs together; indexes are not compared with their tables.
+///
+/// # Errors
+/// [`StoreError::Corrupt`] with the first fault.
+pub(super) async fn quick_check(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    let fault: String = sqlx::query_scalar("PRAGMA quick_check(1)")
+        .fetch_one(connection)
+        .await?;
+    match fault.as_str() {
+        "ok" => Ok(()),
+        fault => Err(StoreError::corrupt(fault)),
+    }
 }
 
 /// Opens an existing file for reading only.

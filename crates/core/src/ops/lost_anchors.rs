@@ -1,0 +1,87 @@
+//! What a restored chain does not know any more: the anchors that lie on the bus beyond it.
+//!
+//! Refuses to excuse an anchor that no restore explains: a chain that was cut without one stays wrong.
+
+use std::sync::Arc;
+
+use countersign_wire::{Anchor, Sha256Digest, audit_subject};
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use super::audit_verify::anchor_of;
+use super::backup::hex;
+use super::job::Job;
+use crate::bus::{Bus, BusError};
+use crate::error::OpError;
+use crate::runtime::Shared;
+use crate::store::audit::{self, StoredAnchor};
+
+/// The audit action that names the anchors lost by a restore.
+pub(crate) const ACTION: &str = "anchors_lost";
+
+/// The anchors of a console as they lie on the bus, oldest first.
+pub(super) async fn on_the_bus(bus: &Bus, console: &str) -> Result<Vec<StoredAnchor>, BusError> {
+    let Ok(subject) = console.parse().map(|id| audit_subject(&id)) else {
+        return Ok(Vec::new());
+    };
+    let (mut anchors, mut next) = (Vec::new(), 1);
+    while let Some(message) = bus.read_next("CS_AUDIT", &subject, next).await? {
+        next = message.seq + 1;
+        anchors.extend(anchor_of(&message));
+    }
+    Ok(anchors)
+}
+
+/// What ties an audit row to the anchors it names: their number, and a digest over all of them.
+pub(crate) fn named(anchors: &[&StoredAnchor]) -> Value {
+    let mut lines = String::new();
+    for anchor in anchors {
+        lines.push_str(&format!(
+            "{} {}\n",
+            anchor.stream_seq,
+            Sha256Digest::of_bytes(&anchor.payload)
+        ));
+    }
+    json!({
+        "count": anchors.len(),
+        "last": anchors.last().map(|last| json!({ "seq": last.seq, "stream_seq": last.stream_seq })),
+        "digest": Sha256Digest::of_bytes(lines.as_bytes()).to_string(),
+    })
+}
+
+/// After a restore, writes down once which anchors on the bus are not of this chain.
+pub(super) async fn note(shared: &Arc<Shared>, bus: &Bus) -> Result<(), OpError> {
+    let console = shared.identity.console_id.to_string();
+    let Some(restore) = audit::last_of(&shared.reader, &console, &["restore", ACTION])
+        .await?
+        .filter(|row| row.action == "restore")
+    else {
+        return Ok(());
+    };
+    let detail: Value = serde_json::from_str(&restore.detail).unwrap_or_default();
+    let from = detail["audit_seq"].as_i64().unwrap_or(0);
+    let anchors = on_the_bus(bus, &console).await?;
+    let mut lost = Vec::new();
+    for anchor in anchors.iter().filter(|anchor| anchor.seq > from) {
+        let hash = audit::hash_at(&shared.reader, anchor.seq).await?;
+        let named = serde_json::from_slice::<Anchor>(&anchor.payload).ok();
+        if hash.map(|hash| hex(&hash)) != named.map(|anchor| anchor.hash) {
+            lost.push(anchor);
+        }
+    }
+    let mut detail = named(&lost);
+    detail["restore"] = json!(restore.seq);
+    let (done, written) = oneshot::channel();
+    let job = Job::Record {
+        action: ACTION,
+        subject: console,
+        detail,
+        done,
+    };
+    shared
+        .jobs
+        .send(job)
+        .await
+        .map_err(|_| OpError::stopped())?;
+    written.await.map_err(|_| OpError::stopped())
+}

@@ -1,0 +1,425 @@
+//! Restore: a backup becomes the store of a data folder again.
+//!
+//! Refuses while a console runs in the folder, refuses a backup that is damaged or whose chain does not
+//! verify, and refuses to replace a store that the backup does not contain unless told. What is replaced
+//! is kept aside. The projection then reads from the streams whatever came after the backup.
+
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::backup::{BackupInfo, INFO, hex, sync_folder, with_ending};
+use crate::clock::{BusClock, Clock};
+use crate::data_dir::{DataDir, write_private};
+use crate::error::OpError;
+use crate::identity::Identity;
+use crate::runtime::{App, Options};
+use crate::store::audit::{self, Entry, Head};
+use crate::store::backup::{self, Carried};
+use crate::store::{self, StoreError};
+
+/// Where the new store is put together.
+const STAGING: &str = "restoring";
+/// Where what was replaced is kept, one folder a time.
+const ASIDE: &str = "replaced";
+const KEY_FILES: [&str; 4] = [
+    "keys/console-id",
+    "keys/login.nk",
+    "keys/human.nk",
+    "keys/auto.nk",
+];
+
+/// A store that was brought back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    /// What the backup says about itself.
+    pub info: BackupInfo,
+    /// Rows of its chain, all verified.
+    pub audit_rows: i64,
+    /// Number and hash of the last audit row of the store that was replaced, if it could be read.
+    pub replaced: Option<(i64, String)>,
+    /// Where that store and other replaced files are now.
+    pub kept_in: Option<PathBuf>,
+}
+
+/// Removes the unfinished store when something fails.
+struct Staging(PathBuf);
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What stands in the folder now.
+enum Standing {
+    Nothing,
+    Readable(Head, i64),
+    Unreadable,
+}
+
+/// Makes the backup `file` the store of the data folder of `options`.
+///
+/// # Errors
+/// [`OpError::Usage`] when the file is no backup, [`OpError::Environment`] when a console runs in the
+/// folder, the backup is damaged, keys are missing, or the folder's store would be lost,
+/// [`OpError::Store`] when the backup belongs to a newer version.
+pub async fn restore(options: &Options, file: &Path, replace: bool) -> Result<Restored, OpError> {
+    let carried = read(file).await?;
+    let info = described(file, &carried)?;
+    let data = DataDir::open(&options.data_dir)?;
+    let Some(_lock) = data.try_lock()? else {
+        return Err(OpError::Environment(format!(
+            "a console works in {}; stop it first",
+            data.path().display()
+        )));
+    };
+    let staging = Staging(data.path().join(STAGING));
+    // Left by a restore that was killed.
+    let _ = fs::remove_dir_all(&staging.0);
+    let staged = stage(&data, &staging.0, file, &carried, &info)?;
+    let rows = verified(options, &staged, file, &info).await?;
+    let standing = standing(&data).await;
+    let keeps = may_replace(&staged, &standing, file, replace).await?;
+    let digest = digest_of(file.to_owned()).await?;
+    let identity = Identity::load(&staged, &options.operator)?;
+    let actor = identity.human_key().to_string();
+    note(&staged, &info, &standing, actor, &digest).await?;
+    let kept_in = exchange(&data, &staged, keeps)?;
+    Ok(Restored {
+        audit_rows: rows,
+        replaced: match &standing {
+            Standing::Readable(head, _) => Some((head.seq, hex(&head.hash))),
+            _ => None,
+        },
+        kept_in,
+        info,
+    })
+}
+
+async fn read(file: &Path) -> Result<Vec<Carried>, OpError> {
+    let no_backup = |why: &dyn std::fmt::Display| {
+        OpError::Usage(format!(
+            "{} is no backup ({why}); `countersign backup FILE` makes one",
+            file.display()
+        ))
+    };
+    if let Err(error) = fs::File::open(file) {
+        return Err(OpError::Environment(format!("{}: {error}", file.display())));
+    }
+    match backup::carried(file).await {
+        Ok(Some(carried)) => Ok(carried),
+        Ok(None) => Err(no_backup(&"it has no description")),
+        Err(error) => Err(no_backup(&error)),
+    }
+}
+
+fn described(file: &Path, carried: &[Carried]) -> Result<BackupInfo, OpError> {
+    let body = carried.iter().find(|part| part.name == INFO);
+    let info = body.and_then(|part| serde_json::from_slice::<BackupInfo>(&part.body).ok());
+    match info {
+        Some(info) if info.v == 1 => Ok(info),
+        Some(info) => Err(OpError::Environment(format!(
+            "{} was made by countersign {}, which writes another kind of backup; use that version",
+            file.display(),
+            info.program
+        ))),
+        None => Err(OpError::Usage(format!(
+            "{} has a description that cannot be read",
+            file.display()
+        ))),
+    }
+}
+
+/// A data folder of its own inside the data folder, so that the last steps are renames.
+fn stage(
+    data: &DataDir,
+    folder: &Path,
+    file: &Path,
+    carried: &[Carried],
+    info: &BackupInfo,
+) -> Result<DataDir, OpError> {
+    let failed = |error: io::Error| {
+        OpError::Environment(format!(
+            "{}: {error}; nothing was changed",
+            folder.display()
+        ))
+    };
+    let staged = DataDir::open(folder)?;
+    fs::copy(file, staged.database()).map_err(failed)?;
+    private(&staged.database()).map_err(failed)?;
+    let same_console = fs::read_to_string(data.path().join("keys/console-id"))
+        .is_ok_and(|id| id.trim() == info.console_id);
+    for part in carried.iter().filter(|part| part.name != INFO) {
+        let name = safe(&part.name).ok_or_else(|| {
+            OpError::Usage(format!(
+                "{} carries a file outside the data folder",
+                file.display()
+            ))
+        })?;
+        write_private(&staged.path().join(name), &part.body).map_err(failed)?;
+    }
+    for name in KEY_FILES {
+        let (from, to) = (data.path().join(name), staged.path().join(name));
+        // Keys may have been renewed since the backup; those of the folder are the newer ones.
+        if same_console && let Ok(body) = fs::read(from) {
+            write_private(&to, &body).map_err(failed)?;
+        }
+    }
+    if let Some(missing) = KEY_FILES
+        .iter()
+        .find(|name| !staged.path().join(name).is_file())
+    {
+        return Err(OpError::Environment(format!(
+            "{} has no keys and this folder has none of console {} ({missing} is missing); copy the folder \
+             keys of that console to {} first, or restore a backup that was made with --include-keys",
+            file.display(),
+            info.console_id,
+            data.path().display()
+        )));
+    }
+    Ok(staged)
+}
+
+/// Only plain names below the folder.
+fn safe(name: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(name);
+    let plain = path
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)));
+    (plain && !name.is_empty()).then_some(path)
+}
+
+fn private(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600))
+}
+
+/// Checks the pages, brings the copy to this version, and verifies its chain; the number of its rows.
+async fn verified(
+    options: &Options,
+    staged: &DataDir,
+    file: &Path,
+    info: &BackupInfo,
+) -> Result<i64, OpError> {
+    let broken = |why: &dyn std::fmt::Display| {
+        OpError::Environment(format!(
+            "{} is damaged: {why}; nothing was changed, use another backup",
+            file.display()
+        ))
+    };
+    backup::whole(&staged.database())
+        .await
+        .map_err(|error| broken(&error))?;
+    let (mut writer, reader) = store::open(&staged.database()).await?;
+    backup::unload(&mut writer).await?;
+    reader.close().await;
+    writer.close().await?;
+    let mut reading = options.clone();
+    reading.data_dir = staged.path().to_owned();
+    reading.nats_url = None;
+    let app = App::read(reading, false).await?;
+    let found = app.audit_verify(Some(&info.audit_hash)).await;
+    app.shutdown().await;
+    let found = found?;
+    match found.first_bad {
+        None => Ok(found.rows),
+        Some(bad) => Err(broken(&format!(
+            "{} {} does not verify, {}",
+            bad.table, bad.id, bad.reason
+        ))),
+    }
+}
+
+async fn standing(data: &DataDir) -> Standing {
+    if !data.database().exists() {
+        return Standing::Nothing;
+    }
+    match backup::settle(&data.database()).await {
+        Ok((head, anchored)) => Standing::Readable(head, anchored),
+        Err(error) => {
+            tracing::warn!(%error, "the store of this folder cannot be read");
+            Standing::Unreadable
+        }
+    }
+}
+
+/// Whether there is something to be kept aside; an error when it would be lost unasked.
+async fn may_replace(
+    staged: &DataDir,
+    standing: &Standing,
+    file: &Path,
+    replace: bool,
+) -> Result<bool, OpError> {
+    let refused = |why: String| {
+        let file = file.display();
+        Err(OpError::Environment(format!(
+            "{why}; say --replace to put {file} in its place (what stands there is kept aside)"
+        )))
+    };
+    match standing {
+        Standing::Nothing => Ok(false),
+        _ if replace => Ok(true),
+        Standing::Unreadable => refused("the store of this folder cannot be read".to_owned()),
+        Standing::Readable(head, _) => {
+            let (mut writer, reader) = store::open(&staged.database()).await?;
+            let known = backup::contains(&mut writer, head).await;
+            reader.close().await;
+            writer.close().await?;
+            match known? {
+                true => Ok(true),
+                false => refused(format!(
+                    "the store of this folder has {} audit rows and is not part of the backup: it is newer, or another one",
+                    head.seq
+                )),
+            }
+        }
+    }
+}
+
+async fn digest_of(file: PathBuf) -> Result<String, OpError> {
+    let read = tokio::task::spawn_blocking(move || super::backup::sealed(&file)).await;
+    match read {
+        Ok(Ok((_, digest))) => Ok(digest),
+        Ok(Err(error)) => Err(OpError::Environment(error.to_string())),
+        Err(_) => Err(OpError::stopped()),
+    }
+}
+
+/// The chain itself says that it was brought back, from where, and what it does not know any more.
+async fn note(
+    staged: &DataDir,
+    info: &BackupInfo,
+    standing: &Standing,
+    actor: String,
+    digest: &str,
+) -> Result<(), StoreError> {
+    let replaced = match standing {
+        Standing::Readable(head, anchored) => {
+            json!({ "seq": head.seq, "hash": hex(&head.hash), "anchored_seq": anchored })
+        }
+        _ => Value::Null,
+    };
+    let entry = Entry {
+        // No bus is met here: this machine's time.
+        at: BusClock::new().now(),
+        actor,
+        action: "restore",
+        subject: info.console_id.clone(),
+        detail: json!({
+            "audit_seq": info.audit_seq, "audit_hash": info.audit_hash,
+            "digest": digest, "made_at": info.made_at, "replaced": replaced,
+        }),
+    };
+    let (mut writer, reader) = store::open(&staged.database()).await?;
+    let mut tx = writer.begin().await?;
+    audit::append(&mut tx, &[entry]).await?;
+    tx.commit().await?;
+    reader.close().await;
+    writer.close().await
+}
+
+/// Puts the staged files in place; where the old ones are kept, if there were any.
+fn exchange(data: &DataDir, staged: &DataDir, keeps: bool) -> Result<Option<PathBuf>, OpError> {
+    let failed = |error: io::Error| {
+        OpError::Environment(format!(
+            "the store could not be put in place: {error}; the old one is in {} or {}",
+            data.path().display(),
+            data.path().join(ASIDE).display()
+        ))
+    };
+    let aside = data
+        .path()
+        .join(ASIDE)
+        .join(format!("{}", BusClock::new().now().0));
+    let mut kept = false;
+    let keep = |name: &Path| -> io::Result<()> {
+        let to = aside.join(name);
+        fs::create_dir_all(to.parent().unwrap_or(&aside))?;
+        fs::rename(data.path().join(name), to)
+    };
+    let database = data.database();
+    if keeps {
+        fs::create_dir_all(&aside).map_err(failed)?;
+        // A copy under a second name first, so that at no moment there is no store at all.
+        for path in [
+            database.clone(),
+            with_ending(&database, "-wal"),
+            with_ending(&database, "-shm"),
+        ] {
+            if let Some(name) = path.file_name().filter(|_| path.exists()) {
+                let to = aside.join(name);
+                fs::hard_link(&path, &to)
+                    .or_else(|_| fs::copy(&path, &to).map(|_| ()))
+                    .map_err(failed)?;
+            }
+        }
+        sync_folder(&aside.join("x")).map_err(failed)?;
+        kept = true;
+    }
+    for name in KEY_FILES {
+        let (from, to) = (staged.path().join(name), data.path().join(name));
+        let same = fs::read(&to).is_ok_and(|old| fs::read(&from).is_ok_and(|new| new == old));
+        if same {
+            continue;
+        }
+        if to.exists() {
+            keep(Path::new(name)).map_err(failed)?;
+            kept = true;
+        }
+        place(&from, &to).map_err(failed)?;
+    }
+    for name in others(staged.path()) {
+        let to = data.path().join(&name);
+        // What stands in the folder was set later than what was copied.
+        if !to.exists() {
+            place(&staged.path().join(&name), &to).map_err(failed)?;
+        }
+    }
+    // A log of the old store would be read into the new one.
+    for ending in ["-wal", "-shm"] {
+        match fs::remove_file(with_ending(&database, ending)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+    }
+    place(&staged.database(), &database).map_err(failed)?;
+    Ok(kept.then_some(aside))
+}
+
+fn place(from: &Path, to: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    if let Some(folder) = to.parent() {
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)?;
+    }
+    fs::File::open(from)?.sync_all()?;
+    fs::rename(from, to)?;
+    sync_folder(to)
+}
+
+/// Files that a backup carries beside store and keys, relative to the folder.
+fn others(staged: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![PathBuf::new()];
+    while let Some(folder) = folders.pop() {
+        let entries = fs::read_dir(staged.join(&folder))
+            .into_iter()
+            .flatten()
+            .flatten();
+        for entry in entries {
+            let name = folder.join(entry.file_name());
+            match entry.path().is_dir() {
+                true if name != Path::new("keys") => folders.push(name),
+                true => {}
+                false if folder.as_os_str().is_empty() && name != Path::new("config.toml") => {}
+                false => found.push(name),
+            }
+        }
+    }
+    found
+}

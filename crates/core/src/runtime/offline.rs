@@ -1,0 +1,37 @@
+//! A data folder at work without its bus: for what concerns the store alone.
+//!
+//! Refuses to start a server, to project and to release: whoever needs these starts a console.
+
+use std::sync::Arc;
+
+use super::start::{Parts, assemble, own, parts};
+use super::writing::start_writer;
+use super::{App, Options, Role};
+use crate::data_dir::DataDir;
+use crate::error::OpError;
+use crate::identity::Identity;
+use crate::store;
+
+impl App {
+    /// Works on the store of a data folder, beside its running console or in its place. No bus is met.
+    ///
+    /// # Errors
+    /// [`OpError::Environment`] when there is no console's data in the folder; [`OpError::Store`] when
+    /// it takes no writes.
+    pub async fn offline(options: Options) -> Result<Self, OpError> {
+        if !options.data_dir.join("countersign.db").is_file() {
+            return Err(OpError::Environment(format!(
+                "{} holds no console's data yet; start one with `countersign serve` or open the window",
+                options.data_dir.display()
+            )));
+        }
+        let data = DataDir::open(&options.data_dir)?;
+        let lock = own(&data).await?;
+        let identity = Identity::load(&data, &options.operator)?;
+        let (writer, reader) = store::open(&data.database()).await?;
+        let Parts { shared, jobs, .. } = parts(&options, identity, reader).await?;
+        let app = assemble(options, data, Role::Beside, lock, Arc::clone(&shared), None);
+        start_writer(&app, writer, jobs).await?;
+        Ok(app)
+    }
+}

@@ -1,0 +1,207 @@
+//! Copies of the file: how one is made while the console works, and how one is read.
+//!
+//! Refuses to touch the file it copies, to leave its own table in a store that is used, and to open a
+//! file that is no backup.
+
+use std::path::Path;
+
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use sqlx::{ConnectOptions, Connection, SqliteConnection};
+
+use super::audit::{self, Head};
+use super::{StoreError, Writer, pool};
+
+/// Virtual-machine steps of SQLite between two looks whether the copy is still wanted.
+const STEPS: i32 = 4_096;
+
+/// A file that a backup carries beside the tables: its path in the data folder, and its bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Carried {
+    /// Relative, with `/`.
+    pub name: String,
+    /// As on the disk.
+    pub body: Vec<u8>,
+}
+
+fn plain(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .pragma("trusted_schema", "OFF")
+        .pragma("cell_size_check", "ON")
+        .disable_statement_logging()
+}
+
+/// Pages that a copy will have at most, times their size.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn expected_bytes(source: &Path) -> Result<u64, StoreError> {
+    let mut connection = pool::options(source).read_only(true).connect().await?;
+    let bytes: i64 = sqlx::query_scalar(
+        "SELECT (page_count - freelist_count) * page_size
+         FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
+    )
+    .fetch_one(&mut connection)
+    .await?;
+    connection.close().await?;
+    Ok(u64::try_from(bytes).unwrap_or(0))
+}
+
+/// Writes one consistent state of `source` into the empty file `target`.
+///
+/// It is one read transaction: a console goes on writing meanwhile, and its log grows until the copy
+/// is done. `wanted` is asked again and again; false ends the copy with an error.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn copy(
+    source: &Path,
+    target: &Path,
+    wanted: impl Fn() -> bool + Send + 'static,
+) -> Result<(), StoreError> {
+    let mut connection = pool::options(source).read_only(true).connect().await?;
+    connection
+        .lock_handle()
+        .await?
+        .set_progress_handler(STEPS, wanted);
+    let done = sqlx::query("VACUUM INTO ?")
+        .bind(target.to_string_lossy().into_owned())
+        .execute(&mut connection)
+        .await;
+    connection.lock_handle().await?.remove_progress_handler();
+    connection.close().await?;
+    done?;
+    Ok(())
+}
+
+/// The end of the chain in a fresh copy, after looking through its pages.
+///
+/// # Errors
+/// [`StoreError::Corrupt`] when the copy is damaged, thus the original too.
+pub async fn inspect(target: &Path) -> Result<Head, StoreError> {
+    let mut connection = plain(target).connect().await?;
+    pool::quick_check(&mut connection).await?;
+    let head = audit::head(&mut connection).await;
+    connection.close().await?;
+    head
+}
+
+/// Adds what a backup carries beside the tables, and closes the copy.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn carry(target: &Path, files: &[Carried]) -> Result<(), StoreError> {
+    let mut connection = plain(target)
+        .journal_mode(SqliteJournalMode::Delete)
+        .synchronous(SqliteSynchronous::Full)
+        .connect()
+        .await?;
+    sqlx::query("CREATE TABLE backup(name TEXT PRIMARY KEY, body BLOB NOT NULL) STRICT")
+        .execute(&mut connection)
+        .await?;
+    for file in files {
+        sqlx::query("INSERT INTO backup(name, body) VALUES (?, ?)")
+            .bind(&file.name)
+            .bind(&file.body)
+            .execute(&mut connection)
+            .await?;
+    }
+    Ok(connection.close().await?)
+}
+
+/// What a backup carries beside the tables; none when the file is no backup.
+///
+/// # Errors
+/// [`StoreError::Sqlite`] when it is no SQLite file or cannot be read.
+pub async fn carried(file: &Path) -> Result<Option<Vec<Carried>>, StoreError> {
+    // Immutable: a backup may lie on a medium that takes no lock.
+    let mut connection = plain(file)
+        .read_only(true)
+        .immutable(true)
+        .connect()
+        .await?;
+    let known: i64 = sqlx::query_scalar(
+        "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'backup'",
+    )
+    .fetch_one(&mut connection)
+    .await?;
+    let rows: Vec<(String, Vec<u8>)> = match known {
+        0 => return Ok(None),
+        _ => {
+            sqlx::query_as("SELECT name, body FROM backup ORDER BY name")
+                .fetch_all(&mut connection)
+                .await?
+        }
+    };
+    connection.close().await?;
+    let files = rows.into_iter().map(|(name, body)| Carried { name, body });
+    Ok(Some(files.collect()))
+}
+
+/// Whether every page and index of a file is whole.
+///
+/// # Errors
+/// [`StoreError::Corrupt`] with the first fault.
+pub async fn whole(file: &Path) -> Result<(), StoreError> {
+    let mut connection = plain(file).connect().await?;
+    let fault: String = sqlx::query_scalar("PRAGMA integrity_check(1)")
+        .fetch_one(&mut connection)
+        .await?;
+    connection.close().await?;
+    match fault.as_str() {
+        "ok" => Ok(()),
+        fault => Err(StoreError::Corrupt {
+            what: fault.to_owned(),
+        }),
+    }
+}
+
+/// Makes a store of a backup: what it carried beside the tables leaves no trace in the file.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn unload(writer: &mut Writer) -> Result<(), StoreError> {
+    sqlx::query("PRAGMA secure_delete = ON")
+        .execute(&mut writer.connection)
+        .await?;
+    sqlx::query("DROP TABLE IF EXISTS backup")
+        .execute(&mut writer.connection)
+        .await?;
+    Ok(())
+}
+
+/// Whether the chain of a store has a row of this number and hash.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn contains(writer: &mut Writer, head: &Head) -> Result<bool, StoreError> {
+    if head.seq == 0 {
+        return Ok(true);
+    }
+    let found: Option<i64> = sqlx::query_scalar("SELECT seq FROM audit WHERE seq = ? AND hash = ?")
+        .bind(head.seq)
+        .bind(head.hash.to_vec())
+        .fetch_optional(&mut writer.connection)
+        .await?;
+    Ok(found.is_some())
+}
+
+/// Ends and anchored end of the chain of a store that nobody uses, whichever version wrote it; its
+/// log is written back, so that the file alone is the whole store.
+///
+/// # Errors
+/// [`StoreError`] when it cannot be read.
+pub async fn settle(file: &Path) -> Result<(Head, i64), StoreError> {
+    let mut connection = plain(file).connect().await?;
+    let head = head_and_anchor(&mut connection).await;
+    connection.close().await?;
+    head
+}
+
+async fn head_and_anchor(connection: &mut SqliteConnection) -> Result<(Head, i64), StoreError> {
+    let head = audit::head(connection).await?;
+    let anchored: i64 = sqlx::query_scalar("SELECT coalesce(max(seq), 0) FROM anchors")
+        .fetch_one(connection)
+        .await?;
+    Ok((head, anchored))
+}
