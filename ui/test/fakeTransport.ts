@@ -34,6 +34,7 @@ export const fakeConsole = (content: FakeConsoleContent = {}): FakeConsole => {
       return found;
     },
     rejected_list: () => ({ rows: [], next: null }),
+    notify: () => ({}),
     connect_hint: () => ({
       natsUrl: "nats://127.0.0.1:41997", agentJson: "/home/maria/.local/share/countersign/agent.json",
       commands: [{ label: "Ask from a shell", command: "countersign ask --tool hello --args '{}'" }],

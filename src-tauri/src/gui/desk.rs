@@ -6,7 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use countersign_core::App;
 use countersign_wire::Sha256Digest;
-use countersign_wire::ipc::IpcError;
+use countersign_wire::ipc::{IpcError, NotifyLevel};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::fault::fault;
@@ -19,6 +20,8 @@ pub(crate) struct Desk {
     pub(crate) agent_json: Option<PathBuf>,
     /// Key of the digests that stand for hidden values; only this console can compute them.
     pub(crate) hiding_key: [u8; 32],
+    /// Which desktop notifications are wanted.
+    pub(crate) notify_level: watch::Sender<NotifyLevel>,
     batches: AtomicU64,
     listener: Mutex<Option<JoinHandle<()>>>,
 }
@@ -29,6 +32,7 @@ impl Desk {
             hiding_key: hiding_key(&app),
             app,
             agent_json,
+            notify_level: watch::Sender::default(),
             batches: AtomicU64::new(0),
             listener: Mutex::new(None),
         }

@@ -8,6 +8,7 @@ mod channel;
 mod commands;
 mod desk;
 mod fault;
+mod notify;
 mod view;
 
 use std::path::PathBuf;
@@ -69,12 +70,14 @@ fn window(
     WebviewWindowBuilder::from_config(&handle, config)
         .and_then(|window| window.data_directory(web_data).build())
         .map_err(failed)?;
+    let notifying = runtime.spawn(notify::run(handle.clone()));
     runtime.spawn(async move {
         ended().await;
         handle.exit(0);
     });
-    built.run_return(|shell, event| {
+    built.run_return(move |shell, event| {
         if let RunEvent::Exit = event {
+            notifying.abort();
             shell.state::<Desk>().close();
         }
     });

@@ -16,11 +16,11 @@ export class Desk {
   data;
   #agents = [];
 
-  static async open() {
+  static async open(env = {}) {
     if (APP === undefined || !existsSync(APP)) throw new Error("set COUNTERSIGN_APP to a binary built with the feature gui");
     const desk = new Desk();
     desk.data = await mkdtemp(path.join(tmpdir(), "countersign desk "));
-    desk.browser = await Browser.open(APP, { env: desk.env, log: path.join(desk.data, "driver.log") });
+    desk.browser = await Browser.open(APP, { env: { ...desk.env, ...env }, log: path.join(desk.data, "driver.log") });
     await desk.browser.run("localStorage.setItem('countersign.theme', 'dark')");
     await desk.browser.reads("Connected to NATS", '[data-testid="connection"]');
     return desk;

@@ -208,3 +208,13 @@ describe("a lost console", () => {
     expect(screen.getByTestId("card").dataset["armed"]).toBe("false");
   });
 });
+
+describe("notifications", () => {
+  it("are told to the console at start and with every choice", async () => {
+    const console = await one();
+    await waitFor(() => { expect(console.argsOf("notify")).toEqual([{ level: "all" }]); });
+    press("k", { ctrlKey: true });
+    fireEvent.click(await screen.findByText("Notifications"));
+    await waitFor(() => { expect(console.argsOf("notify").at(-1)).toEqual({ level: "urgent" }); });
+  });
+});

@@ -12,6 +12,7 @@ export const Palette = ({ onClose }: { readonly onClose: () => void }) => {
   const { run, available } = useCommandRunner();
   const [theme, setTheme] = useSetting("theme");
   const [singleKeys, setSingleKeys] = useSetting("singleKeys");
+  const [notifications, setNotifications] = useSetting("notifications");
   const offered = useMemo(() => {
     const now = available();
     return commandIds.filter((id) => now.has(id) && definitionOf(id).approves !== true && id !== "palette" && id !== "back");
@@ -40,6 +41,9 @@ export const Palette = ({ onClose }: { readonly onClose: () => void }) => {
           </Command.Item>
           <Command.Item value="Single keys" className={ITEM} onSelect={() => { setSingleKeys(nextChoice("singleKeys", singleKeys)); }}>
             Single keys <span className="text-text-3">{singleKeys}</span>
+          </Command.Item>
+          <Command.Item value="Notifications" className={ITEM} onSelect={() => { setNotifications(nextChoice("notifications", notifications)); }}>
+            Notifications <span className="text-text-3">{notifications}</span>
           </Command.Item>
         </Command.List>
       </Command>

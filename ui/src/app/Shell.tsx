@@ -6,12 +6,14 @@ import { useTheme } from "../commands/theme";
 import { useLost } from "../desk/DeskContext";
 import { Help } from "./Help";
 import { Navigation } from "./Navigation";
+import { useNotifications } from "./notifications";
 import { Palette } from "./Palette";
 import { StatusBar } from "./StatusBar";
 
 /** The frame of every screen. */
 export const Shell = () => {
   useTheme();
+  useNotifications();
   const navigate = useNavigate();
   const lost = useLost();
   const [open, setOpen] = useState<"help" | "palette" | null>(null);

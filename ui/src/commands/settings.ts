@@ -4,6 +4,7 @@ import { useCallback, useSyncExternalStore } from "react";
 const CHOICES = {
   theme: ["system", "dark", "light"],
   singleKeys: ["on", "off"],
+  notifications: ["all", "urgent", "off"],
 } as const;
 
 export type SettingName = keyof typeof CHOICES;

@@ -315,6 +315,10 @@ status: [Nothing, StatusView],
  */
 server_time: [Nothing, ServerTime], 
 /**
+ * Which desktop notifications are wanted from now on.
+ */
+notify: [NotifyArgs, Nothing], 
+/**
  * How to connect an agent to this console.
  */
 connect_hint: [Nothing, ConnectHint], };
@@ -795,6 +799,21 @@ value: Shown, };
  * The argument of commands that take none.
  */
 export type Nothing = Record<symbol, never>;
+
+/**
+ * Argument of `notify`.
+ */
+export type NotifyArgs = { 
+/**
+ * From now on.
+ */
+level: NotifyLevel, };
+
+/**
+ * What is worth a notification while the window is not in front. Alarms are told at every level but
+ * `off`.
+ */
+export type NotifyLevel = "all" | "urgent" | "off";
 
 /**
  * One option of a question.

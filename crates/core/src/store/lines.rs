@@ -7,7 +7,7 @@ use super::{Reader, StoreError};
 use crate::domain::{State, Timestamp};
 
 /// A request with what became of it.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, sqlx::FromRow)]
 pub struct LineRow {
     /// Row number.
     pub id: i64,

@@ -8,8 +8,8 @@ use ts_rs::TS;
 
 use super::{
     Card, CheckEditArgs, ConnectHint, DecideArgs, DecideOutcome, EditCheck, EditorText,
-    InboxSnapshot, KeyArgs, RawArgs, RawChunk, RejectedDetail, RejectedPage, RejectedPageArgs,
-    RevealArgs, Revealed, ServerTime, StatusView,
+    InboxSnapshot, KeyArgs, NotifyArgs, RawArgs, RawChunk, RejectedDetail, RejectedPage,
+    RejectedPageArgs, RevealArgs, Revealed, ServerTime, StatusView,
 };
 
 /// The argument of commands that take none.
@@ -47,6 +47,8 @@ macro_rules! with_ipc_commands {
             status(Nothing) -> StatusView,
             /// The server's time now.
             server_time(Nothing) -> ServerTime,
+            /// Which desktop notifications are wanted from now on.
+            notify(NotifyArgs) -> Nothing,
             /// How to connect an agent to this console.
             connect_hint(Nothing) -> ConnectHint,
         }

@@ -13,6 +13,7 @@ mod commands;
 mod decide;
 mod error;
 mod inbox;
+mod notify;
 mod rejected;
 mod status;
 mod text;
@@ -30,6 +31,7 @@ pub use decide::{
 };
 pub use error::{IpcError, IpcErrorCode};
 pub use inbox::{CardState, DecidePath, InboxRow, InboxSnapshot, KeyArgs};
+pub use notify::{NotifyArgs, NotifyLevel};
 pub use rejected::{RejectedDetail, RejectedPage, RejectedPageArgs, RejectedRow};
 pub use status::{
     AlarmView, AuditView, BusView, ConnectCommand, ConnectHint, ServerTime, StatusView,

@@ -3,6 +3,7 @@
 mod decide;
 mod edit;
 mod inbox;
+mod notify;
 mod raw;
 mod rejected;
 mod status;
@@ -10,6 +11,7 @@ mod status;
 pub(crate) use decide::{decide, undo};
 pub(crate) use edit::{check_edit, editable};
 pub(crate) use inbox::{card, inbox_snapshot, reveal};
+pub(crate) use notify::notify;
 pub(crate) use raw::{raw, rejected_raw};
 pub(crate) use rejected::{rejected_detail, rejected_list};
 pub(crate) use status::{connect_hint, server_time, status};

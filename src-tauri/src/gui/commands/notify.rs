@@ -1,0 +1,10 @@
+//! Which desktop notifications the page's operator wants.
+
+use countersign_wire::ipc::{IpcError, Nothing, NotifyArgs};
+
+use crate::gui::desk::Desk;
+
+pub(crate) async fn notify(desk: &Desk, args: NotifyArgs) -> Result<Nothing, IpcError> {
+    desk.notify_level.send_replace(args.level);
+    Ok(Nothing {})
+}

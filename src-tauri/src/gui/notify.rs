@@ -1,0 +1,138 @@
+//! Desktop notifications: that something waits or went wrong, never what it holds.
+//!
+//! Refuses to carry arguments or an agent's sentences, to decide anything, to show a tool's name that
+//! is not plain (servers read markup in the body), and to pile up: one notification tells of what
+//! waits and is replaced by the next.
+
+mod words;
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use countersign_core::AppEvent;
+use countersign_core::store::alarms::Alarm;
+use countersign_wire::ipc::NotifyLevel;
+use notify_rust::{Hint, Notification, Timeout, Urgency};
+use tauri::{AppHandle, Manager as _};
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+
+use super::desk::Desk;
+use words::Words;
+
+/// What comes within this time is told together; also the shortest time between two notifications.
+const GATHER: Duration = Duration::from_secs(1);
+/// A desktop that does not answer is not waited for.
+const LIMIT: Duration = Duration::from_secs(5);
+/// Rows that are read to name the riskiest of them.
+const ROWS: usize = 500;
+/// Alarms told at once; the window lists them all.
+const ALARMS: usize = 3;
+/// The notification of what waits: the next one takes its place on the screen.
+const WAITING: u32 = 0x00C0_5167;
+
+/// What happened since the last notification.
+#[derive(Default)]
+struct News {
+    rows: Vec<i64>,
+    status: bool,
+}
+
+impl News {
+    fn take(&mut self, event: AppEvent) {
+        match event {
+            AppEvent::Changed { rows, arrived, .. } => {
+                if !arrived.is_empty() && self.rows.len() < ROWS {
+                    self.rows.extend(rows.iter().take(ROWS));
+                }
+                self.status = true;
+            }
+            AppEvent::Status => self.status = true,
+        }
+    }
+}
+
+/// Tells of arrivals and alarms until it is ended.
+pub(crate) async fn run(shell: AppHandle) {
+    let desk = shell.state::<Desk>();
+    let mut events = desk.app.subscribe();
+    // What stood before the window opened is shown in the window.
+    let mut told: HashSet<(String, String)> = alarms(&desk).await.into_iter().map(name).collect();
+    loop {
+        let mut news = News::default();
+        match events.recv().await {
+            Ok(event) => news.take(event),
+            Err(RecvError::Lagged(_)) => news.status = true,
+            Err(RecvError::Closed) => return,
+        }
+        tokio::time::sleep(GATHER).await;
+        drain(&mut events, &mut news);
+        let level = *desk.notify_level.borrow();
+        if news.status {
+            let now = alarms(&desk).await;
+            let fresh = now
+                .iter()
+                .filter(|alarm| !told.contains(&name((*alarm).clone())));
+            if level != NotifyLevel::Off {
+                for alarm in fresh.take(ALARMS) {
+                    show(words::alarm(alarm), Urgency::Critical, None).await;
+                }
+            }
+            told = now.into_iter().map(name).collect();
+        }
+        if !news.rows.is_empty() && !in_front(&shell) {
+            let lines = desk.app.lines(&news.rows).await.unwrap_or_default();
+            if let Some(words) = words::waiting(&lines, level) {
+                show(words, Urgency::Normal, Some(WAITING)).await;
+            }
+        }
+    }
+}
+
+fn drain(events: &mut Receiver<AppEvent>, news: &mut News) {
+    loop {
+        match events.try_recv() {
+            Ok(event) => news.take(event),
+            Err(TryRecvError::Lagged(_)) => news.status = true,
+            Err(TryRecvError::Empty | TryRecvError::Closed) => return,
+        }
+    }
+}
+
+async fn alarms(desk: &Desk) -> Vec<Alarm> {
+    let status = desk.app.status().await;
+    status.map(|status| status.alarms).unwrap_or_default()
+}
+
+fn name(alarm: Alarm) -> (String, String) {
+    (alarm.code, alarm.subject)
+}
+
+/// Whoever looks at the window needs no notification of what arrives in it.
+fn in_front(shell: &AppHandle) -> bool {
+    shell
+        .get_webview_window("main")
+        .and_then(|window| window.is_focused().ok())
+        .unwrap_or(false)
+}
+
+async fn show(words: Words, urgency: Urgency, id: Option<u32>) {
+    let mut notification = Notification::new();
+    notification
+        .appname("Countersign")
+        .summary(&words.summary)
+        .body(&words.body)
+        .hint(Hint::Urgency(urgency));
+    if urgency == Urgency::Critical {
+        notification.timeout(Timeout::Never);
+    }
+    if let Some(id) = id {
+        notification.id(id);
+    }
+    // A machine without a notification service is no fault of the console: the window shows it all.
+    match tokio::time::timeout(LIMIT, notification.show_async()).await {
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) => tracing::debug!(%error, "the desktop shows no notification"),
+        Err(_) => tracing::debug!("the desktop did not take a notification in time"),
+    }
+}

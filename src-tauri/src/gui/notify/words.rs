@@ -1,0 +1,145 @@
+//! The words of a notification, from names of a strict grammar only.
+
+use countersign_core::store::alarms::Alarm;
+use countersign_core::store::lines::LineRow;
+use countersign_wire::ipc::NotifyLevel;
+use countersign_wire::{RequestKey, Risk};
+
+/// Characters of a tool's name that may stand in a notification.
+const NAME: usize = 64;
+
+/// One notification.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Words {
+    pub(super) summary: String,
+    pub(super) body: String,
+}
+
+/// How many requests wait and which is the riskiest; none where nobody asked to be told.
+pub(super) fn waiting(lines: &[LineRow], level: NotifyLevel) -> Option<Words> {
+    let least = match level {
+        NotifyLevel::All => Risk::Safe,
+        NotifyLevel::Urgent => Risk::High,
+        NotifyLevel::Off => return None,
+    };
+    let waiting: Vec<(&LineRow, Risk)> = lines
+        .iter()
+        .filter(|line| line.state == "pending")
+        .map(|line| (line, Risk::effective(&line.risk)))
+        .filter(|(_, risk)| *risk >= least)
+        .collect();
+    // The first of the riskiest: it has waited longest.
+    let (line, risk) = waiting.iter().rev().max_by_key(|(_, risk)| *risk)?;
+    let what = line.tool.as_deref().map_or("a question", plain);
+    Some(match waiting.len() {
+        1 => Words {
+            summary: format!("Waiting for you: {what}"),
+            body: format!("{risk} risk, asked by {} in {}", line.agent, line.ws),
+        },
+        count => Words {
+            summary: format!("{count} requests wait for you"),
+            body: format!(
+                "The riskiest: {what}, {risk}, asked by {} in {}",
+                line.agent, line.ws
+            ),
+        },
+    })
+}
+
+/// That something is wrong, and with which request.
+pub(super) fn alarm(alarm: &Alarm) -> Words {
+    let subject = match alarm.subject.parse::<RequestKey>() {
+        Ok(key) => key.to_string(),
+        Err(_) => "Open the window and look at the alarms.".to_owned(),
+    };
+    Words {
+        summary: format!("Alarm: {}", plain(&alarm.code.replace('_', " "))),
+        body: subject,
+    }
+}
+
+/// A name as it is where no server can read markup, a link or another direction into it.
+fn plain(name: &str) -> &str {
+    let harmless = |c: char| c.is_ascii_alphanumeric() || " _-.".contains(c);
+    if !name.is_empty() && name.len() <= NAME && name.chars().all(harmless) {
+        name
+    } else {
+        "a tool with an unusual name"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn line(tool: &str, risk: &str, state: &str) -> LineRow {
+        LineRow {
+            ws: "acme".into(),
+            agent: "billing-bot".into(),
+            tool: Some(tool.into()),
+            risk: risk.into(),
+            state: state.into(),
+            ..LineRow::default()
+        }
+    }
+
+    #[test]
+    fn the_riskiest_of_several_is_named_and_what_is_answered_is_not_counted() {
+        let lines = [
+            line("list", "low", "pending"),
+            line("wipe", "critical", "pending"),
+            line("pay", "high", "decided"),
+            line("drop", "critical", "pending"),
+        ];
+        let words = waiting(&lines, NotifyLevel::All).unwrap();
+        assert_eq!(words.summary, "3 requests wait for you");
+        assert_eq!(
+            words.body,
+            "The riskiest: wipe, critical, asked by billing-bot in acme"
+        );
+    }
+
+    #[test]
+    fn each_level_tells_of_no_less_and_no_more() {
+        let risks = ["safe", "low", "medium", "high", "critical", "made-up"];
+        for risk in risks {
+            let lines = [line("pay", risk, "pending")];
+            let urgent = ["high", "critical", "made-up"].contains(&risk);
+            assert!(waiting(&lines, NotifyLevel::All).is_some(), "{risk}");
+            assert_eq!(
+                waiting(&lines, NotifyLevel::Urgent).is_some(),
+                urgent,
+                "{risk}"
+            );
+            assert_eq!(waiting(&lines, NotifyLevel::Off), None, "{risk}");
+        }
+    }
+
+    #[test]
+    fn markup_links_and_hidden_characters_never_reach_the_desktop() {
+        for name in [
+            "<b>pay</b>",
+            "pay & go",
+            "https://evil.example",
+            "pay\u{202e}",
+            "p\u{430}y",
+            "",
+            &"x".repeat(65),
+        ] {
+            let words = waiting(&[line(name, "low", "pending")], NotifyLevel::All).unwrap();
+            assert_eq!(
+                words.summary,
+                "Waiting for you: a tool with an unusual name"
+            );
+            let subject = Alarm {
+                code: name.into(),
+                subject: name.into(),
+                at: 0,
+            };
+            let words = alarm(&subject);
+            assert_eq!(words.summary, "Alarm: a tool with an unusual name");
+            assert_eq!(words.body, "Open the window and look at the alarms.");
+        }
+    }
+}
