@@ -194,6 +194,18 @@ impl App {
         self.answer(written).await
     }
 
+    /// An entry for the end of this run. A console that cannot write one has a start without an end, as
+    /// one that was killed.
+    async fn record_stop(&self) {
+        let console = self.identity().console_id.to_string();
+        let written = self.record("console_stop", console, serde_json::json!({}));
+        match tokio::time::timeout(start::STOP_LIMIT, written).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "the stop of the console is not audited"),
+            Err(_) => tracing::warn!("the stop of the console is not audited"),
+        }
+    }
+
     /// Gives decisions that other processes left in the outbox a moment to reach the stream.
     async fn send_what_is_queued(&self) {
         let connected = self.bus().is_some_and(|bus| bus.state().borrow().connected);
@@ -216,6 +228,7 @@ impl App {
     pub async fn shutdown(self) {
         if self.inner.role == Role::Console {
             self.send_what_is_queued().await;
+            self.record_stop().await;
             // Nobody anchors while nobody runs.
             self.anchor().await;
         }

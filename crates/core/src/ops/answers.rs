@@ -2,7 +2,7 @@
 //!
 //! Refuses to answer a request that has an answer on the bus or in the outbox.
 
-use countersign_wire::{DecisionVerdict, Origin};
+use countersign_wire::{DecisionVerdict, Origin, Sha256Digest};
 use serde_json::json;
 
 use super::draft::{Draft, seal, write};
@@ -66,6 +66,7 @@ pub(crate) async fn give(
             record.key.to_string(),
             json!({
                 "decision_id": unsigned.decision_id.to_string(),
+                "payload_digest": Sha256Digest::of_bytes(&unsigned.payload).to_string(),
                 "verdict": record.state.as_str(),
             }),
         );

@@ -62,7 +62,11 @@ async fn apply(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
         Job::Receipts(messages) => reports::apply_receipts(ledger, batch, &messages).await,
         Job::Hellos(messages) => reports::apply_hellos(ledger, batch, &messages).await,
         Job::Bound(binding) => {
-            meta::put(batch.tx, meta::REALM, &binding.realm.to_string()).await?;
+            let realm = binding.realm.to_string();
+            if meta::put(batch.tx, meta::REALM, &realm).await? {
+                let auto = ledger.identity.auto_key().to_string();
+                batch.record(auto, "realm", realm, json!({}));
+            }
             ledger.bus = Some(binding);
             batch.gathered.status = true;
             Ok(())
@@ -92,7 +96,7 @@ async fn apply(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
             decision_id,
             request,
         } => due::late(ledger, batch, &decision_id.to_string(), request).await,
-        Job::Lost { decision_id } => outbox::close_lost(batch.tx, &decision_id.to_string()).await,
+        Job::Lost { decision_id } => lost(ledger, batch, &decision_id.to_string()).await,
         Job::Rescan => {
             batch.gathered.status = true;
             ledger.next_due = None;
@@ -138,7 +142,9 @@ async fn small(ledger: &Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(), S
             batch.reply(move || unless_heard(done.send(had_one)));
             Ok(())
         }
-        Job::InForce(fingerprint) => meta::put(batch.tx, meta::AGENTS_IN_FORCE, &fingerprint).await,
+        Job::InForce(fingerprint) => meta::put(batch.tx, meta::AGENTS_IN_FORCE, &fingerprint)
+            .await
+            .map(drop),
         Job::Anchored(anchor) => audit::insert_anchor(batch.tx, &anchor).await,
         Job::Alarm { code, subject } => {
             let auto = ledger.identity.auto_key().to_string();
@@ -170,14 +176,35 @@ async fn read_only(
         batch.alarm(&auto, "read_only", code).await?;
     }
     // Other processes of this folder must know it too.
-    let kept = why
-        .as_ref()
-        .map(|(code, reason)| format!("{code}: {reason}"))
-        .unwrap_or_default();
-    meta::put(batch.tx, meta::READ_ONLY, &kept).await?;
+    let auto = ledger.identity.auto_key().to_string();
+    let console = ledger.identity.console_id.to_string();
+    match &why {
+        Some((code, reason)) => {
+            let kept = format!("{code}: {reason}");
+            if meta::put(batch.tx, meta::READ_ONLY, &kept).await? {
+                batch.record(auto, "read_only", console, json!({ "code": code }));
+            }
+        }
+        None => {
+            if meta::clear(batch.tx, meta::READ_ONLY).await? {
+                batch.record(auto, "read_only_ended", console, json!({}));
+            }
+        }
+    }
     batch.gathered.read_only = Some(why.as_ref().map(|(_, reason)| reason.clone()));
     ledger.read_only = why;
     batch.gathered.status = true;
+    Ok(())
+}
+
+/// A decision of this console was too late: another one stands on the stream.
+async fn lost(ledger: &Ledger, batch: &mut Batch<'_>, decision_id: &str) -> Result<(), StoreError> {
+    let Some(subject) = outbox::close_lost(batch.tx, decision_id).await? else {
+        return Ok(());
+    };
+    let name = request_of(&subject).map_or(subject, |key| key.to_string());
+    let actor = ledger.identity.auto_key().to_string();
+    batch.record(actor, "lost", name, json!({ "decision_id": decision_id }));
     Ok(())
 }
 

@@ -13,10 +13,10 @@ use serde_json::json;
 use super::answers;
 use super::decisions::{join_orphans, judge_again};
 use super::incoming::{At, IncomingRequest, RequestMessage, too_many};
-use super::ledger::{Batch, Ledger};
+use super::ledger::{Batch, CONFLICT, Ledger};
 use crate::domain::life_cycle::{Step, next};
 use crate::domain::{RequestRecord, State, Timestamp};
-use crate::store::quarantine::{self, Quarantined};
+use crate::store::quarantine::Quarantined;
 use crate::store::requests::{self, NewRequest, StateChange};
 use crate::store::tombstones::{self, Tombstone, TombstoneKind};
 use crate::store::{StoreError, bus_stream, decisions};
@@ -315,7 +315,7 @@ async fn conflict(
         at,
         subject.to_owned(),
         row.raw,
-        "conflict",
+        CONFLICT,
         why,
     )
     .await?;
@@ -340,20 +340,17 @@ pub(super) async fn quarantine_message(
     code: &str,
     detail: &str,
 ) -> Result<(), StoreError> {
-    quarantine::insert(
-        batch.tx,
-        &Quarantined {
-            stream: Stream::Requests.name().to_owned(),
-            stream_epoch: epoch.to_owned(),
-            stream_seq: at.seq,
-            subject,
-            raw,
-            code: code.to_owned(),
-            detail: detail.to_owned(),
-            at: at.stamp,
-        },
-    )
-    .await
+    let message = Quarantined {
+        stream: Stream::Requests.name().to_owned(),
+        stream_epoch: epoch.to_owned(),
+        stream_seq: at.seq,
+        subject,
+        raw,
+        code: code.to_owned(),
+        detail: detail.to_owned(),
+        at: at.stamp,
+    };
+    batch.set_aside(message).await
 }
 
 async fn one(batch: &mut Batch<'_>, key: &RequestKey) -> Result<Option<RequestRecord>, StoreError> {
@@ -369,15 +366,10 @@ async fn withdraw(
     at: Timestamp,
 ) -> Result<(), StoreError> {
     let Some(record) = one(batch, key).await? else {
-        ledger.counts.tombstones += 1;
-        let stone = Tombstone {
-            raw: raw.to_vec(),
-            at,
-        };
-        return tombstones::insert(batch.tx, key, TombstoneKind::Withdraw, &stone).await;
+        return keep(ledger, batch, key, TombstoneKind::Withdraw, raw, at).await;
     };
     let digest = Sha256Digest::of_bytes(raw).to_string();
-    let actor = format!("{}/{}", key.workspace, key.agent);
+    let actor = key.agent_key().to_string();
     batch.record(
         actor,
         "withdraw",
@@ -409,6 +401,33 @@ async fn withdraw(
     Ok(())
 }
 
+/// Keeps what came before its request; it is applied, and audited again, when the request comes.
+async fn keep(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    key: &RequestKey,
+    kind: TombstoneKind,
+    raw: &[u8],
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    ledger.counts.tombstones += 1;
+    let action = match kind {
+        TombstoneKind::Withdraw => "withdraw_early",
+        TombstoneKind::Tighten => "tighten_early",
+    };
+    batch.record(
+        key.agent_key().to_string(),
+        action,
+        key.to_string(),
+        json!({ "payload_digest": Sha256Digest::of_bytes(raw).to_string() }),
+    );
+    let stone = Tombstone {
+        raw: raw.to_vec(),
+        at,
+    };
+    tombstones::insert(batch.tx, key, kind, &stone).await
+}
+
 async fn tighten(
     ledger: &mut Ledger,
     batch: &mut Batch<'_>,
@@ -418,47 +437,49 @@ async fn tighten(
     at: Timestamp,
 ) -> Result<(), StoreError> {
     let Some(record) = one(batch, key).await? else {
-        ledger.counts.tombstones += 1;
-        let stone = Tombstone {
-            raw: raw.to_vec(),
-            at,
-        };
-        return tombstones::insert(batch.tx, key, TombstoneKind::Tighten, &stone).await;
+        return keep(ledger, batch, key, TombstoneKind::Tighten, raw, at).await;
     };
-    let digest = Sha256Digest::of_bytes(raw).to_string();
-    let actor = format!("{}/{}", key.workspace, key.agent);
     let Some(body) = body else {
         tracing::warn!(request = %key, "an unreadable tighten was ignored");
-        batch.record(
-            actor,
-            "tighten_ignored",
-            key.to_string(),
-            json!({ "payload_digest": digest }),
-        );
+        ignored(batch, key, raw);
         return Ok(());
     };
     let Some((Some(requested), stored)) = requests::clocks(batch.tx, record.id).await? else {
+        ignored(batch, key, raw);
         return Ok(());
     };
     let decided = decisions::stored(batch.tx, key).await?;
     if decided.is_some_and(|decision| decision.stored_at < at.0) {
         // Too late to shorten anything: what is decided is decided.
+        ignored(batch, key, raw);
         return Ok(());
     }
     let wanted: Timestamp = body.expires_at.get().into();
     let deadline = stored.plus_ms(wanted.since_ms(requested));
-    if requests::tighten(batch.tx, record.id, deadline, at).await? {
-        batch.gathered.touched.push(record.id);
-        batch.record(
-            actor,
-            "tighten",
-            key.to_string(),
-            json!({
-                "payload_digest": digest, "deadline_ms": deadline.min(record.deadline_at).0,
-            }),
-        );
-        ledger.due_at(deadline);
-        judge_again(ledger, batch, key).await?;
+    if !requests::tighten(batch.tx, record.id, deadline, at).await? {
+        ignored(batch, key, raw);
+        return Ok(());
     }
-    Ok(())
+    batch.gathered.touched.push(record.id);
+    batch.record(
+        key.agent_key().to_string(),
+        "tighten",
+        key.to_string(),
+        json!({
+            "payload_digest": Sha256Digest::of_bytes(raw).to_string(),
+            "deadline_ms": deadline.min(record.deadline_at).0,
+        }),
+    );
+    ledger.due_at(deadline);
+    judge_again(ledger, batch, key).await
+}
+
+/// A tighten that changes nothing: unreadable, too late, or not the first.
+fn ignored(batch: &mut Batch<'_>, key: &RequestKey, raw: &[u8]) {
+    batch.record(
+        key.agent_key().to_string(),
+        "tighten_ignored",
+        key.to_string(),
+        json!({ "payload_digest": Sha256Digest::of_bytes(raw).to_string() }),
+    );
 }

@@ -12,13 +12,13 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::incoming::IncomingDecision;
-use super::ledger::{Batch, Ledger};
+use super::ledger::{Batch, CONFLICT, Ledger};
 use super::publisher::Settled;
 use crate::domain::life_cycle::{Step, StoredAs, next};
 use crate::domain::{Delivery, RequestRecord, State, Timestamp};
 use crate::store::decisions::{self, Adopted, NewDecision};
 use crate::store::outbox;
-use crate::store::quarantine::{self, Quarantined};
+use crate::store::quarantine::Quarantined;
 use crate::store::requests::{self, StateChange};
 use crate::store::{StoreError, bus_stream};
 
@@ -231,7 +231,7 @@ async fn insert(
             .unwrap_or_else(|| "unsigned".to_owned());
         if !inserted.contains(&message.at.seq) {
             let detail = json!({ "payload_digest": digest, "stream_seq": message.at.seq });
-            set_aside(batch, epoch, message, "conflict").await?;
+            set_aside(batch, epoch, message, CONFLICT).await?;
             batch.record(actor, "conflict", key.to_string(), detail);
             continue;
         }
@@ -425,6 +425,9 @@ pub(super) async fn join_orphans(
         });
         settled.push((record.id, orphan.decision_id.unwrap_or_default()));
         ledger.counts.orphans -= 1;
+        let actor = ledger.identity.auto_key().to_string();
+        let detail = json!({ "effective": reading.effective, "stream_seq": orphan.stream_seq });
+        batch.record(actor, "judged", name, detail);
         let origin = orphan.origin.as_deref();
         settle(
             ledger,
@@ -449,18 +452,15 @@ async fn set_aside(
     message: &IncomingDecision,
     code: &str,
 ) -> Result<(), StoreError> {
-    quarantine::insert(
-        batch.tx,
-        &Quarantined {
-            stream: Stream::Decisions.name().to_owned(),
-            stream_epoch: epoch.to_owned(),
-            stream_seq: message.at.seq,
-            subject: message.subject.clone(),
-            raw: message.raw.clone(),
-            code: code.to_owned(),
-            detail: String::new(),
-            at: message.at.stamp,
-        },
-    )
-    .await
+    let kept = Quarantined {
+        stream: Stream::Decisions.name().to_owned(),
+        stream_epoch: epoch.to_owned(),
+        stream_seq: message.at.seq,
+        subject: message.subject.clone(),
+        raw: message.raw.clone(),
+        code: code.to_owned(),
+        detail: String::new(),
+        at: message.at.stamp,
+    };
+    batch.set_aside(kept).await
 }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use countersign_wire::{AgentKey, RequestKey, Stream};
-use serde_json::Value;
+use countersign_wire::{AgentKey, RequestKey, Sha256Digest, Stream};
+use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
 use super::execution::Unexplained;
@@ -16,7 +16,11 @@ use crate::domain::{Delivery, Timestamp};
 use crate::identity::Identity;
 use crate::store::audit::Entry;
 use crate::store::outbox::Place;
+use crate::store::quarantine::{self, Quarantined};
 use crate::store::{StoreError, alarms, bus_stream, decisions, requests, tombstones};
+
+/// Code of a message on whose subject another one stands.
+pub(crate) const CONFLICT: &str = "conflict";
 
 /// The writer's memory.
 pub(crate) struct Ledger {
@@ -192,8 +196,25 @@ impl Batch<'_> {
         subject: &str,
     ) -> Result<(), StoreError> {
         alarms::raise(self.tx, code, subject, self.now).await?;
-        self.record(actor, "alarm", subject, serde_json::json!({ "code": code }));
+        self.record(actor, "alarm", subject, json!({ "code": code }));
         self.gathered.status = true;
+        Ok(())
+    }
+
+    /// Keeps a message that fits nowhere. A conflict is audited by its caller, under the request's name.
+    pub(crate) async fn set_aside(&mut self, message: Quarantined) -> Result<(), StoreError> {
+        quarantine::insert(self.tx, &message).await?;
+        if message.code != CONFLICT {
+            self.record(
+                "unknown",
+                "quarantine",
+                format!("{}/{}", message.stream, message.stream_seq),
+                json!({
+                    "code": message.code,
+                    "payload_digest": Sha256Digest::of_bytes(&message.raw).to_string(),
+                }),
+            );
+        }
         Ok(())
     }
 

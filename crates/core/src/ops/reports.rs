@@ -9,7 +9,7 @@ use super::execution;
 use super::incoming::{At, IncomingHello, IncomingReceipt};
 use super::ledger::{Batch, Ledger};
 use crate::domain::{Delivery, RequestRecord};
-use crate::store::quarantine::{self, Quarantined};
+use crate::store::quarantine::Quarantined;
 use crate::store::receipts::NewReceipt;
 use crate::store::{StoreError, agents, bus_stream, decisions, receipts, requests};
 
@@ -186,18 +186,15 @@ async fn set_aside(
     (at, subject, raw): (At, &str, &[u8]),
     why: &str,
 ) -> Result<(), StoreError> {
-    quarantine::insert(
-        batch.tx,
-        &Quarantined {
-            stream: stream.name().to_owned(),
-            stream_epoch: epoch.to_owned(),
-            stream_seq: at.seq,
-            subject: subject.to_owned(),
-            raw: raw.to_owned(),
-            code: "unreadable".to_owned(),
-            detail: why.to_owned(),
-            at: at.stamp,
-        },
-    )
-    .await
+    let message = Quarantined {
+        stream: stream.name().to_owned(),
+        stream_epoch: epoch.to_owned(),
+        stream_seq: at.seq,
+        subject: subject.to_owned(),
+        raw: raw.to_owned(),
+        code: "unreadable".to_owned(),
+        detail: why.to_owned(),
+        at: at.stamp,
+    };
+    batch.set_aside(message).await
 }

@@ -12,6 +12,47 @@ use crate::domain::Timestamp;
 
 const DOMAIN: &[u8] = b"countersign-audit-v1\n";
 
+/// Every word that may stand in the column `action`. `docs/audit.md` says what each means.
+pub const ACTIONS: &[&str] = &[
+    "alarm",
+    "anchors_lost",
+    "answer",
+    "backup",
+    "conflict",
+    "console_start",
+    "console_stop",
+    "decide",
+    "decision",
+    "enroll",
+    "expire",
+    "export",
+    "hello",
+    "hold",
+    "hold_dropped",
+    "judged",
+    "judged_again",
+    "late",
+    "lost",
+    "operator_arrived",
+    "policy",
+    "quarantine",
+    "read_only",
+    "read_only_ended",
+    "realm",
+    "receipt",
+    "rejected",
+    "request",
+    "restore",
+    "reveal",
+    "revoke",
+    "tighten",
+    "tighten_early",
+    "tighten_ignored",
+    "undo",
+    "withdraw",
+    "withdraw_early",
+];
+
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
@@ -142,6 +183,11 @@ pub async fn append(tx: &mut SqliteConnection, entries: &[Entry]) -> Result<(), 
     let mut head = head(tx).await?;
     let mut rows = Vec::with_capacity(entries.len());
     for entry in entries {
+        debug_assert!(
+            ACTIONS.contains(&entry.action),
+            "add the audit action {} to ACTIONS and to docs/audit.md",
+            entry.action
+        );
         let (seq, at) = (head.seq + 1, entry.at.rfc3339());
         let fields = (
             seq,
@@ -305,6 +351,19 @@ mod tests {
             hex,
             "ef48e2238e64e956b3cc1c73814b3a479efab40b85b688659b4861f9a05a802b"
         );
+    }
+
+    #[test]
+    fn the_page_lists_every_action_and_no_other() {
+        let page = include_str!("../../../../docs/audit.md");
+        let listed: Vec<&str> = page
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+            .collect();
+        let mut sorted = listed.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, ACTIONS);
+        assert!(ACTIONS.is_sorted());
     }
 
     #[tokio::test]

@@ -22,15 +22,30 @@ pub async fn get(reader: &Reader, key: &str) -> Result<Option<String>, StoreErro
         .await?)
 }
 
-/// Writes one value.
+/// Writes one value. Returns whether it is another one than before.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
-pub async fn put(tx: &mut SqliteConnection, key: &str, value: &str) -> Result<(), StoreError> {
-    sqlx::query("INSERT INTO meta(key, value) VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value")
+pub async fn put(tx: &mut SqliteConnection, key: &str, value: &str) -> Result<bool, StoreError> {
+    let done = sqlx::query(
+        "INSERT INTO meta(key, value) VALUES (?, ?)
+         ON CONFLICT(key) DO UPDATE SET value = excluded.value WHERE value <> excluded.value",
+    )
+    .bind(key)
+    .bind(value)
+    .execute(tx)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Empties one value. Returns whether it held something.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn clear(tx: &mut SqliteConnection, key: &str) -> Result<bool, StoreError> {
+    let done = sqlx::query("UPDATE meta SET value = '' WHERE key = ? AND value <> ''")
         .bind(key)
-        .bind(value)
         .execute(tx)
         .await?;
-    Ok(())
+    Ok(done.rows_affected() == 1)
 }

@@ -221,16 +221,21 @@ pub async fn settle(
     Ok(())
 }
 
-/// Closes a row of which the stream's leader said that another decision stands there.
+/// Closes a row of which the stream's leader said that another decision stands there. Returns its
+/// subject, none when it was closed already.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
-pub async fn close_lost(tx: &mut SqliteConnection, decision_id: &str) -> Result<(), StoreError> {
-    sqlx::query("UPDATE outbox SET state = 'lost' WHERE decision_id = ? AND state = 'queued'")
-        .bind(decision_id)
-        .execute(tx)
-        .await?;
-    Ok(())
+pub async fn close_lost(
+    tx: &mut SqliteConnection,
+    decision_id: &str,
+) -> Result<Option<String>, StoreError> {
+    Ok(sqlx::query_scalar(
+        "UPDATE outbox SET state = 'lost' WHERE decision_id = ? AND state = 'queued' RETURNING subject",
+    )
+    .bind(decision_id)
+    .fetch_optional(tx)
+    .await?)
 }
 
 /// Closes a row whose deadline passed before it was stored.

@@ -3,8 +3,10 @@
 
 mod agent;
 mod audit;
+mod complete;
 mod consoles;
 mod decide;
 mod expiry;
 mod rejected;
 mod restart;
+mod spy;
