@@ -22,6 +22,7 @@ use crate::data_dir::{ConsoleLock, DataDir};
 use crate::error::OpError;
 use crate::identity::Identity;
 use crate::ops::job::Job;
+use crate::ops::presence;
 use crate::store::Reader;
 
 pub use options::{Options, WAITING_LIMIT};
@@ -256,6 +257,9 @@ impl App {
             tracing::warn!("some tasks did not end in time");
         }
         if let Some(bus) = self.bus() {
+            if self.inner.role == Role::Console {
+                presence::end(&self.inner.shared, &bus).await;
+            }
             bus.close().await;
         }
         self.inner.shared.reader.close().await;

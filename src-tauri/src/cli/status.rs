@@ -59,6 +59,18 @@ fn as_json(status: &Status) -> Value {
             json!({ "code": alarm.code, "subject": plain(&alarm.subject), "at": at })
         })
         .collect();
+    let consoles: Vec<Value> = status
+        .consoles
+        .iter()
+        .map(|console| {
+            json!({
+                "id": console.id,
+                "operator": plain(&console.operator),
+                "heard_at": console.heard_at.rfc3339(),
+                "this": console.is_this,
+            })
+        })
+        .collect();
     json!({
         "bus": {
             "connected": status.connected,
@@ -72,6 +84,7 @@ fn as_json(status: &Status) -> Value {
         "rejected": status.rejected,
         "outbox": status.outbox,
         "agents": status.agents,
+        "consoles": consoles,
         // Nothing is approved automatically, so there is nothing that panic would have stopped.
         "panic": false,
         "alarms": alarms,
@@ -110,6 +123,15 @@ fn lines(status: &Status) -> Vec<(&'static str, String)> {
     lines.push(("rejected", status.rejected.to_string()));
     lines.push(("outbox", status.outbox.to_string()));
     lines.push(("agents", format!("{} heard lately", status.agents)));
+    let operators: Vec<String> = status
+        .consoles
+        .iter()
+        .map(|console| {
+            let here = if console.is_this { " (this one)" } else { "" };
+            format!("{}{here}", plain(&console.operator))
+        })
+        .collect();
+    lines.push(("consoles", operators.join(", ")));
     let anchored = format!("anchored up to {}", status.anchored_seq);
     lines.push((
         "audit",

@@ -7,6 +7,8 @@ pub mod decide;
 pub mod delivery;
 pub mod hold;
 pub mod life_cycle;
+pub mod presence;
+pub mod rank;
 pub mod request;
 pub mod timestamp;
 

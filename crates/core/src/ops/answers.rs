@@ -8,12 +8,15 @@ use serde_json::json;
 use super::draft::{Draft, seal, write};
 use super::ledger::{Batch, Ledger};
 use super::publisher::Outgoing;
-use crate::domain::{RequestRecord, State};
+use super::turns::Turn;
+use crate::domain::{RequestRecord, State, Timestamp};
 use crate::store::outbox::{self, OutboxRow};
-use crate::store::{StoreError, requests};
+use crate::store::{StoreError, requests, unanswered};
 
-/// How many are looked at in one transaction.
+/// How many are looked at at once.
 const AT_ONCE: i64 = 500;
+/// How soon to look whether answers may be given again.
+const OWED_LOOK_MS: i64 = 200;
 
 fn draft_for(state: State) -> Option<Draft> {
     match state {
@@ -24,16 +27,22 @@ fn draft_for(state: State) -> Option<Draft> {
     }
 }
 
-/// Queues the answer of each of these rows, as their state asks for.
+/// Queues the answer of each of these rows, as their state asks for, where it is this console's turn.
+/// The others are looked at again when their turn comes; all of them, while the policy is not known.
 pub(crate) async fn give(
-    ledger: &Ledger,
+    ledger: &mut Ledger,
     batch: &mut Batch<'_>,
     ids: &[i64],
 ) -> Result<(), StoreError> {
-    let Some(bus) = &ledger.bus else {
+    let Some(realm) = ledger.bus.as_ref().map(|bus| bus.realm) else {
         return Ok(());
     };
-    if ledger.read_only.is_some() || !ledger.projects {
+    if ids.is_empty() || ledger.read_only.is_some() || !ledger.projects {
+        return Ok(());
+    }
+    if !ledger.policy_known.is_fresh() {
+        ledger.answers_owed = true;
+        ledger.due_at(batch.now.plus_ms(OWED_LOOK_MS));
         return Ok(());
     }
     let mut rows = Vec::new();
@@ -41,15 +50,14 @@ pub(crate) async fn give(
         let Some(draft) = draft_for(record.state) else {
             continue;
         };
+        let rank = ledger.peers.rank(&record.key, batch.now, |_| true);
+        if let Turn::Later(at) = ledger.turns.of(record.id, rank, batch.now) {
+            ledger.due_at(at);
+            continue;
+        }
         let written = write(&ledger.identity, &record, draft, batch.now).and_then(|unsigned| {
             let (key, subject) = (unsigned.key.as_str(), unsigned.subject.as_str());
-            let sig = seal(
-                &ledger.identity,
-                &bus.realm,
-                key,
-                subject,
-                &unsigned.payload,
-            )?;
+            let sig = seal(&ledger.identity, &realm, key, subject, &unsigned.payload)?;
             Ok((unsigned, sig))
         });
         let (unsigned, sig) = match written {
@@ -105,14 +113,33 @@ fn row(
 }
 
 /// Answers what ended while nobody could: after a restart, or read again from the streams.
-pub(crate) async fn catch_up(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
+pub(crate) async fn catch_up(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
+    ledger.answers_owed = false;
     let mut after = 0;
     loop {
-        let ids = requests::unanswered(batch.tx, after, AT_ONCE).await?;
+        let ids = unanswered::page(batch.tx, after, AT_ONCE).await?;
         let Some(last) = ids.last() else {
             return Ok(());
         };
         after = *last;
         give(ledger, batch, &ids).await?;
     }
+}
+
+/// Gives the answers whose turn has come, unless something is stored by now, and those that could not
+/// be given before. Returns when to look next.
+pub(crate) async fn look_again(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+) -> Result<Option<Timestamp>, StoreError> {
+    if ledger.answers_owed && ledger.policy_known.is_fresh() {
+        catch_up(ledger, batch).await?;
+    }
+    let at_once = usize::try_from(AT_ONCE).unwrap_or(usize::MAX);
+    let due = ledger.turns.due(batch.now, at_once);
+    let open = unanswered::of(batch.tx, &due).await?;
+    give(ledger, batch, &open).await?;
+    ledger.turns.forget(&due);
+    let owed = ledger.answers_owed.then(|| batch.now.plus_ms(OWED_LOOK_MS));
+    Ok(ledger.turns.next().into_iter().chain(owed).min())
 }

@@ -31,10 +31,16 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
     release(ledger, batch).await?;
     let overdue = requests::overdue(batch.tx, batch.now, AT_ONCE).await?;
     expire(ledger, batch, &overdue).await?;
+    let answer = answers::look_again(ledger, batch).await?;
     let deadline = requests::next_deadline(batch.tx).await?;
     let release = outbox::next_release(batch.tx).await?;
     let look = execution::look_again(ledger, batch).await?;
-    let next = deadline.into_iter().chain(release).chain(look).min();
+    let next = deadline
+        .into_iter()
+        .chain(release)
+        .chain(look)
+        .chain(answer)
+        .min();
     ledger.next_due = Some(next.unwrap_or(NEVER));
     Ok(())
 }

@@ -9,8 +9,10 @@ use sqlx::SqliteConnection;
 
 use super::execution::Unexplained;
 use super::job::BusBinding;
+use super::policy_feed::PolicyKnown;
 use super::publisher::{Outgoing, Settlements};
 use super::trusted::TrustedKeys;
+use super::turns::{Peers, Turns};
 use crate::clock::Clock;
 use crate::domain::{Delivery, Timestamp};
 use crate::identity::Identity;
@@ -48,6 +50,14 @@ pub(crate) struct Ledger {
     /// When time makes something due at the earliest; none when that is not known.
     pub(crate) next_due: Option<Timestamp>,
     pub(crate) settlements: Settlements,
+    /// The other consoles.
+    pub(crate) peers: Peers,
+    /// Whether automatic decisions may be made.
+    pub(crate) policy_known: PolicyKnown,
+    /// Answers that are left to other consoles for a while.
+    pub(crate) turns: Turns,
+    /// Something ended without an answer while none could be given, or that is not known.
+    pub(crate) answers_owed: bool,
     /// A transaction failed: the numbers are to be read again.
     pub(crate) counts_stale: bool,
     /// The outbox may hold decisions that nobody carries.
@@ -127,6 +137,8 @@ impl Ledger {
     pub(crate) fn forget(&mut self) {
         self.counts_stale = true;
         self.places.clear();
+        self.turns.clear();
+        self.answers_owed = true;
         self.next_due = None;
     }
 

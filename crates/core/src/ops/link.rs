@@ -15,6 +15,8 @@ use super::incoming;
 use super::job::{BusBinding, Job};
 use super::lost_anchors;
 use super::operators::Operators;
+use super::policy_feed::PolicyFeed;
+use super::presence;
 use crate::bus::{Bus, BusIdentity, MAX_BATCH, StreamMessage, drain_batch};
 use crate::error::OpError;
 use crate::runtime::Shared;
@@ -118,9 +120,12 @@ impl Link {
                 .tasks
                 .spawn(self.project(session, stream, &positions, &operators));
         }
-        session
-            .tasks
-            .spawn(operators.clone().watch(revision + 1, session.stop.clone()));
+        let feed = PolicyFeed {
+            shared: Arc::clone(&self.shared),
+            operators: operators.clone(),
+            operators_at: revision,
+        };
+        session.tasks.spawn(feed.run(session.stop.clone()));
         let second: Vec<_> = SECOND
             .map(|stream| self.project(session, stream, &positions, &operators))
             .into();
@@ -130,11 +135,18 @@ impl Link {
             targets(&identity),
             session.stop.clone(),
         );
+        let sign = presence::run(
+            Arc::clone(&self.shared),
+            self.bus.clone(),
+            identity.realm,
+            session.stop.clone(),
+        );
         session.tasks.spawn(async move {
             known.await;
             for projection in second {
                 tasks.spawn(projection);
             }
+            tasks.spawn(sign);
         });
         self.shared.compared.send_replace(true);
         Ok(())
@@ -351,6 +363,10 @@ async fn catch_up(
                 .all(|(stream, target)| now.get(stream).is_some_and(|at| at >= target))
         };
         if done {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = shared.policy_known.wait() => {}
+            }
             // A closed queue means that the console stops.
             let _ = shared
                 .streams

@@ -18,6 +18,8 @@ mod ledger;
 mod link;
 mod lost_anchors;
 mod operators;
+mod policy_feed;
+pub mod presence;
 mod publisher;
 pub mod reading;
 mod reports;
@@ -25,13 +27,16 @@ mod response;
 pub mod restore;
 pub mod status;
 mod trusted;
+mod turns;
 pub mod verdicts;
 mod writer;
 
 pub(crate) use anchor::run as anchor_task;
 pub(crate) use ledger::{Counts, Ledger};
 pub(crate) use link::Link;
+pub(crate) use policy_feed::PolicyKnown;
 pub(crate) use publisher::{Publisher, Settlements};
+pub(crate) use turns::{Peers, Turns};
 pub(crate) use writer::{Wires, WriterTask};
 
 pub use job::DecideCommand;

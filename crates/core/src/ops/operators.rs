@@ -11,11 +11,10 @@ use countersign_wire::{
 use serde_json::json;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::job::Job;
-use crate::bus::{Bus, PublishOutcome, StreamMessage};
+use crate::bus::{Bus, PolicyChange, PublishOutcome, StreamMessage};
 use crate::domain::Timestamp;
 use crate::error::OpError;
 use crate::runtime::Shared;
@@ -229,33 +228,23 @@ impl Operators {
         entries
     }
 
-    /// Follows the list from a revision on; re-signs one that came from a newcomer, so that agents can
-    /// take it over.
-    pub(crate) async fn watch(self, from: u64, stop: CancellationToken) {
-        let mut watch = self.bus.policy_watch(from);
-        loop {
-            let change = tokio::select! {
-                () = stop.cancelled() => return,
-                change = watch.changes.recv() => change,
-            };
-            let Some(change) = change else { return };
-            let (KEY, Some(value)) = (change.key.as_str(), change.value) else {
-                continue;
-            };
-            let Ok(envelope) = SignedEnvelope::from_bytes(&value) else {
-                continue;
-            };
-            // What this console wrote itself was accepted when it was written.
-            if envelope.key == *self.shared.identity.human_key() {
-                continue;
-            }
-            let newcomer = !self.shared.trusted.is_endorsed(envelope.key.as_str());
-            let Some(list) = self.accept(&value, change.revision).await else {
-                continue;
-            };
-            if newcomer && let Err(error) = self.write(&list, change.revision).await {
-                tracing::warn!(%error, "the list of operators could not be signed again");
-            }
+    /// Takes a changed list over; re-signs one that came from a newcomer, so that agents can take it
+    /// over, too.
+    pub(super) async fn changed(&self, change: PolicyChange) {
+        let Some(value) = change.value else { return };
+        let Ok(envelope) = SignedEnvelope::from_bytes(&value) else {
+            return;
+        };
+        // What this console wrote itself was accepted when it was written.
+        if envelope.key == *self.shared.identity.human_key() {
+            return;
+        }
+        let newcomer = !self.shared.trusted.is_endorsed(envelope.key.as_str());
+        let Some(list) = self.accept(&value, change.revision).await else {
+            return;
+        };
+        if newcomer && let Err(error) = self.write(&list, change.revision).await {
+            tracing::warn!(%error, "the list of operators could not be signed again");
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::presence::LiveConsole;
 use crate::bus::STREAMS;
 use crate::error::OpError;
 use crate::runtime::{App, Role};
@@ -43,6 +44,8 @@ pub struct Status {
     pub outbox: i64,
     /// Agents that were heard lately.
     pub agents: i64,
+    /// The consoles of the realm that are there.
+    pub consoles: Vec<LiveConsole>,
     /// What a person must look at, newest first.
     pub alarms: Vec<Alarm>,
     /// The end of the audit chain.
@@ -90,6 +93,7 @@ impl App {
             rejected,
             outbox: outbox::count_open(reader).await?,
             agents: i64::try_from(known.iter().filter(|a| heard(a.last_seen)).count()).unwrap_or(0),
+            consoles: self.consoles().await,
             alarms: alarms::newest(reader).await?,
             audit: audit::current_head(reader).await?,
             anchored_seq: audit::anchored_seq(reader).await?,

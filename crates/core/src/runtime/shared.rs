@@ -9,9 +9,10 @@ use uuid::Uuid;
 
 use crate::bus::Bus;
 use crate::clock::Clock;
+use crate::domain::presence::Consoles;
 use crate::identity::Identity;
 use crate::ops::job::Job;
-use crate::ops::{Settlements, TrustedKeys};
+use crate::ops::{PolicyKnown, Settlements, TrustedKeys};
 use crate::store::Reader;
 
 /// Something happened. Every front end is a subscriber.
@@ -62,6 +63,10 @@ pub(crate) struct Shared {
     /// The realm's list as it was last accepted.
     pub(crate) operator_list: RwLock<Option<OperatorList>>,
     pub(crate) settlements: Settlements,
+    /// The consoles of the realm that were heard.
+    pub(crate) consoles: Arc<RwLock<Consoles>>,
+    /// As of when the shared policy is known.
+    pub(crate) policy_known: PolicyKnown,
     pub(crate) replicas: usize,
     pub(crate) realm: RwLock<Option<Uuid>>,
     /// The connection, once there is one; it restores itself.

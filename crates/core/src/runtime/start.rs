@@ -17,7 +17,7 @@ use crate::data_dir::{ConsoleLock, DataDir};
 use crate::error::OpError;
 use crate::identity::Identity;
 use crate::ops::job::Job;
-use crate::ops::{Settlements, TrustedKeys};
+use crate::ops::{PolicyKnown, Settlements, TrustedKeys};
 use crate::store::{self, Reader, agents, bus_stream, meta, policy};
 
 /// How long parts may take to end.
@@ -170,6 +170,8 @@ pub(super) async fn parts(
         operators: RwLock::new(operators),
         operator_list: RwLock::new(operator_list),
         settlements: Settlements::default(),
+        consoles: Arc::default(),
+        policy_known: PolicyKnown::new(),
         replicas: options.replicas,
         realm: RwLock::new(realm),
         bus: watch::Sender::new(None),

@@ -3,15 +3,24 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
+use countersign_wire::ConsoleId;
 use tokio::sync::mpsc;
 
 use super::{App, Role};
 use crate::error::OpError;
+use crate::identity::Identity;
 use crate::ops::job::{BusBinding, Job};
-use crate::ops::{Counts, Ledger, Publisher, Wires, WriterTask};
+use crate::ops::{Counts, Ledger, Peers, Publisher, Turns, Wires, WriterTask};
 use crate::store::{self, meta};
 
 const OUTGOING: usize = 4_096;
+
+/// A UUID is always an id of the grammar.
+fn console_id(identity: &Identity) -> Result<ConsoleId, OpError> {
+    let id = identity.console_id.to_string();
+    id.parse()
+        .map_err(|error| OpError::Environment(format!("the console's id: {error}")))
+}
 
 pub(super) async fn start_writer(
     app: &App,
@@ -45,6 +54,13 @@ pub(super) async fn start_writer(
         places: BTreeMap::new(),
         next_due: None,
         settlements: shared.settlements.clone(),
+        peers: Peers {
+            me: console_id(&shared.identity)?,
+            consoles: Arc::clone(&shared.consoles),
+        },
+        policy_known: shared.policy_known.clone(),
+        turns: Turns::default(),
+        answers_owed: false,
         counts_stale: false,
         left_behind: false,
         rescanned: None,

@@ -22,6 +22,7 @@ pub mod requests;
 #[cfg(test)]
 mod tests;
 pub mod tombstones;
+pub mod unanswered;
 
 pub(crate) use pool::damaged;
 pub use pool::{Reader, StoreError, Writer, open, open_read_only};

@@ -418,29 +418,6 @@ pub async fn next_deadline(tx: &mut SqliteConnection) -> Result<Option<Timestamp
     Ok(earliest.map(Timestamp))
 }
 
-/// Requests that ended on this console without an answer on the bus: withdrawn, expired or rejected
-/// here, no stored decision and nothing in the outbox.
-///
-/// # Errors
-/// [`StoreError`].
-pub async fn unanswered(
-    tx: &mut SqliteConnection,
-    after: i64,
-    limit: i64,
-) -> Result<Vec<i64>, StoreError> {
-    Ok(sqlx::query_scalar(
-        "SELECT r.id FROM requests r WHERE r.state IN ('expired', 'withdrawn', 'rejected')
-         AND r.state <> 'decided' AND r.id > ? AND r.delivery = 'stored' AND r.ws <> ''
-         AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.request = r.id AND o.state NOT IN ('late', 'lost'))
-         AND NOT EXISTS (SELECT 1 FROM decisions d WHERE d.request = r.id)
-         ORDER BY r.id LIMIT ?",
-    )
-    .bind(after)
-    .bind(limit)
-    .fetch_all(tx)
-    .await?)
-}
-
 /// How many requests of each agent wait for an answer.
 ///
 /// # Errors

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use async_nats::HeaderMap;
+use countersign_core::bus::Credentials;
 use countersign_core::ops::DecideCommand;
 use countersign_core::store::lines::{Filter, LineRow};
 use countersign_core::{App, Options};
@@ -42,6 +43,42 @@ impl Desk {
         };
         Agent::connect(self.app.enroll(&key).await.unwrap()).await
     }
+}
+
+/// Another console on the first one's bus, with the first one's login.
+pub(crate) async fn colleague(desk: &Desk, data: &TempData, operator: &str) -> App {
+    colleague_with(desk, data, operator, |_| {}).await
+}
+
+pub(crate) async fn colleague_with(
+    desk: &Desk,
+    data: &TempData,
+    operator: &str,
+    change: impl FnOnce(&mut Options),
+) -> App {
+    let mut options = Options {
+        nats_url: Some(desk.app.embedded_server().unwrap().url()),
+        credentials: Credentials::NkeySeed(desk.app.identity().login.seed().unwrap()),
+        operator: operator.into(),
+        ..options(data)
+    };
+    change(&mut options);
+    let app = App::start(options).await.unwrap();
+    caught_up(&app).await;
+    app
+}
+
+/// Waits until `holds` is true.
+pub(crate) async fn until<F: Future<Output = bool>>(what: &str, holds: impl Fn() -> F) {
+    let wait = async {
+        while !holds().await {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    assert!(
+        tokio::time::timeout(LIMIT, wait).await.is_ok(),
+        "not in time: {what}"
+    );
 }
 
 pub(crate) async fn caught_up(app: &App) {

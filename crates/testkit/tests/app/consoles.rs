@@ -1,31 +1,14 @@
-use countersign_core::bus::Credentials;
-use countersign_core::{App, Options};
 use countersign_testkit::TempData;
 use countersign_wire::Verdict;
 
-use crate::agent::{Desk, caught_up, in_state, inbox_ids, listed, options, verdict};
-
-/// A second console on the first one's bus, with the first one's login.
-async fn colleague(desk: &Desk, data: &TempData) -> App {
-    let seed = desk.app.identity().login.seed().unwrap();
-    let app = App::start(Options {
-        nats_url: Some(desk.app.embedded_server().unwrap().url()),
-        credentials: Credentials::NkeySeed(seed),
-        operator: "Grace".into(),
-        ..options(data)
-    })
-    .await
-    .unwrap();
-    caught_up(&app).await;
-    app
-}
+use crate::agent::{Desk, colleague, in_state, inbox_ids, listed, verdict};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_consoles_one_decides_and_the_other_is_told_who() {
     let desk = Desk::open().await;
     let agent = desk.agent("bot").await;
     let data = TempData::new();
-    let second = colleague(&desk, &data).await;
+    let second = colleague(&desk, &data, "Grace").await;
     for round in 0..20 {
         let id = format!("r{round}");
         let key = agent.ask(&agent.request(&id)).await;
@@ -69,7 +52,7 @@ async fn a_late_joiner_shows_only_what_still_waits() {
             .unwrap();
     }
     let data = TempData::new();
-    let second = colleague(&desk, &data).await;
+    let second = colleague(&desk, &data, "Grace").await;
     assert_eq!(inbox_ids(&second).await, ["c"]);
     assert_eq!(
         second.find("a").await.unwrap().verdict.as_deref(),

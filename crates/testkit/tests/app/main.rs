@@ -7,6 +7,8 @@ mod complete;
 mod consoles;
 mod decide;
 mod expiry;
+mod presence;
+mod ranks;
 mod rejected;
 mod restart;
 mod spy;

@@ -10,8 +10,8 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
 use crate::{
-    Alive, Anchor, ApprovalDecision, ApprovalRequest, Enrolment, Hello, OperatorList, Receipt,
-    SignedEnvelope, Span, Tighten, Vote, Withdraw,
+    Alive, Anchor, ApprovalDecision, ApprovalRequest, Enrolment, Hello, OperatorList, Presence,
+    Receipt, SignedEnvelope, Span, Tighten, Vote, Withdraw,
 };
 
 pub use asyncapi::asyncapi;
@@ -34,6 +34,7 @@ pub fn json_schemas() -> Vec<(&'static str, Value)> {
         ("signed-envelope", schema::<SignedEnvelope>()),
         ("anchor", schema::<Anchor>()),
         ("operators", schema::<OperatorList>()),
+        ("presence", schema::<Presence>()),
         ("agent", schema::<Enrolment>()),
     ]
 }

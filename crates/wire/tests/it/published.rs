@@ -4,9 +4,9 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use countersign_wire::{
     Anchor, ApprovalDecision, ApprovalRequest, Context, DecisionCheck, Enrolment, OperatorList,
-    RequestFacts, SignedEnvelope, Subject, Vote, contract, parse_alive, parse_hello, parse_receipt,
-    parse_request, parse_span, parse_tighten, parse_withdraw, request_subject, verify,
-    verify_decision,
+    RequestFacts, SignedEnvelope, Subject, Vote, contract, parse_alive, parse_hello,
+    parse_presence, parse_receipt, parse_request, parse_span, parse_tighten, parse_withdraw,
+    request_subject, verify, verify_decision,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -113,6 +113,12 @@ fn every_example_is_read_and_written_as_its_type() {
             }
             "span" => {
                 assert!(parse_span("countersign.v1.event.acme.billing-bot", &payload).is_ok())
+            }
+            "presence" => {
+                let console = "1f0c6a52-8d3e-4b7a-9c21-5e4d3c2b1a00".parse().unwrap();
+                assert!(parse_presence(&console, &payload).is_ok());
+                let other = "another".parse().unwrap();
+                assert!(parse_presence(&other, &payload).is_err());
             }
             "tighten" => {
                 assert!(

@@ -1,0 +1,182 @@
+//! Follows `CS_POLICY` and hands each change to who reads its key (protocol, section 8).
+//!
+//! Refuses to call the policy known while anything that was on the bus at the last word from it is not
+//! applied here, or when that word is older than 3 s: no automatic decision is made then.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_wire::PolicyKey;
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::operators::Operators;
+use super::presence;
+use crate::bus::{PolicyChange, PolicyHeard};
+use crate::runtime::Shared;
+
+/// Word from the bus that is older does not count.
+const FRESH: Duration = Duration::from_secs(3);
+
+/// The moment as of which the whole policy is known here; none before it was read.
+#[derive(Clone)]
+pub(crate) struct PolicyKnown(watch::Sender<Option<Instant>>);
+
+impl PolicyKnown {
+    pub(crate) fn new() -> Self {
+        Self(watch::Sender::new(None))
+    }
+
+    /// Whether automatic decisions may be made now.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.0.borrow().is_some_and(|at| at.elapsed() <= FRESH)
+    }
+
+    /// Waits until it is known.
+    pub(crate) async fn wait(&self) {
+        // The sender is here, so that waiting cannot fail.
+        let _ = self.0.subscribe().wait_for(Option::is_some).await;
+    }
+
+    fn set(&self, at: Option<Instant>) {
+        self.0.send_replace(at);
+    }
+}
+
+/// What is applied, and what the bus had when it was last asked.
+#[derive(Default)]
+struct Progress {
+    applied: u64,
+    /// The oldest word that is not reached: a newer one in its place could be put off for ever.
+    behind: Option<PolicyHeard>,
+}
+
+impl Progress {
+    /// The bus answered. Gives the moment as of which everything is known.
+    fn heard(&mut self, word: PolicyHeard) -> Option<Instant> {
+        if self.applied >= word.last_revision {
+            self.behind = None;
+            return Some(word.at);
+        }
+        self.behind.get_or_insert(word);
+        None
+    }
+
+    /// A change is applied. Gives the moment as of which everything is known.
+    fn applied(&mut self, revision: u64) -> Option<Instant> {
+        self.applied = self.applied.max(revision);
+        let word = self
+            .behind
+            .filter(|word| self.applied >= word.last_revision)?;
+        self.behind = None;
+        Some(word.at)
+    }
+}
+
+/// The one watch of a console over the bucket.
+pub(crate) struct PolicyFeed {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) operators: Operators,
+    /// Revision of the list of operators that was accepted before.
+    pub(crate) operators_at: u64,
+}
+
+impl PolicyFeed {
+    /// Reads every value that the bucket holds and then every change, until it is told to stop.
+    pub(crate) async fn run(self, stop: CancellationToken) {
+        self.shared.policy_known.set(None);
+        let mut watch = self.operators.bus.policy_watch(1);
+        let mut progress = Progress::default();
+        loop {
+            let known = tokio::select! {
+                () = stop.cancelled() => break,
+                change = watch.changes.recv() => {
+                    let Some(change) = change else { break };
+                    let revision = change.revision;
+                    self.apply(change).await;
+                    progress.applied(revision)
+                }
+                heard = watch.heard.changed() => {
+                    if heard.is_err() {
+                        break;
+                    }
+                    let word = *watch.heard.borrow_and_update();
+                    word.and_then(|word| progress.heard(word))
+                }
+            };
+            if known.is_some() {
+                self.shared.policy_known.set(known);
+            }
+        }
+        self.shared.policy_known.set(None);
+    }
+
+    async fn apply(&self, change: PolicyChange) {
+        match PolicyKey::parse(&change.key) {
+            Some(PolicyKey::Operators) if change.revision > self.operators_at => {
+                self.operators.changed(change).await;
+            }
+            Some(PolicyKey::Console(id)) => {
+                presence::note(&self.shared, &self.operators.realm, &id, &change);
+            }
+            // Nobody here reads the other keys.
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn word(seconds: u64, last_revision: u64, start: Instant) -> PolicyHeard {
+        PolicyHeard {
+            at: start + Duration::from_secs(seconds),
+            last_revision,
+        }
+    }
+
+    #[test]
+    fn the_policy_is_known_as_of_the_last_word_whose_revision_is_applied() {
+        let start = Instant::now();
+        let at = |seconds| Some(start + Duration::from_secs(seconds));
+        let mut progress = Progress::default();
+        assert_eq!(progress.heard(word(1, 3, start)), None);
+        assert_eq!(progress.applied(2), None);
+        assert_eq!(
+            progress.heard(word(2, 5, start)),
+            None,
+            "a word that is still not reached"
+        );
+        assert_eq!(
+            progress.applied(3),
+            at(1),
+            "what the first word named is applied"
+        );
+        assert_eq!(progress.heard(word(3, 5, start)), None);
+        assert_eq!(progress.applied(5), at(3));
+        assert_eq!(
+            progress.heard(word(4, 5, start)),
+            at(4),
+            "nothing new on the bus"
+        );
+    }
+
+    #[test]
+    fn an_empty_bucket_is_known_at_the_first_word() {
+        let start = Instant::now();
+        assert!(Progress::default().heard(word(1, 0, start)).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn word_that_is_older_than_three_seconds_does_not_count() {
+        let known = PolicyKnown::new();
+        assert!(!known.is_fresh());
+        known.set(Some(Instant::now()));
+        tokio::time::advance(FRESH).await;
+        assert!(known.is_fresh());
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert!(!known.is_fresh());
+    }
+}

@@ -1,0 +1,226 @@
+//! Tells the other consoles that this one is there, and hears of them (protocol, section 8).
+//!
+//! Refuses to speak for a console that cannot answer anything: without the past, or without a store, it
+//! is silent. Refuses presence that its console's own key did not sign.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_wire::{
+    ConsoleId, Context, KeyRole, PolicyKey, Presence, SignedEnvelope, parse_presence,
+};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::TrustedKeys;
+use crate::bus::{Bus, PolicyChange, PublishOutcome};
+use crate::domain::Timestamp;
+use crate::domain::presence::{BEAT_MS, Consoles, HeardConsole};
+use crate::runtime::{App, AppEvent, Role, Shared};
+
+const BEAT: Duration = Duration::from_millis(BEAT_MS.unsigned_abs());
+/// A sign that could not be written is tried again soon: three missed ones look like the end.
+const RETRY: Duration = Duration::from_secs(1);
+/// How long a console that stops takes to say so.
+const END_LIMIT: Duration = Duration::from_secs(1);
+/// How long a reader looks for consoles.
+const LOOK_LIMIT: Duration = Duration::from_secs(2);
+
+/// A console of the realm that is there now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LiveConsole {
+    /// Its id.
+    pub id: ConsoleId,
+    /// Its operator's name, as that console wrote it.
+    pub operator: String,
+    /// The server's stamp of its last sign.
+    pub heard_at: Timestamp,
+    /// Whether it is the console of this data folder.
+    pub is_this: bool,
+}
+
+/// Gives a sign at once and then every 5 s, until it is told to stop.
+pub(crate) async fn run(shared: Arc<Shared>, bus: Bus, realm: Uuid, stop: CancellationToken) {
+    loop {
+        let wait = if !can_answer(&shared) {
+            RETRY
+        } else {
+            match write(&shared, &bus, &realm, false).await {
+                Ok(()) => BEAT,
+                Err(why) => {
+                    tracing::warn!(
+                        why,
+                        "the other consoles are not told that this one is there"
+                    );
+                    RETRY
+                }
+            }
+        };
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(wait) => {}
+        }
+    }
+}
+
+fn can_answer(shared: &Shared) -> bool {
+    let health = shared.health.borrow();
+    *shared.caught_up.borrow() && health.read_only.is_none() && health.store_failed.is_none()
+}
+
+/// Says that this console stops. Not being able to is no failure: the others notice soon.
+pub(crate) async fn end(shared: &Shared, bus: &Bus) {
+    let Some(realm) = shared.realm() else { return };
+    if !bus.state().borrow().connected || !*shared.caught_up.borrow() {
+        return;
+    }
+    let told = tokio::time::timeout(END_LIMIT, write(shared, bus, &realm, true)).await;
+    if !matches!(told, Ok(Ok(()))) {
+        tracing::debug!("the other consoles are not told that this one stops");
+    }
+}
+
+async fn write(shared: &Shared, bus: &Bus, realm: &Uuid, ended: bool) -> Result<(), String> {
+    let identity = &shared.identity;
+    let console: ConsoleId = identity
+        .console_id
+        .to_string()
+        .parse()
+        .map_err(|_| "the console's id is no id".to_owned())?;
+    let key = PolicyKey::Console(console.clone());
+    let presence = Presence {
+        v: 1,
+        console,
+        operator: identity.operator.clone(),
+        human_key: identity.human_key().clone(),
+        auto_key: identity.auto_key().clone(),
+        at: countersign_wire::Timestamp::new(shared.clock.now().into()),
+        ended,
+    };
+    let payload = serde_json::to_vec(&presence).map_err(|error| error.to_string())?;
+    let (auto, subject) = (&identity.auto, key.subject());
+    let value = SignedEnvelope::seal(auto, Context::Policy, realm, &subject, &payload)
+        .and_then(|envelope| envelope.to_bytes())
+        .map_err(|error| error.to_string())?;
+    let key = key.to_string();
+    let before = bus
+        .policy_get(&key)
+        .await
+        .map_err(|error| error.to_string())?;
+    let revision = before.map_or(0, |value| value.revision);
+    match bus.policy_put(&key, revision, value.into()).await {
+        Ok(PublishOutcome::Stored { .. }) => Ok(()),
+        Ok(PublishOutcome::Refused { code, description }) => Err(format!("{code}: {description}")),
+        Ok(PublishOutcome::NoAnswer) => Err("no acknowledgement".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// What a change of a `console.{id}` says.
+enum Sign {
+    Heard(HeardConsole),
+    Ended,
+}
+
+/// None for one that its console did not sign.
+fn read(
+    trusted: &TrustedKeys,
+    realm: &Uuid,
+    id: &ConsoleId,
+    change: &PolicyChange,
+) -> Option<Sign> {
+    let Some(value) = &change.value else {
+        return Some(Sign::Ended);
+    };
+    let envelope = SignedEnvelope::from_bytes(value).ok()?;
+    let stamp = Timestamp::from(change.stamp);
+    if trusted.role(envelope.key.as_str(), stamp) != Some(KeyRole::Auto) {
+        return None;
+    }
+    let subject = PolicyKey::Console(id.clone()).subject();
+    let payload = envelope.open(Context::Policy, realm, &subject).ok()?;
+    let presence = parse_presence(id, &payload).ok()?;
+    if presence.auto_key != envelope.key {
+        return None;
+    }
+    if presence.ended {
+        return Some(Sign::Ended);
+    }
+    Some(Sign::Heard(HeardConsole {
+        operator: presence.operator,
+        human_key: presence.human_key,
+        heard_at: stamp,
+    }))
+}
+
+/// Takes a change of a `console.{id}` over.
+pub(crate) fn note(shared: &Shared, realm: &Uuid, id: &ConsoleId, change: &PolicyChange) {
+    let Some(sign) = read(&shared.trusted, realm, id, change) else {
+        tracing::warn!(console = %id, "the presence of a console does not verify");
+        return;
+    };
+    let now = shared.clock.now();
+    let Ok(mut consoles) = shared.consoles.write() else {
+        return;
+    };
+    let before = consoles.live(now).count();
+    take(&mut consoles, id, sign);
+    if consoles.live(now).count() != before {
+        // Without subscribers there is nobody to tell.
+        let _ = shared.events.send(AppEvent::Status);
+    }
+}
+
+fn take(consoles: &mut Consoles, id: &ConsoleId, sign: Sign) {
+    match sign {
+        Sign::Heard(console) => consoles.heard(id.clone(), console),
+        Sign::Ended => consoles.ended(id),
+    }
+}
+
+impl App {
+    /// The consoles of the realm that are there now, in the order of their ids; none without a bus.
+    pub async fn consoles(&self) -> Vec<LiveConsole> {
+        let shared = &self.inner.shared;
+        let known = match self.role() {
+            Role::Console => shared.consoles.read().map(|known| known.clone()).ok(),
+            Role::Beside | Role::Reader => self.look_for_consoles().await,
+        };
+        let (now, this) = (self.now(), shared.identity.console_id.to_string());
+        let known = known.unwrap_or_default();
+        known
+            .live(now)
+            .map(|(id, console)| LiveConsole {
+                id: id.clone(),
+                operator: console.operator.clone(),
+                heard_at: console.heard_at,
+                is_this: id.as_str() == this,
+            })
+            .collect()
+    }
+
+    /// Reads the bucket once: a process that does not follow it knows nothing of consoles.
+    async fn look_for_consoles(&self) -> Option<Consoles> {
+        let shared = &self.inner.shared;
+        let (bus, realm) = (self.bus()?, shared.realm()?);
+        let mut watch = bus.policy_watch(1);
+        let mut consoles = Consoles::default();
+        let look = async {
+            let word = *watch.heard.wait_for(Option::is_some).await.ok()?;
+            let last = word?.last_revision;
+            let mut applied = 0;
+            while applied < last {
+                let change = watch.changes.recv().await?;
+                applied = change.revision;
+                if let Some(PolicyKey::Console(id)) = PolicyKey::parse(&change.key)
+                    && let Some(sign) = read(&shared.trusted, &realm, &id, &change)
+                {
+                    take(&mut consoles, &id, sign);
+                }
+            }
+            Some(())
+        };
+        tokio::time::timeout(LOOK_LIMIT, look).await.ok()??;
+        Some(consoles)
+    }
+}

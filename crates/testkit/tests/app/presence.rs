@@ -1,0 +1,144 @@
+use countersign_core::App;
+use countersign_core::domain::presence::LIVE_MS;
+use countersign_testkit::TempData;
+use countersign_wire::{Context, PolicyKey, Presence, SignedEnvelope, policy_subject};
+
+use crate::agent::{Desk, colleague, colleague_with, until};
+use crate::ranks::SetClock;
+
+/// The operators of the consoles that this one knows to be there.
+async fn known_to(app: &App) -> Vec<String> {
+    let mut operators: Vec<String> = app
+        .consoles()
+        .await
+        .into_iter()
+        .map(|c| c.operator)
+        .collect();
+    operators.sort();
+    operators
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn consoles_know_each_other_at_once_and_one_that_stops_is_gone() {
+    let desk = Desk::open().await;
+    let data = TempData::new();
+    let second = colleague(&desk, &data, "Grace").await;
+    for app in [&desk.app, &second] {
+        until("both are there", async || {
+            known_to(app).await == ["Ada", "Grace"]
+        })
+        .await;
+        let here: Vec<_> = app
+            .consoles()
+            .await
+            .into_iter()
+            .filter(|c| c.is_this)
+            .collect();
+        assert_eq!(here.len(), 1);
+        assert_eq!(here[0].id.as_str(), app.identity().console_id.to_string());
+    }
+    second.shutdown().await;
+    until("Ada is alone", async || {
+        known_to(&desk.app).await == ["Ada"]
+    })
+    .await;
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_beside_the_console_sees_the_same_consoles() {
+    let desk = Desk::open().await;
+    until("Ada is there", async || {
+        known_to(&desk.app).await == ["Ada"]
+    })
+    .await;
+    let reader = App::read(crate::agent::options(&desk.data), true)
+        .await
+        .unwrap();
+    assert_eq!(known_to(&reader).await, ["Ada"]);
+    reader.shutdown().await;
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_console_that_is_silent_for_three_signs_is_gone() {
+    let clock = SetClock::now();
+    let desk = Desk::open_with(|options| options.clock = Some(clock.clone())).await;
+    until("Ada is there", async || {
+        known_to(&desk.app).await == ["Ada"]
+    })
+    .await;
+    clock.move_on(LIVE_MS + 5_000);
+    assert!(known_to(&desk.app).await.is_empty());
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn presence_that_its_console_did_not_sign_is_not_believed() {
+    let desk = Desk::open().await;
+    let (identity, realm) = (desk.app.identity(), desk.app.realm().unwrap());
+    let bus = desk.app.bus().unwrap();
+    let presence = |console: &str| Presence {
+        v: 1,
+        console: console.parse().unwrap(),
+        operator: "Mallory".into(),
+        human_key: identity.human_key().clone(),
+        auto_key: identity.auto_key().clone(),
+        at: countersign_wire::Timestamp::new(desk.app.now().into()),
+        ended: false,
+    };
+    let stranger = nkeys::KeyPair::new_user();
+    // Key, who it says it is, the pair that signs, the key that it is signed for.
+    let rows = [
+        ("by-a-stranger", "by-a-stranger", &stranger, "by-a-stranger"),
+        (
+            "by-an-operator",
+            "by-an-operator",
+            &identity.human,
+            "by-an-operator",
+        ),
+        ("of-another", "another", &identity.auto, "of-another"),
+        ("for-another", "for-another", &identity.auto, "another"),
+        ("sound", "sound", &identity.auto, "sound"),
+    ];
+    for (key, says, pair, signed_for) in rows {
+        let payload = serde_json::to_vec(&presence(says)).unwrap();
+        let subject = policy_subject(&format!("console.{signed_for}"));
+        let value = SignedEnvelope::seal(pair, Context::Policy, &realm, &subject, &payload);
+        let key = PolicyKey::Console(key.parse().unwrap()).to_string();
+        let value = value.unwrap().to_bytes().unwrap();
+        bus.policy_put(&key, 0, value.into()).await.unwrap();
+    }
+    until("the sound one is there", async || {
+        known_to(&desk.app).await.len() == 2
+    })
+    .await;
+    let ids: Vec<String> = desk
+        .app
+        .consoles()
+        .await
+        .iter()
+        .map(|c| c.id.to_string())
+        .collect();
+    assert!(ids.contains(&"sound".to_owned()), "{ids:?}");
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_console_that_starts_again_is_one_console() {
+    let desk = Desk::open().await;
+    let data = TempData::new();
+    let second = colleague(&desk, &data, "Grace").await;
+    until("Grace is there", async || {
+        known_to(&desk.app).await.len() == 2
+    })
+    .await;
+    second.shutdown().await;
+    let again = colleague_with(&desk, &data, "Grace", |_| {}).await;
+    until("Grace is there again", async || {
+        known_to(&desk.app).await == ["Ada", "Grace"]
+    })
+    .await;
+    again.shutdown().await;
+    desk.app.shutdown().await;
+}

@@ -1,0 +1,53 @@
+//! A console is there (protocol, section 8: `console.{id}`).
+//!
+//! Refuses to mean more than that a console ran when it wrote this: whether it is still there is told
+//! by the server's time stamp of the value.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    ConsoleId, PublicKey, Timestamp,
+    alive::check_version,
+    json::parse_document,
+    rejection::{RejectionCode, WireError},
+};
+
+const MAX_BYTES: usize = 4 * 1024;
+
+/// The value of the policy key `console.{id}`, written every 5 s and signed with the console's auto key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Presence {
+    /// The protocol's version, 1.
+    #[schemars(schema_with = "crate::alive::version_schema")]
+    pub v: u8,
+    /// The console; equals the id in the key.
+    pub console: ConsoleId,
+    /// The operator's name, for display.
+    pub operator: String,
+    /// The key that signs what its operator decides.
+    pub human_key: PublicKey,
+    /// The key that signs what the console decides by itself.
+    pub auto_key: PublicKey,
+    /// When, by the console's clock.
+    pub at: Timestamp,
+    /// True in the last value of a console that stopped.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ended: bool,
+}
+
+/// Reads the presence of `console`.
+///
+/// # Errors
+/// [`WireError`] when it cannot be read or names another console.
+pub fn parse_presence(console: &ConsoleId, payload: &[u8]) -> Result<Presence, WireError> {
+    let presence: Presence = parse_document(payload, MAX_BYTES, &[])?;
+    check_version(presence.v)?;
+    if presence.console != *console {
+        return Err(WireError::new(
+            RejectionCode::SubjectMismatch,
+            "the presence of another console",
+        ));
+    }
+    Ok(presence)
+}
