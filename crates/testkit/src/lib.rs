@@ -4,12 +4,19 @@
 
 #![allow(clippy::expect_used)]
 
+mod authority;
 mod credentials;
 mod data;
+mod operator;
 mod plain;
 mod server;
 
+/// For tests of agents, which do not see the core.
+pub use countersign_core::bus::{Bus, BusOptions, Credentials, permissions_block};
+
+pub use authority::{Authority, Certificate};
 pub use credentials::{AgentCredentials, UserKey};
 pub use data::TempData;
+pub use operator::{NatsAccount, NatsOperator, creds};
 pub use plain::PlainServer;
 pub use server::TestServer;

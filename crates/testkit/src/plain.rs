@@ -52,6 +52,12 @@ impl PlainServer {
         }
     }
 
+    /// The port where it listens on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        let port = self.url.rsplit(':').next().map(str::parse);
+        port.expect("a URL with a port").expect("a number")
+    }
+
     /// Where it listens.
     pub fn url(&self) -> &str {
         &self.url
@@ -62,6 +68,7 @@ impl PlainServer {
         Bus::connect(BusOptions {
             url: self.url.clone(),
             credentials: Credentials::None,
+            tls: Default::default(),
             console_id: "test".into(),
             allow_single_account,
         })

@@ -71,6 +71,7 @@ impl TestServer {
         BusOptions {
             url: self.url(),
             credentials: Credentials::NkeySeed(self.console.seed.clone()),
+            tls: Default::default(),
             console_id: "test".into(),
             allow_single_account: false,
         }

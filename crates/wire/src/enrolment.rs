@@ -3,6 +3,7 @@
 //! Refuses to print its seed.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,6 +52,68 @@ pub struct Enrolment {
     pub realm: Uuid,
     /// The keys whose decisions it takes.
     pub trusted_keys: Vec<TrustedKey>,
+    /// For a bus that speaks TLS.
+    #[serde(flatten)]
+    pub tls: TlsFiles,
+    /// A .creds file for a bus that asks for a JWT; relative to this file. A seed in it goes before
+    /// `nkey_seed`, and the inbox prefix is then that of its key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nats_creds: Option<PathBuf>,
+}
+
+/// The PEM files of a TLS connection to the bus; naming one of them asks for TLS. In `agent.json` they are
+/// relative to that file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TlsFiles {
+    /// The authorities that may have signed the server's certificate. Without it the system's count,
+    /// with it no others.
+    #[serde(rename = "tls_ca", default, skip_serializing_if = "Option::is_none")]
+    pub ca: Option<PathBuf>,
+    /// The client's certificate, with the chain up to its authority.
+    #[serde(rename = "tls_cert", default, skip_serializing_if = "Option::is_none")]
+    pub cert: Option<PathBuf>,
+    /// The key of that certificate.
+    #[serde(rename = "tls_key", default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<PathBuf>,
+}
+
+impl TlsFiles {
+    /// Each file that is named, with its name in `agent.json`.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        [
+            ("tls_ca", &self.ca),
+            ("tls_cert", &self.cert),
+            ("tls_key", &self.key),
+        ]
+        .into_iter()
+        .filter_map(|(name, path)| Some((name, path.as_deref()?)))
+    }
+
+    /// Whether a connection without TLS would break what these files ask for.
+    pub fn ask_for_tls(&self) -> bool {
+        self.named().next().is_some()
+    }
+
+    /// The certificate and its key, if both are named; what is missing if only one is.
+    pub fn client(&self) -> Result<Option<(&Path, &Path)>, &'static str> {
+        match (&self.cert, &self.key) {
+            (Some(cert), Some(key)) => Ok(Some((cert, key))),
+            (None, None) => Ok(None),
+            (Some(_), None) => Err("a client certificate is named but not its key"),
+            (None, Some(_)) => Err("a client key is named but not its certificate"),
+        }
+    }
+
+    /// The same with relative paths starting at `folder`.
+    #[must_use]
+    pub fn under(self, folder: &Path) -> Self {
+        let at = |path: Option<PathBuf>| path.map(|path| folder.join(path));
+        Self {
+            ca: at(self.ca),
+            cert: at(self.cert),
+            key: at(self.key),
+        }
+    }
 }
 
 impl Enrolment {

@@ -40,7 +40,7 @@ pub use decision::{
     VoteCheck, parse_decision, verify_decision, verify_vote,
 };
 pub use digest::{DigestError, Sha256Digest, args_digest, canonical_json, request_digest};
-pub use enrolment::{Enrolment, NkeySeed};
+pub use enrolment::{Enrolment, NkeySeed, TlsFiles};
 pub use error_code::ErrorCode;
 pub use hello::{Credential, Hello, HelloTool, parse_hello};
 pub use json::KeptJson;

@@ -27,6 +27,14 @@ pub enum GateError {
         /// What happened.
         why: String,
     },
+    /// The bus speaks no TLS that can be trusted; nothing was sent without it.
+    #[error(
+        "no TLS connection to the bus: {why}; check tls_ca, tls_cert and tls_key in agent.json, and the host in nats_url"
+    )]
+    Tls {
+        /// What is wrong.
+        why: String,
+    },
     /// The bus does not know the agent's key.
     #[error("the bus refused the agent's key; enrol the agent again")]
     LoginRefused,
@@ -88,6 +96,7 @@ impl GateError {
             Self::BadEnrolment { .. } => "bad_enrolment",
             Self::NoTrustedKeys => "no_trusted_keys",
             Self::Unreachable { .. } => "bus_unreachable",
+            Self::Tls { .. } => "bus_tls",
             Self::LoginRefused => "bus_login_refused",
             Self::NoStreams => "bus_no_streams",
             Self::Forbidden { .. } => "bus_forbidden",

@@ -13,7 +13,8 @@ use tokio::time::{sleep, timeout};
 
 use crate::bus::unreachable;
 use crate::clock::Timer;
-use crate::{Enrolment, GateError};
+use crate::identity::Identity;
+use crate::{Enrolment, GateError, tls};
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(4);
 const HANDSHAKE: Duration = Duration::from_secs(5);
@@ -33,16 +34,16 @@ impl Login {
         &self,
         enrolment: &Enrolment,
     ) -> Result<(Client, watch::Receiver<u64>, Violations), GateError> {
-        check(enrolment)?;
-        let servers: Vec<&str> = enrolment.nats_url.split(',').map(str::trim).collect();
+        let identity = Identity::of(enrolment).await?;
+        let servers = identity.servers.clone();
         let timer = Timer::start(self.within);
         let (told, reconnects) = watch::channel(0);
         let told = Arc::new(told);
         let violations = Violations::default();
         let mut attempt = 2;
         loop {
-            let options = self.options(enrolment, &told, &violations);
-            let last = match timeout(timer.remaining(), options.connect(&servers)).await {
+            let options = self.options(enrolment, &identity, &told, &violations)?;
+            let last = match timeout(timer.remaining(), options.connect(servers.clone())).await {
                 Ok(Ok(client)) => return Ok((client, reconnects, violations)),
                 Ok(Err(error)) => connect_error(&error)?,
                 Err(_) => "no answer".to_owned(),
@@ -59,13 +60,15 @@ impl Login {
     fn options(
         &self,
         enrolment: &Enrolment,
+        identity: &Identity,
         told: &Arc<watch::Sender<u64>>,
         violations: &Violations,
-    ) -> ConnectOptions {
+    ) -> Result<ConnectOptions, GateError> {
         let (told, violations) = (Arc::clone(told), violations.clone());
         let key = enrolment.agent_key();
-        ConnectOptions::with_nkey(enrolment.nkey_seed.reveal().to_owned())
-            .custom_inbox_prefix(&enrolment.inbox_prefix)
+        let options = identity
+            .log_in(ConnectOptions::new())
+            .custom_inbox_prefix(&identity.inbox_prefix)
             .name(format!("countersign agent {key}"))
             .connection_timeout(HANDSHAKE)
             .request_timeout(Some(self.exchange))
@@ -75,7 +78,8 @@ impl Login {
             .event_callback(move |event| {
                 hear(&event, &told, &violations);
                 std::future::ready(())
-            })
+            });
+        tls::apply(options, &enrolment.tls, identity.asks_for_tls())
     }
 }
 
@@ -123,17 +127,6 @@ impl Violations {
     }
 }
 
-fn check(enrolment: &Enrolment) -> Result<(), GateError> {
-    let bad = |why: &str| GateError::BadEnrolment { why: why.into() };
-    let pair = nkeys::KeyPair::from_seed(enrolment.nkey_seed.reveal())
-        .map_err(|_| bad("nkey_seed is not the seed of a key"))?;
-    if enrolment.inbox_prefix == format!("_INBOX_{}", pair.public_key()) {
-        Ok(())
-    } else {
-        Err(bad("inbox_prefix is not that of nkey_seed"))
-    }
-}
-
 /// Nothing for the first attempt, 50 ms for the next, 4 s at most.
 fn pause(attempt: usize) -> Duration {
     if attempt <= 1 {
@@ -148,6 +141,9 @@ fn pause(attempt: usize) -> Duration {
 
 /// What to say if it stays so, or the error if trying again is of no use.
 fn connect_error(error: &ConnectError) -> Result<String, GateError> {
+    if let Some(why) = tls::fault(error) {
+        return Err(GateError::Tls { why });
+    }
     match error.kind() {
         ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => {
             Err(GateError::LoginRefused)

@@ -65,12 +65,16 @@ impl EnrolmentSource {
         }
         let text = tokio::fs::read(&path).await.map_err(|e| bad(&e))?;
         // The message of the parser may quote the file, and the file holds a seed.
-        serde_json::from_slice(&text).map_err(|error| {
+        let mut enrolment: Enrolment = serde_json::from_slice(&text).map_err(|error| {
             let (line, column) = (error.line(), error.column());
             bad(&format_args!(
                 "not an enrolment (line {line}, column {column})"
             ))
-        })
+        })?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        enrolment.tls = enrolment.tls.under(folder);
+        enrolment.nats_creds = enrolment.nats_creds.map(|file| folder.join(file));
+        Ok(enrolment)
     }
 }
 

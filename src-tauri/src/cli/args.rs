@@ -47,6 +47,16 @@ pub(crate) struct Global {
     /// A file with an nkey seed to log in to it [env: COUNTERSIGN_NATS_NKEY].
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) nats_nkey: Option<PathBuf>,
+    /// Certificates of the authorities that may sign the server's one (PEM); asks for TLS
+    /// [env: COUNTERSIGN_TLS_CA] [default: the system's].
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) tls_ca: Option<PathBuf>,
+    /// This console's own certificate for TLS (PEM) [env: COUNTERSIGN_TLS_CERT].
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// The key of that certificate (PEM) [env: COUNTERSIGN_TLS_KEY].
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) tls_key: Option<PathBuf>,
     /// Your name, as agents and other operators see it [env: COUNTERSIGN_OPERATOR].
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) operator: Option<String>,

@@ -207,9 +207,10 @@ fn not_allowed(decision: &Decision) -> Failure {
 
 fn failed(error: &GateError) -> Failure {
     let code = match error {
-        GateError::BadEnrolment { .. } | GateError::NoTrustedKeys | GateError::LoginRefused => {
-            ErrorCode::Environment
-        }
+        GateError::BadEnrolment { .. }
+        | GateError::NoTrustedKeys
+        | GateError::LoginRefused
+        | GateError::Tls { .. } => ErrorCode::Environment,
         GateError::Unreachable { .. } | GateError::NoStreams | GateError::NotPlaced { .. } => {
             ErrorCode::BusUnreachable
         }

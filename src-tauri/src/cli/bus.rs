@@ -31,6 +31,7 @@ pub(crate) async fn init(settings: &Settings, out: Output) -> Result<(), Failure
     let bus = Bus::connect(BusOptions {
         url,
         credentials: options.credentials,
+        tls: options.tls,
         console_id: identity.console_id.to_string(),
         allow_single_account: options.allow_single_account,
     })

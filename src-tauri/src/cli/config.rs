@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use countersign_core::bus::Credentials;
-use countersign_wire::WorkspaceName;
+use countersign_wire::{TlsFiles, WorkspaceName};
 use serde::Deserialize;
 
 use super::args::Global;
@@ -20,6 +20,9 @@ const DATA_DIR: &str = "COUNTERSIGN_DATA_DIR";
 const NATS_URL: &str = "COUNTERSIGN_NATS_URL";
 const NATS_CREDS: &str = "COUNTERSIGN_NATS_CREDS";
 const NATS_NKEY: &str = "COUNTERSIGN_NATS_NKEY";
+const TLS_CA: &str = "COUNTERSIGN_TLS_CA";
+const TLS_CERT: &str = "COUNTERSIGN_TLS_CERT";
+const TLS_KEY: &str = "COUNTERSIGN_TLS_KEY";
 const OPERATOR: &str = "COUNTERSIGN_OPERATOR";
 const WORKSPACE: &str = "COUNTERSIGN_WORKSPACE";
 const ALLOW_SINGLE_ACCOUNT: &str = "COUNTERSIGN_ALLOW_SINGLE_ACCOUNT";
@@ -32,6 +35,9 @@ struct Layer {
     nats_url: Option<String>,
     nats_creds: Option<PathBuf>,
     nats_nkey: Option<PathBuf>,
+    tls_ca: Option<PathBuf>,
+    tls_cert: Option<PathBuf>,
+    tls_key: Option<PathBuf>,
     operator: Option<String>,
     workspace: Option<String>,
     allow_single_account: Option<bool>,
@@ -46,6 +52,8 @@ pub(crate) struct Settings {
     pub(crate) nats_url: Option<String>,
     /// How to log in there.
     pub(crate) login: Login,
+    /// Whom to trust there, and this console's own certificate.
+    pub(crate) tls: TlsFiles,
     /// Display name.
     pub(crate) operator: String,
     /// Where a command takes a workspace.
@@ -85,6 +93,7 @@ fn resolve(flags: &Global, env: Env<'_>, platform: Option<PathBuf>) -> Result<Se
         })?;
     let layers = [from_flags(flags), from_env(env)?, from_file(&data_dir)?];
     let login = login(&layers)?;
+    let tls = tls(&layers)?;
     let [flags, env, file] = layers;
     let operator = flags.operator.or(env.operator).or(file.operator);
     let workspace = flags.workspace.or(env.workspace).or(file.workspace);
@@ -94,6 +103,7 @@ fn resolve(flags: &Global, env: Env<'_>, platform: Option<PathBuf>) -> Result<Se
         data_dir,
         nats_url: flags.nats_url.or(env.nats_url).or(file.nats_url),
         login,
+        tls,
         operator: operator.unwrap_or_else(account_name),
         workspace: workspace
             .parse()
@@ -107,6 +117,9 @@ fn from_flags(flags: &Global) -> Layer {
         nats_url: flags.nats_url.clone(),
         nats_creds: flags.nats_creds.clone(),
         nats_nkey: flags.nats_nkey.clone(),
+        tls_ca: flags.tls_ca.clone(),
+        tls_cert: flags.tls_cert.clone(),
+        tls_key: flags.tls_key.clone(),
         operator: flags.operator.clone(),
         workspace: flags.workspace.clone(),
         allow_single_account: flags.allow_single_account.then_some(true),
@@ -129,6 +142,9 @@ fn from_env(env: Env<'_>) -> Result<Layer, Failure> {
         nats_url: text(NATS_URL)?,
         nats_creds: env(NATS_CREDS).map(PathBuf::from),
         nats_nkey: env(NATS_NKEY).map(PathBuf::from),
+        tls_ca: env(TLS_CA).map(PathBuf::from),
+        tls_cert: env(TLS_CERT).map(PathBuf::from),
+        tls_key: env(TLS_KEY).map(PathBuf::from),
         operator: text(OPERATOR)?,
         workspace: text(WORKSPACE)?,
         allow_single_account: allow.transpose()?,
@@ -150,7 +166,13 @@ fn from_file(data_dir: &Path) -> Result<Layer, Failure> {
     let mut layer: Layer = toml::from_str(&text).map_err(|error| {
         Failure::environment(format!("{} is not valid: {error}", path.display()))
     })?;
-    for file in [&mut layer.nats_creds, &mut layer.nats_nkey] {
+    for file in [
+        &mut layer.nats_creds,
+        &mut layer.nats_nkey,
+        &mut layer.tls_ca,
+        &mut layer.tls_cert,
+        &mut layer.tls_key,
+    ] {
         // The file lies in the data folder, so its relative paths start there.
         *file = file.take().map(|file| data_dir.join(file));
     }
@@ -171,6 +193,25 @@ fn login(layers: &[Layer; 3]) -> Result<Login, Failure> {
         };
     }
     Ok(Login::Url)
+}
+
+/// The first source that names an authority counts for it, and likewise for the certificate with its key,
+/// which are never taken from two sources.
+fn tls(layers: &[Layer; 3]) -> Result<TlsFiles, Failure> {
+    let own = layers
+        .iter()
+        .find(|layer| layer.tls_cert.is_some() || layer.tls_key.is_some());
+    let files = TlsFiles {
+        ca: layers.iter().find_map(|layer| layer.tls_ca.clone()),
+        cert: own.and_then(|layer| layer.tls_cert.clone()),
+        key: own.and_then(|layer| layer.tls_key.clone()),
+    };
+    match files.client() {
+        Ok(_) => Ok(files),
+        Err(why) => Err(Failure::usage(format!(
+            "{why}; --tls-cert and --tls-key belong together"
+        ))),
+    }
 }
 
 impl Login {

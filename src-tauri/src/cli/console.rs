@@ -25,8 +25,16 @@ pub(crate) fn options(settings: &Settings) -> Result<Options, Failure> {
                 "credentials are set but no server: set COUNTERSIGN_NATS_URL too, or remove them",
             ));
         }
+        (None, Login::Url) if settings.tls.ask_for_tls() => {
+            return Err(Failure::usage(
+                "TLS files are set but no server: set COUNTERSIGN_NATS_URL too, or remove them",
+            ));
+        }
         (None, Login::Url) => {}
-        (Some(url), login) => options.credentials = login.read(url)?,
+        (Some(url), login) => {
+            options.credentials = login.read(url)?;
+            options.tls.clone_from(&settings.tls);
+        }
     }
     Ok(options)
 }

@@ -8,10 +8,11 @@ use super::identity::{USER_INFO, UserInfo};
 use super::server_clock::{self, Sample, ServerClock};
 use super::unix::time_since_boot;
 use super::url::{self, Address, UrlSecret};
-use super::{BusError, connection_events, connection_watch};
+use super::{BusError, connection_events, connection_watch, tls};
 use async_nats::connection::State;
 use async_nats::{Client, ConnectErrorKind, ConnectOptions, HeaderMap, Message, Request};
 use bytes::Bytes;
+use countersign_wire::TlsFiles;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,6 +46,8 @@ pub struct BusOptions {
     pub url: String,
     /// How to log in.
     pub credentials: Credentials,
+    /// Whom to trust over TLS, and this console's own certificate.
+    pub tls: TlsFiles,
     /// Shown in the server's list of connections.
     pub console_id: String,
     /// Accept consoles and agents in one account.
@@ -76,8 +79,9 @@ impl Bus {
     pub async fn connect(options: BusOptions) -> Result<Self, BusError> {
         let (address, secret) = url::parse(&options.url)?;
         let told = connection_events::Told::new(&address.shown);
-        let connect = login(&options, secret)
-            .await?
+        let always_tls = address.asks_for_tls || options.tls.ask_for_tls();
+        let plain_text = address.plain_text && !always_tls;
+        let connect = tls::apply(login(&options, secret).await?, &options.tls, always_tls)?
             .name(format!("countersign console {}", options.console_id))
             .connection_timeout(HANDSHAKE_LIMIT)
             .request_timeout(Some(REQUEST_LIMIT))
@@ -101,7 +105,7 @@ impl Bus {
             },
         })?;
         let single = info.single_account(options.allow_single_account)?;
-        let insecure = weaknesses(&client, address.plain_text, single);
+        let insecure = weaknesses(&client, plain_text, single);
         told.connected(&client, insecure);
         let closing = CancellationToken::new();
         let bus = Self {
@@ -115,7 +119,7 @@ impl Bus {
                 closing,
             }),
         };
-        connection_watch::spawn(&bus, address.plain_text);
+        connection_watch::spawn(&bus, plain_text);
         Ok(bus)
     }
 
@@ -317,6 +321,9 @@ fn unreachable(address: &Address, why: String) -> BusError {
 
 fn connect_error(address: &Address, error: &async_nats::ConnectError) -> BusError {
     let url = address.shown.clone();
+    if let Some(why) = tls::fault(error) {
+        return BusError::Tls { url, why };
+    }
     match error.kind() {
         ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => {
             BusError::AuthRefused { url }

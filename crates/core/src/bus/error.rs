@@ -68,7 +68,7 @@ pub enum BusError {
     },
     /// The URL or the credentials cannot be used.
     #[error(
-        "the bus address or credentials cannot be used: {why}; check --nats-url and --nats-creds or --nats-nkey"
+        "the bus address or credentials cannot be used: {why}; check --nats-url, --nats-creds or --nats-nkey, and the --tls files"
     )]
     BadOptions {
         /// What is wrong, without secrets.
@@ -91,7 +91,9 @@ pub enum BusError {
         url: String,
     },
     /// TLS could not be set up.
-    #[error("no TLS connection to {url}: {why}; check its certificate and this machine's clock")]
+    #[error(
+        "no TLS connection to {url}: {why}; nothing is sent without TLS, see --tls-ca, --tls-cert and --tls-key"
+    )]
     Tls {
         /// The URL without secrets.
         url: String,

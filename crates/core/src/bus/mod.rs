@@ -27,6 +27,7 @@ mod server_conf;
 mod stream_config;
 mod streams;
 mod supervise;
+mod tls;
 mod unix;
 mod url;
 

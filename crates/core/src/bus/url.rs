@@ -13,6 +13,8 @@ pub(super) struct Address {
     pub(super) shown: String,
     /// Whether some connection would leave this machine without TLS.
     pub(super) plain_text: bool,
+    /// Whether one of them is `tls://`. Then all connections are, those to servers that the cluster names too.
+    pub(super) asks_for_tls: bool,
 }
 
 /// User and password, or a token, that stood in a URL.
@@ -41,10 +43,12 @@ pub(super) fn parse(text: &str) -> Result<(Address, Option<UrlSecret>), BusError
     let plain_text = servers.iter().any(|server| {
         !server.tls_required() && server.scheme() != "wss" && !is_loopback(server.host())
     });
+    let asks_for_tls = servers.iter().any(ServerAddr::tls_required);
     let address = Address {
         servers,
         shown: shown.join(","),
         plain_text,
+        asks_for_tls,
     };
     Ok((address, secret))
 }

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use countersign_wire::{AgentKey, Enrolment, NkeySeed};
+use countersign_wire::{AgentKey, Enrolment, NkeySeed, TlsFiles};
 use nkeys::KeyPair;
 use tokio::sync::oneshot;
 
@@ -159,7 +159,18 @@ impl App {
             inbox_prefix: format!("_INBOX_{key}"),
             realm,
             trusted_keys: nkeys,
+            tls: self.agents_tls(),
+            nats_creds: None,
         })
+    }
+
+    /// An agent needs the same authorities and has a certificate of its own, if any.
+    fn agents_tls(&self) -> TlsFiles {
+        let ca = self.options().tls.ca.as_ref();
+        TlsFiles {
+            ca: ca.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone())),
+            ..TlsFiles::default()
+        }
     }
 
     fn has_own_server(&self) -> bool {

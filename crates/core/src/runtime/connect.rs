@@ -35,6 +35,7 @@ fn bus_options(
     Ok(BusOptions {
         url,
         credentials,
+        tls: options.tls.clone(),
         console_id: identity.console_id.to_string(),
         allow_single_account: options.allow_single_account,
     })

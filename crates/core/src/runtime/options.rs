@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use countersign_wire::WorkspaceName;
+use countersign_wire::{TlsFiles, WorkspaceName};
 
 use crate::bus::Credentials;
 use crate::clock::Clock;
@@ -20,6 +20,8 @@ pub struct Options {
     pub nats_url: Option<String>,
     /// How to log in to the outside server.
     pub credentials: Credentials,
+    /// Whom to trust over TLS, and this console's own certificate.
+    pub tls: TlsFiles,
     /// The operator's display name.
     pub operator: String,
     /// The workspace where a command takes one.
@@ -44,6 +46,7 @@ impl Options {
             data_dir,
             nats_url: None,
             credentials: Credentials::None,
+            tls: TlsFiles::default(),
             operator: operator.to_owned(),
             workspace,
             allow_single_account: false,

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod intake;
+mod outside;
 mod publish;
 mod security;
 mod server;

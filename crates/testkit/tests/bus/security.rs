@@ -442,6 +442,7 @@ async fn a_forbidden_publish_is_no_answer_and_an_event_that_names_it() {
     let bus = Bus::connect(BusOptions {
         url: server.url().replace("nats://", "nats://console:p%40ss@"),
         credentials: Credentials::UrlUserPassword,
+        tls: Default::default(),
         console_id: "test".into(),
         allow_single_account: true,
     })

@@ -108,6 +108,8 @@ impl Console {
                 trusted(&self.human, "Ada", KeyRole::Human),
                 trusted(&self.auto, "console", KeyRole::Auto),
             ],
+            tls: Default::default(),
+            nats_creds: None,
         }
     }
 

@@ -4,6 +4,7 @@
 mod answers;
 mod bus;
 mod console;
+mod outside;
 mod refused;
 mod start;
 mod trust;

@@ -75,6 +75,20 @@ fn credentials_come_from_the_first_source_that_names_any() {
 }
 
 #[test]
+fn a_certificate_and_its_key_come_from_one_source_and_an_authority_from_any() {
+    let machine = Machine::new(
+        "tls_ca = 'ca.pem'\ntls_cert = 'file.pem'\ntls_key = 'file.key'",
+        &[(TLS_CERT, "/env.pem"), (TLS_KEY, "/env.key")],
+    );
+    let expected = TlsFiles {
+        ca: Some(machine.folder.path().join("ca.pem")),
+        cert: Some("/env.pem".into()),
+        key: Some("/env.key".into()),
+    };
+    assert_eq!(machine.settings(Global::default()).unwrap().tls, expected);
+}
+
+#[test]
 fn without_any_setting_the_console_runs_its_own_server() {
     let settings = Machine::new("", &[]).settings(Global::default()).unwrap();
     assert_eq!((settings.nats_url, settings.login), (None, Login::Url));
@@ -88,6 +102,8 @@ fn a_wrong_setting_is_refused_and_not_ignored() {
         ("operator = 7", None, "environment"),
         ("not toml", None, "environment"),
         ("nats_creds = 'a'\nnats_nkey = 'b'", None, "usage"),
+        ("tls_cert = 'a'", None, "usage"),
+        ("tls_cert = 'a'", Some((TLS_KEY, "b")), "usage"),
         ("", Some((WORKSPACE, "Not A Name")), "usage"),
         ("", Some((ALLOW_SINGLE_ACCOUNT, "perhaps")), "usage"),
     ] {

@@ -113,6 +113,7 @@ pub(super) async fn no_bus(settings: &Settings, app: &App) -> Check {
     let connected = Bus::connect(BusOptions {
         url,
         credentials: options.credentials,
+        tls: options.tls,
         console_id: app.identity().console_id.to_string(),
         allow_single_account: options.allow_single_account,
     });

@@ -1,0 +1,161 @@
+//! As whom an agent logs in, and where.
+//!
+//! Refuses an enrolment whose parts belong to different keys, and to repeat a secret in an error.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_nats::{ConnectOptions, ServerAddr};
+use nkeys::KeyPair;
+
+use crate::{Enrolment, GateError};
+
+/// What the server is shown.
+enum Proof {
+    /// The agent's nkey.
+    Nkey(String),
+    /// A JWT, and the key that it speaks of.
+    Jwt(String, Arc<KeyPair>),
+    /// From the URL.
+    Password(String, String),
+    /// From the URL.
+    Token(String),
+}
+
+/// Where to connect and how to log in there.
+pub(crate) struct Identity {
+    proof: Proof,
+    pub(crate) inbox_prefix: String,
+    /// Nothing here uses the user and password in them.
+    pub(crate) servers: Vec<ServerAddr>,
+}
+
+fn bad(why: impl Into<String>) -> GateError {
+    GateError::BadEnrolment { why: why.into() }
+}
+
+impl Identity {
+    /// A .creds file goes before user and password in the URL, and these before the nkey.
+    pub(crate) async fn of(enrolment: &Enrolment) -> Result<Self, GateError> {
+        let servers: Vec<ServerAddr> = enrolment
+            .nats_url
+            .split(',')
+            .map(|part| part.trim().parse())
+            .collect::<Result<_, _>>()
+            .map_err(|_| bad("nats_url is not a URL"))?;
+        if let Some(path) = &enrolment.nats_creds {
+            let (proof, key) = creds(path, enrolment).await?;
+            return Ok(Self {
+                proof,
+                inbox_prefix: format!("_INBOX_{key}"),
+                servers,
+            });
+        }
+        let pair = KeyPair::from_seed(enrolment.nkey_seed.reveal())
+            .map_err(|_| bad("nkey_seed is not the seed of a key"))?;
+        if enrolment.inbox_prefix != format!("_INBOX_{}", pair.public_key()) {
+            return Err(bad("inbox_prefix is not that of nkey_seed"));
+        }
+        let proof = match servers.iter().find_map(named) {
+            Some((user, Some(password))) => Proof::Password(decoded(user)?, decoded(password)?),
+            Some((token, None)) => Proof::Token(decoded(token)?),
+            None => Proof::Nkey(enrolment.nkey_seed.reveal().to_owned()),
+        };
+        Ok(Self {
+            proof,
+            inbox_prefix: enrolment.inbox_prefix.clone(),
+            servers,
+        })
+    }
+
+    /// One `tls://` among the servers asks for TLS to all of them.
+    pub(crate) fn asks_for_tls(&self) -> bool {
+        self.servers.iter().any(ServerAddr::tls_required)
+    }
+
+    pub(crate) fn log_in(&self, options: ConnectOptions) -> ConnectOptions {
+        match &self.proof {
+            Proof::Nkey(seed) => options.nkey(seed.clone()),
+            Proof::Password(user, password) => {
+                options.user_and_password(user.clone(), password.clone())
+            }
+            Proof::Token(token) => options.token(token.clone()),
+            Proof::Jwt(jwt, pair) => {
+                let pair = Arc::clone(pair);
+                options.jwt(jwt.clone(), move |nonce| {
+                    let signed = pair.sign(&nonce).map_err(async_nats::AuthError::new);
+                    std::future::ready(signed)
+                })
+            }
+        }
+    }
+}
+
+fn named(server: &ServerAddr) -> Option<(&str, Option<&str>)> {
+    Some((server.username()?, server.password()))
+}
+
+/// The JWT of the file, with the key in it or, where there is none, the enrolled one.
+async fn creds(path: &Path, enrolment: &Enrolment) -> Result<(Proof, String), GateError> {
+    let text = tokio::fs::read_to_string(path)
+        .await
+        .map_err(|error| bad(format!("nats_creds is {}: {error}", path.display())))?;
+    let jwt = section(&text, "NATS USER JWT")
+        .ok_or_else(|| bad(format!("{} holds no user JWT", path.display())))?;
+    let seed = section(&text, "USER NKEY SEED").unwrap_or(enrolment.nkey_seed.reveal());
+    let pair = KeyPair::from_seed(seed)
+        .map_err(|_| bad("neither nats_creds nor nkey_seed holds the seed of a key"))?;
+    let key = pair.public_key();
+    Ok((Proof::Jwt(jwt.to_owned(), Arc::new(pair)), key))
+}
+
+/// The line between `-----BEGIN NAME-----` and the next dashes.
+fn section<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let mut lines = text.lines().map(str::trim);
+    lines.find(|line| line.starts_with('-') && line.contains(&format!("BEGIN {name}")))?;
+    let line = lines.find(|line| !line.is_empty())?;
+    (!line.starts_with('-')).then_some(line)
+}
+
+/// Undoes percent-encoding.
+fn decoded(text: &str) -> Result<String, GateError> {
+    let refuse = || bad("the user or password in nats_url is not percent-encoded UTF-8");
+    let mut parts = text.split('%');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let hex = part
+            .get(..2)
+            .filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()))
+            .ok_or_else(refuse)?;
+        bytes.push(u8::from_str_radix(hex, 16).map_err(|_| refuse())?);
+        bytes.extend_from_slice(part[2..].as_bytes());
+    }
+    String::from_utf8(bytes).map_err(|_| refuse())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_creds_file_is_read_section_by_section() {
+        let file = "-----BEGIN NATS USER JWT-----\nJWT\n------END NATS USER JWT------\n\n\
+                    *** IMPORTANT ***\n-----BEGIN USER NKEY SEED-----\nSEED\n------END USER NKEY SEED------\n";
+        assert_eq!(section(file, "NATS USER JWT"), Some("JWT"));
+        assert_eq!(section(file, "USER NKEY SEED"), Some("SEED"));
+        assert_eq!(section(&file[..60], "USER NKEY SEED"), None);
+        assert_eq!(
+            section("-----BEGIN NATS USER JWT-----\n-----", "NATS USER JWT"),
+            None
+        );
+    }
+
+    #[test]
+    fn what_is_encoded_in_a_url_is_decoded_or_refused() {
+        assert_eq!(decoded("p%40s%C3%A4").unwrap(), "p@sä");
+        for text in ["%", "%4", "%zz", "%ff", "%é"] {
+            assert_eq!(decoded(text).unwrap_err().code(), "bad_enrolment", "{text}");
+        }
+    }
+}
