@@ -29,12 +29,12 @@ def b64(raw: bytes) -> str:
 
 
 class Key:
-    """An nkey of a user, made from scratch."""
+    """An nkey, made from scratch; of a user unless another kind is named."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: int = 20) -> None:
         self.raw = os.urandom(32)
         self.private = Ed25519PrivateKey.from_private_bytes(self.raw)
-        body = bytes([20 << 3]) + self.private.public_key().public_bytes_raw()
+        body = bytes([kind << 3]) + self.private.public_key().public_bytes_raw()
         self.public = base64.b32encode(body + crc16(body).to_bytes(2, "little")).decode()
 
     @property
@@ -73,9 +73,9 @@ class Console:
     human: Key = field(default_factory=Key)
     auto: Key = field(default_factory=Key)
 
-    async def connect(self, url: str, login: Key) -> None:
+    async def connect(self, url: str, login: Key, **options) -> None:
         self.nc = await nats.connect(
-            url, nkeys_seed_str=login.seed, max_reconnect_attempts=-1, reconnect_time_wait=0.1
+            url, nkeys_seed_str=login.seed, max_reconnect_attempts=-1, reconnect_time_wait=0.1, **options
         )
         self.js = self.nc.jetstream()
         self.received: dict[str, list] = {}

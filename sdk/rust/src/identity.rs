@@ -128,7 +128,7 @@ fn decoded(text: &str) -> Result<String, GateError> {
             .filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()))
             .ok_or_else(refuse)?;
         bytes.push(u8::from_str_radix(hex, 16).map_err(|_| refuse())?);
-        bytes.extend_from_slice(part[2..].as_bytes());
+        bytes.extend_from_slice(&part.as_bytes()[2..]);
     }
     String::from_utf8(bytes).map_err(|_| refuse())
 }

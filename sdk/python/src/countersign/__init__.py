@@ -7,7 +7,9 @@ from .digest import args_digest, payload_digest, selectools64
 from .enrolment import Enrolment, TrustedKey
 from .errors import (
     ArgumentsChangedError,
+    BusLoginError,
     BusRefusedError,
+    BusTlsError,
     BusUnreachableError,
     CountersignError,
     EnrolmentError,
@@ -25,7 +27,9 @@ from .wire import Ask, Form, Question, Span, ToolCall
 __all__ = [
     "ArgumentsChangedError",
     "Ask",
+    "BusLoginError",
     "BusRefusedError",
+    "BusTlsError",
     "BusUnreachableError",
     "CountersignError",
     "Decision",

@@ -19,7 +19,8 @@ from nats.errors import Error as NatsError
 from nats.errors import MaxPayloadError, NoRespondersError
 
 from .enrolment import Enrolment
-from .errors import BusRefusedError, BusUnreachableError
+from .errors import BusLoginError, BusRefusedError, BusTlsError, BusUnreachableError
+from .login import GuardedClient, Login, login_fault
 from .verify import StoredDecision
 from .wire import parse_rfc3339
 
@@ -44,7 +45,8 @@ class Bus:
         cls, enrolment: Enrolment, *, timeout: float, on_reconnect: Callable[[], None], name: str
     ) -> Bus:
         """Connect within `timeout` seconds or raise `BusUnreachableError`; later losses reconnect by themselves."""
-        client = Client()
+        login = Login.of(enrolment)
+        client = GuardedClient(login)
         bus = cls(client)
         tries = 0
 
@@ -60,26 +62,45 @@ class Bus:
             return min(servers, key=lambda server: server.reconnects), pause
 
         last: list[Exception] = []
+        # What trying again does not mend.
+        final: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         async def reported(error: Exception) -> None:
             last[:] = [error]
+            fault = login_fault(error)
+            if fault is not None and not final.done():
+                final.set_exception(fault)
             bus._report(error)
 
-        try:
-            async with asyncio.timeout(timeout):
-                await client.connect(
-                    enrolment.nats_url,
+        async def first() -> None:
+            connecting = asyncio.ensure_future(
+                client.connect(
+                    login.servers,
                     name=name,
                     error_cb=reported,
                     reconnected_cb=reconnected,
                     max_reconnect_attempts=-1,
                     reconnect_time_wait=1,
                     reconnect_to_server_handler=choose,
-                    nkeys_seed_str=enrolment.nkey_seed,
-                    inbox_prefix=enrolment.inbox_prefix,
+                    inbox_prefix=login.inbox_prefix,
                     ping_interval=10,
                     max_outstanding_pings=2,
+                    **login.options,
                 )
+            )
+            try:
+                done, _ = await asyncio.wait({connecting, final}, return_when=asyncio.FIRST_COMPLETED)
+                done.pop().result()
+            finally:
+                connecting.cancel()
+                final.cancel()
+
+        try:
+            async with asyncio.timeout(timeout):
+                await first()
+        except (BusTlsError, BusLoginError):
+            await _close_quietly(client)
+            raise
         except (TimeoutError, NatsError, OSError) as error:
             why = last[0] if last else error
             await _close_quietly(client)

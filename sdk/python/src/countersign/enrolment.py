@@ -31,6 +31,9 @@ REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 ROLES = ("human", "auto")
 
+FILES = ("tls_ca", "tls_cert", "tls_key", "nats_creds")
+"""Fields that name a file; in `agent.json` they are relative to it."""
+
 
 @dataclass(frozen=True, slots=True)
 class TrustedKey:
@@ -68,6 +71,13 @@ class Enrolment:
     inbox_prefix: str
     realm: str
     trusted_keys: tuple[TrustedKey, ...]
+    tls_ca: str | None = None
+    """PEM of the authorities that may sign the bus's certificate; without it the system's. Asks for TLS."""
+    tls_cert: str | None = None
+    """PEM of this agent's own certificate for TLS; needs `tls_key`."""
+    tls_key: str | None = field(default=None, repr=False)
+    nats_creds: str | None = None
+    """A .creds file. A seed in it goes before `nkey_seed`, and the inbox prefix is then that of its key."""
 
     @classmethod
     def load(cls, path: str | os.PathLike[str] | None = None) -> Enrolment:
@@ -87,6 +97,11 @@ class Enrolment:
             value = json.loads(text)
         except ValueError as error:
             raise EnrolmentError(f"{file} is not JSON; run `countersign enroll` again") from error
+        if isinstance(value, dict):
+            # The file names others relative to itself.
+            for name in FILES:
+                if isinstance(value.get(name), str):
+                    value[name] = str(file.parent / value[name])
         return cls.parse(value, name=str(file))
 
     @classmethod
@@ -115,13 +130,18 @@ class Enrolment:
             keys = tuple(TrustedKey.parse(entry) for entry in listed)
         except ValueError as error:
             raise EnrolmentError(f"{name}: {error}") from error
-        prefix = value.get("inbox_prefix") or (f"_INBOX_{_public_key(seed)}" if seed else "_INBOX")
+        prefix = value.get("inbox_prefix") or (f"_INBOX_{public_key(seed)}" if seed else "_INBOX")
         if not isinstance(prefix, str):
             raise EnrolmentError(f"{name}: `inbox_prefix` is not text")
-        return cls(text("nats_url"), workspace, agent, seed, prefix.rstrip("."), text("realm"), keys)
+        files = {name: value.get(name) for name in FILES}
+        for name_of_file, path in files.items():
+            if not isinstance(path, str | None):
+                raise EnrolmentError(f"{name}: `{name_of_file}` is not a path")
+        return cls(text("nats_url"), workspace, agent, seed, prefix.rstrip("."), text("realm"), keys, **files)
 
 
-def _public_key(seed: str) -> str:
+def public_key(seed: str) -> str:
+    """The nkey of a seed. Raises `EnrolmentError`."""
     try:
         public: bytes = nkeys.from_seed(bytearray(seed.encode())).public_key
     except Exception as error:  # the library raises bare types of its own on a malformed seed

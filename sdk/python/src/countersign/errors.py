@@ -43,6 +43,19 @@ class BusRefusedError(CountersignError):
     code = "bus_refused"
 
 
+class BusTlsError(CountersignError):
+    """The bus speaks no TLS that can be trusted. Nothing was sent without it. Check `tls_ca`, `tls_cert` and
+    `tls_key` in agent.json, and the host in `nats_url`."""
+
+    code = "bus_tls"
+
+
+class BusLoginError(CountersignError):
+    """The bus refused the agent's key, JWT or password. Enrol the agent again."""
+
+    code = "bus_login_refused"
+
+
 class GateClosedError(CountersignError):
     """The gate was closed while, or before, the request was waiting."""
 

@@ -1,0 +1,128 @@
+"""As whom an agent logs in, and over what.
+
+Refuses to show a login to a server without TLS once TLS was asked for, and to trust the system's authorities beside a
+private one.
+"""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from nats.aio.client import Client, RawCredentials
+from nats.errors import Error as NatsError
+
+from .enrolment import Enrolment, public_key
+from .errors import BusLoginError, BusTlsError, EnrolmentError
+
+
+class PlainTextError(NatsError):
+    """The server said that it has no TLS, or somebody in between did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """Servers, inbox prefix and the options of the NATS client that log in."""
+
+    servers: list[str]
+    inbox_prefix: str
+    tls: bool
+    options: dict[str, Any]
+
+    @classmethod
+    def of(cls, enrolment: Enrolment) -> Login:
+        """A .creds file goes before user and password in the URL, and these before the nkey."""
+        servers = [part.strip() for part in enrolment.nats_url.split(",")]
+        try:
+            split = [urlsplit(part if "://" in part else f"nats://{part}") for part in servers]
+            named = next((at for at in split if at.username), None)
+        except ValueError as error:
+            raise EnrolmentError("agent.json: `nats_url` is not a URL") from error
+        options: dict[str, Any] = {}
+        prefix = enrolment.inbox_prefix
+        if enrolment.nats_creds is not None:
+            text, seed = _creds(enrolment.nats_creds, enrolment.nkey_seed)
+            options["user_credentials"] = RawCredentials(text)
+            prefix = f"_INBOX_{public_key(seed)}"
+        elif named is not None and named.username and named.password is not None:
+            options.update(user=unquote(named.username), password=unquote(named.password))
+        elif named is not None and named.username:
+            options["token"] = unquote(named.username)
+        else:
+            options["nkeys_seed_str"] = enrolment.nkey_seed
+        tls = any(at.scheme == "tls" for at in split) or any(
+            (enrolment.tls_ca, enrolment.tls_cert, enrolment.tls_key)
+        )
+        if tls:
+            options["tls"] = _context(enrolment)
+        return cls(servers, prefix, tls, options)
+
+
+class GuardedClient(Client):
+    """A client that sends no login without TLS where TLS was asked for: the library alone believes the server."""
+
+    def __init__(self, login: Login) -> None:
+        super().__init__()
+        self._must_have_tls = login.tls
+
+    def _connect_command(self) -> bytes:
+        # The library goes over to TLS, just before this, if and only if the server asked for it.
+        if self._must_have_tls and not self._server_info.get("tls_required"):
+            raise PlainTextError("the server has no TLS")
+        return bytes(super()._connect_command())
+
+
+def login_fault(error: Exception) -> BusTlsError | BusLoginError | None:
+    """What trying again does not mend; None for everything else."""
+    if isinstance(error, PlainTextError | ssl.SSLError):
+        why = getattr(error, "verify_message", None) or getattr(error, "reason", None) or str(error)
+        return BusTlsError(
+            f"no TLS connection to the bus: {why}; check tls_ca, tls_cert and tls_key in agent.json, "
+            "and the host in nats_url"
+        )
+    if "authorization violation" in str(error).lower():
+        return BusLoginError("the bus refused the agent's key, JWT or password; enrol the agent again")
+    return None
+
+
+def _context(enrolment: Enrolment) -> ssl.SSLContext:
+    if (enrolment.tls_cert is None) != (enrolment.tls_key is None):
+        raise EnrolmentError("agent.json: `tls_cert` and `tls_key` belong together")
+    try:
+        # With a file of its own the system's authorities are not loaded.
+        context = ssl.create_default_context(cafile=enrolment.tls_ca)
+        if enrolment.tls_cert is not None:
+            context.load_cert_chain(enrolment.tls_cert, enrolment.tls_key)
+    except (OSError, ValueError) as error:
+        raise EnrolmentError(
+            f"agent.json: the files of `tls_ca`, `tls_cert` and `tls_key` cannot be used: {error}"
+        ) from error
+    return context
+
+
+def _creds(path: str, enrolled_seed: str | None) -> tuple[str, str]:
+    try:
+        text = Path(path).read_text(encoding="ascii")
+    except (OSError, ValueError) as error:
+        raise EnrolmentError(f"agent.json: `nats_creds` cannot be read: {error}") from error
+    jwt = _section(text, "NATS USER JWT")
+    seed = _section(text, "USER NKEY SEED") or enrolled_seed
+    if jwt is None or seed is None:
+        raise EnrolmentError(f"{path} holds no user JWT, or there is no seed for it")
+    text = (
+        f"-----BEGIN NATS USER JWT-----\n{jwt}\n------END NATS USER JWT------\n"
+        f"-----BEGIN USER NKEY SEED-----\n{seed}\n------END USER NKEY SEED------\n"
+    )
+    return text, seed
+
+
+def _section(text: str, name: str) -> str | None:
+    lines = iter(text.splitlines())
+    for line in lines:
+        if line.startswith("-") and f"BEGIN {name}" in line:
+            found = next((after.strip() for after in lines if after.strip()), "-")
+            return None if found.startswith("-") else found
+    return None
