@@ -3,6 +3,7 @@
 //! Refuses to install anything: `scripts/setup.sh` does that.
 
 mod bench;
+mod chaos;
 mod codegen;
 mod tidy;
 
@@ -21,6 +22,8 @@ struct Cli {
 enum Task {
     /// Measure the product beside the floor program
     Bench(bench::BenchArgs),
+    /// Break everything in random order under load, and check that the promises hold
+    Chaos(chaos::ChaosArgs),
     /// Write the files that are generated from the Rust types
     Codegen {
         /// Write nothing; fail when a file differs
@@ -38,6 +41,7 @@ enum Task {
 fn main() -> ExitCode {
     let done = match Cli::parse().task {
         Task::Bench(args) => bench::run(&args),
+        Task::Chaos(args) => chaos::run(&args),
         Task::Codegen { check } => codegen::run(check),
         Task::Tidy { record_migrations } => tidy::run(record_migrations),
     };
