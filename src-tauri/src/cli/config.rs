@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use countersign_core::bus::Credentials;
 use countersign_wire::{TlsFiles, WorkspaceName};
+use countersign_core::domain::StallLimits;
 use serde::Deserialize;
 
 use super::args::Global;
@@ -41,6 +42,9 @@ struct Layer {
     operator: Option<String>,
     workspace: Option<String>,
     allow_single_account: Option<bool>,
+    alarm_not_on_bus_after_s: Option<u32>,
+    alarm_not_received_after_s: Option<u32>,
+    alarm_not_executed_after_s: Option<u32>,
 }
 
 /// What this command works with.
@@ -60,6 +64,8 @@ pub(crate) struct Settings {
     pub(crate) workspace: WorkspaceName,
     /// Accept consoles and agents in one account.
     pub(crate) allow_single_account: bool,
+    /// How long each rung of the delivery ladder may take.
+    pub(crate) stall_limits: StallLimits,
 }
 
 /// Where the credentials of the bus are.
@@ -95,6 +101,7 @@ fn resolve(flags: &Global, env: Env<'_>, platform: Option<PathBuf>) -> Result<Se
     let login = login(&layers)?;
     let tls = tls(&layers)?;
     let [flags, env, file] = layers;
+    let stall_limits = stall_limits(&file);
     let operator = flags.operator.or(env.operator).or(file.operator);
     let workspace = flags.workspace.or(env.workspace).or(file.workspace);
     let workspace = workspace.as_deref().unwrap_or("default");
@@ -109,7 +116,19 @@ fn resolve(flags: &Global, env: Env<'_>, platform: Option<PathBuf>) -> Result<Se
             .parse()
             .map_err(|error| Failure::usage(format!("workspace {workspace:?}: {error}")))?,
         allow_single_account: allow.or(file.allow_single_account).unwrap_or(false),
+        stall_limits,
     })
+}
+
+/// Only the file sets these: they belong to the console, not to a command.
+fn stall_limits(file: &Layer) -> StallLimits {
+    let default = StallLimits::default();
+    let ms = |seconds: Option<u32>, default| seconds.map_or(default, |s| i64::from(s) * 1_000);
+    StallLimits {
+        on_bus_ms: ms(file.alarm_not_on_bus_after_s, default.on_bus_ms),
+        received_ms: ms(file.alarm_not_received_after_s, default.received_ms),
+        executed_ms: ms(file.alarm_not_executed_after_s, default.executed_ms),
+    }
 }
 
 fn from_flags(flags: &Global) -> Layer {
@@ -123,6 +142,7 @@ fn from_flags(flags: &Global) -> Layer {
         operator: flags.operator.clone(),
         workspace: flags.workspace.clone(),
         allow_single_account: flags.allow_single_account.then_some(true),
+        ..Layer::default()
     }
 }
 
@@ -148,6 +168,7 @@ fn from_env(env: Env<'_>) -> Result<Layer, Failure> {
         operator: text(OPERATOR)?,
         workspace: text(WORKSPACE)?,
         allow_single_account: allow.transpose()?,
+        ..Layer::default()
     })
 }
 

@@ -19,6 +19,7 @@ pub(crate) fn options(settings: &Settings) -> Result<Options, Failure> {
     );
     options.nats_url.clone_from(&settings.nats_url);
     options.allow_single_account = settings.allow_single_account;
+    options.stall_limits = settings.stall_limits;
     match (&settings.nats_url, &settings.login) {
         (None, Login::Creds(_) | Login::Nkey(_)) => {
             return Err(Failure::usage(

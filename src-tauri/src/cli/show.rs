@@ -9,6 +9,7 @@ mod warnings;
 
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::reading::RequestStory;
+use countersign_core::store::alarms::Alarm;
 use countersign_core::store::receipts::StoredReceipt;
 use countersign_wire::{KeptJson, text_ascii_safe};
 use serde::Serialize;
@@ -36,6 +37,7 @@ struct Shown<'a> {
     // Which rule asks or nearly let it pass; without rules there is nothing to tell.
     why: Option<Value>,
     receipts: Vec<Value>,
+    alarms: Vec<Value>,
 }
 
 /// Prints one request.
@@ -94,6 +96,7 @@ fn as_json(
         votes: votes.unwrap_or_else(|| json!([])),
         why: None,
         receipts: story.receipts.iter().map(receipt).collect(),
+        alarms: story.alarms.iter().map(alarm).collect(),
     };
     let text = serde_json::to_string(&shown).map_err(|error| {
         Failure::new(
@@ -102,6 +105,10 @@ fn as_json(
         )
     })?;
     Ok(text_ascii_safe(&text))
+}
+
+fn alarm(alarm: &Alarm) -> Value {
+    json!({ "code": alarm.code, "at": Timestamp(alarm.at).rfc3339() })
 }
 
 /// A receipt: `at` is the server's stamp, the rest is the agent's word.

@@ -57,7 +57,7 @@ async fn follow(app: &App, out: Output) -> Result<(), Failure> {
 
 /// Arrivals, decisions, receipts and alarms; not the console's own housekeeping.
 fn is_told(row: &Row) -> bool {
-    const TOLD: [&str; 15] = [
+    const TOLD: [&str; 16] = [
         "request",
         "rejected",
         "conflict",
@@ -72,6 +72,7 @@ fn is_told(row: &Row) -> bool {
         "late",
         "receipt",
         "alarm",
+        "alarm_cleared",
         "hold_dropped",
     ];
     TOLD.contains(&row.action.as_str())
@@ -131,7 +132,9 @@ fn more(row: &Row, line: Option<&LineRow>) -> String {
     let word = |name: &str| detail.get(name).and_then(Value::as_str).map(plain);
     match row.action.as_str() {
         "request" => line.map_or_else(String::new, |line| format!(", risk {}", line.risk)),
-        "rejected" | "alarm" => word("code").map_or_else(String::new, |code| format!(": {code}")),
+        "rejected" | "alarm" | "alarm_cleared" => {
+            word("code").map_or_else(String::new, |code| format!(": {code}"))
+        }
         "receipt" => word("stage").map_or_else(String::new, |stage| format!(": {stage}")),
         "decide" | "hold" | "answer" | "decision" => {
             let verdict = word("verdict").or_else(|| line?.verdict.as_deref().map(plain));

@@ -6,14 +6,18 @@
 pub mod decide;
 pub mod delivery;
 pub mod hold;
+pub mod incident;
 pub mod life_cycle;
 pub mod presence;
 pub mod rank;
 pub mod request;
+pub mod stall;
 pub mod timestamp;
 
 pub use decide::{Authority, DecideRefusal, check_decide, lets_it_run};
 pub use delivery::Delivery;
+pub use incident::{INCIDENTS, Incident};
 pub use life_cycle::{State, Step};
 pub use request::RequestRecord;
+pub use stall::{STALLS, Stall, StallLimits};
 pub use timestamp::Timestamp;

@@ -10,7 +10,7 @@ use super::draft::request_of;
 use super::job::{DecideCommand, DecideReply, Job};
 use super::ledger::{Batch, Gathered, Ledger};
 use super::publisher::{Outgoing, Settlements};
-use super::{answers, arrivals, decide, decisions, due, reports};
+use super::{answers, arrivals, decide, decisions, due, ladder, reports};
 use crate::domain::{RequestRecord, Timestamp};
 use crate::store::audit::Entry;
 use crate::store::{StoreError, agents, audit, meta, outbox, policy, requests};
@@ -47,6 +47,7 @@ async fn finish(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreE
     if ledger.next_due.is_none_or(|due| due <= batch.now) {
         due::run(ledger, batch).await?;
     }
+    ladder::moved(ledger, batch).await?;
     let entries: Vec<Entry> = std::mem::take(&mut batch.gathered.audit);
     audit::append(batch.tx, &entries).await
 }
@@ -81,8 +82,16 @@ async fn apply(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
             rescan(ledger, batch).await?;
             answers::catch_up(ledger, batch).await
         }
+        Job::ReportsKnown => {
+            ledger.reports_known = true;
+            ledger.unknown_since = None;
+            ledger.next_sweep = None;
+            ledger.next_due = None;
+            Ok(())
+        }
         Job::Lagging => {
             ledger.caught_up = false;
+            ledger.reports_known = false;
             ledger.forget();
             Ok(())
         }

@@ -119,6 +119,7 @@ fn one(
         }
         Some(sig) => {
             ledger.note_own(sig.clone(), unsigned.payload.clone());
+            ledger.sweep_at(now.plus_ms(ledger.stall_limits.on_bus_ms));
             let (settle, settled) = oneshot::channel();
             settlements.expect(decision_id, settle);
             batch

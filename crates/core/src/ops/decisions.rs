@@ -11,7 +11,9 @@ use countersign_wire::{
 use serde_json::json;
 use uuid::Uuid;
 
+use super::execution;
 use super::incoming::IncomingDecision;
+use super::ladder;
 use super::ledger::{Batch, CONFLICT, Ledger};
 use super::publisher::Settled;
 use crate::domain::life_cycle::{Step, StoredAs, next};
@@ -78,6 +80,10 @@ pub(crate) async fn apply(
     )
     .await?;
     ledger.advanced(Stream::Decisions, &epoch, last.seq + 1);
+    ledger.sweep_at(
+        last.stamp
+            .plus_ms(ladder::first_look_ms(&ledger.stall_limits)),
+    );
     batch
         .gathered
         .positions
@@ -248,13 +254,6 @@ async fn insert(
         detail["effective"] = json!(reading.effective);
         batch.record(actor, "decision", key.to_string(), detail);
         let by = message.body.origin.as_deref();
-        let mut record = record.clone();
-        if let Some((id, rung)) = ledger.early.remove(&key)
-            && message.body.decision_id.as_deref() == Some(id.as_str())
-        {
-            record.delivery = record.delivery.raised_to(rung);
-        }
-        let record = &record;
         settle(
             ledger,
             batch,
@@ -275,7 +274,9 @@ async fn insert(
         ));
     }
     requests::change_states(batch.tx, &changes).await?;
-    outbox::settle(batch.tx, &settled).await
+    outbox::settle(batch.tx, &settled).await?;
+    let keys: Vec<RequestKey> = new.into_iter().map(|row| row.key).collect();
+    execution::take_up(ledger, batch, &keys).await
 }
 
 /// Tells who waits for a decision of this process that it is on the stream, once that is committed.
@@ -382,7 +383,8 @@ pub(super) async fn judge_again(
         &mut changes,
     )
     .await?;
-    requests::change_states(batch.tx, &changes).await
+    requests::change_states(batch.tx, &changes).await?;
+    execution::review(ledger, batch, std::slice::from_ref(key)).await
 }
 
 /// Joins decisions that came before their requests. Returns the requests' rows.
@@ -443,6 +445,10 @@ pub(super) async fn join_orphans(
     decisions::adopt(batch.tx, &adopted).await?;
     outbox::settle(batch.tx, &settled).await?;
     requests::change_states(batch.tx, &changes).await?;
+    for row in &adopted {
+        ladder::found_late(ledger, batch, row.id, row.request).await?;
+    }
+    execution::review(ledger, batch, keys).await?;
     Ok(adopted.into_iter().map(|row| row.request).collect())
 }
 

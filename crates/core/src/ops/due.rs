@@ -9,6 +9,7 @@ use super::answers;
 use super::decide::release_hold;
 use super::draft::{request_of, seal};
 use super::execution;
+use super::ladder;
 use super::ledger::{Batch, Ledger};
 use super::publisher::Outgoing;
 use crate::domain::life_cycle::{Step, next};
@@ -24,8 +25,14 @@ const NEVER: Timestamp = Timestamp(i64::MAX);
 
 /// Does everything that is due, and notes when to look again.
 pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
-    if !ledger.projects || !ledger.caught_up || ledger.read_only.is_some() {
+    if !ledger.projects || ledger.read_only.is_some() {
         ledger.next_due = Some(NEVER);
+        return Ok(());
+    }
+    if !ledger.caught_up {
+        // A decision that the bus does not take is told of also while the bus is away.
+        let sweep = ladder::sweep(ledger, batch).await?;
+        ledger.next_due = Some(sweep.unwrap_or(NEVER));
         return Ok(());
     }
     release(ledger, batch).await?;
@@ -35,12 +42,9 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
     let deadline = requests::next_deadline(batch.tx).await?;
     let release = outbox::next_release(batch.tx).await?;
     let look = execution::look_again(ledger, batch).await?;
-    let next = deadline
-        .into_iter()
-        .chain(release)
-        .chain(look)
-        .chain(answer)
-        .min();
+    let sweep = ladder::sweep(ledger, batch).await?;
+    let waits = [deadline, release, look, sweep, answer];
+    let next = waits.into_iter().flatten().min();
     ledger.next_due = Some(next.unwrap_or(NEVER));
     Ok(())
 }

@@ -2,55 +2,46 @@
 //! were decided, is an alarm (protocol, section 6).
 //!
 //! Refuses to cry too early: receipts and decisions come on two streams, so an execution without a
-//! decision counts only when the decision has not come a while later.
+//! decision counts only when the decision has not come a while later. What is waited for stands in the
+//! store, so that a console that is killed meanwhile still tells.
 
 use std::collections::HashMap;
 
-use countersign_wire::{RequestKey, Sha256Digest};
+use countersign_wire::{RequestKey, Stage, parse_receipt, receipt_subject};
+use serde_json::json;
 
 use super::ledger::{Batch, Ledger};
-use crate::domain::Timestamp;
-use crate::store::{StoreError, decisions};
+use crate::domain::incident::{Execution, incident};
+use crate::domain::{Delivery, INCIDENTS, Incident, Timestamp};
+use crate::store::decisions::Outcome;
+use crate::store::receipts::Reported;
+use crate::store::{StoreError, alarms, decisions, early_receipts, receipts, requests};
 
 /// How far the stream of decisions may lag behind the stream of receipts.
 const PATIENCE_MS: i64 = 3_000;
-/// Unexplained executions kept in memory; more than these alarm at once.
-const KEPT: usize = 1_000;
 
-/// An execution whose decision is not here yet.
-#[derive(Clone)]
-pub(crate) struct Unexplained {
-    pub(crate) key: RequestKey,
-    pub(crate) ran: Option<Sha256Digest>,
-    pub(crate) look_at: Timestamp,
+/// Whether the agent says that the call ran. One that failed ran, too.
+pub(super) fn ran(stage: Stage) -> bool {
+    matches!(stage, Stage::Executed | Stage::Failed)
 }
 
-/// Compares executions with the decisions that are here; the others are looked at again later.
-pub(super) async fn check(
-    ledger: &mut Ledger,
+/// When an execution without a decision counts.
+pub(super) fn patience(at: Timestamp) -> Timestamp {
+    at.plus_ms(PATIENCE_MS)
+}
+
+/// Compares one execution with the decision that is here.
+pub(super) async fn compare(
+    ledger: &Ledger,
     batch: &mut Batch<'_>,
-    executed: Vec<(RequestKey, Option<Sha256Digest>)>,
+    key: &RequestKey,
+    execution: &Execution<'_>,
+    standing: &Outcome,
 ) -> Result<(), StoreError> {
-    if executed.is_empty() {
-        return Ok(());
+    match incident(execution, Some(&standing.standing())) {
+        Some(found) => raise(ledger, batch, key, found, execution.at).await,
+        None => Ok(()),
     }
-    let keys: Vec<RequestKey> = executed.iter().map(|(key, _)| key.clone()).collect();
-    let decided = decided(batch, &keys).await?;
-    for (key, ran) in executed {
-        match decided.get(&key.to_string()) {
-            Some(allowed) => compare(ledger, batch, &key, allowed, ran).await?,
-            None if ledger.unexplained.len() < KEPT => {
-                ledger.due_at(batch.now.plus_ms(PATIENCE_MS));
-                ledger.unexplained.push(Unexplained {
-                    key,
-                    ran,
-                    look_at: batch.now.plus_ms(PATIENCE_MS),
-                });
-            }
-            None => alarm(ledger, batch, "executed_without_decision", &key).await?,
-        }
-    }
-    Ok(())
 }
 
 /// Looks again at executions whose patience is over; returns when to look next.
@@ -58,74 +49,133 @@ pub(super) async fn look_again(
     ledger: &mut Ledger,
     batch: &mut Batch<'_>,
 ) -> Result<Option<Timestamp>, StoreError> {
-    let now = batch.now;
-    let (due, later): (Vec<_>, Vec<_>) = std::mem::take(&mut ledger.unexplained)
-        .into_iter()
-        .partition(|unexplained| unexplained.look_at <= now);
-    ledger.unexplained = later;
-    let keys: Vec<RequestKey> = due.iter().map(|one| one.key.clone()).collect();
-    let decided = decided(batch, &keys).await?;
-    for Unexplained { key, ran, .. } in due {
-        match decided.get(&key.to_string()) {
-            Some(allowed) => compare(ledger, batch, &key, allowed, ran).await?,
-            None => alarm(ledger, batch, "executed_without_decision", &key).await?,
-        }
+    if ledger.counts.early == 0 {
+        return Ok(None);
     }
-    Ok(ledger.unexplained.iter().map(|one| one.look_at).min())
+    let keys = early_receipts::due(batch.tx, batch.now).await?;
+    review(ledger, batch, &keys).await?;
+    early_receipts::next_look(batch.tx).await
 }
 
-/// What a decision says of running the call.
-enum Permission {
-    /// With the arguments of this digest.
-    Digest(Option<String>),
-    /// Somebody else answers for it: the agent itself, or its next approver.
-    Elsewhere,
-    /// Not at all.
-    None,
-}
-
-async fn decided(
+/// Takes up the receipts that came before these requests' decisions.
+pub(super) async fn take_up(
+    ledger: &mut Ledger,
     batch: &mut Batch<'_>,
     keys: &[RequestKey],
-) -> Result<HashMap<String, Permission>, StoreError> {
-    Ok(decisions::outcomes(batch.tx, keys)
-        .await?
-        .into_iter()
-        .map(|row| {
-            let permission = match row.effective.as_deref() {
-                Some("approve" | "modify") => Permission::Digest(row.args_digest),
-                Some("respond" | "escalate") | None => Permission::Elsewhere,
-                Some(_) => Permission::None,
-            };
-            let name = format!("{}/{}/{}", row.ws, row.agent, row.request_id);
-            (name, permission)
-        })
-        .collect())
-}
-
-async fn compare(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
-    key: &RequestKey,
-    allowed: &Permission,
-    ran: Option<Sha256Digest>,
 ) -> Result<(), StoreError> {
-    match (allowed, ran.map(|digest| digest.to_string())) {
-        (Permission::None, _) => alarm(ledger, batch, "executed_without_approval", key).await,
-        (Permission::Digest(Some(allowed)), Some(ran)) if *allowed != ran => {
-            alarm(ledger, batch, "executed_digest_differs", key).await
-        }
-        _ => Ok(()),
+    if ledger.counts.early == 0 {
+        return Ok(());
     }
+    let early = early_receipts::take(batch.tx, keys).await?;
+    ledger.counts.early -= i64::try_from(early.len()).unwrap_or(0);
+    review(ledger, batch, &early).await
 }
 
-async fn alarm(
+/// Judges everything that was reported about these requests by what is known now: raises their rungs,
+/// tells what is wrong, and takes back what was told too early.
+pub(super) async fn review(
     ledger: &Ledger,
     batch: &mut Batch<'_>,
-    code: &'static str,
+    keys: &[RequestKey],
+) -> Result<(), StoreError> {
+    let mut reported: HashMap<String, Vec<Reported>> = HashMap::new();
+    for row in receipts::of_requests(batch.tx, keys).await? {
+        let name = format!("{}/{}/{}", row.ws, row.agent, row.request_id);
+        reported.entry(name).or_default().push(row);
+    }
+    if reported.is_empty() {
+        return Ok(());
+    }
+    let standing: HashMap<String, Outcome> = by_name(decisions::outcomes(batch.tx, keys).await?);
+    let records = requests::records(batch.tx, keys).await?;
+    let mut raised = Vec::new();
+    for key in keys {
+        let name = key.to_string();
+        let rows = reported.remove(&name).unwrap_or_default();
+        let standing = standing.get(&name);
+        let found: HashMap<Incident, Timestamp> = rows
+            .iter()
+            .rev()
+            .filter_map(|row| judge(key, row, standing).map(|found| (found, Timestamp(row.at))))
+            .collect();
+        for one in INCIDENTS {
+            match found.get(&one) {
+                Some(at) => raise(ledger, batch, key, one, *at).await?,
+                None => take_back(ledger, batch, key, one).await?,
+            }
+        }
+        let Some(record) = records.iter().find(|record| record.key == *key) else {
+            continue;
+        };
+        let names = |row: &&Reported| {
+            standing.is_some_and(|decision| {
+                decision.decision_id.as_deref() == Some(row.decision_id.as_str())
+            })
+        };
+        let rungs = rows
+            .iter()
+            .filter(names)
+            .filter_map(|row| Delivery::from_word(&row.stage));
+        if let Some(rung) = rungs.max()
+            && rung > record.delivery
+        {
+            raised.push((record.id, rung));
+            batch.gathered.touched.push(record.id);
+        }
+    }
+    requests::change_delivery(batch.tx, &raised).await
+}
+
+/// Decisions by `WS/AGENT/ID`.
+pub(super) fn by_name(outcomes: Vec<Outcome>) -> HashMap<String, Outcome> {
+    outcomes
+        .into_iter()
+        .map(|row| (format!("{}/{}/{}", row.ws, row.agent, row.request_id), row))
+        .collect()
+}
+
+fn judge(key: &RequestKey, row: &Reported, standing: Option<&Outcome>) -> Option<Incident> {
+    // It was read when it came; the same bytes can be read again.
+    let receipt = parse_receipt(&receipt_subject(key), &row.detail).ok()?;
+    if !ran(receipt.stage) {
+        return None;
+    }
+    let digest = receipt
+        .executed_args_digest
+        .map(|digest| digest.to_string());
+    let execution = Execution {
+        decision_id: &row.decision_id,
+        ran: digest.as_deref(),
+        at: Timestamp(row.at),
+    };
+    incident(&execution, standing.map(Outcome::standing).as_ref())
+}
+
+async fn raise(
+    ledger: &Ledger,
+    batch: &mut Batch<'_>,
     key: &RequestKey,
+    found: Incident,
+    at: Timestamp,
 ) -> Result<(), StoreError> {
     let actor = ledger.identity.auto_key().to_string();
-    tracing::error!(request = %key, code, "an agent ran what was not approved");
-    batch.alarm(&actor, code, &key.to_string()).await
+    let (code, subject) = (found.code(), key.to_string());
+    if alarms::raise_once(batch.tx, code, &subject, at).await? {
+        tracing::error!(request = %subject, code, "an agent ran what was not approved");
+        batch.record(actor, "alarm", subject, json!({ "code": code }));
+        batch.gathered.status = true;
+    }
+    Ok(())
+}
+
+async fn take_back(
+    ledger: &Ledger,
+    batch: &mut Batch<'_>,
+    key: &RequestKey,
+    one: Incident,
+) -> Result<(), StoreError> {
+    let actor = ledger.identity.auto_key().to_string();
+    batch
+        .clear_alarm(&actor, one.code(), &key.to_string())
+        .await
 }

@@ -111,6 +111,8 @@ pub(crate) enum Job {
     Lagging,
     /// Everything that was stored before the console connected is projected.
     CaughtUp(watch::Sender<bool>),
+    /// The same of what agents report.
+    ReportsKnown,
     ReadOnly(Option<(String, String)>),
     Decide(Box<DecideCommand>, DecideReply),
     Undo(RequestKey, oneshot::Sender<Result<(), Refused>>),
@@ -169,6 +171,7 @@ impl Job {
             Self::Hellos(messages) => Self::Hellos(Arc::clone(messages)),
             Self::CaughtUp(told) => Self::CaughtUp(told.clone()),
             Self::Lagging => Self::Lagging,
+            Self::ReportsKnown => Self::ReportsKnown,
             Self::ReadOnly(why) => Self::ReadOnly(why.clone()),
             Self::Late {
                 decision_id,

@@ -7,19 +7,20 @@ use countersign_wire::{AgentKey, RequestKey, Sha256Digest, Stream};
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
-use super::execution::Unexplained;
 use super::job::BusBinding;
 use super::policy_feed::PolicyKnown;
 use super::publisher::{Outgoing, Settlements};
 use super::trusted::TrustedKeys;
 use super::turns::{Peers, Turns};
 use crate::clock::Clock;
-use crate::domain::{Delivery, Timestamp};
+use crate::domain::{StallLimits, Timestamp};
 use crate::identity::Identity;
 use crate::store::audit::Entry;
 use crate::store::outbox::Place;
 use crate::store::quarantine::{self, Quarantined};
-use crate::store::{StoreError, alarms, bus_stream, decisions, requests, tombstones};
+use crate::store::{
+    StoreError, alarms, bus_stream, decisions, early_receipts, requests, stalls, tombstones,
+};
 
 /// Code of a message on whose subject another one stands.
 pub(crate) const CONFLICT: &str = "conflict";
@@ -38,10 +39,16 @@ pub(crate) struct Ledger {
     pub(crate) read_only: Option<(String, String)>,
     /// Whether this process projects and releases, or only decides beside one that does.
     pub(crate) projects: bool,
-    /// Executions whose decision is not here yet.
-    pub(crate) unexplained: Vec<Unexplained>,
-    /// Receipts whose decision is not here yet: the two come on different streams.
-    pub(crate) early: HashMap<RequestKey, (String, Delivery)>,
+    /// Whether everything that agents had reported before the console connected is projected.
+    pub(crate) reports_known: bool,
+    /// Since when that is not so; none while it is, and before it was looked at.
+    pub(crate) unknown_since: Option<Timestamp>,
+    /// How long each rung of the delivery ladder may take.
+    pub(crate) stall_limits: StallLimits,
+    /// When the ladder is looked at next; none when that is not known.
+    pub(crate) next_sweep: Option<Timestamp>,
+    /// The last decision that the watch over the ladder has passed; none when that is to be read.
+    pub(crate) swept: Option<i64>,
     /// Decisions that this process signed and that are not projected yet, by their signature: they need
     /// no second look at it.
     pub(crate) own: HashMap<String, Vec<u8>>,
@@ -72,6 +79,10 @@ pub(crate) struct Counts {
     pub(crate) waiting: HashMap<AgentKey, i64>,
     pub(crate) orphans: i64,
     pub(crate) tombstones: i64,
+    /// Requests of which a receipt came before their decision.
+    pub(crate) early: i64,
+    /// Answers whose next rung is awaited.
+    pub(crate) watched: i64,
 }
 
 impl Counts {
@@ -86,6 +97,8 @@ impl Counts {
             waiting,
             orphans: decisions::count_orphans(tx).await?,
             tombstones: tombstones::count(tx).await?,
+            early: early_receipts::count(tx).await?,
+            watched: stalls::counts(tx).await?.0,
         })
     }
 
@@ -96,18 +109,10 @@ impl Counts {
     }
 }
 
-/// Early receipts kept; a decision that comes later than so many others is long overdue.
-const EARLY: usize = 10_000;
+/// Decisions of this process whose way back through the stream is awaited.
+const OWN: usize = 10_000;
 
 impl Ledger {
-    pub(crate) fn note_early(&mut self, key: RequestKey, decision_id: String, rung: Delivery) {
-        let known = self.early.get(&key).filter(|(id, _)| *id == decision_id);
-        let rung = known.map_or(rung, |(_, known)| known.raised_to(rung));
-        if self.early.len() < EARLY || known.is_some() {
-            self.early.insert(key, (decision_id, rung));
-        }
-    }
-
     /// Epoch of a stream, and the first of its messages that is not projected: what comes again after
     /// a reconnect is left out by it.
     pub(crate) async fn place(
@@ -133,6 +138,12 @@ impl Ledger {
         self.next_due = self.next_due.map(|known| known.min(at));
     }
 
+    /// The delivery ladder is to be looked at, at `at`.
+    pub(crate) fn sweep_at(&mut self, at: Timestamp) {
+        self.next_sweep = self.next_sweep.map(|known| known.min(at));
+        self.due_at(at);
+    }
+
     /// What is remembered of a transaction that did not happen, or of a bus that was left, is forgotten.
     pub(crate) fn forget(&mut self) {
         self.counts_stale = true;
@@ -140,10 +151,12 @@ impl Ledger {
         self.turns.clear();
         self.answers_owed = true;
         self.next_due = None;
+        self.next_sweep = None;
+        self.swept = None;
     }
 
     pub(crate) fn note_own(&mut self, sig: String, payload: Vec<u8>) {
-        if self.own.len() >= EARLY {
+        if self.own.len() >= OWN {
             self.own.clear();
         }
         self.own.insert(sig, payload);
@@ -226,6 +239,21 @@ impl Batch<'_> {
                     "payload_digest": Sha256Digest::of_bytes(&message.raw).to_string(),
                 }),
             );
+        }
+        Ok(())
+    }
+
+    /// Ends an alarm whose cause is gone.
+    pub(crate) async fn clear_alarm(
+        &mut self,
+        actor: &str,
+        code: &'static str,
+        subject: &str,
+    ) -> Result<(), StoreError> {
+        if alarms::clear(self.tx, code, subject).await? {
+            let detail = serde_json::json!({ "code": code });
+            self.record(actor, "alarm_cleared", subject, detail);
+            self.gathered.status = true;
         }
         Ok(())
     }

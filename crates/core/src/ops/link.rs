@@ -130,10 +130,10 @@ impl Link {
             .map(|stream| self.project(session, stream, &positions, &operators))
             .into();
         let tasks = session.tasks.clone();
-        let known = catch_up(
-            Arc::clone(&self.shared),
-            targets(&identity),
-            session.stop.clone(),
+        let (shared, stop) = (Arc::clone(&self.shared), session.stop.clone());
+        let (first, reports) = (
+            targets(&identity, &FIRST),
+            targets(&identity, &[Stream::Receipts]),
         );
         let sign = presence::run(
             Arc::clone(&self.shared),
@@ -142,11 +142,23 @@ impl Link {
             session.stop.clone(),
         );
         session.tasks.spawn(async move {
-            known.await;
+            if !reached(&shared, first, &stop).await {
+                return;
+            }
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = shared.policy_known.wait() => {}
+            }
+            // A closed queue means that the console stops.
+            let told = Job::CaughtUp(shared.caught_up.clone());
+            let _ = shared.streams.send(told).await;
             for projection in second {
                 tasks.spawn(projection);
             }
             tasks.spawn(sign);
+            if reached(&shared, reports, &stop).await {
+                let _ = shared.streams.send(Job::ReportsKnown).await;
+            }
         });
         self.shared.compared.send_replace(true);
         Ok(())
@@ -337,8 +349,8 @@ fn difference(
 }
 
 /// The first sequence that need not be projected before anything is shown, for each stream.
-fn targets(identity: &BusIdentity) -> BTreeMap<&'static str, u64> {
-    let counts = [Stream::Requests, Stream::Decisions].map(Stream::name);
+fn targets(identity: &BusIdentity, counts: &[Stream]) -> BTreeMap<&'static str, u64> {
+    let counts: Vec<&str> = counts.iter().map(|stream| stream.name()).collect();
     identity
         .streams
         .iter()
@@ -349,11 +361,12 @@ fn targets(identity: &BusIdentity) -> BTreeMap<&'static str, u64> {
         .collect()
 }
 
-async fn catch_up(
-    shared: Arc<Shared>,
+/// Waits until the streams are projected up to these; false when that is no longer wanted.
+async fn reached(
+    shared: &Shared,
     targets: BTreeMap<&'static str, u64>,
-    stop: CancellationToken,
-) {
+    stop: &CancellationToken,
+) -> bool {
     let mut positions = shared.positions.subscribe();
     loop {
         let done = {
@@ -363,20 +376,11 @@ async fn catch_up(
                 .all(|(stream, target)| now.get(stream).is_some_and(|at| at >= target))
         };
         if done {
-            tokio::select! {
-                () = stop.cancelled() => return,
-                () = shared.policy_known.wait() => {}
-            }
-            // A closed queue means that the console stops.
-            let _ = shared
-                .streams
-                .send(Job::CaughtUp(shared.caught_up.clone()))
-                .await;
-            return;
+            return true;
         }
         tokio::select! {
-            () = stop.cancelled() => return,
-            changed = positions.changed() => if changed.is_err() { return },
+            () = stop.cancelled() => return false,
+            changed = positions.changed() => if changed.is_err() { return false },
             () = tokio::time::sleep(CATCH_UP_LOOK) => {}
         }
     }

@@ -14,6 +14,7 @@ pub mod enroll;
 mod execution;
 mod incoming;
 pub(crate) mod job;
+mod ladder;
 mod ledger;
 mod link;
 mod lost_anchors;

@@ -4,11 +4,12 @@ use countersign_wire::RequestKey;
 
 use crate::error::OpError;
 use crate::runtime::{App, Role};
+use crate::store::alarms::Alarm;
 use crate::store::decisions::StoredDecision;
 use crate::store::lines::{self, Filter, LineRow};
 use crate::store::outbox::OutboxRow;
 use crate::store::receipts::StoredReceipt;
-use crate::store::{audit, decisions, outbox, receipts};
+use crate::store::{alarms, audit, decisions, outbox, receipts};
 
 /// Requests in one answer at most; the window reads all of them, page by page.
 pub const INBOX_LIMIT: i64 = 100_000;
@@ -24,6 +25,8 @@ pub struct RequestStory {
     pub outgoing: Option<OutboxRow>,
     /// What the agent reported.
     pub receipts: Vec<StoredReceipt>,
+    /// What a person must look at about it: a stalled delivery, an execution that nobody approved.
+    pub alarms: Vec<Alarm>,
     /// The nearest earlier decided call of the same tool.
     pub earlier: Option<LineRow>,
 }
@@ -118,11 +121,16 @@ impl App {
             earlier = lines::earlier_decided(reader, &line.ws, tool, line.id).await?;
         }
         let outgoing = outbox::read(reader, line.id).await?;
+        let alarms = match line.key() {
+            Some(key) => alarms::about(reader, &key.to_string()).await?,
+            None => Vec::new(),
+        };
         Ok(RequestStory {
             line,
             decision,
             outgoing,
             receipts: reported,
+            alarms,
             earlier,
         })
     }

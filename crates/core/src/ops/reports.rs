@@ -5,13 +5,14 @@ use std::collections::HashMap;
 use countersign_wire::{RequestKey, Sha256Digest, Stage, Stream};
 use serde_json::json;
 
-use super::execution;
+use super::execution::{by_name, compare, patience, ran};
 use super::incoming::{At, IncomingHello, IncomingReceipt};
 use super::ledger::{Batch, Ledger};
+use crate::domain::incident::Execution;
 use crate::domain::{Delivery, RequestRecord};
 use crate::store::quarantine::Quarantined;
 use crate::store::receipts::NewReceipt;
-use crate::store::{StoreError, agents, bus_stream, decisions, receipts, requests};
+use crate::store::{StoreError, agents, bus_stream, decisions, early_receipts, receipts, requests};
 
 fn rung(stage: Stage) -> Delivery {
     match stage {
@@ -36,13 +37,15 @@ pub(crate) async fn apply_receipts(
     };
     let mut rows = Vec::with_capacity(messages.len());
     let mut stages = Vec::with_capacity(messages.len());
-    let mut executed = Vec::new();
+    let mut digests = Vec::with_capacity(messages.len());
     for message in messages {
         match &message.receipt {
             Ok((key, receipt)) => {
-                if receipt.stage == Stage::Executed {
-                    executed.push((key.clone(), receipt.executed_args_digest));
-                }
+                digests.push(
+                    receipt
+                        .executed_args_digest
+                        .map(|digest| digest.to_string()),
+                );
                 stages.push(receipt.stage);
                 rows.push(NewReceipt {
                     key: key.clone(),
@@ -67,18 +70,10 @@ pub(crate) async fn apply_receipts(
         .into_iter()
         .map(|record| (record.key.clone(), record))
         .collect();
-    let standing: HashMap<String, Option<String>> = decisions::outcomes(batch.tx, &keys)
-        .await?
-        .into_iter()
-        .map(|row| {
-            (
-                format!("{}/{}/{}", row.ws, row.agent, row.request_id),
-                row.decision_id,
-            )
-        })
-        .collect();
+    let standing = by_name(decisions::outcomes(batch.tx, &keys).await?);
+    let mut early = Vec::new();
     let mut raised: HashMap<i64, Delivery> = HashMap::new();
-    for (row, stage) in rows.into_iter().zip(stages) {
+    for ((row, stage), digest) in rows.into_iter().zip(stages).zip(digests) {
         if !inserted.contains(&row.stream_seq) {
             continue;
         }
@@ -93,18 +88,31 @@ pub(crate) async fn apply_receipts(
                 "stream_seq": row.stream_seq,
             }),
         );
-        match (records.get(&row.key), standing.get(&row.key.to_string())) {
-            // A receipt for another decision than the one that stands says nothing about it.
-            (Some(record), Some(id)) if id.as_deref() == Some(row.decision_id.as_str()) => {
-                let now = raised.get(&record.id).copied().unwrap_or(record.delivery);
-                raised.insert(record.id, now.raised_to(rung(stage)));
-            }
-            (_, None) => ledger.note_early(row.key, row.decision_id, rung(stage)),
-            _ => {}
+        let Some(decision) = standing.get(&row.key.to_string()) else {
+            early.push((row.key, ran(stage).then(|| patience(row.at))));
+            continue;
+        };
+        // A receipt for another decision than the one that stands says nothing about it.
+        if let Some(record) = records.get(&row.key)
+            && decision.decision_id.as_deref() == Some(row.decision_id.as_str())
+        {
+            let now = raised.get(&record.id).copied().unwrap_or(record.delivery);
+            raised.insert(record.id, now.raised_to(rung(stage)));
+        }
+        if ran(stage) {
+            let execution = Execution {
+                decision_id: &row.decision_id,
+                ran: digest.as_deref(),
+                at: row.at,
+            };
+            compare(ledger, batch, &row.key, &execution, decision).await?;
         }
     }
-    if ledger.caught_up {
-        execution::check(ledger, batch, executed).await?;
+    if !early.is_empty() {
+        ledger.counts.early += early_receipts::note(batch.tx, &early).await?;
+        if let Some(look_at) = early.iter().filter_map(|(_, look_at)| *look_at).min() {
+            ledger.due_at(look_at);
+        }
     }
     let raised: Vec<(i64, Delivery)> = raised.into_iter().collect();
     requests::change_delivery(batch.tx, &raised).await?;

@@ -9,8 +9,7 @@ use crate::runtime::{App, Role};
 use crate::store::alarms::{self, Alarm};
 use crate::store::{agents, audit, bus_stream, meta, outbox, requests};
 
-/// An agent that was heard within this time is connected: three signs of life (protocol, section 1).
-pub const ALIVE_MS: i64 = 30_000;
+pub use crate::domain::stall::ALIVE_MS;
 
 /// One stream.
 #[derive(Debug, Clone, PartialEq, Eq)]

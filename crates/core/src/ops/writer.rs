@@ -181,7 +181,6 @@ impl WriterTask {
     /// Commits the jobs, or lets the callers go with an error and keeps the rest for later.
     async fn commit(&mut self, jobs: Vec<Job>) {
         let kept: Vec<Job> = jobs.iter().filter_map(Job::for_retry).collect();
-        let unexplained = self.ledger.unexplained.clone();
         match self.try_commit(jobs).await {
             Ok(gathered) => {
                 self.retry = None;
@@ -192,7 +191,6 @@ impl WriterTask {
             }
             Err(error) => {
                 tracing::error!(%error, "a change could not be written");
-                self.ledger.unexplained = unexplained;
                 self.ledger.forget();
                 self.backlog.splice(0..0, kept);
                 let wait = self

@@ -7,6 +7,7 @@ use countersign_wire::{TlsFiles, WorkspaceName};
 
 use crate::bus::Credentials;
 use crate::clock::Clock;
+use crate::domain::StallLimits;
 
 /// More waiting requests than these from one agent are rejected (protocol, section 2).
 pub const WAITING_LIMIT: i64 = 10_000;
@@ -34,6 +35,8 @@ pub struct Options {
     pub replicas: usize,
     /// More waiting requests than these from one agent are rejected.
     pub waiting_limit: i64,
+    /// How long each rung of the delivery ladder may take before it is an alarm.
+    pub stall_limits: StallLimits,
     /// Another clock than the bus server's, for tests.
     pub clock: Option<Arc<dyn Clock>>,
 }
@@ -53,6 +56,7 @@ impl Options {
             nats_server: None,
             replicas: 1,
             waiting_limit: WAITING_LIMIT,
+            stall_limits: StallLimits::default(),
             clock: None,
         }
     }

@@ -48,8 +48,11 @@ pub(super) async fn start_writer(
             .filter(|why| !why.is_empty())
             .map(|why| ("read_only".to_owned(), why)),
         projects: role == Role::Console,
-        unexplained: Vec::new(),
-        early: HashMap::new(),
+        reports_known: false,
+        unknown_since: None,
+        stall_limits: app.inner.options.stall_limits,
+        next_sweep: None,
+        swept: None,
         own: HashMap::new(),
         places: BTreeMap::new(),
         next_due: None,

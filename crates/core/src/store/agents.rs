@@ -5,6 +5,7 @@ use sqlx::SqliteConnection;
 
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
+use crate::domain::stall::ALIVE_MS;
 
 /// An agent.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
@@ -112,12 +113,14 @@ pub async fn note_alive(
     at: Timestamp,
 ) -> Result<(), StoreError> {
     sqlx::query(
-        "INSERT INTO agents(ws, name, last_seen) VALUES (?1, ?2, ?3)
-         ON CONFLICT(ws, name) DO UPDATE SET last_seen = max(coalesce(last_seen, 0), ?3)",
+        "INSERT INTO agents(ws, name, last_seen, alive_since) VALUES (?1, ?2, ?3, ?3)
+         ON CONFLICT(ws, name) DO UPDATE SET last_seen = max(coalesce(last_seen, 0), ?3),
+           alive_since = iif(alive_since IS NULL OR coalesce(last_seen, 0) <= ?3 - ?4, ?3, alive_since)",
     )
     .bind(agent.workspace.as_ref())
     .bind(agent.agent.as_ref())
     .bind(at.0)
+    .bind(ALIVE_MS)
     .execute(tx)
     .await?;
     Ok(())

@@ -6,6 +6,7 @@ use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 use super::bulk::{pieces, with_values};
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
+use crate::domain::incident::Standing;
 
 /// A decision as it came from the stream, with what this console makes of it.
 #[derive(Debug, Clone)]
@@ -200,6 +201,21 @@ pub struct Outcome {
     pub args_digest: Option<String>,
     /// UUID.
     pub decision_id: Option<String>,
+    /// The server's stamp, ms.
+    pub stored_at: i64,
+}
+
+impl Outcome {
+    /// As the judgement of executions reads it.
+    #[must_use]
+    pub fn standing(&self) -> Standing<'_> {
+        Standing {
+            decision_id: self.decision_id.as_deref(),
+            effective: self.effective.as_deref(),
+            args_digest: self.args_digest.as_deref(),
+            stored_at: Timestamp(self.stored_at),
+        }
+    }
 }
 
 /// The decisions on these requests, in no order.
@@ -225,7 +241,7 @@ pub async fn outcomes(
             }
         );
         query.push(
-            "SELECT d.ws, d.agent, d.request_id, d.effective, d.args_digest, d.decision_id
+            "SELECT d.ws, d.agent, d.request_id, d.effective, d.args_digest, d.decision_id, d.stored_at
              FROM wanted CROSS JOIN decisions d ON d.ws = wanted.ws AND d.agent = wanted.agent
              AND d.request_id = wanted.request_id",
         );

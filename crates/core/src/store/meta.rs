@@ -11,6 +11,20 @@ pub const READ_ONLY: &str = "read_only";
 /// Key of the fingerprint of the agents' keys that the embedded server has loaded.
 pub const AGENTS_IN_FORCE: &str = "agents_in_force";
 
+/// Key of the last decision that the watch over the delivery ladder has passed.
+pub const LADDER_SWEPT: &str = "ladder_swept";
+
+/// Reads one value as a transaction sees it.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn stored(tx: &mut SqliteConnection, key: &str) -> Result<Option<String>, StoreError> {
+    Ok(sqlx::query_scalar("SELECT value FROM meta WHERE key = ?")
+        .bind(key)
+        .fetch_optional(tx)
+        .await?)
+}
+
 /// Reads one value.
 ///
 /// # Errors

@@ -10,6 +10,7 @@ pub mod backup;
 mod bulk;
 pub mod bus_stream;
 pub mod decisions;
+pub mod early_receipts;
 pub mod lines;
 pub mod meta;
 pub mod outbox;
@@ -19,6 +20,7 @@ pub mod proofs;
 pub mod quarantine;
 pub mod receipts;
 pub mod requests;
+pub mod stalls;
 #[cfg(test)]
 mod tests;
 pub mod tombstones;

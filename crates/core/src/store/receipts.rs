@@ -3,7 +3,7 @@
 use countersign_wire::RequestKey;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
-use super::bulk::pieces;
+use super::bulk::{pieces, with_values};
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
 
@@ -70,6 +70,62 @@ pub async fn insert(
         );
     }
     Ok(inserted)
+}
+
+/// A receipt with the request that it is about.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct Reported {
+    /// From the subject.
+    pub ws: String,
+    /// From the subject.
+    pub agent: String,
+    /// From the subject.
+    pub request_id: String,
+    /// As sent.
+    pub decision_id: String,
+    /// `received`, `executed`, `failed` or `refused`.
+    pub stage: String,
+    /// The server's stamp, ms.
+    pub at: i64,
+    /// Payload as received.
+    pub detail: Vec<u8>,
+}
+
+/// All receipts of these requests, as this transaction sees them, in the order of each request's stream.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn of_requests(
+    tx: &mut SqliteConnection,
+    keys: &[RequestKey],
+) -> Result<Vec<Reported>, StoreError> {
+    let mut found = Vec::new();
+    for piece in pieces(keys) {
+        let mut query = QueryBuilder::<Sqlite>::new("");
+        with_values!(
+            query,
+            "wanted(ws, agent, request_id)",
+            piece,
+            |values, key| {
+                values
+                    .push_bind(key.workspace.as_ref())
+                    .push_bind(key.agent.as_ref())
+                    .push_bind(key.request_id.as_ref());
+            }
+        );
+        query.push(
+            "SELECT c.ws, c.agent, c.request_id, c.decision_id, c.stage, c.at, c.detail
+             FROM wanted CROSS JOIN receipts c ON c.ws = wanted.ws AND c.agent = wanted.agent
+             AND c.request_id = wanted.request_id ORDER BY c.stream_seq",
+        );
+        found.extend(
+            query
+                .build_query_as::<Reported>()
+                .fetch_all(&mut *tx)
+                .await?,
+        );
+    }
+    Ok(found)
 }
 
 /// All receipts of one request, oldest first.

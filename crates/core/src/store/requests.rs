@@ -433,6 +433,17 @@ pub async fn waiting_by_agent(
     .await?)
 }
 
+/// Payload of a request as received, as a transaction sees it.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn payload(tx: &mut SqliteConnection, id: i64) -> Result<Option<Vec<u8>>, StoreError> {
+    Ok(sqlx::query_scalar("SELECT raw FROM requests WHERE id = ?")
+        .bind(id)
+        .fetch_optional(tx)
+        .await?)
+}
+
 /// Payload of a request as received.
 ///
 /// # Errors

@@ -6,6 +6,7 @@ mod audit;
 mod complete;
 mod consoles;
 mod decide;
+mod delivery;
 mod expiry;
 mod presence;
 mod ranks;

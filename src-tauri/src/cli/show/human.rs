@@ -161,4 +161,8 @@ fn delivery(story: &RequestStory, text: &mut Vec<String>) {
         let at = when::shown(Timestamp(stored.at));
         text.push(format!("  {:<9} {at} {message}", stored.stage));
     }
+    for alarm in &story.alarms {
+        let at = when::shown(Timestamp(alarm.at));
+        text.push(wrong(&format!("  alarm     {at} {}", alarm.code)));
+    }
 }

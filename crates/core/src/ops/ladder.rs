@@ -1,0 +1,234 @@
+//! Watches the delivery ladder: an answer whose next rung does not come in time is an alarm until it
+//! moves (protocol, section 6).
+//!
+//! Refuses to cost the way of a decision anything: answers are looked at when their time has come, in the
+//! order of the stream, and only those that wait then are remembered one by one.
+
+use countersign_wire::{RequestKey, parse_request, request_subject};
+use serde_json::json;
+
+use super::ledger::{Batch, Ledger};
+use crate::domain::stall::{Look, Progress, look};
+use crate::domain::{Stall, StallLimits, Timestamp};
+use crate::store::stalls::{self, Watched};
+use crate::store::{StoreError, alarms, meta, requests};
+
+const AT_ONCE: i64 = 500;
+/// Answers are looked at no more often than this.
+const EVERY_MS: i64 = 1_000;
+/// Alarms about answers that stand at the same time: more would hide each other.
+const MOST: i64 = 200;
+/// When an answer that would have been one alarm too many is looked at again.
+const TURN_MS: i64 = 30_000;
+/// Agents of this framework hand the decision to a script and are gone before it runs.
+const SCRIPT: &str = "countersign ask";
+
+/// How long after it was stored a decision is looked at.
+pub(super) fn first_look_ms(limits: &StallLimits) -> i64 {
+    limits.received_ms.min(limits.executed_ms)
+}
+
+/// Looks at what is due; returns when to look next.
+pub(super) async fn sweep(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+) -> Result<Option<Timestamp>, StoreError> {
+    if let Some(next) = ledger.next_sweep
+        && batch.now < next
+    {
+        return Ok(Some(next));
+    }
+    let (now, limits) = (batch.now, ledger.stall_limits);
+    if !ledger.reports_known {
+        // What looks unsent may be stored and not read yet.
+        let since = *ledger.unknown_since.get_or_insert(now);
+        let due = since.plus_ms(limits.on_bus_ms);
+        if now < due {
+            ledger.next_sweep = Some(due);
+            return Ok(ledger.next_sweep);
+        }
+    }
+    let mut due = stalls::unsent(batch.tx, now.plus_ms(-limits.on_bus_ms), AT_ONCE).await?;
+    let mut next_stored = None;
+    if ledger.reports_known {
+        let (waiting, next) = passed(ledger, batch).await?;
+        next_stored = next;
+        due.extend(waiting);
+        due.extend(stalls::due(batch.tx, now, AT_ONCE).await?);
+    }
+    due.sort_unstable();
+    due.dedup();
+    judge(ledger, batch, &due).await?;
+    let oldest = stalls::oldest_unsent(batch.tx).await?;
+    let parked = match ledger.reports_known {
+        true => stalls::next_look(batch.tx).await?,
+        false => None,
+    };
+    let next = [
+        next_stored,
+        oldest.map(|at| at.plus_ms(limits.on_bus_ms)),
+        parked,
+    ]
+    .into_iter()
+    .flatten()
+    .min();
+    ledger.next_sweep = Some(next.map_or(Timestamp(i64::MAX), |at| at.max(now.plus_ms(EVERY_MS))));
+    Ok(ledger.next_sweep)
+}
+
+/// Moves on along the stored decisions: those of which more is awaited, and when the next is to be looked
+/// at.
+async fn passed(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+) -> Result<(Vec<i64>, Option<Timestamp>), StoreError> {
+    let after = swept(ledger, batch).await?;
+    let wait = first_look_ms(&ledger.stall_limits);
+    let rows = stalls::unswept(batch.tx, after, AT_ONCE).await?;
+    let due = |stored_at: i64| Timestamp(stored_at).plus_ms(wait);
+    let taken = rows
+        .iter()
+        .take_while(|row| due(row.stored_at) <= batch.now)
+        .count();
+    let (taken, later) = rows.split_at(taken);
+    if let Some(last) = taken.last() {
+        ledger.swept = Some(last.id);
+        meta::put(batch.tx, meta::LADDER_SWEPT, &last.id.to_string()).await?;
+    }
+    let waiting = taken.iter().filter(|row| row.waits);
+    // A full page means that more is due at once.
+    let next = match later.first() {
+        Some(row) => Some(due(row.stored_at)),
+        None if rows.len() >= AT_ONCE as usize => Some(batch.now),
+        None => None,
+    };
+    Ok((waiting.filter_map(|row| row.request).collect(), next))
+}
+
+async fn swept(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<i64, StoreError> {
+    if let Some(swept) = ledger.swept {
+        return Ok(swept);
+    }
+    let kept = meta::stored(batch.tx, meta::LADDER_SWEPT).await?;
+    let swept = kept.and_then(|kept| kept.parse().ok()).unwrap_or(0);
+    ledger.swept = Some(swept);
+    Ok(swept)
+}
+
+/// A decision that found its request after the sweep had passed it is looked at by itself.
+pub(super) async fn found_late(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    decision: i64,
+    request: i64,
+) -> Result<(), StoreError> {
+    if decision > swept(ledger, batch).await? {
+        return Ok(());
+    }
+    stalls::park(batch.tx, request, batch.now).await?;
+    ledger.counts.watched += 1;
+    ledger.sweep_at(batch.now);
+    Ok(())
+}
+
+/// Looks again at those of the changed rows that are watched: what has moved is an alarm no longer.
+pub(super) async fn moved(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
+    if ledger.counts.watched == 0 || batch.gathered.touched.is_empty() {
+        return Ok(());
+    }
+    let mut touched = batch.gathered.touched.clone();
+    touched.sort_unstable();
+    touched.dedup();
+    let watched = stalls::watched_of(batch.tx, &touched).await?;
+    judge(ledger, batch, &watched).await
+}
+
+async fn judge(ledger: &mut Ledger, batch: &mut Batch<'_>, ids: &[i64]) -> Result<(), StoreError> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let (_, mut alarmed) = stalls::counts(batch.tx).await?;
+    for watched in stalls::look_up(batch.tx, ids).await? {
+        let mut seen = look(&progress(&watched), &ledger.stall_limits, batch.now);
+        if seen == Look::Stalled(Stall::NotExecuted) && is_script(batch, &watched).await? {
+            seen = Look::Done;
+        }
+        let stands = match seen {
+            Look::Stalled(stall) => watched.alarmed == Some(stall),
+            _ => false,
+        };
+        if let Some(stall) = watched.alarmed
+            && !stands
+        {
+            let actor = ledger.identity.auto_key().to_string();
+            batch
+                .clear_alarm(&actor, stall.code(), &name(&watched))
+                .await?;
+            alarmed -= 1;
+        }
+        match seen {
+            Look::Stalled(_) if stands => {}
+            Look::Stalled(stall) if alarmed < MOST => {
+                raise(ledger, batch, &watched, stall).await?;
+                alarmed += 1;
+            }
+            Look::Stalled(_) => {
+                stalls::park(batch.tx, watched.request, batch.now.plus_ms(TURN_MS)).await?;
+            }
+            Look::Again(at) => stalls::park(batch.tx, watched.request, at).await?,
+            Look::Done => stalls::forget(batch.tx, watched.request).await?,
+        }
+        if let Look::Again(at) = seen {
+            ledger.sweep_at(at);
+        }
+    }
+    ledger.counts.watched = stalls::counts(batch.tx).await?.0;
+    Ok(())
+}
+
+fn progress(watched: &Watched) -> Progress {
+    Progress {
+        state: watched.state,
+        delivery: watched.delivery,
+        runs: watched.is_call && matches!(watched.verdict.as_deref(), Some("approve" | "modify")),
+        queued_at: watched.queued_at,
+        stored_at: watched.stored_at,
+        received_at: watched.received_at,
+        deadline_at: watched.deadline_at,
+        heard_at: watched.heard_at,
+        alive_since: watched.alive_since,
+        reports_execution: true,
+    }
+}
+
+/// Whether a shell script was gated: it tells nobody what became of the call.
+async fn is_script(batch: &mut Batch<'_>, watched: &Watched) -> Result<bool, StoreError> {
+    let Ok(key) = name(watched).parse::<RequestKey>() else {
+        return Ok(false);
+    };
+    let raw = requests::payload(batch.tx, watched.request).await?;
+    let parsed = parse_request(&request_subject(&key), &raw.unwrap_or_default());
+    Ok(parsed.is_ok_and(|parsed| parsed.request.agent.framework.as_deref() == Some(SCRIPT)))
+}
+
+fn name(watched: &Watched) -> String {
+    format!("{}/{}/{}", watched.ws, watched.agent, watched.request_id)
+}
+
+async fn raise(
+    ledger: &Ledger,
+    batch: &mut Batch<'_>,
+    watched: &Watched,
+    stall: Stall,
+) -> Result<(), StoreError> {
+    let (code, subject) = (stall.code(), name(watched));
+    stalls::mark(batch.tx, watched.request, stall, batch.now).await?;
+    if alarms::raise_once(batch.tx, code, &subject, batch.now).await? {
+        tracing::warn!(request = %subject, code, "an answer does not get on");
+        let actor = ledger.identity.auto_key().to_string();
+        batch.record(actor, "alarm", subject, json!({ "code": code }));
+        batch.gathered.status = true;
+        batch.gathered.touched.push(watched.request);
+    }
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! Table `early_receipts`: requests of which a receipt came before their decision.
+
+use countersign_wire::RequestKey;
+use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+
+use super::StoreError;
+use super::bulk::{pieces, with_values};
+use crate::domain::Timestamp;
+
+#[derive(sqlx::FromRow)]
+struct KeyRow {
+    ws: String,
+    agent: String,
+    request_id: String,
+}
+
+impl KeyRow {
+    fn key(&self) -> Option<RequestKey> {
+        let name = format!("{}/{}/{}", self.ws, self.agent, self.request_id);
+        name.parse().ok()
+    }
+}
+
+/// Notes requests, each with the time at which an execution counts as one without a decision; the first
+/// time that is noted stands. Returns how many requests are new.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn note(
+    tx: &mut SqliteConnection,
+    rows: &[(RequestKey, Option<Timestamp>)],
+) -> Result<i64, StoreError> {
+    let before = count(tx).await?;
+    for (key, look_at) in rows {
+        sqlx::query(
+            "INSERT INTO early_receipts(ws, agent, request_id, look_at) VALUES (?, ?, ?, ?)
+             ON CONFLICT DO UPDATE SET look_at = coalesce(look_at, excluded.look_at)",
+        )
+        .bind(key.workspace.as_ref())
+        .bind(key.agent.as_ref())
+        .bind(key.request_id.as_ref())
+        .bind(look_at.map(|at| at.0))
+        .execute(&mut *tx)
+        .await?;
+    }
+    Ok(count(tx).await? - before)
+}
+
+/// Takes those of these requests out that are noted.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn take(
+    tx: &mut SqliteConnection,
+    keys: &[RequestKey],
+) -> Result<Vec<RequestKey>, StoreError> {
+    let mut taken = Vec::new();
+    for piece in pieces(keys) {
+        let mut query = QueryBuilder::<Sqlite>::new("");
+        with_values!(
+            query,
+            "wanted(ws, agent, request_id)",
+            piece,
+            |values, key| {
+                values
+                    .push_bind(key.workspace.as_ref())
+                    .push_bind(key.agent.as_ref())
+                    .push_bind(key.request_id.as_ref());
+            }
+        );
+        query.push(
+            "DELETE FROM early_receipts WHERE (ws, agent, request_id) IN (SELECT * FROM wanted)
+             RETURNING ws, agent, request_id",
+        );
+        let rows: Vec<KeyRow> = query.build_query_as().fetch_all(&mut *tx).await?;
+        taken.extend(rows.iter().filter_map(KeyRow::key));
+    }
+    Ok(taken)
+}
+
+/// Requests whose time has come; they are looked at once.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn due(tx: &mut SqliteConnection, now: Timestamp) -> Result<Vec<RequestKey>, StoreError> {
+    let rows: Vec<KeyRow> = sqlx::query_as(
+        "UPDATE early_receipts SET look_at = NULL WHERE look_at <= ? RETURNING ws, agent, request_id",
+    )
+    .bind(now.0)
+    .fetch_all(tx)
+    .await?;
+    Ok(rows.iter().filter_map(KeyRow::key).collect())
+}
+
+/// The earliest time at which a request is to be looked at.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn next_look(tx: &mut SqliteConnection) -> Result<Option<Timestamp>, StoreError> {
+    let earliest: Option<i64> =
+        sqlx::query_scalar("SELECT min(look_at) FROM early_receipts WHERE look_at IS NOT NULL")
+            .fetch_one(tx)
+            .await?;
+    Ok(earliest.map(Timestamp))
+}
+
+/// How many requests are noted.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn count(tx: &mut SqliteConnection) -> Result<i64, StoreError> {
+    Ok(sqlx::query_scalar("SELECT count(*) FROM early_receipts")
+        .fetch_one(tx)
+        .await?)
+}
