@@ -10,8 +10,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use countersign_core::bus::Credentials;
-use countersign_wire::{TlsFiles, WorkspaceName};
 use countersign_core::domain::StallLimits;
+use countersign_wire::{TlsFiles, WorkspaceName};
 use serde::Deserialize;
 
 use super::args::Global;

@@ -108,7 +108,7 @@ async fn what_ran_without_leave_is_told_once_and_found_again_by_who_reads_it_lat
     assert_eq!(story.alarms[0].code, "executed_without_approval");
 
     let data = TempData::new();
-    let second = colleague(&desk, &data).await;
+    let second = colleague(&desk, &data, "Grace").await;
     let again = alarms_when(&second, |alarms| alarms.len() >= expected.len()).await;
     assert_eq!(told(&again), expected);
     second.shutdown().await;
