@@ -16,5 +16,6 @@ mod refusals;
 mod rejected;
 mod round_trip;
 mod show;
+mod trace;
 mod usage;
 mod verdicts;

@@ -96,6 +96,8 @@ pub(crate) enum Command {
     Watch,
     /// List every request, newest first.
     History(History),
+    /// Show the call tree of a trace, or of a request's trace.
+    Trace(TraceId),
     /// Let an agent log in: writes its agent.json.
     Enroll(Enroll),
     /// Take an agent's login away.
@@ -186,6 +188,13 @@ pub(crate) struct Inbox {
     /// Only this effective risk.
     #[arg(long, value_enum)]
     pub(crate) risk: Option<Risk>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TraceId {
+    /// A trace id, a request id, or `WS/AGENT/ID`.
+    #[arg(value_name = "TRACE_ID|ID")]
+    pub(crate) id: String,
 }
 
 #[derive(Debug, Args)]

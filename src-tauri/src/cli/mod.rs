@@ -23,6 +23,7 @@ mod serve;
 mod shell;
 mod show;
 mod status;
+mod trace;
 mod watch;
 mod when;
 
@@ -90,6 +91,7 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Escalate(escalate) => decide::escalate(settings, out, escalate).await,
         Command::Watch => watch::run(settings, out).await,
         Command::History(history) => read::history(settings, out, history).await,
+        Command::Trace(id) => trace::run(settings, out, &id.id).await,
         Command::Enroll(enroll) => enroll::enroll(settings, out, enroll).await,
         Command::Revoke(agent) => enroll::revoke(settings, out, &agent).await,
         Command::Audit(Audit::Verify { head }) => audit::verify(settings, out, head).await,

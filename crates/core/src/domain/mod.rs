@@ -13,6 +13,7 @@ pub mod rank;
 pub mod request;
 pub mod stall;
 pub mod timestamp;
+pub mod trace;
 
 pub use decide::{Authority, DecideRefusal, check_decide, lets_it_run};
 pub use delivery::Delivery;

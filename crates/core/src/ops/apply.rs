@@ -10,7 +10,7 @@ use super::draft::request_of;
 use super::job::{DecideCommand, DecideReply, Job};
 use super::ledger::{Batch, Gathered, Ledger};
 use super::publisher::{Outgoing, Settlements};
-use super::{answers, arrivals, decide, decisions, due, ladder, reports};
+use super::{answers, arrivals, decide, decisions, due, ladder, reports, spans};
 use crate::domain::{RequestRecord, Timestamp};
 use crate::store::audit::Entry;
 use crate::store::{StoreError, agents, audit, meta, outbox, policy, requests};
@@ -62,6 +62,7 @@ async fn apply(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
         Job::Decisions(messages) => decisions::apply(ledger, batch, &messages).await,
         Job::Receipts(messages) => reports::apply_receipts(ledger, batch, &messages).await,
         Job::Hellos(messages) => reports::apply_hellos(ledger, batch, &messages).await,
+        Job::Spans(messages) => spans::apply(ledger, batch, &messages).await,
         Job::Bound(binding) => {
             let realm = binding.realm.to_string();
             if meta::put(batch.tx, meta::REALM, &realm).await? {

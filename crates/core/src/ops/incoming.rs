@@ -4,13 +4,14 @@
 //! Runs beside the writer, so that parsing does not hold up the transactions.
 
 use countersign_wire::{
-    AgentKey, ParsedRequest, Receipt, Rejection, RejectionCode, RequestKey, Subject, Tighten,
-    parse_hello, parse_receipt, parse_request, parse_tighten,
+    AgentKey, ParsedRequest, Receipt, Rejection, RejectionCode, RequestKey, SpanStatus, Subject,
+    Tighten, parse_hello, parse_receipt, parse_request, parse_span, parse_tighten,
 };
 
 use crate::bus::StreamMessage;
 use crate::domain::Timestamp;
 use crate::store::decisions::DecisionBody;
+use crate::store::spans::NewSpan;
 
 /// Where a message stands in its stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +72,19 @@ pub(crate) struct IncomingHello {
     pub(crate) subject: String,
     pub(crate) raw: Vec<u8>,
     pub(crate) hello: Result<(AgentKey, Option<String>), String>,
+}
+
+/// A message of `CS_EVENTS`.
+pub(crate) struct IncomingSpan {
+    pub(crate) at: At,
+    pub(crate) span: Result<NewSpan, Unreadable>,
+}
+
+/// A message that is kept for inspection only.
+pub(crate) struct Unreadable {
+    pub(crate) subject: String,
+    pub(crate) raw: Vec<u8>,
+    pub(crate) why: String,
 }
 
 pub(crate) fn request(message: StreamMessage) -> IncomingRequest {
@@ -182,6 +196,55 @@ pub(crate) fn hello(message: StreamMessage) -> IncomingHello {
         raw: message.payload.to_vec(),
         subject: message.subject,
     }
+}
+
+/// Bytes of an id in a span: longer ones would only fill an index.
+const SPAN_ID: usize = 200;
+/// Characters of a span's name that lists show.
+const SPAN_NAME: usize = 200;
+
+pub(crate) fn span(message: StreamMessage) -> IncomingSpan {
+    let at = At::of(&message);
+    let span = span_row(at, &message).map_err(|why| Unreadable {
+        raw: message.payload.to_vec(),
+        subject: message.subject,
+        why,
+    });
+    IncomingSpan { at, span }
+}
+
+fn span_row(at: At, message: &StreamMessage) -> Result<NewSpan, String> {
+    let Some(Subject::Event(agent)) = Subject::parse(&message.subject) else {
+        return Err("the subject names no agent".to_owned());
+    };
+    let span = parse_span(&message.subject, &message.payload).map_err(|error| error.to_string())?;
+    let optional = [&span.parent_span_id, &span.request_id, &span.call_id];
+    let ids = optional.into_iter().flatten();
+    if ids
+        .chain([&span.trace_id, &span.span_id])
+        .any(|id| id.len() > SPAN_ID)
+    {
+        return Err(format!("an id is longer than {SPAN_ID} bytes"));
+    }
+    if span.trace_id.is_empty() || span.span_id.is_empty() {
+        return Err("trace_id or span_id is empty".to_owned());
+    }
+    let ms = |at: countersign_wire::Timestamp| Timestamp::from(at.get()).0;
+    Ok(NewSpan {
+        agent,
+        trace_id: span.trace_id,
+        span_id: span.span_id,
+        parent_span_id: span.parent_span_id,
+        name: span.name.chars().take(SPAN_NAME).collect(),
+        kind: span.kind.as_str(),
+        status: span.status.map(SpanStatus::as_str),
+        started_at: ms(span.started_at),
+        ended_at: span.ended_at.map(ms),
+        request_id: span.request_id,
+        call_id: span.call_id,
+        stream_seq: at.seq,
+        body: message.payload.to_vec(),
+    })
 }
 
 /// The id of a decision, and a sentence about who decided what; escaped, since anything can be stored.

@@ -8,7 +8,9 @@ use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 use uuid::Uuid;
 
-use super::incoming::{IncomingDecision, IncomingHello, IncomingReceipt, IncomingRequest};
+use super::incoming::{
+    IncomingDecision, IncomingHello, IncomingReceipt, IncomingRequest, IncomingSpan,
+};
 use super::publisher::Settled;
 use crate::domain::{Authority, DecideRefusal, Timestamp};
 use crate::store::audit::{Entry, StoredAnchor};
@@ -106,6 +108,7 @@ pub(crate) enum Job {
     Decisions(Arc<Vec<IncomingDecision>>),
     Receipts(Arc<Vec<IncomingReceipt>>),
     Hellos(Arc<Vec<IncomingHello>>),
+    Spans(Arc<Vec<IncomingSpan>>),
     Alive(AgentKey),
     /// The connection was lost: what the streams hold is not known until they are read again.
     Lagging,
@@ -169,6 +172,7 @@ impl Job {
             Self::Decisions(messages) => Self::Decisions(Arc::clone(messages)),
             Self::Receipts(messages) => Self::Receipts(Arc::clone(messages)),
             Self::Hellos(messages) => Self::Hellos(Arc::clone(messages)),
+            Self::Spans(messages) => Self::Spans(Arc::clone(messages)),
             Self::CaughtUp(told) => Self::CaughtUp(told.clone()),
             Self::Lagging => Self::Lagging,
             Self::ReportsKnown => Self::ReportsKnown,
@@ -206,7 +210,11 @@ impl Job {
     pub(crate) fn is_from_stream(&self) -> bool {
         matches!(
             self,
-            Self::Requests(_) | Self::Decisions(_) | Self::Receipts(_) | Self::Hellos(_)
+            Self::Requests(_)
+                | Self::Decisions(_)
+                | Self::Receipts(_)
+                | Self::Hellos(_)
+                | Self::Spans(_)
         )
     }
 }

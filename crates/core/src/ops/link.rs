@@ -26,7 +26,7 @@ use crate::store::{bus_stream, meta};
 /// Read before anything is shown as pending.
 const FIRST: [Stream; 2] = [Stream::Requests, Stream::Decisions];
 /// Read afterwards: what agents report is about requests that are then known.
-const SECOND: [Stream; 2] = [Stream::Receipts, Stream::Agents];
+const SECOND: [Stream; 3] = [Stream::Receipts, Stream::Agents, Stream::Events];
 const CATCH_UP_LOOK: Duration = Duration::from_secs(1);
 const FIRST_RETRY: Duration = Duration::from_millis(250);
 const LONGEST_RETRY: Duration = Duration::from_secs(10);
@@ -283,7 +283,10 @@ fn job_of(stream: Stream, batch: Vec<StreamMessage>) -> Option<Job> {
         Stream::Agents => Some(Job::Hellos(Arc::new(
             batch.into_iter().map(incoming::hello).collect(),
         ))),
-        Stream::Events | Stream::Audit => None,
+        Stream::Events => Some(Job::Spans(Arc::new(
+            batch.into_iter().map(incoming::span).collect(),
+        ))),
+        Stream::Audit => None,
     }
 }
 

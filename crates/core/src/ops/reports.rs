@@ -187,7 +187,8 @@ pub(crate) async fn apply_hellos(
     Ok(())
 }
 
-async fn set_aside(
+/// Keeps a message that could not be read.
+pub(super) async fn set_aside(
     batch: &mut Batch<'_>,
     stream: Stream,
     epoch: &str,

@@ -20,6 +20,7 @@ pub mod proofs;
 pub mod quarantine;
 pub mod receipts;
 pub mod requests;
+pub mod spans;
 pub mod stalls;
 #[cfg(test)]
 mod tests;

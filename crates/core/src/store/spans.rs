@@ -1,0 +1,249 @@
+//! Table `spans`: what agents did, the last state of each span.
+
+use countersign_wire::AgentKey;
+use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+
+use super::bulk::pieces;
+use super::{Reader, StoreError};
+
+/// A span to be kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewSpan {
+    /// From the subject.
+    pub agent: AgentKey,
+    /// The agent's trace.
+    pub trace_id: String,
+    /// The agent's span.
+    pub span_id: String,
+    /// The span that caused it.
+    pub parent_span_id: Option<String>,
+    /// What is being done, its beginning only.
+    pub name: String,
+    /// Word of the protocol.
+    pub kind: &'static str,
+    /// Word of the protocol.
+    pub status: Option<&'static str>,
+    /// The agent's clock, ms.
+    pub started_at: i64,
+    /// The agent's clock, ms; none while it runs.
+    pub ended_at: Option<i64>,
+    /// The request that it waits for.
+    pub request_id: Option<String>,
+    /// The agent's call.
+    pub call_id: Option<String>,
+    /// Sequence in the stream.
+    pub stream_seq: i64,
+    /// Payload as received.
+    pub body: Vec<u8>,
+}
+
+/// A span without its body.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct SpanRow {
+    /// Row number, in the order in which spans were first seen.
+    pub id: i64,
+    /// Workspace.
+    pub ws: String,
+    /// Agent.
+    pub agent: String,
+    /// The agent's span.
+    pub span_id: String,
+    /// The span that caused it.
+    pub parent_span_id: Option<String>,
+    /// What is being done, its beginning only.
+    pub name: String,
+    /// Word of the protocol.
+    pub kind: String,
+    /// Word of the protocol.
+    pub status: Option<String>,
+    /// The agent's clock, ms.
+    pub started_at: i64,
+    /// The agent's clock, ms.
+    pub ended_at: Option<i64>,
+    /// The request that it waits for.
+    pub request_id: Option<String>,
+    /// The agent's call.
+    pub call_id: Option<String>,
+}
+
+/// A request that belongs to a trace.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct GateRow {
+    /// Row number.
+    pub id: i64,
+    /// Workspace.
+    pub ws: String,
+    /// Agent.
+    pub agent: String,
+    /// Request id.
+    pub request_id: String,
+    /// Tool name as the agent wrote it.
+    pub tool: Option<String>,
+    /// Effective risk.
+    pub risk: String,
+    /// Life-cycle state.
+    pub state: String,
+    /// As it reads everywhere.
+    pub verdict: Option<String>,
+    /// Who decided.
+    pub origin: Option<String>,
+    /// JSON `{name, key}`.
+    pub decided_by: Option<String>,
+    /// Server time, ms.
+    pub stored_at: i64,
+    /// Server time, ms.
+    pub decided_at: Option<i64>,
+    /// Server time, ms.
+    pub deadline_at: i64,
+    /// The span that wants to make the call.
+    pub span_id: Option<String>,
+    /// The agent's call.
+    pub call_id: Option<String>,
+}
+
+/// Keeps spans; of one span the later in the stream replaces the earlier (protocol, section 6).
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn upsert(
+    tx: &mut SqliteConnection,
+    epoch: &str,
+    rows: &[NewSpan],
+) -> Result<(), StoreError> {
+    for piece in pieces(rows) {
+        let mut query = QueryBuilder::<Sqlite>::new(
+            "INSERT INTO spans(ws, agent, trace_id, span_id, parent_span_id, name, kind, status, started_at,
+             ended_at, request_id, call_id, stream_epoch, stream_seq, body) ",
+        );
+        query.push_values(piece, |mut values, row| {
+            values
+                .push_bind(row.agent.workspace.as_ref())
+                .push_bind(row.agent.agent.as_ref())
+                .push_bind(row.trace_id.as_str())
+                .push_bind(row.span_id.as_str())
+                .push_bind(row.parent_span_id.as_deref())
+                .push_bind(row.name.as_str())
+                .push_bind(row.kind)
+                .push_bind(row.status)
+                .push_bind(row.started_at)
+                .push_bind(row.ended_at)
+                .push_bind(row.request_id.as_deref())
+                .push_bind(row.call_id.as_deref())
+                .push_bind(epoch)
+                .push_bind(row.stream_seq)
+                .push_bind(row.body.as_slice());
+        });
+        query.push(
+            " ON CONFLICT(ws, agent, trace_id, span_id) DO UPDATE SET
+              parent_span_id = excluded.parent_span_id, name = excluded.name, kind = excluded.kind,
+              status = excluded.status, started_at = excluded.started_at, ended_at = excluded.ended_at,
+              request_id = excluded.request_id, call_id = excluded.call_id,
+              stream_epoch = excluded.stream_epoch, stream_seq = excluded.stream_seq, body = excluded.body
+              WHERE excluded.stream_seq > spans.stream_seq OR excluded.stream_epoch <> spans.stream_epoch",
+        );
+        query.build().execute(&mut *tx).await?;
+    }
+    Ok(())
+}
+
+/// The spans of a trace, earliest first, at most `limit`. Agents share trace ids.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn of_trace(
+    reader: &Reader,
+    trace_id: &str,
+    limit: i64,
+) -> Result<Vec<SpanRow>, StoreError> {
+    Ok(sqlx::query_as(
+        "SELECT id, ws, agent, span_id, parent_span_id, name, kind, status, started_at, ended_at,
+         request_id, call_id FROM spans WHERE trace_id = ? ORDER BY started_at, id LIMIT ?",
+    )
+    .bind(trace_id)
+    .bind(limit)
+    .fetch_all(&reader.0)
+    .await?)
+}
+
+/// The requests that name a trace, and those that its spans name; oldest first, at most `limit`.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn gates_of_trace(
+    reader: &Reader,
+    trace_id: &str,
+    limit: i64,
+) -> Result<Vec<GateRow>, StoreError> {
+    Ok(sqlx::query_as(
+        "SELECT r.id, r.ws, r.agent, r.request_id, r.tool, r.risk, r.state, r.verdict, r.origin,
+         d.decided_by, r.stored_at, r.decided_at, r.deadline_at, r.span_id, r.call_id
+         FROM requests r LEFT JOIN decisions d ON d.request = r.id
+         WHERE r.id IN (
+           SELECT id FROM requests WHERE trace_id = ?1
+           UNION
+           SELECT named.id FROM spans s CROSS JOIN requests named
+             ON named.ws = s.ws AND named.agent = s.agent AND named.request_id = s.request_id
+           WHERE s.trace_id = ?1 AND s.request_id IS NOT NULL)
+         ORDER BY r.id LIMIT ?2",
+    )
+    .bind(trace_id)
+    .bind(limit)
+    .fetch_all(&reader.0)
+    .await?)
+}
+
+/// The traces that spans of a request belong to, newest first.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn traces_of_request(
+    reader: &Reader,
+    (ws, agent, request_id): (&str, &str, &str),
+) -> Result<Vec<String>, StoreError> {
+    Ok(sqlx::query_scalar(
+        "SELECT DISTINCT trace_id FROM spans WHERE ws = ? AND agent = ? AND request_id = ?
+         ORDER BY stream_seq DESC LIMIT 10",
+    )
+    .bind(ws)
+    .bind(agent)
+    .bind(request_id)
+    .fetch_all(&reader.0)
+    .await?)
+}
+
+/// The trace that a request names itself.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn trace_of_request(reader: &Reader, id: i64) -> Result<Option<String>, StoreError> {
+    Ok(
+        sqlx::query_scalar("SELECT trace_id FROM requests WHERE id = ?")
+            .bind(id)
+            .fetch_optional(&reader.0)
+            .await?
+            .flatten(),
+    )
+}
+
+/// The bodies of these rows, as received, with their row numbers.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn bodies(reader: &Reader, ids: &[i64]) -> Result<Vec<(i64, Vec<u8>)>, StoreError> {
+    let mut found = Vec::with_capacity(ids.len());
+    for piece in pieces(ids) {
+        let mut query = QueryBuilder::<Sqlite>::new("SELECT id, body FROM spans WHERE id IN (");
+        let mut list = query.separated(", ");
+        for id in piece {
+            list.push_bind(*id);
+        }
+        query.push(")");
+        found.extend(
+            query
+                .build_query_as::<(i64, Vec<u8>)>()
+                .fetch_all(&reader.0)
+                .await?,
+        );
+    }
+    Ok(found)
+}

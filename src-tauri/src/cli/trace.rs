@@ -1,0 +1,172 @@
+//! `trace`: the call tree of agents, with the decisions that it waited for.
+//!
+//! Refuses to take a span for a fact: names are escaped, secrets in inputs and outputs are hidden, and
+//! what had to be repaired is said.
+
+mod tree;
+
+use std::collections::HashMap;
+
+use countersign_core::App;
+use countersign_core::domain::Timestamp;
+use countersign_core::ops::trace::{Entry, Trace};
+use serde_json::{Map, Value, json};
+
+use super::config::Settings;
+use super::console::reading;
+use super::failure::Failure;
+use super::output::{Output, doubtful, heading, plain, wrong};
+use super::when;
+use tree::nested;
+
+/// Bodies read for one answer, in spans; those after it are listed without.
+const BODIES: usize = 5_000;
+
+/// Prints the trace with this id, or the one of this request.
+pub(crate) async fn run(settings: &Settings, out: Output, id: &str) -> Result<(), Failure> {
+    reading(settings, true, async |app| {
+        let trace = app.trace(id).await?;
+        if out.json {
+            let bodies = bodies(app, &trace).await?;
+            return Ok(out.json_line(&as_json(&trace, &bodies))?);
+        }
+        for line in lines(&trace, app.now()) {
+            out.line(&line)?;
+        }
+        if trace.truncated {
+            out.remark("more spans are stored than are shown: the earliest are listed");
+        }
+        Ok(())
+    })
+    .await
+}
+
+async fn bodies(app: &App, trace: &Trace) -> Result<HashMap<i64, Vec<u8>>, Failure> {
+    let spans = trace.entries.iter().filter_map(|entry| entry.span.as_ref());
+    let ids: Vec<i64> = spans.map(|span| span.id).take(BODIES).collect();
+    Ok(app.span_bodies(&ids).await?)
+}
+
+fn as_json(trace: &Trace, bodies: &HashMap<i64, Vec<u8>>) -> Value {
+    json!({
+        "trace_id": plain(&trace.trace_id),
+        "spans": trace.entries.iter().filter(|entry| entry.span.is_some()).count(),
+        "truncated": trace.truncated,
+        "duration_ms": trace.duration_ms,
+        "waiting_ms": trace.waiting_ms,
+        "roots": nested(&trace.entries, bodies),
+    })
+}
+
+fn lines(trace: &Trace, now: Timestamp) -> Vec<String> {
+    let mut text = vec![heading(&format!(
+        "{}: {} lines, {}, of which {} waiting for a decision",
+        plain(&trace.trace_id),
+        trace.entries.len(),
+        seconds(trace.duration_ms),
+        seconds(trace.waiting_ms)
+    ))];
+    let mut agent = None;
+    for entry in &trace.entries {
+        let who = who(entry);
+        if agent.as_ref() != Some(&who) {
+            text.push(format!("  {who}"));
+            agent = Some(who);
+        }
+        text.push(line(entry, now));
+    }
+    text
+}
+
+fn who(entry: &Entry) -> String {
+    let pair = match (&entry.span, &entry.gate) {
+        (Some(span), _) => (&span.ws, &span.agent),
+        (None, Some(gate)) => (&gate.ws, &gate.agent),
+        (None, None) => return String::new(),
+    };
+    format!("{}/{}", pair.0, pair.1)
+}
+
+/// One line: place, kind, name, state and time.
+fn line(entry: &Entry, now: Timestamp) -> String {
+    let indent = "  ".repeat(entry.place.depth + 2);
+    let mut words = Vec::new();
+    match (&entry.span, &entry.gate) {
+        (Some(span), _) => {
+            words.push(format!("{} {}", span.kind, plain(&span.name)));
+            let time = match span.ended_at {
+                Some(end) => seconds((end - span.started_at).max(0)),
+                None => "not ended".to_owned(),
+            };
+            words.push(time);
+            words.extend(
+                span.status.as_deref().filter(|status| *status != "ok").map(
+                    |status| match status {
+                        "error" | "denied" | "timeout" | "incomplete" => wrong(status),
+                        other => doubtful(other),
+                    },
+                ),
+            );
+        }
+        (None, Some(gate)) => {
+            let tool = gate.tool.as_deref().map_or("question".to_owned(), plain);
+            words.push(format!("request {tool}"));
+        }
+        (None, None) => {}
+    }
+    if let Some(gate) = &entry.gate {
+        let verdict = gate.verdict.as_deref().unwrap_or(&gate.state);
+        let waited = seconds(entry.waiting_ms.unwrap_or(0));
+        words.push(match gate.state.as_str() {
+            "pending" | "holding" | "queued" => {
+                let left = when::left(Timestamp(gate.deadline_at), now);
+                doubtful(&format!(
+                    "waiting for a decision since {waited}, {left} left"
+                ))
+            }
+            _ => format!(
+                "{} after {waited} ({})",
+                plain(verdict),
+                plain(&gate.request_id)
+            ),
+        });
+    }
+    for repair in &entry.place.repairs {
+        words.push(doubtful(&repair.as_str().replace('_', " ")));
+    }
+    format!("{indent}{}", words.join(", "))
+}
+
+fn seconds(ms: i64) -> String {
+    if ms < 1_000 {
+        return format!("{ms} ms");
+    }
+    format!("{}.{} s", ms / 1_000, ms % 1_000 / 100)
+}
+
+/// What is known of a request in a trace.
+fn gate(entry: &Entry) -> Option<Value> {
+    let gate = entry.gate.as_ref()?;
+    let by: Option<Value> = gate
+        .decided_by
+        .as_deref()
+        .and_then(|by| serde_json::from_str(by).ok());
+    let by = by.map(|by: Value| {
+        let field = |name: &str| by.get(name).and_then(Value::as_str).map(plain);
+        json!({ "name": field("name"), "key": field("key") })
+    });
+    let mut fields = Map::new();
+    let mut put = |name: &str, value: Value| fields.insert(name.to_owned(), value);
+    put("request_id", json!(plain(&gate.request_id)));
+    put("tool", json!(gate.tool.as_deref().map(plain)));
+    put("risk", json!(gate.risk));
+    put("state", json!(gate.state));
+    put("verdict", json!(gate.verdict.as_deref().map(plain)));
+    put("origin", json!(gate.origin));
+    put("decided_by", json!(by));
+    put("stored_at", json!(Timestamp(gate.stored_at).rfc3339()));
+    let decided = gate.decided_at.map(|at| Timestamp(at).rfc3339());
+    put("decided_at", json!(decided));
+    put("waiting_ms", json!(entry.waiting_ms));
+    Some(Value::Object(fields))
+}

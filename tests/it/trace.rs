@@ -1,0 +1,146 @@
+//! `trace`: what agents tell of themselves becomes a call tree.
+
+use serde_json::{Value, json};
+
+use crate::desk::{Agent, Console, Desk, eventually};
+
+const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+
+fn span(id: &str, parent: Option<&str>, kind: &str, name: &str, ms: (u32, Option<u32>)) -> Value {
+    let time = |ms: u32| format!("2026-11-21T12:00:00.{ms:03}Z");
+    let mut span = json!({
+        "v": 1, "type": "span", "trace_id": TRACE, "span_id": id, "name": name, "kind": kind,
+        "started_at": time(ms.0), "status": "ok",
+    });
+    if let Some(parent) = parent {
+        span["parent_span_id"] = json!(parent);
+    }
+    if let Some(end) = ms.1 {
+        span["ended_at"] = json!(time(end));
+    }
+    span
+}
+
+async fn tell(agent: &Agent, span: &Value) {
+    let subject = format!("countersign.v1.event.{}.{}", agent.workspace, agent.name);
+    let payload = serde_json::to_vec(span).unwrap();
+    let answer = agent.client.request(subject, payload.into()).await.unwrap();
+    let answer: Value = serde_json::from_slice(&answer.payload).unwrap();
+    assert!(answer["seq"].is_u64(), "{answer}");
+}
+
+/// The tree once it has so many spans and holds what is wanted.
+fn tree(desk: &Desk, id: &str, spans: u64, holds: impl Fn(&Value) -> bool) -> Value {
+    eventually(|| {
+        let shown = desk.run(&["trace", id, "--json"]);
+        let tree = (shown.code == 0).then(|| shown.lines().remove(0));
+        tree.filter(|tree| tree["spans"] == spans && holds(tree))
+            .ok_or(shown)
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn spans_in_any_order_and_the_decision_they_waited_for_are_one_tree() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    let mut request = agent.request("r1");
+    request.0["traceparent"] = json!(format!("00-{TRACE}-b7ad6b7169203331-01"));
+    agent.ask(&request).await;
+    let mut call = span("b7ad6b7169203331", Some("a1"), "tool", "pay", (20, None));
+    call["status"] = json!("waiting");
+    call["usage"] = json!({"tokens_charged": 5});
+    call["input"] = json!({"amount": 3, "api_key": "sk-aaaabbbbccccddddeeee"});
+    tell(&agent, &call).await;
+    let mut model = span("l1", Some("a1"), "llm", "round 1", (0, Some(10)));
+    model["usage"] = json!({"tokens_charged": 7});
+    tell(&agent, &model).await;
+    tell(
+        &agent,
+        &span("a1", None, "agent", "close account", (0, None)),
+    )
+    .await;
+    // The later replaces the earlier.
+    tell(
+        &agent,
+        &span("a1", None, "agent", "close account", (0, Some(90))),
+    )
+    .await;
+
+    let shown = tree(&desk, TRACE, 3, |tree| {
+        tree["roots"][0]["duration_ms"] == 90
+    });
+    assert_eq!(shown["trace_id"], TRACE);
+    let root = &shown["roots"][0];
+    assert_eq!(shown["roots"].as_array().unwrap().len(), 1, "{shown}");
+    assert_eq!(
+        (&root["name"], &root["duration_ms"]),
+        (&json!("close account"), &json!(90))
+    );
+    assert_eq!(root["usage_total"]["tokens_charged"], 12.0);
+    assert_eq!(root["children"][0]["name"], "round 1");
+    let call = &root["children"][1];
+    assert_eq!(call["status"], "waiting");
+    assert_eq!(
+        call["input"],
+        json!({"amount": 3, "api_key": "23 characters hidden"})
+    );
+    let gate = &call["children"][0];
+    assert_eq!(gate["kind"], "request");
+    assert_eq!(gate["request"]["state"], "pending");
+
+    desk.run(&["deny", "r1", "--message", "no"]).success();
+    let gate = |tree: &Value| tree["roots"][0]["children"][1]["children"][0]["request"].clone();
+    let decided = tree(&desk, "r1", 3, |tree| gate(tree)["state"] == "decided");
+    let decided = gate(&decided);
+    assert_eq!(
+        (&decided["verdict"], &decided["origin"]),
+        (&json!("deny"), &json!("operator"))
+    );
+    let text = desk.run(&["trace", TRACE]).success().out;
+    assert!(text.contains("deny after"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hostile_spans_are_kept_shown_sanely_and_harm_nothing() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    tell(
+        &agent,
+        &span(
+            "x",
+            Some("y"),
+            "tool",
+            "one\u{202e}evil\u{1b}[31m",
+            (5, Some(1)),
+        ),
+    )
+    .await;
+    tell(&agent, &span("y", Some("x"), "tool", "two", (6, Some(8)))).await;
+    tell(&agent, &json!({"v": 1, "type": "span", "trace_id": TRACE})).await;
+    tell(
+        &agent,
+        &span(&"z".repeat(300), None, "tool", "long", (0, None)),
+    )
+    .await;
+    tell(
+        &agent,
+        &span("last", None, "agent", "after all that", (0, None)),
+    )
+    .await;
+
+    let shown = tree(&desk, TRACE, 3, |_| true);
+    let roots = shown["roots"].as_array().unwrap();
+    assert_eq!(roots[0]["name"], "after all that");
+    assert_eq!(roots[1]["repairs"], json!(["loop", "ends_before_start"]));
+    assert_eq!(roots[1]["children"][0]["name"], "two");
+    let text = desk.run(&["trace", TRACE]).success().out;
+    assert!(
+        !text.contains('\u{202e}') && !text.contains('\u{1b}'),
+        "{text:?}"
+    );
+    assert!(text.contains("U+202E"), "{text}");
+    let missing = desk.run(&["trace", "nowhere", "--json"]);
+    assert_eq!(missing.error().1, "not_found");
+}
