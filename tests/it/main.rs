@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod attacks;
 mod audit;
 mod backup;
 mod crash;
@@ -11,6 +12,7 @@ mod desk;
 mod hostile;
 mod lists;
 mod outside;
+mod permissions;
 mod privacy;
 mod refusals;
 mod rejected;

@@ -11,8 +11,8 @@ const START_LIMIT: Duration = Duration::from_secs(30);
 /// A nats-server with JetStream and nothing else; gone on drop.
 pub struct PlainServer {
     // Dropped before its folder.
-    _process: KilledOnDrop,
-    _data: TempData,
+    process: KilledOnDrop,
+    data: TempData,
     url: String,
 }
 
@@ -26,13 +26,7 @@ impl PlainServer {
     pub async fn start_with(extra: &str) -> Self {
         let data = TempData::new();
         let (program, _) = server_program(None).await.expect("nats-server is there");
-        let conf = data.path().join("nats.conf");
-        let folder = data.path().display();
-        let text = format!(
-            "listen: \"127.0.0.1:-1\"\nports_file_dir: \"{folder}\"\nmax_payload: 4194304\n\
-             jetstream {{ store_dir: \"{folder}\", max_file_store: 1TB }}\n{extra}\n"
-        );
-        std::fs::write(&conf, text).expect("a temporary folder is writable");
+        let conf = write_conf(data.path(), -1, extra);
         let child = Command::new(program)
             .arg("--config")
             .arg(&conf)
@@ -45,11 +39,26 @@ impl PlainServer {
         let url = tokio::time::timeout(START_LIMIT, announced(data.path()))
             .await
             .expect("nats-server listens in time");
-        Self {
-            _process: process,
-            _data: data,
-            url,
-        }
+        Self { process, data, url }
+    }
+
+    /// Takes over other lines of its configuration, as its administrator would.
+    pub async fn reconfigure(&self, extra: &str) {
+        let log = self.data.path().join("log");
+        let read = || std::fs::read_to_string(&log).unwrap_or_default();
+        let before = read().len();
+        write_conf(self.data.path(), i32::from(self.port()), extra);
+        let pid = self.process.0.id().to_string();
+        let told = Command::new("kill").args(["-HUP", &pid]).status();
+        assert!(told.expect("the command kill exists").success());
+        let taken = async {
+            while !read()[before..].contains("Reloaded server configuration") {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(START_LIMIT, taken)
+            .await
+            .expect("the server takes over its configuration");
     }
 
     /// The port where it listens on 127.0.0.1.
@@ -91,4 +100,16 @@ async fn announced(folder: &std::path::Path) -> String {
             None => tokio::time::sleep(Duration::from_millis(10)).await,
         }
     }
+}
+
+fn write_conf(folder: &std::path::Path, port: i32, extra: &str) -> std::path::PathBuf {
+    let conf = folder.join("nats.conf");
+    let folder = folder.display();
+    let text = format!(
+        "listen: \"127.0.0.1:{port}\"\nports_file_dir: \"{folder}\"\nmax_payload: 4194304\n\
+         log_file: \"{folder}/log\"\n\
+         jetstream {{ store_dir: \"{folder}\", max_file_store: 1TB }}\n{extra}\n"
+    );
+    std::fs::write(&conf, text).expect("a temporary folder is writable");
+    conf
 }

@@ -352,5 +352,9 @@ pub(crate) enum BusCommand {
     /// Create the streams on an outside server that does not have them.
     Init,
     /// Print the accounts and permissions for the configuration of an outside server.
-    Permissions,
+    Permissions {
+        /// As one JSON object of JWT claims, for a server with an operator.
+        #[arg(long)]
+        jwt: bool,
+    },
 }

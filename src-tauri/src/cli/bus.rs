@@ -3,7 +3,9 @@
 //! Refuses to change a stream that is there.
 
 use countersign_core::OpError;
-use countersign_core::bus::{AgentAccess, Bus, BusOptions, Credentials, permissions_block};
+use countersign_core::bus::{
+    AgentAccess, Bus, BusOptions, Credentials, account_claims, permissions_block,
+};
 use countersign_core::data_dir::DataDir;
 use countersign_core::identity::Identity;
 use countersign_core::store::{agents, open_read_only};
@@ -17,6 +19,12 @@ use super::failure::Failure;
 use super::output::{Output, plain, wrong};
 
 const REPLICAS: usize = 1;
+const CLAIMS_ARE_SIGNED_BY: &str = "\
+# Sign `accounts` with the operator's key and each of `users` with its account's key. Names of accounts stand for \
+their public keys. Every import needs the token of an activation that CORE signs for AGENTS.
+# An agent's JWT goes into a .creds file that its agent.json names as nats_creds; the seed stays in agent.json.";
+const SERVER_NEEDS: &str =
+    "# beside this the server needs jetstream, max_payload: 4MB and, off this machine, tls";
 
 /// Creates the streams that an outside server lacks.
 pub(crate) async fn init(settings: &Settings, out: Output) -> Result<(), Failure> {
@@ -68,7 +76,11 @@ pub(crate) async fn init(settings: &Settings, out: Output) -> Result<(), Failure
 }
 
 /// Prints what an outside server's configuration needs for this console and its agents.
-pub(crate) async fn permissions(settings: &Settings, out: Output) -> Result<(), Failure> {
+pub(crate) async fn permissions(
+    settings: &Settings,
+    out: Output,
+    jwt: bool,
+) -> Result<(), Failure> {
     let data = DataDir::open(&settings.data_dir).map_err(OpError::from)?;
     let console = match settings.login {
         Login::Nkey(_) => public_key(&settings.login.read("")?)?,
@@ -78,11 +90,18 @@ pub(crate) async fn permissions(settings: &Settings, out: Output) -> Result<(), 
         }
     };
     let agents = enrolled(&data).await?;
+    if jwt {
+        let claims = account_claims(&[console], &agents).map_err(OpError::from)?;
+        out.json_line(&claims)?;
+        out.remark(CLAIMS_ARE_SIGNED_BY);
+        return Ok(());
+    }
     let text = permissions_block(&[console], &agents).map_err(OpError::from)?;
     if out.json {
         return Ok(out.json_line(&json!({ "nats_conf": text }))?);
     }
     out.line(text.trim_end())?;
+    out.remark(SERVER_NEEDS);
     if settings.login == Login::Url {
         let file = data.keys().join("login.nk");
         out.remark(&format!(

@@ -97,7 +97,7 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Audit(Audit::Verify { head }) => audit::verify(settings, out, head).await,
         Command::Audit(Audit::Head) => audit::head(settings, out).await,
         Command::Bus(BusCommand::Init) => bus::init(settings, out).await,
-        Command::Bus(BusCommand::Permissions) => bus::permissions(settings, out).await,
+        Command::Bus(BusCommand::Permissions { jwt }) => bus::permissions(settings, out, jwt).await,
         Command::Backup(wanted) => backup::make(settings, out, wanted).await,
         Command::Restore(wanted) => backup::bring_back(settings, out, wanted).await,
         Command::Doctor => doctor::run(settings, out).await,

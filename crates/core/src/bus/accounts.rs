@@ -7,7 +7,7 @@ use super::BusError;
 use std::fmt::Write;
 
 /// What agents may call in the consoles' account, each answered to the agent's own inbox.
-const EXPORTED_SERVICES: [&str; 9] = [
+pub(super) const EXPORTED_SERVICES: [&str; 9] = [
     "countersign.v1.request.>",
     "countersign.v1.withdraw.>",
     "countersign.v1.tighten.>",
@@ -19,7 +19,7 @@ const EXPORTED_SERVICES: [&str; 9] = [
     OPERATORS_GET,
 ];
 /// What agents hear from the consoles' account.
-const EXPORTED_STREAM: &str = "countersign.v1.decided.>";
+pub(super) const EXPORTED_STREAM: &str = "countersign.v1.decided.>";
 const OPERATORS_GET: &str = "$JS.API.DIRECT.GET.KV_CS_POLICY.$KV.CS_POLICY.operators";
 
 /// One enrolled agent: who it is and the public nkey with which it logs in.
@@ -142,7 +142,7 @@ fn check_name(what: &'static str, value: &str) -> Result<(), BusError> {
     })
 }
 
-fn check_nkey(what: &'static str, value: &str) -> Result<(), BusError> {
+pub(super) fn check_nkey(what: &'static str, value: &str) -> Result<(), BusError> {
     if value.starts_with('U') && nkeys::KeyPair::from_public_key(value).is_ok() {
         return Ok(());
     }

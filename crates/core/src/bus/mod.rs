@@ -4,6 +4,7 @@
 //! time stamp, and takes bytes to publish. It never retries a publish by itself, never acknowledges
 //! a message, and never turns a missing answer into success.
 
+mod account_claims;
 mod accounts;
 mod alive;
 mod batch;
@@ -31,6 +32,7 @@ mod tls;
 mod unix;
 mod url;
 
+pub use account_claims::account_claims;
 pub use accounts::{AgentAccess, AgentPermissions, permissions_block};
 pub use alive::Alive;
 pub use batch::{MAX_BATCH, drain_batch};

@@ -4,6 +4,7 @@
 mod decision_faults;
 mod decisions;
 mod digests;
+mod fuzzed;
 mod names;
 mod near_misses;
 mod policies;
