@@ -97,6 +97,10 @@ pub(super) async fn start_writer(
             () = publisher.run(queue, tasks) => {}
         }
     });
-    app.inner.tasks.spawn(writer.run());
+    // A thread of its own: SQLite works on it, while the other tasks go on.
+    let runtime = tokio::runtime::Handle::current();
+    app.inner
+        .tasks
+        .spawn_blocking(move || runtime.block_on(writer.run()));
     Ok(())
 }

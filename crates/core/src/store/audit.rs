@@ -2,11 +2,12 @@
 //!
 //! Holds digests, never payloads.
 
-use serde_json::{Value, json};
+use rusqlite::{OptionalExtension, params};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
-use super::bulk::pieces;
+use super::direct::direct;
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
 
@@ -121,16 +122,32 @@ pub fn row_hash(
     (seq, at, actor, action, subject): (i64, &str, &str, &str, &str),
     detail: &Value,
 ) -> Result<[u8; 32], StoreError> {
-    let fields = json!({
-        "action": action, "actor": actor, "at": at, "detail": detail, "seq": seq, "subject": subject,
-    });
-    let canonical = countersign_wire::canonical_json(&fields)
-        .map_err(|_| StoreError::corrupt("an audit detail without a canonical form"))?;
+    let detail = canonical_detail(detail)?;
+    Ok(hash_of(prev, (seq, at, actor, action, subject), &detail))
+}
+
+fn canonical_detail(detail: &Value) -> Result<String, StoreError> {
+    countersign_wire::canonical_json(detail)
+        .map_err(|_| StoreError::corrupt("an audit detail without a canonical form"))
+}
+
+/// The canonical object is put together by hand: its names stand in their order, a text has one
+/// spelling, and the detail is canonical already.
+fn hash_of(
+    prev: &[u8],
+    (seq, at, actor, action, subject): (i64, &str, &str, &str, &str),
+    detail: &str,
+) -> [u8; 32] {
+    let [action, actor, at, subject] =
+        [action, actor, at, subject].map(|text| Value::from(text).to_string());
+    let canonical = format!(
+        r#"{{"action":{action},"actor":{actor},"at":{at},"detail":{detail},"seq":{seq},"subject":{subject}}}"#
+    );
     let mut hasher = Sha256::new();
     hasher.update(DOMAIN);
     hasher.update(prev);
     hasher.update(canonical.as_bytes());
-    Ok(hasher.finalize().into())
+    hasher.finalize().into()
 }
 
 /// The end of the chain as this transaction sees it.
@@ -144,16 +161,22 @@ pub async fn head(tx: &mut SqliteConnection) -> Result<Head, StoreError> {
         sqlx::query_as("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")
             .fetch_optional(tx)
             .await?;
+    head_of(last)
+}
+
+fn head_of(last: Option<(i64, Vec<u8>)>) -> Result<Head, StoreError> {
     let Some((seq, hash)) = last else {
         return Ok(Head {
             seq: 0,
             hash: [0; 32],
         });
     };
-    let hash = hash
-        .try_into()
-        .map_err(|_| StoreError::corrupt("an audit hash of a wrong length"))?;
+    let hash = hash.try_into().map_err(|_| wrong_hash())?;
     Ok(Head { seq, hash })
+}
+
+fn wrong_hash() -> StoreError {
+    StoreError::corrupt("an audit hash of a wrong length")
 }
 
 /// The end of the chain, outside a transaction.
@@ -164,15 +187,6 @@ pub async fn current_head(reader: &Reader) -> Result<Head, StoreError> {
     head(&mut *reader.0.acquire().await?).await
 }
 
-struct Chained<'a> {
-    seq: i64,
-    prev: [u8; 32],
-    hash: [u8; 32],
-    at: String,
-    detail: String,
-    entry: &'a Entry,
-}
-
 /// Appends entries to the chain.
 ///
 /// # Errors
@@ -181,53 +195,45 @@ pub async fn append(tx: &mut SqliteConnection, entries: &[Entry]) -> Result<(), 
     if entries.is_empty() {
         return Ok(());
     }
-    let mut head = head(tx).await?;
-    let mut rows = Vec::with_capacity(entries.len());
-    for entry in entries {
-        debug_assert!(
-            ACTIONS.contains(&entry.action),
-            "add the audit action {} to ACTIONS and to docs/audit.md",
-            entry.action
+    let details: Vec<String> = entries
+        .iter()
+        .map(|entry| {
+            debug_assert!(
+                ACTIONS.contains(&entry.action),
+                "add the audit action {} to ACTIONS and to docs/audit.md",
+                entry.action
+            );
+            canonical_detail(&entry.detail)
+        })
+        .collect::<Result<_, _>>()?;
+    let complete = direct(tx, |sqlite| {
+        let last = sqlite.query_row(
+            "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?)),
         );
-        let (seq, at) = (head.seq + 1, entry.at.rfc3339());
-        let fields = (
-            seq,
-            at.as_str(),
-            entry.actor.as_str(),
-            entry.action,
-            entry.subject.as_str(),
-        );
-        let hash = row_hash(&head.hash, fields, &entry.detail)?;
-        let detail = countersign_wire::canonical_json(&entry.detail)
-            .map_err(|_| StoreError::corrupt("an audit detail without a canonical form"))?;
-        rows.push(Chained {
-            seq,
-            prev: head.hash,
-            hash,
-            at,
-            detail,
-            entry,
-        });
-        head = Head { seq, hash };
+        let Ok(mut head) = head_of(last.optional()?) else {
+            return Ok(false);
+        };
+        let mut insert = sqlite.prepare(
+            "INSERT INTO audit(seq, prev, hash, at, actor, action, subject, detail)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        )?;
+        for (entry, detail) in entries.iter().zip(&details) {
+            let (seq, at) = (head.seq + 1, entry.at.rfc3339());
+            let (actor, action, subject) = (&entry.actor, entry.action, &entry.subject);
+            let hash = hash_of(&head.hash, (seq, &at, actor, action, subject), detail);
+            insert.execute(params![
+                seq, head.hash, hash, at, actor, action, subject, detail
+            ])?;
+            head = Head { seq, hash };
+        }
+        Ok(true)
+    });
+    match complete.await? {
+        true => Ok(()),
+        false => Err(wrong_hash()),
     }
-    for piece in pieces(&rows) {
-        let mut query = QueryBuilder::<Sqlite>::new(
-            "INSERT INTO audit(seq, prev, hash, at, actor, action, subject, detail) ",
-        );
-        query.push_values(piece, |mut values, row| {
-            values
-                .push_bind(row.seq)
-                .push_bind(row.prev.to_vec())
-                .push_bind(row.hash.to_vec())
-                .push_bind(row.at.as_str())
-                .push_bind(row.entry.actor.as_str())
-                .push_bind(row.entry.action)
-                .push_bind(row.entry.subject.as_str())
-                .push_bind(row.detail.as_str());
-        });
-        query.build().execute(&mut *tx).await?;
-    }
-    Ok(())
 }
 
 /// Rows after `seq`, oldest first, at most `limit`.
@@ -245,7 +251,8 @@ pub async fn after(reader: &Reader, seq: i64, limit: i64) -> Result<Vec<Row>, St
     .await?)
 }
 
-/// The newest row of one of these actions on this subject.
+/// The newest row of one of these actions on this subject; `request`, `decide` and `decision` are in no
+/// index and are not found.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
@@ -263,7 +270,8 @@ pub async fn last_of(
     for action in actions {
         list.push_bind(*action);
     }
-    query.push(") ORDER BY seq DESC LIMIT 1");
+    // The words of the partial index.
+    query.push(") AND action NOT IN ('request', 'decide', 'decision') ORDER BY seq DESC LIMIT 1");
     Ok(query.build_query_as().fetch_optional(&reader.0).await?)
 }
 
@@ -324,6 +332,8 @@ pub async fn anchored_seq(reader: &Reader) -> Result<i64, StoreError> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::store::pool::temporary;
 
@@ -352,6 +362,27 @@ mod tests {
             hex,
             "ef48e2238e64e956b3cc1c73814b3a479efab40b85b688659b4861f9a05a802b"
         );
+    }
+
+    #[test]
+    fn the_hash_is_over_the_canonical_form_whatever_the_texts_are() {
+        let odd: String = (0..0x100_u32)
+            .chain([0x2028, 0xfeff, 0x1_f600])
+            .filter_map(char::from_u32)
+            .collect();
+        let detail = json!({ "b": 1, "a": [odd, { "\u{1f600}": 1, "\u{fb33}": 2 }] });
+        let texts = ["", "\"quoted\" \\ /", odd.as_str()];
+        for text in texts {
+            let fields = json!({
+                "action": text, "actor": text, "at": text, "detail": detail, "seq": 7, "subject": text,
+            });
+            let canonical = countersign_wire::canonical_json(&fields).unwrap();
+            let whole = [DOMAIN, &[3; 32], canonical.as_bytes()].concat();
+            assert_eq!(
+                row_hash(&[3; 32], (7, text, text, text, text), &detail).unwrap(),
+                <[u8; 32]>::from(Sha256::digest(whole))
+            );
+        }
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Table `decisions`: what is stored on the bus, one a request, whether or not the request is here.
 
 use countersign_wire::RequestKey;
+use rusqlite::params;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
 use super::bulk::{pieces, with_values};
+use super::direct::direct;
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
 use crate::domain::incident::Standing;
@@ -103,46 +105,49 @@ pub async fn insert(
     tx: &mut SqliteConnection,
     rows: &[NewDecision],
 ) -> Result<Vec<i64>, StoreError> {
-    let mut inserted = Vec::with_capacity(rows.len());
-    for piece in pieces(rows) {
-        let mut query = QueryBuilder::<Sqlite>::new(
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    direct(tx, |sqlite| {
+        let mut insert = sqlite.prepare(
             "INSERT INTO decisions(request, ws, agent, request_id, decision_id, verdict, payload, key, sig,
              origin, decided_by, message, rule_id, rule_version, policy_digest, args_digest, stream_epoch,
-             stream_seq, stored_at, effective, fault) ",
-        );
-        query.push_values(piece, |mut values, row| {
-            values
-                .push_bind(row.request)
-                .push_bind(row.key.workspace.as_ref())
-                .push_bind(row.key.agent.as_ref())
-                .push_bind(row.key.request_id.as_ref())
-                .push_bind(row.body.decision_id.as_deref())
-                .push_bind(row.body.verdict.as_deref())
-                .push_bind(row.payload.as_slice())
-                .push_bind(row.signer.as_deref())
-                .push_bind(row.sig.as_deref())
-                .push_bind(row.body.origin.as_deref())
-                .push_bind(row.body.decided_by.as_deref())
-                .push_bind(row.body.message.as_deref())
-                .push_bind(row.body.rule_id.as_deref())
-                .push_bind(row.body.rule_version)
-                .push_bind(row.body.policy_digest.as_deref())
-                .push_bind(row.body.args_digest.as_deref())
-                .push_bind(row.stream_epoch.as_str())
-                .push_bind(row.stream_seq)
-                .push_bind(row.stored_at.0)
-                .push_bind(row.effective.as_deref())
-                .push_bind(row.fault.as_deref());
-        });
-        query.push(" ON CONFLICT DO NOTHING RETURNING stream_seq");
-        inserted.extend(
-            query
-                .build_query_scalar::<i64>()
-                .fetch_all(&mut *tx)
-                .await?,
-        );
-    }
-    Ok(inserted)
+             stream_seq, stored_at, effective, fault)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+             ON CONFLICT DO NOTHING",
+        )?;
+        let mut inserted = Vec::with_capacity(rows.len());
+        for row in rows {
+            let added = insert.execute(params![
+                row.request,
+                row.key.workspace.as_ref(),
+                row.key.agent.as_ref(),
+                row.key.request_id.as_ref(),
+                row.body.decision_id,
+                row.body.verdict,
+                row.payload,
+                row.signer,
+                row.sig,
+                row.body.origin,
+                row.body.decided_by,
+                row.body.message,
+                row.body.rule_id,
+                row.body.rule_version,
+                row.body.policy_digest,
+                row.body.args_digest,
+                row.stream_epoch,
+                row.stream_seq,
+                row.stored_at.0,
+                row.effective,
+                row.fault,
+            ])?;
+            if added == 1 {
+                inserted.push(row.stream_seq);
+            }
+        }
+        Ok(inserted)
+    })
+    .await
 }
 
 /// Decisions that came before these requests.

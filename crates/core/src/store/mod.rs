@@ -10,6 +10,7 @@ pub mod backup;
 mod bulk;
 pub mod bus_stream;
 pub mod decisions;
+mod direct;
 pub mod early_receipts;
 pub mod lines;
 pub mod meta;

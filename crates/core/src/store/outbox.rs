@@ -1,8 +1,9 @@
 //! Table `outbox`: decisions of this console on their way to the stream.
 
+use rusqlite::params;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
-use super::bulk::{pieces, with_values};
+use super::direct::direct;
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
 
@@ -39,24 +40,29 @@ const COLUMNS: &str =
 /// # Errors
 /// [`StoreError::Sqlite`]; a row that is still open is a violated constraint.
 pub async fn insert(tx: &mut SqliteConnection, rows: &[OutboxRow]) -> Result<(), StoreError> {
-    for piece in pieces(rows) {
-        let mut query = QueryBuilder::<Sqlite>::new(
-            "INSERT INTO outbox(decision_id, request, subject, payload, key, sig, release_at, state) ",
-        );
-        query.push_values(piece, |mut values, row| {
-            values
-                .push_bind(row.decision_id.as_str())
-                .push_bind(row.request)
-                .push_bind(row.subject.as_str())
-                .push_bind(row.payload.as_slice())
-                .push_bind(row.key.as_str())
-                .push_bind(row.sig.as_deref())
-                .push_bind(row.release_at)
-                .push_bind(row.state.as_str());
-        });
-        query.build().execute(&mut *tx).await?;
+    if rows.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    direct(tx, |sqlite| {
+        let mut insert = sqlite.prepare(
+            "INSERT INTO outbox(decision_id, request, subject, payload, key, sig, release_at, state)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        )?;
+        for row in rows {
+            insert.execute(params![
+                row.decision_id,
+                row.request,
+                row.subject,
+                row.payload,
+                row.key,
+                row.sig,
+                row.release_at,
+                row.state,
+            ])?;
+        }
+        Ok(())
+    })
+    .await
 }
 
 /// Removes a request's closed row so that another answer may be queued.
@@ -202,23 +208,20 @@ pub async fn settle(
     tx: &mut SqliteConnection,
     on_stream: &[(i64, String)],
 ) -> Result<(), StoreError> {
-    for piece in pieces(on_stream) {
-        let mut query = QueryBuilder::<Sqlite>::new("");
-        with_values!(
-            query,
-            "stream(request, decision_id)",
-            piece,
-            |values, row| {
-                values.push_bind(row.0).push_bind(row.1.as_str());
-            }
-        );
-        query.push(
-            "UPDATE outbox SET state = iif(outbox.decision_id = stream.decision_id, 'stored', 'lost')
-             FROM stream WHERE outbox.request = stream.request AND outbox.state IN ('holding', 'queued')",
-        );
-        query.build().execute(&mut *tx).await?;
+    if on_stream.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    direct(tx, |sqlite| {
+        let mut update = sqlite.prepare(
+            "UPDATE outbox SET state = iif(decision_id = ?2, 'stored', 'lost')
+             WHERE request = ?1 AND state IN ('holding', 'queued')",
+        )?;
+        for (request, decision_id) in on_stream {
+            update.execute(params![request, decision_id])?;
+        }
+        Ok(())
+    })
+    .await
 }
 
 /// Closes a row of which the stream's leader said that another decision stands there. Returns its

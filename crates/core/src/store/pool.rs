@@ -25,6 +25,11 @@ pub enum StoreError {
         "the database could not be used: {0}; free disk space, check its permissions, or restore a backup"
     )]
     Sqlite(#[from] sqlx::Error),
+    /// The same, from a statement that does not go through sqlx.
+    #[error(
+        "the database could not be used: {0}; free disk space, check its permissions, or restore a backup"
+    )]
+    Direct(#[from] rusqlite::Error),
     /// The file was written by another version.
     #[error(
         "the database could not be brought to this version: {0}; use the version that wrote it, or restore a backup"
@@ -63,6 +68,11 @@ impl StoreError {
     /// Whether the file can be read but takes no writes now (disk full, read-only folder).
     #[must_use]
     pub fn is_read_only(&self) -> bool {
+        if let Self::Direct(error) = self {
+            use rusqlite::ErrorCode::{DiskFull, ReadOnly, SystemIoFailure};
+            let code = error.sqlite_error_code();
+            return matches!(code, Some(DiskFull | ReadOnly | SystemIoFailure));
+        }
         const SQLITE_READONLY: u32 = 8;
         const SQLITE_IOERR: u32 = 10;
         const SQLITE_FULL: u32 = 13;

@@ -80,8 +80,8 @@ pub async fn unaudited(reader: &Reader) -> Result<Option<(&'static str, String)>
         ("decisions", "'decision'"),
     ] {
         let sql = format!(
-            "SELECT {NAME} FROM {table} t WHERE NOT EXISTS (SELECT 1 FROM audit a
-             WHERE a.subject = {NAME} AND a.action IN ({actions})) LIMIT 1"
+            "SELECT {NAME} FROM {table} t WHERE {NAME} NOT IN (SELECT a.subject FROM audit a
+             WHERE a.action IN ({actions})) LIMIT 1"
         );
         // Made of the constants above only.
         let found: Option<String> = sqlx::query_scalar(sqlx::AssertSqlSafe(sql))
@@ -92,8 +92,8 @@ pub async fn unaudited(reader: &Reader) -> Result<Option<(&'static str, String)>
         }
     }
     let policy: Option<String> = sqlx::query_scalar(
-        "SELECT key FROM policy p WHERE NOT EXISTS (SELECT 1 FROM audit a
-         WHERE a.subject = p.key AND a.action = 'policy') LIMIT 1",
+        "SELECT key FROM policy WHERE key NOT IN (SELECT a.subject FROM audit a
+         WHERE a.action = 'policy') LIMIT 1",
     )
     .fetch_optional(&reader.0)
     .await?;

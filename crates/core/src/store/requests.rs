@@ -1,9 +1,10 @@
 //! Table `requests`: one row a request, in the order of arrival.
 
 use countersign_wire::{RequestKey, Risk, Verdict, VerdictSet};
-use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+use rusqlite::{OptionalExtension, Row, params};
+use sqlx::SqliteConnection;
 
-use super::bulk::{pieces, with_values};
+use super::direct::direct;
 use super::{Reader, StoreError};
 use crate::domain::{Delivery, RequestRecord, State, Timestamp};
 
@@ -85,56 +86,42 @@ pub struct StateChange {
     pub delivery: Delivery,
 }
 
-#[derive(sqlx::FromRow)]
-struct RecordRow {
-    id: i64,
-    ws: String,
-    agent: String,
-    request_id: String,
-    state: String,
-    delivery: String,
-    risk: String,
-    args_digest: Option<String>,
-    request_digest: String,
-    allowed: String,
-    approvals_required: i64,
-    stored_at: i64,
-    deadline_at: i64,
-    kind: Option<String>,
-    lifetime: i64,
-    tightened_at: Option<i64>,
-    withdrawn_at: Option<i64>,
-}
-
-impl RecordRow {
-    /// None for a row whose subject gave no valid key: nothing can be decided on it.
-    fn into_record(self) -> Result<Option<RequestRecord>, StoreError> {
-        let Ok(key) =
-            format!("{}/{}/{}", self.ws, self.agent, self.request_id).parse::<RequestKey>()
-        else {
-            return Ok(None);
-        };
-        let corrupt =
-            |column: &str| StoreError::corrupt(format!("an unknown {column} in requests"));
-        Ok(Some(RequestRecord {
-            id: self.id,
-            key,
-            state: self.state.parse().map_err(|_| corrupt("state"))?,
-            delivery: Delivery::from_word(&self.delivery).ok_or_else(|| corrupt("delivery"))?,
-            risk: Risk::effective(&self.risk),
-            args_digest: self.args_digest,
-            request_digest: self.request_digest,
-            allowed: VerdictSet::from_words(self.allowed.split(' ')),
-            approvals_required: u8::try_from(self.approvals_required)
-                .map_err(|_| corrupt("approvals_required"))?,
-            stored_at: Timestamp(self.stored_at),
-            deadline_at: Timestamp(self.deadline_at),
-            first_deadline_at: Timestamp(self.stored_at).plus_ms(self.lifetime),
-            tightened_at: self.tightened_at.map(Timestamp),
-            withdrawn_at: self.withdrawn_at.map(Timestamp),
-            has_args: self.kind.as_deref() == Some("tool_call"),
-        }))
-    }
+/// A record from the columns of [`RECORD`]; none for a row whose subject gave no valid key: nothing can
+/// be decided on it.
+fn record(row: &Row<'_>) -> rusqlite::Result<Read> {
+    let text = |place: usize| row.get_ref(place)?.as_str().map_err(rusqlite::Error::from);
+    let key = format!("{}/{}/{}", text(1)?, text(2)?, text(3)?);
+    let Ok(key) = key.parse::<RequestKey>() else {
+        return Ok(Ok(None));
+    };
+    let corrupt = |column: &str| StoreError::corrupt(format!("an unknown {column} in requests"));
+    let Ok(state) = text(4)?.parse() else {
+        return Ok(Err(corrupt("state")));
+    };
+    let Some(delivery) = Delivery::from_word(text(5)?) else {
+        return Ok(Err(corrupt("delivery")));
+    };
+    let Ok(approvals_required) = u8::try_from(row.get::<_, i64>(10)?) else {
+        return Ok(Err(corrupt("approvals_required")));
+    };
+    let stored_at = Timestamp(row.get(11)?);
+    Ok(Ok(Some(RequestRecord {
+        id: row.get(0)?,
+        key,
+        state,
+        delivery,
+        risk: Risk::effective(text(6)?),
+        args_digest: row.get(7)?,
+        request_digest: row.get(8)?,
+        allowed: VerdictSet::from_words(text(9)?.split(' ')),
+        approvals_required,
+        stored_at,
+        deadline_at: Timestamp(row.get(12)?),
+        first_deadline_at: stored_at.plus_ms(row.get(14)?),
+        tightened_at: row.get::<_, Option<i64>>(15)?.map(Timestamp),
+        withdrawn_at: row.get::<_, Option<i64>>(16)?.map(Timestamp),
+        has_args: row.get_ref(13)?.as_str_or_null()? == Some("tool_call"),
+    })))
 }
 
 fn words(allowed: VerdictSet) -> String {
@@ -145,9 +132,9 @@ fn words(allowed: VerdictSet) -> String {
         .join(" ")
 }
 
-const RECORD: &str = "r.id, r.ws, r.agent, r.request_id, r.state, r.delivery, r.risk, r.args_digest, \
-    r.request_digest, r.allowed, r.approvals_required, r.stored_at, r.deadline_at, r.kind, \
-    r.lifetime, r.tightened_at, r.withdrawn_at";
+const RECORD: &str = "SELECT id, ws, agent, request_id, state, delivery, risk, args_digest, request_digest, \
+    allowed, approvals_required, stored_at, deadline_at, kind, lifetime, tightened_at, withdrawn_at \
+    FROM requests WHERE ";
 
 /// Inserts rows; a row whose key or stream position is taken is left out.
 ///
@@ -159,59 +146,62 @@ pub async fn insert(
     tx: &mut SqliteConnection,
     rows: &[NewRequest],
 ) -> Result<Vec<(i64, i64)>, StoreError> {
-    let mut inserted = Vec::with_capacity(rows.len());
-    for piece in pieces(rows) {
-        let mut query = QueryBuilder::<Sqlite>::new(
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    direct(tx, |sqlite| {
+        let mut insert = sqlite.prepare(
             "INSERT INTO requests(ws, agent, request_id, kind, tool, risk, title, run_id, thread_id, call_id,
              trace_id, span_id, group_id, allowed, approvals_required, args_digest, request_digest, raw,
              stream_epoch, stream_seq, requested_at, stored_at, received_at, lifetime, deadline_at, state,
-             delivery, error_code, error_detail, tightened_at) ",
-        );
-        query.push_values(piece, |mut values, row| {
-            values
-                .push_bind(row.ws.as_str())
-                .push_bind(row.agent.as_str())
-                .push_bind(row.request_id.as_str())
-                .push_bind(row.kind.as_deref())
-                .push_bind(row.tool.as_deref())
-                .push_bind(row.risk.as_str())
-                .push_bind(row.title.as_deref())
-                .push_bind(row.run_id.as_deref())
-                .push_bind(row.thread_id.as_deref())
-                .push_bind(row.call_id.as_deref())
-                .push_bind(row.trace_id.as_deref())
-                .push_bind(row.span_id.as_deref())
-                .push_bind(row.group_id.as_deref())
-                .push_bind(words(row.allowed))
-                .push_bind(i64::from(row.approvals_required))
-                .push_bind(row.args_digest.as_deref())
-                .push_bind(row.request_digest.as_str())
-                .push_bind(row.raw.as_slice())
-                .push_bind(row.stream_epoch.as_str())
-                .push_bind(row.stream_seq)
-                .push_bind(row.requested_at.map(|at| at.0))
-                .push_bind(row.stored_at.0)
-                .push_bind(row.received_at.0)
-                .push_bind(row.lifetime_ms)
-                .push_bind(row.deadline_at.0)
-                .push_bind(row.state.as_str())
-                .push_bind(Delivery::Stored.as_str())
-                .push_bind(row.error.as_ref().map(|(code, _)| code.as_str()))
-                .push_bind(row.error.as_ref().map(|(_, detail)| detail.as_str()))
-                .push_bind(row.tightened_at.map(|at| at.0));
-        });
-        query.push(" ON CONFLICT DO NOTHING RETURNING id, stream_seq");
-        inserted.extend(
-            query
-                .build_query_as::<(i64, i64)>()
-                .fetch_all(&mut *tx)
-                .await?,
-        );
-    }
-    Ok(inserted)
+             delivery, error_code, error_detail, tightened_at)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+             ON CONFLICT DO NOTHING",
+        )?;
+        let mut inserted = Vec::with_capacity(rows.len());
+        for row in rows {
+            let added = insert.execute(params![
+                row.ws,
+                row.agent,
+                row.request_id,
+                row.kind,
+                row.tool,
+                row.risk.as_str(),
+                row.title,
+                row.run_id,
+                row.thread_id,
+                row.call_id,
+                row.trace_id,
+                row.span_id,
+                row.group_id,
+                words(row.allowed),
+                row.approvals_required,
+                row.args_digest,
+                row.request_digest,
+                row.raw,
+                row.stream_epoch,
+                row.stream_seq,
+                row.requested_at.map(|at| at.0),
+                row.stored_at.0,
+                row.received_at.0,
+                row.lifetime_ms,
+                row.deadline_at.0,
+                row.state.as_str(),
+                Delivery::Stored.as_str(),
+                row.error.as_ref().map(|(code, _)| code),
+                row.error.as_ref().map(|(_, detail)| detail),
+                row.tightened_at.map(|at| at.0),
+            ])?;
+            if added == 1 {
+                inserted.push((sqlite.last_insert_rowid(), row.stream_seq));
+            }
+        }
+        Ok(inserted)
+    })
+    .await
 }
 
-/// The records of these keys, in no order; unknown keys are left out.
+/// The records of these keys, in their order; unknown keys are left out.
 ///
 /// # Errors
 /// [`StoreError`].
@@ -219,39 +209,27 @@ pub async fn records(
     tx: &mut SqliteConnection,
     keys: &[RequestKey],
 ) -> Result<Vec<RequestRecord>, StoreError> {
-    let mut records = Vec::with_capacity(keys.len());
-    for piece in pieces(keys) {
-        let mut query = QueryBuilder::<Sqlite>::new("");
-        with_values!(
-            query,
-            "wanted(ws, agent, request_id)",
-            piece,
-            |values, key| {
-                values
-                    .push_bind(key.workspace.as_ref())
-                    .push_bind(key.agent.as_ref())
-                    .push_bind(key.request_id.as_ref());
-            }
-        );
-        query.push("SELECT ");
-        query.push(RECORD);
-        // CROSS JOIN keeps the order: each wanted key is one search of the unique index.
-        query.push(
-            " FROM wanted CROSS JOIN requests r
-             ON r.ws = wanted.ws AND r.agent = wanted.agent AND r.request_id = wanted.request_id",
-        );
-        for row in query
-            .build_query_as::<RecordRow>()
-            .fetch_all(&mut *tx)
-            .await?
-        {
-            records.extend(row.into_record()?);
-        }
+    if keys.is_empty() {
+        return Ok(Vec::new());
     }
-    Ok(records)
+    let found = direct(tx, |sqlite| {
+        let sql = format!("{RECORD} ws = ? AND agent = ? AND request_id = ?");
+        let mut select = sqlite.prepare(&sql)?;
+        let mut found = Vec::with_capacity(keys.len());
+        for key in keys {
+            let parts = [
+                key.workspace.as_ref(),
+                key.agent.as_ref(),
+                key.request_id.as_ref(),
+            ];
+            found.extend(select.query_row(parts, record).optional()?);
+        }
+        Ok(found)
+    });
+    known(found.await?)
 }
 
-/// The records of these rows, in no order.
+/// The records of these rows, in their order; unknown rows are left out.
 ///
 /// # Errors
 /// [`StoreError`].
@@ -259,24 +237,24 @@ pub async fn records_by_id(
     tx: &mut SqliteConnection,
     ids: &[i64],
 ) -> Result<Vec<RequestRecord>, StoreError> {
-    let mut records = Vec::with_capacity(ids.len());
-    for piece in pieces(ids) {
-        let mut query = QueryBuilder::<Sqlite>::new("");
-        with_values!(query, "wanted(id)", piece, |values, id| {
-            values.push_bind(*id);
-        });
-        query.push("SELECT ");
-        query.push(RECORD);
-        query.push(" FROM wanted CROSS JOIN requests r ON r.id = wanted.id");
-        for row in query
-            .build_query_as::<RecordRow>()
-            .fetch_all(&mut *tx)
-            .await?
-        {
-            records.extend(row.into_record()?);
-        }
+    if ids.is_empty() {
+        return Ok(Vec::new());
     }
-    Ok(records)
+    let found = direct(tx, |sqlite| {
+        let mut select = sqlite.prepare(&format!("{RECORD} id = ?"))?;
+        let mut found = Vec::with_capacity(ids.len());
+        for id in ids {
+            found.extend(select.query_row([id], record).optional()?);
+        }
+        Ok(found)
+    });
+    known(found.await?)
+}
+
+type Read = Result<Option<RequestRecord>, StoreError>;
+
+fn known(found: Vec<Read>) -> Result<Vec<RequestRecord>, StoreError> {
+    found.into_iter().filter_map(Result::transpose).collect()
 }
 
 /// Writes life-cycle changes.
@@ -287,30 +265,27 @@ pub async fn change_states(
     tx: &mut SqliteConnection,
     changes: &[StateChange],
 ) -> Result<(), StoreError> {
-    for piece in pieces(changes) {
-        let mut query = QueryBuilder::<Sqlite>::new("");
-        with_values!(
-            query,
-            "change(id, state, verdict, origin, decided_at, delivery)",
-            piece,
-            |values, change| {
-                values
-                    .push_bind(change.id)
-                    .push_bind(change.state.as_str())
-                    .push_bind(change.verdict.as_deref())
-                    .push_bind(change.origin.as_deref())
-                    .push_bind(change.decided_at.map(|at| at.0))
-                    .push_bind(change.delivery.as_str());
-            }
-        );
-        query.push(
-            "UPDATE requests SET state = change.state, verdict = change.verdict,
-             origin = change.origin, decided_at = change.decided_at, delivery = change.delivery
-             FROM change WHERE requests.id = change.id",
-        );
-        query.build().execute(&mut *tx).await?;
+    if changes.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    direct(tx, |sqlite| {
+        let mut update = sqlite.prepare(
+            "UPDATE requests SET state = ?2, verdict = ?3, origin = ?4, decided_at = ?5, delivery = ?6
+             WHERE id = ?1",
+        )?;
+        for change in changes {
+            update.execute(params![
+                change.id,
+                change.state.as_str(),
+                change.verdict,
+                change.origin,
+                change.decided_at.map(|at| at.0),
+                change.delivery.as_str(),
+            ])?;
+        }
+        Ok(())
+    })
+    .await
 }
 
 /// Raises rungs of the ladder.
@@ -321,15 +296,17 @@ pub async fn change_delivery(
     tx: &mut SqliteConnection,
     changes: &[(i64, Delivery)],
 ) -> Result<(), StoreError> {
-    for piece in pieces(changes) {
-        let mut query = QueryBuilder::<Sqlite>::new("");
-        with_values!(query, "change(id, delivery)", piece, |values, change| {
-            values.push_bind(change.0).push_bind(change.1.as_str());
-        });
-        query.push("UPDATE requests SET delivery = change.delivery FROM change WHERE requests.id = change.id");
-        query.build().execute(&mut *tx).await?;
+    if changes.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    direct(tx, |sqlite| {
+        let mut update = sqlite.prepare("UPDATE requests SET delivery = ?2 WHERE id = ?1")?;
+        for (id, delivery) in changes {
+            update.execute(params![id, delivery.as_str()])?;
+        }
+        Ok(())
+    })
+    .await
 }
 
 /// Shortens a deadline: the first tighten counts, and none lengthens. Returns whether it did.

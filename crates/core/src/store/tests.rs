@@ -86,6 +86,43 @@ async fn the_schema_is_the_one_that_was_agreed() {
 }
 
 #[tokio::test]
+async fn what_grows_without_end_is_searched_by_an_index() {
+    let (_folder, mut writer, _reader) = temporary().await;
+    for (sql, index) in [
+        (
+            "SELECT seq FROM audit WHERE subject = ? AND action IN (?, ?)
+             AND action NOT IN ('request', 'decide', 'decision') ORDER BY seq DESC LIMIT 1",
+            "audit_by_subject",
+        ),
+        (
+            "SELECT id FROM requests WHERE verdict = ? AND id < ? ORDER BY id DESC LIMIT 1",
+            "requests_by_verdict",
+        ),
+        (
+            "SELECT id FROM requests WHERE ws = ? AND agent = ? AND request_id = ?",
+            "sqlite_autoindex_requests_1",
+        ),
+        (
+            "SELECT id FROM requests WHERE ws = ? AND tool = ? AND id < ? ORDER BY id DESC LIMIT 1",
+            "requests_by_tool",
+        ),
+    ] {
+        let plan: Vec<(i64, i64, i64, String)> =
+            sqlx::query_as(sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}")))
+                .fetch_all(&mut writer.connection)
+                .await
+                .unwrap();
+        let [(.., step)] = plan.as_slice() else {
+            panic!("{sql}: more than a search: {plan:?}");
+        };
+        assert!(
+            step.contains("SEARCH") && step.contains(index),
+            "{sql}: {step}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn rows_get_numbers_in_the_order_of_arrival_and_a_taken_key_is_left_out() {
     let (_folder, mut writer, _reader) = temporary().await;
     let ids = filled(&mut writer, 130).await;
