@@ -11,6 +11,7 @@ mod crash;
 mod desk;
 mod hostile;
 mod lists;
+mod operators;
 mod outside;
 mod permissions;
 mod privacy;

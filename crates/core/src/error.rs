@@ -6,6 +6,7 @@ use crate::bus::BusError;
 use crate::data_dir::DataDirError;
 use crate::domain::{DecideRefusal, State};
 use crate::identity::IdentityError;
+use crate::ops::operators::ChangeError;
 use crate::store::StoreError;
 
 /// Why an operation was not done. Nothing was changed unless the variant says so.
@@ -22,6 +23,9 @@ pub enum OpError {
         /// `WS/AGENT/ID` of each.
         candidates: Vec<String>,
     },
+    /// No such key on the realm's list of operators.
+    #[error("no operator has the key {0}; see `countersign operators list`")]
+    NoSuchKey(String),
     /// Somebody was first.
     #[error("{key} is already {state}: {who}")]
     AlreadyDecided {
@@ -77,7 +81,7 @@ impl OpError {
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::NotFound(_) => ErrorCode::NotFound,
+            Self::NotFound(_) | Self::NoSuchKey(_) => ErrorCode::NotFound,
             Self::Ambiguous { .. } => ErrorCode::AmbiguousId,
             Self::AlreadyDecided { .. } => ErrorCode::AlreadyDecided,
             Self::Expired(_) => ErrorCode::Expired,
@@ -106,7 +110,7 @@ impl OpError {
             DecideRefusal::NotApprovable(_) | DecideRefusal::NeedsMoreOperators(_) => {
                 Self::NotApprovable(format!("{key}: {refusal}"))
             }
-            DecideRefusal::VerdictNotAllowed { .. } => {
+            DecideRefusal::VerdictNotAllowed { .. } | DecideRefusal::BeyondLimit { .. } => {
                 Self::VerdictNotAllowed(format!("{key}: {refusal}"))
             }
             DecideRefusal::DigestDiffers { .. } => Self::DigestDiffers(format!("{key}: {refusal}")),
@@ -125,6 +129,15 @@ impl From<BusError> for OpError {
                 Self::BusUnreachable(error.to_string())
             }
             _ => Self::Environment(error.to_string()),
+        }
+    }
+}
+
+impl From<ChangeError> for OpError {
+    fn from(error: ChangeError) -> Self {
+        match error {
+            ChangeError::NoSuchKey(key) => Self::NoSuchKey(key.to_string()),
+            other => Self::InvalidArgs(other.to_string()),
         }
     }
 }

@@ -152,8 +152,8 @@ impl Identity {
 
     /// What an agent must trust.
     #[must_use]
-    pub fn trusted_keys(&self) -> Vec<TrustedKey> {
-        vec![
+    pub fn trusted_keys(&self) -> [TrustedKey; 2] {
+        [
             TrustedKey {
                 key: self.human_key.clone(),
                 name: self.operator.clone(),

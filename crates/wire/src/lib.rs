@@ -46,7 +46,7 @@ pub use hello::{Credential, Hello, HelloTool, parse_hello};
 pub use json::KeptJson;
 pub use keys::{KeyError, KeyRole, PublicKey, TrustedKey};
 pub use names::{AgentKey, AgentName, NameError, RequestId, RequestKey, WorkspaceName};
-pub use operators::{OperatorEntry, OperatorList};
+pub use operators::{OperatorEntry, OperatorList, WaitingKey, is_bound_by_limits};
 pub use policy::{Anchor, EnvelopeError, PolicyKey, SignedEnvelope, policy_subject};
 pub use presence::{Presence, parse_presence};
 pub use receipt::{RECEIPT_MAX_BYTES, Receipt, Stage, parse_receipt};

@@ -1,14 +1,16 @@
-//! Who may sign, and since when (protocol, section 8, "Operators").
+//! Who may sign, since when and how much (protocol, section 8, "Operators").
 //!
-//! Refuses to answer without a time: a key counts only between its `from` and `until`.
+//! Refuses to answer without a time: a key counts only between its `from` and `until`, and a limit binds
+//! what is stored while it stands.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 use time::OffsetDateTime;
 
-use crate::{KeyRole, PublicKey, Timestamp};
+use crate::{KeyRole, PublicKey, Risk, Timestamp, Verdict, WorkspaceName};
 
-/// One signing key.
+/// One term of a signing key. A key that was retired and came back, or whose limits changed, has several.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OperatorEntry {
     /// The public key.
@@ -22,6 +24,83 @@ pub struct OperatorEntry {
     /// Counts no longer from this moment; null while it counts.
     #[serde(default)]
     pub until: Option<Timestamp>,
+    /// The only workspaces in which it may say more than no; absent: all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspaces: Option<Vec<WorkspaceName>>,
+    /// The highest effective risk at which it may say more than no; absent: any. An unknown word reads
+    /// `safe`, the narrowest.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "risk_or_narrowest"
+    )]
+    pub max_risk: Option<Risk>,
+    /// Id of the console whose key it is, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub console: Option<String>,
+    /// Fields of later versions, kept when the list is written again.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub extra: Map<String, Value>,
+}
+
+impl OperatorEntry {
+    /// A term from now on, without limits.
+    pub fn new(key: PublicKey, name: String, role: KeyRole, from: Timestamp) -> Self {
+        Self {
+            key,
+            name,
+            role,
+            from,
+            until: None,
+            workspaces: None,
+            max_risk: None,
+            console: None,
+            extra: Map::new(),
+        }
+    }
+
+    /// Whether it counts for what was stored at this moment of the server's time.
+    pub fn counts_at(&self, stored_at: OffsetDateTime) -> bool {
+        self.from.get() <= stored_at && self.until.is_none_or(|until| stored_at < until.get())
+    }
+
+    /// Whether it stands under any limit.
+    pub fn is_limited(&self) -> bool {
+        self.workspaces.is_some() || self.max_risk.is_some()
+    }
+
+    /// Whether its limits let it say more than no to a request of this workspace and effective risk.
+    pub fn may_allow(&self, workspace: &WorkspaceName, risk: Risk) -> bool {
+        let here = self.workspaces.as_ref();
+        here.is_none_or(|all| all.contains(workspace))
+            && self.max_risk.is_none_or(|highest| risk <= highest)
+    }
+}
+
+/// Whether an operator's limits bind this verdict. A denial is always allowed: no limit makes a call run.
+pub fn is_bound_by_limits(verdict: Verdict) -> bool {
+    !matches!(verdict, Verdict::Deny | Verdict::Terminate)
+}
+
+/// A key that registered itself and counts for nothing until an operator accepts it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WaitingKey {
+    /// The public key.
+    pub key: PublicKey,
+    /// The name that it gave itself.
+    pub name: String,
+    /// What it wants to sign.
+    pub role: KeyRole,
+    /// When it asked, by its estimate of the server's time.
+    pub asked_at: Timestamp,
+    /// Id of the console whose key it is, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub console: Option<String>,
+    /// Fields of later versions, kept when the list is written again.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub extra: Map<String, Value>,
 }
 
 /// The value of the policy key `operators`.
@@ -32,45 +111,110 @@ pub struct OperatorList {
     pub v: u8,
     /// Every key that ever counted.
     pub operators: Vec<OperatorEntry>,
+    /// The realm setting: a new key waits until an operator accepts it. Absent: false.
+    #[serde(skip_serializing_if = "is_false")]
+    #[schemars(default)]
+    pub operator_approval: bool,
+    /// Keys that wait to be accepted; they count for nothing. Absent: none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    pub waiting: Vec<WaitingKey>,
+    /// Fields of later versions, kept when the list is written again.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub extra: Map<String, Value>,
 }
 
 impl OperatorList {
-    /// A list of these entries.
+    /// A list of these entries, open to every new console.
     pub fn new(operators: Vec<OperatorEntry>) -> Self {
-        Self { v: 1, operators }
+        Self {
+            v: 1,
+            operators,
+            operator_approval: false,
+            waiting: Vec::new(),
+            extra: Map::new(),
+        }
+    }
+
+    /// The terms of a key that count for what was stored at this moment.
+    pub fn terms_at(
+        &self,
+        key: &str,
+        stored_at: OffsetDateTime,
+    ) -> impl Iterator<Item = &OperatorEntry> {
+        self.operators
+            .iter()
+            .filter(move |entry| entry.key.as_str() == key && entry.counts_at(stored_at))
     }
 
     /// The role of a key for what was stored at this moment of the server's
     /// time. A key with entries of both roles at once is trusted with neither.
     pub fn role_at(&self, key: &str, stored_at: OffsetDateTime) -> Option<KeyRole> {
-        let mut roles = self
-            .operators
-            .iter()
-            .filter(|entry| {
-                entry.key.as_str() == key
-                    && entry.from.get() <= stored_at
-                    && entry.until.is_none_or(|until| stored_at < until.get())
-            })
-            .map(|entry| entry.role);
+        let mut roles = self.terms_at(key, stored_at).map(|entry| entry.role);
         let first = roles.next()?;
         roles.all(|role| role == first).then_some(first)
     }
+
+    /// Whether no term of the key that counts at this moment keeps it from saying more than no.
+    pub fn may_allow_at(
+        &self,
+        key: &str,
+        stored_at: OffsetDateTime,
+        workspace: &WorkspaceName,
+        risk: Risk,
+    ) -> bool {
+        self.terms_at(key, stored_at)
+            .all(|entry| entry.may_allow(workspace, risk))
+    }
+
+    /// Whether a key waits to be accepted.
+    pub fn is_waiting(&self, key: &str) -> bool {
+        self.waiting
+            .iter()
+            .any(|waiting| waiting.key.as_str() == key)
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+fn risk_or_narrowest<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Risk>, D::Error> {
+    let word = Option::<Value>::deserialize(from)?;
+    Ok(word.map(|word| serde_json::from_value(word).unwrap_or(Risk::Safe)))
 }
 
 impl<'de> Deserialize<'de> for OperatorList {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
+        struct Object {
+            v: u8,
+            operators: Vec<OperatorEntry>,
+            #[serde(default)]
+            operator_approval: bool,
+            #[serde(default)]
+            waiting: Vec<WaitingKey>,
+            #[serde(flatten)]
+            extra: Map<String, Value>,
+        }
+        #[derive(Deserialize)]
         #[serde(untagged)]
         enum Form {
-            Object {
-                v: u8,
-                operators: Vec<OperatorEntry>,
-            },
+            Object(Object),
             Bare(Vec<OperatorEntry>),
         }
         match Form::deserialize(from)? {
-            Form::Object { v: 1, operators } | Form::Bare(operators) => Ok(Self::new(operators)),
-            Form::Object { .. } => Err(serde::de::Error::custom("v is not 1")),
+            Form::Bare(operators) => Ok(Self::new(operators)),
+            Form::Object(Object { v, .. }) if v != 1 => Err(serde::de::Error::custom("v is not 1")),
+            Form::Object(object) => Ok(Self {
+                v: 1,
+                operators: object.operators,
+                operator_approval: object.operator_approval,
+                waiting: object.waiting,
+                extra: object.extra,
+            }),
         }
     }
 }

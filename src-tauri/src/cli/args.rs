@@ -102,6 +102,9 @@ pub(crate) enum Command {
     Enroll(Enroll),
     /// Take an agent's login away.
     Revoke(Agent),
+    /// See and change who may decide in this realm.
+    #[command(subcommand)]
+    Operators(Operators),
     /// Check the hash chain of the audit log.
     #[command(subcommand)]
     Audit(Audit),
@@ -333,6 +336,66 @@ pub(crate) struct Restore {
     /// Replace a store that is newer than the backup, another one, or unreadable; it is kept aside.
     #[arg(long)]
     pub(crate) replace: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Operators {
+    /// List every key: name, role, since when, until when, which are yours, which wait.
+    List,
+    /// Accept a key that waits, with its console's other key, or enter one.
+    Add {
+        /// Public key, `U…`.
+        key: String,
+        /// Name of the operator [default: the name that the key gave itself].
+        #[arg(long, value_name = "NAME")]
+        name: Option<String>,
+        /// What the key signs [default: what it asked for, else human].
+        #[arg(long, value_enum)]
+        role: Option<Role>,
+        #[command(flatten)]
+        limits: Limits,
+    },
+    /// End a key for decisions stored from now on; what it decided before stays valid.
+    Retire {
+        /// Public key, `U…`.
+        key: String,
+    },
+    /// Set how far an operator may allow anything, from now on; without a flag: no limits.
+    Limit {
+        /// Public key, `U…`.
+        key: String,
+        #[command(flatten)]
+        limits: Limits,
+    },
+    /// Let new consoles wait until an operator accepts their keys; without a word, tell how it is.
+    Approval {
+        /// Whether they wait.
+        state: Option<Switch>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Limits {
+    /// The only workspaces in which the operator may say more than no, divided by commas.
+    #[arg(long, value_name = "WS,…", value_delimiter = ',')]
+    pub(crate) workspaces: Option<Vec<String>>,
+    /// The highest risk at which the operator may say more than no.
+    #[arg(long, value_enum, value_name = "R")]
+    pub(crate) max_risk: Option<Risk>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Role {
+    /// A person's decisions.
+    Human,
+    /// A console's own answers.
+    Auto,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Switch {
+    On,
+    Off,
 }
 
 #[derive(Debug, Subcommand)]

@@ -17,6 +17,7 @@ mod failure;
 mod input;
 mod line;
 mod log;
+mod operators;
 mod output;
 mod read;
 mod serve;
@@ -94,6 +95,7 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Trace(id) => trace::run(settings, out, &id.id).await,
         Command::Enroll(enroll) => enroll::enroll(settings, out, enroll).await,
         Command::Revoke(agent) => enroll::revoke(settings, out, &agent).await,
+        Command::Operators(command) => operators::run(settings, out, command).await,
         Command::Audit(Audit::Verify { head }) => audit::verify(settings, out, head).await,
         Command::Audit(Audit::Head) => audit::head(settings, out).await,
         Command::Bus(BusCommand::Init) => bus::init(settings, out).await,

@@ -50,6 +50,18 @@ pub enum DecideRefusal {
         /// Digest in the store.
         stored: String,
     },
+    /// The operator stands under a limit.
+    #[error(
+        "your limits do not let you answer {verdict} to a request of risk {risk} in workspace {workspace}; deny it, or leave it to an operator who may"
+    )]
+    BeyondLimit {
+        /// The verdict asked for.
+        verdict: &'static str,
+        /// The request's effective risk.
+        risk: &'static str,
+        /// The request's workspace.
+        workspace: String,
+    },
     /// One console cannot give what several operators must.
     #[error(
         "it asks for {0} operators to agree, and this version collects one; deny it or let it expire"

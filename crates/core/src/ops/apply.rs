@@ -13,7 +13,7 @@ use super::publisher::{Outgoing, Settlements};
 use super::{answers, arrivals, decide, decisions, due, ladder, reports, spans};
 use crate::domain::{RequestRecord, Timestamp};
 use crate::store::audit::Entry;
-use crate::store::{StoreError, agents, audit, meta, outbox, policy, requests};
+use crate::store::{StoreError, agents, alarms, audit, meta, outbox, policy, requests};
 
 /// Applies the jobs. On an error the transaction must not be committed.
 pub(crate) async fn apply_all(
@@ -133,8 +133,10 @@ async fn small(ledger: &Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(), S
             outbox::note_attempt(batch.tx, &decision_id.to_string(), &error).await
         }
         Job::Policy(row, entries) => {
-            policy::put(batch.tx, &row).await?;
-            batch.gathered.audit.extend(entries);
+            // Another process of this folder may have written it, and said so in the audit log.
+            if policy::put(batch.tx, &row).await? {
+                batch.gathered.audit.extend(entries);
+            }
             batch.gathered.status = true;
             Ok(())
         }
@@ -159,6 +161,11 @@ async fn small(ledger: &Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(), S
         Job::Alarm { code, subject } => {
             let auto = ledger.identity.auto_key().to_string();
             batch.alarm(&auto, code, &subject).await
+        }
+        Job::LowerAlarm { code, subject } => {
+            batch.gathered.status = true;
+            alarms::clear(batch.tx, code, &subject).await?;
+            Ok(())
         }
         Job::Record {
             action,

@@ -13,6 +13,7 @@ use super::apply::unless_heard;
 use super::draft::{Draft, DraftError, Unsigned, seal, write};
 use super::job::{Accepted, DecideCommand, DecideReply, Refused};
 use super::ledger::{Batch, Ledger};
+use super::operators::why_not;
 use super::publisher::{Outgoing, Settlements};
 use crate::domain::life_cycle::{Step, next};
 use crate::domain::{
@@ -83,6 +84,7 @@ fn one(
     let verdict = check_decide(record, command.verdict, seen, now).map_err(Refused::Domain)?;
     let held = command.hold && lets_it_run(verdict);
     let (authority, origin) = (command.authority, command.origin);
+    may_sign(ledger, record, verdict, authority, now)?;
     let draft = draft(record, verdict, command)?;
     let unsigned = write(&ledger.identity, record, draft, now).map_err(refused)?;
     let step = if held { Step::Hold } else { Step::Queue };
@@ -136,6 +138,31 @@ fn one(
     };
     rows.push(row(record, unsigned, sig, release_at, state));
     Ok(accepted)
+}
+
+/// Refuses for a key that does not count now: on the stream its decision would be void for ever.
+fn may_sign(
+    ledger: &Ledger,
+    record: &RequestRecord,
+    verdict: Verdict,
+    authority: Authority,
+    now: Timestamp,
+) -> Result<(), Refused> {
+    let key = match authority {
+        Authority::Operator => ledger.identity.human_key().as_str(),
+        Authority::Console => ledger.identity.auto_key().as_str(),
+    };
+    if let Some(why) = why_not(ledger.trusted.standing(key, now), key) {
+        return Err(Refused::ReadOnly(why));
+    }
+    if ledger.may_allow(key, verdict, record, now) {
+        return Ok(());
+    }
+    Err(Refused::Domain(crate::domain::DecideRefusal::BeyondLimit {
+        verdict: verdict.as_str(),
+        risk: record.risk.as_str(),
+        workspace: record.key.workspace.to_string(),
+    }))
 }
 
 fn change(record: &RequestRecord, verdict: Verdict, origin: Origin, now: Timestamp) -> StateChange {

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use countersign_wire::{
     DecisionCheck, DecisionFault, DecisionVerdict, KeyRole, RequestFacts, RequestKey, Sha256Digest,
-    Stream, decision_subject, verify_decision,
+    Stream, Verdict, decision_subject, verify_decision,
 };
 use serde_json::json;
 use uuid::Uuid;
@@ -121,7 +121,14 @@ fn read(ledger: &Ledger, record: &RequestRecord, stored: Stored<'_>) -> Reading 
     if let Some(reading) = read_own(ledger, record, &stored) {
         return reading;
     }
-    let trusted = |key: &str| -> Option<KeyRole> { ledger.trusted.role(key, stored.stored_at) };
+    let at = stored.stored_at;
+    // An operator beyond the limits has no vote; whether the signer may allow it is asked below.
+    let trusted = |key: &str| -> Option<KeyRole> {
+        let role = ledger.trusted.role(key, at);
+        role.filter(|_| {
+            stored.signer == Some(key) || ledger.may_allow(key, Verdict::Approve, record, at)
+        })
+    };
     let verified = verify_decision(&DecisionCheck {
         subject: &decision_subject(&record.key),
         payload: stored.payload,
@@ -132,7 +139,18 @@ fn read(ledger: &Ledger, record: &RequestRecord, stored: Stored<'_>) -> Reading 
         trusted: &trusted,
         request: &facts,
     });
-    let verdict = verified.map(|verified| verified.decision.verdict);
+    let verdict = verified.and_then(|verified| {
+        let verdict = verified.decision.verdict;
+        let operator = verdict
+            .operator()
+            .filter(|_| verified.role == KeyRole::Human);
+        match operator {
+            Some(given) if !ledger.may_allow(verified.key.as_str(), given, record, at) => {
+                Err(DecisionFault::BeyondLimit)
+            }
+            _ => Ok(verdict),
+        }
+    });
     let operator = matches!(&verdict, Ok(verdict) if verdict.operator().is_some());
     if operator && record.was_withdrawn_at(stored.stored_at) {
         return Reading {

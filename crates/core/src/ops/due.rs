@@ -2,7 +2,7 @@
 //!
 //! Refuses to act before everything on the bus is known: what looks overdue may have been decided.
 
-use countersign_wire::RequestKey;
+use countersign_wire::{RequestKey, Verdict};
 use serde_json::json;
 
 use super::answers;
@@ -67,7 +67,10 @@ async fn release(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreErro
         let Some(row) = due.iter().find(|row| row.request == record.id) else {
             continue;
         };
-        if batch.now >= record.deadline_at {
+        let human = ledger.identity.human_key().as_str();
+        let may = ledger.counts(human, batch.now)
+            && ledger.may_allow(human, Verdict::Approve, &record, batch.now);
+        if batch.now >= record.deadline_at || !may {
             let actor = ledger.identity.auto_key().to_string();
             release_hold(batch, &record, &actor, "hold_dropped").await?;
             continue;

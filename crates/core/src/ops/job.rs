@@ -149,6 +149,11 @@ pub(crate) enum Job {
         code: &'static str,
         subject: String,
     },
+    /// What an alarm was about is settled.
+    LowerAlarm {
+        code: &'static str,
+        subject: String,
+    },
     /// Writes one audit entry; answered when it is committed.
     Record {
         action: &'static str,
@@ -191,6 +196,10 @@ impl Job {
             Self::Anchored(anchor) => Self::Anchored(anchor.clone()),
             Self::InForce(fingerprint) => Self::InForce(fingerprint.clone()),
             Self::Alarm { code, subject } => Self::Alarm {
+                code,
+                subject: subject.clone(),
+            },
+            Self::LowerAlarm { code, subject } => Self::LowerAlarm {
                 code,
                 subject: subject.clone(),
             },

@@ -3,17 +3,17 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use countersign_wire::{AgentKey, RequestKey, Sha256Digest, Stream};
+use countersign_wire::{AgentKey, RequestKey, Sha256Digest, Stream, Verdict, is_bound_by_limits};
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
 use super::job::BusBinding;
 use super::policy_feed::PolicyKnown;
 use super::publisher::{Outgoing, Settlements};
-use super::trusted::TrustedKeys;
+use super::trusted::{Standing, TrustedKeys};
 use super::turns::{Peers, Turns};
 use crate::clock::Clock;
-use crate::domain::{StallLimits, Timestamp};
+use crate::domain::{RequestRecord, StallLimits, Timestamp};
 use crate::identity::Identity;
 use crate::store::audit::Entry;
 use crate::store::outbox::Place;
@@ -153,6 +153,23 @@ impl Ledger {
         self.next_due = None;
         self.next_sweep = None;
         self.swept = None;
+    }
+
+    /// Whether this process may sign with a key at this moment.
+    pub(crate) fn counts(&self, key: &str, now: Timestamp) -> bool {
+        self.trusted.standing(key, now) == Standing::Counts
+    }
+
+    /// Whether the limits of a key let it give this verdict on a request.
+    pub(crate) fn may_allow(
+        &self,
+        key: &str,
+        verdict: Verdict,
+        record: &RequestRecord,
+        at: Timestamp,
+    ) -> bool {
+        let workspace = &record.key.workspace;
+        !is_bound_by_limits(verdict) || self.trusted.may_allow(key, at, workspace, record.risk)
     }
 
     pub(crate) fn note_own(&mut self, sig: String, payload: Vec<u8>) {

@@ -107,12 +107,7 @@ impl Link {
         if let Err(error) = lost_anchors::note(&self.shared, &self.bus).await {
             tracing::warn!(%error, "the anchors that a restore lost are not named yet");
         }
-        let operators = Operators {
-            shared: Arc::clone(&self.shared),
-            bus: self.bus.clone(),
-            realm: identity.realm,
-            last_learned: Arc::default(),
-        };
+        let operators = Operators::new(Arc::clone(&self.shared), self.bus.clone(), identity.realm);
         let revision = operators.register().await?;
         self.hear_agents(session).await?;
         for stream in FIRST {

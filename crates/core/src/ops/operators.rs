@@ -1,32 +1,50 @@
 //! The realm's list of signing keys, shared through `CS_POLICY` (protocol, section 8).
 //!
-//! Refuses a list whose signature does not hold.
+//! Refuses a list whose signature does not hold, and one that does what its signer may not do; writes
+//! over no revision that it has not read.
+
+pub(crate) mod change;
+mod edit;
+mod lawful;
+mod told;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_wire::{
-    Context, KeyRole, OperatorEntry, OperatorList, PolicyKey, SignedEnvelope, TrustedKey,
+    Context, OperatorEntry, OperatorList, PolicyKey, SignedEnvelope, TrustedKey,
 };
-use serde_json::json;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::job::Job;
-use crate::bus::{Bus, PolicyChange, PublishOutcome, StreamMessage};
+use super::trusted::Standing;
+use crate::bus::{Bus, POLICY_STREAM, PolicyChange, PublishOutcome, StreamMessage};
 use crate::domain::Timestamp;
 use crate::error::OpError;
 use crate::runtime::Shared;
-use crate::store::audit::Entry;
 use crate::store::policy::PolicyRow;
+
+pub use change::{Change, ChangeError, Limits};
+pub(crate) use edit::why_not;
+pub use edit::{Listed, ListedState};
+use lawful::Lawful;
 
 const KEY: &str = "operators";
 /// Consoles that start together write the list one after another.
 const TRIES: u32 = 20;
-/// A newcomer's keys count from about now: its clock is an estimate, and its list may have waited.
-const NEWCOMER_SLACK_MS: i64 = 60_000;
 const LEARN_EVERY: Duration = Duration::from_millis(500);
+/// A list that was written over wrongly is put right this often at most.
+const HEAL_EVERY: Duration = Duration::from_secs(2);
+
+/// The list as it was last accepted.
+#[derive(Debug, Clone)]
+pub(crate) struct KnownList {
+    pub(crate) list: OperatorList,
+    /// Its revision in the bucket; 0 when the bucket is another one now.
+    pub(crate) revision: u64,
+}
 
 /// What keeps the list.
 #[derive(Clone)]
@@ -34,58 +52,165 @@ pub(crate) struct Operators {
     pub(crate) shared: Arc<Shared>,
     pub(crate) bus: Bus,
     pub(crate) realm: Uuid,
-    pub(crate) last_learned: Arc<Mutex<Option<Instant>>>,
+    last_learned: Arc<Mutex<Option<Instant>>>,
+    /// Lists are judged one after another.
+    turn: Arc<Mutex<()>>,
+    /// When a list was last written over a wrong one.
+    healed: Arc<Mutex<Option<Instant>>>,
+}
+
+/// The list to be changed, and what stands in the bucket.
+struct Latest {
+    revision: u64,
+    list: OperatorList,
+    /// What stands there is neither the list nor a list that keeps all of it.
+    broken: bool,
+    /// No operator in force has signed what stands there: agents cannot take it over.
+    unsigned: bool,
 }
 
 impl Operators {
-    /// Puts this console's two keys on the list, if they are not there. Returns the list's revision.
+    pub(crate) fn new(shared: Arc<Shared>, bus: Bus, realm: Uuid) -> Self {
+        Self {
+            shared,
+            bus,
+            realm,
+            last_learned: Arc::default(),
+            turn: Arc::default(),
+            healed: Arc::default(),
+        }
+    }
+
+    /// Puts this console's two keys on the list, or among those that wait, if they are not there. Returns
+    /// the list's revision.
     pub(crate) async fn register(&self) -> Result<u64, OpError> {
         for attempt in 0..TRIES {
-            let (revision, mut list) = match self.bus.policy_get(KEY).await? {
-                Some(value) => match self.accept(&value.value, value.revision).await {
-                    Some(list) => (value.revision, list),
-                    // Written over, every older decision would lose its signer.
-                    None => {
-                        return Err(OpError::Environment(
-                            "the realm's list of operators does not verify; have a colleague's console write it again"
-                                .to_owned(),
-                        ));
-                    }
-                },
-                None => (0, OperatorList::new(Vec::new())),
-            };
+            let latest = self.latest().await?;
+            let mut list = latest.list;
             let missing = self.missing(&list);
-            if missing.is_empty() {
-                return Ok(revision);
+            let resign = (latest.broken || latest.unsigned) && self.may_sign();
+            if missing.is_empty() && !resign {
+                return Ok(latest.revision);
             }
-            list.operators.extend(missing);
-            if let Some(revision) = self.write(&list, revision).await? {
+            let now = self.shared.clock.now();
+            for entry in missing {
+                change::arrive(&mut list, entry, now);
+            }
+            if let Some(revision) = self.write(&list, latest.revision).await? {
                 return Ok(revision);
             }
             tokio::time::sleep(Duration::from_millis(20 << attempt.min(4))).await;
         }
-        Err(OpError::BusUnreachable(
-            "the list of operators could not be written; check that this console may write CS_POLICY"
-                .to_owned(),
-        ))
+        Err(unwritable())
     }
 
+    /// Whether lists that this console signs count: its operator is on the list, now.
+    fn may_sign(&self) -> bool {
+        let human = self.shared.identity.human_key().as_str();
+        let now = self.shared.clock.now();
+        self.shared.trusted.standing(human, now) == Standing::Counts
+    }
+
+    /// What this console adds to the list.
     fn missing(&self, list: &OperatorList) -> Vec<OperatorEntry> {
         let from = countersign_wire::Timestamp::new(self.shared.clock.now().into());
-        let known = |key: &TrustedKey| list.operators.iter().any(|entry| entry.key == key.key);
+        let console = self.shared.identity.console_id.to_string();
+        let stands = |key: &TrustedKey| {
+            let waits = list.is_waiting(key.key.as_str());
+            list.operators.iter().any(|entry| entry.key == key.key)
+                || (waits && list.operator_approval)
+        };
         self.shared
             .identity
             .trusted_keys()
             .into_iter()
-            .filter(|key| !known(key))
+            .filter(|key| !stands(key))
             .map(|key| OperatorEntry {
-                key: key.key,
-                name: key.name,
-                role: key.role,
-                from,
-                until: None,
+                console: Some(console.clone()),
+                ..OperatorEntry::new(key.key, key.name, key.role, from)
             })
             .collect()
+    }
+
+    fn known(&self) -> Option<KnownList> {
+        let known = self.shared.operator_list.read();
+        known.ok().and_then(|known| known.clone())
+    }
+
+    /// Reads the list from the bucket's leader, with every list that came between.
+    async fn latest(&self) -> Result<Latest, OpError> {
+        let value = self.bus.policy_get(KEY).await?;
+        let last = value.as_ref().map_or(0, |value| value.revision);
+        let Some(known) = self.known() else {
+            let Some(value) = value else {
+                return Ok(Latest {
+                    revision: 0,
+                    list: OperatorList::new(Vec::new()),
+                    broken: false,
+                    unsigned: false,
+                });
+            };
+            let stamp = value.stamp.into();
+            return match self.accept(&value.value, value.revision, stamp).await {
+                Accepted::Yes(list) => Ok(Latest {
+                    revision: last,
+                    list,
+                    broken: false,
+                    unsigned: false,
+                }),
+                // Written over, every older decision would lose its signer.
+                Accepted::Newcomer(_) | Accepted::No(_) => Err(OpError::Environment(
+                    "the realm's list of operators does not verify; have a colleague's console write it again"
+                        .to_owned(),
+                )),
+            };
+        };
+        if last < known.revision {
+            // Another bucket, or an older copy of it: what is known goes there again.
+            self.forget_revision();
+        }
+        let mut next = self.known().map_or(0, |known| known.revision) + 1;
+        let mut unsigned = false;
+        let mut refused = value.is_none().then_some(None);
+        let subject = PolicyKey::Operators.subject();
+        while next <= last {
+            let Some(message) = self.bus.read_next(POLICY_STREAM, &subject, next).await? else {
+                break;
+            };
+            next = message.seq + 1;
+            let stamp = message.stamp.into();
+            let accepted = self.accept(&message.payload, message.seq, stamp).await;
+            unsigned = matches!(accepted, Accepted::Newcomer(_));
+            refused = match accepted {
+                Accepted::No(list) => Some(list),
+                Accepted::Yes(_) | Accepted::Newcomer(_) => None,
+            };
+        }
+        let list = self.known().map_or(known.list, |known| known.list);
+        let now = self.shared.clock.now();
+        let broken = match &refused {
+            None => false,
+            Some(None) => true,
+            Some(Some(refused)) => lawful::loses(&list, refused),
+        };
+        let list = match refused {
+            Some(Some(refused)) => lawful::merged(&list, &refused, now),
+            _ => list,
+        };
+        Ok(Latest {
+            revision: last,
+            list,
+            broken,
+            unsigned,
+        })
+    }
+
+    fn forget_revision(&self) {
+        if let Ok(mut known) = self.shared.operator_list.write()
+            && let Some(known) = known.as_mut()
+        {
+            known.revision = 0;
+        }
     }
 
     /// Signs and writes the list over `revision`; returns the new one, none when somebody else wrote
@@ -107,7 +232,9 @@ impl Operators {
             .await?
         {
             PublishOutcome::Stored { seq } => {
-                self.accept(&bytes, seq).await;
+                let now = self.shared.clock.now();
+                self.take_over(list.clone(), envelope, payload, seq, now)
+                    .await;
                 Ok(Some(seq))
             }
             PublishOutcome::Refused { .. } => Ok(None),
@@ -117,8 +244,8 @@ impl Operators {
         }
     }
 
-    /// Verifies a value, trusts its keys and keeps it. None when it does not verify.
-    async fn accept(&self, value: &[u8], revision: u64) -> Option<OperatorList> {
+    /// Verifies a value, trusts its keys and keeps it.
+    async fn accept(&self, value: &[u8], revision: u64, stored_at: Timestamp) -> Accepted {
         let subject = PolicyKey::Operators.subject();
         let opened = SignedEnvelope::from_bytes(value).and_then(|envelope| {
             envelope
@@ -131,30 +258,64 @@ impl Operators {
         });
         let Some((envelope, payload, list)) = list else {
             tracing::error!(revision, "the list of operators on the bus does not verify");
-            let alarm = Job::Alarm {
-                code: "operators_unverified",
-                subject: KEY.to_owned(),
-            };
-            self.tell(alarm).await;
-            return None;
+            self.alarm("operators_unverified", KEY.to_owned()).await;
+            return Accepted::No(None);
         };
+        let turn = self.turn.lock().await;
+        let mut newcomer = false;
+        if let Some(known) = self.known() {
+            if revision <= known.revision {
+                return Accepted::Yes(known.list);
+            }
+            match lawful::judge(&known.list, &list, envelope.key.as_str(), stored_at) {
+                Lawful::ByOperator | Lawful::ByLimited => {}
+                Lawful::ByNewcomer => newcomer = true,
+                Lawful::No => {
+                    drop(turn);
+                    tracing::error!(revision, "a stranger changed the list of operators");
+                    self.alarm("operators_refused", envelope.key.to_string())
+                        .await;
+                    return Accepted::No(Some(list));
+                }
+            }
+        }
+        drop(turn);
         let now = self.shared.clock.now();
-        if !self.is_lawful(&list, envelope.key.as_str(), now) {
-            tracing::error!(revision, "a stranger changed the list of operators");
-            let alarm = Job::Alarm {
-                code: "operators_refused",
-                subject: envelope.key.to_string(),
-            };
-            self.tell(alarm).await;
-            return None;
+        self.take_over(list.clone(), envelope, payload, revision, now)
+            .await;
+        match newcomer {
+            true => Accepted::Newcomer(list),
+            false => Accepted::Yes(list),
         }
-        let entries = self.arrivals(&list, &payload, now);
-        self.shared.trusted.accept(&list, envelope.key.as_str());
-        if let Ok(mut known) = self.shared.operator_list.write() {
-            *known = Some(list.clone());
+    }
+
+    /// Keeps a list that was judged, or that this console has just written.
+    async fn take_over(
+        &self,
+        list: OperatorList,
+        envelope: SignedEnvelope,
+        payload: Vec<u8>,
+        revision: u64,
+        now: Timestamp,
+    ) {
+        let _turn = self.turn.lock().await;
+        let known = self.known();
+        if known
+            .as_ref()
+            .is_some_and(|known| revision <= known.revision)
+        {
+            return;
         }
+        let before = known.as_ref().map(|known| &known.list);
+        let own = self.shared.identity.trusted_keys();
+        let entries = told::entries(before, &list, &payload, &own, now);
+        let alarms = told::alarms(before, &list);
+        self.shared.trusted.accept(&list);
         if let Ok(mut keys) = self.shared.operators.write() {
             *keys = trusted_now(&list, now);
+        }
+        if let Ok(mut known) = self.shared.operator_list.write() {
+            *known = Some(KnownList { list, revision });
         }
         let row = PolicyRow {
             key: KEY.to_owned(),
@@ -164,29 +325,13 @@ impl Operators {
             sig: envelope.sig.to_string(),
         };
         self.tell(Job::Policy(row, entries)).await;
-        Some(list)
+        for alarm in alarms {
+            self.tell(alarm).await;
+        }
     }
 
-    /// Whether a list may be taken over: signed by a key that was on it before, or by a newcomer who adds
-    /// keys from now on and changes nothing else. A console without a list takes what it finds.
-    fn is_lawful(&self, list: &OperatorList, signer: &str, now: Timestamp) -> bool {
-        let known = self.shared.operator_list.read();
-        let Some(known) = known.ok().and_then(|known| known.clone()) else {
-            return true;
-        };
-        if self.shared.trusted.is_endorsed(signer) {
-            return true;
-        }
-        let kept = known
-            .operators
-            .iter()
-            .all(|entry| list.operators.contains(entry));
-        let fresh = list
-            .operators
-            .iter()
-            .filter(|entry| !known.operators.contains(entry))
-            .all(|entry| Timestamp::from(entry.from.get()).plus_ms(NEWCOMER_SLACK_MS) >= now);
-        kept && fresh
+    async fn alarm(&self, code: &'static str, subject: String) {
+        self.tell(Job::Alarm { code, subject }).await;
     }
 
     async fn tell(&self, job: Job) {
@@ -195,56 +340,45 @@ impl Operators {
         }
     }
 
-    /// One audit entry for the value, one for each key that was not known.
-    fn arrivals(&self, list: &OperatorList, payload: &[u8], now: Timestamp) -> Vec<Entry> {
-        let actor = self.shared.identity.auto_key().to_string();
-        let digest = countersign_wire::Sha256Digest::of_bytes(payload).to_string();
-        let entry = |action, subject: String, detail| Entry {
-            at: now,
-            actor: actor.clone(),
-            action,
-            subject,
-            detail,
-        };
-        let mut entries = vec![entry(
-            "policy",
-            KEY.to_owned(),
-            json!({ "payload_digest": digest }),
-        )];
-        for operator in &list.operators {
-            if !self.shared.trusted.knows(operator.key.as_str()) {
-                let role = if operator.role == KeyRole::Human {
-                    "human"
-                } else {
-                    "auto"
-                };
-                entries.push(entry(
-                    "operator_arrived",
-                    operator.key.to_string(),
-                    json!({ "role": role }),
-                ));
-            }
-        }
-        entries
-    }
-
-    /// Takes a changed list over; re-signs one that came from a newcomer, so that agents can take it
-    /// over, too.
+    /// Takes a changed list over; signs one that came from a newcomer again, so that agents can take it
+    /// over, too, and writes what is known over one that may not be.
     pub(super) async fn changed(&self, change: PolicyChange) {
         let Some(value) = change.value else { return };
-        let Ok(envelope) = SignedEnvelope::from_bytes(&value) else {
+        let accepted = self
+            .accept(&value, change.revision, change.stamp.into())
+            .await;
+        let now = self.shared.clock.now();
+        let again = match accepted {
+            Accepted::Yes(_) => None,
+            Accepted::Newcomer(list) => Some(list),
+            Accepted::No(refused) => self.known().and_then(|known| match refused {
+                None => Some(known.list),
+                Some(refused) => lawful::loses(&known.list, &refused)
+                    .then(|| lawful::merged(&known.list, &refused, now)),
+            }),
+        };
+        let Some(list) = again.filter(|_| self.may_sign()) else {
             return;
         };
-        // What this console wrote itself was accepted when it was written.
-        if envelope.key == *self.shared.identity.human_key() {
-            return;
+        let operators = self.clone();
+        // Beside the feed: the other keys of the policy do not wait for this.
+        tokio::spawn(async move { operators.heal(list, change.revision).await });
+    }
+
+    /// Writes the list over a revision, unless somebody was faster; not in a hurry, should somebody
+    /// write against it for ever.
+    async fn heal(&self, list: OperatorList, revision: u64) {
+        let mut last = self.healed.lock().await;
+        if let Some(at) = *last {
+            tokio::time::sleep_until(at + HEAL_EVERY).await;
         }
-        let newcomer = !self.shared.trusted.is_endorsed(envelope.key.as_str());
-        let Some(list) = self.accept(&value, change.revision).await else {
-            return;
-        };
-        if newcomer && let Err(error) = self.write(&list, change.revision).await {
-            tracing::warn!(%error, "the list of operators could not be signed again");
+        match self.write(&list, revision).await {
+            Ok(Some(_)) => *last = Some(Instant::now()),
+            // Somebody wrote in between, and the next change tells what.
+            Ok(None) => {}
+            Err(error) => {
+                tracing::warn!(%error, "the list of operators could not be signed again");
+            }
         }
     }
 
@@ -266,22 +400,39 @@ impl Operators {
                 tokio::time::sleep_until(at + LEARN_EVERY).await;
             }
             *last = Some(Instant::now());
-            match self.bus.policy_get(KEY).await {
-                Ok(Some(value)) => {
-                    self.accept(&value.value, value.revision).await;
-                    return;
-                }
-                Ok(None) => return,
-                Err(error) => {
+            match self.latest().await {
+                Ok(_) => return,
+                Err(error @ OpError::BusUnreachable(_)) => {
                     tracing::warn!(%error, "the list of operators could not be read");
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "the list of operators could not be used");
+                    return;
                 }
             }
         }
     }
 }
 
+/// What became of a value.
+enum Accepted {
+    /// It is the list now, or an older one of those that led to it.
+    Yes(OperatorList),
+    /// It is the list now, and its signer is no operator.
+    Newcomer(OperatorList),
+    /// It does not verify, or does what its signer may not do.
+    No(Option<OperatorList>),
+}
+
+fn unwritable() -> OpError {
+    OpError::BusUnreachable(
+        "the list of operators could not be written; check that this console may write CS_POLICY"
+            .to_owned(),
+    )
+}
+
 /// The keys that count now, as agents get them.
-fn trusted_now(list: &OperatorList, now: Timestamp) -> Vec<TrustedKey> {
+pub(crate) fn trusted_now(list: &OperatorList, now: Timestamp) -> Vec<TrustedKey> {
     list.operators
         .iter()
         .filter(|entry| {

@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use super::incoming::decision_summary;
 use super::job::Job;
+use super::trusted::{Standing, TrustedKeys};
 use crate::bus::{Bus, Publication, PublishOutcome};
 use crate::clock::Clock;
 use crate::domain::{State, Timestamp};
@@ -98,6 +99,7 @@ pub(crate) struct Publisher {
     /// Whether this process projects the streams.
     pub(crate) projects: bool,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) trusted: TrustedKeys,
     pub(crate) jobs: mpsc::Sender<Job>,
     pub(crate) settlements: Settlements,
     pub(crate) in_flight: Arc<Mutex<HashSet<Uuid>>>,
@@ -190,9 +192,17 @@ impl Publisher {
             .is_some_and(|deadline| self.clock.now() >= deadline)
     }
 
+    /// A decision whose key was retired since it was signed would stand there void, and nobody could
+    /// decide any more.
+    fn counts(&self, outgoing: &Outgoing) -> bool {
+        self.trusted.standing(&outgoing.key, self.clock.now()) == Standing::Counts
+    }
+
     async fn try_once(&self, bus: &Bus, outgoing: &Outgoing) -> Result<Settled, String> {
         let mut why = "its deadline has passed".to_owned();
-        if !self.is_overdue(outgoing) {
+        if !self.counts(outgoing) {
+            why = "its key is retired, and another operator must decide".to_owned();
+        } else if !self.is_overdue(outgoing) {
             let publication = Publication {
                 subject: outgoing.subject.clone(),
                 payload: outgoing.payload.clone(),

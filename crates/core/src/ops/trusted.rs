@@ -1,9 +1,11 @@
-//! Which keys may decide, and since when.
+//! Which keys may decide, since when and how much.
+//!
+//! Refuses a key that only waits, one that is retired, and an answer without a time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, RwLock};
 
-use countersign_wire::{KeyRole, OperatorList};
+use countersign_wire::{KeyRole, OperatorEntry, OperatorList, Risk, WorkspaceName};
 
 use crate::domain::Timestamp;
 use crate::identity::Identity;
@@ -12,95 +14,196 @@ use crate::identity::Identity;
 /// before that estimate.
 const CLOCK_SLACK_MS: i64 = 5_000;
 
-#[derive(Debug, Clone, Copy)]
-struct Term {
-    role: KeyRole,
-    from: Timestamp,
-    until: Option<Timestamp>,
-    /// Stands on a list that an endorsed key signed: agents can follow the chain of signatures.
-    endorsed: bool,
+/// What a key may do at a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It may sign.
+    Counts,
+    /// It waits for an operator to accept it.
+    Waits,
+    /// It was retired at this moment.
+    Retired(Timestamp),
+    /// The list does not know it, or knows it only for later.
+    Unknown,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Known {
+    terms: Vec<OperatorEntry>,
+    waits: bool,
 }
 
 /// The keys of the realm as this console accepted them. A cheap clone shares one list.
 #[derive(Clone)]
-pub struct TrustedKeys(Arc<RwLock<HashMap<String, Term>>>);
+pub struct TrustedKeys(Arc<RwLock<HashMap<String, Known>>>);
 
 impl TrustedKeys {
-    /// Trusts only this console's own keys, always.
+    /// Trusts this console's own keys until a list says more about them.
     #[must_use]
     pub fn of(identity: &Identity) -> Self {
-        let own = |role| Term {
-            role,
-            from: Timestamp(i64::MIN),
-            until: None,
-            endorsed: true,
-        };
-        Self(Arc::new(RwLock::new(HashMap::from([
-            (identity.human_key().to_string(), own(KeyRole::Human)),
-            (identity.auto_key().to_string(), own(KeyRole::Auto)),
-        ]))))
+        let since = countersign_wire::Timestamp::new(time::OffsetDateTime::UNIX_EPOCH);
+        let own = identity.trusted_keys().into_iter().map(|trusted| {
+            let term = OperatorEntry::new(trusted.key, trusted.name, trusted.role, since);
+            let known = Known {
+                terms: vec![term],
+                waits: false,
+            };
+            (known.terms[0].key.to_string(), known)
+        });
+        Self(Arc::new(RwLock::new(own.collect())))
     }
 
-    /// Takes over a list that `signer` signed; keys that are not in it stay as they are.
-    pub fn accept(&self, list: &OperatorList, signer: &str) {
-        let Ok(mut keys) = self.0.write() else { return };
-        let endorses = keys.get(signer).is_some_and(|term| term.endorsed);
+    /// Takes over a list; keys that are not in it stay as they are.
+    pub fn accept(&self, list: &OperatorList) {
+        let mut told: HashMap<String, Known> = HashMap::new();
         for entry in &list.operators {
-            let key = entry.key.to_string();
-            let endorsed = endorses || keys.get(&key).is_some_and(|term| term.endorsed);
-            let from = entry.from.get().into();
-            let until = entry.until.map(|at| at.get().into());
-            keys.insert(
-                key,
-                Term {
-                    role: entry.role,
-                    from,
-                    until,
-                    endorsed,
-                },
-            );
+            let known = told.entry(entry.key.to_string()).or_default();
+            known.terms.push(entry.clone());
         }
-    }
-
-    /// Takes over the list that this console accepted in an earlier life.
-    pub fn remember(&self, list: &OperatorList) {
-        let Ok(mut keys) = self.0.write() else { return };
-        for entry in &list.operators {
-            let from = entry.from.get().into();
-            let until = entry.until.map(|at| at.get().into());
-            keys.insert(
-                entry.key.to_string(),
-                Term {
-                    role: entry.role,
-                    from,
-                    until,
-                    endorsed: true,
-                },
-            );
+        for waiting in &list.waiting {
+            told.entry(waiting.key.to_string()).or_default().waits = true;
         }
-    }
-
-    /// Whether agents that trust this console can be led to trust this key.
-    #[must_use]
-    pub fn is_endorsed(&self, key: &str) -> bool {
-        self.0
-            .read()
-            .is_ok_and(|keys| keys.get(key).is_some_and(|term| term.endorsed))
+        if let Ok(mut keys) = self.0.write() {
+            keys.extend(told);
+        }
     }
 
     /// The role of a key for a decision stored at `stored_at`.
     #[must_use]
     pub fn role(&self, key: &str, stored_at: Timestamp) -> Option<KeyRole> {
         let keys = self.0.read().ok()?;
-        let term = keys.get(key)?;
-        let begun = stored_at.plus_ms(CLOCK_SLACK_MS) >= term.from;
-        let ended = term.until.is_some_and(|until| stored_at >= until);
-        (begun && !ended).then_some(term.role)
+        let terms = in_force(&keys.get(key)?.terms, stored_at);
+        let first = terms.first()?.role;
+        terms.iter().all(|term| term.role == first).then_some(first)
     }
 
-    /// Whether a key was ever trusted.
+    /// Whether a key that counts at `stored_at` stands under no limit that keeps it from saying more than
+    /// no to such a request.
+    #[must_use]
+    pub fn may_allow(
+        &self,
+        key: &str,
+        stored_at: Timestamp,
+        workspace: &WorkspaceName,
+        risk: Risk,
+    ) -> bool {
+        let Ok(keys) = self.0.read() else {
+            return false;
+        };
+        keys.get(key).is_some_and(|known| {
+            in_force(&known.terms, stored_at)
+                .iter()
+                .all(|term| term.may_allow(workspace, risk))
+        })
+    }
+
+    /// What a key may do now.
+    #[must_use]
+    pub fn standing(&self, key: &str, now: Timestamp) -> Standing {
+        if self.role(key, now).is_some() {
+            return Standing::Counts;
+        }
+        let keys = self.0.read();
+        let Some(known) = keys.as_ref().ok().and_then(|keys| keys.get(key)) else {
+            return Standing::Unknown;
+        };
+        let ends = known.terms.iter().filter_map(|term| term.until);
+        let ended = ends.map(|until| Timestamp::from(until.get())).max();
+        match ended {
+            _ if known.waits => Standing::Waits,
+            Some(until) if until <= now => Standing::Retired(until),
+            _ => Standing::Unknown,
+        }
+    }
+
+    /// Whether a key ever stood on a list.
     #[must_use]
     pub fn knows(&self, key: &str) -> bool {
         self.0.read().is_ok_and(|keys| keys.contains_key(key))
+    }
+}
+
+/// The terms that count at this moment; where there is none, one that begins a moment later.
+fn in_force(terms: &[OperatorEntry], at: Timestamp) -> Vec<&OperatorEntry> {
+    let counts = |at: Timestamp| -> Vec<&OperatorEntry> {
+        terms
+            .iter()
+            .filter(|term| term.counts_at(at.into()))
+            .collect()
+    };
+    let now = counts(at);
+    if now.is_empty() {
+        counts(at.plus_ms(CLOCK_SLACK_MS))
+            .into_iter()
+            .filter(|term| Timestamp::from(term.from.get()) > at)
+            .collect()
+    } else {
+        now
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data_dir::DataDir;
+
+    fn at(ms: i64) -> countersign_wire::Timestamp {
+        countersign_wire::Timestamp::new(Timestamp(ms).into())
+    }
+
+    #[test]
+    fn a_key_counts_in_its_terms_and_each_term_has_its_own_limits() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = DataDir::open(folder.path()).unwrap();
+        let identity = Identity::open(&data, "Ada").unwrap();
+        let trusted = TrustedKeys::of(&identity);
+        let own = identity.human_key().as_str();
+        assert_eq!(trusted.standing(own, Timestamp(0)), Standing::Counts);
+        let new = |from| {
+            OperatorEntry::new(
+                identity.human_key().clone(),
+                "Ada".into(),
+                KeyRole::Human,
+                at(from),
+            )
+        };
+        let mut list = OperatorList::new(vec![
+            OperatorEntry {
+                until: Some(at(100_000)),
+                ..new(50_000)
+            },
+            OperatorEntry {
+                until: Some(at(200_000)),
+                max_risk: Some(Risk::Low),
+                workspaces: Some(vec!["acme".parse().unwrap()]),
+                ..new(100_000)
+            },
+        ]);
+        trusted.accept(&list);
+        let acme = "acme".parse().unwrap();
+        let other = "other".parse().unwrap();
+        let may = |ms, ws: &WorkspaceName, risk| trusted.may_allow(own, Timestamp(ms), ws, risk);
+        let role = |ms| trusted.role(own, Timestamp(ms));
+        assert_eq!((role(44_999), role(200_000)), (None, None));
+        assert_eq!(role(45_000), Some(KeyRole::Human), "estimated clocks");
+        assert!(may(99_999, &other, Risk::Critical));
+        assert!(may(100_000, &acme, Risk::Low));
+        assert!(!may(100_000, &acme, Risk::Medium));
+        assert!(!may(100_000, &other, Risk::Low));
+        assert_eq!(
+            trusted.standing(own, Timestamp(200_000)),
+            Standing::Retired(Timestamp(200_000))
+        );
+        list.waiting.push(countersign_wire::WaitingKey {
+            key: identity.human_key().clone(),
+            name: "Ada".into(),
+            role: KeyRole::Human,
+            asked_at: at(200_000),
+            console: None,
+            extra: serde_json::Map::new(),
+        });
+        trusted.accept(&list);
+        assert_eq!(trusted.standing(own, Timestamp(200_000)), Standing::Waits);
+        assert_eq!(trusted.standing("U", Timestamp(0)), Standing::Unknown);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
 
-use countersign_wire::{OperatorList, RequestKey, TrustedKey};
+use countersign_wire::{RequestKey, TrustedKey};
 use tokio::sync::{broadcast, mpsc, watch};
 use uuid::Uuid;
 
@@ -12,7 +12,7 @@ use crate::clock::Clock;
 use crate::domain::presence::Consoles;
 use crate::identity::Identity;
 use crate::ops::job::Job;
-use crate::ops::{PolicyKnown, Settlements, TrustedKeys};
+use crate::ops::{KnownList, PolicyKnown, Settlements, TrustedKeys};
 use crate::store::Reader;
 
 /// Something happened. Every front end is a subscriber.
@@ -61,7 +61,7 @@ pub(crate) struct Shared {
     /// The keys that agents are given at enrolment.
     pub(crate) operators: RwLock<Vec<TrustedKey>>,
     /// The realm's list as it was last accepted.
-    pub(crate) operator_list: RwLock<Option<OperatorList>>,
+    pub(crate) operator_list: RwLock<Option<KnownList>>,
     pub(crate) settlements: Settlements,
     /// The consoles of the realm that were heard.
     pub(crate) consoles: Arc<RwLock<Consoles>>,

@@ -3,7 +3,7 @@
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use countersign_wire::{OperatorList, TrustedKey};
+use countersign_wire::TrustedKey;
 use serde_json::json;
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -17,7 +17,7 @@ use crate::data_dir::{ConsoleLock, DataDir};
 use crate::error::OpError;
 use crate::identity::Identity;
 use crate::ops::job::Job;
-use crate::ops::{PolicyKnown, Settlements, TrustedKeys};
+use crate::ops::{KnownList, PolicyKnown, Settlements, TrustedKeys, trusted_now};
 use crate::store::{self, Reader, agents, bus_stream, meta, policy};
 
 /// How long parts may take to end.
@@ -130,27 +130,20 @@ pub(super) async fn parts(
         None => Arc::clone(&bus_clock) as Arc<dyn Clock>,
     };
     let trusted = TrustedKeys::of(&identity);
-    let mut operator_list = None;
-    let mut operators: Vec<TrustedKey> = identity.trusted_keys();
-    if let Some(row) = policy::get(&reader, "operators").await?
-        && let Ok(list) = serde_json::from_slice::<OperatorList>(&row.payload)
-    {
-        trusted.remember(&list);
-        operator_list = Some(list.clone());
-        for entry in list
-            .operators
-            .into_iter()
-            .filter(|entry| entry.until.is_none())
-        {
-            if operators.iter().all(|known| known.key != entry.key) {
-                operators.push(TrustedKey {
-                    key: entry.key,
-                    name: entry.name,
-                    role: entry.role,
-                });
-            }
+    let row = policy::get(&reader, "operators").await?;
+    let operator_list = row.and_then(|row| {
+        Some(KnownList {
+            list: serde_json::from_slice(&row.payload).ok()?,
+            revision: u64::try_from(row.revision).ok()?,
+        })
+    });
+    let operators: Vec<TrustedKey> = match &operator_list {
+        Some(known) => {
+            trusted.accept(&known.list);
+            trusted_now(&known.list, clock.now())
         }
-    }
+        None => identity.trusted_keys().to_vec(),
+    };
     let realm = meta::get(&reader, meta::REALM)
         .await?
         .and_then(|realm| realm.parse().ok());

@@ -85,6 +85,7 @@ pub(super) async fn start_writer(
         projects: role == Role::Console,
         stop: app.inner.stop.clone(),
         clock: Arc::clone(&shared.clock),
+        trusted: shared.trusted.clone(),
         jobs: shared.jobs.clone(),
         settlements: shared.settlements.clone(),
         in_flight: Arc::new(Mutex::new(HashSet::new())),

@@ -32,14 +32,15 @@ pub async fn get(reader: &Reader, key: &str) -> Result<Option<PolicyRow>, StoreE
     )
 }
 
-/// Replaces a value.
+/// Replaces a value. False when the same value stood there already.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
-pub async fn put(tx: &mut SqliteConnection, row: &PolicyRow) -> Result<(), StoreError> {
-    sqlx::query(
+pub async fn put(tx: &mut SqliteConnection, row: &PolicyRow) -> Result<bool, StoreError> {
+    let written = sqlx::query(
         "INSERT INTO policy(key, revision, payload, signer, sig) VALUES (?1, ?2, ?3, ?4, ?5)
-         ON CONFLICT(key) DO UPDATE SET revision = ?2, payload = ?3, signer = ?4, sig = ?5",
+         ON CONFLICT(key) DO UPDATE SET revision = ?2, payload = ?3, signer = ?4, sig = ?5
+         WHERE policy.revision <> ?2 OR policy.payload <> ?3 OR policy.sig <> ?5",
     )
     .bind(&row.key)
     .bind(row.revision)
@@ -48,5 +49,5 @@ pub async fn put(tx: &mut SqliteConnection, row: &PolicyRow) -> Result<(), Store
     .bind(&row.sig)
     .execute(tx)
     .await?;
-    Ok(())
+    Ok(written.rows_affected() > 0)
 }

@@ -8,6 +8,7 @@ mod consoles;
 mod decide;
 mod delivery;
 mod expiry;
+mod operators;
 mod presence;
 mod ranks;
 mod rejected;

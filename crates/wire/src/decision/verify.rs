@@ -101,6 +101,9 @@ pub enum DecisionFault {
     /// Fewer distinct operators agreed than the request asks for.
     #[error("too few operators agreed")]
     TooFewVotes,
+    /// The operator's limits do not reach so far.
+    #[error("the operator may not allow this request")]
+    BeyondLimit,
     /// Stored at or after the deadline: reads as expired.
     #[error("the decision came after the deadline")]
     Late,
@@ -121,6 +124,7 @@ impl DecisionFault {
             Self::NotAllowed => "not_allowed",
             Self::WrongArgsDigest => "wrong_args_digest",
             Self::TooFewVotes => "too_few_votes",
+            Self::BeyondLimit => "beyond_limit",
             Self::Late => "late",
         }
     }

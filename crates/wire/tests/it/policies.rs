@@ -2,7 +2,8 @@
 
 use countersign_wire::{
     Anchor, Context, Enrolment, EnvelopeError, ErrorCode, KeyRole, OperatorEntry, OperatorList,
-    PolicyKey, SignatureError, SignedEnvelope, audit_subject, policy_subject,
+    PolicyKey, Risk, SignatureError, SignedEnvelope, Verdict, audit_subject, is_bound_by_limits,
+    policy_subject,
 };
 use serde_json::json;
 use time::macros::datetime;
@@ -81,12 +82,10 @@ fn policy_keys_read_back_as_themselves() {
 }
 
 fn entry(byte: u8, role: KeyRole, until: Option<time::OffsetDateTime>) -> OperatorEntry {
+    let from = datetime!(2026-01-01 0:00 UTC).into();
     OperatorEntry {
-        key: public(byte),
-        name: "Ada".into(),
-        role,
-        from: datetime!(2026-01-01 0:00 UTC).into(),
         until: until.map(Into::into),
+        ..OperatorEntry::new(public(byte), "Ada".into(), role, from)
     }
 }
 
@@ -168,4 +167,43 @@ fn error_codes_exit_as_the_command_line_says() {
         4 already_decided, 5 expired, 6 verdict_not_allowed, 6 digest_differs, 6 not_approvable, \
         6 invalid_args, 7 bus_unreachable, 8 read_only"
     );
+}
+
+#[test]
+fn a_limit_binds_everything_but_a_denial_and_fields_of_tomorrow_are_kept() {
+    let text = json!({ "v": 1, "operator_approval": true, "theme": "dark", "operators": [{
+        "key": public(1), "name": "Ada", "role": "human", "from": "2026-01-01T00:00:00Z",
+        "workspaces": ["acme"], "max_risk": "unheard-of", "badge": 7,
+    }], "waiting": [{
+        "key": public(2), "name": "Grace", "role": "human", "asked_at": "2026-01-01T00:00:00Z",
+    }] });
+    let list: OperatorList = serde_json::from_value(text.clone()).unwrap();
+    let (key, at) = (public(1), datetime!(2026-02-01 0:00 UTC));
+    let may = |ws: &str, risk| list.may_allow_at(key.as_str(), at, &ws.parse().unwrap(), risk);
+    assert!(may("acme", Risk::Safe));
+    assert!(!may("acme", Risk::Low), "an unknown word is the narrowest");
+    assert!(!may("other", Risk::Safe));
+    assert!(list.is_waiting(public(2).as_str()));
+    assert_eq!(list.role_at(public(2).as_str(), at), None);
+    let written = serde_json::to_value(&list).unwrap();
+    assert_eq!(
+        (&written["theme"], &written["operators"][0]["badge"]),
+        (&json!("dark"), &json!(7))
+    );
+    assert_eq!(written["operator_approval"], json!(true));
+    let plain = serde_json::to_value(OperatorList::new(vec![])).unwrap();
+    assert_eq!(
+        plain,
+        json!({ "v": 1, "operators": [] }),
+        "nothing new where nothing is set"
+    );
+    for (verdict, bound) in [
+        ("approve", true),
+        ("skip", true),
+        ("deny", false),
+        ("terminate", false),
+    ] {
+        let verdict: Verdict = serde_json::from_value(json!(verdict)).unwrap();
+        assert_eq!(is_bound_by_limits(verdict), bound);
+    }
 }

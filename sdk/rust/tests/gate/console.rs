@@ -213,13 +213,10 @@ impl Console {
 
     /// Stores the list of operators, signed by `signer`.
     pub(crate) async fn list_operators(&self, signer: &KeyPair, listed: &[(&KeyPair, KeyRole)]) {
-        let entries = listed.iter().map(|(pair, role)| OperatorEntry {
-            key: public(pair),
-            name: "operator".into(),
-            role: *role,
-            from: "2020-01-01T00:00:00Z".parse().unwrap(),
-            until: None,
-        });
+        let from: Timestamp = "2020-01-01T00:00:00Z".parse().unwrap();
+        let entries = listed
+            .iter()
+            .map(|(pair, role)| OperatorEntry::new(public(pair), "operator".into(), *role, from));
         let list = OperatorList::new(entries.collect());
         let subject = policy_subject("operators");
         let payload = serde_json::to_vec(&list).unwrap();

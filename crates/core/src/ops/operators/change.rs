@@ -1,0 +1,364 @@
+//! What can be done to the list of operators, as pure changes of it.
+//!
+//! Refuses to take a term back: terms are only added and, once, ended, so that every older decision is
+//! judged for ever as on its day. Refuses to leave a realm without an operator.
+
+use countersign_wire::{
+    KeyRole, OperatorEntry, OperatorList, PublicKey, Risk, WaitingKey, WorkspaceName,
+};
+
+use super::lawful;
+use crate::domain::Timestamp;
+
+/// A new key counts from a moment ago: the server's clock is an estimate.
+const FROM_SLACK_MS: i64 = 5_000;
+
+/// In which workspaces, and up to which risk, an operator may say more than no.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// None: all.
+    pub workspaces: Option<Vec<WorkspaceName>>,
+    /// None: any.
+    pub max_risk: Option<Risk>,
+}
+
+/// One change of the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// Accepts a waiting key with the console's other key, or enters one.
+    Add {
+        /// Which.
+        key: PublicKey,
+        /// None: the name that it gave itself.
+        name: Option<String>,
+        /// None: the role that it asked for, `human` for one that did not ask.
+        role: Option<KeyRole>,
+        /// For a person's key.
+        limits: Limits,
+    },
+    /// Ends a key for decisions stored later, or turns a waiting one away.
+    Retire(PublicKey),
+    /// Begins a new term with these limits.
+    Limit(PublicKey, Limits),
+    /// Whether new keys wait until they are accepted.
+    Approval(bool),
+    /// A person's own new key takes over from the old one.
+    Rotate {
+        /// In force now.
+        old: PublicKey,
+        /// In force from now on.
+        new: PublicKey,
+    },
+}
+
+/// Why a change is not made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ChangeError {
+    /// Not on the list.
+    #[error("no operator has the key {0}; see `countersign operators list`")]
+    NoSuchKey(PublicKey),
+    /// Nothing is known about a key that is to be entered.
+    #[error("{0} does not wait; give it a name with --name to enter it all the same")]
+    NoName(PublicKey),
+    /// It counts already.
+    #[error("{0} counts already; `countersign operators limit` changes what it may do")]
+    Counts(PublicKey),
+    /// It does not count.
+    #[error("{0} does not count now; accept it with `countersign operators add` first")]
+    DoesNotCount(PublicKey),
+    /// It is a console's key.
+    #[error("{0} is a console's own key: limits bind persons")]
+    NotAPerson(PublicKey),
+    /// The last one who may change the list.
+    #[error(
+        "{0} is the last operator without limits; add another one first, or nobody could change the list any more"
+    )]
+    Last(PublicKey),
+}
+
+/// Applies a change. False when everything is so already.
+pub(crate) fn apply(
+    list: &mut OperatorList,
+    change: &Change,
+    now: Timestamp,
+) -> Result<bool, ChangeError> {
+    match change {
+        Change::Add {
+            key,
+            name,
+            role,
+            limits,
+        } => add(list, key, name.as_deref(), *role, limits, now),
+        Change::Retire(key) => retire(list, key, now),
+        Change::Limit(key, limits) => limit(list, key, limits, now),
+        Change::Approval(on) => Ok(std::mem::replace(&mut list.operator_approval, *on) != *on),
+        Change::Rotate { old, new } => rotate(list, old, new, now),
+    }
+}
+
+/// A newcomer: on the list at once, or waiting where the realm wants that.
+pub(crate) fn arrive(list: &mut OperatorList, entry: OperatorEntry, now: Timestamp) {
+    if list.operator_approval {
+        list.waiting.push(WaitingKey {
+            key: entry.key,
+            name: entry.name,
+            role: entry.role,
+            asked_at: wire(now),
+            console: entry.console,
+            extra: serde_json::Map::new(),
+        });
+    } else {
+        list.waiting.retain(|waiting| waiting.key != entry.key);
+        list.operators.push(OperatorEntry {
+            from: wire(now.plus_ms(-FROM_SLACK_MS)),
+            until: None,
+            ..entry
+        });
+    }
+}
+
+fn wire(at: Timestamp) -> countersign_wire::Timestamp {
+    countersign_wire::Timestamp::new(at.into())
+}
+
+fn counts(list: &OperatorList, key: &PublicKey, now: Timestamp) -> bool {
+    list.terms_at(key.as_str(), now.into()).next().is_some()
+}
+
+fn add(
+    list: &mut OperatorList,
+    key: &PublicKey,
+    name: Option<&str>,
+    role: Option<KeyRole>,
+    limits: &Limits,
+    now: Timestamp,
+) -> Result<bool, ChangeError> {
+    if counts(list, key, now) {
+        return Err(ChangeError::Counts(key.clone()));
+    }
+    let waiting = list
+        .waiting
+        .iter()
+        .find(|waiting| waiting.key == *key)
+        .cloned();
+    let before = list
+        .operators
+        .iter()
+        .rfind(|entry| entry.key == *key)
+        .cloned();
+    let known = waiting
+        .as_ref()
+        .map(|waiting| (&waiting.name, waiting.role));
+    let known = known.or_else(|| before.as_ref().map(|entry| (&entry.name, entry.role)));
+    let named = name.or(known.map(|(name, _)| name.as_str()));
+    let named = named
+        .ok_or_else(|| ChangeError::NoName(key.clone()))?
+        .to_owned();
+    let role = role
+        .or(known.map(|(_, role)| role))
+        .unwrap_or(KeyRole::Human);
+    let limited = *limits != Limits::default();
+    if limited && role != KeyRole::Human {
+        return Err(ChangeError::NotAPerson(key.clone()));
+    }
+    // Terms of one key do not overlap: an earlier one ended before now.
+    let from = before
+        .and_then(|entry| entry.until)
+        .map_or(now.plus_ms(-FROM_SLACK_MS), |until| {
+            Timestamp::from(until.get()).max(now.plus_ms(-FROM_SLACK_MS))
+        });
+    list.waiting.retain(|waiting| waiting.key != *key);
+    list.operators.push(OperatorEntry {
+        workspaces: limits.workspaces.clone(),
+        max_risk: limits.max_risk,
+        console: waiting.as_ref().and_then(|waiting| waiting.console.clone()),
+        ..OperatorEntry::new(key.clone(), named, role, wire(from))
+    });
+    // A person without the console's own key would see nothing answered in time by that console.
+    let Some(console) = waiting.and_then(|waiting| waiting.console) else {
+        return Ok(true);
+    };
+    let others: Vec<WaitingKey> = list
+        .waiting
+        .extract_if(.., |other| {
+            role == KeyRole::Human
+                && other.role == KeyRole::Auto
+                && other.console.as_deref() == Some(console.as_str())
+        })
+        .collect();
+    for other in others {
+        let from = wire(now.plus_ms(-FROM_SLACK_MS));
+        list.operators.push(OperatorEntry {
+            console: other.console,
+            ..OperatorEntry::new(other.key, other.name, other.role, from)
+        });
+    }
+    Ok(true)
+}
+
+fn retire(list: &mut OperatorList, key: &PublicKey, now: Timestamp) -> Result<bool, ChangeError> {
+    let waiting = list.waiting.iter().position(|waiting| waiting.key == *key);
+    let turned_away = waiting.map(|place| list.waiting.remove(place));
+    if !list.operators.iter().any(|entry| entry.key == *key) {
+        let asked = turned_away.ok_or_else(|| ChangeError::NoSuchKey(key.clone()))?;
+        // What was turned away stays on the list, or it would register again.
+        list.operators.push(OperatorEntry {
+            until: Some(wire(now)),
+            console: asked.console,
+            ..OperatorEntry::new(asked.key, asked.name, asked.role, wire(now))
+        });
+        return Ok(true);
+    }
+    if !counts(list, key, now) {
+        return Ok(turned_away.is_some());
+    }
+    end(list, key, now);
+    keep_an_operator(list, key, now)?;
+    Ok(true)
+}
+
+fn end(list: &mut OperatorList, key: &PublicKey, now: Timestamp) {
+    for entry in &mut list.operators {
+        let open = |until: countersign_wire::Timestamp| Timestamp::from(until.get()) > now;
+        if entry.key == *key && entry.until.is_none_or(open) {
+            entry.until = Some(wire(now));
+        }
+    }
+}
+
+fn keep_an_operator(
+    list: &OperatorList,
+    key: &PublicKey,
+    now: Timestamp,
+) -> Result<(), ChangeError> {
+    let left = list.operators.iter().any(|entry| {
+        entry.counts_at(now.into()) && lawful::may_edit(list, entry.key.as_str(), now)
+    });
+    left.then_some(())
+        .ok_or_else(|| ChangeError::Last(key.clone()))
+}
+
+fn limit(
+    list: &mut OperatorList,
+    key: &PublicKey,
+    limits: &Limits,
+    now: Timestamp,
+) -> Result<bool, ChangeError> {
+    if !list.operators.iter().any(|entry| entry.key == *key) && !list.is_waiting(key.as_str()) {
+        return Err(ChangeError::NoSuchKey(key.clone()));
+    }
+    let Some(term) = list.terms_at(key.as_str(), now.into()).last().cloned() else {
+        return Err(ChangeError::DoesNotCount(key.clone()));
+    };
+    if term.role != KeyRole::Human {
+        return Err(ChangeError::NotAPerson(key.clone()));
+    }
+    if term.workspaces == limits.workspaces && term.max_risk == limits.max_risk {
+        return Ok(false);
+    }
+    end(list, key, now);
+    list.operators.push(OperatorEntry {
+        from: wire(now),
+        until: None,
+        workspaces: limits.workspaces.clone(),
+        max_risk: limits.max_risk,
+        ..term
+    });
+    keep_an_operator(list, key, now)?;
+    Ok(true)
+}
+
+fn rotate(
+    list: &mut OperatorList,
+    old: &PublicKey,
+    new: &PublicKey,
+    now: Timestamp,
+) -> Result<bool, ChangeError> {
+    if counts(list, new, now) {
+        return Ok(false);
+    }
+    let Some(term) = list.terms_at(old.as_str(), now.into()).last().cloned() else {
+        return Err(ChangeError::DoesNotCount(old.clone()));
+    };
+    end(list, old, now);
+    list.operators.push(OperatorEntry {
+        key: new.clone(),
+        from: wire(now.plus_ms(-FROM_SLACK_MS)),
+        until: None,
+        ..term
+    });
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nkeys::KeyPair;
+    use proptest::prelude::*;
+
+    fn key() -> PublicKey {
+        PublicKey::of(&KeyPair::new_user()).unwrap()
+    }
+
+    /// What every key may do at every second, as a later console reads it.
+    fn history(list: &OperatorList, keys: &[PublicKey], until: i64) -> Vec<String> {
+        let mut seen = Vec::new();
+        for second in 0..until {
+            let at = Timestamp(second * 1_000).into();
+            for key in keys {
+                let terms: Vec<_> = list
+                    .terms_at(key.as_str(), at)
+                    .map(|term| (term.role, &term.workspaces, term.max_risk))
+                    .collect();
+                seen.push(format!("{second} {terms:?}"));
+            }
+        }
+        seen
+    }
+
+    proptest! {
+        /// Decisions are judged by the list in force when they were stored: no later change may read
+        /// differently there, and somebody can always change the list.
+        #[test]
+        fn no_change_reaches_back_and_an_operator_without_limits_is_always_left(
+            steps in prop::collection::vec((0_usize..6, 0_usize..4, any::<bool>()), 1..25),
+        ) {
+            let keys: Vec<PublicKey> = (0..4).map(|_| key()).collect();
+            let from = wire(Timestamp(0));
+            let founder = OperatorEntry::new(keys[0].clone(), "Ada".into(), KeyRole::Human, from);
+            let mut list = OperatorList::new(vec![founder]);
+            for (place, (what, which, flag)) in steps.into_iter().enumerate() {
+                let second = i64::try_from(place + 1).unwrap() * 20;
+                let now = Timestamp(second * 1_000);
+                let key = keys[which].clone();
+                let limits = Limits {
+                    max_risk: flag.then_some(Risk::Low),
+                    workspaces: None,
+                };
+                let change = match what {
+                    0 => Change::Add { key, name: Some("x".into()), role: None, limits },
+                    1 => Change::Retire(key),
+                    2 => Change::Limit(key, limits),
+                    3 => Change::Approval(flag),
+                    4 => Change::Rotate { old: key, new: keys[(which + 1) % 4].clone() },
+                    _ => {
+                        let stands = list.operators.iter().any(|entry| entry.key == key);
+                        if !stands && !list.is_waiting(key.as_str()) {
+                            arrive(&mut list, OperatorEntry::new(key, "x".into(), KeyRole::Human, from), now);
+                        }
+                        continue;
+                    }
+                };
+                let mut next = list.clone();
+                if apply(&mut next, &change, now).is_err() {
+                    continue;
+                }
+                // Terms begin a moment ago, for the sake of estimated clocks.
+                let settled = second - 6;
+                prop_assert_eq!(history(&list, &keys, settled), history(&next, &keys, settled));
+                prop_assert!(keys.iter().any(|key| lawful::may_edit(&next, key.as_str(), now)));
+                list = next;
+            }
+        }
+    }
+}

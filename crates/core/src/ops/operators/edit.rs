@@ -1,0 +1,193 @@
+//! The list of operators for the front ends: shown, and changed by an operator.
+//!
+//! Refuses a change by who may not make it, before it is written: other consoles would refuse it after.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_wire::{KeyRole, OperatorList, PublicKey, Risk, WorkspaceName};
+
+use super::change::{self, Change};
+use super::{Operators, TRIES, lawful, unwritable};
+use crate::domain::Timestamp;
+use crate::error::OpError;
+use crate::ops::trusted::Standing;
+use crate::runtime::{App, Role};
+
+/// How long a console that was started for the change may take to join the bus.
+const JOIN_LIMIT: Duration = Duration::from_secs(30);
+
+/// Where one line of the list stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListedState {
+    /// Counts now.
+    InForce,
+    /// Waits for an operator to accept it.
+    Waiting,
+    /// Ended.
+    Retired,
+}
+
+impl ListedState {
+    /// The stable word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::InForce => "in_force",
+            Self::Waiting => "waiting",
+            Self::Retired => "retired",
+        }
+    }
+}
+
+/// One line: a term of a key, or a key that waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// The public key.
+    pub key: PublicKey,
+    /// As it named itself, or as an operator named it; not escaped.
+    pub name: String,
+    /// What it may sign.
+    pub role: KeyRole,
+    /// Since when; for a waiting key, when it asked.
+    pub from: Timestamp,
+    /// Until when.
+    pub until: Option<Timestamp>,
+    /// Where it stands.
+    pub state: ListedState,
+    /// Whether it is this console's.
+    pub mine: bool,
+    /// None: all.
+    pub workspaces: Option<Vec<WorkspaceName>>,
+    /// None: any.
+    pub max_risk: Option<Risk>,
+    /// The console that registered it.
+    pub console: Option<String>,
+}
+
+impl App {
+    /// The realm's list of operators as this console knows it, and whether new keys must be accepted.
+    #[must_use]
+    pub fn operators(&self) -> (Vec<Listed>, bool) {
+        let known = self.inner.shared.operator_list.read();
+        let list = known
+            .ok()
+            .and_then(|known| Some(known.as_ref()?.list.clone()));
+        let list = list.unwrap_or_else(|| OperatorList::new(Vec::new()));
+        let own = self.identity().trusted_keys();
+        let mine = |key: &PublicKey| own.iter().any(|own| own.key == *key);
+        let now = self.now();
+        let terms = list.operators.iter().map(|entry| Listed {
+            key: entry.key.clone(),
+            name: entry.name.clone(),
+            role: entry.role,
+            from: entry.from.get().into(),
+            until: entry.until.map(|until| until.get().into()),
+            state: match entry.until {
+                Some(until) if Timestamp::from(until.get()) <= now => ListedState::Retired,
+                _ => ListedState::InForce,
+            },
+            mine: mine(&entry.key),
+            workspaces: entry.workspaces.clone(),
+            max_risk: entry.max_risk,
+            console: entry.console.clone(),
+        });
+        let waiting = list.waiting.iter().map(|waiting| Listed {
+            key: waiting.key.clone(),
+            name: waiting.name.clone(),
+            role: waiting.role,
+            from: waiting.asked_at.get().into(),
+            until: None,
+            state: ListedState::Waiting,
+            mine: mine(&waiting.key),
+            workspaces: None,
+            max_risk: None,
+            console: waiting.console.clone(),
+        });
+        (terms.chain(waiting).collect(), list.operator_approval)
+    }
+
+    /// Changes the realm's list. False when everything was so already. Two consoles that change it at
+    /// once both do: each by the revision that it has read.
+    ///
+    /// # Errors
+    /// [`OpError::ReadOnly`] for an operator who may not change the list, [`OpError::NoSuchKey`],
+    /// [`OpError::InvalidArgs`], [`OpError::BusUnreachable`].
+    pub async fn change_operators(&self, change: &Change) -> Result<bool, OpError> {
+        let operators = self.operators_of_the_bus().await?;
+        for attempt in 0..TRIES {
+            let latest = operators.latest().await?;
+            let mut list = latest.list;
+            let now = self.now();
+            self.may_change(&list, change, now)?;
+            let changed = change::apply(&mut list, change, now)?;
+            if !changed && !latest.broken {
+                return Ok(false);
+            }
+            if operators.write(&list, latest.revision).await?.is_some() {
+                return Ok(changed);
+            }
+            tokio::time::sleep(Duration::from_millis(20 << attempt.min(4))).await;
+        }
+        Err(unwritable())
+    }
+
+    async fn operators_of_the_bus(&self) -> Result<Operators, OpError> {
+        if self.role() == Role::Console {
+            self.ready(JOIN_LIMIT).await;
+        }
+        if let Some(why) = self.health().borrow().read_only.clone() {
+            return Err(OpError::ReadOnly(why));
+        }
+        let (Some(bus), Some(realm)) = (self.bus(), self.realm()) else {
+            return Err(OpError::BusUnreachable(
+                "the list of operators is on the bus, and the bus cannot be reached; try again when it is back"
+                    .to_owned(),
+            ));
+        };
+        let shared = Arc::clone(&self.inner.shared);
+        Ok(Operators::new(shared, bus, realm))
+    }
+
+    fn may_change(
+        &self,
+        list: &OperatorList,
+        change: &Change,
+        now: Timestamp,
+    ) -> Result<(), OpError> {
+        let own = self.identity().human_key();
+        if let Some(why) = self.why_not_sign(own.as_str(), now) {
+            return Err(OpError::ReadOnly(why));
+        }
+        let rotates = matches!(change, Change::Rotate { old, .. } if old == own);
+        if rotates || lawful::may_edit(list, own.as_str(), now) {
+            return Ok(());
+        }
+        Err(OpError::ReadOnly(
+            "your own key stands under limits; an operator without limits changes the list"
+                .to_owned(),
+        ))
+    }
+
+    /// Why a key of this console may sign nothing now, and the way out.
+    pub(crate) fn why_not_sign(&self, key: &str, now: Timestamp) -> Option<String> {
+        why_not(self.inner.shared.trusted.standing(key, now), key)
+    }
+}
+
+/// Why a key in this standing signs nothing, and the way out; none for one that counts.
+pub(crate) fn why_not(standing: Standing, key: &str) -> Option<String> {
+    match standing {
+        Standing::Counts => None,
+        Standing::Waits => Some(format!(
+            "its key waits to be accepted; ask an operator of this realm to run `countersign operators add {key}`, until then you can look and not decide"
+        )),
+        Standing::Retired(at) => Some(format!(
+            "its key was retired at {}; ask an operator of this realm to run `countersign operators add {key}`, until then you can look and not decide",
+            at.rfc3339()
+        )),
+        Standing::Unknown => Some(format!(
+            "its key is not on the realm's list of operators; ask an operator of this realm to run `countersign operators add {key} --name NAME`"
+        )),
+    }
+}

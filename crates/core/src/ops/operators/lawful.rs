@@ -1,0 +1,292 @@
+//! Whether a list of operators may replace the one that is known.
+//!
+//! Refuses everything that its signer may not do: a newcomer adds its own keys and nothing else, an
+//! operator under limits edits nobody, and a retired key signs no list.
+
+use countersign_wire::{KeyRole, OperatorEntry, OperatorList};
+
+use crate::domain::Timestamp;
+
+/// A newcomer's keys count from about now: its clock is an estimate, and its list may have waited.
+const NEWCOMER_SLACK_MS: i64 = 60_000;
+/// Terms begin by an estimate of the server's time.
+const CLOCK_SLACK_MS: i64 = 5_000;
+
+/// What a list is to the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lawful {
+    /// Signed by an operator in force without limits.
+    ByOperator,
+    /// It only adds what anybody who may write the bucket can add; the signer is an operator in force.
+    ByLimited,
+    /// The same, and the signer is none: agents cannot take it over before an operator signs it again.
+    ByNewcomer,
+    /// It does what its signer may not do.
+    No,
+}
+
+/// Whether `key` is a person's key that counts at `at`.
+pub(crate) fn is_operator(list: &OperatorList, key: &str, at: Timestamp) -> bool {
+    role(list, key, at) == Some(KeyRole::Human)
+}
+
+/// Whether `key` may edit the list: a person's key in force, without limits.
+pub(crate) fn may_edit(list: &OperatorList, key: &str, at: Timestamp) -> bool {
+    is_operator(list, key, at) && terms(list, key, at).all(|term| !term.is_limited())
+}
+
+fn terms<'l>(
+    list: &'l OperatorList,
+    key: &'l str,
+    at: Timestamp,
+) -> impl Iterator<Item = &'l OperatorEntry> {
+    let soon = at.plus_ms(CLOCK_SLACK_MS);
+    list.operators.iter().filter(move |entry| {
+        entry.key.as_str() == key && (entry.counts_at(at.into()) || entry.counts_at(soon.into()))
+    })
+}
+
+fn role(list: &OperatorList, key: &str, at: Timestamp) -> Option<KeyRole> {
+    list.role_at(key, at.into())
+        .or_else(|| list.role_at(key, at.plus_ms(CLOCK_SLACK_MS).into()))
+}
+
+/// Judges `next`, signed by `signer` and stored at `stored_at`, against the list before it.
+pub(crate) fn judge(
+    known: &OperatorList,
+    next: &OperatorList,
+    signer: &str,
+    stored_at: Timestamp,
+) -> Lawful {
+    if may_edit(known, signer, stored_at) {
+        return Lawful::ByOperator;
+    }
+    let operator = is_operator(known, signer, stored_at);
+    let own = |entry: &&OperatorEntry| operator && entry.key.as_str() == signer;
+    let kept = known.operators.iter().all(|entry| {
+        next.operators.contains(entry)
+            || (own(&entry)
+                && next
+                    .operators
+                    .iter()
+                    .any(|after| ends(entry, after, stored_at)))
+    });
+    let mut added = next.operators.iter().filter(|entry| {
+        !known.operators.contains(entry)
+            && !known
+                .operators
+                .iter()
+                .any(|before| own(&before) && ends(before, entry, stored_at))
+    });
+    let fresh = added.all(|entry| {
+        let from = Timestamp::from(entry.from.get());
+        let own_next = operator
+            && entry.role == KeyRole::Human
+            && terms(known, signer, stored_at)
+                .all(|term| term.workspaces == entry.workspaces && term.max_risk == entry.max_risk);
+        from.plus_ms(NEWCOMER_SLACK_MS) >= stored_at && (own_next || !known.operator_approval)
+    });
+    let waits = known.waiting.iter().all(|waiting| {
+        next.waiting.contains(waiting)
+            || (!known.operator_approval && has_key(next, waiting.key.as_str()))
+    });
+    let setting = known.operator_approval == next.operator_approval;
+    match kept && fresh && waits && setting {
+        true if operator => Lawful::ByLimited,
+        true => Lawful::ByNewcomer,
+        false => Lawful::No,
+    }
+}
+
+fn has_key(list: &OperatorList, key: &str) -> bool {
+    list.operators.iter().any(|entry| entry.key.as_str() == key)
+}
+
+/// Whether `after` is `before` with an end that was set about now.
+fn ends(before: &OperatorEntry, after: &OperatorEntry, stored_at: Timestamp) -> bool {
+    let Some(until) = after.until else {
+        return false;
+    };
+    let same = OperatorEntry {
+        until: None,
+        ..after.clone()
+    };
+    before.until.is_none()
+        && *before == same
+        && Timestamp::from(until.get()).plus_ms(NEWCOMER_SLACK_MS) >= stored_at
+}
+
+/// Whether `next` leaves out or changes what is known, so that older decisions could lose their signer.
+pub(crate) fn loses(known: &OperatorList, next: &OperatorList) -> bool {
+    !known
+        .operators
+        .iter()
+        .all(|entry| next.operators.contains(entry))
+        || known.operator_approval != next.operator_approval
+}
+
+/// What is known, with the keys that a refused list would have added, as newcomers.
+pub(crate) fn merged(
+    known: &OperatorList,
+    refused: &OperatorList,
+    stored_at: Timestamp,
+) -> OperatorList {
+    let mut list = known.clone();
+    for entry in &refused.operators {
+        if has_key(&list, entry.key.as_str()) || list.is_waiting(entry.key.as_str()) {
+            continue;
+        }
+        let from = Timestamp::from(entry.from.get()).max(stored_at);
+        super::change::arrive(&mut list, entry.clone(), from);
+    }
+    for waiting in &refused.waiting {
+        let key = waiting.key.as_str();
+        if !has_key(&list, key) && !list.is_waiting(key) {
+            list.waiting.push(waiting.clone());
+        }
+    }
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::change::{Change, Limits, apply, arrive};
+    use super::*;
+    use countersign_wire::{PublicKey, Risk, Timestamp as Stamp};
+    use nkeys::KeyPair;
+
+    const NOW: Timestamp = Timestamp(1_000_000);
+
+    fn key() -> PublicKey {
+        PublicKey::of(&KeyPair::new_user()).unwrap()
+    }
+
+    fn entry(key: &PublicKey, from: i64) -> OperatorEntry {
+        let from = Stamp::new(Timestamp(from).into());
+        OperatorEntry::new(key.clone(), "Ada".into(), KeyRole::Human, from)
+    }
+
+    /// Ada without limits, Grace up to low risk, Mallory retired.
+    fn realm(approval: bool) -> (OperatorList, [PublicKey; 3]) {
+        let [ada, grace, mallory] = [key(), key(), key()];
+        let mut list = OperatorList::new(vec![
+            entry(&ada, 0),
+            OperatorEntry {
+                max_risk: Some(Risk::Low),
+                ..entry(&grace, 0)
+            },
+            OperatorEntry {
+                until: Some(Stamp::new(Timestamp(500_000).into())),
+                ..entry(&mallory, 0)
+            },
+        ]);
+        list.operator_approval = approval;
+        (list, [ada, grace, mallory])
+    }
+
+    fn after(list: &OperatorList, change: Change) -> OperatorList {
+        let mut next = list.clone();
+        apply(&mut next, &change, NOW).unwrap();
+        next
+    }
+
+    fn added(list: &OperatorList, entry: OperatorEntry) -> OperatorList {
+        let mut next = list.clone();
+        next.operators.push(entry);
+        next
+    }
+
+    #[test]
+    fn each_signer_may_do_so_much_and_no_more() {
+        let new = key();
+        let fresh = entry(&new, NOW.0);
+        for approval in [false, true] {
+            let (list, [ada, grace, mallory]) = realm(approval);
+            let mut arrived = list.clone();
+            arrive(&mut arrived, fresh.clone(), NOW);
+            let mut dropped = list.clone();
+            dropped.operators.remove(0);
+            let mut ended = list.clone();
+            ended.operators[0].until = Some(Stamp::new(NOW.into()));
+            let switched = after(&list, Change::Approval(!approval));
+            let rotated = Change::Rotate {
+                old: grace.clone(),
+                new: new.clone(),
+            };
+            let mut wider = after(&list, rotated.clone());
+            wider.operators.last_mut().unwrap().max_risk = None;
+            let open = if approval { "no" } else { "yes" };
+            let table = [
+                ("arrives", arrived, "yes", "yes", "yes"),
+                (
+                    "enters itself",
+                    added(&list, fresh.clone()),
+                    "yes",
+                    open,
+                    open,
+                ),
+                (
+                    "enters the past",
+                    added(&list, entry(&new, 0)),
+                    "yes",
+                    "no",
+                    "no",
+                ),
+                ("retires Ada", ended, "yes", "no", "no"),
+                (
+                    "retires Grace",
+                    after(&list, Change::Retire(grace.clone())),
+                    "yes",
+                    "yes",
+                    "no",
+                ),
+                (
+                    "frees Grace",
+                    after(&list, Change::Limit(grace.clone(), Limits::default())),
+                    "yes",
+                    open,
+                    "no",
+                ),
+                ("leaves one out", dropped, "yes", "no", "no"),
+                ("switches", switched, "yes", "no", "no"),
+                ("rotates Grace", after(&list, rotated), "yes", "yes", "no"),
+                ("rotates her wider", wider, "yes", open, "no"),
+            ];
+            for (what, next, full, limited, stranger) in table {
+                let word = |signer: &PublicKey| match judge(&list, &next, signer.as_str(), NOW) {
+                    Lawful::No => "no",
+                    _ => "yes",
+                };
+                assert_eq!(word(&ada), full, "Ada {what}");
+                assert_eq!(word(&grace), limited, "Grace {what}, approval {approval}");
+                for signer in [&mallory, &new] {
+                    assert_eq!(
+                        word(signer),
+                        stranger,
+                        "a stranger {what}, approval {approval}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_refused_list_would_have_added_waits_or_arrives_now() {
+        let new = key();
+        for approval in [false, true] {
+            let (list, [ada, ..]) = realm(approval);
+            let theirs = OperatorList::new(vec![entry(&new, 0)]);
+            assert!(loses(&list, &theirs));
+            let merged = merged(&list, &theirs, NOW);
+            assert!(!loses(&list, &merged));
+            assert_eq!(merged.is_waiting(new.as_str()), approval);
+            let moment_ago = NOW.plus_ms(-6_000);
+            assert!(!is_operator(
+                &merged,
+                new.as_str(),
+                moment_ago.plus_ms(-5_001)
+            ));
+            assert_eq!(judge(&list, &merged, ada.as_str(), NOW), Lawful::ByOperator);
+        }
+    }
+}

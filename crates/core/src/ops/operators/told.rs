@@ -1,0 +1,101 @@
+//! What the audit log says about a new list of operators.
+//!
+//! Refuses to repeat what the list before it said.
+
+use countersign_wire::{KeyRole, OperatorList, Sha256Digest, TrustedKey};
+use serde_json::{Value, json};
+
+use super::super::job::Job;
+use super::KEY;
+use crate::domain::Timestamp;
+use crate::store::audit::Entry;
+
+/// Alarm of a key that waits to be accepted.
+pub(crate) const WAITS: &str = "operator_waits";
+
+/// One audit entry for the value, one for each change since the list before. `own` are this console's keys,
+/// the automatic one last; that they arrived is its own doing and no news.
+pub(crate) fn entries(
+    before: Option<&OperatorList>,
+    list: &OperatorList,
+    payload: &[u8],
+    own: &[TrustedKey; 2],
+    now: Timestamp,
+) -> Vec<Entry> {
+    let digest = Sha256Digest::of_bytes(payload).to_string();
+    let entry = |action, subject: String, detail: Value| Entry {
+        at: now,
+        actor: own[1].key.to_string(),
+        action,
+        subject,
+        detail,
+    };
+    let mut told = vec![entry(
+        "policy",
+        KEY.to_owned(),
+        json!({ "payload_digest": digest }),
+    )];
+    let known = before.map_or(&[][..], |list| &list.operators);
+    for operator in list.operators.iter().filter(|now| !known.contains(now)) {
+        let stood = known.iter().any(|before| before.key == operator.key);
+        if !stood && own.iter().any(|own| own.key == operator.key) {
+            continue;
+        }
+        let ended = known.iter().any(|before| {
+            (&before.key, before.from, before.until) == (&operator.key, operator.from, None)
+        });
+        let action = match (ended, stood) {
+            (true, _) => "operator_retired",
+            (false, true) => "operator_changed",
+            (false, false) => "operator_arrived",
+        };
+        let detail = json!({
+            "role": word(operator.role),
+            "from": operator.from,
+            "until": operator.until,
+            "workspaces": operator.workspaces,
+            "max_risk": operator.max_risk,
+        });
+        told.push(entry(action, operator.key.to_string(), detail));
+    }
+    for waiting in &list.waiting {
+        if !before.is_some_and(|list| list.is_waiting(waiting.key.as_str())) {
+            let detail = json!({ "role": word(waiting.role) });
+            told.push(entry("operator_waits", waiting.key.to_string(), detail));
+        }
+    }
+    let approval = before.is_some_and(|list| list.operator_approval);
+    if approval != list.operator_approval {
+        let detail = json!({ "on": list.operator_approval });
+        told.push(entry("operator_approval", KEY.to_owned(), detail));
+    }
+    told
+}
+
+/// Raises an alarm for each key that waits now, and lowers those of keys that wait no longer.
+pub(crate) fn alarms(before: Option<&OperatorList>, list: &OperatorList) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    for waiting in &list.waiting {
+        if !before.is_some_and(|list| list.is_waiting(waiting.key.as_str())) {
+            jobs.push(Job::Alarm {
+                code: WAITS,
+                subject: waiting.key.to_string(),
+            });
+        }
+    }
+    let gone = before.into_iter().flat_map(|list| &list.waiting);
+    for waiting in gone.filter(|waiting| !list.is_waiting(waiting.key.as_str())) {
+        jobs.push(Job::LowerAlarm {
+            code: WAITS,
+            subject: waiting.key.to_string(),
+        });
+    }
+    jobs
+}
+
+fn word(role: KeyRole) -> &'static str {
+    match role {
+        KeyRole::Human => "human",
+        KeyRole::Auto => "auto",
+    }
+}

@@ -1,0 +1,211 @@
+//! `operators`: who may decide in this realm.
+//!
+//! Refuses to print a name as it came, and to call anything changed before it is on the bus.
+
+use countersign_core::ops::operators::{Change, Limits, Listed, ListedState};
+use countersign_wire::{KeyRole, PublicKey};
+use serde_json::{Value, json};
+
+use super::args;
+use super::config::Settings;
+use super::console::{deciding, reading};
+use super::failure::Failure;
+use super::output::{Output, plain, table};
+use super::when;
+
+/// Runs one of the commands.
+pub(crate) async fn run(
+    settings: &Settings,
+    out: Output,
+    command: args::Operators,
+) -> Result<(), Failure> {
+    match command {
+        args::Operators::List => list(settings, out).await,
+        args::Operators::Add {
+            key,
+            name,
+            role,
+            limits,
+        } => {
+            let change = Change::Add {
+                key: parse(&key)?,
+                name,
+                role: role.map(|role| match role {
+                    args::Role::Human => KeyRole::Human,
+                    args::Role::Auto => KeyRole::Auto,
+                }),
+                limits: parse_limits(limits)?,
+            };
+            change_list(settings, out, change, "counts from now on").await
+        }
+        args::Operators::Retire { key } => {
+            let change = Change::Retire(parse(&key)?);
+            change_list(settings, out, change, "counts no longer").await
+        }
+        args::Operators::Limit { key, limits } => {
+            let change = Change::Limit(parse(&key)?, parse_limits(limits)?);
+            change_list(settings, out, change, "has these limits from now on").await
+        }
+        args::Operators::Approval { state: None } => {
+            let on = reading(settings, false, async |app| Ok(app.operators().1)).await?;
+            approval(out, on)
+        }
+        args::Operators::Approval { state: Some(state) } => {
+            let on = state == args::Switch::On;
+            let change = Change::Approval(on);
+            deciding(settings, async |app| {
+                Ok(app.change_operators(&change).await?)
+            })
+            .await?;
+            approval(out, on)
+        }
+    }
+}
+
+fn parse(key: &str) -> Result<PublicKey, Failure> {
+    key.parse()
+        .map_err(|error| Failure::usage(format!("{key:?}: {error}")))
+}
+
+fn parse_limits(limits: args::Limits) -> Result<Limits, Failure> {
+    let workspaces = limits.workspaces.map(|names| {
+        let parse = |name: &String| {
+            name.parse()
+                .map_err(|error| Failure::usage(format!("{name:?}: {error}")))
+        };
+        names.iter().map(parse).collect::<Result<Vec<_>, _>>()
+    });
+    Ok(Limits {
+        workspaces: workspaces.transpose()?,
+        max_risk: limits.max_risk.map(Into::into),
+    })
+}
+
+async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
+    let (listed, _) = reading(settings, false, async |app| Ok(app.operators())).await?;
+    if out.json {
+        for line in &listed {
+            out.json_line(&as_json(line))?;
+        }
+        return Ok(());
+    }
+    let mut rows = table(&["KEY", "NAME", "ROLE", "STATE", "FROM", "UNTIL", "LIMITS"]);
+    for line in &listed {
+        let mine = if line.mine { " (yours)" } else { "" };
+        let until = line.until.map_or_else(|| "-".to_owned(), when::shown);
+        rows.add_row([
+            line.key.to_string(),
+            format!("{}{mine}", plain(&line.name)),
+            word(line.role).to_owned(),
+            line.state.as_str().replace('_', " "),
+            when::shown(line.from),
+            until,
+            limits(line),
+        ]);
+    }
+    out.table(&rows)?;
+    if let Some(waiting) = listed
+        .iter()
+        .find(|line| line.state == ListedState::Waiting)
+    {
+        out.remark(&format!(
+            "accept a key that waits with `countersign operators add {}`, turn it away with `operators retire`",
+            waiting.key
+        ));
+    }
+    Ok(())
+}
+
+fn limits(line: &Listed) -> String {
+    let risk = line.max_risk.map(|risk| format!("up to {}", risk.as_str()));
+    let names = line.workspaces.as_ref().map(|all| {
+        let names: Vec<&str> = all.iter().map(AsRef::as_ref).collect();
+        format!("only in {}", names.join(", "))
+    });
+    let both: Vec<String> = risk.into_iter().chain(names).collect();
+    match both.is_empty() {
+        true => "-".to_owned(),
+        false => both.join(", "),
+    }
+}
+
+fn word(role: KeyRole) -> &'static str {
+    match role {
+        KeyRole::Human => "human",
+        KeyRole::Auto => "auto",
+    }
+}
+
+fn as_json(line: &Listed) -> Value {
+    json!({
+        "key": line.key,
+        "name": plain(&line.name),
+        "role": word(line.role),
+        "from": line.from.rfc3339(),
+        "until": line.until.map(countersign_core::domain::Timestamp::rfc3339),
+        "state": line.state.as_str(),
+        "mine": line.mine,
+        "workspaces": line.workspaces,
+        "max_risk": line.max_risk.map(countersign_wire::Risk::as_str),
+        "console": line.console.as_deref().map(plain),
+    })
+}
+
+async fn change_list(
+    settings: &Settings,
+    out: Output,
+    change: Change,
+    done: &str,
+) -> Result<(), Failure> {
+    let (Change::Add { key, .. } | Change::Retire(key) | Change::Limit(key, _)) = &change else {
+        return Err(Failure::usage("no such change"));
+    };
+    let (changed, listed, approval) = deciding(settings, async |app| {
+        let changed = app.change_operators(&change).await?;
+        let (listed, approval) = app.operators();
+        Ok((changed, listed, approval))
+    })
+    .await?;
+    let terms: Vec<&Listed> = listed.iter().filter(|line| line.key == *key).collect();
+    if out.json {
+        let term = terms.last().map(|line| as_json(line));
+        return Ok(out.json_line(&json!({ "changed": changed, "operator": term }))?);
+    }
+    match changed {
+        true => out.line(&format!("{key} {done}"))?,
+        false => out.line(&format!("{key}: nothing to change"))?,
+    }
+    let limited = terms
+        .last()
+        .is_some_and(|line| line.workspaces.is_some() || line.max_risk.is_some());
+    if !approval && (limited || matches!(change, Change::Retire(_))) {
+        out.remark("anybody with the bus's credentials can still add a new key of their own; `countersign operators approval on` lets new keys wait for an operator");
+    }
+    if let (Change::Retire(_), Some(console)) =
+        (&change, terms.last().and_then(|t| t.console.as_ref()))
+    {
+        let others = listed.iter().filter(|line| {
+            line.console.as_ref() == Some(console)
+                && line.key != *key
+                && line.state == ListedState::InForce
+        });
+        for other in others {
+            out.remark(&format!(
+                "the same console's {} key {} still counts; retire it too if the console is gone",
+                word(other.role),
+                other.key
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn approval(out: Output, on: bool) -> Result<(), Failure> {
+    if out.json {
+        return Ok(out.json_line(&json!({ "operator_approval": on }))?);
+    }
+    Ok(out.line(match on {
+        true => "new keys wait until an operator accepts them",
+        false => "new keys count at once",
+    })?)
+}
