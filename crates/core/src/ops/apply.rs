@@ -13,7 +13,7 @@ use super::publisher::{Outgoing, Settlements};
 use super::{answers, arrivals, decide, decisions, due, ladder, reports, spans};
 use crate::domain::{RequestRecord, Timestamp};
 use crate::store::audit::Entry;
-use crate::store::{StoreError, agents, alarms, audit, meta, outbox, policy, requests};
+use crate::store::{StoreError, agents, audit, meta, outbox, policy, requests};
 
 /// Applies the jobs. On an error the transaction must not be committed.
 pub(crate) async fn apply_all(
@@ -163,9 +163,8 @@ async fn small(ledger: &Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(), S
             batch.alarm(&auto, code, &subject).await
         }
         Job::LowerAlarm { code, subject } => {
-            batch.gathered.status = true;
-            alarms::clear(batch.tx, code, &subject).await?;
-            Ok(())
+            let auto = ledger.identity.auto_key().to_string();
+            batch.clear_alarm(&auto, code, &subject).await
         }
         Job::Record {
             action,
