@@ -93,7 +93,7 @@ pub(crate) async fn give(
         });
         rows.push(row(&record, unsigned, sig, batch.now.0));
     }
-    outbox::insert(batch.tx, &rows).await
+    outbox::insert(batch.tx, &rows, &[]).await
 }
 
 fn row(

@@ -82,14 +82,14 @@ pub(crate) async fn apply(
     Ok(())
 }
 
-fn row_of_request(
+fn row_of_request<'m>(
     ledger: &mut Ledger,
     epoch: &str,
     now: Timestamp,
     at: At,
-    raw: &[u8],
+    raw: &'m [u8],
     parsed: &ParsedRequest,
-) -> NewRequest {
+) -> NewRequest<'m> {
     let agent = parsed.key.agent_key();
     let waiting = ledger.counts.waiting.entry(agent).or_default();
     // While the past is read again, decisions lag behind their requests and the count is not true.
@@ -121,7 +121,7 @@ fn row_of_request(
         group_id: request.group.as_ref().and_then(|group| group.id.clone()),
         args_digest: parsed.args_digest.map(|digest| digest.to_string()),
         request_digest: parsed.request_digest.to_string(),
-        raw: raw.to_vec(),
+        raw,
         stream_epoch: epoch.to_owned(),
         stream_seq: at.seq,
         stored_at: at.stamp,
@@ -134,13 +134,13 @@ fn row_of_request(
     }
 }
 
-fn row_of_rejected(
+fn row_of_rejected<'m>(
     epoch: &str,
     now: Timestamp,
     at: At,
-    raw: &[u8],
+    raw: &'m [u8],
     rejection: Rejection,
-) -> NewRequest {
+) -> NewRequest<'m> {
     let (ws, agent, request_id) = match &rejection.key {
         Some(key) => (
             key.workspace.to_string(),
@@ -167,7 +167,7 @@ fn row_of_rejected(
         approvals_required: 1,
         args_digest: None,
         request_digest: Sha256Digest::of_bytes(raw).to_string(),
-        raw: raw.to_vec(),
+        raw,
         stream_epoch: epoch.to_owned(),
         stream_seq: at.seq,
         requested_at: None,
@@ -181,7 +181,7 @@ fn row_of_rejected(
     }
 }
 
-fn subject_of(row: &NewRequest) -> String {
+fn subject_of(row: &NewRequest<'_>) -> String {
     if row.ws.is_empty() {
         row.request_id.clone()
     } else {
@@ -192,12 +192,12 @@ fn subject_of(row: &NewRequest) -> String {
 async fn insert(
     ledger: &mut Ledger,
     batch: &mut Batch<'_>,
-    rows: Vec<(&str, NewRequest)>,
+    rows: Vec<(&str, NewRequest<'_>)>,
 ) -> Result<(), StoreError> {
     if rows.is_empty() {
         return Ok(());
     }
-    let (subjects, rows): (Vec<&str>, Vec<NewRequest>) = rows.into_iter().unzip();
+    let (subjects, rows): (Vec<&str>, Vec<NewRequest<'_>>) = rows.into_iter().unzip();
     let ids: HashMap<i64, i64> = requests::insert(batch.tx, &rows)
         .await?
         .into_iter()
@@ -294,7 +294,7 @@ async fn follow_up(
 async fn conflict(
     ledger: &mut Ledger,
     batch: &mut Batch<'_>,
-    row: NewRequest,
+    row: NewRequest<'_>,
     subject: &str,
     name: String,
 ) -> Result<(), StoreError> {
@@ -314,7 +314,7 @@ async fn conflict(
         &row.stream_epoch,
         at,
         subject.to_owned(),
-        row.raw,
+        row.raw.to_vec(),
         CONFLICT,
         why,
     )

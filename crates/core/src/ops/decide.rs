@@ -59,8 +59,7 @@ pub(crate) async fn apply(
         };
         batch.reply(move || unless_heard(reply.send(answer)));
     }
-    outbox::insert(batch.tx, &rows).await?;
-    requests::change_states(batch.tx, &changes).await
+    outbox::insert(batch.tx, &rows, &changes).await
 }
 
 fn one(

@@ -225,26 +225,27 @@ async fn insert(
     rows: Vec<Row<'_>>,
     records: &HashMap<RequestKey, RequestRecord>,
 ) -> Result<(), StoreError> {
-    let new: Vec<NewDecision> = rows
+    let new: Vec<NewDecision<'_>> = rows
         .iter()
         .map(|(message, key, reading)| NewDecision {
             request: records.get(key).map(|record| record.id),
             key: key.clone(),
-            body: message.body.clone(),
-            payload: message.raw.clone(),
-            signer: message.signer.clone(),
-            sig: message.sig.clone(),
-            stream_epoch: epoch.to_owned(),
+            body: &message.body,
+            payload: &message.raw,
+            signer: message.signer.as_deref(),
+            sig: message.sig.as_deref(),
+            stream_epoch: epoch,
             stream_seq: message.at.seq,
             stored_at: message.at.stamp,
-            effective: reading.as_ref().map(|reading| reading.effective.clone()),
+            effective: reading.as_ref().map(|reading| reading.effective.as_str()),
             fault: reading
                 .as_ref()
                 .and_then(|r| r.fault)
-                .map(|fault| fault.as_str().to_owned()),
+                .map(DecisionFault::as_str),
         })
         .collect();
     let inserted = decisions::insert(batch.tx, &new).await?;
+    let keys: Vec<RequestKey> = new.into_iter().map(|row| row.key).collect();
     let mut changes = Vec::new();
     let mut settled = Vec::new();
     for (message, key, reading) in rows {
@@ -253,7 +254,8 @@ async fn insert(
             .signer
             .clone()
             .unwrap_or_else(|| "unsigned".to_owned());
-        if !inserted.contains(&message.at.seq) {
+        // Messages of a stream come in its order.
+        if inserted.binary_search(&message.at.seq).is_err() {
             let detail = json!({ "payload_digest": digest, "stream_seq": message.at.seq });
             set_aside(batch, epoch, message, CONFLICT).await?;
             batch.record(actor, "conflict", key.to_string(), detail);
@@ -291,9 +293,7 @@ async fn insert(
             message.body.decision_id.clone().unwrap_or_default(),
         ));
     }
-    requests::change_states(batch.tx, &changes).await?;
-    outbox::settle(batch.tx, &settled).await?;
-    let keys: Vec<RequestKey> = new.into_iter().map(|row| row.key).collect();
+    outbox::settle(batch.tx, &settled, &changes).await?;
     execution::take_up(ledger, batch, &keys).await
 }
 
@@ -461,8 +461,7 @@ pub(super) async fn join_orphans(
         .await?;
     }
     decisions::adopt(batch.tx, &adopted).await?;
-    outbox::settle(batch.tx, &settled).await?;
-    requests::change_states(batch.tx, &changes).await?;
+    outbox::settle(batch.tx, &settled, &changes).await?;
     for row in &adopted {
         ladder::found_late(ledger, batch, row.id, row.request).await?;
     }

@@ -211,15 +211,13 @@ pub async fn append(tx: &mut SqliteConnection, entries: &[Entry]) -> Result<(), 
         })
         .collect::<Result<_, _>>()?;
     let complete = direct(tx, |sqlite| {
-        let last = sqlite.query_row(
-            "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1",
-            [],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        );
+        let last = sqlite
+            .prepare_cached("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")?
+            .query_row([], |row| Ok((row.get(0)?, row.get(1)?)));
         let Ok(mut head) = head_of(last.optional()?) else {
             return Ok(false);
         };
-        let mut insert = sqlite.prepare(
+        let mut insert = sqlite.prepare_cached(
             "INSERT INTO audit(seq, prev, hash, at, actor, action, subject, detail)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         )?;

@@ -12,29 +12,29 @@ use crate::domain::incident::Standing;
 
 /// A decision as it came from the stream, with what this console makes of it.
 #[derive(Debug, Clone)]
-pub struct NewDecision {
+pub struct NewDecision<'m> {
     /// The request's row, none while it is unknown.
     pub request: Option<i64>,
     /// From the subject.
     pub key: RequestKey,
     /// From the payload, where it could be read.
-    pub body: DecisionBody,
+    pub body: &'m DecisionBody,
     /// Payload as stored.
-    pub payload: Vec<u8>,
+    pub payload: &'m [u8],
     /// Headers.
-    pub signer: Option<String>,
+    pub signer: Option<&'m str>,
     /// Headers.
-    pub sig: Option<String>,
+    pub sig: Option<&'m str>,
     /// Stream epoch.
-    pub stream_epoch: String,
+    pub stream_epoch: &'m str,
     /// Sequence in the stream.
     pub stream_seq: i64,
     /// The server's stamp.
     pub stored_at: Timestamp,
     /// How it reads everywhere; none while the request is unknown.
-    pub effective: Option<String>,
+    pub effective: Option<&'m str>,
     /// Why it is void.
-    pub fault: Option<String>,
+    pub fault: Option<&'static str>,
 }
 
 /// The readable part of a decision.
@@ -97,19 +97,19 @@ const COLUMNS: &str = "id, request, ws, agent, request_id, decision_id, payload,
     stored_at, effective, fault, origin";
 
 /// Inserts rows; a row whose key or position is taken is left out. Returns the stream sequences of
-/// what was inserted.
+/// what was inserted, in the order of the rows.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn insert(
     tx: &mut SqliteConnection,
-    rows: &[NewDecision],
+    rows: &[NewDecision<'_>],
 ) -> Result<Vec<i64>, StoreError> {
     if rows.is_empty() {
         return Ok(Vec::new());
     }
     direct(tx, |sqlite| {
-        let mut insert = sqlite.prepare(
+        let mut insert = sqlite.prepare_cached(
             "INSERT INTO decisions(request, ws, agent, request_id, decision_id, verdict, payload, key, sig,
              origin, decided_by, message, rule_id, rule_version, policy_digest, args_digest, stream_epoch,
              stream_seq, stored_at, effective, fault)

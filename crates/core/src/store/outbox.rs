@@ -4,6 +4,7 @@ use rusqlite::params;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
 use super::direct::direct;
+use super::requests::{StateChange, write_states};
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
 
@@ -35,16 +36,20 @@ pub struct OutboxRow {
 const COLUMNS: &str =
     "decision_id, request, subject, payload, key, sig, release_at, attempts, last_error, state";
 
-/// Puts decisions into the outbox.
+/// Puts decisions into the outbox, and writes what that changes in their requests.
 ///
 /// # Errors
-/// [`StoreError::Sqlite`]; a row that is still open is a violated constraint.
-pub async fn insert(tx: &mut SqliteConnection, rows: &[OutboxRow]) -> Result<(), StoreError> {
-    if rows.is_empty() {
+/// [`StoreError`]; a row that is still open is a violated constraint.
+pub async fn insert(
+    tx: &mut SqliteConnection,
+    rows: &[OutboxRow],
+    changes: &[StateChange],
+) -> Result<(), StoreError> {
+    if rows.is_empty() && changes.is_empty() {
         return Ok(());
     }
     direct(tx, |sqlite| {
-        let mut insert = sqlite.prepare(
+        let mut insert = sqlite.prepare_cached(
             "INSERT INTO outbox(decision_id, request, subject, payload, key, sig, release_at, state)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         )?;
@@ -60,7 +65,7 @@ pub async fn insert(tx: &mut SqliteConnection, rows: &[OutboxRow]) -> Result<(),
                 row.state,
             ])?;
         }
-        Ok(())
+        write_states(sqlite, changes)
     })
     .await
 }
@@ -200,26 +205,27 @@ pub async fn release(
 }
 
 /// Closes the open rows of these requests, given the `decision_id` that the stream holds for each:
-/// our own means stored, any other means lost.
+/// our own means stored, any other means lost. Writes what that changes in the requests.
 ///
 /// # Errors
-/// [`StoreError::Sqlite`].
+/// [`StoreError`].
 pub async fn settle(
     tx: &mut SqliteConnection,
     on_stream: &[(i64, String)],
+    changes: &[StateChange],
 ) -> Result<(), StoreError> {
-    if on_stream.is_empty() {
+    if on_stream.is_empty() && changes.is_empty() {
         return Ok(());
     }
     direct(tx, |sqlite| {
-        let mut update = sqlite.prepare(
+        let mut update = sqlite.prepare_cached(
             "UPDATE outbox SET state = iif(decision_id = ?2, 'stored', 'lost')
              WHERE request = ?1 AND state IN ('holding', 'queued')",
         )?;
         for (request, decision_id) in on_stream {
             update.execute(params![request, decision_id])?;
         }
-        Ok(())
+        write_states(sqlite, changes)
     })
     .await
 }

@@ -9,6 +9,8 @@ use sqlx::sqlite::{
 };
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
 
+use super::direct::Prepared;
+
 static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
 
 const READERS: u32 = 4;
@@ -87,6 +89,8 @@ impl StoreError {
 /// The one connection that writes.
 #[derive(Debug)]
 pub struct Writer {
+    // First: it ends before the connection is closed.
+    prepared: Prepared,
     pub(crate) connection: SqliteConnection,
     path: PathBuf,
 }
@@ -116,6 +120,7 @@ impl Writer {
     /// # Errors
     /// [`StoreError::Sqlite`] when the last page cannot be written.
     pub async fn close(self) -> Result<(), StoreError> {
+        drop(self.prepared);
         Ok(self.connection.close().await?)
     }
 
@@ -125,7 +130,9 @@ impl Writer {
     /// # Errors
     /// [`StoreError::Sqlite`]; the old connection then stays.
     pub async fn reopen(&mut self) -> Result<(), StoreError> {
-        self.connection = options(&self.path).connect().await?;
+        let mut connection = writing(&self.path).connect().await?;
+        self.prepared = Prepared::of(&mut connection).await?;
+        self.connection = connection;
         Ok(())
     }
 }
@@ -159,15 +166,22 @@ pub(super) fn options(path: &Path) -> SqliteConnectOptions {
         .disable_statement_logging()
 }
 
+/// Its statements are also ended by others than sqlx's thread (see [`Prepared`]).
+fn writing(path: &Path) -> SqliteConnectOptions {
+    options(path).serialized(true)
+}
+
 /// Opens the file for reading and writing, makes it if it is missing, and brings it to this version.
 ///
 /// # Errors
 /// [`StoreError`] when the file cannot be opened or belongs to another version.
 pub async fn open(path: &Path) -> Result<(Writer, Reader), StoreError> {
-    let mut writer = options(path).create_if_missing(true).connect().await?;
+    let mut writer = writing(path).create_if_missing(true).connect().await?;
     MIGRATIONS.run(&mut writer).await?;
+    let prepared = Prepared::of(&mut writer).await?;
     let reader = open_read_only(path).await?;
     let writer = Writer {
+        prepared,
         connection: writer,
         path: path.to_owned(),
     };
@@ -211,6 +225,7 @@ pub(crate) async fn temporary() -> (tempfile::TempDir, Writer, Reader) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::requests;
 
     #[tokio::test]
     async fn every_connection_has_the_same_pragmas() {
@@ -243,6 +258,27 @@ mod tests {
         let (_folder, _writer, reader) = temporary().await;
         let refused = sqlx::query("DELETE FROM meta").execute(&reader.0).await;
         assert!(StoreError::from(refused.unwrap_err()).is_read_only());
+    }
+
+    #[tokio::test]
+    async fn no_prepared_statement_outlives_its_connection() {
+        let (folder, mut writer, reader) = temporary().await;
+        let known = ["acme/bot/r1".parse().unwrap()];
+        for _ in 0..2 {
+            let mut tx = writer.begin().await.unwrap();
+            for _ in 0..2 {
+                requests::records(&mut tx, &known).await.unwrap();
+            }
+            drop(tx);
+            writer.reopen().await.unwrap();
+        }
+        let mut tx = writer.begin().await.unwrap();
+        requests::records(&mut tx, &known).await.unwrap();
+        tx.commit().await.unwrap();
+        reader.close().await;
+        writer.close().await.unwrap();
+        // SQLite removes it with the last connection, which a statement would have kept open.
+        assert!(!folder.path().join("countersign.db-wal").exists());
     }
 
     #[tokio::test]

@@ -1,7 +1,7 @@
 //! Table `requests`: one row a request, in the order of arrival.
 
 use countersign_wire::{RequestKey, Risk, Verdict, VerdictSet};
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use sqlx::SqliteConnection;
 
 use super::direct::direct;
@@ -10,7 +10,7 @@ use crate::domain::{Delivery, RequestRecord, State, Timestamp};
 
 /// A row to be inserted.
 #[derive(Debug, Clone)]
-pub struct NewRequest {
+pub struct NewRequest<'m> {
     /// Workspace, or empty where the subject gave none.
     pub ws: String,
     /// Agent, or empty where the subject gave none.
@@ -46,7 +46,7 @@ pub struct NewRequest {
     /// Digest of `raw`.
     pub request_digest: String,
     /// Payload as received.
-    pub raw: Vec<u8>,
+    pub raw: &'m [u8],
     /// Stream epoch and sequence.
     pub stream_epoch: String,
     /// Sequence in the stream.
@@ -144,13 +144,13 @@ const RECORD: &str = "SELECT id, ws, agent, request_id, state, delivery, risk, a
 /// [`StoreError::Sqlite`].
 pub async fn insert(
     tx: &mut SqliteConnection,
-    rows: &[NewRequest],
+    rows: &[NewRequest<'_>],
 ) -> Result<Vec<(i64, i64)>, StoreError> {
     if rows.is_empty() {
         return Ok(Vec::new());
     }
     direct(tx, |sqlite| {
-        let mut insert = sqlite.prepare(
+        let mut insert = sqlite.prepare_cached(
             "INSERT INTO requests(ws, agent, request_id, kind, tool, risk, title, run_id, thread_id, call_id,
              trace_id, span_id, group_id, allowed, approvals_required, args_digest, request_digest, raw,
              stream_epoch, stream_seq, requested_at, stored_at, received_at, lifetime, deadline_at, state,
@@ -214,7 +214,7 @@ pub async fn records(
     }
     let found = direct(tx, |sqlite| {
         let sql = format!("{RECORD} ws = ? AND agent = ? AND request_id = ?");
-        let mut select = sqlite.prepare(&sql)?;
+        let mut select = sqlite.prepare_cached(&sql)?;
         let mut found = Vec::with_capacity(keys.len());
         for key in keys {
             let parts = [
@@ -241,7 +241,7 @@ pub async fn records_by_id(
         return Ok(Vec::new());
     }
     let found = direct(tx, |sqlite| {
-        let mut select = sqlite.prepare(&format!("{RECORD} id = ?"))?;
+        let mut select = sqlite.prepare_cached(&format!("{RECORD} id = ?"))?;
         let mut found = Vec::with_capacity(ids.len());
         for id in ids {
             found.extend(select.query_row([id], record).optional()?);
@@ -268,24 +268,28 @@ pub async fn change_states(
     if changes.is_empty() {
         return Ok(());
     }
-    direct(tx, |sqlite| {
-        let mut update = sqlite.prepare(
-            "UPDATE requests SET state = ?2, verdict = ?3, origin = ?4, decided_at = ?5, delivery = ?6
-             WHERE id = ?1",
-        )?;
-        for change in changes {
-            update.execute(params![
-                change.id,
-                change.state.as_str(),
-                change.verdict,
-                change.origin,
-                change.decided_at.map(|at| at.0),
-                change.delivery.as_str(),
-            ])?;
-        }
-        Ok(())
-    })
-    .await
+    direct(tx, |sqlite| write_states(sqlite, changes)).await
+}
+
+pub(super) fn write_states(sqlite: &Connection, changes: &[StateChange]) -> rusqlite::Result<()> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let mut update = sqlite.prepare_cached(
+        "UPDATE requests SET state = ?2, verdict = ?3, origin = ?4, decided_at = ?5, delivery = ?6
+         WHERE id = ?1",
+    )?;
+    for change in changes {
+        update.execute(params![
+            change.id,
+            change.state.as_str(),
+            change.verdict,
+            change.origin,
+            change.decided_at.map(|at| at.0),
+            change.delivery.as_str(),
+        ])?;
+    }
+    Ok(())
 }
 
 /// Raises rungs of the ladder.
@@ -300,7 +304,8 @@ pub async fn change_delivery(
         return Ok(());
     }
     direct(tx, |sqlite| {
-        let mut update = sqlite.prepare("UPDATE requests SET delivery = ?2 WHERE id = ?1")?;
+        let mut update =
+            sqlite.prepare_cached("UPDATE requests SET delivery = ?2 WHERE id = ?1")?;
         for (id, delivery) in changes {
             update.execute(params![id, delivery.as_str()])?;
         }

@@ -14,7 +14,7 @@ fn key(id: &str) -> RequestKey {
     format!("acme/bot/{id}").parse().unwrap()
 }
 
-fn row(id: &str, seq: i64, deadline: i64) -> NewRequest {
+fn row(id: &str, seq: i64, deadline: i64) -> NewRequest<'static> {
     NewRequest {
         ws: "acme".into(),
         agent: "bot".into(),
@@ -33,7 +33,7 @@ fn row(id: &str, seq: i64, deadline: i64) -> NewRequest {
         approvals_required: 1,
         args_digest: Some("sha256:aa".into()),
         request_digest: "sha256:bb".into(),
-        raw: b"{}".to_vec(),
+        raw: b"{}",
         stream_epoch: "e".into(),
         stream_seq: seq,
         requested_at: Some(Timestamp(1)),
@@ -48,7 +48,7 @@ fn row(id: &str, seq: i64, deadline: i64) -> NewRequest {
 }
 
 async fn filled(writer: &mut Writer, count: i64) -> Vec<i64> {
-    let rows: Vec<NewRequest> = (1..=count)
+    let rows: Vec<NewRequest<'_>> = (1..=count)
         .map(|seq| row(&format!("r{seq}"), seq, 10_000 - seq))
         .collect();
     let mut tx = writer.begin().await.unwrap();
@@ -260,7 +260,7 @@ async fn many_rows_change_their_state_at_once_and_no_other_row_does() {
     let mut tx = writer.begin().await.unwrap();
     requests::change_states(&mut tx, &changes).await.unwrap();
     assert_eq!(unanswered::page(&mut tx, 0, 1_000).await.unwrap().len(), 70);
-    outbox::insert(&mut tx, &[outgoing(ids[0], "d", "queued", 0)])
+    outbox::insert(&mut tx, &[outgoing(ids[0], "d", "queued", 0)], &[])
         .await
         .unwrap();
     assert_eq!(unanswered::page(&mut tx, 0, 1_000).await.unwrap().len(), 69);
@@ -279,7 +279,7 @@ async fn an_outgoing_decision_is_stored_if_it_is_ours_and_lost_if_it_is_not() {
         outgoing(ids[2], "held", "holding", 50),
         outgoing(ids[3], "late", "queued", 0),
     ];
-    outbox::insert(&mut tx, &rows).await.unwrap();
+    outbox::insert(&mut tx, &rows, &[]).await.unwrap();
     assert_eq!(
         outbox::next_release(&mut tx).await.unwrap(),
         Some(Timestamp(50))
@@ -295,7 +295,7 @@ async fn an_outgoing_decision_is_stored_if_it_is_ours_and_lost_if_it_is_not() {
         .await
         .unwrap();
     let on_stream = [(ids[0], "ours".to_owned()), (ids[1], "theirs".to_owned())];
-    outbox::settle(&mut tx, &on_stream).await.unwrap();
+    outbox::settle(&mut tx, &on_stream, &[]).await.unwrap();
     assert!(outbox::close_late(&mut tx, "late").await.unwrap());
     assert!(!outbox::close_late(&mut tx, "ours").await.unwrap());
     outbox::clear_failed(&mut tx, ids[3]).await.unwrap();
