@@ -22,3 +22,4 @@ mod show;
 mod trace;
 mod usage;
 mod verdicts;
+mod votes;

@@ -36,6 +36,12 @@ pub enum OpError {
         /// Who, what and when.
         who: String,
     },
+    /// This operator has voted, and others are waited for.
+    #[error("{key}: {refusal}", refusal = DecideRefusal::AlreadyVoted)]
+    AlreadyVoted {
+        /// The request.
+        key: RequestKey,
+    },
     /// The deadline has passed.
     #[error("{0} has expired; the agent has gone on without an answer")]
     Expired(RequestKey),
@@ -83,7 +89,7 @@ impl OpError {
         match self {
             Self::NotFound(_) | Self::NoSuchKey(_) => ErrorCode::NotFound,
             Self::Ambiguous { .. } => ErrorCode::AmbiguousId,
-            Self::AlreadyDecided { .. } => ErrorCode::AlreadyDecided,
+            Self::AlreadyDecided { .. } | Self::AlreadyVoted { .. } => ErrorCode::AlreadyDecided,
             Self::Expired(_) => ErrorCode::Expired,
             Self::VerdictNotAllowed(_) => ErrorCode::VerdictNotAllowed,
             Self::DigestDiffers(_) => ErrorCode::DigestDiffers,
@@ -106,6 +112,7 @@ impl OpError {
                 state: *state,
                 who,
             },
+            DecideRefusal::AlreadyVoted => Self::AlreadyVoted { key: key.clone() },
             DecideRefusal::Expired => Self::Expired(key.clone()),
             DecideRefusal::NotApprovable(_) | DecideRefusal::NeedsMoreOperators(_) => {
                 Self::NotApprovable(format!("{key}: {refusal}"))

@@ -6,6 +6,7 @@
 use countersign_core::App;
 use countersign_core::ops::DecideCommand;
 use countersign_core::ops::verdicts::Decided;
+use countersign_core::store::lines::LineRow;
 use countersign_wire::{Response, Verdict};
 use serde_json::{Value, json};
 
@@ -143,9 +144,17 @@ async fn report(
     decided: &Decided,
 ) -> Result<(), Failure> {
     let row = app.find(id).await?;
+    if let Decided::Voted {
+        verdict,
+        vote_id,
+        seq,
+    } = decided
+    {
+        return voted(out, &row, *verdict, &vote_id.to_string(), *seq);
+    }
     let (given, seq) = match decided {
         Decided::Stored { verdict, seq, .. } => (*verdict, Some(*seq)),
-        Decided::Held { .. } => (asked, None),
+        Decided::Held { .. } | Decided::Voted { .. } => (asked, None),
     };
     let note = (given != asked)
         .then(|| format!("the agent cannot honour {asked}; it was sent as {given}"));
@@ -172,6 +181,33 @@ async fn report(
         out.remark(&note);
     }
     Ok(())
+}
+
+/// One of several votes stands on the stream; the request waits for the others.
+fn voted(
+    out: Output,
+    row: &LineRow,
+    verdict: Verdict,
+    vote_id: &str,
+    seq: u64,
+) -> Result<(), Failure> {
+    if out.json {
+        let mut line = fields(row);
+        line.insert(
+            "vote".to_owned(),
+            json!({ "vote_id": vote_id, "verdict": verdict.as_str(), "stream_seq": seq }),
+        );
+        return Ok(out.json_line(&Value::Object(line))?);
+    }
+    Ok(out.line(&format!(
+        "your vote to {verdict} {}/{}/{} ({}) is stored on the bus as {seq}, {} of {}",
+        row.ws,
+        row.agent,
+        row.request_id,
+        what(row),
+        row.votes,
+        row.approvals_required,
+    ))?)
 }
 
 fn past(verdict: Verdict) -> &'static str {

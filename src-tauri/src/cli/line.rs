@@ -4,6 +4,7 @@
 
 use comfy_table::{Cell, Table};
 use countersign_core::domain::Timestamp;
+use countersign_core::ops::votes::told::Approvals;
 use countersign_core::store::lines::LineRow;
 use serde_json::{Map, Value, json};
 
@@ -47,6 +48,13 @@ pub(crate) fn fields(row: &LineRow) -> Map<String, Value> {
         "stream_seq": row.stream_seq,
         "rule": escaped(&row.rule_id),
         "error_code": row.error_code,
+        "approvals": Approvals::of(row).map(|approvals| {
+            json!({
+                "required": approvals.required,
+                "given": approvals.given,
+                "mine": approvals.mine,
+            })
+        }),
     });
     match value {
         Value::Object(fields) => fields,
@@ -76,13 +84,29 @@ pub(crate) fn what(row: &LineRow) -> String {
         .unwrap_or_else(|| "unreadable".to_owned())
 }
 
+/// How far several operators are: ` [1 of 2 votes, not yours]`.
+pub(crate) fn votes(row: &LineRow) -> String {
+    Approvals::of(row).map_or_else(String::new, |approvals| {
+        let mine = if approvals.mine {
+            "yours too"
+        } else {
+            "not yours"
+        };
+        let Approvals {
+            required, given, ..
+        } = approvals;
+        let mine = if given == 0 { "none yet" } else { mine };
+        format!(" [{given} of {required} votes, {mine}]")
+    })
+}
+
 /// What waits, for a person.
 pub(crate) fn inbox_table(rows: &[LineRow], now: Timestamp) -> Table {
     let mut table = table(&["ID", "TOOL", "RISK", "AGENT", "LEFT"]);
     for row in rows {
         table.add_row([
             Cell::new(&row.request_id),
-            Cell::new(what(row)),
+            Cell::new(format!("{}{}", what(row), votes(row))),
             risk_cell(&row.risk),
             Cell::new(agent(row)),
             Cell::new(when::left(Timestamp(row.deadline_at), now)),

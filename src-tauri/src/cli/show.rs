@@ -10,7 +10,9 @@ mod warnings;
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::reading::RequestStory;
 use countersign_core::store::alarms::Alarm;
+use countersign_core::ops::votes::told::ShownVote;
 use countersign_core::store::receipts::StoredReceipt;
+use countersign_core::store::votes::StoredVote;
 use countersign_wire::{KeptJson, text_ascii_safe};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -33,7 +35,7 @@ struct Shown<'a> {
     decision: Option<&'a KeptJson>,
     decision_fault: Option<String>,
     warnings: Vec<Value>,
-    votes: Value,
+    votes: Vec<Value>,
     // Which rule asks or nearly let it pass; without rules there is nothing to tell.
     why: Option<Value>,
     receipts: Vec<Value>,
@@ -76,9 +78,6 @@ fn as_json(
     decision: Option<&KeptJson>,
     warnings: Vec<Value>,
 ) -> Result<String, Failure> {
-    let votes = decision
-        .and_then(KeptJson::value)
-        .and_then(|decision| decision.get("votes").cloned());
     let shown = Shown {
         line: fields(&story.line),
         request_digest: countersign_wire::request_digest(&story.line.raw).to_string(),
@@ -93,7 +92,7 @@ fn as_json(
             .as_ref()
             .and_then(|d| d.fault.as_deref().map(plain)),
         warnings,
-        votes: votes.unwrap_or_else(|| json!([])),
+        votes: story.votes.iter().map(vote).collect(),
         why: None,
         receipts: story.receipts.iter().map(receipt).collect(),
         alarms: story.alarms.iter().map(alarm).collect(),
@@ -109,6 +108,26 @@ fn as_json(
 
 fn alarm(alarm: &Alarm) -> Value {
     json!({ "code": alarm.code, "at": Timestamp(alarm.at).rfc3339() })
+}
+
+/// A vote; all null while it may not be shown to who has yet to vote.
+fn vote(vote: &ShownVote) -> Value {
+    let open = match vote {
+        ShownVote::Hidden => None,
+        ShownVote::Open(vote) => Some(vote),
+    };
+    let text =
+        |field: fn(&StoredVote) -> Option<&str>| open.and_then(|vote| field(vote).map(plain));
+    json!({
+        "vote_id": text(|vote| vote.vote_id.as_deref()),
+        "key": text(|vote| Some(&vote.key)),
+        "name": text(|vote| vote.name.as_deref()),
+        "verdict": text(|vote| vote.verdict.as_deref()),
+        "args_digest": text(|vote| vote.args_digest.as_deref()),
+        "stored_at": open.map(|vote| Timestamp(vote.at).rfc3339()),
+        "stream_seq": open.map(|vote| vote.stream_seq),
+        "mine": open.is_some_and(|vote| vote.mine),
+    })
 }
 
 /// A receipt: `at` is the server's stamp, the rest is the agent's word.

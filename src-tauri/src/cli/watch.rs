@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::config::Settings;
 use super::console::reading;
 use super::failure::Failure;
-use super::line::{agent, fields, what};
+use super::line::{agent, fields, votes, what};
 use super::output::{Output, doubtful, plain, wrong};
 use super::serve::Stop;
 
@@ -57,7 +57,7 @@ async fn follow(app: &App, out: Output) -> Result<(), Failure> {
 
 /// Arrivals, decisions, receipts and alarms; not the console's own housekeeping.
 fn is_told(row: &Row) -> bool {
-    const TOLD: [&str; 16] = [
+    const TOLD: [&str; 18] = [
         "request",
         "rejected",
         "conflict",
@@ -74,6 +74,8 @@ fn is_told(row: &Row) -> bool {
         "alarm",
         "alarm_cleared",
         "hold_dropped",
+        "cast",
+        "vote",
     ];
     TOLD.contains(&row.action.as_str())
 }
@@ -91,13 +93,24 @@ async fn line_of<'k>(
     known.get(&row.subject).and_then(Option::as_ref)
 }
 
+/// Whether a vote of somebody else must not be told to who has yet to vote.
+fn is_hidden(row: &Row, line: Option<&LineRow>) -> bool {
+    let waits = |line: &LineRow| matches!(line.state.as_str(), "pending" | "holding");
+    row.action == "vote" && line.is_none_or(|line| waits(line) && !line.voted)
+}
+
 fn event(row: &Row, line: Option<&LineRow>) -> Value {
-    let detail: Value = serde_json::from_str(&row.detail).unwrap_or_default();
+    let hidden = is_hidden(row, line);
+    let detail: Value = match hidden {
+        true => json!({}),
+        false => serde_json::from_str(&row.detail).unwrap_or_default(),
+    };
+    let actor = (!hidden).then(|| plain(&row.actor));
     let mut event = Map::new();
     event.insert("event".to_owned(), json!(row.action));
     event.insert("seq".to_owned(), json!(row.seq));
     event.insert("at".to_owned(), json!(row.at));
-    event.insert("actor".to_owned(), json!(plain(&row.actor)));
+    event.insert("actor".to_owned(), json!(actor));
     event.insert("subject".to_owned(), json!(plain(&row.subject)));
     event.insert("detail".to_owned(), detail);
     event.extend(line.map(fields).unwrap_or_default());
@@ -136,7 +149,8 @@ fn more(row: &Row, line: Option<&LineRow>) -> String {
             word("code").map_or_else(String::new, |code| format!(": {code}"))
         }
         "receipt" => word("stage").map_or_else(String::new, |stage| format!(": {stage}")),
-        "decide" | "hold" | "answer" | "decision" => {
+        "vote" => line.map_or_else(String::new, votes),
+        "decide" | "hold" | "answer" | "cast" | "decision" => {
             let verdict = word("verdict").or_else(|| line?.verdict.as_deref().map(plain));
             verdict.map_or_else(String::new, |verdict| format!(": {verdict}"))
         }

@@ -62,11 +62,14 @@ pub enum DecideRefusal {
         /// The request's workspace.
         workspace: String,
     },
-    /// One console cannot give what several operators must.
-    #[error(
-        "it asks for {0} operators to agree, and this version collects one; deny it or let it expire"
-    )]
+    /// A console cannot give by itself what several operators must.
+    #[error("it asks for {0} operators to agree; a rule cannot stand in for them")]
     NeedsMoreOperators(u8),
+    /// This operator has voted already.
+    #[error(
+        "you have voted on it already, and a vote cannot be changed; deny it, or wait for the other operators"
+    )]
+    AlreadyVoted,
 }
 
 /// Checks `wanted` against the request and gives the verdict to send.
@@ -111,18 +114,13 @@ pub fn check_decide(
                 .join(", "),
         });
     }
-    if lets_it_run(verdict) && request.approvals_required > 1 {
-        return Err(DecideRefusal::NeedsMoreOperators(
-            request.approvals_required,
-        ));
-    }
     Ok(verdict)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Delivery;
+    use crate::domain::{Delivery, is_vote};
     use countersign_wire::{Risk, VerdictSet};
 
     fn request() -> RequestRecord {
@@ -223,19 +221,24 @@ mod tests {
     }
 
     #[test]
-    fn one_operator_cannot_approve_for_two_but_can_deny() {
-        let request = RequestRecord {
+    fn an_approval_of_several_operators_is_a_vote_and_a_deny_is_not() {
+        let one = request();
+        let several = RequestRecord {
             approvals_required: 2,
             ..request()
         };
-        let now = Timestamp(0);
-        assert_eq!(
-            check_decide(&request, Verdict::Approve, None, now),
-            Err(DecideRefusal::NeedsMoreOperators(2))
-        );
-        assert_eq!(
-            check_decide(&request, Verdict::Deny, None, now),
-            Ok(Verdict::Deny)
-        );
+        let (operator, console) = (Authority::Operator, Authority::Console);
+        for verdict in [Verdict::Approve, Verdict::Modify] {
+            assert_eq!(is_vote(&one, verdict, operator), Ok(false));
+            assert_eq!(is_vote(&one, verdict, console), Ok(false));
+            assert_eq!(is_vote(&several, verdict, operator), Ok(true));
+            assert_eq!(
+                is_vote(&several, verdict, console),
+                Err(DecideRefusal::NeedsMoreOperators(2))
+            );
+        }
+        for authority in [operator, console] {
+            assert_eq!(is_vote(&several, Verdict::Deny, authority), Ok(false));
+        }
     }
 }

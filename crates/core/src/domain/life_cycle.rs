@@ -96,6 +96,8 @@ pub enum Step {
     Hold,
     /// The operator took the held approval back, or the console stopped while it was held.
     Undo,
+    /// A held vote was signed: the request waits for the others.
+    Vote,
     /// A decision was signed and put into the outbox.
     Queue,
     /// The deadline passed by the server's time.
@@ -142,7 +144,7 @@ pub fn next(from: State, step: Step) -> Result<State, StepRefused> {
     use State::{Decided, Expired, Holding, Pending, Queued, Rejected, Void, Withdrawn};
     match (from, step) {
         (Pending, Step::Hold) => Ok(Holding),
-        (Holding, Step::Undo) => Ok(Pending),
+        (Holding, Step::Undo | Step::Vote) => Ok(Pending),
         (Pending | Holding, Step::Queue) => Ok(Queued),
         (Pending | Holding, Step::Expire) | (Queued, Step::Late) => Ok(Expired),
         // A queued decision may already be stored: only the stream can tell who was first.
@@ -163,9 +165,10 @@ pub fn next(from: State, step: Step) -> Result<State, StepRefused> {
 mod tests {
     use super::*;
 
-    const LOCAL: [Step; 6] = [
+    const LOCAL: [Step; 7] = [
         Step::Hold,
         Step::Undo,
+        Step::Vote,
         Step::Queue,
         Step::Expire,
         Step::Withdraw,
@@ -195,13 +198,15 @@ mod tests {
     }
 
     #[test]
-    fn only_a_held_approval_can_be_undone() {
+    fn only_what_is_held_can_be_undone_or_become_a_vote() {
         for from in STATES {
-            assert_eq!(
-                next(from, Step::Undo).is_ok(),
-                from == State::Holding,
-                "{from}"
-            );
+            for step in [Step::Undo, Step::Vote] {
+                assert_eq!(
+                    next(from, step).is_ok(),
+                    from == State::Holding,
+                    "{from} {step:?}"
+                );
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 //! Time comes in as an argument and is always the bus server's time; whatever is decided here is
 //! written down by [`crate::ops`] and nowhere else.
 
+pub mod agreement;
 pub mod decide;
 pub mod delivery;
 pub mod hold;
@@ -15,6 +16,7 @@ pub mod stall;
 pub mod timestamp;
 pub mod trace;
 
+pub use agreement::is_vote;
 pub use decide::{Authority, DecideRefusal, check_decide, lets_it_run};
 pub use delivery::Delivery;
 pub use incident::{INCIDENTS, Incident};

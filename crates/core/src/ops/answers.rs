@@ -7,8 +7,9 @@ use serde_json::json;
 
 use super::draft::{Draft, seal, write};
 use super::ledger::{Batch, Ledger};
-use super::publisher::Outgoing;
+use super::publisher::{Carried, Outgoing};
 use super::turns::Turn;
+use super::votes::close;
 use crate::domain::{RequestRecord, State, Timestamp};
 use crate::store::outbox::{self, OutboxRow};
 use crate::store::{StoreError, requests, unanswered};
@@ -83,6 +84,7 @@ pub(crate) async fn give(
             }),
         );
         batch.gathered.outgoing.push(Outgoing {
+            carried: Carried::Decision,
             decision_id: unsigned.decision_id,
             request: record.id,
             subject: unsigned.subject.clone(),
@@ -138,6 +140,7 @@ pub(crate) async fn look_again(
 ) -> Result<Option<Timestamp>, StoreError> {
     if ledger.answers_owed && ledger.policy_known.is_fresh() {
         catch_up(ledger, batch).await?;
+        close::catch_up(ledger, batch).await?;
     }
     let at_once = usize::try_from(AT_ONCE).unwrap_or(usize::MAX);
     let due = ledger.turns.due(batch.now, at_once);

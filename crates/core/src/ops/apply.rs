@@ -9,11 +9,12 @@ use super::decide::release_hold;
 use super::draft::request_of;
 use super::job::{DecideCommand, DecideReply, Job};
 use super::ledger::{Batch, Gathered, Ledger};
-use super::publisher::{Outgoing, Settlements};
+use super::publisher::{Carried, Outgoing, Settlements};
+use super::votes::{cast, close};
 use super::{answers, arrivals, decide, decisions, due, ladder, reports, spans};
 use crate::domain::{RequestRecord, Timestamp};
 use crate::store::audit::Entry;
-use crate::store::{StoreError, agents, audit, meta, outbox, policy, requests};
+use crate::store::{StoreError, agents, audit, meta, outbox, policy, requests, vote_outbox};
 
 /// Applies the jobs. On an error the transaction must not be committed.
 pub(crate) async fn apply_all(
@@ -81,7 +82,8 @@ async fn apply(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
             });
             batch.gathered.status = true;
             rescan(ledger, batch).await?;
-            answers::catch_up(ledger, batch).await
+            answers::catch_up(ledger, batch).await?;
+            close::catch_up(ledger, batch).await
         }
         Job::ReportsKnown => {
             ledger.reports_known = true;
@@ -129,8 +131,19 @@ async fn small(ledger: &Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(), S
     let me = ledger.identity.human_key().to_string();
     match job {
         Job::Alive(agent) => agents::note_alive(batch.tx, &agent, batch.now).await,
-        Job::Attempt { decision_id, error } => {
-            outbox::note_attempt(batch.tx, &decision_id.to_string(), &error).await
+        Job::Attempt {
+            carried,
+            decision_id,
+            error,
+        } => {
+            let id = decision_id.to_string();
+            match carried {
+                Carried::Decision => outbox::note_attempt(batch.tx, &id, &error).await,
+                Carried::Vote => vote_outbox::note_attempt(batch.tx, &id, &error).await,
+            }
+        }
+        Job::VoteEnded { vote_id, late } => {
+            cast::ended(ledger, batch, &vote_id.to_string(), late).await
         }
         Job::Policy(row, entries) => {
             // Another process of this folder may have written it, and said so in the audit log.
@@ -237,6 +250,9 @@ async fn rescan(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreE
         }
         _ => None,
     };
+    if cast::rescan(ledger, batch).await? {
+        ledger.left_behind = true;
+    }
     let ids: Vec<i64> = queued.iter().map(|row| row.request).collect();
     let records: HashMap<i64, RequestRecord> = requests::records_by_id(batch.tx, &ids)
         .await?
@@ -250,6 +266,7 @@ async fn rescan(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreE
         let by_console = row.key == ledger.identity.auto_key().as_str();
         let deadline = records.get(&row.request).map(|record| record.deadline_at);
         batch.gathered.outgoing.push(Outgoing {
+            carried: Carried::Decision,
             decision_id,
             request: row.request,
             subject: row.subject,
@@ -282,6 +299,7 @@ async fn drop_holds(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreE
         return Ok(());
     }
     let actor = ledger.identity.auto_key().to_string();
+    cast::drop_held(batch, &actor).await?;
     loop {
         let held = outbox::held(batch.tx).await?;
         let keys: Vec<_> = held

@@ -14,6 +14,7 @@ use super::answers;
 use super::decisions::{join_orphans, judge_again};
 use super::incoming::{At, IncomingRequest, RequestMessage, too_many};
 use super::ledger::{Batch, CONFLICT, Ledger};
+use super::votes;
 use crate::domain::life_cycle::{Step, next};
 use crate::domain::{RequestRecord, State, Timestamp};
 use crate::store::quarantine::Quarantined;
@@ -280,6 +281,9 @@ async fn follow_up(
             ledger.counts.tombstones -= tombstones::drop_used(batch.tx, key).await?;
         }
     }
+    if ledger.counts.orphaned_votes > 0 {
+        votes::join_orphans(ledger, batch, fresh).await?;
+    }
     let answered = match ledger.counts.orphans {
         0 => HashSet::new(),
         _ => join_orphans(ledger, batch, keys).await?,
@@ -383,6 +387,7 @@ async fn withdraw(
     };
     if record.state == State::Holding {
         crate::store::outbox::delete_held(batch.tx, record.id).await?;
+        crate::store::vote_outbox::delete_held(batch.tx, record.id).await?;
     }
     ledger.counts.closed(&key.agent_key());
     let change = StateChange {

@@ -8,20 +8,22 @@ use std::collections::HashMap;
 use countersign_wire::{Origin, RequestKey, Verdict, args_digest};
 use serde_json::json;
 use tokio::sync::oneshot;
+use uuid::Uuid;
 
 use super::apply::unless_heard;
 use super::draft::{Draft, DraftError, Unsigned, seal, write};
 use super::job::{Accepted, DecideCommand, DecideReply, Refused};
 use super::ledger::{Batch, Ledger};
 use super::operators::why_not;
-use super::publisher::{Outgoing, Settlements};
+use super::publisher::{Carried, Outgoing, Settlements};
+use super::votes::cast::{Choice, cast};
 use crate::domain::life_cycle::{Step, next};
 use crate::domain::{
-    Authority, Delivery, RequestRecord, State, Timestamp, check_decide, hold, lets_it_run,
+    Authority, Delivery, RequestRecord, State, Timestamp, check_decide, hold, is_vote, lets_it_run,
 };
-use crate::store::StoreError;
 use crate::store::outbox::{self, OutboxRow};
 use crate::store::requests::{self, StateChange};
+use crate::store::{StoreError, vote_outbox};
 
 /// Checks and queues verdicts; each caller is answered when all are committed.
 pub(crate) async fn apply(
@@ -47,30 +49,63 @@ pub(crate) async fn apply(
     for (command, reply) in commands {
         let answer = match records.get_mut(&command.key) {
             None => Err(Refused::NotFound),
-            Some(record) => one(
-                ledger,
-                batch,
-                settlements,
-                record,
-                *command,
-                &mut rows,
-                &mut changes,
-            ),
+            Some(record) => {
+                let taken = (&mut rows, &mut changes);
+                one(ledger, batch, settlements, record, *command, taken).await?
+            }
         };
         batch.reply(move || unless_heard(reply.send(answer)));
     }
     outbox::insert(batch.tx, &rows, &changes).await
 }
 
-fn one(
+type Taken<'v> = (&'v mut Vec<OutboxRow>, &'v mut Vec<StateChange>);
+
+async fn one(
     ledger: &mut Ledger,
     batch: &mut Batch<'_>,
     settlements: &Settlements,
     record: &mut RequestRecord,
     command: DecideCommand,
-    rows: &mut Vec<OutboxRow>,
-    changes: &mut Vec<StateChange>,
-) -> Result<Accepted, Refused> {
+    taken: Taken<'_>,
+) -> Result<Result<Accepted, Refused>, StoreError> {
+    let (verdict, realm) = match check(ledger, record, &command, batch.now) {
+        Ok(checked) => checked,
+        Err(refused) => return Ok(Err(refused)),
+    };
+    match is_vote(record, verdict, command.authority) {
+        Err(refusal) => Ok(Err(Refused::Domain(refusal))),
+        Ok(false) => Ok(decision(
+            ledger,
+            batch,
+            settlements,
+            record,
+            (verdict, realm, command),
+            taken,
+        )),
+        Ok(true) => {
+            let hold = command.hold;
+            let choice = match draft(record, verdict, command) {
+                Ok(draft) => Choice {
+                    verdict,
+                    runs: draft.runs,
+                    message: draft.message,
+                    hold,
+                },
+                Err(refused) => return Ok(Err(refused)),
+            };
+            cast(ledger, batch, settlements, record, choice).await
+        }
+    }
+}
+
+/// The verdict that may be given and the realm to sign for.
+fn check(
+    ledger: &Ledger,
+    record: &RequestRecord,
+    command: &DecideCommand,
+    now: Timestamp,
+) -> Result<(Verdict, Uuid), Refused> {
     if let Some((_, why)) = &ledger.read_only {
         return Err(Refused::ReadOnly(why.clone()));
     }
@@ -78,12 +113,23 @@ fn one(
         let why = "this console has never met its bus, so it has no realm to sign for";
         return Err(Refused::ReadOnly(why.to_owned()));
     };
-    let now = batch.now;
     let seen = command.seen_args_digest.as_deref();
     let verdict = check_decide(record, command.verdict, seen, now).map_err(Refused::Domain)?;
+    may_sign(ledger, record, verdict, command.authority, now)?;
+    Ok((verdict, realm))
+}
+
+fn decision(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    settlements: &Settlements,
+    record: &mut RequestRecord,
+    (verdict, realm, command): (Verdict, Uuid, DecideCommand),
+    (rows, changes): Taken<'_>,
+) -> Result<Accepted, Refused> {
+    let now = batch.now;
     let held = command.hold && lets_it_run(verdict);
     let (authority, origin) = (command.authority, command.origin);
-    may_sign(ledger, record, verdict, authority, now)?;
     let draft = draft(record, verdict, command)?;
     let unsigned = write(&ledger.identity, record, draft, now).map_err(refused)?;
     let step = if held { Step::Hold } else { Step::Queue };
@@ -164,7 +210,12 @@ fn may_sign(
     }))
 }
 
-fn change(record: &RequestRecord, verdict: Verdict, origin: Origin, now: Timestamp) -> StateChange {
+pub(super) fn change(
+    record: &RequestRecord,
+    verdict: Verdict,
+    origin: Origin,
+    now: Timestamp,
+) -> StateChange {
     StateChange {
         id: record.id,
         state: record.state,
@@ -215,6 +266,7 @@ fn draft(
         message: command.message,
         runs,
         response,
+        votes: None,
     })
 }
 
@@ -222,7 +274,7 @@ fn refused(error: DraftError) -> Refused {
     Refused::InvalidArgs(error.to_string())
 }
 
-fn sign(ledger: &Ledger, realm: &uuid::Uuid, unsigned: &Unsigned) -> Result<String, Refused> {
+fn sign(ledger: &Ledger, realm: &Uuid, unsigned: &Unsigned) -> Result<String, Refused> {
     seal(
         &ledger.identity,
         realm,
@@ -233,7 +285,7 @@ fn sign(ledger: &Ledger, realm: &uuid::Uuid, unsigned: &Unsigned) -> Result<Stri
     .map_err(refused)
 }
 
-fn row(
+pub(super) fn row(
     record: &RequestRecord,
     unsigned: Unsigned,
     sig: Option<String>,
@@ -256,6 +308,7 @@ fn row(
 
 pub(super) fn outgoing(record: &RequestRecord, unsigned: &Unsigned, sig: String) -> Outgoing {
     Outgoing {
+        carried: Carried::Decision,
         decision_id: unsigned.decision_id,
         request: record.id,
         subject: unsigned.subject.clone(),
@@ -297,6 +350,7 @@ pub(super) async fn release_hold(
         return Ok(());
     };
     outbox::delete_held(batch.tx, record.id).await?;
+    vote_outbox::delete_held(batch.tx, record.id).await?;
     let change = StateChange {
         id: record.id,
         state,

@@ -16,13 +16,14 @@ use super::incoming::IncomingDecision;
 use super::ladder;
 use super::ledger::{Batch, CONFLICT, Ledger};
 use super::publisher::Settled;
+use super::votes;
 use crate::domain::life_cycle::{Step, StoredAs, next};
 use crate::domain::{Delivery, RequestRecord, State, Timestamp};
 use crate::store::decisions::{self, Adopted, NewDecision};
-use crate::store::outbox;
 use crate::store::quarantine::Quarantined;
 use crate::store::requests::{self, StateChange};
 use crate::store::{StoreError, bus_stream};
+use crate::store::{outbox, vote_outbox};
 
 /// How a stored message reads.
 struct Reading {
@@ -51,11 +52,13 @@ pub(crate) async fn apply(
         .map(|record| (record.key.clone(), record))
         .collect();
     let mut rows = Vec::with_capacity(messages.len());
+    let mut given = Vec::new();
     for message in messages {
         let Some(key) = message.key.clone() else {
             // Votes share the stream; anything else on it is nobody's decision.
-            if !message.subject.starts_with("countersign.v1.vote.") {
-                set_aside(batch, &epoch, message, "bad_subject").await?;
+            match &message.vote {
+                Some(vote) => given.push((message, vote)),
+                None => set_aside(batch, &epoch, message, "bad_subject").await?,
             }
             continue;
         };
@@ -71,6 +74,7 @@ pub(crate) async fn apply(
         rows.push((message, key, reading));
     }
     insert(ledger, batch, &epoch, rows, &records).await?;
+    votes::apply(ledger, batch, &epoch, &given).await?;
     bus_stream::advance(
         batch.tx,
         Stream::Decisions.name(),
@@ -344,6 +348,10 @@ async fn settle(
     };
     if record.state.is_open() && !state.is_open() {
         ledger.counts.closed(&record.key.agent_key());
+    }
+    if record.approvals_required > 1 {
+        // A vote that is held or on its way is of no use any more.
+        vote_outbox::close_of(batch.tx, record.id).await?;
     }
     batch.gathered.touched.push(record.id);
     changes.push(StateChange {

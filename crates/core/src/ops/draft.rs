@@ -2,7 +2,7 @@
 
 use countersign_wire::{
     ApprovalDecision, Context, DecidedBy, DecisionVerdict, Origin, PublicKey, RequestKey, Response,
-    Sha256Digest, decision_subject, sign,
+    Sha256Digest, VoteAttachment, decision_subject, sign,
 };
 use nkeys::KeyPair;
 use serde_json::{Map, Value};
@@ -20,6 +20,8 @@ pub(crate) struct Draft {
     /// Digest of what may run, and the edited arguments where they differ from the request's.
     pub(crate) runs: Option<(Sha256Digest, Option<Value>)>,
     pub(crate) response: Option<Response>,
+    /// The votes that led here, when several approvals were needed.
+    pub(crate) votes: Option<Vec<VoteAttachment>>,
 }
 
 impl Draft {
@@ -32,6 +34,7 @@ impl Draft {
             message: None,
             runs: None,
             response: None,
+            votes: None,
         }
     }
 }
@@ -95,7 +98,7 @@ pub(crate) fn write(
             key: key.clone(),
         },
         decided_at: countersign_wire::Timestamp::new(now.into()),
-        votes: None,
+        votes: draft.votes,
         extra: Map::new(),
     };
     let payload = serde_json::to_vec(&decision).map_err(|_| DraftError::TooLarge(0))?;

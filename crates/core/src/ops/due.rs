@@ -11,12 +11,13 @@ use super::draft::{request_of, seal};
 use super::execution;
 use super::ladder;
 use super::ledger::{Batch, Ledger};
-use super::publisher::Outgoing;
+use super::publisher::{Carried, Outgoing};
+use super::votes::{cast, close};
 use crate::domain::life_cycle::{Step, next};
 use crate::domain::{Delivery, State, Timestamp};
-use crate::store::StoreError;
 use crate::store::outbox::{self, OutboxRow};
 use crate::store::requests::{self, StateChange};
+use crate::store::{StoreError, vote_outbox};
 
 const AT_ONCE: i64 = 500;
 
@@ -36,14 +37,17 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
         return Ok(());
     }
     release(ledger, batch).await?;
+    cast::release(ledger, batch).await?;
     let overdue = requests::overdue(batch.tx, batch.now, AT_ONCE).await?;
     expire(ledger, batch, &overdue).await?;
     let answer = answers::look_again(ledger, batch).await?;
+    let closing = close::look_again(ledger, batch).await?;
+    let vote = vote_outbox::next_release(batch.tx).await?;
     let deadline = requests::next_deadline(batch.tx).await?;
     let release = outbox::next_release(batch.tx).await?;
     let look = execution::look_again(ledger, batch).await?;
     let sweep = ladder::sweep(ledger, batch).await?;
-    let waits = [deadline, release, look, sweep, answer];
+    let waits = [deadline, release, vote, look, sweep, answer, closing];
     let next = waits.into_iter().flatten().min();
     ledger.next_due = Some(next.unwrap_or(NEVER));
     Ok(())
@@ -95,6 +99,7 @@ async fn release(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreErro
         changes.push(released(row, record.id, state, record.delivery, batch.now));
         batch.gathered.touched.push(record.id);
         batch.gathered.outgoing.push(Outgoing {
+            carried: Carried::Decision,
             decision_id,
             request: record.id,
             subject: row.subject.clone(),

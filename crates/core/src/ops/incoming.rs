@@ -4,14 +4,15 @@
 //! Runs beside the writer, so that parsing does not hold up the transactions.
 
 use countersign_wire::{
-    AgentKey, ParsedRequest, Receipt, Rejection, RejectionCode, RequestKey, SpanStatus, Subject,
-    Tighten, parse_hello, parse_receipt, parse_request, parse_span, parse_tighten,
+    AgentKey, ParsedRequest, PublicKey, Receipt, Rejection, RejectionCode, RequestKey, SpanStatus,
+    Subject, Tighten, parse_hello, parse_receipt, parse_request, parse_span, parse_tighten,
 };
 
 use crate::bus::StreamMessage;
 use crate::domain::Timestamp;
 use crate::store::decisions::DecisionBody;
 use crate::store::spans::NewSpan;
+use crate::store::votes::VoteBody;
 
 /// Where a message stands in its stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +57,15 @@ pub(crate) struct IncomingDecision {
     pub(crate) sig: Option<String>,
     pub(crate) key: Option<RequestKey>,
     pub(crate) body: DecisionBody,
+    /// What it is instead of a decision.
+    pub(crate) vote: Option<IncomingVote>,
+}
+
+/// An operator's vote.
+pub(crate) struct IncomingVote {
+    pub(crate) key: RequestKey,
+    pub(crate) voter: PublicKey,
+    pub(crate) body: VoteBody,
 }
 
 /// A message of `CS_RECEIPTS`.
@@ -130,14 +140,24 @@ pub(crate) fn too_many(key: RequestKey, limit: i64) -> Rejection {
 }
 
 pub(crate) fn decision(message: StreamMessage) -> IncomingDecision {
-    let key = match Subject::parse(&message.subject) {
-        Some(Subject::Decision(key)) => Some(key),
-        _ => None,
+    let (key, vote) = match Subject::parse(&message.subject) {
+        Some(Subject::Decision(key)) => (Some(key), None),
+        Some(Subject::Vote(key, voter)) => {
+            let body = vote_body(&message.payload);
+            (None, Some(IncomingVote { key, voter, body }))
+        }
+        _ => (None, None),
+    };
+    let body = if key.is_some() {
+        body(&message.payload)
+    } else {
+        DecisionBody::default()
     };
     IncomingDecision {
         at: At::of(&message),
-        body: body(&message.payload),
+        body,
         key,
+        vote,
         signer: message.key,
         sig: message.sig,
         raw: message.payload.to_vec(),
@@ -166,6 +186,25 @@ fn body(payload: &[u8]) -> DecisionBody {
         policy_digest: text("policy_digest"),
         args_digest: text("args_digest"),
     }
+}
+
+/// Whatever can be read of a vote, also of one that will not verify.
+fn vote_body(payload: &[u8]) -> VoteBody {
+    let value: serde_json::Value = serde_json::from_slice(payload).unwrap_or_default();
+    let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
+    VoteBody {
+        vote_id: text(&value["vote_id"]),
+        verdict: text(&value["verdict"]),
+        args_digest: text(&value["args_digest"]),
+        name: text(&value["decided_by"]["name"]),
+    }
+}
+
+/// The id of a vote, and a sentence about who gave it.
+pub(crate) fn vote_summary(payload: &[u8]) -> (Option<String>, String) {
+    let value: serde_json::Value = serde_json::from_slice(payload).unwrap_or_default();
+    let id = value["vote_id"].as_str().map(str::to_owned);
+    (id, "another vote of this key stands".to_owned())
 }
 
 pub(crate) fn receipt(message: StreamMessage) -> IncomingReceipt {

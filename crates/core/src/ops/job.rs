@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::incoming::{
     IncomingDecision, IncomingHello, IncomingReceipt, IncomingRequest, IncomingSpan,
 };
-use super::publisher::Settled;
+use super::publisher::{Carried, Settled};
 use crate::domain::{Authority, DecideRefusal, Timestamp};
 use crate::store::audit::{Entry, StoredAnchor};
 use crate::store::policy::PolicyRow;
@@ -76,6 +76,15 @@ pub(crate) enum Accepted {
         /// Told when the stream has answered.
         settled: oneshot::Receiver<Settled>,
     },
+    /// A vote, signed and on its way; the request waits for other operators.
+    Voted {
+        /// `approve` or `modify`.
+        verdict: Verdict,
+        /// Its id.
+        vote_id: Uuid,
+        /// Told when the stream has answered.
+        settled: oneshot::Receiver<Settled>,
+    },
 }
 
 /// Why a verdict was not taken.
@@ -128,7 +137,13 @@ pub(crate) enum Job {
     Lost {
         decision_id: Uuid,
     },
+    /// A vote will not be stored: too late, or another one of its key stands there.
+    VoteEnded {
+        vote_id: Uuid,
+        late: bool,
+    },
     Attempt {
+        carried: Carried,
         decision_id: Uuid,
         error: String,
     },
@@ -188,6 +203,10 @@ impl Job {
             } => Self::Late {
                 decision_id: *decision_id,
                 request: *request,
+            },
+            Self::VoteEnded { vote_id, late } => Self::VoteEnded {
+                vote_id: *vote_id,
+                late: *late,
             },
             Self::Lost { decision_id } => Self::Lost {
                 decision_id: *decision_id,

@@ -19,7 +19,7 @@ use crate::store::audit::Entry;
 use crate::store::outbox::Place;
 use crate::store::quarantine::{self, Quarantined};
 use crate::store::{
-    StoreError, alarms, bus_stream, decisions, early_receipts, requests, stalls, tombstones,
+    StoreError, alarms, bus_stream, decisions, early_receipts, requests, stalls, tombstones, votes,
 };
 
 /// Code of a message on whose subject another one stands.
@@ -63,6 +63,8 @@ pub(crate) struct Ledger {
     pub(crate) policy_known: PolicyKnown,
     /// Answers that are left to other consoles for a while.
     pub(crate) turns: Turns,
+    /// Decisions of several operators that are left to other consoles for a while.
+    pub(crate) closings: Turns,
     /// Something ended without an answer while none could be given, or that is not known.
     pub(crate) answers_owed: bool,
     /// A transaction failed: the numbers are to be read again.
@@ -83,6 +85,7 @@ pub(crate) struct Counts {
     pub(crate) early: i64,
     /// Answers whose next rung is awaited.
     pub(crate) watched: i64,
+    pub(crate) orphaned_votes: i64,
 }
 
 impl Counts {
@@ -99,6 +102,7 @@ impl Counts {
             tombstones: tombstones::count(tx).await?,
             early: early_receipts::count(tx).await?,
             watched: stalls::counts(tx).await?.0,
+            orphaned_votes: votes::count_orphans(tx).await?,
         })
     }
 
@@ -149,6 +153,7 @@ impl Ledger {
         self.counts_stale = true;
         self.places.clear();
         self.turns.clear();
+        self.closings.clear();
         self.answers_owed = true;
         self.next_due = None;
         self.next_sweep = None;

@@ -32,6 +32,7 @@ pub mod trace;
 mod trusted;
 mod turns;
 pub mod verdicts;
+pub mod votes;
 mod writer;
 
 pub(crate) use anchor::run as anchor_task;

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
-use super::incoming::decision_summary;
+use super::incoming::{decision_summary, vote_summary};
 use super::job::Job;
 use super::trusted::{Standing, TrustedKeys};
 use crate::bus::{Bus, Publication, PublishOutcome};
@@ -27,9 +27,18 @@ const SWEEP: usize = 4_096;
 const FIRST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-/// A signed decision to be sent.
+/// What is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Carried {
+    Decision,
+    Vote,
+}
+
+/// A signed decision or vote to be sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Outgoing {
+    pub(crate) carried: Carried,
+    /// The decision's id, or the vote's.
     pub(crate) decision_id: Uuid,
     pub(crate) request: i64,
     pub(crate) subject: String,
@@ -158,6 +167,7 @@ impl Publisher {
                 Err(error) => {
                     tracing::warn!(subject = %outgoing.subject, %error, "a decision is not stored yet");
                     let attempt = Job::Attempt {
+                        carried: outgoing.carried,
                         decision_id: outgoing.decision_id,
                         error,
                     };
@@ -174,10 +184,14 @@ impl Publisher {
     /// Tells the writer of an end that the stream does not tell by itself.
     async fn close(&self, outgoing: &Outgoing, settled: &Settled) {
         let decision_id = outgoing.decision_id;
-        let job = match settled {
-            Settled::Stored { .. } => return,
-            Settled::Lost { .. } => Job::Lost { decision_id },
-            Settled::Late => Job::Late {
+        let job = match (settled, outgoing.carried) {
+            (Settled::Stored { .. }, _) => return,
+            (settled, Carried::Vote) => Job::VoteEnded {
+                vote_id: decision_id,
+                late: *settled == Settled::Late,
+            },
+            (Settled::Lost { .. }, _) => Job::Lost { decision_id },
+            (Settled::Late, _) => Job::Late {
                 decision_id,
                 request: outgoing.request,
             },
@@ -218,7 +232,10 @@ impl Publisher {
         let stored = bus.read_last("CS_DECISIONS", &outgoing.subject).await;
         match stored.map_err(|error| format!("{why}; {error}"))? {
             Some(message) => {
-                let (id, who) = decision_summary(&message.payload);
+                let (id, who) = match outgoing.carried {
+                    Carried::Decision => decision_summary(&message.payload),
+                    Carried::Vote => vote_summary(&message.payload),
+                };
                 let ours = id.as_deref() == Some(outgoing.decision_id.to_string().as_str());
                 Ok(if ours {
                     Settled::Stored {

@@ -2,6 +2,7 @@
 
 use countersign_wire::RequestKey;
 
+use super::votes::told::{self, ShownVote};
 use crate::error::OpError;
 use crate::runtime::{App, Role};
 use crate::store::alarms::Alarm;
@@ -27,6 +28,8 @@ pub struct RequestStory {
     pub receipts: Vec<StoredReceipt>,
     /// What a person must look at about it: a stalled delivery, an execution that nobody approved.
     pub alarms: Vec<Alarm>,
+    /// The votes of several operators, as far as they may be shown.
+    pub votes: Vec<ShownVote>,
     /// The nearest earlier decided call of the same tool.
     pub earlier: Option<LineRow>,
 }
@@ -125,7 +128,9 @@ impl App {
             Some(key) => alarms::about(reader, &key.to_string()).await?,
             None => Vec::new(),
         };
+        let votes = told::shown(self, &line).await?;
         Ok(RequestStory {
+            votes,
             line,
             decision,
             outgoing,

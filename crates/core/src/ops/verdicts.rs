@@ -41,6 +41,15 @@ pub enum Decided {
         /// Its sequence in `CS_DECISIONS`.
         seq: u64,
     },
+    /// It is one of several votes and stands on the stream; other operators are waited for.
+    Voted {
+        /// `approve` or `modify`.
+        verdict: Verdict,
+        /// The vote's id.
+        vote_id: Uuid,
+        /// Its sequence in `CS_DECISIONS`.
+        seq: u64,
+    },
 }
 
 impl App {
@@ -63,6 +72,17 @@ impl App {
         match self.answer(accepted).await? {
             Err(refused) => Err(self.explain(&key, refused).await),
             Ok(Accepted::Held { release_at }) => Ok(Decided::Held { release_at }),
+            Ok(Accepted::Voted {
+                verdict,
+                vote_id,
+                settled,
+            }) => {
+                let decided = self.voted(&key, verdict, vote_id, settled).await;
+                if is_dangerous(self, &key).await {
+                    self.anchor().await;
+                }
+                decided
+            }
             Ok(Accepted::Queued {
                 verdict,
                 decision_id,
@@ -267,4 +287,10 @@ impl App {
             },
         }
     }
+}
+
+/// Whether a call is of high or critical risk; one that cannot be read counts as such.
+async fn is_dangerous(app: &App, key: &RequestKey) -> bool {
+    let line = lines::by_key(app.reader(), key).await.ok().flatten();
+    line.is_none_or(|line| Risk::effective(&line.risk) >= Risk::High)
 }

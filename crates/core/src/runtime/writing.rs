@@ -63,6 +63,7 @@ pub(super) async fn start_writer(
         },
         policy_known: shared.policy_known.clone(),
         turns: Turns::default(),
+        closings: Turns::default(),
         answers_owed: false,
         counts_stale: false,
         left_behind: false,

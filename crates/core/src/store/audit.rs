@@ -20,6 +20,7 @@ pub const ACTIONS: &[&str] = &[
     "anchors_lost",
     "answer",
     "backup",
+    "cast",
     "conflict",
     "console_start",
     "console_stop",
@@ -55,6 +56,10 @@ pub const ACTIONS: &[&str] = &[
     "tighten_early",
     "tighten_ignored",
     "undo",
+    "vote",
+    "vote_judged",
+    "vote_late",
+    "vote_lost",
     "withdraw",
     "withdraw_early",
 ];

@@ -63,6 +63,12 @@ pub struct LineRow {
     pub thread_id: Option<String>,
     /// Run of the agent.
     pub run_id: Option<String>,
+    /// How many operators must agree, 1 to 5.
+    pub approvals_required: i64,
+    /// How many votes stand; 0 where one operator is enough.
+    pub votes: i64,
+    /// Whether this console's operator has voted: on the stream or on the way there.
+    pub voted: bool,
     /// Payload as received; empty unless asked for.
     pub raw: Vec<u8>,
 }
@@ -105,7 +111,13 @@ fn select(with_raw: bool) -> QueryBuilder<Sqlite> {
         "SELECT r.id, r.ws, r.agent, r.request_id, r.kind, r.tool, r.risk, r.state, r.verdict, r.origin,
          d.decided_by, d.message, r.args_digest, r.requested_at, r.stored_at, r.received_at, r.deadline_at,
          r.decided_at, r.delivery, r.stream_seq AS request_seq, d.stream_seq AS stream_seq, d.rule_id,
-         d.rule_version, r.error_code, r.error_detail, r.thread_id, r.run_id, ",
+         d.rule_version, r.error_code, r.error_detail, r.thread_id, r.run_id, r.approvals_required,
+         CASE WHEN r.approvals_required > 1 THEN
+           (SELECT count(*) FROM votes v WHERE v.request = r.id AND v.stands = 1) ELSE 0 END AS votes,
+         CASE WHEN r.approvals_required > 1 THEN
+           EXISTS (SELECT 1 FROM votes v WHERE v.request = r.id AND v.mine = 1)
+           OR EXISTS (SELECT 1 FROM vote_outbox o WHERE o.request = r.id AND o.state IN ('queued', 'stored'))
+         ELSE 0 END AS voted, ",
     );
     query.push(if with_raw { "r.raw" } else { "x'' AS raw" });
     query.push(" FROM requests r LEFT JOIN decisions d ON d.request = r.id WHERE 1");

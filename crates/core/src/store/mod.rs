@@ -27,6 +27,8 @@ pub mod stalls;
 mod tests;
 pub mod tombstones;
 pub mod unanswered;
+pub mod vote_outbox;
+pub mod votes;
 
 pub(crate) use pool::damaged;
 pub use pool::{Reader, StoreError, Writer, open, open_read_only};

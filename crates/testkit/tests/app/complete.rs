@@ -26,7 +26,8 @@ async fn step(desk: &Desk, agent: &Agent, rng: &mut SmallRng, at: usize) {
     match rng.random_range(0..14) {
         0..3 => {
             let mut request = agent.request(&id);
-            match rng.random_range(0..4) {
+            match rng.random_range(0..6) {
+                4 | 5 => request["approvals_required"] = json!(2),
                 0 => request["expires_at"] = json!("2026-11-21T12:00:00.150Z"),
                 1 => request["v"] = json!(2),
                 _ => {}

@@ -14,3 +14,4 @@ mod ranks;
 mod rejected;
 mod restart;
 mod spy;
+mod votes;

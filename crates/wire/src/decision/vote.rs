@@ -38,6 +38,9 @@ pub struct Vote {
     )]
     #[schemars(with = "Value")]
     pub edited_args: Option<Value>,
+    /// For the agent: why; copied into the decision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
     /// Who voted.
     pub decided_by: DecidedBy,
     /// When, by the console's clock.

@@ -4,6 +4,7 @@
 
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::reading::RequestStory;
+use countersign_core::ops::votes::told::{Approvals, ShownVote};
 use countersign_wire::KeptJson;
 use serde_json::Value;
 
@@ -40,6 +41,7 @@ pub(super) fn lines(
                 .map(|warning| doubtful(&format!("  {warning}"))),
         );
     }
+    votes(story, &mut text);
     decision(story, &mut text);
     delivery(story, &mut text);
     text
@@ -82,6 +84,39 @@ fn head(story: &RequestStory, now: Timestamp, text: &mut Vec<String>) {
         text.push(wrong(&format!(
             "  rejected: {code}, {detail}; it can never be approved"
         )));
+    }
+}
+
+fn votes(story: &RequestStory, text: &mut Vec<String>) {
+    let Some(approvals) = Approvals::of(&story.line) else {
+        return;
+    };
+    let Approvals {
+        required,
+        given,
+        mine,
+    } = approvals;
+    text.push(heading("Votes"));
+    let yours = if mine {
+        "yours is given"
+    } else {
+        "yours is missing"
+    };
+    text.push(format!("  {given} of {required}, {yours}"));
+    for vote in &story.votes {
+        let ShownVote::Open(vote) = vote else {
+            continue;
+        };
+        let word = |text: &Option<String>| text.as_deref().map(plain).unwrap_or_default();
+        text.push(format!(
+            "  {} by {} at {}",
+            word(&vote.verdict),
+            word(&vote.name),
+            when::shown(Timestamp(vote.at))
+        ));
+    }
+    if story.votes.contains(&ShownVote::Hidden) {
+        text.push("  who voted what is shown when you have voted".to_owned());
     }
 }
 

@@ -1,0 +1,225 @@
+//! Projects the votes of `CS_DECISIONS` (protocol, section 5, "Votes").
+//!
+//! Refuses to count a vote because it is stored: one that its operator's key did not sign for this
+//! request and these arguments is kept, raises an alarm, and never counts.
+
+pub(super) mod cast;
+pub(super) mod close;
+pub mod told;
+
+use std::collections::HashMap;
+
+use countersign_wire::{KeyRole, RequestKey, Sha256Digest, Verdict, VoteCheck, verify_vote, vote_subject};
+use serde_json::json;
+
+use super::incoming::{IncomingDecision, IncomingVote};
+use super::ledger::{Batch, CONFLICT, Ledger};
+use super::publisher::Settled;
+use crate::domain::{RequestRecord, State, Timestamp};
+use crate::store::quarantine::Quarantined;
+use crate::store::votes::{self, NewVote, StoredVote};
+use crate::store::{StoreError, requests, vote_outbox};
+
+/// A vote's bytes and where they stood.
+struct Given<'a> {
+    voter: &'a str,
+    payload: &'a [u8],
+    signer: Option<&'a str>,
+    sig: Option<&'a str>,
+    at: Timestamp,
+}
+
+/// Whether a vote stands for what was known when it was stored.
+fn stands(ledger: &Ledger, record: &RequestRecord, given: &Given<'_>) -> bool {
+    let Some(realm) = ledger.bus.as_ref().map(|bus| bus.realm) else {
+        return false;
+    };
+    let (Ok(request_digest), Some(sig)) = (record.request_digest.parse(), given.sig) else {
+        return false;
+    };
+    let (Ok(voter), true) = (given.voter.parse(), given.signer == Some(given.voter)) else {
+        return false;
+    };
+    let args_digest = record
+        .args_digest
+        .as_deref()
+        .and_then(|digest| digest.parse().ok());
+    let trusted = |key: &str| -> Option<KeyRole> { role(ledger, record, key, given.at) };
+    let check = VoteCheck {
+        request: &record.key,
+        request_digest: &request_digest,
+        args_digest: args_digest.as_ref(),
+        realm: &realm,
+        trusted: &trusted,
+    };
+    let subject = vote_subject(&record.key, &voter);
+    let vote = verify_vote(check, given.voter, &subject, given.payload, sig);
+    vote.is_some_and(|vote| record.allowed.contains(vote.verdict))
+}
+
+/// The role in which a key may vote on a request; an operator beyond the limits has no vote.
+fn role(ledger: &Ledger, record: &RequestRecord, key: &str, at: Timestamp) -> Option<KeyRole> {
+    let role = ledger.trusted.role(key, at);
+    role.filter(|_| ledger.may_allow(key, Verdict::Approve, record, at))
+}
+
+/// Stores the votes of a batch of the stream; its position is written by the caller.
+pub(super) async fn apply(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    epoch: &str,
+    messages: &[(&IncomingDecision, &IncomingVote)],
+) -> Result<(), StoreError> {
+    if messages.is_empty() {
+        return Ok(());
+    }
+    let keys: Vec<RequestKey> = messages.iter().map(|(_, vote)| vote.key.clone()).collect();
+    let records: HashMap<RequestKey, RequestRecord> = requests::records(batch.tx, &keys)
+        .await?
+        .into_iter()
+        .map(|record| (record.key.clone(), record))
+        .collect();
+    let me = ledger.identity.human_key().to_string();
+    let rows: Vec<NewVote> = messages
+        .iter()
+        .map(|(message, vote)| {
+            let record = records.get(&vote.key);
+            let voter = vote.voter.to_string();
+            let given = Given {
+                voter: &voter,
+                payload: &message.raw,
+                signer: message.signer.as_deref(),
+                sig: message.sig.as_deref(),
+                at: message.at.stamp,
+            };
+            NewVote {
+                request: record.map(|record| record.id),
+                key: vote.key.clone(),
+                stands: record.map(|record| stands(ledger, record, &given)),
+                mine: voter == me,
+                body: vote.body.clone(),
+                payload: message.raw.clone(),
+                signer: message.signer.clone(),
+                sig: message.sig.clone(),
+                stream_epoch: epoch.to_owned(),
+                stream_seq: message.at.seq,
+                at: message.at.stamp,
+                voter,
+            }
+        })
+        .collect();
+    let inserted = votes::insert(batch.tx, &rows).await?;
+    let mut counted = Vec::new();
+    for ((message, vote), row) in messages.iter().zip(&rows) {
+        let name = vote.key.to_string();
+        let mut detail = json!({
+            "payload_digest": Sha256Digest::of_bytes(&message.raw).to_string(),
+            "stream_seq": message.at.seq,
+        });
+        if !inserted.contains(&message.at.seq) {
+            set_aside(batch, epoch, message).await?;
+            batch.record(row.voter.clone(), CONFLICT, name, detail);
+            continue;
+        }
+        detail["stands"] = json!(row.stands);
+        batch.record(row.voter.clone(), "vote", name, detail);
+        let Some(id) = row.request else {
+            ledger.counts.orphaned_votes += 1;
+            continue;
+        };
+        let vote_id = row.body.vote_id.as_deref().unwrap_or_default();
+        vote_outbox::settle(batch.tx, id, &row.voter, vote_id).await?;
+        tell(ledger, batch, vote_id, message.at.seq);
+        batch.gathered.touched.push(id);
+        match row.stands {
+            Some(true) => counted.push(id),
+            _ => alarm(ledger, batch, &vote.key).await?,
+        }
+    }
+    close::consider(ledger, batch, &counted).await
+}
+
+/// Tells who waits for a vote of this process that it is on the stream, once that is committed.
+fn tell(ledger: &Ledger, batch: &mut Batch<'_>, vote_id: &str, seq: i64) {
+    let Ok(id) = vote_id.parse() else { return };
+    if !ledger.settlements.awaits(&id) {
+        return;
+    }
+    let settled = Settled::Stored {
+        seq: u64::try_from(seq).unwrap_or(0),
+        reads: Some(State::Pending),
+    };
+    let settlements = ledger.settlements.clone();
+    batch.reply(move || settlements.settle(&id, settled));
+}
+
+async fn alarm(ledger: &Ledger, batch: &mut Batch<'_>, key: &RequestKey) -> Result<(), StoreError> {
+    tracing::error!(request = %key, "a stored vote does not verify; it is not counted");
+    let actor = ledger.identity.auto_key().to_string();
+    batch.alarm(&actor, "void_vote", &key.to_string()).await
+}
+
+async fn set_aside(
+    batch: &mut Batch<'_>,
+    epoch: &str,
+    message: &IncomingDecision,
+) -> Result<(), StoreError> {
+    let kept = Quarantined {
+        stream: countersign_wire::Stream::Decisions.name().to_owned(),
+        stream_epoch: epoch.to_owned(),
+        stream_seq: message.at.seq,
+        subject: message.subject.clone(),
+        raw: message.raw.clone(),
+        code: CONFLICT.to_owned(),
+        detail: String::new(),
+        at: message.at.stamp,
+    };
+    batch.set_aside(kept).await
+}
+
+/// Joins votes that came before their requests.
+pub(super) async fn join_orphans(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    keys: &[RequestKey],
+) -> Result<(), StoreError> {
+    let orphans = votes::orphans(batch.tx, keys).await?;
+    if orphans.is_empty() {
+        return Ok(());
+    }
+    let records: HashMap<String, RequestRecord> = requests::records(batch.tx, keys)
+        .await?
+        .into_iter()
+        .map(|record| (record.key.to_string(), record))
+        .collect();
+    let mut counted = Vec::new();
+    for orphan in orphans {
+        let name = format!("{}/{}/{}", orphan.ws, orphan.agent, orphan.request_id);
+        let Some(record) = records.get(&name) else {
+            continue;
+        };
+        let stands = stands(ledger, record, &given(&orphan));
+        votes::adopt(batch.tx, orphan.id, record.id, stands).await?;
+        ledger.counts.orphaned_votes -= 1;
+        let actor = ledger.identity.auto_key().to_string();
+        let detail = json!({ "stands": stands, "stream_seq": orphan.stream_seq });
+        batch.record(actor, "vote_judged", name, detail);
+        batch.gathered.touched.push(record.id);
+        if stands {
+            counted.push(record.id);
+        } else {
+            alarm(ledger, batch, &record.key).await?;
+        }
+    }
+    close::consider(ledger, batch, &counted).await
+}
+
+fn given(vote: &StoredVote) -> Given<'_> {
+    Given {
+        voter: &vote.key,
+        payload: &vote.payload,
+        signer: vote.signer.as_deref(),
+        sig: vote.sig.as_deref(),
+        at: Timestamp(vote.at),
+    }
+}

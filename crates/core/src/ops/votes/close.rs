@@ -1,0 +1,208 @@
+//! Makes the decision when enough operators agree.
+//!
+//! Refuses to sign an approval that this console's operator did not give: only the consoles of those who
+//! voted for it publish it, one after another by rank, and the write-once subject settles who was first.
+
+use std::collections::BTreeSet;
+
+use countersign_wire::{
+    DecisionVerdict, KeyRole, Origin, PublicKey, Sha256Digest, Verdict, Vote, VoteAttachment,
+};
+use serde_json::{Value, json};
+
+use super::super::decide::{change, outgoing, row};
+use super::super::draft::{Draft, seal, write};
+use super::super::ledger::{Batch, Ledger};
+use super::super::turns::Turn;
+use super::role;
+use crate::domain::agreement::{Ballot, agreement};
+use crate::domain::life_cycle::{Step, next};
+use crate::domain::{Authority, RequestRecord, State, Timestamp};
+use crate::store::votes::{self, StoredVote};
+use crate::store::{StoreError, outbox, requests, vote_outbox};
+
+const AT_ONCE: i64 = 500;
+
+/// Looks whether enough operators agree on these requests, and publishes the decision where it is this
+/// console's turn.
+pub(in crate::ops) async fn consider(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    ids: &[i64],
+) -> Result<(), StoreError> {
+    let ready = ledger.projects && ledger.caught_up && ledger.read_only.is_none();
+    if ids.is_empty() || !ready {
+        return Ok(());
+    }
+    let ids: Vec<i64> = ids
+        .iter()
+        .copied()
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect();
+    for mut record in requests::records_by_id(batch.tx, &ids).await? {
+        let waits = matches!(record.state, State::Pending | State::Holding);
+        if !waits || batch.now >= record.deadline_at {
+            continue;
+        }
+        let Some(agreed) = agreed(ledger, batch, &record).await? else {
+            continue;
+        };
+        let me = ledger.identity.human_key().as_str();
+        if !agreed.iter().any(|vote| vote.key == me) {
+            continue;
+        }
+        let rank = ledger.peers.rank(&record.key, batch.now, |console| {
+            agreed
+                .iter()
+                .any(|vote| vote.key == console.human_key.as_str())
+        });
+        match ledger.closings.of(record.id, rank, batch.now) {
+            Turn::Later(at) => ledger.due_at(at),
+            Turn::Mine => publish(ledger, batch, &mut record, &agreed).await?,
+        }
+    }
+    Ok(())
+}
+
+/// The votes that make the decision, of keys that count now: the agents judge them at the moment at
+/// which the decision is stored.
+async fn agreed(
+    ledger: &Ledger,
+    batch: &mut Batch<'_>,
+    record: &RequestRecord,
+) -> Result<Option<Vec<StoredVote>>, StoreError> {
+    let mut standing = votes::standing(batch.tx, record.id).await?;
+    standing.retain(|vote| role(ledger, record, &vote.key, batch.now) == Some(KeyRole::Human));
+    let ballots: Vec<Ballot<'_>> = standing.iter().map(ballot).collect();
+    let Some(places) = agreement(&ballots, record.approvals_required) else {
+        return Ok(None);
+    };
+    Ok(Some(
+        places
+            .iter()
+            .map(|place| standing[*place].clone())
+            .collect(),
+    ))
+}
+
+/// What a vote says.
+pub(in crate::ops) fn ballot(vote: &StoredVote) -> Ballot<'_> {
+    Ballot {
+        key: &vote.key,
+        verdict: vote.verdict.as_deref().unwrap_or_default(),
+        args_digest: vote.args_digest.as_deref(),
+    }
+}
+
+/// What the agreed votes say, as the decision says it.
+fn draft(agreed: &[StoredVote]) -> Option<(Verdict, Draft)> {
+    let read: Vec<Vote> = agreed
+        .iter()
+        .map(|vote| serde_json::from_slice(&vote.payload).ok())
+        .collect::<Option<_>>()?;
+    let first = read.first()?;
+    let (verdict, digest) = (first.verdict, first.args_digest);
+    let edited: Option<Value> = first.edited_args.clone();
+    let words: Vec<String> = read.into_iter().filter_map(|vote| vote.message).collect();
+    let attached: Option<Vec<VoteAttachment>> = agreed
+        .iter()
+        .map(|vote| {
+            let key: PublicKey = vote.key.parse().ok()?;
+            let subject = countersign_wire::vote_subject(&request_of(vote)?, &key);
+            let sig = vote.sig.as_deref()?.parse().ok()?;
+            Some(VoteAttachment::new(key, subject, &vote.payload, sig))
+        })
+        .collect();
+    let draft = Draft {
+        verdict: DecisionVerdict::from(verdict),
+        origin: Origin::Operator,
+        authority: Authority::Operator,
+        message: (!words.is_empty()).then(|| words.join("\n")),
+        runs: digest.map(|digest| (digest, edited)),
+        response: None,
+        votes: Some(attached?),
+    };
+    Some((verdict, draft))
+}
+
+fn request_of(vote: &StoredVote) -> Option<countersign_wire::RequestKey> {
+    format!("{}/{}/{}", vote.ws, vote.agent, vote.request_id)
+        .parse()
+        .ok()
+}
+
+async fn publish(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    record: &mut RequestRecord,
+    agreed: &[StoredVote],
+) -> Result<(), StoreError> {
+    let Some(realm) = ledger.bus.as_ref().map(|bus| bus.realm) else {
+        return Ok(());
+    };
+    let (now, identity) = (batch.now, ledger.identity.clone());
+    let written = draft(agreed).and_then(|(verdict, draft)| {
+        let unsigned = write(&identity, record, draft, now).ok()?;
+        let key = unsigned.key.as_str();
+        let sig = seal(&identity, &realm, key, &unsigned.subject, &unsigned.payload).ok()?;
+        Some((verdict, unsigned, sig))
+    });
+    let (Some((verdict, unsigned, sig)), Ok(state)) = (written, next(record.state, Step::Queue))
+    else {
+        tracing::error!(request = %record.key, "the decision of several operators could not be made");
+        return Ok(());
+    };
+    // A hold of an operator whose earlier key is among the votes.
+    vote_outbox::delete_held(batch.tx, record.id).await?;
+    outbox::clear_failed(batch.tx, record.id).await?;
+    batch.record(
+        unsigned.key.to_string(),
+        "decide",
+        record.key.to_string(),
+        json!({
+            "decision_id": unsigned.decision_id.to_string(),
+            "payload_digest": Sha256Digest::of_bytes(&unsigned.payload).to_string(),
+            "verdict": verdict.as_str(),
+            "by": "votes",
+        }),
+    );
+    record.state = state;
+    ledger.note_own(sig.clone(), unsigned.payload.clone());
+    batch.gathered.touched.push(record.id);
+    batch
+        .gathered
+        .outgoing
+        .push(outgoing(record, &unsigned, sig.clone()));
+    let change = change(record, verdict, Origin::Operator, now);
+    requests::change_states(batch.tx, &[change]).await?;
+    outbox::insert(batch.tx, &[row(record, unsigned, Some(sig), now, state)]).await
+}
+
+/// Looks at every waiting request with votes: after a restart, or when something may have been missed.
+pub(in crate::ops) async fn catch_up(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+) -> Result<(), StoreError> {
+    let mut after = 0;
+    loop {
+        let ids = votes::undecided(batch.tx, after, AT_ONCE).await?;
+        let Some(last) = ids.last() else {
+            return Ok(());
+        };
+        after = *last;
+        consider(ledger, batch, &ids).await?;
+    }
+}
+
+/// Looks at the requests that were left to other consoles and are not decided. Returns when to look next.
+pub(in crate::ops) async fn look_again(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+) -> Result<Option<Timestamp>, StoreError> {
+    let at_once = usize::try_from(AT_ONCE).unwrap_or(usize::MAX);
+    let due = ledger.closings.due(batch.now, at_once);
+    consider(ledger, batch, &due).await?;
+    ledger.closings.forget(&due);
+    Ok(ledger.closings.next())
+}

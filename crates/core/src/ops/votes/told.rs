@@ -1,0 +1,200 @@
+//! What became of an operator's vote, and what may be told of the others'.
+//!
+//! Refuses to show what others voted to who has yet to vote: the second approver must not see the first
+//! verdict.
+
+use std::time::Duration;
+
+use countersign_wire::{RequestKey, Verdict};
+use tokio::sync::oneshot;
+use uuid::Uuid;
+
+use super::super::publisher::Settled;
+use super::super::verdicts::Decided;
+use super::close::ballot;
+use crate::domain::agreement::{Ballot, agreement};
+use crate::error::OpError;
+use crate::runtime::{App, Role};
+use crate::store::lines::{self, LineRow};
+use crate::store::votes::{self, StoredVote};
+use crate::store::{decisions, vote_outbox};
+
+/// How long a caller waits for the stream; afterwards the vote is queued.
+const SETTLE_LIMIT: Duration = Duration::from_secs(5);
+const DISCONNECTED_LIMIT: Duration = Duration::from_millis(100);
+/// How long the last voter waits for the decision: it may be another console's turn first.
+const DECISION_LIMIT: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How far several operators are with a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Approvals {
+    /// How many must agree.
+    pub required: i64,
+    /// How many have voted.
+    pub given: i64,
+    /// Whether the operator of this console has.
+    pub mine: bool,
+}
+
+impl Approvals {
+    /// Of a request that needs several; none where one is enough.
+    #[must_use]
+    pub fn of(line: &LineRow) -> Option<Self> {
+        (line.approvals_required > 1).then_some(Self {
+            required: line.approvals_required,
+            given: line.votes,
+            mine: line.voted,
+        })
+    }
+}
+
+/// A vote that stands, as far as it may be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ShownVote {
+    /// Somebody voted; what and who is told once the operator here has voted or all is decided.
+    Hidden,
+    /// A vote.
+    Open(Box<StoredVote>),
+}
+
+/// The votes on a request, as far as they may be shown.
+pub(crate) async fn shown(app: &App, line: &LineRow) -> Result<Vec<ShownVote>, OpError> {
+    if line.approvals_required <= 1 {
+        return Ok(Vec::new());
+    }
+    let waits = matches!(line.state.as_str(), "pending" | "holding");
+    let hidden = waits && !line.voted;
+    let votes = votes::of_request(app.reader(), line.id).await?;
+    Ok(votes
+        .into_iter()
+        .map(|vote| match hidden {
+            true => ShownVote::Hidden,
+            false => ShownVote::Open(Box::new(vote)),
+        })
+        .collect())
+}
+
+impl App {
+    /// Waits until a vote is on the stream, and for the decision where it was the last one needed.
+    pub(crate) async fn voted(
+        &self,
+        key: &RequestKey,
+        verdict: Verdict,
+        vote_id: Uuid,
+        settled: oneshot::Receiver<Settled>,
+    ) -> Result<Decided, OpError> {
+        let connected = self.bus().is_some_and(|bus| bus.state().borrow().connected);
+        let limit = if connected {
+            SETTLE_LIMIT
+        } else {
+            DISCONNECTED_LIMIT
+        };
+        let stored = async {
+            tokio::select! {
+                settled = settled => settled.ok(),
+                settled = self.vote_projected(vote_id) => Some(settled),
+            }
+        };
+        match tokio::time::timeout(limit, stored).await {
+            Ok(Some(Settled::Stored { .. })) => self.after_vote(key, verdict, vote_id).await,
+            Ok(Some(Settled::Lost { .. })) => Err(OpError::AlreadyVoted { key: key.clone() }),
+            Ok(Some(Settled::Late)) => Err(OpError::Expired(key.clone())),
+            Ok(None) | Err(_) => Err(OpError::Queued(key.clone())),
+        }
+    }
+
+    /// Beside a console the store tells: that console projects.
+    async fn vote_projected(&self, vote_id: Uuid) -> Settled {
+        if self.role() == Role::Console {
+            return std::future::pending().await;
+        }
+        loop {
+            tokio::time::sleep(LOOK).await;
+            let state = vote_outbox::state(self.reader(), &vote_id.to_string()).await;
+            match state.ok().flatten().as_deref() {
+                Some("stored") => {
+                    return Settled::Stored {
+                        seq: 0,
+                        reads: None,
+                    };
+                }
+                Some("lost") => return Settled::Lost { who: String::new() },
+                Some("late") => return Settled::Late,
+                _ => {}
+            }
+        }
+    }
+
+    /// The decision where this vote was the last one needed. Where it does not come in time it is on its
+    /// way from another console, and the vote is what there is to tell.
+    async fn after_vote(
+        &self,
+        key: &RequestKey,
+        verdict: Verdict,
+        vote_id: Uuid,
+    ) -> Result<Decided, OpError> {
+        let give_up = tokio::time::Instant::now() + DECISION_LIMIT;
+        loop {
+            let line = lines::by_key(self.reader(), key).await?;
+            let line = line.ok_or_else(|| OpError::NotFound(key.to_string()))?;
+            if !matches!(line.state.as_str(), "pending" | "holding" | "queued") {
+                return self.decided_by_votes(key, verdict, &line).await;
+            }
+            let votes = votes::of_request(self.reader(), line.id).await?;
+            let ballots: Vec<Ballot<'_>> = votes.iter().map(ballot).collect();
+            let required = u8::try_from(line.approvals_required).unwrap_or(u8::MAX);
+            let id = vote_id.to_string();
+            let mine = votes
+                .iter()
+                .find(|vote| vote.vote_id.as_deref() == Some(&id));
+            let late = tokio::time::Instant::now() >= give_up;
+            match mine {
+                Some(mine) if late || agreement(&ballots, required).is_none() => {
+                    return Ok(Decided::Voted {
+                        verdict,
+                        vote_id,
+                        seq: u64::try_from(mine.stream_seq).unwrap_or(0),
+                    });
+                }
+                None if late => {
+                    return Err(OpError::Failed(format!(
+                        "the vote on {key} is stored but does not stand; is this console's key retired?"
+                    )));
+                }
+                _ => tokio::time::sleep(LOOK).await,
+            }
+        }
+    }
+
+    async fn decided_by_votes(
+        &self,
+        key: &RequestKey,
+        verdict: Verdict,
+        line: &LineRow,
+    ) -> Result<Decided, OpError> {
+        if line.state == "expired" {
+            return Err(OpError::Expired(key.clone()));
+        }
+        let decision = decisions::of_request(self.reader(), key).await?;
+        let id = decision
+            .as_ref()
+            .and_then(|decision| decision.decision_id.as_deref()?.parse().ok());
+        if let (Some(decision), Some(decision_id), "decided") = (&decision, id, line.state.as_str())
+            && line.verdict.as_deref() == Some(verdict.as_str())
+        {
+            return Ok(Decided::Stored {
+                verdict,
+                decision_id,
+                seq: u64::try_from(decision.stream_seq).unwrap_or(0),
+            });
+        }
+        let who =
+            decision.map(|decision| super::super::incoming::decision_summary(&decision.payload).1);
+        Err(OpError::AlreadyDecided {
+            key: key.clone(),
+            state: line.state.parse().unwrap_or(crate::domain::State::Decided),
+            who: who.unwrap_or_else(|| "the agent withdrew first".to_owned()),
+        })
+    }
+}
