@@ -3,12 +3,16 @@
 //! Refuses to leave a console behind: what a command starts it stops, whatever came of it.
 
 use std::path::Path;
+use std::time::Duration;
 
 use countersign_core::data_dir::{DataDir, RuntimeInfo};
-use countersign_core::{App, Options};
+use countersign_core::{App, Options, Role};
 
 use super::config::{Login, Settings};
 use super::failure::Failure;
+
+/// How long a console that was started for one command reads what happened on the bus.
+const CATCH_UP_LIMIT: Duration = Duration::from_secs(30);
 
 /// How a console of these settings is started.
 pub(crate) fn options(settings: &Settings) -> Result<Options, Failure> {
@@ -59,6 +63,10 @@ pub(crate) async fn deciding<T>(
         return Err(Failure::environment(why));
     }
     let app = App::attach(options(settings)?).await?;
+    if app.role() == Role::Console && app.bus().is_some() {
+        // What was asked while nobody ran here is found only then; without it, what follows says why.
+        app.ready(CATCH_UP_LIMIT).await;
+    }
     finish(app, work).await
 }
 

@@ -9,8 +9,8 @@ mod warnings;
 
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::reading::RequestStory;
-use countersign_core::store::alarms::Alarm;
 use countersign_core::ops::votes::told::ShownVote;
+use countersign_core::store::alarms::Alarm;
 use countersign_core::store::receipts::StoredReceipt;
 use countersign_core::store::votes::StoredVote;
 use countersign_wire::{KeptJson, text_ascii_safe};
