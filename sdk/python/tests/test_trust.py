@@ -239,6 +239,9 @@ NOT_ENOUGH = {
     "a signature that is no text": [MINE, {**_vote(OTHERS[0]), "sig": 5}],
     "naming another voter": [MINE, _vote(OTHERS[0], decided_by={"name": "x", "key": OTHERS[1].public})],
     "another version": [MINE, _vote(OTHERS[0], v=2)],
+    "a vote on another request": [MINE, CONSOLE.vote(SEEN, OTHERS[0])],
+    "altered bytes": [MINE, {**_vote(OTHERS[0]), "payload": _vote(OTHERS[0])["payload"]}],
+    "bytes that are no base64url": [MINE, {**_vote(OTHERS[0]), "payload": "?"}],
     "an edit beside an approval": [MINE, _vote(OTHERS[0], edited_args={"a": 1})],
 }
 
@@ -247,6 +250,14 @@ NOT_ENOUGH = {
 def test_too_few_votes_deny(case):
     with pytest.raises(VoidDecisionError) as refusal:
         judge(_votes(*NOT_ENOUGH[case]), TWO, TRUST, IN_TIME)
+    assert refusal.value.code == "too_few_votes"
+
+
+def test_a_rule_cannot_stand_in_for_several_people():
+    by = {"name": "console", "key": CONSOLE.auto.public}
+    body = CONSOLE.decision(SEEN_TWO, origin="rule", decided_by=by)
+    with pytest.raises(VoidDecisionError) as refusal:
+        judge(stored(SEEN_TWO, body, key=CONSOLE.auto), TWO, TRUST, IN_TIME)
     assert refusal.value.code == "too_few_votes"
 
 

@@ -9,7 +9,9 @@ pub mod told;
 
 use std::collections::HashMap;
 
-use countersign_wire::{KeyRole, RequestKey, Sha256Digest, Verdict, VoteCheck, verify_vote, vote_subject};
+use countersign_wire::{
+    KeyRole, RequestKey, Sha256Digest, Verdict, VoteCheck, verify_vote, vote_subject,
+};
 use serde_json::json;
 
 use super::incoming::{IncomingDecision, IncomingVote};

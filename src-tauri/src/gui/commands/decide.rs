@@ -49,6 +49,8 @@ fn outcome(wanted: Verdict, decided: Result<Decided, OpError>) -> Result<DecideO
     let (state, verdict, release_ms) = match decided {
         Ok(Decided::Held { release_at }) => (CardState::Holding, wanted, Some(release_at.0)),
         Ok(Decided::Stored { verdict, .. }) => (CardState::Decided, verdict, None),
+        // One of several votes: the request waits for the other operators.
+        Ok(Decided::Voted { verdict, .. }) => (CardState::Pending, verdict, None),
         // It stays in the outbox and goes out when the bus is back.
         Err(OpError::Queued(_)) => (CardState::Queued, wanted, None),
         Err(error) => return Err(fault(error)),

@@ -84,7 +84,7 @@ pub(crate) fn card_view(story: &Story, key: &[u8; 32], own_key: &str) -> Card {
         target: typed_target(request),
         thread: text(request.thread_id.as_ref()),
         run: text(request.run_id.as_ref()),
-        allowed: allowed(request),
+        allowed: allowed(story),
         approvals_required: request.approvals_required.unwrap_or(1),
         origin: origin(story),
         stored_ms: story.line.stored_at,
@@ -120,14 +120,15 @@ fn tool(request: &ApprovalRequest) -> Option<ToolView> {
     })
 }
 
-/// One operator cannot approve what several must.
-fn allowed(request: &ApprovalRequest) -> Vec<Verdict> {
-    let alone = request.approvals_required.unwrap_or(1) <= 1;
+/// Who has voted can only deny any more.
+fn allowed(story: &Story) -> Vec<Verdict> {
+    let voted = story.line.approvals_required > 1 && story.line.voted;
     let runs = |verdict: &Verdict| matches!(verdict, Verdict::Approve | Verdict::Modify);
-    request
+    story
+        .request
         .allowed()
         .iter()
-        .filter(|verdict| alone || !runs(verdict))
+        .filter(|verdict| !(voted && runs(verdict)))
         .collect()
 }
 

@@ -175,8 +175,8 @@ async fn publish(
         .outgoing
         .push(outgoing(record, &unsigned, sig.clone()));
     let change = change(record, verdict, Origin::Operator, now);
-    requests::change_states(batch.tx, &[change]).await?;
-    outbox::insert(batch.tx, &[row(record, unsigned, Some(sig), now, state)]).await
+    let row = row(record, unsigned, Some(sig), now, state);
+    outbox::insert(batch.tx, &[row], &[change]).await
 }
 
 /// Looks at every waiting request with votes: after a restart, or when something may have been missed.
