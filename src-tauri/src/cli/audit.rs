@@ -39,7 +39,7 @@ pub(crate) async fn verify(
             .collect();
         out.json_line(&json!({
             "ok": ok, "rows": found.rows, "anchored_seq": found.anchored_seq, "first_bad": first_bad,
-            "restores": restores,
+            "restores": restores, "anchors_from_bus": found.anchors_from_bus,
         }))?;
     } else {
         let rows = found.rows;
@@ -65,7 +65,7 @@ pub(crate) async fn verify(
         let place = if found.anchors_from_bus {
             "on the bus"
         } else {
-            "here; the bus was not reached"
+            "here; the bus was not reached, so its anchors were not read"
         };
         out.line(&format!(
             "anchored up to row {} {place}",

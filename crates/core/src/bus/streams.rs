@@ -77,6 +77,12 @@ impl Bus {
         })
     }
 
+    /// Epoch of one stream as it is now; none where it has none. Errors as [`Bus::ensure`].
+    pub async fn epoch(&self, stream: &str) -> Result<Option<Uuid>, BusError> {
+        let info = leader::stream_info(self, stream).await?;
+        Ok(info.and_then(|info| uuid(&info, EPOCH)))
+    }
+
     async fn find_all(&self) -> Result<Vec<(&'static str, Option<Info>)>, BusError> {
         let mut found = Vec::with_capacity(STREAMS.len());
         for name in STREAMS {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_wire::{Anchor, Context, SignedEnvelope, audit_subject};
+use countersign_wire::{Anchor, Context, SignedEnvelope, Stream, audit_subject};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -45,11 +45,14 @@ pub(crate) async fn publish(shared: &Shared, bus: &Bus, realm: &Uuid) -> Result<
     let bytes = envelope.to_bytes().map_err(failed)?;
     match bus.publish_anchor(&console, bytes.into()).await {
         PublishOutcome::Stored { seq } => {
+            // Without it the anchor is checked where it is found, and not missed where it is not.
+            let epoch = bus.epoch(Stream::Audit.name()).await.ok().flatten();
             let anchor = StoredAnchor {
                 seq: head.seq,
                 payload,
                 sig: envelope.sig.to_string(),
                 stream_seq: i64::try_from(seq).unwrap_or(i64::MAX),
+                epoch: epoch.map(|epoch| epoch.to_string()),
             };
             shared
                 .jobs

@@ -14,7 +14,9 @@ use super::votes::{cast, close};
 use super::{answers, arrivals, decide, decisions, due, ladder, reports, spans};
 use crate::domain::{RequestRecord, Timestamp};
 use crate::store::audit::Entry;
-use crate::store::{StoreError, agents, audit, meta, outbox, policy, requests, vote_outbox};
+use crate::store::{
+    StoreError, agents, audit, meta, outbox, policy, policy_history, requests, vote_outbox,
+};
 
 /// Applies the jobs. On an error the transaction must not be committed.
 pub(crate) async fn apply_all(
@@ -148,6 +150,7 @@ async fn small(ledger: &Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(), S
         Job::Policy(row, entries) => {
             // Another process of this folder may have written it, and said so in the audit log.
             if policy::put(batch.tx, &row).await? {
+                policy_history::add(batch.tx, &row).await?;
                 batch.gathered.audit.extend(entries);
             }
             batch.gathered.status = true;

@@ -2,20 +2,20 @@
 //!
 //! Refuses to stop at the first row that is fine: every row is read.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
-use countersign_wire::{Anchor, Context, Sha256Digest, audit_subject, canonical_json, verify};
+use countersign_wire::{Anchor, Sha256Digest, Stream, audit_subject, canonical_json};
 use serde_json::Value;
 
+use super::anchors_check::{Anchors, Signer};
 use super::lost_anchors;
-use crate::bus::StreamMessage;
 use crate::error::OpError;
 use crate::runtime::App;
 use crate::store::audit::{self, StoredAnchor, row_hash};
 use crate::store::proofs;
 
 /// Rows read at once.
-const PAGE: i64 = 1_000;
+pub(super) const PAGE: i64 = 1_000;
 
 /// The first thing that is not as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +27,18 @@ pub struct FirstBad {
     /// What is wrong.
     pub reason: String,
 }
+
+impl FirstBad {
+    pub(crate) fn new(table: &'static str, id: String, reason: &str) -> Self {
+        Self {
+            table,
+            id,
+            reason: reason.to_owned(),
+        }
+    }
+}
+
+pub(super) const OTHER_BYTES: &str = "its bytes are not those that the audit log names";
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,9 +78,9 @@ impl App {
     /// # Errors
     /// [`OpError::Store`] when the file cannot be read.
     pub async fn audit_verify(&self, head: Option<&str>) -> Result<Verification, OpError> {
-        let (anchors, anchors_from_bus) = self.all_anchors().await?;
+        let anchors = self.all_anchors().await?;
         let mut check = Check {
-            wanted: anchors.iter().map(|anchor| anchor.seq).collect(),
+            wanted: anchors.all().map(|anchor| anchor.seq).collect(),
             head: head.map(str::to_lowercase),
             ..Check::default()
         };
@@ -82,23 +94,10 @@ impl App {
             }
             let named = check.take_named();
             for bad in proofs::differing(self.reader(), &named).await? {
-                check.bad(
-                    bad.0,
-                    bad.1,
-                    "its bytes are not those that the audit log names",
-                );
+                check.bad(bad.0, bad.1, OTHER_BYTES);
             }
         }
-        let newest = std::mem::take(&mut check.newest);
-        for (key, digest) in newest {
-            if !proofs::policy_has(self.reader(), &key, &digest).await? {
-                check.bad(
-                    "policy",
-                    key,
-                    "its bytes are not those that the audit log names",
-                );
-            }
-        }
+        let former = self.check_policy(&mut check).await?;
         if let Some((table, id)) = proofs::unaudited(self.reader()).await? {
             check.bad(table, id, "no audit row names it");
         }
@@ -111,51 +110,58 @@ impl App {
             );
             check.bad("audit", check.rows.to_string(), &reason);
         }
-        let anchored_seq = check.anchors(&anchors, self);
+        let explained = check.explained(anchors.on_bus.as_deref().unwrap_or_default());
+        let signer = self.anchor_signer(former);
+        let (anchored_seq, wrong) = anchors.check(&signer, &check.hashes, check.rows, &explained);
+        for bad in wrong {
+            check.first_bad.get_or_insert(bad);
+        }
         Ok(Verification {
             rows: check.rows,
             anchored_seq,
             first_bad: check.first_bad,
-            anchors_from_bus,
+            anchors_from_bus: anchors.on_bus.is_some(),
             restores: check.restores,
         })
     }
 
     /// The anchors of this console: from the bus when it answers, and those kept here.
-    async fn all_anchors(&self) -> Result<(Vec<StoredAnchor>, bool), OpError> {
-        let mut anchors = audit::anchors(self.reader()).await?;
+    pub(crate) async fn all_anchors(&self) -> Result<Anchors, OpError> {
+        let here = audit::anchors(self.reader()).await?;
         let console = self.identity().console_id.to_string();
-        let Some(bus) = self.bus() else {
-            return Ok((anchors, false));
+        let mut anchors = Anchors {
+            here,
+            on_bus: None,
+            epoch: None,
         };
-        match lost_anchors::on_the_bus(&bus, &console).await {
-            Ok(there) => {
-                anchors.extend(there);
-                Ok((anchors, true))
-            }
-            Err(_) => Ok((anchors, false)),
+        if let Some(bus) = self.bus()
+            && let Ok(epoch) = bus.epoch(Stream::Audit.name()).await
+            && let Ok(there) = lost_anchors::on_the_bus(&bus, &console).await
+        {
+            anchors.on_bus = Some(there);
+            anchors.epoch = epoch.map(|epoch| epoch.to_string());
+        }
+        Ok(anchors)
+    }
+
+    /// Who signs the anchors of this console.
+    fn anchor_signer(&self, former: Vec<String>) -> Signer {
+        let id = self.identity().console_id.to_string().parse();
+        let mut keys = vec![self.identity().auto_key().to_string()];
+        keys.extend(former);
+        Signer {
+            realm: self.realm(),
+            subject: id.map(|id| audit_subject(&id)).unwrap_or_default(),
+            keys,
         }
     }
-}
-
-/// What stands on this console's audit subject; only the console itself can sign there.
-pub(super) fn anchor_of(message: &StreamMessage) -> Option<StoredAnchor> {
-    let envelope = countersign_wire::SignedEnvelope::from_bytes(&message.payload).ok()?;
-    let payload = envelope.payload_bytes().ok()?;
-    let seq = serde_json::from_slice::<Anchor>(&payload).map_or(0, |anchor| anchor.seq);
-    Some(StoredAnchor {
-        seq: i64::try_from(seq).unwrap_or(0),
-        payload,
-        sig: envelope.sig.to_string(),
-        stream_seq: i64::try_from(message.seq).unwrap_or(0),
-    })
 }
 
 /// A row that an audit entry ties to bytes: table, key, digest.
 pub(crate) type Named = (&'static str, String, String);
 
 #[derive(Default)]
-struct Check {
+pub(super) struct Check {
     rows: i64,
     prev: Option<Vec<u8>>,
     head: Option<String>,
@@ -163,8 +169,8 @@ struct Check {
     /// Rows that an anchor names, and their hashes.
     wanted: HashSet<i64>,
     hashes: HashMap<i64, String>,
-    /// The newest digest of each policy key.
-    newest: BTreeMap<String, String>,
+    /// Policy keys and the digests that rows name, in their order.
+    pub(super) policy: Vec<(String, String)>,
     named: Vec<Named>,
     restores: Vec<Restore>,
     /// What the chain says of anchors that a restore lost.
@@ -173,12 +179,9 @@ struct Check {
 }
 
 impl Check {
-    fn bad(&mut self, table: &'static str, id: String, reason: &str) {
-        self.first_bad.get_or_insert_with(|| FirstBad {
-            table,
-            id,
-            reason: reason.to_owned(),
-        });
+    pub(super) fn bad(&mut self, table: &'static str, id: String, reason: &str) {
+        self.first_bad
+            .get_or_insert_with(|| FirstBad::new(table, id, reason));
     }
 
     fn row(&mut self, row: &audit::Row) {
@@ -227,7 +230,7 @@ impl Check {
             "decision" => digest("payload_digest").map(|digest| ("decisions", digest)),
             "policy" => {
                 if let Some(digest) = digest("payload_digest") {
-                    self.newest.insert(row.subject.clone(), digest);
+                    self.policy.push((row.subject.clone(), digest));
                 }
                 None
             }
@@ -288,49 +291,6 @@ impl Check {
     fn holds(&self, stored: &StoredAnchor) -> bool {
         serde_json::from_slice::<Anchor>(&stored.payload)
             .is_ok_and(|anchor| self.hashes.get(&stored.seq) == Some(&anchor.hash))
-    }
-
-    /// Checks that each anchor is signed by this console and names a row that still has its hash.
-    fn anchors(&mut self, anchors: &[StoredAnchor], app: &App) -> i64 {
-        let console = app.identity().console_id.to_string();
-        let subject = console
-            .parse()
-            .map(|id| audit_subject(&id))
-            .unwrap_or_default();
-        let key = app.identity().auto_key().to_string();
-        let mut covered = 0;
-        let explained = self.explained(anchors);
-        for stored in anchors {
-            let name = || stored.seq.to_string();
-            let signed = app.inner.shared.realm().is_some_and(|realm| {
-                verify(
-                    &key,
-                    Context::Audit,
-                    &realm,
-                    &subject,
-                    &stored.payload,
-                    &stored.sig,
-                )
-                .is_ok()
-            });
-            let anchor = serde_json::from_slice::<Anchor>(&stored.payload);
-            match anchor {
-                Ok(anchor) if signed => {
-                    let seq = i64::try_from(anchor.seq).unwrap_or(0);
-                    if self.hashes.get(&seq) == Some(&anchor.hash) {
-                        covered = covered.max(seq);
-                    } else if !explained.contains(&stored.stream_seq) {
-                        self.bad(
-                            "audit",
-                            seq.to_string(),
-                            "it is not the row that was anchored",
-                        );
-                    }
-                }
-                _ => self.bad("anchors", name(), "its signature does not hold"),
-            }
-        }
-        covered
     }
 }
 

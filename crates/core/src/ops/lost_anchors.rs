@@ -8,7 +8,7 @@ use countersign_wire::{Anchor, Sha256Digest, audit_subject};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::audit_verify::anchor_of;
+use super::anchors_check::anchor_of;
 use super::backup::hex;
 use super::job::Job;
 use crate::bus::{Bus, BusError};
@@ -27,7 +27,7 @@ pub(super) async fn on_the_bus(bus: &Bus, console: &str) -> Result<Vec<StoredAnc
     let (mut anchors, mut next) = (Vec::new(), 1);
     while let Some(message) = bus.read_next("CS_AUDIT", &subject, next).await? {
         next = message.seq + 1;
-        anchors.extend(anchor_of(&message));
+        anchors.push(anchor_of(&message));
     }
     Ok(anchors)
 }

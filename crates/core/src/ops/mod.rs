@@ -1,6 +1,7 @@
 //! Use cases: what joins the store and the bus.
 
 mod anchor;
+mod anchors_check;
 mod answers;
 mod apply;
 mod arrivals;
@@ -19,6 +20,8 @@ mod ledger;
 mod link;
 mod lost_anchors;
 pub mod operators;
+mod operators;
+mod policy_check;
 mod policy_feed;
 pub mod presence;
 mod publisher;

@@ -120,6 +120,8 @@ pub struct StoredAnchor {
     pub sig: String,
     /// Sequence in `CS_AUDIT`.
     pub stream_seq: i64,
+    /// Epoch of the stream that holds it; none where that was not written down.
+    pub epoch: Option<String>,
 }
 
 /// The hash of a row: SHA-256 over the domain, the previous hash and the canonical JSON of its fields.
@@ -302,12 +304,13 @@ pub async fn insert_anchor(
     anchor: &StoredAnchor,
 ) -> Result<(), StoreError> {
     sqlx::query(
-        "INSERT INTO anchors(seq, payload, sig, stream_seq) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        "INSERT INTO anchors(seq, payload, sig, stream_seq, epoch) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
     )
     .bind(anchor.seq)
     .bind(&anchor.payload)
     .bind(&anchor.sig)
     .bind(anchor.stream_seq)
+    .bind(&anchor.epoch)
     .execute(tx)
     .await?;
     Ok(())
@@ -319,7 +322,7 @@ pub async fn insert_anchor(
 /// [`StoreError::Sqlite`].
 pub async fn anchors(reader: &Reader) -> Result<Vec<StoredAnchor>, StoreError> {
     Ok(
-        sqlx::query_as("SELECT seq, payload, sig, stream_seq FROM anchors ORDER BY seq")
+        sqlx::query_as("SELECT seq, payload, sig, stream_seq, epoch FROM anchors ORDER BY seq")
             .fetch_all(&reader.0)
             .await?,
     )

@@ -16,6 +16,7 @@ pub mod lines;
 pub mod meta;
 pub mod outbox;
 pub mod policy;
+pub mod policy_history;
 mod pool;
 pub mod proofs;
 pub mod quarantine;

@@ -1,0 +1,70 @@
+//! Proves that the values of the shared policy are those that the audit log names.
+//!
+//! Refuses a value that no row names, and a row whose value is gone.
+
+use std::collections::{BTreeMap, HashSet};
+
+use countersign_wire::Sha256Digest;
+use serde_json::Value;
+
+use super::audit_verify::{Check, OTHER_BYTES, PAGE};
+use crate::error::OpError;
+use crate::runtime::App;
+use crate::store::policy::PolicyRow;
+use crate::store::{policy_history, proofs};
+
+impl App {
+    /// Checks the shared policy's values against the rows that name them. Returns the keys that signed for
+    /// this console before.
+    pub(super) async fn check_policy(&self, check: &mut Check) -> Result<Vec<String>, OpError> {
+        let mut kept: HashSet<(String, String)> = HashSet::new();
+        let (mut after, mut former) = (0, Vec::new());
+        loop {
+            let rows = policy_history::after(self.reader(), after, PAGE).await?;
+            let Some((last, _)) = rows.last() else { break };
+            after = *last;
+            for (_, row) in rows {
+                let digest = Sha256Digest::of_bytes(&row.payload).to_string();
+                former.extend(self.former_keys(&row));
+                kept.insert((row.key, digest));
+            }
+        }
+        let named = std::mem::take(&mut check.policy);
+        let mut begun = HashSet::new();
+        for (key, digest) in &named {
+            // What was accepted before values were kept is known by its digest alone.
+            if kept.contains(&(key.clone(), digest.clone())) {
+                begun.insert(key);
+            } else if begun.contains(key) {
+                check.bad("policy", key.clone(), OTHER_BYTES);
+            }
+        }
+        let newest: BTreeMap<&String, &String> = named.iter().map(|(key, d)| (key, d)).collect();
+        for (key, digest) in newest {
+            if !proofs::policy_has(self.reader(), key, digest).await? {
+                check.bad("policy", key.clone(), OTHER_BYTES);
+            }
+        }
+        let named: HashSet<&(String, String)> = named.iter().collect();
+        if let Some((key, _)) = kept.iter().find(|value| !named.contains(value)) {
+            check.bad("policy", key.clone(), "no audit row names it");
+        }
+        Ok(former)
+    }
+
+    /// Keys that a list of operators gives to this console.
+    fn former_keys(&self, row: &PolicyRow) -> Vec<String> {
+        if row.key != "operators" {
+            return Vec::new();
+        }
+        let list: Value = serde_json::from_slice(&row.payload).unwrap_or_default();
+        let console = self.identity().console_id.to_string();
+        let entries = list["operators"].as_array();
+        entries
+            .into_iter()
+            .flatten()
+            .filter(|entry| entry["role"] == "auto" && entry["console"] == *console)
+            .filter_map(|entry| entry["key"].as_str().map(str::to_owned))
+            .collect()
+    }
+}

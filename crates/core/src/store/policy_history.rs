@@ -1,0 +1,58 @@
+//! Table `policy_history`: every signed value of the shared policy that this console accepted.
+//!
+//! Refuses to forget: a value is added and never changed.
+
+use sqlx::SqliteConnection;
+
+use super::policy::PolicyRow;
+use super::{Reader, StoreError};
+
+/// Adds a value; the same one again changes nothing.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn add(tx: &mut SqliteConnection, row: &PolicyRow) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO policy_history(key, revision, payload, signer, sig) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT DO NOTHING",
+    )
+    .bind(&row.key)
+    .bind(row.revision)
+    .bind(&row.payload)
+    .bind(&row.signer)
+    .bind(&row.sig)
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// Values in the order in which they were accepted, at most `limit` behind row `after`.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn after(
+    reader: &Reader,
+    after: i64,
+    limit: i64,
+) -> Result<Vec<(i64, PolicyRow)>, StoreError> {
+    let rows: Vec<(i64, String, i64, Vec<u8>, String, String)> = sqlx::query_as(
+        "SELECT id, key, revision, payload, signer, sig FROM policy_history WHERE id > ? ORDER BY id LIMIT ?",
+    )
+    .bind(after)
+    .bind(limit)
+    .fetch_all(&reader.0)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|(id, key, revision, payload, signer, sig)| {
+            let row = PolicyRow {
+                key,
+                revision,
+                payload,
+                signer,
+                sig,
+            };
+            (id, row)
+        })
+        .collect())
+}
