@@ -408,6 +408,17 @@ pub(crate) enum Audit {
     },
     /// Print the number and the hash of the last row.
     Head,
+    /// Write a bundle that anybody can check without this program (docs/verify-audit.py).
+    ///
+    /// It holds arguments and messages in clear, so that their digests can be checked.
+    Export {
+        /// Where to; without it the bundle goes to standard output.
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+        /// Replace an existing file.
+        #[arg(long, requires = "out")]
+        force: bool,
+    },
 }
 
 #[derive(Debug, Subcommand)]

@@ -6,6 +6,7 @@
 mod args;
 mod ask;
 mod audit;
+mod audit_export;
 mod backup;
 mod bus;
 mod config;
@@ -98,6 +99,9 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Operators(command) => operators::run(settings, out, command).await,
         Command::Audit(Audit::Verify { head }) => audit::verify(settings, out, head).await,
         Command::Audit(Audit::Head) => audit::head(settings, out).await,
+        Command::Audit(Audit::Export { out: file, force }) => {
+            audit_export::run(settings, out, file, force).await
+        }
         Command::Bus(BusCommand::Init) => bus::init(settings, out).await,
         Command::Bus(BusCommand::Permissions { jwt }) => bus::permissions(settings, out, jwt).await,
         Command::Backup(wanted) => backup::make(settings, out, wanted).await,

@@ -5,6 +5,7 @@ mod anchors_check;
 mod answers;
 mod apply;
 mod arrivals;
+pub mod audit_export;
 pub mod audit_verify;
 pub mod backup;
 mod decide;

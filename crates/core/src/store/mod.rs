@@ -8,6 +8,7 @@ pub mod alarms;
 pub mod audit;
 pub mod backup;
 mod bulk;
+pub mod bundle;
 pub mod bus_stream;
 pub mod decisions;
 mod direct;

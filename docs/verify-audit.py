@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+"""Checks a bundle of `countersign audit export` with nothing of Countersign.
+
+    verify-audit.py BUNDLE [--head HASH] [--trust KEY ...]
+
+Needs Python 3.11 and PyNaCl (ed25519). Exit 0: all is as it was written. Exit 1: the first thing that is not, named.
+--head: a head that was noted earlier; the chain must contain it. --trust: public keys known from elsewhere; one of
+them must have signed the first list of operators. Without it the first list is taken on trust.
+
+The rules are those of docs/audit.md and of the protocol, sections 4, 5 and 8.
+"""
+
+import argparse
+import base64
+import hashlib
+import json
+import math
+import sys
+from collections import Counter
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from nacl.exceptions import BadSignatureError
+from nacl.signing import VerifyKey
+
+SLACK = timedelta(seconds=5)  # `from` of a key is an estimate of the server's time
+
+
+class Bad(Exception):  # noqa: N818
+    pass
+
+
+def need(holds, what):
+    if not holds:
+        raise Bad(what)
+
+
+def unbase64(text):
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def digest(data):
+    return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def moment(text):
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def number(value):
+    """A double as RFC 8785 (ECMAScript) writes it."""
+    need(math.isfinite(value), "a number that is none")
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    text, point = "".join(map(str, digits)), len(digits) + exponent
+    if len(digits) <= point <= 21:
+        text = text + "0" * exponent
+    elif 0 < point <= 21:
+        text = text[:point] + "." + text[point:]
+    elif -6 < point <= 0:
+        text = "0." + "0" * -point + text
+    else:
+        text = f"{text[0]}{'.' if text[1:] else ''}{text[1:]}e{point - 1:+d}"
+    return "-" + text if sign and value else text
+
+
+def canonical(value):
+    """RFC 8785."""
+    if isinstance(value, dict):
+        names = sorted(value, key=lambda name: name.encode("utf-16-be"))
+        return "{" + ",".join(canonical(name) + ":" + canonical(value[name]) for name in names) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(canonical, value)) + "]"
+    return number(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
+
+
+def public_key(nkey):
+    """An nkey of a user: base 32 of one prefix byte, 32 bytes of the key, two of a checksum."""
+    raw = base64.b32decode(nkey + "=" * (-len(nkey) % 8))
+    need(len(raw) == 35 and nkey.startswith("U"), f"{nkey} is no public key")
+    return VerifyKey(raw[1:33])
+
+
+class Bundle:
+    def __init__(self, trust):
+        self.trust = set(trust)
+        self.realm = self.console = None
+        self.rows, self.prev, self.hashes = 0, bytes(32), {}
+        self.named = {}  # ("requests" | "decisions" | "policy", subject) -> digests that audit rows name, in order
+        self.effective = {}  # subject -> how its decision reads by the last audit row
+        self.operators = []  # entries of the newest list; earlier ones stay in it
+        self.requests, self.seen, self.counts = {}, set(), Counter()
+        self.anchored, self.restored, self.lost = 0, 0, []
+
+    def holds(self, key, context, subject, payload, sig):
+        what = f"countersign-v1\n{context}\n{self.realm}\n{subject}\n{hashlib.sha256(payload).hexdigest()}"
+        try:
+            public_key(key).verify(what.encode(), unbase64(sig))
+        except (Bad, BadSignatureError, ValueError, TypeError, AttributeError):
+            return False
+        return True
+
+    def signed(self, key, context, subject, payload, sig):
+        need(self.holds(key, context, subject, payload, sig), f"the signature of {key} on {subject} does not hold")
+
+    def role(self, key, at):
+        terms = [entry for entry in self.operators if entry["key"] == key and moment(entry["from"]) - SLACK <= at]
+        roles = {term["role"] for term in terms if term.get("until") is None or at < moment(term["until"])}
+        need(len(roles) == 1, f"{key} was not trusted at {at.isoformat()}")
+        return roles.pop()
+
+    def header(self, line):
+        need(line["format"] == "countersign-audit-bundle" and line["v"] == 1, "this is no audit bundle of version 1")
+        self.realm, self.console, self.head = line["realm"], line["console"], line["head"]
+
+    def policy(self, line):
+        payload = unbase64(line["payload"])
+        subject = f"$KV.CS_POLICY.{line['name']}"
+        self.signed(line["key"], "policy", subject, payload, line["sig"])
+        self.seen.add(("policy", line["name"], digest(payload)))
+        if line["name"] != "operators":
+            return
+        value = json.loads(payload)
+        entries = value["operators"] if isinstance(value, dict) else value
+        known = {entry["key"] for entry in self.operators}
+        if not known:
+            need(not self.trust or line["key"] in self.trust, f"the first list is signed by {line['key']}")
+        lost = known - {entry["key"] for entry in entries}
+        need(not lost, f"revision {line['revision']} of the operators loses {lost}")
+        if known and line["key"] not in known:  # a newcomer adds itself and changes nothing else
+            need(all(entry in entries for entry in self.operators), f"{line['key']} changed the list of operators")
+        self.operators = entries
+
+    def audit(self, line):
+        self.rows += 1
+        name = f"audit row {line['seq']}"
+        need(line["seq"] == self.rows, f"{name}: a row before it is missing")
+        need(line["prev"] == self.prev.hex(), f"{name}: it does not follow the row before it")
+        detail = json.loads(line["detail"])
+        need(canonical(detail) == line["detail"], f"{name}: its detail is not canonical")
+        fields = {name: line[name] for name in ("action", "actor", "at", "seq", "subject")} | {"detail": detail}
+        self.prev = hashlib.sha256(b"countersign-audit-v1\n" + self.prev + canonical(fields).encode()).digest()
+        need(line["hash"] == self.prev.hex(), f"{name}: its hash is not that of its fields")
+        self.hashes[line["seq"]] = line["hash"]
+        action, subject = line["action"], line["subject"]
+        if action in ("request", "rejected"):
+            self.named.setdefault(("request", subject), []).append(detail["request_digest"])
+        elif action in ("decision", "policy"):
+            self.named.setdefault((action, subject), []).append(detail["payload_digest"])
+        elif action == "restore":
+            self.restored = detail["audit_seq"]
+        elif action == "anchors_lost" and detail["last"]:  # anchors of rows that a restored backup does not have
+            self.lost.append((self.restored, detail["last"]["stream_seq"]))
+        if action in ("decision", "judged", "judged_again") and "effective" in detail:
+            self.effective[subject] = detail["effective"]
+
+    def anchor(self, line):
+        payload = unbase64(line["payload"])
+        head = json.loads(payload)
+        entries = [entry for entry in self.operators if entry["role"] == "auto"]
+        keys = {entry["key"] for entry in entries if entry.get("console", self.console) == self.console}
+        subject = f"countersign.v1.audit.{self.console}"
+        held = any(self.holds(key, "audit", subject, payload, line["sig"]) for key in keys)
+        need(held, f"anchor of row {head['seq']}: no key of this console has signed it")
+        if self.hashes.get(head["seq"]) == head["hash"]:
+            self.anchored = max(self.anchored, head["seq"])
+            return
+        excused = any(head["seq"] > seq and line["stream_seq"] <= last for seq, last in self.lost)
+        need(excused, f"audit row {head['seq']}: it is not the row that was anchored")
+
+    def known(self, kind, line, data):
+        """The subject of a request or decision, whose bytes must be those that an audit row names."""
+        place = f"{line['workspace']}/{line['agent']}/" if line["workspace"] else ""
+        subject = place + line["request_id"]
+        need((kind, subject) not in self.seen, f"{kind} {subject}: it is there twice")
+        self.seen.add((kind, subject))
+        names = self.named.get((kind, subject), [])
+        need(names, f"{kind} {subject}: no audit row names it")
+        need(data in names, f"{kind} {subject}: its bytes are not those that the audit log names")
+        return subject
+
+    def request(self, line):
+        # Retention removes bytes and leaves their digest.
+        raw = None if line["raw"] is None else unbase64(line["raw"])
+        subject = self.known("request", line, line["digest"] if raw is None else digest(raw))
+        asked = {"digest": line["digest"], "deadline": moment(line["deadline_at"])}
+        body = json.loads(raw) if raw is not None and line["state"] != "rejected" else {}
+        if "args" in body:
+            asked["args"] = digest(canonical(body["args"]).encode())
+            need(asked["args"] == body["args_digest"], f"request {subject}: args_digest is not that of its arguments")
+        asked["approvals"] = body.get("approvals_required") or 1
+        self.requests[subject] = asked
+
+    def decision(self, line):
+        payload = unbase64(line["payload"])
+        subject = self.known("decision", line, digest(payload))
+        name, asked = f"decision {subject}", self.requests.get(subject)
+        need(not asked or line["effective"] == self.effective.get(subject), f"{name}: the log reads it otherwise")
+        if line["effective"] == "void":
+            return  # it counts for nothing, and the log says so
+        path = subject.replace("/", ".")
+        self.signed(line["key"], "decision", f"countersign.v1.decision.{path}", payload, line["sig"])
+        body, at = json.loads(payload), moment(line["stored_at"])
+        need(body["decided_by"]["key"] == line["key"], f"{name}: another key than its signer's")
+        role = self.role(line["key"], at)
+        need(
+            (role == "human") == (body["origin"] == "operator"), f"{name}: its origin is not for a key of role {role}"
+        )
+        if asked is None:
+            return
+        need(body["request_digest"] == asked["digest"], f"{name}: it answers another request")
+        if line["effective"] not in ("approve", "modify"):
+            return
+        need(at < asked["deadline"], f"{name}: it was stored after the deadline")
+        args = digest(canonical(body["edited_args"]).encode()) if line["effective"] == "modify" else asked.get("args")
+        need(args is None or body.get("args_digest") == args, f"{name}: args_digest is not that of what may run")
+        if asked.get("approvals", 1) > 1:
+            voters = {vote["key"] for vote in body.get("votes") or [] if self.counts_vote(vote, path, body, at)}
+            need(len(voters) >= asked["approvals"], f"{name}: {len(voters)} of {asked['approvals']} votes")
+
+    def counts_vote(self, vote, path, decision, at):
+        payload = unbase64(vote["payload"])
+        subject = f"countersign.v1.vote.{path}.{vote['key']}"
+        if vote["subject"] != subject or not self.holds(vote["key"], "vote", subject, payload, vote["sig"]):
+            return False
+        body, same = json.loads(payload), ("verdict", "request_digest", "args_digest")
+        alike = body["decided_by"]["key"] == vote["key"] and all(body.get(f) == decision.get(f) for f in same)
+        return alike and self.role(vote["key"], at) == "human"
+
+    def end(self, line):
+        told = {kind: count for kind, count in line["counts"].items() if count}
+        need(told == dict(+self.counts), f"the bundle says {told} lines, there are {self.counts}")
+        need(self.head == {"seq": self.rows, "hash": self.prev.hex()}, "the log does not end at the head")
+        begun = set()
+        for (kind, subject), digests in self.named.items():
+            if kind != "policy":
+                need((kind, subject) in self.seen, f"{kind} {subject}: the audit log names it and it is not there")
+                continue
+            for value in digests:  # those accepted before values were kept are known by their digests alone
+                there = (kind, subject, value) in self.seen
+                need(there or subject not in begun, f"policy {subject}: a value that the log names is not there")
+                begun |= {subject} if there else set()
+        for kind, subject, *value in self.seen:
+            named = kind != "policy" or value[0] in self.named.get((kind, subject), [])
+            need(named, f"policy {subject}: no audit row names it")
+
+
+def check(file, head=None, trust=()):
+    bundle, last = Bundle(trust), None
+    for at, text in enumerate(file, 1):
+        try:
+            line = json.loads(text)
+            last = line["type"]
+            kinds = ("audit", "policy", "anchor", "request", "decision", "end") if at > 1 else ("header",)
+            need(last in kinds, f"line {at} is {last!r} instead of one of {kinds}")
+            bundle.counts[last] += last not in ("header", "end")
+            getattr(bundle, last)(line)
+        except (KeyError, TypeError, ValueError) as error:
+            raise Bad(f"line {at} cannot be read: {error!r}") from error
+    need(last == "end", "the bundle is not whole: its last line is missing")
+    need(head is None or head in bundle.hashes.values(), f"the head {head} is not in the chain")
+    return bundle
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("bundle")
+    options.add_argument("--head", type=lambda text: text.lower().removeprefix("sha256:"))
+    options.add_argument("--trust", nargs="+", default=[], metavar="KEY")
+    given = options.parse_args()
+    try:
+        with open(given.bundle, encoding="utf-8") as file:
+            bundle = check(file, given.head, given.trust)
+    except (Bad, OSError, UnicodeDecodeError) as error:
+        sys.exit(f"not as it was written: {error}")
+    print(f"all as it was written: {dict(+bundle.counts)}; anchored up to row {bundle.anchored} of {bundle.rows}")
+
+
+if __name__ == "__main__":
+    main()

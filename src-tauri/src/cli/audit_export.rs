@@ -1,0 +1,140 @@
+//! `audit export`.
+//!
+//! Refuses to let data out before the audit log says so, to pour it over a terminal, and to show an
+//! unfinished file under its name.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use countersign_core::App;
+use countersign_core::ops::audit_export::Exported;
+use serde_json::json;
+
+use super::config::Settings;
+use super::console::{options, reading};
+use super::failure::Failure;
+use super::output::{Output, doubtful};
+use super::serve::Stop;
+
+/// Writes the bundle.
+pub(crate) async fn run(
+    settings: &Settings,
+    out: Output,
+    file: Option<PathBuf>,
+    force: bool,
+) -> Result<(), Failure> {
+    match &file {
+        None if io::stdout().is_terminal() => {
+            return Err(Failure::usage(
+                "the bundle is not made for a terminal: give --out FILE, or send standard output to a file",
+            ));
+        }
+        Some(file) if file.exists() && !force => {
+            return Err(Failure::usage(format!(
+                "{} exists; choose another name, or give --force",
+                file.display()
+            )));
+        }
+        _ => {}
+    }
+    let app = App::offline(options(settings)?).await?;
+    let console = app.identity().console_id.to_string();
+    let recorded = app
+        .record("export", console, json!({ "what": "audit" }))
+        .await;
+    app.shutdown().await;
+    recorded?;
+    let mut stop = Stop::listen()?;
+    reading(settings, true, async |app| {
+        tokio::select! {
+            done = write(app, out, file.as_deref()) => done,
+            () = stop.asked() => Err(Failure::environment("stopped; no bundle was written")),
+        }
+    })
+    .await
+}
+
+async fn write(app: &App, out: Output, file: Option<&Path>) -> Result<(), Failure> {
+    let shows = !out.json && io::stderr().is_terminal();
+    let progress = |done: i64, all: i64| {
+        if shows {
+            // Progress that nobody sees is no failure.
+            let _ = write!(io::stderr(), "\r{:>3} %", done * 100 / all.max(1));
+        }
+    };
+    let Some(file) = file else {
+        let mut to = BufWriter::new(io::stdout());
+        app.audit_export(&mut to, &progress).await?;
+        return Ok(to.flush()?);
+    };
+    let unfinished = Unfinished::create(file)?;
+    let mut to = BufWriter::new(unfinished.file.try_clone()?);
+    let done = app.audit_export(&mut to, &progress).await?;
+    to.flush()?;
+    unfinished.finish(file)?;
+    if shows {
+        let _ = write!(io::stderr(), "\r     \r");
+    }
+    told(out, file, &done)
+}
+
+fn told(out: Output, file: &Path, done: &Exported) -> Result<(), Failure> {
+    let name = file.display().to_string();
+    if out.json {
+        return Ok(out.json_line(&json!({
+            "file": name, "head": { "seq": done.rows, "hash": done.head }, "requests": done.requests,
+            "decisions": done.decisions, "anchors": done.anchors, "policy": done.policy,
+            "anchors_from_bus": done.anchors_from_bus,
+        }))?);
+    }
+    out.line(&format!(
+        "{name}: {} audit rows, {} requests, {} decisions, {} anchors",
+        done.rows, done.requests, done.decisions, done.anchors
+    ))?;
+    if !done.anchors_from_bus {
+        out.line(&doubtful(
+            "the bus was not reached: the anchors are those that this console kept",
+        ))?;
+    }
+    Ok(out.line("it holds arguments and messages in clear; check it with docs/verify-audit.py")?)
+}
+
+/// A file that is not whole yet; removed unless it is finished.
+struct Unfinished {
+    path: PathBuf,
+    file: File,
+}
+
+impl Unfinished {
+    fn create(target: &Path) -> Result<Self, Failure> {
+        let mut path = target.as_os_str().to_owned();
+        path.push(format!(".{}.unfinished", std::process::id()));
+        let path = PathBuf::from(path);
+        let file = File::options()
+            .create_new(true)
+            .write(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(|error| {
+                Failure::environment(format!(
+                    "{}: {error}; choose a folder that exists and that you may write to",
+                    path.display()
+                ))
+            })?;
+        Ok(Self { path, file })
+    }
+
+    fn finish(self, target: &Path) -> io::Result<()> {
+        self.file.sync_all()?;
+        fs::rename(&self.path, target)
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        // After the rename there is nothing of this name.
+        let _ = fs::remove_file(&self.path);
+    }
+}
