@@ -9,6 +9,7 @@ mod audit;
 mod backup;
 mod crash;
 mod desk;
+mod export;
 mod hostile;
 mod lists;
 mod operators;

@@ -21,7 +21,6 @@ mod ledger;
 mod link;
 mod lost_anchors;
 pub mod operators;
-mod operators;
 mod policy_check;
 mod policy_feed;
 pub mod presence;
