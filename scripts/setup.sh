@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing: setup.sh [core] [ui] [python] [window] [desktop] [audit]
+# Installs what is missing: setup.sh [core] [ui] [python] [window] [desktop] [audit] [fuzz]
 #
 #   core     C compiler, nats-server of the pinned version, an empty Python environment
 #   ui       packages of the page (npm)
@@ -7,6 +7,7 @@
 #   window   libraries that the window links (WebKitGTK)
 #   desktop  what the tests in the real window need (Xvfb, WebDriver)
 #   audit    cargo-deny
+#   fuzz     cargo-fuzz and a C++ compiler
 #
 # Without a part: core, ui, python and window. Never asks, leaves alone what is
 # installed, and needs no network when nothing is missing.
@@ -17,6 +18,7 @@ nats_version=2.15.1
 nats_sha256_x86_64=8595a93c4e85df893ce394f6570781730775d3c793e199da8f5131ca97147b79
 nats_sha256_aarch64=06445f574de7639825014c6c7ad4ca8f170f8c08615d93283f915aacbb47f1eb
 cargo_deny_version=0.20.2
+cargo_fuzz_version=0.13.2
 
 mkdir -p .setup/bin
 
@@ -168,10 +170,18 @@ setup_audit() {
   cargo install --quiet --locked --root .setup "cargo-deny@$cargo_deny_version"
 }
 
+setup_fuzz() {
+  check_rust
+  have c++ || apt_packages build-essential
+  if [ "$(.setup/bin/cargo-fuzz --version 2>/dev/null || true)" = "cargo-fuzz $cargo_fuzz_version" ]; then return; fi
+  say "cargo-fuzz $cargo_fuzz_version (compiled once, some minutes)"
+  cargo install --quiet --locked --root .setup "cargo-fuzz@$cargo_fuzz_version"
+}
+
 [ "$#" -gt 0 ] || set -- core ui python window
 for part in "$@"; do
   case $part in
-    core | ui | python | window | desktop | audit) "setup_$part" ;;
-    *) die "unknown part '$part' (core, ui, python, window, desktop, audit)" ;;
+    core | ui | python | window | desktop | audit | fuzz) "setup_$part" ;;
+    *) die "unknown part '$part' (core, ui, python, window, desktop, audit, fuzz)" ;;
   esac
 done

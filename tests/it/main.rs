@@ -10,6 +10,7 @@ mod backup;
 mod crash;
 mod desk;
 mod export;
+mod doctor;
 mod hostile;
 mod lists;
 mod operators;

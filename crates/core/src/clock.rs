@@ -17,7 +17,11 @@ pub trait Clock: Send + Sync + 'static {
 /// Without a bus nothing can be published, so a wrong local clock can only delay what the server's
 /// stamps decide in the end.
 #[derive(Default)]
-pub struct BusClock(RwLock<Option<ServerClock>>);
+pub struct BusClock {
+    server: RwLock<Option<ServerClock>>,
+    /// Instead of the system's.
+    machine: Option<Arc<dyn Clock>>,
+}
 
 impl BusClock {
     /// A clock that has not met a server.
@@ -26,9 +30,18 @@ impl BusClock {
         Arc::default()
     }
 
+    /// A clock that has not met a server, on a machine whose own clock says this. For tests of a wrong one.
+    #[must_use]
+    pub fn on_machine(machine: Option<Arc<dyn Clock>>) -> Arc<Self> {
+        Arc::new(Self {
+            machine,
+            ..Self::default()
+        })
+    }
+
     /// Follows this server from now on.
     pub fn follow(&self, server: ServerClock) {
-        if let Ok(mut clock) = self.0.write() {
+        if let Ok(mut clock) = self.server.write() {
             *clock = Some(server);
         }
     }
@@ -41,10 +54,14 @@ impl Clock for BusClock {
     )]
     fn now(&self) -> Timestamp {
         let server = self
-            .0
+            .server
             .read()
             .ok()
             .and_then(|clock| clock.as_ref().map(ServerClock::now));
-        server.unwrap_or_else(time::OffsetDateTime::now_utc).into()
+        match (server, &self.machine) {
+            (Some(server), _) => server.into(),
+            (None, Some(machine)) => machine.now(),
+            (None, None) => time::OffsetDateTime::now_utc().into(),
+        }
     }
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import json
 import signal
 import subprocess
@@ -11,7 +12,7 @@ import threading
 import time
 
 import pytest
-from countersign import BusRefusedError, BusUnreachableError, Enrolment, Gate, SyncGate, ToolCall
+from countersign import BusRefusedError, BusUnreachableError, Enrolment, Gate, SyncGate, ToolCall, clock
 from countersign.waiting import poll_offsets
 
 from conftest import AGENT, OTHER, WORKSPACE, Bench, opened
@@ -190,3 +191,16 @@ async def test_a_request_that_the_bus_refuses_for_good_is_told_at_once(gate, mon
         await gate.ask(call(request_id), timeout=20)
     assert refusal.value.code == "permission"
     assert time.monotonic() - begun < 1
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+async def test_a_wall_clock_an_hour_off_changes_no_outcome(gate, console, request_id, monkeypatch, hours):
+    true = clock.now
+    monkeypatch.setattr(clock, "now", lambda: true() + dt.timedelta(hours=hours))
+    asking = asyncio.create_task(gate.ask(call(request_id), timeout=20))
+    await console.decide(request_id)
+    assert (await asking).allowed
+    begun = time.monotonic()
+    silent = await gate.ask(call(request_id + "-2"), timeout=0.3)
+    assert (silent.verdict, silent.allowed) == ("expired", False)
+    assert 0.25 < time.monotonic() - begun < 5

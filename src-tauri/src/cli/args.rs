@@ -118,7 +118,11 @@ pub(crate) enum Command {
     /// What came after the backup is read from the bus at the next start.
     Restore(Restore),
     /// Check this console and its surroundings.
-    Doctor,
+    Doctor {
+        /// Try the bus with this agent's enrolment [default: those in the data folder].
+        #[arg(long, value_name = "FILE")]
+        agent_json: Option<PathBuf>,
+    },
     /// Print the completions of a shell.
     Completions {
         /// Which shell.

@@ -3,6 +3,10 @@
 //! Refuses to repair anything, and to call right what it could not look at.
 
 mod checks;
+mod folder;
+mod tried;
+
+use std::path::PathBuf;
 
 use countersign_core::bus::Bus;
 use countersign_core::{App, OpError};
@@ -54,15 +58,19 @@ impl Verdict {
 }
 
 /// Prints a line for each check; fails when one of them failed.
-pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure> {
-    let mut found = checks::data_folder(&settings.data_dir);
+pub(crate) async fn run(
+    settings: &Settings,
+    out: Output,
+    agent_json: Option<PathBuf>,
+) -> Result<(), Failure> {
+    let mut found = folder::checks(settings);
     if settings.nats_url.is_none() {
         found.push(checks::nats_server().await);
     }
     let console = options(settings)?;
     match App::read(console, true).await {
         Ok(app) => {
-            found.extend(of_console(settings, &app).await);
+            found.extend(of_console(settings, &app, agent_json).await);
             app.shutdown().await;
         }
         Err(error @ OpError::Environment(_))
@@ -81,10 +89,13 @@ pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure>
     }
 }
 
-async fn of_console(settings: &Settings, app: &App) -> Vec<Check> {
-    let mut found = vec![checks::running(app)];
+async fn of_console(settings: &Settings, app: &App, agent_json: Option<PathBuf>) -> Vec<Check> {
+    let mut found = vec![checks::running(app), checks::keys(app)];
     match app.bus() {
-        Some(bus) => found.extend(of_bus(app, &bus).await),
+        Some(bus) => {
+            found.extend(of_bus(app, &bus).await);
+            found.extend(tried::checks(settings, app, &bus, agent_json).await);
+        }
         None => found.push(checks::no_bus(settings, app).await),
     }
     found.push(checks::writable(app).await);
@@ -95,12 +106,15 @@ async fn of_console(settings: &Settings, app: &App) -> Vec<Check> {
 
 async fn of_bus(app: &App, bus: &Bus) -> Vec<Check> {
     let state = bus.state().borrow().clone();
-    vec![
+    let mut found = vec![
         checks::bus(&state),
+        checks::version(&state),
+        checks::payload(bus),
         checks::insecure(&state),
-        checks::streams(bus).await,
-        checks::clock(app),
-    ]
+    ];
+    found.extend(checks::streams(bus).await);
+    found.push(checks::clock(app));
+    found
 }
 
 fn print(out: Output, check: &Check) -> Result<(), Failure> {

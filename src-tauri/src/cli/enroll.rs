@@ -44,12 +44,21 @@ pub(crate) async fn enroll(
 pub(crate) async fn revoke(settings: &Settings, out: Output, agent: &Agent) -> Result<(), Failure> {
     let agent = key(settings, agent)?;
     deciding(settings, async |app| Ok(app.revoke(&agent).await?)).await?;
+    // Only on its own server can the console shut anybody out.
+    let in_force = settings.nats_url.is_none();
     if out.json {
         let (workspace, name) = (agent.workspace.to_string(), agent.agent.to_string());
-        let line = json!({ "workspace": workspace, "agent": name, "revoked": true });
+        let line = json!({
+            "workspace": workspace, "agent": name, "revoked": true, "in_force": in_force,
+        });
         return Ok(out.json_line(&line)?);
     }
-    Ok(out.line(&format!("{agent} can no longer log in"))?)
+    if in_force {
+        return Ok(out.line(&format!("{agent} can no longer log in"))?);
+    }
+    Ok(out.line(&format!(
+        "{agent} is revoked here; it can log in until the server's configuration is that of `countersign bus permissions`"
+    ))?)
 }
 
 fn key(settings: &Settings, agent: &Agent) -> Result<AgentKey, Failure> {

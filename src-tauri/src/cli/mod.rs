@@ -106,7 +106,7 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Bus(BusCommand::Permissions { jwt }) => bus::permissions(settings, out, jwt).await,
         Command::Backup(wanted) => backup::make(settings, out, wanted).await,
         Command::Restore(wanted) => backup::bring_back(settings, out, wanted).await,
-        Command::Doctor => doctor::run(settings, out).await,
+        Command::Doctor { agent_json } => doctor::run(settings, out, agent_json).await,
         Command::Completions { shell } => shell::completions(shell),
         Command::Man => shell::man(),
     }

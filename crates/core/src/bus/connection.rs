@@ -77,27 +77,14 @@ impl Bus {
     /// Errors: `bus_bad_options`, `bus_unreachable`, `bus_auth_refused`, `bus_tls`,
     /// `bus_single_account`, `bus_account_unknown`.
     pub async fn connect(options: BusOptions) -> Result<Self, BusError> {
-        let (address, secret) = url::parse(&options.url)?;
+        let (connect, address) = prepared(&options).await?;
+        let plain_text = address.plain_text;
         let told = connection_events::Told::new(&address.shown);
-        let always_tls = address.asks_for_tls || options.tls.ask_for_tls();
-        let plain_text = address.plain_text && !always_tls;
-        let connect = tls::apply(login(&options, secret).await?, &options.tls, always_tls)?
-            .name(format!("countersign console {}", options.console_id))
-            .connection_timeout(HANDSHAKE_LIMIT)
-            .request_timeout(Some(REQUEST_LIMIT))
+        let connect = connect
             .max_reconnects(None)
             .reconnect_delay_callback(reconnect_pause)
-            .event_callback(told.callback())
-            .connect(address.servers.clone());
-        let client = tokio::time::timeout(CONNECT_LIMIT, connect)
-            .await
-            .map_err(|_| {
-                unreachable(
-                    &address,
-                    format!("no answer in {} s", CONNECT_LIMIT.as_secs()),
-                )
-            })?
-            .map_err(|error| connect_error(&address, &error))?;
+            .event_callback(told.callback());
+        let client = first_connection(&address, connect).await?;
         let (info, offset) = ask_server(&client).await.map_err(|error| match error {
             BusError::BadReply { .. } => error,
             other => BusError::AccountUnknown {
@@ -271,6 +258,35 @@ pub(super) fn weaknesses(client: &Client, plain_text: bool, single: bool) -> Vec
         found.push(Insecure::OpenPermissions);
     }
     found
+}
+
+/// Everything about a connection but what it does when it is lost.
+pub(super) async fn prepared(options: &BusOptions) -> Result<(ConnectOptions, Address), BusError> {
+    let (mut address, secret) = url::parse(&options.url)?;
+    let always_tls = address.asks_for_tls || options.tls.ask_for_tls();
+    address.plain_text &= !always_tls;
+    let connect = tls::apply(login(options, secret).await?, &options.tls, always_tls)?
+        .name(format!("countersign console {}", options.console_id))
+        .connection_timeout(HANDSHAKE_LIMIT)
+        .request_timeout(Some(REQUEST_LIMIT));
+    Ok((connect, address))
+}
+
+pub(super) async fn first_connection(
+    address: &Address,
+    connect: ConnectOptions,
+) -> Result<Client, BusError> {
+    let connect = connect.connect(address.servers.clone());
+    let late = |_| {
+        unreachable(
+            address,
+            format!("no answer in {} s", CONNECT_LIMIT.as_secs()),
+        )
+    };
+    tokio::time::timeout(CONNECT_LIMIT, connect)
+        .await
+        .map_err(late)?
+        .map_err(|error| connect_error(address, &error))
 }
 
 async fn login(

@@ -39,6 +39,8 @@ pub struct Options {
     pub stall_limits: StallLimits,
     /// Another clock than the bus server's, for tests.
     pub clock: Option<Arc<dyn Clock>>,
+    /// What this machine's own clock says, for tests of a wrong one; the server's is followed as ever.
+    pub machine_clock: Option<Arc<dyn Clock>>,
 }
 
 impl Options {
@@ -58,6 +60,7 @@ impl Options {
             waiting_limit: WAITING_LIMIT,
             stall_limits: StallLimits::default(),
             clock: None,
+            machine_clock: None,
         }
     }
 }

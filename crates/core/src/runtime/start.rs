@@ -124,7 +124,7 @@ pub(super) async fn parts(
     reader: Reader,
 ) -> Result<Parts, OpError> {
     let identity = Arc::new(identity);
-    let bus_clock = BusClock::new();
+    let bus_clock = BusClock::on_machine(options.machine_clock.clone());
     let clock: Arc<dyn Clock> = match &options.clock {
         Some(clock) => Arc::clone(clock),
         None => Arc::clone(&bus_clock) as Arc<dyn Clock>,

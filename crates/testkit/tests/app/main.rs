@@ -13,5 +13,7 @@ mod presence;
 mod ranks;
 mod rejected;
 mod restart;
+mod revoked;
+mod skew;
 mod spy;
 mod votes;

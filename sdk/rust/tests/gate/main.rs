@@ -6,5 +6,6 @@ mod bus;
 mod console;
 mod outside;
 mod refused;
+mod skew;
 mod start;
 mod trust;

@@ -2,12 +2,8 @@
 //!
 //! Refuses to print a secret: files are named, never quoted.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-
 use countersign_core::App;
-use countersign_core::bus::{Bus, BusOptions, BusState, server_program};
+use countersign_core::bus::{Bus, BusOptions, BusState, Insecure, server_program};
 use countersign_core::clock::{BusClock, Clock};
 
 use super::super::config::Settings;
@@ -17,56 +13,11 @@ use super::Verdict::{Failed, Ok as Fine, Unknown, Warning};
 
 /// A clock this far off makes times on cards hard to compare; deadlines keep to the server's.
 const CLOCK_OFF_MS: i64 = 2_000;
-
-/// Nobody but the owner may look into the folder or read the keys.
-pub(super) fn data_folder(folder: &Path) -> Vec<Check> {
-    let check = |verdict, detail: String| vec![Check::new("data_folder", verdict, detail)];
-    if !folder.exists() {
-        let detail = format!(
-            "{} does not exist yet; the first start makes it",
-            folder.display()
-        );
-        return check(Fine, detail);
-    }
-    let mut open = Vec::new();
-    if let Err(why) = private(folder, 0o700, &mut open) {
-        return check(Failed, why);
-    }
-    for name in [
-        "keys",
-        "keys/login.nk",
-        "keys/human.nk",
-        "keys/auto.nk",
-        "agents",
-        "nats",
-    ] {
-        let path = folder.join(name);
-        // What is not there yet will be made private.
-        if path.exists()
-            && let Err(why) = private(&path, 0o700, &mut open)
-        {
-            return check(Failed, why);
-        }
-    }
-    match open.is_empty() {
-        true => check(Fine, format!("{} belongs to you alone", folder.display())),
-        false => check(
-            Failed,
-            format!(
-                "others can read {}; run chmod go-rwx on them",
-                open.join(", ")
-            ),
-        ),
-    }
-}
-
-fn private(path: &Path, allowed: u32, open: &mut Vec<String>) -> Result<(), String> {
-    let found = fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    if found.permissions().mode() & 0o777 & !allowed != 0 {
-        open.push(path.display().to_string());
-    }
-    Ok(())
-}
+const OLDEST: (u32, u32) = (2, 10);
+/// What the embedded server takes (protocol, section 2).
+const LARGEST_MESSAGE: usize = 4 * 1024 * 1024;
+/// Below this a decision of the protocol's size does not pass.
+const SMALLEST_USEFUL: usize = 1024 * 1024;
 
 /// The program that the console runs when no server is named.
 pub(super) async fn nats_server() -> Check {
@@ -132,6 +83,54 @@ pub(super) fn bus(state: &BusState) -> Check {
     Check::new("bus", if state.connected { Fine } else { Failed }, detail)
 }
 
+/// Whether the server is one that the protocol was tried on.
+pub(super) fn version(state: &BusState) -> Check {
+    let version = &state.server_version;
+    let mut parts = version.split('.').map(|part| part.parse::<u32>().ok());
+    let known = (parts.next().flatten(), parts.next().flatten());
+    match known {
+        (Some(major), Some(minor)) if (major, minor) >= OLDEST => {
+            Check::new("version", Fine, format!("nats-server {version}"))
+        }
+        _ => Check::new(
+            "version",
+            Failed,
+            format!(
+                "nats-server {version} cannot keep decisions write-once; install 2.10 or newer"
+            ),
+        ),
+    }
+}
+
+/// Whether the server lets through what is too large, so that it is seen and answered.
+pub(super) fn payload(bus: &Bus) -> Check {
+    let most = bus.max_payload();
+    if most >= LARGEST_MESSAGE {
+        return Check::new("max_payload", Fine, format!("{most} bytes"));
+    }
+    let verdict = if most < SMALLEST_USEFUL {
+        Failed
+    } else {
+        Warning
+    };
+    let detail = format!(
+        "the server takes {most} bytes, so agents hear nothing about larger requests; set max_payload: 4MB"
+    );
+    Check::new("max_payload", verdict, detail)
+}
+
+/// Whether the keys that sign are none that log in.
+pub(super) fn keys(app: &App) -> Check {
+    let own = app.identity();
+    let login = own.login.public_key();
+    let signing = [own.human_key().as_str(), own.auto_key().as_str()];
+    if signing.contains(&login.as_str()) || signing[0] == signing[1] {
+        let why = "two of this console's three keys are the same, and a login key signs whatever a server sends; remove keys/ and start anew";
+        return Check::new("keys", Failed, why);
+    }
+    Check::new("keys", Fine, "login, human and auto key differ")
+}
+
 /// In which ways the bus is less safe than the protocol asks.
 pub(super) fn insecure(state: &BusState) -> Check {
     let words: Vec<&str> = state
@@ -146,32 +145,41 @@ pub(super) fn insecure(state: &BusState) -> Check {
             "accounts apart, credentials asked for, no plain text to other machines",
         ),
         false => {
-            let detail = format!("{}; see `countersign bus permissions`", words.join(", "));
+            let ways: Vec<&str> = state.insecure.iter().map(|at| way_out(*at)).collect();
+            let detail = format!("{}: {}", words.join(", "), ways.join("; "));
             Check::new("security", Failed, detail)
         }
     }
 }
 
-/// Whether the streams are as the protocol wants them.
-pub(super) async fn streams(bus: &Bus) -> Check {
-    match bus.ensure(false, 1).await {
-        Ok(found) => match found.differences.first() {
-            None => Check::new(
-                "streams",
-                Fine,
-                format!("{} streams of realm {}", found.streams.len(), found.realm),
-            ),
-            Some(at) => Check::new(
-                "streams",
-                Failed,
-                format!(
-                    "{} of {} is {} instead of {}",
-                    at.field, at.stream, at.found, at.expected
-                ),
-            ),
-        },
-        Err(error) => Check::new("streams", Failed, error.to_string()),
+fn way_out(insecure: Insecure) -> &'static str {
+    match insecure {
+        Insecure::SingleAccount => {
+            "give consoles and agents accounts of their own, see `countersign bus permissions`"
+        }
+        Insecure::NoTls => "use tls:// and name the server's authority with --tls-ca",
+        Insecure::OpenPermissions => "let the server ask for credentials",
     }
+}
+
+/// Whether the streams are as the protocol wants them, and all of one epoch.
+pub(super) async fn streams(bus: &Bus) -> Vec<Check> {
+    let found = match bus.ensure(false, 1).await {
+        Ok(found) => found,
+        Err(error) => return vec![Check::new("streams", Failed, error.to_string())],
+    };
+    if found.differences.is_empty() {
+        let detail = format!("{} streams of realm {}", found.streams.len(), found.realm);
+        return vec![Check::new("streams", Fine, detail)];
+    }
+    let named = found.differences.iter().map(|at| {
+        let detail = format!(
+            "{} of {} is {} instead of {}; whoever runs the server sets it with `nats stream edit`",
+            at.field, at.stream, at.found, at.expected
+        );
+        Check::new("streams", Failed, detail)
+    });
+    named.collect()
 }
 
 /// How far this machine's clock is from the server's.
