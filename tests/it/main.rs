@@ -17,6 +17,7 @@ mod operators;
 mod outside;
 mod permissions;
 mod privacy;
+mod recover;
 mod refusals;
 mod rejected;
 mod round_trip;

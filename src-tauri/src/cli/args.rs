@@ -429,6 +429,15 @@ pub(crate) enum Audit {
 pub(crate) enum BusCommand {
     /// Create the streams on an outside server that does not have them.
     Init,
+    /// Publish this console's decisions again on a bus that lost its streams or went back, and join it.
+    ///
+    /// Original bytes and signatures, in the original order. What is stored there is left; can be run
+    /// again at any time.
+    Recover {
+        /// Only tell what would be done.
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// Print the accounts and permissions for the configuration of an outside server.
     Permissions {
         /// As one JSON object of JWT claims, for a server with an operator.

@@ -8,10 +8,11 @@ use countersign_core::bus::{
 };
 use countersign_core::data_dir::DataDir;
 use countersign_core::identity::Identity;
-use countersign_core::store::{agents, open_read_only};
+use countersign_core::store::{agents, meta, open_read_only};
 use countersign_wire::ErrorCode;
 use nkeys::KeyPair;
 use serde_json::json;
+use uuid::Uuid;
 
 use super::config::{Login, Settings};
 use super::console::options;
@@ -45,7 +46,11 @@ pub(crate) async fn init(settings: &Settings, out: Output) -> Result<(), Failure
     })
     .await
     .map_err(OpError::from)?;
-    let found = bus.ensure(true, REPLICAS).await;
+    // A folder that knows its realm makes no other one: its decisions are signed for that.
+    let found = match remembered_realm(&data).await? {
+        Some(realm) => bus.restore(realm, REPLICAS).await,
+        None => bus.ensure(true, REPLICAS).await,
+    };
     bus.close().await;
     let found = found.map_err(OpError::from)?;
     let differences: Vec<String> = found
@@ -110,6 +115,18 @@ pub(crate) async fn permissions(
         ));
     }
     Ok(())
+}
+
+async fn remembered_realm(data: &DataDir) -> Result<Option<Uuid>, Failure> {
+    if !data.database().is_file() {
+        return Ok(None);
+    }
+    let reader = open_read_only(&data.database())
+        .await
+        .map_err(OpError::from)?;
+    let realm = meta::get(&reader, meta::REALM).await.map_err(OpError::from);
+    reader.close().await;
+    Ok(realm?.and_then(|realm| realm.parse().ok()))
 }
 
 fn public_key(credentials: &Credentials) -> Result<String, Failure> {

@@ -21,6 +21,7 @@ mod log;
 mod operators;
 mod output;
 mod read;
+mod recover;
 mod serve;
 mod shell;
 mod show;
@@ -103,6 +104,7 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
             audit_export::run(settings, out, file, force).await
         }
         Command::Bus(BusCommand::Init) => bus::init(settings, out).await,
+        Command::Bus(BusCommand::Recover { dry_run }) => recover::run(settings, out, dry_run).await,
         Command::Bus(BusCommand::Permissions { jwt }) => bus::permissions(settings, out, jwt).await,
         Command::Backup(wanted) => backup::make(settings, out, wanted).await,
         Command::Restore(wanted) => backup::bring_back(settings, out, wanted).await,

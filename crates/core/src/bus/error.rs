@@ -122,7 +122,7 @@ pub enum BusError {
         why: String,
     },
     /// Stores are missing and may not be created now.
-    #[error("the bus lacks {}: if it is a new outside server run `countersign bus init`; if its store was lost, restore that from a backup, or begin anew in another data folder", .missing.join(", "))]
+    #[error("the bus lacks {}: if it is a new outside server run `countersign bus init`; if its store was lost, restore that from a backup or run `countersign bus recover`", .missing.join(", "))]
     StreamsMissing {
         /// Their names.
         missing: Vec<&'static str>,

@@ -60,6 +60,15 @@ pub(super) async fn create_stream(bus: &Bus, config: &Config) -> Result<Info, Bu
     .await
 }
 
+pub(super) async fn update_stream(bus: &Bus, config: &Config) -> Result<Info, BusError> {
+    ask(
+        bus,
+        &format!("$JS.API.STREAM.UPDATE.{}", config.name),
+        config,
+    )
+    .await
+}
+
 impl Bus {
     /// The last message stored on a subject, read from the stream's leader (`STREAM.MSG.GET`).
     ///

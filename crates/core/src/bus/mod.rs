@@ -48,4 +48,4 @@ pub use publish::{Publication, PublishOutcome};
 pub use server::{EmbeddedConfig, EmbeddedServer, ServerState};
 pub use server_clock::ServerClock;
 pub use stream_config::StreamDifference;
-pub use streams::{BusIdentity, STREAMS, StreamStatus};
+pub use streams::{BusIdentity, STREAMS, StreamStatus, Survey};

@@ -51,12 +51,69 @@ pub struct BusIdentity {
     pub differences: Vec<StreamDifference>,
 }
 
+/// The stores of a bus as they are, the missing ones named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Survey {
+    /// The realm of those that are there; none when none names one.
+    pub realm: Option<Uuid>,
+    /// Names of those that are not there.
+    pub missing: Vec<&'static str>,
+    /// Those that are there, in the order of [`STREAMS`].
+    pub streams: Vec<StreamStatus>,
+    /// Settings that break a promise of the protocol.
+    pub differences: Vec<StreamDifference>,
+}
+
 impl Bus {
     /// Reads the stores, creating missing ones if `create`; `replicas` (1 to 5) counts only for those.
     ///
     /// Missing ones on a bus that has a realm join it. Errors: `bus_streams_missing`,
     /// `bus_realm_conflict`, `bus_refused`, `bus_no_jetstream`, `bus_timed_out`, `bus_disconnected`.
     pub async fn ensure(&self, create: bool, replicas: usize) -> Result<BusIdentity, BusError> {
+        self.ensure_in(None, create, replicas).await
+    }
+
+    /// Creates the stores that are missing, on a bus without any in this realm. Errors as
+    /// [`Bus::ensure`].
+    pub async fn restore(&self, realm: Uuid, replicas: usize) -> Result<BusIdentity, BusError> {
+        self.ensure_in(Some(realm), true, replicas).await
+    }
+
+    /// Reads the stores and creates nothing. Errors as [`Bus::ensure`], none for missing ones.
+    pub async fn survey(&self) -> Result<Survey, BusError> {
+        let found = self.find_all().await?;
+        let realm = common_realm(&found)?;
+        let missing = found.iter().filter(|(_, info)| info.is_none());
+        let missing = missing.map(|(name, _)| *name).collect();
+        let BusIdentity {
+            streams,
+            differences,
+            ..
+        } = identity(realm.unwrap_or_default(), &found);
+        Ok(Survey {
+            realm,
+            missing,
+            streams,
+            differences,
+        })
+    }
+
+    /// Gives a store another epoch: every console notices that it is not the remembered one.
+    pub async fn renew_epoch(&self, name: &str, epoch: Uuid) -> Result<(), BusError> {
+        let Some(info) = leader::stream_info(self, name).await? else {
+            return Ok(());
+        };
+        let mut config = info.config;
+        config.metadata.insert(EPOCH.into(), epoch.to_string());
+        leader::update_stream(self, &config).await.map(|_| ())
+    }
+
+    async fn ensure_in(
+        &self,
+        realm: Option<Uuid>,
+        create: bool,
+        replicas: usize,
+    ) -> Result<BusIdentity, BusError> {
         for _ in 0..ROUNDS {
             let mut found = self.find_all().await?;
             let missing: Vec<&'static str> = found
@@ -67,7 +124,8 @@ impl Bus {
             if !missing.is_empty() && !create {
                 return Err(BusError::StreamsMissing { missing });
             }
-            let realm = common_realm(&found)?.unwrap_or_else(Uuid::new_v4);
+            let found_realm = common_realm(&found)?;
+            let realm = found_realm.or(realm).unwrap_or_else(Uuid::new_v4);
             if self.create_all(&mut found, realm, replicas).await? {
                 return Ok(identity(realm, &found));
             }

@@ -15,7 +15,8 @@ use super::{answers, arrivals, decide, decisions, due, ladder, reports, spans};
 use crate::domain::{RequestRecord, Timestamp};
 use crate::store::audit::Entry;
 use crate::store::{
-    StoreError, agents, audit, meta, outbox, policy, policy_history, requests, vote_outbox,
+    StoreError, agents, audit, bus_stream, meta, outbox, policy, policy_history, requests,
+    vote_outbox,
 };
 
 /// Applies the jobs. On an error the transaction must not be committed.
@@ -177,6 +178,20 @@ async fn small(ledger: &Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(), S
         Job::Alarm { code, subject } => {
             let auto = ledger.identity.auto_key().to_string();
             batch.alarm(&auto, code, &subject).await
+        }
+        Job::Recovered {
+            epochs,
+            detail,
+            done,
+        } => {
+            for (stream, epoch) in &epochs {
+                bus_stream::restart(batch.tx, stream, epoch).await?;
+            }
+            let word = uuid::Uuid::new_v4().to_string();
+            meta::put(batch.tx, meta::RECOVERED, &word).await?;
+            batch.record(me, "bus_recover", "bus", detail);
+            batch.reply(move || unless_heard(done.send(())));
+            Ok(())
         }
         Job::LowerAlarm { code, subject } => {
             let auto = ledger.identity.auto_key().to_string();

@@ -307,6 +307,10 @@ async fn conflict(
     {
         ledger.counts.closed(&key.agent_key());
     }
+    // Published again by its agent, or read again: it keeps the deadline that it had.
+    if requests::moved(batch.tx, &row).await? {
+        return Ok(());
+    }
     let at = At {
         seq: row.stream_seq,
         stamp: row.stored_at,

@@ -259,7 +259,15 @@ async fn insert(
             .clone()
             .unwrap_or_else(|| "unsigned".to_owned());
         // Messages of a stream come in its order.
-        if inserted.binary_search(&message.at.seq).is_err() {
+        let is_new = inserted.binary_search(&message.at.seq).is_ok();
+        let (bytes, place) = (
+            (&message.raw[..], message.sig.as_deref()),
+            (epoch, message.at.seq),
+        );
+        if !is_new && decisions::moved(batch.tx, &key, bytes, place).await? {
+            continue;
+        }
+        if !is_new {
             let detail = json!({ "payload_digest": digest, "stream_seq": message.at.seq });
             set_aside(batch, epoch, message, CONFLICT).await?;
             batch.record(actor, "conflict", key.to_string(), detail);

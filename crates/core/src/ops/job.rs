@@ -164,6 +164,12 @@ pub(crate) enum Job {
         code: &'static str,
         subject: String,
     },
+    /// The bus has what this console knew of it again; these streams are read from their beginning.
+    Recovered {
+        epochs: BTreeMap<&'static str, String>,
+        detail: Value,
+        done: oneshot::Sender<()>,
+    },
     /// What an alarm was about is settled.
     LowerAlarm {
         code: &'static str,
@@ -230,6 +236,7 @@ impl Job {
             | Self::Enroll { .. }
             | Self::Revoke { .. }
             | Self::Record { .. }
+            | Self::Recovered { .. }
             | Self::Stop(_) => return None,
         })
     }

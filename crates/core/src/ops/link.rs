@@ -30,6 +30,8 @@ const SECOND: [Stream; 3] = [Stream::Receipts, Stream::Agents, Stream::Events];
 const CATCH_UP_LOOK: Duration = Duration::from_secs(1);
 const FIRST_RETRY: Duration = Duration::from_millis(250);
 const LONGEST_RETRY: Duration = Duration::from_secs(10);
+/// How often a console that is read-only looks whether its bus was recovered.
+const RECOVERED_LOOK: Duration = Duration::from_millis(500);
 /// How long the tasks of a lost connection may take to end.
 const SESSION_END: Duration = Duration::from_secs(5);
 
@@ -45,6 +47,8 @@ pub(crate) struct Session {
     stop: CancellationToken,
     tasks: TaskTracker,
     reconnects: u64,
+    /// The word of the last recovery of the bus.
+    recovered: Option<String>,
 }
 
 impl Session {
@@ -66,10 +70,12 @@ impl Link {
     ///
     /// A bus that is not the remembered one makes the console read-only; its session does nothing.
     pub(crate) async fn join(&self) -> Result<Session, OpError> {
+        let recovered = meta::get(&self.shared.reader, meta::RECOVERED).await?;
         let session = Session {
             stop: self.stop.child_token(),
             tasks: TaskTracker::new(),
             reconnects: *self.bus.reconnected().borrow(),
+            recovered,
         };
         match self.start(&session).await {
             Ok(()) => Ok(session),
@@ -163,7 +169,7 @@ impl Link {
     pub(crate) async fn run(self, first: Session) {
         let mut session = first;
         loop {
-            if !self.lost(session.reconnects).await {
+            if !self.lost(&session).await {
                 session.end().await;
                 return;
             }
@@ -187,12 +193,28 @@ impl Link {
     }
 
     /// Waits until the connection is lost or was renewed; false when the console stops.
-    async fn lost(&self, reconnects: u64) -> bool {
+    async fn lost(&self, session: &Session) -> bool {
+        let reconnects = session.reconnects;
         let (mut renewed, mut state) = (self.bus.reconnected(), self.bus.state());
         tokio::select! {
             () = self.stop.cancelled() => false,
             changed = renewed.wait_for(|count| *count != reconnects) => changed.is_ok(),
             changed = state.wait_for(|state| !state.connected) => changed.is_ok(),
+            () = self.recovered(session) => true,
+        }
+    }
+
+    /// Waits until the bus was recovered, by this process or by another one of the folder.
+    async fn recovered(&self, session: &Session) {
+        loop {
+            tokio::time::sleep(RECOVERED_LOOK).await;
+            if self.shared.health.borrow().read_only.is_none() {
+                continue;
+            }
+            let word = meta::get(&self.shared.reader, meta::RECOVERED).await;
+            if matches!(word, Ok(word) if word != session.recovered) {
+                return;
+            }
         }
     }
 
@@ -329,13 +351,16 @@ fn difference(
             .map(|epoch| epoch.to_string())
             .unwrap_or_default();
         if epoch != position.epoch {
-            let why = format!("the stream {} was made anew", stream.name);
+            let why = format!(
+                "the stream {} was made anew; see `countersign bus recover --dry-run`",
+                stream.name
+            );
             return Some(("epoch_changed".to_owned(), why));
         }
         let next = u64::try_from(position.next_seq).unwrap_or(1);
         if stream.last_seq + 1 < next {
             let why = format!(
-                "the stream {} went back from {} to {}",
+                "the stream {} went back from {} to {}; see `countersign bus recover --dry-run`",
                 stream.name,
                 next - 1,
                 stream.last_seq

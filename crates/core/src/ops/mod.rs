@@ -26,6 +26,7 @@ mod policy_feed;
 pub mod presence;
 mod publisher;
 pub mod reading;
+pub mod recover;
 mod reports;
 mod response;
 pub mod restore;

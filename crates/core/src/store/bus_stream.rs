@@ -48,6 +48,23 @@ pub async fn next_seq(
     Ok(next.unwrap_or(1))
 }
 
+/// Begins a stream anew that was made or numbered anew.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn restart(
+    tx: &mut SqliteConnection,
+    stream: &str,
+    epoch: &str,
+) -> Result<(), StoreError> {
+    sqlx::query("UPDATE bus_stream SET epoch = ?, next_seq = 1 WHERE stream = ?")
+        .bind(epoch)
+        .bind(stream)
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
 /// Moves a position forward, in the transaction of the rows that it stands for.
 ///
 /// # Errors

@@ -361,3 +361,74 @@ pub async fn of_request(
 ) -> Result<Option<StoredDecision>, StoreError> {
     stored(&mut *reader.0.acquire().await?, key).await
 }
+
+/// A decision as it goes to a bus that lost it.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct Republished {
+    /// Row number: the order in which they were stored.
+    pub id: i64,
+    /// From the subject.
+    pub ws: String,
+    /// From the subject.
+    pub agent: String,
+    /// From the subject.
+    pub request_id: String,
+    /// Payload as stored.
+    pub payload: Vec<u8>,
+    /// Header `CS-Key`.
+    pub key: Option<String>,
+    /// Header `CS-Sig`.
+    pub sig: Option<String>,
+}
+
+/// How many decisions there are.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn count(reader: &Reader) -> Result<u64, StoreError> {
+    let count: i64 = sqlx::query_scalar("SELECT count(*) FROM decisions")
+        .fetch_one(&reader.0)
+        .await?;
+    Ok(u64::try_from(count).unwrap_or(0))
+}
+
+/// Decisions after a row, in the order in which they were stored.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn page(reader: &Reader, after: i64, limit: i64) -> Result<Vec<Republished>, StoreError> {
+    Ok(sqlx::query_as(
+        "SELECT id, ws, agent, request_id, payload, key, sig FROM decisions WHERE id > ? ORDER BY id LIMIT ?",
+    )
+    .bind(after)
+    .bind(limit)
+    .fetch_all(&reader.0)
+    .await?)
+}
+
+/// Notes where the very same decision stands in a stream that was made or numbered anew. False when
+/// another one is known, or this one at this epoch.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn moved(
+    tx: &mut SqliteConnection,
+    key: &RequestKey,
+    (payload, sig): (&[u8], Option<&str>),
+    (epoch, seq): (&str, i64),
+) -> Result<bool, StoreError> {
+    let done = sqlx::query(
+        "UPDATE decisions SET stream_epoch = ?6, stream_seq = ?7
+         WHERE ws = ?1 AND agent = ?2 AND request_id = ?3 AND payload = ?4 AND sig IS ?5 AND stream_epoch <> ?6",
+    )
+    .bind(key.workspace.as_ref())
+    .bind(key.agent.as_ref())
+    .bind(key.request_id.as_ref())
+    .bind(payload)
+    .bind(sig)
+    .bind(epoch)
+    .bind(seq)
+    .execute(tx)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}

@@ -25,6 +25,9 @@ pub async fn stored(tx: &mut SqliteConnection, key: &str) -> Result<Option<Strin
         .await?)
 }
 
+/// Key of a word that changes when the bus was recovered: the console joins it again.
+pub const RECOVERED: &str = "recovered";
+
 /// Reads one value.
 ///
 /// # Errors

@@ -32,6 +32,18 @@ pub async fn get(reader: &Reader, key: &str) -> Result<Option<PolicyRow>, StoreE
     )
 }
 
+/// Every value, the list of operators first: it says who signed the others.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn all(reader: &Reader) -> Result<Vec<PolicyRow>, StoreError> {
+    Ok(sqlx::query_as(
+        "SELECT key, revision, payload, signer, sig FROM policy ORDER BY key <> 'operators', key",
+    )
+    .fetch_all(&reader.0)
+    .await?)
+}
+
 /// Replaces a value. False when the same value stood there already.
 ///
 /// # Errors

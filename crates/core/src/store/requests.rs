@@ -314,6 +314,27 @@ pub async fn change_delivery(
     .await
 }
 
+/// Notes where the very same request stands in a stream that was made or numbered anew; its stamps stay.
+/// False when another one is known, or this one at this epoch.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn moved(tx: &mut SqliteConnection, row: &NewRequest<'_>) -> Result<bool, StoreError> {
+    let done = sqlx::query(
+        "UPDATE requests SET stream_epoch = ?5, stream_seq = ?6
+         WHERE ws = ?1 AND agent = ?2 AND request_id = ?3 AND request_digest = ?4 AND stream_epoch <> ?5",
+    )
+    .bind(row.ws.as_str())
+    .bind(row.agent.as_str())
+    .bind(row.request_id.as_str())
+    .bind(row.request_digest.as_str())
+    .bind(row.stream_epoch.as_str())
+    .bind(row.stream_seq)
+    .execute(tx)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
 /// Shortens a deadline: the first tighten counts, and none lengthens. Returns whether it did.
 ///
 /// # Errors

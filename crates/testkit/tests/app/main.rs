@@ -11,6 +11,7 @@ mod expiry;
 mod operators;
 mod presence;
 mod ranks;
+mod recover;
 mod rejected;
 mod restart;
 mod revoked;

@@ -1,0 +1,394 @@
+//! `bus recover`: gives a bus whose streams were lost or went back what this console knows of it.
+//!
+//! Refuses a bus of another realm, where no signature would hold; writes over nothing that is stored; and
+//! lifts read-only only after every decision is on the stream again. Requests are not published again:
+//! their subjects are the agents', and a new stamp would lengthen their lives.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use countersign_wire::{RequestKey, SignedEnvelope, audit_subject, decision_subject};
+use serde_json::json;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep};
+use uuid::Uuid;
+
+use super::job::Job;
+use crate::bus::{Bus, Publication, PublishOutcome, Survey};
+use crate::error::OpError;
+use crate::runtime::{App, Role};
+use crate::store::bus_stream::Position;
+use crate::store::decisions::{self, Republished};
+use crate::store::{audit, bus_stream, meta, policy};
+
+/// Decisions read at once.
+const PAGE: i64 = 500;
+const TRIES: u32 = 6;
+const FIRST_WAIT: Duration = Duration::from_millis(200);
+/// How long the console may take to join again and to read everything.
+const JOIN_LIMIT: Duration = Duration::from_secs(120);
+const LOOK: Duration = Duration::from_millis(50);
+/// Conflicts told by name; the rest are counted and stand in the audit log.
+const NAMED: usize = 20;
+
+/// What was done, or would be.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// Streams that the bus lacks and that are made.
+    pub created: Vec<&'static str>,
+    /// Streams that were made anew by somebody, or went back.
+    pub changed: Vec<&'static str>,
+    /// Decisions that this console knows.
+    pub known: u64,
+    /// Decisions that are published again.
+    pub republished: u64,
+    /// Decisions that the stream has already.
+    pub left: u64,
+    /// Requests on which the stream has another decision.
+    pub conflicts: u64,
+    /// The first of them.
+    pub conflicting: Vec<RequestKey>,
+}
+
+impl Recovery {
+    /// Whether the bus is as this console remembers it.
+    #[must_use]
+    pub fn is_needless(&self) -> bool {
+        self.created.is_empty() && self.changed.is_empty()
+    }
+}
+
+impl App {
+    /// Publishes this console's decisions again, with their bytes and signatures and in their order, on a
+    /// bus whose streams were lost or went back, then lets the console join it. What is stored there is
+    /// left. Can be run again at any time, and by several consoles at once. With `dry_run` it only tells.
+    ///
+    /// # Errors
+    /// [`OpError::ReadOnly`] when the bus cannot be recovered so, [`OpError::BusUnreachable`] when it does
+    /// not answer; then run it again.
+    pub async fn recover(
+        &self,
+        dry_run: bool,
+        mut progress: impl FnMut(&Recovery),
+    ) -> Result<Recovery, OpError> {
+        let Some(realm) = self.realm() else {
+            return Err(OpError::Usage(
+                "this folder has never met a bus; there is nothing to recover".to_owned(),
+            ));
+        };
+        let bus = self.bus().ok_or_else(|| {
+            OpError::BusUnreachable(
+                "the bus cannot be reached; try again when it is back".to_owned(),
+            )
+        })?;
+        let survey = bus.survey().await?;
+        let positions = bus_stream::all(self.reader()).await?;
+        check(&survey, realm)?;
+        let mut recovery = Recovery {
+            created: survey.missing.clone(),
+            changed: changed(&survey, &positions),
+            known: decisions::count(self.reader()).await?,
+            ..Recovery::default()
+        };
+        if recovery.is_needless() {
+            return Ok(recovery);
+        }
+        let made = if dry_run {
+            survey
+        } else {
+            bus.restore(realm, self.inner.shared.replicas).await?;
+            self.renew_epochs(&bus, &positions).await?;
+            self.republish_policy(&bus).await?;
+            bus.survey().await?
+        };
+        let lost = |name: &str| {
+            recovery
+                .created
+                .iter()
+                .chain(&recovery.changed)
+                .any(|at| *at == name)
+        };
+        let decisions_lost = lost("CS_DECISIONS");
+        let anchors_lost = lost("CS_AUDIT");
+        if decisions_lost {
+            let absent = made.missing.contains(&"CS_DECISIONS");
+            self.republish_decisions(&bus, dry_run, absent, &mut recovery, &mut progress)
+                .await?;
+        }
+        if dry_run {
+            return Ok(recovery);
+        }
+        if anchors_lost {
+            self.republish_anchors(&bus).await?;
+        }
+        self.join_again(&bus, &positions, &recovery).await?;
+        Ok(recovery)
+    }
+
+    /// A stream that went back would number its next messages as the lost ones were.
+    async fn renew_epochs(&self, bus: &Bus, positions: &[Position]) -> Result<(), OpError> {
+        for stream in bus.survey().await?.streams {
+            let Some(position) = positions.iter().find(|at| at.stream == stream.name) else {
+                continue;
+            };
+            let epoch = stream.epoch.map(|epoch| epoch.to_string());
+            let back = stream.last_seq + 1 < u64::try_from(position.next_seq).unwrap_or(1);
+            if back && epoch.as_deref() == Some(position.epoch.as_str()) {
+                bus.renew_epoch(stream.name, after(&position.epoch)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Signed values as they were accepted, where the bucket has none.
+    async fn republish_policy(&self, bus: &Bus) -> Result<(), OpError> {
+        for row in policy::all(self.reader()).await? {
+            if bus.policy_get(&row.key).await?.is_some() {
+                continue;
+            }
+            let (Ok(key), Ok(sig)) = (row.signer.parse(), row.sig.parse()) else {
+                continue;
+            };
+            let envelope = SignedEnvelope::of_parts(&row.payload, key, sig);
+            let bytes = envelope
+                .to_bytes()
+                .map_err(|_| OpError::Failed("a policy value could not be written".to_owned()))?;
+            // Refused: another console was first with it.
+            if bus.policy_put(&row.key, 0, bytes.into()).await? == PublishOutcome::NoAnswer {
+                return Err(no_answer());
+            }
+        }
+        Ok(())
+    }
+
+    async fn republish_decisions(
+        &self,
+        bus: &Bus,
+        dry_run: bool,
+        absent: bool,
+        recovery: &mut Recovery,
+        progress: &mut impl FnMut(&Recovery),
+    ) -> Result<(), OpError> {
+        let mut last = 0;
+        loop {
+            let page = decisions::page(self.reader(), last, PAGE).await?;
+            let Some(end) = page.last() else {
+                return Ok(());
+            };
+            last = end.id;
+            for row in page {
+                let Ok(key) = format!("{}/{}/{}", row.ws, row.agent, row.request_id).parse() else {
+                    continue;
+                };
+                let place = match (dry_run, absent) {
+                    (true, true) => Place::Empty,
+                    (true, false) => look(bus, &key, &row).await?,
+                    (false, _) => put(bus, &key, &row).await?,
+                };
+                match place {
+                    Place::Empty => recovery.republished += 1,
+                    Place::Same => recovery.left += 1,
+                    Place::Other => {
+                        recovery.conflicts += 1;
+                        if !dry_run {
+                            self.note_conflict(&key, &row).await?;
+                        }
+                        if recovery.conflicting.len() < NAMED {
+                            recovery.conflicting.push(key);
+                        }
+                    }
+                }
+            }
+            progress(recovery);
+        }
+    }
+
+    /// Two decisions on one request: the stream's is the one that agents read now.
+    async fn note_conflict(&self, key: &RequestKey, row: &Republished) -> Result<(), OpError> {
+        let digest = countersign_wire::Sha256Digest::of_bytes(&row.payload).to_string();
+        self.submit(Job::Alarm {
+            code: "recover_conflict",
+            subject: key.to_string(),
+        })
+        .await?;
+        let detail = json!({ "payload_digest": digest, "stream": "CS_DECISIONS" });
+        self.record("recover_conflict", key.to_string(), detail)
+            .await
+    }
+
+    /// The signed heads of this console's audit log, where its subject has none.
+    async fn republish_anchors(&self, bus: &Bus) -> Result<(), OpError> {
+        let console = self.identity().console_id.to_string();
+        let Ok(subject) = console.parse().map(|id| audit_subject(&id)) else {
+            return Ok(());
+        };
+        if bus.read_next("CS_AUDIT", &subject, 1).await?.is_some() {
+            return Ok(());
+        }
+        for anchor in audit::anchors(self.reader()).await? {
+            let Ok(sig) = anchor.sig.parse() else {
+                continue;
+            };
+            let key = self.identity().auto_key().clone();
+            let envelope = SignedEnvelope::of_parts(&anchor.payload, key, sig);
+            let Ok(bytes) = envelope.to_bytes() else {
+                continue;
+            };
+            match bus.publish_anchor(&console, bytes.into()).await {
+                PublishOutcome::Stored { .. } => {}
+                PublishOutcome::Refused { .. } | PublishOutcome::NoAnswer => {
+                    return Err(no_answer());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets the positions to the streams as they are now, and waits until the console has joined them.
+    async fn join_again(
+        &self,
+        bus: &Bus,
+        positions: &[Position],
+        recovery: &Recovery,
+    ) -> Result<(), OpError> {
+        let survey = bus.survey().await?;
+        let stale = changed(&survey, positions);
+        let epochs: BTreeMap<&'static str, String> = survey
+            .streams
+            .iter()
+            .filter(|stream| stale.contains(&stream.name))
+            .filter_map(|stream| Some((stream.name, stream.epoch?.to_string())))
+            .collect();
+        let (done, written) = oneshot::channel();
+        self.submit(Job::Recovered {
+            epochs,
+            detail: json!({
+                "created": recovery.created,
+                "changed": recovery.changed,
+                "republished": recovery.republished,
+                "left": recovery.left,
+                "conflicts": recovery.conflicts,
+            }),
+            done,
+        })
+        .await?;
+        self.answer(written).await?;
+        let give_up = Instant::now() + JOIN_LIMIT;
+        loop {
+            let joined = match self.role() {
+                Role::Console => {
+                    self.health().borrow().read_only.is_none() && *self.caught_up().borrow()
+                }
+                _ => meta::get(self.reader(), meta::READ_ONLY)
+                    .await?
+                    .is_none_or(|why| why.is_empty()),
+            };
+            if joined {
+                return Ok(());
+            }
+            if Instant::now() >= give_up {
+                return Err(OpError::ReadOnly(
+                    "the decisions are on the bus again, and the console has not joined it yet; see `countersign status`"
+                        .to_owned(),
+                ));
+            }
+            sleep(LOOK).await;
+        }
+    }
+}
+
+/// What stands on a decision's subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Empty,
+    Same,
+    Other,
+}
+
+async fn look(bus: &Bus, key: &RequestKey, row: &Republished) -> Result<Place, OpError> {
+    let stored = bus
+        .read_last("CS_DECISIONS", &decision_subject(key))
+        .await?;
+    Ok(match stored {
+        None => Place::Empty,
+        Some(message) if message.payload == row.payload && message.sig == row.sig => Place::Same,
+        Some(_) => Place::Other,
+    })
+}
+
+/// Publishes one, or says what stands in its place. `Empty`: it was published.
+async fn put(bus: &Bus, key: &RequestKey, row: &Republished) -> Result<Place, OpError> {
+    let mut wait = FIRST_WAIT;
+    let mut why = String::new();
+    for _ in 0..TRIES {
+        let publication = Publication {
+            subject: decision_subject(key),
+            payload: row.payload.clone().into(),
+            key: row.key.clone(),
+            sig: row.sig.clone(),
+        };
+        match bus.publish_once(publication).await {
+            PublishOutcome::Stored { .. } => return Ok(Place::Empty),
+            PublishOutcome::Refused { code, description } => why = format!("{code} {description}"),
+            PublishOutcome::NoAnswer => "no acknowledgement".clone_into(&mut why),
+        }
+        match look(bus, key, row).await {
+            Ok(Place::Empty) | Err(OpError::BusUnreachable(_)) => {}
+            other => return other,
+        }
+        sleep(wait).await;
+        wait *= 2;
+    }
+    Err(OpError::BusUnreachable(format!(
+        "the decision on {key} could not be stored ({why}); what is stored stays, run `countersign bus recover` again"
+    )))
+}
+
+fn no_answer() -> OpError {
+    OpError::BusUnreachable(
+        "the bus did not answer; what is stored stays, run `countersign bus recover` again"
+            .to_owned(),
+    )
+}
+
+/// Refuses a bus on which this console's signatures cannot hold, or whose settings break a promise.
+fn check(survey: &Survey, realm: Uuid) -> Result<(), OpError> {
+    if let Some(other) = survey.realm.filter(|other| *other != realm) {
+        return Err(OpError::ReadOnly(format!(
+            "the streams on this bus belong to realm {other} and this folder to {realm}, under which all its decisions are signed; connect to the right bus, or, if these streams hold nothing of worth, let its administrator delete them and run `countersign bus recover` again"
+        )));
+    }
+    // Streams that name no realm at all cannot be this folder's either.
+    let Some(difference) = survey.differences.first() else {
+        return Ok(());
+    };
+    Err(OpError::ReadOnly(format!(
+        "{} of {} is {} instead of {}; set it back first",
+        difference.field, difference.stream, difference.found, difference.expected
+    )))
+}
+
+/// The streams that are not the remembered ones: another epoch, or fewer messages.
+fn changed(survey: &Survey, positions: &[Position]) -> Vec<&'static str> {
+    let differs = |stream: &&crate::bus::StreamStatus| {
+        let position = positions.iter().find(|at| at.stream == stream.name);
+        position.is_some_and(|at| {
+            let epoch = stream.epoch.map(|epoch| epoch.to_string());
+            epoch.as_deref() != Some(at.epoch.as_str())
+                || stream.last_seq + 1 < u64::try_from(at.next_seq).unwrap_or(1)
+        })
+    };
+    let streams = survey.streams.iter().filter(differs);
+    streams.map(|stream| stream.name).collect()
+}
+
+/// The epoch of a stream that went back: the same for every console that notices it.
+fn after(epoch: &str) -> Uuid {
+    let text = format!("countersign-epoch-after\n{epoch}");
+    let digest = countersign_wire::Sha256Digest::of_bytes(text.as_bytes()).hex();
+    let half = u128::from_str_radix(&digest[..32], 16).unwrap_or_default();
+    uuid::Builder::from_u128(half)
+        .with_variant(uuid::Variant::RFC4122)
+        .with_version(uuid::Version::Random)
+        .into_uuid()
+}
