@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::execution;
 use super::incoming::IncomingDecision;
+use super::judgement::{Reading, judge};
 use super::ladder;
 use super::ledger::{Batch, CONFLICT, Ledger};
 use super::publisher::Settled;
@@ -24,14 +25,6 @@ use crate::store::quarantine::Quarantined;
 use crate::store::requests::{self, StateChange};
 use crate::store::{StoreError, bus_stream};
 use crate::store::{outbox, vote_outbox};
-
-/// How a stored message reads.
-struct Reading {
-    stored_as: StoredAs,
-    /// The verdict as it reads everywhere.
-    effective: String,
-    fault: Option<DecisionFault>,
-}
 
 /// Stores a batch of the stream with its position.
 pub(crate) async fn apply(
@@ -103,13 +96,8 @@ struct Stored<'a> {
 }
 
 fn read(ledger: &Ledger, record: &RequestRecord, stored: Stored<'_>) -> Reading {
-    let void = |fault| Reading {
-        stored_as: StoredAs::Void,
-        effective: "void".to_owned(),
-        fault: Some(fault),
-    };
     let (Some(bus), Ok(request_digest)) = (&ledger.bus, record.request_digest.parse()) else {
-        return void(DecisionFault::WrongRequestDigest);
+        return judge(Err(DecisionFault::WrongRequestDigest), false);
     };
     let facts = RequestFacts {
         key: record.key.clone(),
@@ -155,42 +143,8 @@ fn read(ledger: &Ledger, record: &RequestRecord, stored: Stored<'_>) -> Reading 
             _ => Ok(verdict),
         }
     });
-    let operator = matches!(&verdict, Ok(verdict) if verdict.operator().is_some());
-    if operator && record.was_withdrawn_at(stored.stored_at) {
-        return Reading {
-            stored_as: StoredAs::Withdrawn,
-            effective: "withdrawn".to_owned(),
-            fault: None,
-        };
-    }
-    match verdict {
-        Ok(DecisionVerdict::Expired) | Err(DecisionFault::Late) => Reading {
-            stored_as: StoredAs::Expired,
-            effective: "expired".to_owned(),
-            fault: None,
-        },
-        Ok(DecisionVerdict::Withdrawn) => Reading {
-            stored_as: StoredAs::Withdrawn,
-            effective: "withdrawn".to_owned(),
-            fault: None,
-        },
-        Ok(DecisionVerdict::Rejected) => Reading {
-            stored_as: StoredAs::Rejected,
-            effective: "rejected".to_owned(),
-            fault: None,
-        },
-        Ok(DecisionVerdict::Other(_)) => Reading {
-            stored_as: StoredAs::Decided,
-            effective: "deny".to_owned(),
-            fault: None,
-        },
-        Ok(verdict) => Reading {
-            stored_as: StoredAs::Decided,
-            effective: verdict.as_str().to_owned(),
-            fault: None,
-        },
-        Err(fault) => void(fault),
-    }
+    let withdrawn = record.was_withdrawn_at(at);
+    judge(verdict.as_ref().map_err(|fault| *fault), withdrawn)
 }
 
 /// A decision that this process signed a moment ago and that came back with the same bytes: only the
@@ -201,23 +155,19 @@ fn read_own(ledger: &Ledger, record: &RequestRecord, stored: &Stored<'_>) -> Opt
         return None;
     }
     let verdict: OwnVerdict = serde_json::from_slice(payload).ok()?;
-    let (stored_as, effective) = if record.was_withdrawn_at(stored.stored_at) {
-        (StoredAs::Withdrawn, "withdrawn".to_owned())
-    } else if stored.stored_at >= record.deadline_for(stored.stored_at) {
-        (StoredAs::Expired, "expired".to_owned())
+    let late = stored.stored_at >= record.deadline_for(stored.stored_at)
+        && verdict.verdict.operator().is_some();
+    let verdict = if late {
+        Err(DecisionFault::Late)
     } else {
-        (StoredAs::Decided, verdict.verdict)
+        Ok(&verdict.verdict)
     };
-    Some(Reading {
-        stored_as,
-        effective,
-        fault: None,
-    })
+    Some(judge(verdict, record.was_withdrawn_at(stored.stored_at)))
 }
 
 #[derive(serde::Deserialize)]
 struct OwnVerdict {
-    verdict: String,
+    verdict: DecisionVerdict,
 }
 
 type Row<'m> = (&'m IncomingDecision, RequestKey, Option<Reading>);

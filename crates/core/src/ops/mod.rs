@@ -16,6 +16,7 @@ pub mod enroll;
 mod execution;
 mod incoming;
 pub(crate) mod job;
+mod judgement;
 mod ladder;
 mod ledger;
 mod link;

@@ -1,0 +1,67 @@
+//! How a stored decision reads, once it is known whether it verifies and what was stored before it.
+//!
+//! Refuses to let it matter whose decision it is, or which console reads it: what verifies reads the same
+//! everywhere. The first that was stored stands, so whatever comes after a withdrawal reads as withdrawn.
+
+use countersign_wire::{DecisionFault, DecisionVerdict};
+
+use crate::domain::life_cycle::StoredAs;
+
+/// How a stored message reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Reading {
+    pub(super) stored_as: StoredAs,
+    /// The verdict as it reads everywhere.
+    pub(super) effective: String,
+    pub(super) fault: Option<DecisionFault>,
+}
+
+/// Reads a verdict, or why the decision does not stand; `withdrawn` when a withdrawal was stored first
+/// (protocol, section 6).
+pub(super) fn judge(verdict: Result<&DecisionVerdict, DecisionFault>, withdrawn: bool) -> Reading {
+    let as_word = |stored_as, word: &str| Reading {
+        stored_as,
+        effective: word.to_owned(),
+        fault: None,
+    };
+    match verdict {
+        Err(fault) if fault != DecisionFault::Late => Reading {
+            stored_as: StoredAs::Void,
+            effective: "void".to_owned(),
+            fault: Some(fault),
+        },
+        // Nobody withdraws what is no request.
+        Ok(DecisionVerdict::Rejected) => as_word(StoredAs::Rejected, "rejected"),
+        Ok(DecisionVerdict::Withdrawn) => as_word(StoredAs::Withdrawn, "withdrawn"),
+        _ if withdrawn => as_word(StoredAs::Withdrawn, "withdrawn"),
+        Ok(DecisionVerdict::Expired) | Err(_) => as_word(StoredAs::Expired, "expired"),
+        Ok(DecisionVerdict::Other(_)) => as_word(StoredAs::Decided, "deny"),
+        Ok(verdict) => as_word(StoredAs::Decided, verdict.as_str()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_is_stored_after_a_withdrawal_reads_as_withdrawn_unless_it_does_not_verify() {
+        let word = |word: &str| -> DecisionVerdict { serde_json::from_value(word.into()).unwrap() };
+        for (verdict, before, after) in [
+            (Ok("approve"), "approve", "withdrawn"),
+            (Ok("deny"), "deny", "withdrawn"),
+            (Ok("a word of later"), "deny", "withdrawn"),
+            // A console that was away sees the deadline before it sees the withdrawal.
+            (Ok("expired"), "expired", "withdrawn"),
+            (Err(DecisionFault::Late), "expired", "withdrawn"),
+            (Ok("withdrawn"), "withdrawn", "withdrawn"),
+            (Ok("rejected"), "rejected", "rejected"),
+            (Err(DecisionFault::BadSignature), "void", "void"),
+        ] {
+            let verdict = verdict.map(word);
+            let reads = |withdrawn| judge(verdict.as_ref().map_err(|fault| *fault), withdrawn);
+            assert_eq!(reads(false).effective, before, "{verdict:?}");
+            assert_eq!(reads(true).effective, after, "{verdict:?}");
+        }
+    }
+}
