@@ -5,7 +5,7 @@
 
 use super::{BusError, unix};
 use std::fs::{File, TryLockError};
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,6 +14,8 @@ const LOCK_WAIT: Duration = Duration::from_secs(3);
 const LOCK_POLL: Duration = Duration::from_millis(50);
 /// How much of the log is read at most to explain a failure.
 const TAIL_BYTES: u64 = 64 * 1024;
+/// Enough for the server to come back and store some messages.
+const ROOM_BYTES: usize = 1024 * 1024;
 
 #[derive(Debug, Clone)]
 pub(super) struct NatsFolder {
@@ -109,6 +111,20 @@ impl NatsFolder {
         let ports: serde_json::Value = serde_json::from_str(&text).ok()?;
         let url = ports["nats"][0].as_str()?;
         url.rsplit_once(':')?.1.parse().ok()
+    }
+
+    /// Whether a file of some size can be written and kept.
+    pub(super) fn has_room(&self) -> bool {
+        let path = self.root.join("room");
+        let write = || -> std::io::Result<()> {
+            let mut file = File::create(&path)?;
+            file.write_all(&[0; ROOM_BYTES])?;
+            file.sync_all()
+        };
+        let written = write().is_ok();
+        // It takes room itself; one that stays is written over.
+        let _ = std::fs::remove_file(&path);
+        written
     }
 
     pub(super) fn log_size(&self) -> u64 {

@@ -1,4 +1,4 @@
-//! Starts nats-server and starts it again whenever it ends unasked.
+//! Starts nats-server and starts it again whenever it ends unasked, and when it has stopped storing.
 //!
 //! Refuses to change the port while running: agents know the URL. It never gives up, because the
 //! store is intact and a person may free the port or the disk; the waits grow to 10 s.
@@ -19,6 +19,11 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// A server that ran this long is not failing in a loop.
 const STEADY: Duration = Duration::from_secs(30);
+/// How often to look whether it still stores.
+const STORES_LOOK: Duration = Duration::from_secs(1);
+/// What nats-server logs when it cannot write a message. A stream that met such an error refuses every
+/// message from then on, also when there is room again, until the server is started again.
+const WRITE_ERRORS: [&str; 2] = ["JetStream failed to store a msg", "ritical write error"];
 
 pub(super) struct Launcher {
     pub(super) folder: NatsFolder,
@@ -77,6 +82,37 @@ impl Launcher {
         Ok(command)
     }
 
+    /// Why it ended; none when its thread ended first. One that has stopped storing is ended as soon as
+    /// there is room again.
+    async fn until_it_ends(&self, mut started: Started) -> Option<String> {
+        let mut read_to = self.folder.log_size();
+        let mut failed = false;
+        let mut asked = false;
+        loop {
+            tokio::select! {
+                ended = &mut started.exited => {
+                    let status = ended.ok()?;
+                    return Some(match asked {
+                        true => "nats-server had stopped storing after a full disk".to_owned(),
+                        false => format!("nats-server ended: {status}"),
+                    });
+                }
+                () = tokio::time::sleep(STORES_LOOK) => {}
+            }
+            let size = self.folder.log_size();
+            if size != read_to {
+                failed |= tells_write_error(&self.folder.log_since(read_to));
+                read_to = size;
+            }
+            if failed && !asked && self.folder.has_room() {
+                tracing::warn!(
+                    "nats-server has stopped storing; there is room, so it is started again"
+                );
+                asked = self.slot.signal(super::unix::Signal::SIGTERM);
+            }
+        }
+    }
+
     fn failed(&self, why: String) -> BusError {
         BusError::ServerStart {
             why,
@@ -97,9 +133,9 @@ pub(super) async fn supervise(
     let mut why = String::new();
     loop {
         if let Some(started) = running.take() {
-            why = match started.exited.await {
-                Ok(status) => format!("nats-server ended: {status}"),
-                Err(_) => return,
+            why = match launcher.until_it_ends(started).await {
+                Some(why) => why,
+                None => return,
             };
             if launcher.slot.is_closed() {
                 return;
@@ -124,6 +160,10 @@ pub(super) async fn supervise(
             Err(error) => why = error.to_string(),
         }
     }
+}
+
+fn tells_write_error(log: &str) -> bool {
+    WRITE_ERRORS.iter().any(|words| log.contains(words))
 }
 
 fn pause(attempt: u32) -> Duration {
@@ -160,6 +200,16 @@ mod tests {
         }
         assert_eq!(pause(0), FIRST_PAUSE);
         assert_eq!(pause(u32::MAX), LONGEST_PAUSE);
+    }
+
+    #[test]
+    fn a_write_that_failed_is_found_in_the_log() {
+        let line = "[18] [ERR] JetStream failed to store a msg on stream 'CORE > CS_REQUESTS': write 1.blk: no space left on device\n";
+        assert!(tells_write_error(line));
+        assert!(tells_write_error(
+            "[18] [ERR] Filestore [CS_DECISIONS] Critical write error: x"
+        ));
+        assert!(!tells_write_error("[18] [INF] Server is ready\n"));
     }
 
     #[test]

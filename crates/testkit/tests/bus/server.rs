@@ -97,6 +97,43 @@ async fn the_port_and_everything_stored_survive_a_restart() {
     assert_eq!(bus.last_sequence("CS_DECISIONS").await.unwrap(), 1);
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_server_that_met_a_full_disk_stores_again_once_there_is_room() {
+    let server = TestServer::start().await;
+    let bus = server.console_with_streams().await;
+    let store = async |id: u32| {
+        let subject = format!("countersign.v1.decision.a.b.{id}");
+        bus.publish_once(publication(&subject, "x")).await
+    };
+    assert_eq!(store(1).await, PublishOutcome::Stored { seq: 1 });
+    let pid = server.embedded().pid().unwrap();
+    // No file may grow: to the server the same as no space. Only its soft limit, which is lifted again.
+    let limit = |bytes: &str| {
+        let status = std::process::Command::new("prlimit")
+            .args(["--pid", &pid.to_string(), &format!("--fsize={bytes}:")])
+            .status();
+        assert!(status.expect("prlimit of util-linux").success());
+    };
+    limit("1");
+    let refused = store(2).await;
+    assert!(
+        !matches!(refused, PublishOutcome::Stored { .. }),
+        "{refused:?}"
+    );
+    limit("unlimited");
+    let mut number = 2;
+    until("it stores again", async || {
+        number += 1;
+        matches!(store(number).await, PublishOutcome::Stored { .. })
+    })
+    .await;
+    let first = bus
+        .read_last("CS_DECISIONS", "countersign.v1.decision.a.b.1")
+        .await;
+    assert_eq!(first.unwrap().unwrap().seq, 1);
+}
+
 #[tokio::test]
 async fn another_port_is_taken_when_the_remembered_one_is_in_use() {
     let server = TestServer::start().await;
