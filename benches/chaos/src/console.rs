@@ -122,7 +122,7 @@ impl Console {
                 .arg(format!("{}-{start}.jsonl", journals.display()));
             let seed = seed.wrapping_mul(10_000).wrapping_add(start);
             command.args(["--seed", &seed.to_string()]);
-            command.args(["--seconds", &(2 + start % 5).to_string()]);
+            command.args(["--seconds", &(4 + start % 6).to_string()]);
             Ok(command)
         });
         self.operator.comes_and_goes = true;

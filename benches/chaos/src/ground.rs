@@ -191,5 +191,9 @@ pub(crate) async fn limit_files(pid: u32, bytes: Option<u64>) -> anyhow::Result<
     let limit = bytes.map_or_else(|| "unlimited".to_owned(), |bytes| bytes.to_string());
     // Only the soft limit, which its owner may lift again.
     let arguments = ["--pid", &pid.to_string(), &format!("--fsize={limit}:")];
-    system("prlimit", &arguments).await
+    match system("prlimit", &arguments).await {
+        // It has ended meanwhile.
+        Err(_) if !Path::new(&format!("/proc/{pid}")).exists() => Ok(()),
+        done => done,
+    }
 }

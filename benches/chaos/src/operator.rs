@@ -13,7 +13,9 @@ use countersign_core::ops::verdicts::Decided;
 use countersign_core::store::lines::Filter;
 use countersign_core::{App, Options};
 use countersign_wire::{RequestKey, Verdict};
+use futures::future::join_all;
 use rand::rngs::StdRng;
+use rand::seq::IteratorRandom;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 use tokio::process::Command;
@@ -93,31 +95,43 @@ async fn beside_the_console(
     while Instant::now() < until {
         let waiting = app.inbox(&Filter::default()).await?;
         let keys: Vec<RequestKey> = waiting.iter().filter_map(|row| row.key()).collect();
-        for key in keys.into_iter().take(AT_ONCE) {
-            let verdict = some_verdict(random);
-            let mut command = DecideCommand::by_operator(key.clone(), verdict);
-            if verdict == Verdict::Modify {
-                command.edited_args = Some(json!({ "to": "somebody@example.org" }));
-            }
-            let (outcome, decision_id) = match app.decide(command).await {
-                Ok(Decided::Stored { decision_id, .. }) => {
-                    ("stored".to_owned(), Some(decision_id.to_string()))
-                }
-                Ok(Decided::Held { .. }) => ("held".to_owned(), None),
-                Err(error) => (error.code().to_string(), None),
-            };
-            journal.write(Event::Verdict {
-                key: key.to_string(),
-                verdict: verdict.to_string(),
-                outcome,
-                decision_id,
-                by_command: false,
-            })?;
-        }
+        let chosen: Vec<(RequestKey, Verdict)> = keys
+            .into_iter()
+            .sample(random, AT_ONCE)
+            .into_iter()
+            .map(|key| (key, some_verdict(random)))
+            .collect();
+        let given = chosen.into_iter().map(async |(key, verdict)| {
+            let event = decide(&app, key, verdict).await;
+            journal.write(event)
+        });
+        let written: anyhow::Result<Vec<()>> = join_all(given).await.into_iter().collect();
+        written?;
         sleep(Duration::from_millis(random.random_range(50..600))).await;
     }
     app.shutdown().await;
     Ok(())
+}
+
+async fn decide(app: &App, key: RequestKey, verdict: Verdict) -> Event {
+    let mut command = DecideCommand::by_operator(key.clone(), verdict);
+    if verdict == Verdict::Modify {
+        command.edited_args = Some(json!({ "to": "somebody@example.org" }));
+    }
+    let (outcome, decision_id) = match app.decide(command).await {
+        Ok(Decided::Stored { decision_id, .. }) => {
+            ("stored".to_owned(), Some(decision_id.to_string()))
+        }
+        Ok(Decided::Held { .. }) => ("held".to_owned(), None),
+        Err(error) => (error.code().to_string(), None),
+    };
+    Event::Verdict {
+        key: key.to_string(),
+        verdict: verdict.to_string(),
+        outcome,
+        decision_id,
+        by_command: false,
+    }
 }
 
 async fn with_commands(

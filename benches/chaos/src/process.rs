@@ -95,6 +95,7 @@ impl Kept {
     /// From now on it is to run.
     pub(crate) fn want(&mut self) {
         self.wanted = true;
+        self.retired = false;
     }
 
     /// It is not started again once it has ended; an orderly end is no odd one.

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 use crate::bus::{OutsideBus, merge};
 use crate::console::{Console, NewConsole};
 use crate::facts::{self, Facts};
-use crate::fault::{Fault, plan};
+use crate::fault::{Fault, Kind, plan};
 use crate::ground::{Disk, Island};
 use crate::process::{Kept, tied};
 use crate::proxy::Proxy;
@@ -42,6 +42,7 @@ pub(crate) struct Round<'a> {
     pub(crate) program: &'a Path,
     pub(crate) isolated: bool,
     pub(crate) lanes: u64,
+    pub(crate) kinds: &'a [Kind],
 }
 
 /// What came of a round.
@@ -57,7 +58,7 @@ pub(crate) async fn run(round: &Round<'_>) -> anyhow::Result<Outcome> {
         Bus::Outside => outside(round).await?,
         Bus::Embedded => embedded(round).await?,
     };
-    let faults = plan(round.seed, round.time, world.breakable());
+    let faults = plan(round.seed, round.time, world.breakable(), round.kinds);
     load(&mut world);
     let open = disturb(&mut world, &faults, round.time).await?;
     eprintln!("chaos: healed, waiting for it to settle");

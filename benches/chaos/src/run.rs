@@ -8,6 +8,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::child::die_with_parent;
+use crate::fault::Kind;
 use crate::report::RoundReport;
 use crate::round::{self, Bus, Round};
 use crate::{checks, ground};
@@ -36,6 +37,9 @@ pub(crate) struct RunArgs {
     /// Only the round with this bus
     #[arg(long, value_parser = ["outside", "embedded"])]
     only: Option<String>,
+    /// Only faults of these kinds
+    #[arg(long, value_enum, value_delimiter = ',')]
+    kinds: Vec<Kind>,
     /// The process has mount and network namespaces of its own
     #[arg(long)]
     isolated: bool,
@@ -89,6 +93,7 @@ pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<bool> {
             program: &args.program,
             isolated: args.isolated,
             lanes: args.lanes,
+            kinds: &args.kinds,
         };
         eprintln!("chaos: round {name}, {:.0} s", round.time.as_secs_f64());
         let outcome = round::run(&round).await;

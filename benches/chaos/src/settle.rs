@@ -6,10 +6,14 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
-use crate::world::World;
+use crate::journal::{self, Event};
+use crate::process::Kept;
+use crate::world::{World, agent_journal};
 
 /// Longer than the longest wait of an agent, the pauses between two attempts, and a start.
 const SETTLE_LIMIT: Duration = Duration::from_secs(90);
+/// Longer than the pauses between two attempts, and some operators.
+const PROBE_LIMIT: Duration = Duration::from_secs(40);
 const LOOK: Duration = Duration::from_millis(100);
 /// Between two looks at a console's state, each of which starts a process.
 const STATUS: Duration = Duration::from_secs(1);
@@ -23,16 +27,51 @@ pub(crate) struct Settled {
     pub(crate) not: Vec<String>,
 }
 
-/// Waits until agents have ended and consoles know everything.
+/// Waits until agents have ended and consoles know everything; then a new question must be answered.
 pub(crate) async fn settle(world: &mut World) -> anyhow::Result<Settled> {
     let begun = Instant::now();
-    let give_up = begun + SETTLE_LIMIT;
+    let mut not = quiet(world).await?;
+    let took = begun.elapsed();
+    if not.is_empty() {
+        return Ok(Settled { took, not });
+    }
+    if let Some(agent) = world.agents.first_mut() {
+        agent.want();
+    }
+    for console in &mut world.consoles {
+        console.operator.want();
+    }
+    let give_up = Instant::now() + PROBE_LIMIT;
+    while !answered_anew(world)? {
+        world.look()?;
+        if Instant::now() >= give_up {
+            not.push("no new request is decided by an operator after the healing".to_owned());
+            break;
+        }
+        sleep(LOOK).await;
+    }
+    not.extend(quiet(world).await?);
+    Ok(Settled { took, not })
+}
+
+/// Whether the first agent got an operator's answer since its last start.
+fn answered_anew(world: &World) -> anyhow::Result<bool> {
+    let starts = world.agents.first().map_or(0, |agent| agent.starts);
+    let lines = journal::read(&agent_journal(&world.folder, 0, starts))?;
+    Ok(lines.iter().any(|line| match &line.what {
+        Event::Answered { verdict, .. } => !["expired", "withdrawn"].contains(&verdict.as_str()),
+        _ => false,
+    }))
+}
+
+/// Ends agents and operators and waits until consoles know everything; what is not so in time.
+async fn quiet(world: &mut World) -> anyhow::Result<Vec<String>> {
+    let give_up = Instant::now() + SETTLE_LIMIT;
     for agent in &mut world.agents {
         agent.signal(Signal::SIGTERM);
-        // Its end is wanted now.
         agent.retire();
     }
-    while world.agents.iter().any(crate::process::Kept::runs) && Instant::now() < give_up {
+    while world.agents.iter().any(Kept::runs) && Instant::now() < give_up {
         world.look()?;
         sleep(LOOK).await;
     }
@@ -55,18 +94,14 @@ pub(crate) async fn settle(world: &mut World) -> anyhow::Result<Settled> {
             }
         }
         if open.is_empty() {
-            break;
+            return Ok(not);
         }
         if Instant::now() >= give_up {
             not.extend(open);
-            break;
+            return Ok(not);
         }
         sleep(STATUS).await;
     }
-    Ok(Settled {
-        took: begun.elapsed(),
-        not,
-    })
 }
 
 /// What is still open at a console.

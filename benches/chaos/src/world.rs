@@ -90,15 +90,15 @@ impl World {
     pub(crate) async fn break_it(&mut self, fault: &Fault) -> anyhow::Result<()> {
         match (fault.target, fault.kind) {
             (Target::Bus, Kind::FullDisk) => match &self.bus {
-                Some(bus) => bus.disk.fill().await,
+                Some(bus) if bus.disk.can_fill() => bus.disk.fill().await,
+                Some(bus) => limit(bus.process.pid_number(), Some(0)).await,
                 None => Ok(()),
             },
             (Target::Console(number), Kind::FullDisk) => {
                 let console = &self.consoles[number];
-                match (console.disk.can_fill(), console.pid()) {
-                    (true, _) => console.disk.fill().await,
-                    (false, Some(pid)) => limit_files(pid, Some(0)).await,
-                    (false, None) => Ok(()),
+                match console.disk.can_fill() {
+                    true => console.disk.fill().await,
+                    false => limit(console.pid(), Some(0)).await,
                 }
             }
             (Target::Console(number), Kind::Unplug) => self.plug(number, false).await,
@@ -143,10 +143,9 @@ impl World {
             }
             (Target::Console(number), Kind::FullDisk) => {
                 let console = &self.consoles[number];
-                match (console.disk.can_fill(), console.pid()) {
-                    (true, _) => console.disk.free().await,
-                    (false, Some(pid)) => limit_files(pid, None).await,
-                    (false, None) => Ok(()),
+                match console.disk.can_fill() {
+                    true => console.disk.free().await,
+                    false => limit(console.pid(), None).await,
                 }
             }
             (Target::Console(number), Kind::Unplug) => self.plug(number, true).await,
@@ -248,6 +247,14 @@ impl World {
             bus.process.stop_in_order().await?;
         }
         Ok(())
+    }
+}
+
+/// Takes room away from a process, if it runs; one that has just ended needs none.
+async fn limit(pid: Option<u32>, bytes: Option<u64>) -> anyhow::Result<()> {
+    match pid {
+        Some(pid) => limit_files(pid, bytes).await,
+        None => Ok(()),
     }
 }
 

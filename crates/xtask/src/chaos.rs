@@ -31,6 +31,9 @@ pub(crate) struct ChaosArgs {
     /// Only the round with two consoles on an outside bus, or only the one with a console's own
     #[arg(long, value_parser = ["outside", "embedded"])]
     only: Option<String>,
+    /// Only faults of these kinds, separated by commas: kill, restart, pause, cut, stall, deafen, unplug, full-disk
+    #[arg(long)]
+    kinds: Option<String>,
     /// Use the programs that are built already
     #[arg(long)]
     built: bool,
@@ -84,6 +87,9 @@ pub(crate) fn run(args: &ChaosArgs) -> anyhow::Result<()> {
     }
     if let Some(only) = &args.only {
         command.args(["--only", only]);
+    }
+    if let Some(kinds) = &args.kinds {
+        command.args(["--kinds", kinds]);
     }
     for (given, flag) in [
         (namespaces.is_some(), "--isolated"),
