@@ -2,7 +2,7 @@
 # after the first time. The steps are in scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check desktop-test fuzz audit demo bench build ui codegen fmt setup clean
+.PHONY: help run test check desktop-test fuzz audit demo bench chaos build ui codegen fmt setup clean
 
 help: ## show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,10 @@ demo: ## the whole round once, without a person
 bench: ui ## the figures, with the floor program beside them
 	@scripts/setup.sh core window desktop
 	@scripts/with-tools.sh cargo xtask bench
+
+chaos: ## kill, pause, cut off and fill up everything in random order for 30 minutes, then check
+	@scripts/setup.sh core
+	@scripts/with-tools.sh cargo xtask chaos --seconds 1800
 
 build: ## the release binary and the .deb
 	@scripts/setup.sh core ui window

@@ -53,6 +53,12 @@ rust_tests() {
   fi
 }
 
+# Everything breaks in random order for two minutes; a broken promise prints its seed.
+faults() {
+  cargo build --quiet "${features[@]}" -p countersign -p countersign-chaos -p xtask
+  cargo xtask chaos --built --seconds 100
+}
+
 npm_build() { in_ui build -- --logLevel warn; }
 
 # One feature set for every step, so that nothing is compiled twice for another
@@ -82,6 +88,7 @@ step "clippy" cargo clippy --quiet --workspace --all-targets "${features[@]}" --
 step "Rust docs" rust_docs
 step "Rust tests" rust_tests
 step "Rust examples in docs" cargo test --quiet --workspace --doc "${features[@]}"
+step "faults under load" faults
 
 if [ "$scope" = all ]; then
   step "Python: format" ruff format --quiet --check

@@ -5,6 +5,8 @@
 mod agents;
 mod consoles;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 

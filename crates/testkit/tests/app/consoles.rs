@@ -1,7 +1,15 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use countersign_core::App;
+use countersign_core::store::lines::Filter;
 use countersign_testkit::TempData;
 use countersign_wire::Verdict;
+use futures::{StreamExt, stream};
+use serde_json::json;
+use tokio::time::{Instant, sleep};
 
-use crate::agent::{Desk, colleague, in_state, inbox_ids, listed, verdict};
+use crate::agent::{Agent, Desk, colleague, in_state, inbox_ids, listed, until, verdict};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_consoles_one_decides_and_the_other_is_told_who() {
@@ -58,6 +66,73 @@ async fn a_late_joiner_shows_only_what_still_waits() {
         second.find("a").await.unwrap().verdict.as_deref(),
         Some("approve")
     );
+    second.shutdown().await;
+    desk.app.shutdown().await;
+}
+
+/// Verdicts on their way at a time, of each console.
+const RACING: usize = 64;
+
+/// Gives this verdict on all of them; how many it gave first.
+async fn race(app: &App, agent: &Agent, ids: &[String], given: Verdict) -> usize {
+    let decided = stream::iter(ids).map(|id| app.decide(verdict(&agent.key(id), given)));
+    let outcomes: Vec<_> = decided.buffer_unordered(RACING).collect().await;
+    for lost in outcomes.iter().filter_map(|outcome| outcome.as_ref().err()) {
+        assert_eq!(lost.code().as_str(), "already_decided", "{lost}");
+    }
+    outcomes.iter().filter(|outcome| outcome.is_ok()).count()
+}
+
+/// What a console says of every request: state, verdict and who decided.
+async fn told(app: &App) -> BTreeMap<String, (String, Option<String>, Option<String>)> {
+    let rows = app.history(&Filter::default(), None, 1_000).await.unwrap();
+    rows.into_iter()
+        .map(|row| (row.request_id, (row.state, row.verdict, row.decided_by)))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_consoles_race_on_a_thousand_requests_and_agree_within_a_second() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let data = TempData::new();
+    let second = colleague(&desk, &data, "Grace").await;
+    let ids: Vec<String> = (0..1_000).map(|number| format!("r{number}")).collect();
+    let asked = ids.iter().map(|id| {
+        let mut request = agent.request(id);
+        request["expires_at"] = json!("2026-11-21T12:10:00.000Z");
+        let agent = &agent;
+        async move { agent.ask(&request).await }
+    });
+    let asked: Vec<_> = stream::iter(asked).buffer_unordered(RACING).collect().await;
+    assert_eq!(asked.len(), 1_000);
+    for app in [&desk.app, &second] {
+        until("all are listed", || async {
+            inbox_ids(app).await.len() == ids.len()
+        })
+        .await;
+    }
+    let (ours, theirs) = tokio::join!(
+        race(&desk.app, &agent, &ids, Verdict::Approve),
+        race(&second, &agent, &ids, Verdict::Deny),
+    );
+    let over = Instant::now();
+    assert_eq!(ours + theirs, ids.len(), "{ours} and {theirs}");
+    loop {
+        let (first, other) = (told(&desk.app).await, told(&second).await);
+        let decided = first.values().all(|(state, ..)| state == "decided");
+        if decided && first == other {
+            let approved = first
+                .values()
+                .filter(|(_, verdict, _)| verdict.as_deref() == Some("approve"));
+            assert_eq!(approved.count(), ours);
+            break;
+        }
+        assert!(over.elapsed() < Duration::from_secs(1), "they disagree");
+        sleep(Duration::from_millis(10)).await;
+    }
+    let stored = desk.app.bus().unwrap().last_sequence("CS_DECISIONS").await;
+    assert_eq!(stored.unwrap(), 1_000);
     second.shutdown().await;
     desk.app.shutdown().await;
 }

@@ -1,0 +1,276 @@
+#![allow(clippy::unwrap_used)]
+//! A sound round, and one change at a time that each check must find.
+
+use std::time::Duration;
+
+use countersign_wire::{
+    Context, Enrolment, RequestKey, Sha256Digest, args_digest, decision_subject, sign,
+};
+use nkeys::KeyPair;
+use serde_json::{Value, json};
+use time::macros::datetime;
+
+use super::all;
+use crate::facts::{AgentJournal, ConsoleFacts, Facts, Stored, Streams};
+use crate::journal::{Event, Line};
+use crate::settle::Settled;
+use crate::store::{ConsoleRows, DecisionRow, RequestRow};
+
+const NAME: &str = "acme/bot/r1";
+const ID: &str = "019aa000-0001-7000-8000-000000000001";
+const REALM: &str = "019aa000-0000-4000-8000-000000000001";
+
+fn stored(payload: &Value, second: i64) -> Stored {
+    Stored {
+        payload: serde_json::to_vec(payload).unwrap(),
+        key: None,
+        sig: None,
+        stamp: datetime!(2026-11-21 12:00:00 UTC) + time::Duration::seconds(second),
+        seq: 1,
+    }
+}
+
+fn decided(human: &KeyPair, request: &Stored, verdict: &str, second: i64) -> Stored {
+    let key: RequestKey = NAME.parse().unwrap();
+    let mut decision = stored(
+        &json!({
+            "v": 1, "decision_id": ID, "request_id": "r1",
+            "request_digest": Sha256Digest::of_bytes(&request.payload).to_string(),
+            "verdict": verdict, "args_digest": args_digest(&json!({})).unwrap().to_string(),
+            "origin": "operator", "decided_by": {"name": "Ada", "key": human.public_key()},
+            "decided_at": "2026-11-21T12:00:01.000Z",
+        }),
+        second,
+    );
+    let (subject, realm) = (decision_subject(&key), REALM.parse().unwrap());
+    let sig = sign(
+        human,
+        Context::Decision,
+        &realm,
+        &subject,
+        &decision.payload,
+    )
+    .unwrap();
+    decision.key = Some(human.public_key());
+    decision.sig = Some(sig.as_str().to_owned());
+    decision
+}
+
+fn line(at: i64, what: Event) -> Line {
+    Line { at, what }
+}
+
+fn console(name: &str, request: &Stored, decision: &Stored) -> ConsoleFacts {
+    let ms =
+        |at: time::OffsetDateTime| i64::try_from(at.unix_timestamp_nanos() / 1_000_000).unwrap();
+    let mut rows = ConsoleRows::default();
+    let row = RequestRow {
+        raw: request.payload.clone(),
+        state: "decided".to_owned(),
+        verdict: Some("approve".to_owned()),
+        deadline_at: ms(request.stamp) + 60_000,
+    };
+    rows.requests.insert(NAME.to_owned(), row);
+    let row = DecisionRow {
+        payload: decision.payload.clone(),
+        key: decision.key.clone(),
+        sig: decision.sig.clone(),
+        effective: Some("approve".to_owned()),
+        fault: None,
+        stored_at: ms(decision.stamp),
+    };
+    rows.decisions.insert(NAME.to_owned(), row);
+    ConsoleFacts {
+        name: name.to_owned(),
+        rows,
+        audit: Ok(json!({"ok": true})),
+    }
+}
+
+fn sound(human: &KeyPair) -> Facts {
+    let digest = args_digest(&json!({})).unwrap().to_string();
+    let request = stored(
+        &json!({
+            "v": 1, "kind": "tool_call", "request_id": "r1", "workspace": "acme",
+            "agent": {"name": "bot"}, "tool": {"name": "send_mail"}, "args": {},
+            "args_digest": digest, "risk": "low", "allowed_verdicts": ["approve"],
+            "requested_at": "2026-11-21T12:00:00.000Z", "expires_at": "2026-11-21T12:01:00.000Z",
+        }),
+        0,
+    );
+    let decision = decided(human, &request, "approve", 1);
+    let consoles = ["one", "two"].map(|name| console(name, &request, &decision));
+    let key = || NAME.to_owned();
+    let lines = vec![
+        line(
+            0,
+            Event::Asked {
+                key: key(),
+                limit_ms: 60_000,
+            },
+        ),
+        line(
+            1_000,
+            Event::Answered {
+                key: key(),
+                verdict: "approve".to_owned(),
+                allowed: true,
+                decision_id: Some(ID.to_owned()),
+                waited_ms: 1_000,
+            },
+        ),
+        line(
+            1_001,
+            Event::Ran {
+                key: key(),
+                args_digest: digest,
+                decision_id: Some(ID.to_owned()),
+            },
+        ),
+        line(2_000, Event::Ended),
+    ];
+    let enrolment: Enrolment = serde_json::from_value(json!({
+        "nats_url": "nats://127.0.0.1:1", "workspace": "acme", "agent": "bot", "nkey_seed": "none",
+        "inbox_prefix": "_INBOX", "realm": REALM,
+        "trusted_keys": [{"key": human.public_key(), "name": "Ada", "role": "human"}],
+    }))
+    .unwrap();
+    let mut streams = Streams::default();
+    streams.requests.insert(key(), request);
+    streams.decisions.insert(key(), decision);
+    Facts {
+        settled: Settled {
+            took: Duration::ZERO,
+            not: Vec::new(),
+        },
+        streams,
+        consoles: consoles.into(),
+        agents: vec![AgentJournal {
+            name: "agent".to_owned(),
+            killed: false,
+            lines,
+        }],
+        operators: vec![line(
+            900,
+            Event::Verdict {
+                key: key(),
+                verdict: "approve".to_owned(),
+                outcome: "stored".to_owned(),
+                decision_id: Some(ID.to_owned()),
+                by_command: false,
+            },
+        )],
+        enrolment,
+        odd_ends: Vec::new(),
+        console_restarts: 0,
+    }
+}
+
+fn broken(facts: &Facts) -> Vec<&'static str> {
+    let checks = all(facts);
+    let broken = checks.iter().filter(|check| !check.breaches.is_empty());
+    broken.map(|check| check.name).collect()
+}
+
+type Change = fn(&mut Facts, &KeyPair);
+
+/// What goes wrong, and a promise that must be found broken by it.
+const CHANGES: [(&str, Change); 14] = [
+    ("everything works again in time", |facts, _| {
+        facts.odd_ends.push("a console crashed".to_owned());
+    }),
+    (
+        "requests on the bus = requests in every console",
+        |facts, _| {
+            facts.consoles[1].rows.requests.clear();
+        },
+    ),
+    (
+        "decisions on the bus = decisions in every console",
+        |facts, _| {
+            facts.consoles[0].rows.decisions.clear();
+        },
+    ),
+    ("consoles agree with each other", |facts, _| {
+        facts.consoles[1]
+            .rows
+            .requests
+            .values_mut()
+            .for_each(|row| row.state = "expired".to_owned());
+    }),
+    // Both consoles and the agent took a late approval for an approval.
+    (
+        "no approval counts after its deadline, by the server's stamps",
+        |facts, human| {
+            let request = facts.streams.requests[NAME].clone();
+            facts
+                .streams
+                .decisions
+                .insert(NAME.to_owned(), decided(human, &request, "approve", 60));
+        },
+    ),
+    ("no tool ran without an approval", |facts, human| {
+        let request = facts.streams.requests[NAME].clone();
+        facts
+            .streams
+            .decisions
+            .insert(NAME.to_owned(), decided(human, &request, "deny", 1));
+    }),
+    ("no tool ran without an approval", |facts, _| {
+        let key = NAME.to_owned();
+        facts.agents[0]
+            .lines
+            .insert(1, line(1, Event::Cancelled { key }));
+    }),
+    ("nothing is void, rejected or put aside", |facts, _| {
+        facts.consoles[0]
+            .rows
+            .quarantine
+            .push("conflict".to_owned());
+    }),
+    ("every audit chain verifies", |facts, _| {
+        facts.consoles[1].audit = Ok(json!({"ok": false}));
+    }),
+    (
+        "every request on the bus has its answer on the bus",
+        |facts, _| {
+            facts.streams.decisions.clear();
+        },
+    ),
+    ("every decision on the bus verifies", |facts, _| {
+        facts.enrolment.trusted_keys.clear();
+    }),
+    ("no call ran twice", |facts, _| {
+        let ran = facts.agents[0].lines[2].clone();
+        facts.agents[0].lines.push(ran);
+    }),
+    ("every waiting agent is answered in time", |facts, _| {
+        facts.agents[0].lines.remove(1);
+    }),
+    ("what operators were told is stored", |facts, human| {
+        let request = facts.streams.requests[NAME].clone();
+        facts
+            .streams
+            .decisions
+            .insert(NAME.to_owned(), decided(human, &request, "deny", 1));
+    }),
+];
+
+#[test]
+fn a_sound_round_breaks_no_promise() {
+    assert_eq!(broken(&sound(&KeyPair::new_user())), Vec::<&str>::new());
+}
+
+#[test]
+fn every_promise_that_is_broken_is_found() {
+    let human = KeyPair::new_user();
+    for (number, (promise, change)) in CHANGES.iter().enumerate() {
+        let mut facts = sound(&human);
+        change(&mut facts, &human);
+        let found = broken(&facts);
+        assert!(
+            found.contains(promise),
+            "{number}: {promise} not in {found:?}"
+        );
+    }
+}
