@@ -123,6 +123,7 @@ async fn decide(app: &App, key: RequestKey, verdict: Verdict) -> Event {
             ("stored".to_owned(), Some(decision_id.to_string()))
         }
         Ok(Decided::Held { .. }) => ("held".to_owned(), None),
+        Ok(Decided::Voted { .. }) => ("voted".to_owned(), None),
         Err(error) => (error.code().to_string(), None),
     };
     Event::Verdict {
