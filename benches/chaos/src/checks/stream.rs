@@ -94,8 +94,9 @@ fn judge(facts: &Facts, key: &RequestKey, request: &Stored, decision: &Stored) -
     });
     let body: serde_json::Value = serde_json::from_slice(&decision.payload).unwrap_or_default();
     let text = |field: &str| body[field].as_str().map(str::to_owned);
+    // Of two stamps of one millisecond the withdrawal counts: in doubt nothing runs.
     let withdrawn = facts.streams.withdraws.get(&name);
-    let withdrawn = withdrawn.is_some_and(|withdraw| cut(withdraw.stamp) < stored_at);
+    let withdrawn = withdrawn.is_some_and(|withdraw| cut(withdraw.stamp) <= stored_at);
     let effective = match &outcome {
         Ok(_) if withdrawn => "withdrawn".to_owned(),
         Ok(verified) => verified.decision.verdict.to_string(),
