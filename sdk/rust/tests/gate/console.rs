@@ -193,6 +193,7 @@ impl Console {
     /// A vote as it stands in a decision.
     pub(crate) fn vote(&self, seen: &Seen, pair: &KeyPair) -> VoteAttachment {
         let vote = Vote {
+            message: None,
             v: 1,
             vote_id: Uuid::now_v7(),
             request_digest: seen.digest,
