@@ -22,6 +22,7 @@ mod refusals;
 mod rejected;
 mod round_trip;
 mod show;
+mod states;
 mod trace;
 mod usage;
 mod verdicts;

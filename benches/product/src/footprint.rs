@@ -16,6 +16,7 @@ use tokio::time::Instant;
 use self::memory::{Tree, tree};
 
 mod memory;
+mod scale;
 
 const LIMIT: Duration = Duration::from_secs(60);
 /// What a process does right after its start is not idling.
@@ -33,6 +34,9 @@ pub(crate) struct FootprintArgs {
     /// The same with its window; needs a display.
     #[arg(long)]
     window: Option<PathBuf>,
+    /// Measure only the console with so many waiting requests, and how it starts with them.
+    #[arg(long)]
+    waiting: Option<usize>,
     /// Folder for the stores.
     #[arg(long)]
     data: PathBuf,
@@ -41,6 +45,10 @@ pub(crate) struct FootprintArgs {
 pub(crate) async fn run(args: &FootprintArgs) -> anyhow::Result<Figures> {
     let mut figures = Figures::default();
     std::fs::create_dir_all(&args.data)?;
+    if let (Some(program), Some(waiting)) = (&args.console, args.waiting) {
+        scale::measure(program, &args.data, waiting, &mut figures).await?;
+        return Ok(figures);
+    }
     if let Some(program) = &args.console {
         start_ups(program, &args.data, &mut figures).await?;
         memory_of_console(program, &args.data, &mut figures).await?;
@@ -150,7 +158,7 @@ async fn memory_of_console(
         .context("no local agent")?;
     let login: Login = serde_json::from_slice(&std::fs::read(path)?)?;
     fill(&login, WAITING).await?;
-    wait_for_waiting(program, data.path()).await?;
+    wait_for_waiting(program, data.path(), WAITING, LIMIT).await?;
     tokio::time::sleep(SETTLE).await;
     let Tree {
         program: full,
@@ -162,8 +170,13 @@ async fn memory_of_console(
     served.stop().await
 }
 
-async fn wait_for_waiting(program: &Path, data: &Path) -> anyhow::Result<()> {
-    let until = Instant::now() + LIMIT;
+async fn wait_for_waiting(
+    program: &Path,
+    data: &Path,
+    waiting: usize,
+    limit: Duration,
+) -> anyhow::Result<()> {
+    let until = Instant::now() + limit;
     loop {
         let out = command(program, data)
             .args(["status", "--json"])
@@ -175,12 +188,12 @@ async fn wait_for_waiting(program: &Path, data: &Path) -> anyhow::Result<()> {
             String::from_utf8_lossy(&out.stderr)
         );
         let status: serde_json::Value = serde_json::from_slice(&out.stdout)?;
-        if status["waiting"] == WAITING {
+        if status["waiting"] == waiting {
             return Ok(());
         }
         ensure!(
             Instant::now() < until,
-            "{} of {WAITING} are listed",
+            "{} of {waiting} are listed",
             status["waiting"]
         );
         tokio::time::sleep(Duration::from_millis(100)).await;

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub enum DataDirError {
     /// The folder or a file in it.
     #[error(
-        "{path}: {error}; check that the folder exists and belongs to you, or set COUNTERSIGN_DATA_DIR"
+        "{path}: {error}; check that the folder exists, belongs to you and has space, or set COUNTERSIGN_DATA_DIR"
     )]
     Io {
         /// Which.
@@ -23,6 +23,22 @@ pub enum DataDirError {
         /// What the system said.
         error: io::Error,
     },
+}
+
+impl DataDirError {
+    /// Whether the folder is there but nothing can be written to it: a full disk, a read-only one, or
+    /// missing rights.
+    #[must_use]
+    pub fn takes_no_writes(&self) -> bool {
+        let Self::Io { error, .. } = self;
+        matches!(
+            error.kind(),
+            io::ErrorKind::StorageFull
+                | io::ErrorKind::QuotaExceeded
+                | io::ErrorKind::ReadOnlyFilesystem
+                | io::ErrorKind::PermissionDenied
+        )
+    }
 }
 
 /// What a running console tells other processes of the same folder.

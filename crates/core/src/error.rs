@@ -97,7 +97,7 @@ impl OpError {
             Self::InvalidArgs(_) => ErrorCode::InvalidArgs,
             Self::Queued(_) | Self::BusUnreachable(_) => ErrorCode::BusUnreachable,
             Self::ReadOnly(_) => ErrorCode::ReadOnly,
-            Self::Store(error) if error.is_read_only() => ErrorCode::ReadOnly,
+            Self::Store(error) if error.is_read_only() || error.is_damaged() => ErrorCode::ReadOnly,
             Self::Usage(_) => ErrorCode::Usage,
             Self::Environment(_) => ErrorCode::Environment,
             Self::Store(_) | Self::Failed(_) => ErrorCode::Failed,
@@ -157,6 +157,9 @@ impl From<IdentityError> for OpError {
 
 impl From<DataDirError> for OpError {
     fn from(error: DataDirError) -> Self {
-        Self::Environment(error.to_string())
+        match error.takes_no_writes() {
+            true => Self::ReadOnly(error.to_string()),
+            false => Self::Environment(error.to_string()),
+        }
     }
 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use countersign_core::bus::Credentials;
 use countersign_core::domain::StallLimits;
+use countersign_core::domain::retention::{Kind, Limit, Retention};
 use countersign_wire::{TlsFiles, WorkspaceName};
 use serde::Deserialize;
 
@@ -45,6 +46,20 @@ struct Layer {
     alarm_not_on_bus_after_s: Option<u32>,
     alarm_not_received_after_s: Option<u32>,
     alarm_not_executed_after_s: Option<u32>,
+    waiting_limit: Option<u32>,
+    retention: Option<Limits>,
+}
+
+/// Days and MiB for which each kind of payload is kept; without a number for ever.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Limits {
+    requests_days: Option<u32>,
+    requests_mib: Option<u32>,
+    receipts_days: Option<u32>,
+    receipts_mib: Option<u32>,
+    quarantine_days: Option<u32>,
+    quarantine_mib: Option<u32>,
 }
 
 /// What this command works with.
@@ -66,6 +81,10 @@ pub(crate) struct Settings {
     pub(crate) allow_single_account: bool,
     /// How long each rung of the delivery ladder may take.
     pub(crate) stall_limits: StallLimits,
+    /// More waiting requests than these from one agent are rejected; none for the usual number.
+    pub(crate) waiting_limit: Option<u32>,
+    /// How long payloads are kept.
+    pub(crate) retention: Retention,
 }
 
 /// Where the credentials of the bus are.
@@ -117,6 +136,36 @@ fn resolve(flags: &Global, env: Env<'_>, platform: Option<PathBuf>) -> Result<Se
             .map_err(|error| Failure::usage(format!("workspace {workspace:?}: {error}")))?,
         allow_single_account: allow.or(file.allow_single_account).unwrap_or(false),
         stall_limits,
+        waiting_limit: file.waiting_limit.map(at_least_one).transpose()?,
+        retention: retention(file.retention.unwrap_or_default())?,
+    })
+}
+
+fn at_least_one(limit: u32) -> Result<u32, Failure> {
+    match limit {
+        0 => Err(Failure::environment(
+            "waiting_limit in config.toml must be at least 1",
+        )),
+        limit => Ok(limit),
+    }
+}
+
+/// Refuses a number of days that the streams outlast: it would not do what it says.
+fn retention(file: Limits) -> Result<Retention, Failure> {
+    let limit = |kind: Kind, days: Option<u32>, mib: Option<u32>| {
+        let shortest = kind.shortest_days();
+        match days {
+            Some(days) if days < shortest => Err(Failure::environment(format!(
+                "{}_days under [retention] in config.toml must be at least {shortest}: the streams may bring younger ones again",
+                kind.word()
+            ))),
+            days => Ok(Limit { days, mib }),
+        }
+    };
+    Ok(Retention {
+        requests: limit(Kind::Requests, file.requests_days, file.requests_mib)?,
+        receipts: limit(Kind::Receipts, file.receipts_days, file.receipts_mib)?,
+        quarantine: limit(Kind::Quarantine, file.quarantine_days, file.quarantine_mib)?,
     })
 }
 

@@ -24,6 +24,10 @@ pub(crate) fn options(settings: &Settings) -> Result<Options, Failure> {
     options.nats_url.clone_from(&settings.nats_url);
     options.allow_single_account = settings.allow_single_account;
     options.stall_limits = settings.stall_limits;
+    options.retention = settings.retention;
+    if let Some(limit) = settings.waiting_limit {
+        options.waiting_limit = i64::from(limit);
+    }
     match (&settings.nats_url, &settings.login) {
         (None, Login::Creds(_) | Login::Nkey(_)) => {
             return Err(Failure::usage(

@@ -28,6 +28,8 @@ struct Shown<'a> {
     #[serde(flatten)]
     line: Map<String, Value>,
     request_digest: String,
+    // When retention took the request's payload away.
+    removed_at: Option<String>,
     error_detail: Option<String>,
     request: Option<&'a KeptJson>,
     // As received, where no JSON reader could hold it as a value.
@@ -80,11 +82,14 @@ fn as_json(
 ) -> Result<String, Failure> {
     let shown = Shown {
         line: fields(&story.line),
-        request_digest: countersign_wire::request_digest(&story.line.raw).to_string(),
+        request_digest: match &story.removed {
+            Some((_, digest)) => digest.clone(),
+            None => countersign_wire::request_digest(&story.line.raw).to_string(),
+        },
+        removed_at: story.removed.as_ref().map(|(at, _)| at.rfc3339()),
         error_detail: story.line.error_detail.as_deref().map(plain),
         request,
-        request_text: request
-            .is_none()
+        request_text: (request.is_none() && story.removed.is_none())
             .then(|| String::from_utf8_lossy(&story.line.raw)),
         decision,
         decision_fault: story

@@ -12,6 +12,7 @@ pub mod life_cycle;
 pub mod presence;
 pub mod rank;
 pub mod request;
+pub mod retention;
 pub mod stall;
 pub mod timestamp;
 pub mod trace;

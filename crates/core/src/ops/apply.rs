@@ -11,7 +11,7 @@ use super::job::{DecideCommand, DecideReply, Job};
 use super::ledger::{Batch, Gathered, Ledger};
 use super::publisher::{Carried, Outgoing, Settlements};
 use super::votes::{cast, close};
-use super::{answers, arrivals, decide, decisions, due, ladder, reports, spans};
+use super::{answers, arrivals, decide, decisions, due, ladder, reports, retention, spans};
 use crate::domain::{RequestRecord, Timestamp};
 use crate::store::audit::Entry;
 use crate::store::{
@@ -205,6 +205,16 @@ async fn small(ledger: &Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(), S
         } => {
             batch.record(me, action, subject, detail);
             batch.reply(move || unless_heard(done.send(())));
+            Ok(())
+        }
+        Job::Remove {
+            kind,
+            items,
+            before,
+            done,
+        } => {
+            let run = retention::remove(ledger, batch, kind, &items, before).await?;
+            batch.reply(move || unless_heard(done.send(run)));
             Ok(())
         }
         // The others are taken apart by the callers.

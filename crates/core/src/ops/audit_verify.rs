@@ -8,11 +8,11 @@ use countersign_wire::{Anchor, Sha256Digest, Stream, audit_subject, canonical_js
 use serde_json::Value;
 
 use super::anchors_check::{Anchors, Signer};
-use super::lost_anchors;
+use super::{lost_anchors, retention};
 use crate::error::OpError;
 use crate::runtime::App;
 use crate::store::audit::{self, StoredAnchor, row_hash};
-use crate::store::proofs;
+use crate::store::{proofs, retention as store_retention};
 
 /// Rows read at once.
 pub(super) const PAGE: i64 = 1_000;
@@ -84,6 +84,7 @@ impl App {
             head: head.map(str::to_lowercase),
             ..Check::default()
         };
+        let emptied = retention::named(self.reader()).await?;
         let mut seq = 0;
         loop {
             let rows = audit::after(self.reader(), seq, PAGE).await?;
@@ -92,7 +93,18 @@ impl App {
             for row in &rows {
                 check.row(row);
             }
-            let named = check.take_named();
+            let mut named = check.take_named();
+            // A payload that retention took away must be away, and its digest must be here.
+            let removed: Vec<Named> = named
+                .extract_if(.., |(table, name, _)| {
+                    *table == "requests" && emptied.contains(name)
+                })
+                .collect();
+            for (table, name, digest) in removed {
+                if !store_retention::is_emptied(self.reader(), &name, &digest).await? {
+                    check.bad(table, name, "it is not as retention left it");
+                }
+            }
             for bad in proofs::differing(self.reader(), &named).await? {
                 check.bad(bad.0, bad.1, OTHER_BYTES);
             }

@@ -22,9 +22,9 @@ use crate::data_dir::DataDir;
 use crate::error::OpError;
 use crate::identity::Identity;
 use crate::runtime::App;
+use crate::store::StoreError;
 use crate::store::audit::Head;
 use crate::store::backup::{self, Carried};
-use crate::store::{StoreError, damaged};
 
 /// A copy that takes longer is given up: the store's log grows as long as it is read.
 const LIMIT: Duration = Duration::from_secs(60 * 60);
@@ -141,7 +141,7 @@ impl App {
         self.copy(&unfinished, progress)
             .await
             .map_err(|error| match error {
-                StoreError::Sqlite(error) if !damaged(&error) => cannot(&error),
+                StoreError::Sqlite(error) => cannot(&error),
                 damaged => damaged.into(),
             })?;
         let head = backup::inspect(part).await?;

@@ -12,9 +12,12 @@ use super::incoming::{
     IncomingDecision, IncomingHello, IncomingReceipt, IncomingRequest, IncomingSpan,
 };
 use super::publisher::{Carried, Settled};
+use super::retention::Run;
+use crate::domain::retention::Kind;
 use crate::domain::{Authority, DecideRefusal, Timestamp};
 use crate::store::audit::{Entry, StoredAnchor};
 use crate::store::policy::PolicyRow;
+use crate::store::retention::Item;
 
 /// A verdict to be given.
 #[derive(Debug, Clone)]
@@ -182,6 +185,13 @@ pub(crate) enum Job {
         detail: Value,
         done: oneshot::Sender<()>,
     },
+    /// Retention lets go of these.
+    Remove {
+        kind: Kind,
+        items: Vec<Item>,
+        before: Timestamp,
+        done: oneshot::Sender<Run>,
+    },
     /// Another process may have written: look for what it left in the outbox.
     Rescan,
     /// Drop holds and stop; answered when all is committed.
@@ -237,6 +247,7 @@ impl Job {
             | Self::Revoke { .. }
             | Self::Record { .. }
             | Self::Recovered { .. }
+            | Self::Remove { .. }
             | Self::Stop(_) => return None,
         })
     }

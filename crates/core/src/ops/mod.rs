@@ -31,6 +31,7 @@ pub mod recover;
 mod reports;
 mod response;
 pub mod restore;
+pub mod retention;
 mod spans;
 pub mod status;
 pub mod trace;

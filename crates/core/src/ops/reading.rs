@@ -3,6 +3,7 @@
 use countersign_wire::RequestKey;
 
 use super::votes::told::{self, ShownVote};
+use crate::domain::Timestamp;
 use crate::error::OpError;
 use crate::runtime::{App, Role};
 use crate::store::alarms::Alarm;
@@ -10,10 +11,7 @@ use crate::store::decisions::StoredDecision;
 use crate::store::lines::{self, Filter, LineRow};
 use crate::store::outbox::OutboxRow;
 use crate::store::receipts::StoredReceipt;
-use crate::store::{alarms, audit, decisions, outbox, receipts};
-
-/// Requests in one answer at most; the window reads all of them, page by page.
-pub const INBOX_LIMIT: i64 = 100_000;
+use crate::store::{alarms, audit, decisions, outbox, receipts, retention};
 
 /// One request with everything that is known of it.
 #[derive(Debug, Clone)]
@@ -32,22 +30,49 @@ pub struct RequestStory {
     pub votes: Vec<ShownVote>,
     /// The nearest earlier decided call of the same tool.
     pub earlier: Option<LineRow>,
+    /// When retention took the payload away, and the digest that it had; none while it is here.
+    pub removed: Option<(Timestamp, String)>,
 }
 
 impl App {
-    /// What waits, earliest deadline first. Empty until everything on the bus is known.
+    /// What waits, earliest deadline first, without payloads. Empty until everything on the bus is
+    /// known.
     ///
     /// # Errors
     /// [`OpError::Store`].
     pub async fn inbox(&self, filter: &Filter) -> Result<Vec<LineRow>, OpError> {
+        let mut rows = Vec::new();
+        self.read_inbox(filter, false, |row| rows.push(row)).await?;
+        Ok(rows)
+    }
+
+    /// The same with payloads, one line at a time: of a hundred thousand only what `each` keeps stays
+    /// in memory.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn inbox_payloads(
+        &self,
+        filter: &Filter,
+        each: impl FnMut(LineRow),
+    ) -> Result<(), OpError> {
+        self.read_inbox(filter, true, each).await
+    }
+
+    async fn read_inbox(
+        &self,
+        filter: &Filter,
+        with_raw: bool,
+        each: impl FnMut(LineRow),
+    ) -> Result<(), OpError> {
         let unknown_past = self.role() == Role::Console
             && self.bus().is_some()
             && !*self.caught_up().borrow()
             && self.health().borrow().read_only.is_none();
         if unknown_past {
-            return Ok(Vec::new());
+            return Ok(());
         }
-        Ok(lines::inbox(self.reader(), filter, INBOX_LIMIT).await?)
+        Ok(lines::inbox(self.reader(), filter, with_raw, each).await?)
     }
 
     /// Every request, newest first, at most `limit` from the one before `before` on.
@@ -123,6 +148,10 @@ impl App {
         if let Some(tool) = &line.tool {
             earlier = lines::earlier_decided(reader, &line.ws, tool, line.id).await?;
         }
+        let removed = match line.raw.is_empty() {
+            true => retention::removed(reader, line.id).await?,
+            false => None,
+        };
         let outgoing = outbox::read(reader, line.id).await?;
         let alarms = match line.key() {
             Some(key) => alarms::about(reader, &key.to_string()).await?,
@@ -137,6 +166,7 @@ impl App {
             receipts: reported,
             alarms,
             earlier,
+            removed,
         })
     }
 

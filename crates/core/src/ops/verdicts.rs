@@ -208,7 +208,12 @@ impl App {
                 }
             }
             Ok(Some(Settled::Late)) => Err(OpError::Expired(key.clone())),
-            Ok(None) | Err(_) => Err(OpError::Queued(key.clone())),
+            Ok(None) | Err(_) => match self.health().borrow().store_failed.clone() {
+                Some(why) => Err(OpError::ReadOnly(format!(
+                    "the decision on {key} is on its way, but what becomes of it cannot be written here: {why}"
+                ))),
+                None => Err(OpError::Queued(key.clone())),
+            },
         }
     }
 

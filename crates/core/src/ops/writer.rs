@@ -25,6 +25,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 const LEFT_BEHIND_EVERY: Duration = Duration::from_millis(500);
 const FIRST_RETRY: Duration = Duration::from_millis(100);
 const LONGEST_RETRY: Duration = Duration::from_secs(10);
+/// Longer than a console runs.
+const NEVER: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 /// The ends of the writer's channels.
 pub(crate) struct Wires {
@@ -51,6 +53,8 @@ pub(crate) struct WriterTask {
     /// Jobs of a failed transaction that must not be lost.
     backlog: Vec<Job>,
     retry: Option<Retry>,
+    /// The file is broken: this process writes no more.
+    damaged: bool,
 }
 
 /// After a failure: no stream is read before this moment, and the connection is replaced.
@@ -81,6 +85,7 @@ impl WriterTask {
             next_rescan: now,
             backlog: Vec::new(),
             retry: None,
+            damaged: false,
         })
     }
 
@@ -180,6 +185,10 @@ impl WriterTask {
 
     /// Commits the jobs, or lets the callers go with an error and keeps the rest for later.
     async fn commit(&mut self, jobs: Vec<Job>) {
+        if self.damaged {
+            // Nothing is written to a broken file: it would only break more. The streams wait.
+            return;
+        }
         let kept: Vec<Job> = jobs.iter().filter_map(Job::for_retry).collect();
         match self.try_commit(jobs).await {
             Ok(gathered) => {
@@ -191,13 +200,18 @@ impl WriterTask {
             }
             Err(error) => {
                 tracing::error!(%error, "a change could not be written");
+                self.damaged = error.is_damaged();
                 self.ledger.forget();
                 self.backlog.splice(0..0, kept);
                 let wait = self
                     .retry
                     .take()
                     .map_or(FIRST_RETRY, |retry| retry.wait * 2);
-                let wait = wait.min(LONGEST_RETRY);
+                let wait = if self.damaged {
+                    NEVER
+                } else {
+                    wait.min(LONGEST_RETRY)
+                };
                 self.retry = Some(Retry {
                     not_before: Instant::now() + wait,
                     wait,

@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use countersign_wire::{TlsFiles, WorkspaceName};
 
 use crate::bus::Credentials;
 use crate::clock::Clock;
 use crate::domain::StallLimits;
+use crate::domain::retention::Retention;
 
 /// More waiting requests than these from one agent are rejected (protocol, section 2).
 pub const WAITING_LIMIT: i64 = 10_000;
@@ -37,6 +39,10 @@ pub struct Options {
     pub waiting_limit: i64,
     /// How long each rung of the delivery ladder may take before it is an alarm.
     pub stall_limits: StallLimits,
+    /// How long payloads are kept; for ever by default.
+    pub retention: Retention,
+    /// Pages that the store may have, as if the disk were full then, for tests.
+    pub page_limit: Option<Arc<AtomicU32>>,
     /// Another clock than the bus server's, for tests.
     pub clock: Option<Arc<dyn Clock>>,
     /// What this machine's own clock says, for tests of a wrong one; the server's is followed as ever.
@@ -59,6 +65,8 @@ impl Options {
             replicas: 1,
             waiting_limit: WAITING_LIMIT,
             stall_limits: StallLimits::default(),
+            retention: Retention::default(),
+            page_limit: None,
             clock: None,
             machine_clock: None,
         }

@@ -25,6 +25,8 @@ pub(super) const STOP_LIMIT: Duration = Duration::from_secs(5);
 /// How long a console that stops waits for its outbox.
 pub(super) const QUEUE_LIMIT: Duration = Duration::from_secs(2);
 pub(super) const QUEUE_LOOK: Duration = Duration::from_millis(20);
+/// Of a start, for looking through the pages of the store.
+const LOOK_THROUGH_LIMIT: Duration = Duration::from_millis(500);
 const LOCK_LIMIT: Duration = Duration::from_secs(5);
 const LOCK_LOOK: Duration = Duration::from_millis(25);
 /// Callers that wait for the writer.
@@ -224,7 +226,13 @@ async fn build(
         Some(lock) => Identity::load_or_create(&data, &options.operator, lock)?,
         None => Identity::load(&data, &options.operator)?,
     };
-    let (writer, reader) = store::open(&data.database()).await?;
+    if role == Role::Console {
+        store::look_through(&data.database(), LOOK_THROUGH_LIMIT).await?;
+    }
+    let (mut writer, reader) = store::open(&data.database()).await?;
+    if let Some(limit) = &options.page_limit {
+        writer.limit_pages(Arc::clone(limit)).await?;
+    }
     let Parts {
         shared,
         clock,
@@ -256,6 +264,9 @@ async fn build(
             app.shutdown().await;
             return Err(error);
         }
+    }
+    if role == Role::Console && !app.inner.options.retention.is_off() {
+        app.inner.tasks.spawn(app.clone().keep_retention());
     }
     if app.inner.server.is_some() {
         app.inner.tasks.spawn(app.clone().follow_enrolments());

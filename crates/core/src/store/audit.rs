@@ -52,6 +52,7 @@ pub const ACTIONS: &[&str] = &[
     "rejected",
     "request",
     "restore",
+    "retention",
     "reveal",
     "revoke",
     "tighten",
@@ -276,7 +277,8 @@ pub async fn last_of(
         "SELECT seq, prev, hash, at, actor, action, subject, detail FROM audit WHERE subject = ",
     );
     query.push_bind(subject);
-    query.push(" AND action IN (");
+    // As the index of subjects says it.
+    query.push(" AND action NOT IN ('request', 'decide', 'decision') AND action IN (");
     let mut list = query.separated(", ");
     for action in actions {
         list.push_bind(*action);
@@ -284,6 +286,25 @@ pub async fn last_of(
     // The words of the partial index.
     query.push(") AND action NOT IN ('request', 'decide', 'decision') ORDER BY seq DESC LIMIT 1");
     Ok(query.build_query_as().fetch_optional(&reader.0).await?)
+}
+
+/// Details of all rows of one action on one subject, oldest first.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn details_of(
+    reader: &Reader,
+    action: &str,
+    subject: &str,
+) -> Result<Vec<String>, StoreError> {
+    Ok(sqlx::query_scalar(
+        "SELECT detail FROM audit WHERE subject = ? AND action = ?
+         AND action NOT IN ('request', 'decide', 'decision') ORDER BY seq",
+    )
+    .bind(subject)
+    .bind(action)
+    .fetch_all(&reader.0)
+    .await?)
 }
 
 /// Hash of one row.

@@ -1,6 +1,7 @@
 //! Requests with their decisions, as lists show them.
 
 use countersign_wire::RequestKey;
+use futures::TryStreamExt;
 use sqlx::{QueryBuilder, Sqlite};
 
 use super::{Reader, StoreError};
@@ -156,21 +157,26 @@ fn narrow(query: &mut QueryBuilder<Sqlite>, filter: &Filter) {
     }
 }
 
-/// Requests that wait for an operator, earliest deadline first.
+/// Requests that wait for an operator, earliest deadline first, one at a time: all of them as they are
+/// at one moment, however many. `each` must not wait: the log of the store grows meanwhile.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn inbox(
     reader: &Reader,
     filter: &Filter,
-    limit: i64,
-) -> Result<Vec<LineRow>, StoreError> {
-    let mut query = select(true);
+    with_raw: bool,
+    mut each: impl FnMut(LineRow),
+) -> Result<(), StoreError> {
+    let mut query = select(with_raw);
     query.push(" AND r.state = 'pending'");
     narrow(&mut query, filter);
-    query.push(" ORDER BY r.deadline_at, r.id LIMIT ");
-    query.push_bind(limit);
-    Ok(query.build_query_as().fetch_all(&reader.0).await?)
+    query.push(" ORDER BY r.deadline_at, r.id");
+    let mut rows = query.build_query_as::<LineRow>().fetch(&reader.0);
+    while let Some(row) = rows.try_next().await? {
+        each(row);
+    }
+    Ok(())
 }
 
 /// All requests, newest first, from the one before row `before` on.

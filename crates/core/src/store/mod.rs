@@ -13,6 +13,7 @@ pub mod bus_stream;
 pub mod decisions;
 mod direct;
 pub mod early_receipts;
+mod error;
 pub mod lines;
 pub mod meta;
 pub mod outbox;
@@ -23,6 +24,7 @@ pub mod proofs;
 pub mod quarantine;
 pub mod receipts;
 pub mod requests;
+pub mod retention;
 pub mod spans;
 pub mod stalls;
 #[cfg(test)]
@@ -32,5 +34,5 @@ pub mod unanswered;
 pub mod vote_outbox;
 pub mod votes;
 
-pub(crate) use pool::damaged;
-pub use pool::{Reader, StoreError, Writer, open, open_read_only};
+pub use error::StoreError;
+pub use pool::{Reader, Writer, look_through, open, open_read_only};

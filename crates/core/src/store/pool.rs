@@ -1,90 +1,27 @@
 //! Connections: exactly one that writes, a few that read, the same PRAGMAs on all.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use sqlx::migrate::MigrateError;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
 
+use super::StoreError;
 use super::direct::Prepared;
 
 static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
 
 const READERS: u32 = 4;
 const BUSY_LIMIT: Duration = Duration::from_secs(10);
+/// 8 MiB for each reader: a look at everything that waits must not fill the memory four times.
+const READER_CACHE: &str = "-8192";
 /// Every bulk statement exists in seven sizes (see [`super::bulk`]), so the default of 100 would
 /// throw prepared statements away.
 const PREPARED_STATEMENTS: usize = 400;
-
-/// What can go wrong with the file.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// SQLite refused; the file is unchanged.
-    #[error(
-        "the database could not be used: {0}; free disk space, check its permissions, or restore a backup"
-    )]
-    Sqlite(#[from] sqlx::Error),
-    /// The same, from a statement that does not go through sqlx.
-    #[error(
-        "the database could not be used: {0}; free disk space, check its permissions, or restore a backup"
-    )]
-    Direct(#[from] rusqlite::Error),
-    /// The file was written by another version.
-    #[error(
-        "the database could not be brought to this version: {0}; use the version that wrote it, or restore a backup"
-    )]
-    Migrate(#[from] MigrateError),
-    /// A value in the file is not what this program writes.
-    #[error(
-        "the database holds {what}, which this program never writes; run `countersign audit verify`"
-    )]
-    Corrupt {
-        /// The place and the kind of the value, never the value.
-        what: String,
-    },
-}
-
-/// Whether SQLite found pages that are not as it wrote them, or a file that is none of its own.
-pub(crate) fn damaged(error: &sqlx::Error) -> bool {
-    const SQLITE_CORRUPT: u32 = 11;
-    const SQLITE_NOTADB: u32 = 26;
-    primary_code(error).is_some_and(|code| [SQLITE_CORRUPT, SQLITE_NOTADB].contains(&code))
-}
-
-fn primary_code(error: &sqlx::Error) -> Option<u32> {
-    let sqlx::Error::Database(error) = error else {
-        return None;
-    };
-    let code = error.code()?.parse::<u32>().ok()?;
-    Some(code & 0xff)
-}
-
-impl StoreError {
-    pub(crate) fn corrupt(what: impl Into<String>) -> Self {
-        Self::Corrupt { what: what.into() }
-    }
-
-    /// Whether the file can be read but takes no writes now (disk full, read-only folder).
-    #[must_use]
-    pub fn is_read_only(&self) -> bool {
-        if let Self::Direct(error) = self {
-            use rusqlite::ErrorCode::{DiskFull, ReadOnly, SystemIoFailure};
-            let code = error.sqlite_error_code();
-            return matches!(code, Some(DiskFull | ReadOnly | SystemIoFailure));
-        }
-        const SQLITE_READONLY: u32 = 8;
-        const SQLITE_IOERR: u32 = 10;
-        const SQLITE_FULL: u32 = 13;
-        let Self::Sqlite(error) = self else {
-            return false;
-        };
-        primary_code(error)
-            .is_some_and(|code| [SQLITE_READONLY, SQLITE_IOERR, SQLITE_FULL].contains(&code))
-    }
-}
 
 /// The one connection that writes.
 #[derive(Debug)]
@@ -93,9 +30,32 @@ pub struct Writer {
     prepared: Prepared,
     pub(crate) connection: SqliteConnection,
     path: PathBuf,
+    /// Pages that the file may have; for tests of a full disk.
+    page_limit: Option<Arc<AtomicU32>>,
 }
 
 impl Writer {
+    /// Lets the file grow to so many pages and no further, as a full disk does: for tests. The limit is
+    /// read again whenever the connection is replaced.
+    ///
+    /// # Errors
+    /// [`StoreError::Sqlite`].
+    pub async fn limit_pages(&mut self, limit: Arc<AtomicU32>) -> Result<(), StoreError> {
+        self.page_limit = Some(limit);
+        self.apply_page_limit().await
+    }
+
+    async fn apply_page_limit(&mut self) -> Result<(), StoreError> {
+        if let Some(limit) = &self.page_limit {
+            let sql = format!("PRAGMA max_page_count = {}", limit.load(Ordering::Relaxed));
+            // A number only.
+            sqlx::query(sqlx::AssertSqlSafe(sql))
+                .execute(&mut self.connection)
+                .await?;
+        }
+        Ok(())
+    }
+
     /// Starts a transaction that holds the write lock from its first statement on, so that what it
     /// reads cannot change before it commits.
     ///
@@ -133,7 +93,7 @@ impl Writer {
         let mut connection = writing(&self.path).connect().await?;
         self.prepared = Prepared::of(&mut connection).await?;
         self.connection = connection;
-        Ok(())
+        self.apply_page_limit().await
     }
 }
 
@@ -184,6 +144,7 @@ pub async fn open(path: &Path) -> Result<(Writer, Reader), StoreError> {
         prepared,
         connection: writer,
         path: path.to_owned(),
+        page_limit: None,
     };
     Ok((writer, reader))
 }
@@ -207,12 +168,64 @@ pub(super) async fn quick_check(connection: &mut SqliteConnection) -> Result<(),
 /// # Errors
 /// [`StoreError`] when there is no such file.
 pub async fn open_read_only(path: &Path) -> Result<Reader, StoreError> {
+    let options = options(path)
+        .read_only(true)
+        .pragma("cache_size", READER_CACHE);
+    match readers(options.clone()).await {
+        Err(error) if error.is_read_only() && !has_log(path) => {
+            // SQLite cannot put its files beside it; without a log nobody else is writing either.
+            readers(options.immutable(true)).await
+        }
+        opened => opened,
+    }
+}
+
+async fn readers(options: SqliteConnectOptions) -> Result<Reader, StoreError> {
     let pool = SqlitePoolOptions::new()
         .max_connections(READERS)
         .acquire_timeout(BUSY_LIMIT)
-        .connect_with(options(path).read_only(true))
+        .connect_with(options)
         .await?;
     Ok(Reader(pool))
+}
+
+fn has_log(path: &Path) -> bool {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    std::fs::metadata(log).is_ok_and(|log| log.len() > 0)
+}
+
+/// Looks through the pages of an existing file for as long as `limit`, before anybody writes to it.
+///
+/// # Errors
+/// [`StoreError::Damaged`], [`StoreError::Corrupt`].
+pub async fn look_through(path: &Path, limit: Duration) -> Result<(), StoreError> {
+    const STEPS: i32 = 10_000;
+    match std::fs::metadata(path) {
+        Err(_) => return Ok(()),
+        Ok(file) if file.len() == 0 => return Err(StoreError::corrupt("nothing at all")),
+        Ok(_) => {}
+    }
+    let mut connection = options(path)
+        .read_only(true)
+        .pragma("cache_size", READER_CACHE)
+        .connect()
+        .await?;
+    let give_up = tokio::time::Instant::now() + limit;
+    connection
+        .lock_handle()
+        .await?
+        .set_progress_handler(STEPS, move || tokio::time::Instant::now() < give_up);
+    let found = quick_check(&mut connection).await;
+    connection.lock_handle().await?.remove_progress_handler();
+    connection.close().await?;
+    match found {
+        Err(error) if error.is_interrupted() => {
+            tracing::info!("the database is too large to be looked through at every start");
+            Ok(())
+        }
+        found => found,
+    }
 }
 
 #[cfg(test)]

@@ -31,7 +31,13 @@ pub(super) fn lines(
                 raw("Bytes as received", story, &mut text);
             }
         }
-        None => raw("Bytes as received, not JSON", story, &mut text),
+        None => match &story.removed {
+            Some((at, digest)) => text.push(doubtful(&format!(
+                "What was asked was removed by retention on {}; its digest is {digest}",
+                when::shown(*at)
+            ))),
+            None => raw("Bytes as received, not JSON", story, &mut text),
+        },
     }
     if !warnings.is_empty() {
         text.push(heading("Warnings"));

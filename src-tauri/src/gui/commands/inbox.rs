@@ -18,7 +18,15 @@ const IN_FLIGHT: i64 = 1_000;
 pub(crate) async fn inbox_snapshot(desk: &Desk, _: Nothing) -> Result<InboxSnapshot, IpcError> {
     // Read before the rows: a batch that comes meanwhile is applied once more and changes nothing.
     let number = desk.last_batch();
-    let mut lines = desk.app.inbox(&Filter::default()).await.map_err(fault)?;
+    let mut rows = Vec::new();
+    // Only the lines stay in memory: the payloads of everything that waits may be many times as large.
+    let everything = Filter::default();
+    desk.app
+        .inbox_payloads(&everything, |line| {
+            rows.extend(inbox_row(&line, &desk.hiding_key));
+        })
+        .await
+        .map_err(fault)?;
     let mut in_flight = Vec::new();
     for state in [State::Holding, State::Queued] {
         let filter = Filter {
@@ -32,11 +40,12 @@ pub(crate) async fn inbox_snapshot(desk: &Desk, _: Nothing) -> Result<InboxSnaps
             .map_err(fault)?;
         in_flight.extend(found.into_iter().map(|line| line.id));
     }
-    lines.extend(desk.app.lines(&in_flight).await.map_err(fault)?);
-    let rows = lines
-        .iter()
-        .filter_map(|line| inbox_row(line, &desk.hiding_key))
-        .collect();
+    let given = desk.app.lines(&in_flight).await.map_err(fault)?;
+    rows.extend(
+        given
+            .iter()
+            .filter_map(|line| inbox_row(line, &desk.hiding_key)),
+    );
     Ok(InboxSnapshot {
         number,
         rows,

@@ -31,6 +31,14 @@ impl Story {
                 "this message was rejected; look at it under Rejected",
             )
         };
+        if let Some((at, _)) = &story.removed {
+            return Err(refuse(
+                IpcErrorCode::NotApprovable,
+                &format!(
+                    "what was asked was removed by retention on {at}; what was decided stands in the history"
+                ),
+            ));
+        }
         let key = story.line.key().ok_or_else(rejected)?;
         let request = read_request(&story.line).ok_or_else(rejected)?;
         let earlier = story

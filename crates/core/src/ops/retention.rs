@@ -1,0 +1,161 @@
+//! Lets go of payloads that need not be kept any longer, a few at a time, through the one writer.
+//!
+//! Refuses to run where nothing is decided, to hold people up, and to remove anything that the audit
+//! log does not name in the same transaction.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::sync::oneshot;
+
+use super::job::Job;
+use super::ledger::{Batch, Ledger};
+use crate::domain::Timestamp;
+use crate::domain::retention::{Kind, Retention, goes_before};
+use crate::error::OpError;
+use crate::runtime::App;
+use crate::store::retention::{self, Gone, Item};
+use crate::store::{Reader, StoreError, audit};
+
+/// Removed in one transaction: a verdict waits no longer than for these.
+const AT_ONCE: usize = 100;
+/// Between two transactions, so that others come first.
+const PAUSE: Duration = Duration::from_millis(20);
+const FIRST: Duration = Duration::from_secs(5 * 60);
+const EVERY: Duration = Duration::from_secs(24 * 60 * 60);
+/// The audit action that names what was removed.
+pub(crate) const ACTION: &str = "retention";
+
+/// What one run removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Run {
+    /// Payloads, receipts and messages.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl App {
+    /// Removes what the limits of this console let go, until nothing is left to remove.
+    ///
+    /// # Errors
+    /// [`OpError::ReadOnly`] when the store takes no writes, [`OpError::Store`].
+    pub async fn run_retention(&self, limits: &Retention) -> Result<Run, OpError> {
+        let mut run = Run::default();
+        for kind in Kind::ALL {
+            let limit = limits.of(kind);
+            loop {
+                let oversized = match limit.bytes() {
+                    Some(bytes) => retention::oversized_before(self.reader(), kind, bytes).await?,
+                    None => None,
+                };
+                let Some(before) = goes_before(kind, limit, self.now(), oversized) else {
+                    break;
+                };
+                let found = retention::find(self.reader(), kind, before).await?;
+                let mut removed = 0;
+                for items in found.chunks(AT_ONCE) {
+                    let gone = self.remove(kind, items, before).await?;
+                    removed += gone.count;
+                    run.count += gone.count;
+                    run.bytes += gone.bytes;
+                    tracing::info!(
+                        kind = kind.word(),
+                        run.count,
+                        run.bytes,
+                        "payloads removed by retention"
+                    );
+                    tokio::time::sleep(PAUSE).await;
+                }
+                if removed == 0 {
+                    break;
+                }
+            }
+        }
+        Ok(run)
+    }
+
+    async fn remove(&self, kind: Kind, items: &[Item], before: Timestamp) -> Result<Run, OpError> {
+        let (done, removed) = oneshot::channel();
+        self.submit(Job::Remove {
+            kind,
+            items: items.to_vec(),
+            before,
+            done,
+        })
+        .await?;
+        self.answer(removed).await
+    }
+
+    /// Runs once a day for as long as the console does.
+    pub(crate) async fn keep_retention(self) {
+        let (stop, limits) = (self.inner.stop.clone(), self.inner.options.retention);
+        let weak = std::sync::Arc::downgrade(&self.inner);
+        drop(self);
+        let mut wait = FIRST;
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(wait) => {}
+            }
+            wait = EVERY;
+            let Some(inner) = weak.upgrade() else { return };
+            let app = Self { inner };
+            if app.health().borrow().read_only.is_some() || !*app.caught_up().borrow() {
+                continue;
+            }
+            tokio::select! {
+                () = stop.cancelled() => return,
+                done = app.run_retention(&limits) => if let Err(error) = done {
+                    tracing::warn!(%error, "retention stopped; it goes on tomorrow");
+                }
+            }
+        }
+    }
+}
+
+/// Removes these and names them in the audit log.
+pub(super) async fn remove(
+    ledger: &Ledger,
+    batch: &mut Batch<'_>,
+    kind: Kind,
+    items: &[Item],
+    before: Timestamp,
+) -> Result<Run, StoreError> {
+    if ledger.read_only.is_some() {
+        return Ok(Run::default());
+    }
+    retention::start_erasing(batch.tx).await?;
+    let mut gone: Vec<Gone> = Vec::with_capacity(items.len());
+    for item in items {
+        gone.extend(retention::remove(batch.tx, item, batch.now).await?);
+    }
+    retention::stop_erasing(batch.tx).await?;
+    let bytes: i64 = gone.iter().map(|gone| gone.bytes).sum();
+    if !gone.is_empty() {
+        let names: Vec<&str> = gone.iter().map(|gone| gone.name.as_str()).collect();
+        let auto = ledger.identity.auto_key().to_string();
+        batch.record(
+            auto,
+            ACTION,
+            kind.word(),
+            json!({ "before": before.rfc3339(), "bytes": bytes, "removed": names }),
+        );
+    }
+    Ok(Run {
+        count: u64::try_from(gone.len()).unwrap_or(0),
+        bytes: u64::try_from(bytes).unwrap_or(0),
+    })
+}
+
+/// The requests whose payload was removed, as the audit log names them.
+pub(super) async fn named(reader: &Reader) -> Result<HashSet<String>, StoreError> {
+    let mut names = HashSet::new();
+    for detail in audit::details_of(reader, ACTION, Kind::Requests.word()).await? {
+        let detail: serde_json::Value = serde_json::from_str(&detail).unwrap_or_default();
+        let removed = detail["removed"].as_array().into_iter().flatten();
+        names.extend(removed.filter_map(|name| name.as_str().map(str::to_owned)));
+    }
+    Ok(names)
+}

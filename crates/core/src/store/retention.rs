@@ -1,0 +1,237 @@
+//! What retention finds, and what it takes away: payloads of requests that have ended, receipts, and
+//! messages that were set aside.
+//!
+//! Refuses to touch the audit log, a digest or a decision, and a request that has not ended.
+
+use sqlx::SqliteConnection;
+
+use super::{Reader, StoreError};
+use crate::domain::Timestamp;
+use crate::domain::retention::Kind;
+
+/// Found in one look; the rest is found in the next.
+const FOUND: i64 = 10_000;
+
+/// One thing to be removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Item {
+    /// Row of `requests`.
+    Request(i64),
+    /// Key of `receipts`: workspace, agent, request, decision, stage.
+    Receipt([String; 5]),
+    /// Row of `quarantine`.
+    Quarantined(i64),
+}
+
+/// What was removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gone {
+    /// `WS/AGENT/ID` of a request, `STREAM/SEQ` of a message that was set aside.
+    pub name: String,
+    /// Bytes of its payload.
+    pub bytes: i64,
+}
+
+/// The moment of which everything older no longer fits into `bytes`; none while everything fits.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn oversized_before(
+    reader: &Reader,
+    kind: Kind,
+    bytes: u64,
+) -> Result<Option<Timestamp>, StoreError> {
+    let sql = match kind {
+        Kind::Requests => {
+            "SELECT max(at) FROM (SELECT stored_at AS at, sum(length(raw)) OVER
+             (ORDER BY stored_at DESC, id DESC) AS total FROM requests) WHERE total > ?"
+        }
+        Kind::Receipts => {
+            "SELECT max(at) FROM (SELECT at, sum(length(detail)) OVER
+             (ORDER BY at DESC, stream_seq DESC) AS total FROM receipts) WHERE total > ?"
+        }
+        Kind::Quarantine => {
+            "SELECT max(at) FROM (SELECT at, sum(length(raw)) OVER
+             (ORDER BY at DESC, id DESC) AS total FROM quarantine) WHERE total > ?"
+        }
+    };
+    let newest: Option<i64> = sqlx::query_scalar(sql)
+        .bind(i64::try_from(bytes).unwrap_or(i64::MAX))
+        .fetch_one(&reader.0)
+        .await?;
+    Ok(newest.map(|at| Timestamp(at).plus_ms(1)))
+}
+
+/// What may go, oldest first where that costs nothing; at most 10,000.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn find(reader: &Reader, kind: Kind, before: Timestamp) -> Result<Vec<Item>, StoreError> {
+    match kind {
+        Kind::Requests => {
+            let ids: Vec<i64> = sqlx::query_scalar(
+                "SELECT r.id FROM requests r WHERE r.stored_at < ?
+                 AND r.state IN ('decided', 'expired', 'withdrawn', 'rejected', 'void')
+                 AND NOT EXISTS (SELECT 1 FROM removed gone WHERE gone.request = r.id)
+                 AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.request = r.id
+                                 AND o.state IN ('holding', 'queued'))
+                 ORDER BY r.id LIMIT ?",
+            )
+            .bind(before.0)
+            .bind(FOUND)
+            .fetch_all(&reader.0)
+            .await?;
+            Ok(ids.into_iter().map(Item::Request).collect())
+        }
+        Kind::Receipts => {
+            let keys: Vec<(String, String, String, String, String)> = sqlx::query_as(
+                "SELECT ws, agent, request_id, decision_id, stage FROM receipts WHERE at < ? LIMIT ?",
+            )
+            .bind(before.0)
+            .bind(FOUND)
+            .fetch_all(&reader.0)
+            .await?;
+            let items = keys
+                .into_iter()
+                .map(|(ws, agent, request, decision, stage)| {
+                    Item::Receipt([ws, agent, request, decision, stage])
+                });
+            Ok(items.collect())
+        }
+        Kind::Quarantine => {
+            let ids: Vec<i64> =
+                sqlx::query_scalar("SELECT id FROM quarantine WHERE at < ? ORDER BY id LIMIT ?")
+                    .bind(before.0)
+                    .bind(FOUND)
+                    .fetch_all(&reader.0)
+                    .await?;
+            Ok(ids.into_iter().map(Item::Quarantined).collect())
+        }
+    }
+}
+
+/// Freed pages are overwritten from here on, until [`stop_erasing`].
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn start_erasing(tx: &mut SqliteConnection) -> Result<(), StoreError> {
+    sqlx::query("PRAGMA secure_delete = ON").execute(tx).await?;
+    Ok(())
+}
+
+/// Ends what [`start_erasing`] began: the hot path does not pay for it.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn stop_erasing(tx: &mut SqliteConnection) -> Result<(), StoreError> {
+    sqlx::query("PRAGMA secure_delete = OFF")
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+/// Removes one thing; none when it is gone already or may not go any more.
+///
+/// # Errors
+/// [`StoreError::Sqlite`]; then the transaction must not be committed.
+pub async fn remove(
+    tx: &mut SqliteConnection,
+    item: &Item,
+    now: Timestamp,
+) -> Result<Option<Gone>, StoreError> {
+    let gone: Option<(String, i64)> = match item {
+        Item::Request(id) => return empty(tx, *id, now).await,
+        Item::Receipt([ws, agent, request, decision, stage]) => {
+            sqlx::query_as(
+                "DELETE FROM receipts WHERE ws = ? AND agent = ? AND request_id = ?
+                 AND decision_id = ? AND stage = ?
+                 RETURNING ws || '/' || agent || '/' || request_id, length(detail)",
+            )
+            .bind(ws)
+            .bind(agent)
+            .bind(request)
+            .bind(decision)
+            .bind(stage)
+            .fetch_optional(tx)
+            .await?
+        }
+        Item::Quarantined(id) => {
+            sqlx::query_as(
+                "DELETE FROM quarantine WHERE id = ?
+                 RETURNING stream || '/' || stream_seq, length(raw)",
+            )
+            .bind(id)
+            .fetch_optional(tx)
+            .await?
+        }
+    };
+    Ok(gone.map(|(name, bytes)| Gone { name, bytes }))
+}
+
+async fn empty(
+    tx: &mut SqliteConnection,
+    id: i64,
+    now: Timestamp,
+) -> Result<Option<Gone>, StoreError> {
+    let found: Option<(String, i64)> = sqlx::query_as(
+        "SELECT iif(ws = '', request_id, ws || '/' || agent || '/' || request_id), length(raw)
+         FROM requests WHERE id = ?
+         AND state IN ('decided', 'expired', 'withdrawn', 'rejected', 'void')
+         AND NOT EXISTS (SELECT 1 FROM removed WHERE request = requests.id)",
+    )
+    .bind(id)
+    .fetch_optional(&mut *tx)
+    .await?;
+    let Some((name, bytes)) = found else {
+        return Ok(None);
+    };
+    sqlx::query("UPDATE requests SET raw = x'', title = NULL WHERE id = ?")
+        .bind(id)
+        .execute(&mut *tx)
+        .await?;
+    sqlx::query("INSERT INTO removed(request, at) VALUES (?, ?)")
+        .bind(id)
+        .bind(now.0)
+        .execute(&mut *tx)
+        .await?;
+    Ok(Some(Gone { name, bytes }))
+}
+
+/// When the payload of a request was removed, and the digest that it had; none while it is here.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn removed(reader: &Reader, id: i64) -> Result<Option<(Timestamp, String)>, StoreError> {
+    let row: Option<(i64, String)> = sqlx::query_as(
+        "SELECT removed.at, requests.request_digest FROM removed
+         JOIN requests ON requests.id = removed.request WHERE removed.request = ?",
+    )
+    .bind(id)
+    .fetch_optional(&reader.0)
+    .await?;
+    Ok(row.map(|(at, digest)| (Timestamp(at), digest)))
+}
+
+/// Whether a request that the audit log says was emptied is empty, marked so, and still has the digest
+/// that the log names.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn is_emptied(reader: &Reader, name: &str, digest: &str) -> Result<bool, StoreError> {
+    let mut parts = name.splitn(3, '/');
+    let (ws, agent, id) = match (parts.next(), parts.next(), parts.next()) {
+        (Some(ws), Some(agent), Some(id)) => (ws, agent, id),
+        _ => ("", "", name),
+    };
+    let found: Option<i64> = sqlx::query_scalar(
+        "SELECT r.id FROM requests r JOIN removed ON removed.request = r.id
+         WHERE r.ws = ? AND r.agent = ? AND r.request_id = ? AND r.raw = x'' AND r.request_digest = ?",
+    )
+    .bind(ws)
+    .bind(agent)
+    .bind(id)
+    .bind(digest)
+    .fetch_optional(&reader.0)
+    .await?;
+    Ok(found.is_some())
+}
