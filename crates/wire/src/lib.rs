@@ -5,6 +5,7 @@
 //! error fails closed.
 
 mod alive;
+mod brakes;
 pub mod contract;
 mod decision;
 mod digest;
@@ -34,6 +35,7 @@ mod withdraw;
 mod words;
 
 pub use alive::{Alive, parse_alive};
+pub use brakes::{AgentBrake, PanicValue, PauseValue, parse_panic, parse_pause};
 pub use decision::{
     ApprovalDecision, DECISION_MAX_BYTES, DecidedBy, DecisionCheck, DecisionFault, DecisionVerdict,
     Origin, RequestFacts, Response, RuleRef, Scope, VerifiedDecision, Vote, VoteAttachment,

@@ -105,6 +105,18 @@ pub(crate) enum Command {
     /// See and change who may decide in this realm.
     #[command(subcommand)]
     Operators(Operators),
+    /// Turn every automatic approval in every console off, or let them be given again.
+    Panic {
+        /// `on` or `off`.
+        #[arg(value_enum)]
+        state: OnOff,
+    },
+    /// Turn the automatic approvals of one agent off.
+    Pause(Agent),
+    /// Let an agent go on after a pause or a stop.
+    Resume(Agent),
+    /// Terminate an agent's waiting calls and deny new ones until it is resumed.
+    Stop(Agent),
     /// Check the hash chain of the audit log.
     #[command(subcommand)]
     Audit(Audit),
@@ -300,6 +312,12 @@ pub(crate) struct History {
     /// Go on after this cursor: `next` of the page before.
     #[arg(long, value_name = "CURSOR", allow_hyphen_values = true)]
     pub(crate) after: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnOff {
+    On,
+    Off,
 }
 
 #[derive(Debug, Args)]

@@ -61,7 +61,8 @@ pub(crate) async fn revoke(settings: &Settings, out: Output, agent: &Agent) -> R
     ))?)
 }
 
-fn key(settings: &Settings, agent: &Agent) -> Result<AgentKey, Failure> {
+/// `WS/AGENT`, or `AGENT` in the default workspace.
+pub(crate) fn key(settings: &Settings, agent: &Agent) -> Result<AgentKey, Failure> {
     let text = match agent.agent.contains('/') {
         true => agent.agent.clone(),
         false => format!("{}/{}", settings.workspace, agent.agent),

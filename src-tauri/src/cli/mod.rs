@@ -8,6 +8,7 @@ mod ask;
 mod audit;
 mod audit_export;
 mod backup;
+mod brakes;
 mod bus;
 mod config;
 mod console;
@@ -98,6 +99,10 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Enroll(enroll) => enroll::enroll(settings, out, enroll).await,
         Command::Revoke(agent) => enroll::revoke(settings, out, &agent).await,
         Command::Operators(command) => operators::run(settings, out, command).await,
+        Command::Panic { state } => brakes::panic(settings, out, state).await,
+        Command::Pause(agent) => brakes::pause(settings, out, &agent).await,
+        Command::Resume(agent) => brakes::resume(settings, out, &agent).await,
+        Command::Stop(agent) => brakes::stop(settings, out, &agent).await,
         Command::Audit(Audit::Verify { head }) => audit::verify(settings, out, head).await,
         Command::Audit(Audit::Head) => audit::head(settings, out).await,
         Command::Audit(Audit::Export { out: file, force }) => {

@@ -5,6 +5,7 @@
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::status::Status;
 use countersign_core::store::audit::Head;
+use countersign_wire::AgentBrake;
 use serde_json::{Map, Value, json};
 
 use super::config::Settings;
@@ -71,6 +72,15 @@ fn as_json(status: &Status) -> Value {
             })
         })
         .collect();
+    let brakes: Vec<Value> = status
+        .brakes
+        .agents()
+        .map(|(agent, set)| {
+            let (workspace, name) = (agent.workspace.to_string(), agent.agent.to_string());
+            let at = set.at.rfc3339();
+            json!({ "workspace": workspace, "agent": name, "state": set.state, "by": plain(&set.by), "at": at })
+        })
+        .collect();
     json!({
         "bus": {
             "connected": status.connected,
@@ -85,8 +95,8 @@ fn as_json(status: &Status) -> Value {
         "outbox": status.outbox,
         "agents": status.agents,
         "consoles": consoles,
-        // Nothing is approved automatically, so there is nothing that panic would have stopped.
-        "panic": false,
+        "panic": status.brakes.panic().is_some(),
+        "brakes": brakes,
         "alarms": alarms,
         "audit": {
             "seq": status.audit.seq,
@@ -119,6 +129,24 @@ fn lines(status: &Status) -> Vec<(&'static str, String)> {
     } else {
         " (not everything on the bus is read yet)"
     };
+    if let Some(set) = status.brakes.panic() {
+        let at = when::shown(set.at);
+        lines.push((
+            "panic",
+            wrong(&format!("on since {at}, by {}", plain(&set.by))),
+        ));
+    }
+    for (agent, set) in status.brakes.agents() {
+        let word = match set.state {
+            AgentBrake::Stopped => "stopped",
+            AgentBrake::Paused | AgentBrake::Running => "paused",
+        };
+        let at = when::shown(set.at);
+        lines.push((
+            word,
+            doubtful(&format!("{agent} since {at}, by {}", plain(&set.by))),
+        ));
+    }
     lines.push(("waiting", format!("{}{reading}", status.waiting)));
     lines.push(("rejected", status.rejected.to_string()));
     lines.push(("outbox", status.outbox.to_string()));

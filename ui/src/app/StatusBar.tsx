@@ -39,6 +39,15 @@ const Alarms = ({ alarms }: { readonly alarms: StatusView["alarms"] }) =>
     </Popover.Root>
   );
 
+const Brakes = ({ panic, brakes }: { readonly panic: StatusView["panic"]; readonly brakes: StatusView["brakes"] }) => (
+  <>
+    {panic === null ? null : <span className="rounded bg-bad-bg px-1.5 font-semibold text-bad" data-testid="panic">Panic, by <ShownText text={panic} />: nothing is approved automatically</span>}
+    {brakes.map((brake) => (
+      <span key={brake.agent} className="font-semibold text-warn" data-testid="brake">{brake.agent} {brake.stopped ? "stopped" : "paused"} by <ShownText text={brake.by} /></span>
+    ))}
+  </>
+);
+
 const THEME_ICON = { system: Monitor, dark: Moon, light: Sun } as const;
 
 const ThemeButton = () => {
@@ -76,6 +85,7 @@ export const StatusBar = () => {
         <>
           <span>Queue lag {status.lag}</span>
           {status.outbox > 0 ? <span className="text-warn">{status.outbox} held or on the way</span> : null}
+          <Brakes panic={status.panic} brakes={status.brakes} />
           <Alarms alarms={status.alarms} />
           {status.readOnly === null ? null : <span className="truncate font-semibold text-bad" data-testid="read-only">Read-only: {status.readOnly}</span>}
           {singleKeys === "off" ? <span className="text-warn">Single keys are off</span> : null}

@@ -90,6 +90,23 @@ hash: string,
 anchoredSeq: number | null, };
 
 /**
+ * An agent that is held back.
+ */
+export type BrakeView = { 
+/**
+ * `WORKSPACE/AGENT`.
+ */
+agent: string, 
+/**
+ * New calls are denied; otherwise only automatic approvals are off.
+ */
+stopped: boolean, 
+/**
+ * Who did it.
+ */
+by: Shown, };
+
+/**
  * The bus as this console sees it.
  */
 export type BusView = { 
@@ -1104,7 +1121,7 @@ export type RungName = "stored" | "decided" | "on_bus" | "received" | "executed"
 /**
  * How a rung stands.
  */
-export type RungState = "open" | "done" | "bad";
+export type RungState = "open" | "done" | "bad" | "stalled";
 
 /**
  * Words of the agent, never facts.
@@ -1182,6 +1199,14 @@ outbox: number,
  * Agents that were heard of.
  */
 agents: number, 
+/**
+ * Who turned every automatic approval off; none while panic is off.
+ */
+panic: Shown | null, 
+/**
+ * Agents that are paused or stopped.
+ */
+brakes: Array<BrakeView>, 
 /**
  * Open alarms.
  */

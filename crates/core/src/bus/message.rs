@@ -33,7 +33,7 @@ pub struct StreamMessage {
 }
 
 impl StreamMessage {
-    pub(super) fn new(
+    pub(crate) fn new(
         stream: impl Into<Arc<str>>,
         seq: u64,
         stamp: OffsetDateTime,

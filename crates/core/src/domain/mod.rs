@@ -4,6 +4,7 @@
 //! written down by [`crate::ops`] and nowhere else.
 
 pub mod agreement;
+pub mod brakes;
 pub mod decide;
 pub mod delivery;
 pub mod hold;

@@ -20,7 +20,7 @@ use crate::domain::{RequestRecord, State, Timestamp};
 use crate::store::quarantine::Quarantined;
 use crate::store::requests::{self, NewRequest, StateChange};
 use crate::store::tombstones::{self, Tombstone, TombstoneKind};
-use crate::store::{StoreError, bus_stream, decisions};
+use crate::store::{StoreError, bus_stream};
 
 /// Stores a batch of the stream with its position.
 pub(crate) async fn apply(
@@ -99,6 +99,10 @@ fn row_of_request<'m>(
         return row_of_rejected(epoch, now, at, raw, rejection);
     }
     *waiting += 1;
+    let stopped = ledger.brakes.read();
+    if stopped.is_ok_and(|brakes| brakes.stop_of(&parsed.key.agent_key()).is_some()) {
+        ledger.due_at(now);
+    }
     let request = &parsed.request;
     let trace = request.trace_context();
     let lifetime_ms = i64::try_from(request.lifetime().whole_milliseconds()).unwrap_or(i64::MAX);
@@ -457,12 +461,6 @@ async fn tighten(
         ignored(batch, key, raw);
         return Ok(());
     };
-    let decided = decisions::stored(batch.tx, key).await?;
-    if decided.is_some_and(|decision| decision.stored_at < at.0) {
-        // Too late to shorten anything: what is decided is decided.
-        ignored(batch, key, raw);
-        return Ok(());
-    }
     let wanted: Timestamp = body.expires_at.get().into();
     let deadline = stored.plus_ms(wanted.since_ms(requested));
     if !requests::tighten(batch.tx, record.id, deadline, at).await? {
@@ -480,10 +478,11 @@ async fn tighten(
         }),
     );
     ledger.due_at(deadline);
+    // One that comes after its decision does not reach back, whichever of the two is read first.
     judge_again(ledger, batch, key).await
 }
 
-/// A tighten that changes nothing: unreadable, too late, or not the first.
+/// A tighten that changes nothing: unreadable, or not the first.
 fn ignored(batch: &mut Batch<'_>, key: &RequestKey, raw: &[u8]) {
     batch.record(
         key.agent_key().to_string(),

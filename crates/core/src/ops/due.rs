@@ -12,6 +12,7 @@ use super::execution;
 use super::ladder;
 use super::ledger::{Batch, Ledger};
 use super::publisher::{Carried, Outgoing};
+use super::stopped;
 use super::votes::{cast, close};
 use crate::domain::life_cycle::{Step, next};
 use crate::domain::{Delivery, State, Timestamp};
@@ -40,6 +41,7 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
     cast::release(ledger, batch).await?;
     let overdue = requests::overdue(batch.tx, batch.now, AT_ONCE).await?;
     expire(ledger, batch, &overdue).await?;
+    let stop = stopped::deny(ledger, batch).await?;
     let answer = answers::look_again(ledger, batch).await?;
     let closing = close::look_again(ledger, batch).await?;
     let vote = vote_outbox::next_release(batch.tx).await?;
@@ -47,7 +49,7 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
     let release = outbox::next_release(batch.tx).await?;
     let look = execution::look_again(ledger, batch).await?;
     let sweep = ladder::sweep(ledger, batch).await?;
-    let waits = [deadline, release, vote, look, sweep, answer, closing];
+    let waits = [deadline, release, vote, look, sweep, answer, closing, stop];
     let next = waits.into_iter().flatten().min();
     ledger.next_due = Some(next.unwrap_or(NEVER));
     Ok(())

@@ -1,7 +1,7 @@
 //! What the one writer keeps in memory, and what one transaction gathers.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 
 use countersign_wire::{AgentKey, RequestKey, Sha256Digest, Stream, Verdict, is_bound_by_limits};
 use serde_json::{Value, json};
@@ -13,6 +13,7 @@ use super::publisher::{Outgoing, Settlements};
 use super::trusted::{Standing, TrustedKeys};
 use super::turns::{Peers, Turns};
 use crate::clock::Clock;
+use crate::domain::brakes::Brakes;
 use crate::domain::{RequestRecord, StallLimits, Timestamp};
 use crate::identity::Identity;
 use crate::store::audit::Entry;
@@ -61,6 +62,10 @@ pub(crate) struct Ledger {
     pub(crate) peers: Peers,
     /// Whether automatic decisions may be made.
     pub(crate) policy_known: PolicyKnown,
+    /// Panic, pauses and stops.
+    pub(crate) brakes: Arc<RwLock<Brakes>>,
+    /// Denials of stopped agents' calls that are left to other consoles for a while.
+    pub(crate) stop_turns: Turns,
     /// Answers that are left to other consoles for a while.
     pub(crate) turns: Turns,
     /// Decisions of several operators that are left to other consoles for a while.

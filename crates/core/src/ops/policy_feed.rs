@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::brakes;
 use super::operators::Operators;
 use super::presence;
 use crate::bus::{PolicyChange, PolicyHeard};
@@ -39,7 +40,7 @@ impl PolicyKnown {
         let _ = self.0.subscribe().wait_for(Option::is_some).await;
     }
 
-    fn set(&self, at: Option<Instant>) {
+    pub(super) fn set(&self, at: Option<Instant>) {
         self.0.send_replace(at);
     }
 }
@@ -119,6 +120,9 @@ impl PolicyFeed {
             }
             Some(PolicyKey::Console(id)) => {
                 presence::note(&self.shared, &self.operators.realm, &id, &change);
+            }
+            Some(key @ (PolicyKey::Panic | PolicyKey::Pause(_))) => {
+                brakes::changed(&self.shared, &self.operators.realm, &key, &change).await;
             }
             // Nobody here reads the other keys.
             _ => {}

@@ -74,20 +74,21 @@ pub(crate) async fn apply_receipts(
     let mut early = Vec::new();
     let mut raised: HashMap<i64, Delivery> = HashMap::new();
     for ((row, stage), digest) in rows.into_iter().zip(stages).zip(digests) {
-        if !inserted.contains(&row.stream_seq) {
-            continue;
+        // One more of a stage changes nothing but what it says of the call: a second run counts, too.
+        let repeated = !inserted.contains(&row.stream_seq);
+        if !repeated {
+            let actor = format!("{}/{}", row.key.workspace, row.key.agent);
+            batch.record(
+                actor,
+                "receipt",
+                row.key.to_string(),
+                json!({
+                    "payload_digest": Sha256Digest::of_bytes(&row.detail).to_string(),
+                    "stage": stage.as_str(),
+                    "stream_seq": row.stream_seq,
+                }),
+            );
         }
-        let actor = format!("{}/{}", row.key.workspace, row.key.agent);
-        batch.record(
-            actor,
-            "receipt",
-            row.key.to_string(),
-            json!({
-                "payload_digest": Sha256Digest::of_bytes(&row.detail).to_string(),
-                "stage": stage.as_str(),
-                "stream_seq": row.stream_seq,
-            }),
-        );
         let Some(decision) = standing.get(&row.key.to_string()) else {
             early.push((row.key, ran(stage).then(|| patience(row.at))));
             continue;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::presence::LiveConsole;
 use crate::bus::STREAMS;
+use crate::domain::brakes::Brakes;
 use crate::error::OpError;
 use crate::runtime::{App, Role};
 use crate::store::alarms::{self, Alarm};
@@ -45,6 +46,8 @@ pub struct Status {
     pub agents: i64,
     /// The consoles of the realm that are there.
     pub consoles: Vec<LiveConsole>,
+    /// Panic, pauses and stops.
+    pub brakes: Brakes,
     /// What a person must look at, newest first.
     pub alarms: Vec<Alarm>,
     /// The end of the audit chain.
@@ -93,6 +96,7 @@ impl App {
             outbox: outbox::count_open(reader).await?,
             agents: i64::try_from(known.iter().filter(|a| heard(a.last_seen)).count()).unwrap_or(0),
             consoles: self.consoles().await,
+            brakes: self.brakes().await?,
             alarms: alarms::newest(reader).await?,
             audit: audit::current_head(reader).await?,
             anchored_seq: audit::anchored_seq(reader).await?,

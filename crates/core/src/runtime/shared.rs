@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use crate::bus::Bus;
 use crate::clock::Clock;
+use crate::domain::brakes::Brakes;
 use crate::domain::presence::Consoles;
 use crate::identity::Identity;
 use crate::ops::job::Job;
@@ -67,6 +68,8 @@ pub(crate) struct Shared {
     pub(crate) consoles: Arc<RwLock<Consoles>>,
     /// As of when the shared policy is known.
     pub(crate) policy_known: PolicyKnown,
+    /// Panic, pauses and stops as this console knows them.
+    pub(crate) brakes: Arc<RwLock<Brakes>>,
     pub(crate) replicas: usize,
     pub(crate) realm: RwLock<Option<Uuid>>,
     /// The connection, once there is one; it restores itself.

@@ -16,6 +16,7 @@ use crate::clock::{BusClock, Clock};
 use crate::data_dir::{ConsoleLock, DataDir};
 use crate::error::OpError;
 use crate::identity::Identity;
+use crate::ops::brakes::remembered;
 use crate::ops::job::Job;
 use crate::ops::{KnownList, PolicyKnown, Settlements, TrustedKeys, trusted_now};
 use crate::store::{self, Reader, agents, bus_stream, meta, policy};
@@ -167,6 +168,7 @@ pub(super) async fn parts(
         settlements: Settlements::default(),
         consoles: Arc::default(),
         policy_known: PolicyKnown::new(),
+        brakes: Arc::new(RwLock::new(remembered(&policy::brakes(&reader).await?))),
         replicas: options.replicas,
         realm: RwLock::new(realm),
         bus: watch::Sender::new(None),

@@ -62,6 +62,8 @@ pub(super) async fn start_writer(
             consoles: Arc::clone(&shared.consoles),
         },
         policy_known: shared.policy_known.clone(),
+        brakes: Arc::clone(&shared.brakes),
+        stop_turns: Turns::default(),
         turns: Turns::default(),
         closings: Turns::default(),
         answers_owed: false,

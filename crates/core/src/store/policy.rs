@@ -44,6 +44,19 @@ pub async fn all(reader: &Reader) -> Result<Vec<PolicyRow>, StoreError> {
     .await?)
 }
 
+/// The values of `panic` and of every agent's `pause`.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn brakes(reader: &Reader) -> Result<Vec<PolicyRow>, StoreError> {
+    Ok(sqlx::query_as(
+        "SELECT key, revision, payload, signer, sig FROM policy
+         WHERE key = 'panic' OR key GLOB 'pause.*' ORDER BY key",
+    )
+    .fetch_all(&reader.0)
+    .await?)
+}
+
 /// Replaces a value. False when the same value stood there already.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! Table `requests`: one row a request, in the order of arrival.
 
-use countersign_wire::{RequestKey, Risk, Verdict, VerdictSet};
+use countersign_wire::{AgentKey, RequestKey, Risk, Verdict, VerdictSet};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use sqlx::SqliteConnection;
 
@@ -372,6 +372,26 @@ pub async fn note_withdrawn(
         .execute(tx)
         .await?;
     Ok(())
+}
+
+/// Row numbers of an agent's requests that can still be denied, oldest first.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn open_of(
+    tx: &mut SqliteConnection,
+    agent: &AgentKey,
+    limit: i64,
+) -> Result<Vec<i64>, StoreError> {
+    Ok(sqlx::query_scalar(
+        "SELECT id FROM requests WHERE state <> 'decided' AND state IN ('pending', 'holding')
+         AND ws = ? AND agent = ? ORDER BY id LIMIT ?",
+    )
+    .bind(agent.workspace.as_ref())
+    .bind(agent.agent.as_ref())
+    .bind(limit)
+    .fetch_all(tx)
+    .await?)
 }
 
 /// The agent's clock and the server's stamp of a request: what a tighten is measured against.

@@ -3,6 +3,7 @@
 
 mod agent;
 mod audit;
+mod brakes;
 mod complete;
 mod consoles;
 mod decide;

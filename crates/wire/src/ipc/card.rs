@@ -174,8 +174,10 @@ pub enum RungState {
     Open,
     /// Reached.
     Done,
-    /// Reached, and it went wrong: the tool failed or the agent refused.
+    /// Reached, and it went wrong: the tool failed, the agent refused, or what ran was not approved.
     Bad,
+    /// Not yet, and that takes too long.
+    Stalled,
 }
 
 /// One rung with its time.

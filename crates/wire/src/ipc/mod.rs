@@ -34,6 +34,6 @@ pub use inbox::{CardState, DecidePath, InboxRow, InboxSnapshot, KeyArgs};
 pub use notify::{NotifyArgs, NotifyLevel};
 pub use rejected::{RejectedDetail, RejectedPage, RejectedPageArgs, RejectedRow};
 pub use status::{
-    AlarmView, AuditView, BusView, ConnectCommand, ConnectHint, ServerTime, StatusView,
+    AlarmView, AuditView, BrakeView, BusView, ConnectCommand, ConnectHint, ServerTime, StatusView,
 };
 pub use text::{RawArgs, RawChunk, RevealArgs, Revealed};

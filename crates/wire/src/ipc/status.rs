@@ -32,6 +32,17 @@ pub struct AlarmView {
     pub at_ms: i64,
 }
 
+/// An agent that is held back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct BrakeView {
+    /// `WORKSPACE/AGENT`.
+    pub agent: String,
+    /// New calls are denied; otherwise only automatic approvals are off.
+    pub stopped: bool,
+    /// Who did it.
+    pub by: Shown,
+}
+
 /// The head of the audit chain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -69,6 +80,10 @@ pub struct StatusView {
     /// Agents that were heard of.
     #[ts(type = "number")]
     pub agents: i64,
+    /// Who turned every automatic approval off; none while panic is off.
+    pub panic: Option<Shown>,
+    /// Agents that are paused or stopped.
+    pub brakes: Vec<BrakeView>,
     /// Open alarms.
     pub alarms: Vec<AlarmView>,
     /// Why no decision is taken at the moment; none when decisions are taken.

@@ -1,5 +1,6 @@
 //! How far a request and its answer have come.
 
+use countersign_core::domain::{Incident, Stall};
 use countersign_core::store::decisions::StoredDecision;
 use countersign_wire::ipc::{CardState, DecisionView, Rung, RungName, RungState};
 use countersign_wire::{Shown, Timestamp, escape, escape_lines};
@@ -63,7 +64,7 @@ pub(crate) fn ladder(story: &Story) -> Vec<Rung> {
     let failed = stage("failed");
     let executed = stage("executed");
     let on_bus = story.decision.as_ref();
-    vec![
+    let mut rungs = vec![
         rung(
             RungName::Stored,
             RungState::Done,
@@ -123,7 +124,29 @@ pub(crate) fn ladder(story: &Story) -> Vec<Rung> {
             ),
             (None, None) => rung(RungName::Executed, RungState::Open, None, None),
         },
-    ]
+    ];
+    alarmed(story, &mut rungs);
+    rungs
+}
+
+/// Marks the rungs of which the console has an alarm: overdue, or reached without leave.
+fn alarmed(story: &Story, rungs: &mut [Rung]) {
+    for alarm in &story.alarms {
+        let (name, state) = match (Stall::from_code(&alarm.code), alarm.code.as_str()) {
+            (Some(Stall::NotOnBus), _) => (RungName::OnBus, RungState::Stalled),
+            (Some(Stall::NotReceived), _) => (RungName::Received, RungState::Stalled),
+            (Some(Stall::NotExecuted), _) => (RungName::Executed, RungState::Stalled),
+            (None, code) if Incident::from_code(code).is_some() => {
+                (RungName::Executed, RungState::Bad)
+            }
+            (None, _) => continue,
+        };
+        for rung in rungs.iter_mut().filter(|rung| rung.rung == name) {
+            rung.state = state;
+            rung.at_ms = Some(alarm.at);
+            rung.detail = Some(escape(&alarm.code.replace('_', " ")));
+        }
+    }
 }
 
 fn rung(rung: RungName, state: RungState, at_ms: Option<i64>, detail: Option<Shown>) -> Rung {

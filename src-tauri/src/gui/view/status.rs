@@ -2,8 +2,8 @@
 
 use countersign_core::App;
 use countersign_core::ops::status::Status;
-use countersign_wire::escape;
-use countersign_wire::ipc::{AlarmView, AuditView, BusView, StatusView};
+use countersign_wire::ipc::{AlarmView, AuditView, BrakeView, BusView, StatusView};
+use countersign_wire::{AgentBrake, escape};
 
 use super::progress::key_tail;
 
@@ -29,6 +29,16 @@ pub(crate) fn status_view(app: &App, status: Status) -> StatusView {
         rejected: status.rejected,
         outbox: status.outbox,
         agents: status.agents,
+        panic: status.brakes.panic().map(|set| escape(&set.by)),
+        brakes: status
+            .brakes
+            .agents()
+            .map(|(agent, set)| BrakeView {
+                agent: agent.to_string(),
+                stopped: set.state == AgentBrake::Stopped,
+                by: escape(&set.by),
+            })
+            .collect(),
         alarms: status
             .alarms
             .into_iter()

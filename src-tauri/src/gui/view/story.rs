@@ -1,6 +1,7 @@
 //! A request of the core, read into its protocol type.
 
 use countersign_core::ops::reading::RequestStory;
+use countersign_core::store::alarms::Alarm;
 use countersign_core::store::decisions::StoredDecision;
 use countersign_core::store::lines::LineRow;
 use countersign_core::store::outbox::OutboxRow;
@@ -19,6 +20,7 @@ pub(crate) struct Story {
     pub(crate) decision: Option<StoredDecision>,
     pub(crate) outgoing: Option<OutboxRow>,
     pub(crate) receipts: Vec<StoredReceipt>,
+    pub(crate) alarms: Vec<Alarm>,
     pub(crate) earlier: Option<(LineRow, ApprovalRequest)>,
 }
 
@@ -51,6 +53,7 @@ impl Story {
             decision: story.decision,
             outgoing: story.outgoing,
             receipts: story.receipts,
+            alarms: story.alarms,
             earlier,
             line: story.line,
         })

@@ -53,11 +53,12 @@ const RUNG: Record<RungName, string> = {
 const rungLabel = (rung: Rung, agent: string): string => {
   if (rung.rung === "received" && rung.state === "bad") return `Refused by ${agent}`;
   if (rung.rung === "executed" && rung.state === "bad") return "Failed";
+  if (rung.state === "stalled") return `${RUNG[rung.rung]}: overdue`;
   return rung.rung === "received" ? `Received by ${agent}` : RUNG[rung.rung];
 };
 
-const DOT: Record<Rung["state"], string> = { open: "border-text-3", done: "border-ok bg-ok", bad: "border-bad bg-bad" };
-const STATE: Record<Rung["state"], string> = { open: "not yet", done: "done", bad: "went wrong" };
+const DOT: Record<Rung["state"], string> = { open: "border-text-3", done: "border-ok bg-ok", bad: "border-bad bg-bad", stalled: "border-bad" };
+const STATE: Record<Rung["state"], string> = { open: "not yet", done: "done", bad: "went wrong", stalled: "overdue" };
 
 /** How far the request and its answer have come. */
 export const Ladder = ({ card }: { readonly card: Card }) => (

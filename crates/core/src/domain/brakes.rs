@@ -1,0 +1,168 @@
+//! What holds automatic approvals back (rules, "Brakes").
+//!
+//! Refuses to let an automatic approval pass while it is not known that nothing holds it back.
+
+use std::collections::BTreeMap;
+
+use countersign_wire::{AgentBrake, AgentKey};
+
+use super::Timestamp;
+
+/// A brake that somebody set, with its place in the shared policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetBrake<T> {
+    /// What is set.
+    pub state: T,
+    /// Revision of the key: a lower one is older.
+    pub revision: u64,
+    /// The operator's name.
+    pub by: String,
+    /// The server's stamp.
+    pub at: Timestamp,
+}
+
+/// Every brake of the realm as this console knows them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Brakes {
+    panic: Option<SetBrake<bool>>,
+    agents: BTreeMap<AgentKey, SetBrake<AgentBrake>>,
+}
+
+/// Why an automatic approval is off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum Braked {
+    /// The shared policy is not known as of the last seconds.
+    #[error("the shared policy is not known well enough")]
+    PolicyUnknown,
+    /// Panic is on.
+    #[error("panic is on")]
+    Panic,
+    /// The agent is paused.
+    #[error("the agent is paused")]
+    Paused,
+    /// The agent is stopped.
+    #[error("the agent is stopped")]
+    Stopped,
+}
+
+impl Brakes {
+    /// Takes a value of `panic` over, unless a newer one is known. Returns whether it did.
+    pub fn set_panic(&mut self, set: SetBrake<bool>) -> bool {
+        let newer = self
+            .panic
+            .as_ref()
+            .is_none_or(|known| known.revision < set.revision);
+        if newer {
+            self.panic = Some(set);
+        }
+        newer
+    }
+
+    /// Takes a value of an agent's `pause` over, unless a newer one is known. Returns whether it did.
+    pub fn set_agent(&mut self, agent: AgentKey, set: SetBrake<AgentBrake>) -> bool {
+        let newer = self
+            .agents
+            .get(&agent)
+            .is_none_or(|known| known.revision < set.revision);
+        if newer {
+            self.agents.insert(agent, set);
+        }
+        newer
+    }
+
+    /// Panic, while it is on.
+    #[must_use]
+    pub fn panic(&self) -> Option<&SetBrake<bool>> {
+        self.panic.as_ref().filter(|set| set.state)
+    }
+
+    /// The agents that are held back.
+    pub fn agents(&self) -> impl Iterator<Item = (&AgentKey, &SetBrake<AgentBrake>)> {
+        self.agents
+            .iter()
+            .filter(|(_, set)| set.state != AgentBrake::Running)
+    }
+
+    /// The stop that is in force for an agent.
+    #[must_use]
+    pub fn stop_of(&self, agent: &AgentKey) -> Option<&SetBrake<AgentBrake>> {
+        self.agents
+            .get(agent)
+            .filter(|set| set.state == AgentBrake::Stopped)
+    }
+
+    /// The one gate of every automatic approval: rules, setup keys and bypasses ask here. Denials do not:
+    /// they still go out. `policy_known` says whether the console has read the shared policy as of the
+    /// last three seconds (protocol, section 8).
+    ///
+    /// # Errors
+    /// The strongest reason for which none may be given for this agent now.
+    pub fn may_approve(&self, agent: &AgentKey, policy_known: bool) -> Result<(), Braked> {
+        if !policy_known {
+            return Err(Braked::PolicyUnknown);
+        }
+        if self.panic().is_some() {
+            return Err(Braked::Panic);
+        }
+        match self.agents.get(agent).map(|set| set.state) {
+            None | Some(AgentBrake::Running) => Ok(()),
+            Some(AgentBrake::Paused) => Err(Braked::Paused),
+            Some(AgentBrake::Stopped) => Err(Braked::Stopped),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn set<T>(state: T, revision: u64) -> SetBrake<T> {
+        SetBrake {
+            state,
+            revision,
+            by: "Ada".into(),
+            at: Timestamp(0),
+        }
+    }
+
+    #[test]
+    fn every_brake_turns_automatic_approvals_off_for_whom_it_is_set() {
+        let (bot, other): (AgentKey, AgentKey) =
+            ("acme/bot".parse().unwrap(), "acme/other".parse().unwrap());
+        let mut brakes = Brakes::default();
+        assert_eq!(brakes.may_approve(&bot, true), Ok(()));
+        assert_eq!(brakes.may_approve(&bot, false), Err(Braked::PolicyUnknown));
+        for (state, expected) in [
+            (AgentBrake::Paused, Err(Braked::Paused)),
+            (AgentBrake::Stopped, Err(Braked::Stopped)),
+            (AgentBrake::Running, Ok(())),
+        ] {
+            let revision = brakes
+                .agents
+                .get(&bot)
+                .map_or(1, |known| known.revision + 1);
+            assert!(brakes.set_agent(bot.clone(), set(state, revision)));
+            assert_eq!(brakes.may_approve(&bot, true), expected);
+            assert_eq!(brakes.may_approve(&other, true), Ok(()));
+        }
+        brakes.set_panic(set(true, 9));
+        assert_eq!(brakes.may_approve(&other, true), Err(Braked::Panic));
+        brakes.set_panic(set(false, 10));
+        assert_eq!(brakes.may_approve(&other, true), Ok(()));
+    }
+
+    #[test]
+    fn an_older_value_that_is_read_again_changes_nothing() {
+        let mut brakes = Brakes::default();
+        assert!(brakes.set_panic(set(true, 5)));
+        assert!(!brakes.set_panic(set(false, 4)));
+        assert!(!brakes.set_panic(set(false, 5)));
+        assert!(brakes.panic().is_some());
+        let bot: AgentKey = "acme/bot".parse().unwrap();
+        assert!(brakes.set_agent(bot.clone(), set(AgentBrake::Stopped, 7)));
+        assert!(!brakes.set_agent(bot.clone(), set(AgentBrake::Running, 6)));
+        assert!(brakes.stop_of(&bot).is_some());
+    }
+}

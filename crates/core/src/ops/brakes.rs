@@ -1,0 +1,401 @@
+//! Panic, pause and stop, shared through `CS_POLICY` (rules, "Brakes").
+//!
+//! Refuses to read a value that does not verify as none: automatic approvals then stay off.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use countersign_wire::{
+    AgentBrake, AgentKey, Context, KeyRole, PanicValue, PauseValue, PolicyKey, SignedEnvelope,
+    Verdict, parse_panic, parse_pause,
+};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::job::{DecideCommand, Job};
+use crate::bus::{Bus, PolicyChange, PublishOutcome};
+use crate::domain::brakes::{Brakes, SetBrake};
+use crate::domain::{State, Timestamp};
+use crate::error::OpError;
+use crate::runtime::{App, Shared};
+use crate::store::audit::Entry;
+use crate::store::lines::{self, Filter};
+use crate::store::policy::{self, PolicyRow};
+
+const TRIES: u32 = 10;
+/// How long a command waits until the console of its folder has read what it wrote.
+const SEEN_LIMIT: Duration = Duration::from_secs(3);
+const SEEN_LOOK: Duration = Duration::from_millis(20);
+/// How long a command waits for the past before it looks for waiting calls.
+const READY_LIMIT: Duration = Duration::from_secs(30);
+/// Waiting calls that are terminated in one round.
+const AT_ONCE: usize = 64;
+
+/// A brake as it was set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrakeSet {
+    /// Revision of the key.
+    pub revision: u64,
+    /// Waiting calls that were terminated or denied.
+    pub terminated: u64,
+}
+
+/// What a payload sets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Said {
+    Panic(bool),
+    Agent(AgentKey, AgentBrake),
+}
+
+impl Said {
+    fn key(&self) -> PolicyKey {
+        match self {
+            Self::Panic(_) => PolicyKey::Panic,
+            Self::Agent(agent, _) => PolicyKey::Pause(agent.clone()),
+        }
+    }
+
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Panic(true) => "on",
+            Self::Panic(false) => "off",
+            Self::Agent(_, AgentBrake::Running) => "running",
+            Self::Agent(_, AgentBrake::Paused) => "paused",
+            Self::Agent(_, AgentBrake::Stopped) => "stopped",
+        }
+    }
+
+    fn payload(&self, by: &str, at: Timestamp) -> Result<Vec<u8>, serde_json::Error> {
+        let (v, by, at) = (
+            1,
+            by.to_owned(),
+            countersign_wire::Timestamp::new(at.into()),
+        );
+        match self {
+            Self::Panic(on) => serde_json::to_vec(&PanicValue { v, on: *on, by, at }),
+            Self::Agent(_, state) => {
+                let state = *state;
+                serde_json::to_vec(&PauseValue { v, state, by, at })
+            }
+        }
+    }
+
+    fn read(key: &PolicyKey, payload: &[u8]) -> Option<(Self, String)> {
+        match key {
+            PolicyKey::Panic => {
+                let value = parse_panic(payload).ok()?;
+                Some((Self::Panic(value.on), value.by))
+            }
+            PolicyKey::Pause(agent) => {
+                let value = parse_pause(payload).ok()?;
+                Some((Self::Agent(agent.clone(), value.state), value.by))
+            }
+            _ => None,
+        }
+    }
+
+    /// What counts where nothing can be believed.
+    fn cautious(key: &PolicyKey) -> Option<Self> {
+        match key {
+            PolicyKey::Panic => Some(Self::Panic(true)),
+            PolicyKey::Pause(agent) => Some(Self::Agent(agent.clone(), AgentBrake::Paused)),
+            _ => None,
+        }
+    }
+
+    fn off(key: &PolicyKey) -> Option<Self> {
+        match key {
+            PolicyKey::Panic => Some(Self::Panic(false)),
+            PolicyKey::Pause(agent) => Some(Self::Agent(agent.clone(), AgentBrake::Running)),
+            _ => None,
+        }
+    }
+
+    fn set(self, brakes: &mut Brakes, revision: u64, by: String, at: Timestamp) -> bool {
+        match self {
+            Self::Panic(state) => brakes.set_panic(SetBrake {
+                state,
+                revision,
+                by,
+                at,
+            }),
+            Self::Agent(agent, state) => {
+                let set = SetBrake {
+                    state,
+                    revision,
+                    by,
+                    at,
+                };
+                brakes.set_agent(agent, set)
+            }
+        }
+    }
+}
+
+/// The brakes that this folder's console knew in its earlier life.
+pub(crate) fn remembered(rows: &[PolicyRow]) -> Brakes {
+    let mut brakes = Brakes::default();
+    for row in rows {
+        let Some(key) = PolicyKey::parse(&row.key) else {
+            continue;
+        };
+        let said = Said::read(&key, &row.payload);
+        let cautious = || Said::cautious(&key).map(|said| (said, String::new()));
+        if let Some((said, by)) = said.or_else(cautious) {
+            let revision = u64::try_from(row.revision).unwrap_or(0);
+            let at = stamp_of(&row.payload);
+            said.set(&mut brakes, revision, by, at);
+        }
+    }
+    brakes
+}
+
+/// The operator's clock, where the server's stamp is not kept.
+fn stamp_of(payload: &[u8]) -> Timestamp {
+    let value: serde_json::Value = serde_json::from_slice(payload).unwrap_or_default();
+    let at = value.get("at").and_then(|at| at.as_str());
+    at.and_then(Timestamp::parse).unwrap_or(Timestamp(0))
+}
+
+/// Takes a change of a brake over: at once for who asks, then into the store.
+pub(crate) async fn changed(shared: &Shared, realm: &Uuid, key: &PolicyKey, change: &PolicyChange) {
+    let stamp = Timestamp::from(change.stamp);
+    let opened = change
+        .value
+        .as_deref()
+        .map(|value| open(shared, realm, key, value, stamp));
+    let (said, by, row) = match opened {
+        // Deleted: nothing holds back any more.
+        None => (Said::off(key), String::new(), None),
+        Some(Some((said, by, row))) => (Some(said), by, Some(row)),
+        Some(None) => {
+            tracing::error!(%key, "a brake does not verify; it counts as set");
+            let alarm = Job::Alarm {
+                code: "brake_unverified",
+                subject: key.to_string(),
+            };
+            tell(shared, alarm).await;
+            (Said::cautious(key), "unverified".to_owned(), None)
+        }
+    };
+    let Some(said) = said else { return };
+    let word = said.word();
+    let newer = match shared.brakes.write() {
+        Ok(mut brakes) => said.set(&mut brakes, change.revision, by, stamp),
+        Err(_) => return,
+    };
+    if !newer {
+        return;
+    }
+    if let Some(mut row) = row {
+        row.revision = i64::try_from(change.revision).unwrap_or(i64::MAX);
+        let digest = countersign_wire::Sha256Digest::of_bytes(&row.payload).to_string();
+        let entry = Entry {
+            at: shared.clock.now(),
+            actor: row.signer.clone(),
+            action: "policy",
+            subject: key.to_string(),
+            detail: json!({ "payload_digest": digest, "revision": row.revision, "state": word }),
+        };
+        tell(shared, Job::Policy(row, vec![entry])).await;
+    }
+    // What waits of a stopped agent is looked at.
+    tell(shared, Job::Rescan).await;
+}
+
+async fn tell(shared: &Shared, job: Job) {
+    if shared.jobs.send(job).await.is_err() {
+        tracing::debug!("the console stops");
+    }
+}
+
+fn open(
+    shared: &Shared,
+    realm: &Uuid,
+    key: &PolicyKey,
+    value: &[u8],
+    stamp: Timestamp,
+) -> Option<(Said, String, PolicyRow)> {
+    let envelope = SignedEnvelope::from_bytes(value).ok()?;
+    if shared.trusted.role(envelope.key.as_str(), stamp) != Some(KeyRole::Human) {
+        return None;
+    }
+    let payload = envelope.open(Context::Policy, realm, &key.subject()).ok()?;
+    let (said, by) = Said::read(key, &payload)?;
+    let row = PolicyRow {
+        key: key.to_string(),
+        revision: 0,
+        payload,
+        signer: envelope.key.to_string(),
+        sig: envelope.sig.to_string(),
+    };
+    Some((said, by, row))
+}
+
+impl App {
+    /// Turns every automatic approval in every console off, or lets them be given again. It stands on
+    /// the bus when this returns.
+    ///
+    /// # Errors
+    /// [`OpError::BusUnreachable`], [`OpError::ReadOnly`]; nothing is changed then.
+    pub async fn set_panic(&self, on: bool) -> Result<BrakeSet, OpError> {
+        let revision = self.put_brake(&Said::Panic(on)).await?;
+        Ok(BrakeSet {
+            revision,
+            terminated: 0,
+        })
+    }
+
+    /// Pauses, stops or resumes an agent. A stop also terminates what waits of it; where the agent cannot
+    /// end its run, it is denied. It stands on the bus when this returns.
+    ///
+    /// # Errors
+    /// [`OpError::BusUnreachable`], [`OpError::ReadOnly`]; nothing is changed then.
+    pub async fn set_brake(
+        &self,
+        agent: &AgentKey,
+        state: AgentBrake,
+    ) -> Result<BrakeSet, OpError> {
+        let said = Said::Agent(agent.clone(), state);
+        let revision = self.put_brake(&said).await?;
+        let terminated = match state {
+            AgentBrake::Stopped => self.terminate_waiting(agent).await?,
+            AgentBrake::Running | AgentBrake::Paused => 0,
+        };
+        Ok(BrakeSet {
+            revision,
+            terminated,
+        })
+    }
+
+    /// The brakes as this folder's console knows them.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn brakes(&self) -> Result<Brakes, OpError> {
+        if self.role() == crate::runtime::Role::Console
+            && let Ok(brakes) = self.inner.shared.brakes.read()
+        {
+            return Ok(brakes.clone());
+        }
+        Ok(remembered(&policy::brakes(self.reader()).await?))
+    }
+
+    /// Writes over whatever revision stands: the last operator decides, and none writes over a value
+    /// that was not seen.
+    async fn put_brake(&self, said: &Said) -> Result<u64, OpError> {
+        let shared = &self.inner.shared;
+        let away =
+            || OpError::BusUnreachable("the bus cannot be reached; nothing was changed".to_owned());
+        let (bus, realm) = (
+            self.bus().ok_or_else(away)?,
+            shared.realm().ok_or_else(away)?,
+        );
+        if let Some(why) = self.health().borrow().read_only.clone() {
+            return Err(OpError::ReadOnly(why));
+        }
+        let key = said.key();
+        let value = self.sealed(said, &realm)?;
+        for attempt in 0..TRIES {
+            let name = key.to_string();
+            let before = bus.policy_get(&name).await?;
+            let expected = before.map_or(0, |value| value.revision);
+            match bus.policy_put(&name, expected, value.clone()).await? {
+                PublishOutcome::Stored { seq } => {
+                    self.seen_by_console(&name, seq).await;
+                    return Ok(seq);
+                }
+                PublishOutcome::Refused { .. } => {}
+                PublishOutcome::NoAnswer => {
+                    // It may be stored all the same.
+                    if let Some(revision) = stored(&bus, &name, &value).await? {
+                        return Ok(revision);
+                    }
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(20 << attempt.min(5))).await;
+        }
+        Err(OpError::BusUnreachable(
+            "the shared policy could not be written; check that this console may write CS_POLICY"
+                .to_owned(),
+        ))
+    }
+
+    fn sealed(&self, said: &Said, realm: &Uuid) -> Result<Bytes, OpError> {
+        let identity = self.identity();
+        let failed = |error: String| OpError::Failed(format!("the brake: {error}"));
+        let payload = said
+            .payload(&identity.operator, self.now())
+            .map_err(|error| failed(error.to_string()))?;
+        let subject = said.key().subject();
+        SignedEnvelope::seal(&identity.human, Context::Policy, realm, &subject, &payload)
+            .and_then(|envelope| envelope.to_bytes())
+            .map(Bytes::from)
+            .map_err(|error| failed(error.to_string()))
+    }
+
+    /// Waits until the console of this folder has read a revision, so that who set a brake sees it when
+    /// asking next. Not seeing it in time is no failure: it is on the bus.
+    async fn seen_by_console(&self, key: &str, revision: u64) {
+        let look = async {
+            loop {
+                let row = policy::get(self.reader(), key).await;
+                let seen = row.ok().flatten().is_some_and(|row| {
+                    u64::try_from(row.revision).is_ok_and(|seen| seen >= revision)
+                });
+                if seen {
+                    return;
+                }
+                tokio::time::sleep(SEEN_LOOK).await;
+            }
+        };
+        let _ = tokio::time::timeout(SEEN_LIMIT, look).await;
+    }
+
+    /// Gives every waiting call of the agent the operator's own answer.
+    async fn terminate_waiting(&self, agent: &AgentKey) -> Result<u64, OpError> {
+        if self.role() == crate::runtime::Role::Console {
+            self.ready(READY_LIMIT).await;
+        }
+        let mut terminated = 0;
+        for state in [State::Holding, State::Pending] {
+            let filter = Filter {
+                workspace: Some(agent.workspace.to_string()),
+                agent: Some(agent.agent.to_string()),
+                state: Some(state),
+                ..Filter::default()
+            };
+            let mut before = None;
+            loop {
+                let rows = lines::history(self.reader(), &filter, before, AT_ONCE as i64).await?;
+                let Some(last) = rows.last() else { break };
+                before = Some(last.id);
+                let given = rows
+                    .iter()
+                    .filter_map(lines::LineRow::key)
+                    .map(|key| async move {
+                        if state == State::Holding {
+                            // Released meanwhile: then it is on its way, and the stream decides.
+                            let _ = self.undo(&key).await;
+                        }
+                        let message = format!("{} stopped this agent", self.identity().operator);
+                        let command = DecideCommand {
+                            message: Some(message),
+                            ..DecideCommand::by_operator(key, Verdict::Terminate)
+                        };
+                        // Somebody else was first, or the consoles deny it by themselves.
+                        u64::from(self.decide(command).await.is_ok())
+                    });
+                terminated += futures::future::join_all(given).await.iter().sum::<u64>();
+            }
+        }
+        Ok(terminated)
+    }
+}
+
+async fn stored(bus: &Bus, key: &str, value: &Bytes) -> Result<Option<u64>, OpError> {
+    let now = bus.policy_get(key).await?;
+    Ok(now
+        .filter(|stored| stored.value == *value)
+        .map(|stored| stored.revision))
+}

@@ -1,0 +1,297 @@
+//! One console without its tasks: every step of it is a call, and it can die at each.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, RwLock};
+
+use countersign_wire::{RequestKey, Stream};
+use sqlx::SqliteConnection;
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use super::bus::MemoryBus;
+use crate::clock::Clock;
+use crate::data_dir::DataDir;
+use crate::domain::presence::Consoles;
+use crate::domain::{StallLimits, Timestamp};
+use crate::identity::Identity;
+use crate::ops::apply::{apply_all, drop_leftover_holds};
+use crate::ops::job::{BusBinding, Job};
+use crate::ops::ledger::{Counts, Ledger};
+use crate::ops::policy_feed::PolicyKnown;
+use crate::ops::publisher::{Outgoing, Settlements};
+use crate::ops::turns::{Peers, Turns};
+use crate::ops::{TrustedKeys, incoming};
+use crate::store::{self, Reader, Writer, bus_stream};
+
+/// When a console dies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Death {
+    No,
+    /// Before its transaction is committed.
+    Before,
+    /// After that, before anybody was told.
+    After,
+}
+
+#[derive(Clone, Default)]
+pub(super) struct ModelClock(Arc<AtomicI64>);
+
+impl ModelClock {
+    pub(super) fn turn(&self, ms: i64) {
+        self.0.fetch_add(ms, Ordering::Relaxed);
+    }
+}
+
+impl Clock for ModelClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(1_800_000_000_000 + self.0.load(Ordering::Relaxed))
+    }
+}
+
+pub(super) const EPOCH: &str = "e";
+
+pub(super) struct Console {
+    folder: TempDir,
+    pub(super) identity: Arc<Identity>,
+    trusted: TrustedKeys,
+    realm: Uuid,
+    clock: ModelClock,
+    writer: Option<Writer>,
+    ledger: Option<Ledger>,
+    pub(super) reader: Reader,
+    pub(super) outgoing: Vec<Outgoing>,
+    settlements: Settlements,
+    /// First message of each stream that the intake has not delivered in this life.
+    next: BTreeMap<Stream, u64>,
+    pub(super) caught_up: bool,
+}
+
+pub(super) fn identity(folder: &TempDir, name: &str) -> Arc<Identity> {
+    let data = DataDir::open(folder.path()).unwrap();
+    Arc::new(Identity::open(&data, name).unwrap())
+}
+
+impl Console {
+    pub(super) async fn new(
+        folder: TempDir,
+        identity: Arc<Identity>,
+        trusted: TrustedKeys,
+        realm: Uuid,
+        clock: ModelClock,
+    ) -> Self {
+        let path = folder.path().join("countersign.db");
+        std::fs::write(&path, empty_store().await).unwrap();
+        let reader = store::open_read_only(&path).await.unwrap();
+        let mut console = Self {
+            folder,
+            identity,
+            trusted,
+            realm,
+            clock,
+            writer: None,
+            ledger: None,
+            reader,
+            outgoing: Vec::new(),
+            settlements: Settlements::default(),
+            next: BTreeMap::new(),
+            caught_up: false,
+        };
+        console.start().await;
+        console
+    }
+
+    /// What a console does at its start; nothing of its last life is left in memory.
+    pub(super) async fn start(&mut self) {
+        if let Some(writer) = self.writer.take() {
+            writer_close(writer).await;
+        }
+        let path = self.folder.path().join("countersign.db");
+        let (mut writer, reader) = store::open(&path).await.unwrap();
+        std::mem::replace(&mut self.reader, reader).close().await;
+        sqlx::query("PRAGMA synchronous = OFF")
+            .execute(&mut writer.connection)
+            .await
+            .unwrap();
+        self.outgoing.clear();
+        self.caught_up = false;
+        self.settlements = Settlements::default();
+        let mut ledger = self.blank();
+        let mut tx = writer.begin().await.unwrap();
+        drop_leftover_holds(&ledger, &mut tx).await.unwrap();
+        ledger.counts = Counts::read(&mut tx).await.unwrap();
+        tx.commit().await.unwrap();
+        self.writer = Some(writer);
+        self.ledger = Some(ledger);
+        for stream in [Stream::Requests, Stream::Decisions, Stream::Receipts] {
+            let writer = self.writer.as_mut().unwrap();
+            let next = bus_stream::next_seq(&mut writer.connection, stream.name(), EPOCH);
+            let next = u64::try_from(next.await.unwrap()).unwrap();
+            self.next.insert(stream, next);
+        }
+        let binding = BusBinding {
+            realm: self.realm,
+            epochs: [Stream::Requests, Stream::Decisions, Stream::Receipts]
+                .map(|stream| (stream.name(), EPOCH.to_owned()))
+                .into(),
+        };
+        self.work(vec![Job::Bound(binding)], Death::No).await;
+    }
+
+    fn blank(&self) -> Ledger {
+        let policy_known = PolicyKnown::new();
+        policy_known.set(Some(tokio::time::Instant::now()));
+        Ledger {
+            identity: Arc::clone(&self.identity),
+            clock: Arc::new(self.clock.clone()),
+            trusted: self.trusted.clone(),
+            waiting_limit: 10_000,
+            bus: None,
+            counts: Counts::default(),
+            caught_up: false,
+            read_only: None,
+            projects: true,
+            reports_known: false,
+            unknown_since: None,
+            stall_limits: StallLimits::default(),
+            next_sweep: None,
+            swept: None,
+            own: HashMap::new(),
+            places: BTreeMap::new(),
+            next_due: None,
+            settlements: self.settlements.clone(),
+            peers: Peers {
+                me: self.identity.console_id.to_string().parse().unwrap(),
+                consoles: Arc::new(RwLock::new(Consoles::default())),
+            },
+            policy_known,
+            brakes: Arc::default(),
+            stop_turns: Turns::default(),
+            turns: Turns::default(),
+            answers_owed: false,
+            counts_stale: false,
+            left_behind: false,
+            rescanned: None,
+        }
+    }
+
+    /// One transaction, as the writer makes it.
+    pub(super) async fn work(&mut self, jobs: Vec<Job>, death: Death) {
+        let ledger = self.ledger.as_mut().unwrap();
+        ledger.policy_known.set(Some(tokio::time::Instant::now()));
+        let now = ledger.clock.now();
+        let mut tx = self.writer.as_mut().unwrap().begin().await.unwrap();
+        let settlements = self.settlements.clone();
+        let gathered = apply_all(ledger, &mut tx, now, &settlements, jobs)
+            .await
+            .unwrap();
+        if death == Death::Before {
+            drop(tx);
+            return Box::pin(self.start()).await;
+        }
+        tx.commit().await.unwrap();
+        if death == Death::After {
+            return Box::pin(self.start()).await;
+        }
+        self.outgoing.extend(gathered.outgoing);
+        for reply in gathered.replies {
+            reply();
+        }
+    }
+
+    /// The intake: up to `count` messages of a stream in its order.
+    pub(super) async fn deliver(
+        &mut self,
+        bus: &MemoryBus,
+        stream: Stream,
+        count: usize,
+        death: Death,
+    ) {
+        // Reports are read after what they are about.
+        if stream == Stream::Receipts && !self.caught_up {
+            return;
+        }
+        let next = self.next[&stream];
+        let messages: Vec<_> = bus.of(stream)[next as usize - 1..]
+            .iter()
+            .take(count)
+            .map(|stored| stored.message(stream))
+            .collect();
+        if messages.is_empty() {
+            return;
+        }
+        self.next.insert(stream, next + messages.len() as u64);
+        let job = match stream {
+            Stream::Requests => Job::Requests(Arc::new(
+                messages.into_iter().map(incoming::request).collect(),
+            )),
+            Stream::Decisions => Job::Decisions(Arc::new(
+                messages.into_iter().map(incoming::decision).collect(),
+            )),
+            _ => Job::Receipts(Arc::new(
+                messages.into_iter().map(incoming::receipt).collect(),
+            )),
+        };
+        self.work(vec![job], death).await;
+    }
+
+    /// Reads what the streams hold; `first` tells which of the two is read first.
+    pub(super) async fn catch_up(&mut self, bus: &MemoryBus, first: Stream) {
+        let other = match first {
+            Stream::Requests => Stream::Decisions,
+            _ => Stream::Requests,
+        };
+        for stream in [first, other] {
+            self.deliver(bus, stream, usize::MAX, Death::No).await;
+        }
+        if !self.caught_up {
+            self.caught_up = true;
+            let told = tokio::sync::watch::Sender::new(false);
+            self.work(vec![Job::CaughtUp(told)], Death::No).await;
+        }
+        self.deliver(bus, Stream::Receipts, usize::MAX, Death::No)
+            .await;
+        self.work(vec![Job::ReportsKnown], Death::No).await;
+    }
+
+    /// Time passes: what is due is done.
+    pub(super) async fn tick(&mut self, death: Death) {
+        let ledger = self.ledger.as_mut().unwrap();
+        ledger.next_due = None;
+        self.work(Vec::new(), death).await;
+    }
+
+    pub(super) async fn connection(&mut self) -> &mut SqliteConnection {
+        &mut self.writer.as_mut().unwrap().connection
+    }
+
+    pub(super) async fn state(&mut self, key: &RequestKey) -> Option<String> {
+        sqlx::query_scalar(
+            "SELECT state FROM requests WHERE ws = ? AND agent = ? AND request_id = ?",
+        )
+        .bind(key.workspace.as_ref())
+        .bind(key.agent.as_ref())
+        .bind(key.request_id.as_ref())
+        .fetch_optional(self.connection().await)
+        .await
+        .unwrap()
+    }
+}
+
+/// A store that was just made: making one costs more than a whole life in it.
+async fn empty_store() -> &'static [u8] {
+    static EMPTY: tokio::sync::OnceCell<Vec<u8>> = tokio::sync::OnceCell::const_new();
+    let make = async || {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("countersign.db");
+        let (writer, reader) = store::open(&path).await.unwrap();
+        reader.close().await;
+        writer_close(writer).await;
+        std::fs::read(&path).unwrap()
+    };
+    EMPTY.get_or_init(make).await
+}
+
+async fn writer_close(writer: Writer) {
+    writer.close().await.unwrap();
+}

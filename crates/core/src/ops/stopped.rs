@@ -1,0 +1,85 @@
+//! Denies what a stopped agent asks, until it is resumed (rules, "Brakes").
+//!
+//! Refuses to act on a stop while the shared policy is not known: it may have been taken back.
+
+use countersign_wire::{Origin, Verdict};
+use tokio::sync::oneshot;
+
+use super::decide;
+use super::decide::release_hold;
+use super::job::DecideCommand;
+use super::ledger::{Batch, Ledger};
+use super::turns::Turn;
+use crate::domain::{Authority, State, Timestamp};
+use crate::store::{StoreError, requests};
+
+/// How many are looked at in one transaction for one agent.
+const AT_ONCE: i64 = 500;
+/// What waited already is first left to the operator who stopped the agent: only a person's decision can
+/// end the run.
+const GRACE_MS: i64 = 2_000;
+/// How soon to look whether the policy is known again.
+const UNKNOWN_LOOK_MS: i64 = 200;
+
+/// Denies by rank; returns when to look again.
+pub(super) async fn deny(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+) -> Result<Option<Timestamp>, StoreError> {
+    let stopped: Vec<_> = match ledger.brakes.read() {
+        Ok(brakes) => brakes
+            .agents()
+            .filter(|(agent, _)| brakes.stop_of(agent).is_some())
+            .map(|(agent, set)| (agent.clone(), set.clone()))
+            .collect(),
+        Err(_) => Vec::new(),
+    };
+    let mut next = None;
+    for (agent, set) in stopped {
+        let ids = requests::open_of(batch.tx, &agent, AT_ONCE).await?;
+        if ids.is_empty() {
+            continue;
+        }
+        if !ledger.policy_known.is_fresh() {
+            return Ok(Some(batch.now.plus_ms(UNKNOWN_LOOK_MS)));
+        }
+        let mut commands = Vec::new();
+        for record in requests::records_by_id(batch.tx, &ids).await? {
+            let grace = set.at.plus_ms(GRACE_MS);
+            if record.stored_at < set.at && batch.now < grace {
+                next = earlier(next, grace);
+                continue;
+            }
+            let rank = ledger.peers.rank(&record.key, batch.now, |_| true);
+            if let Turn::Later(at) = ledger.stop_turns.of(record.id, rank, batch.now) {
+                next = earlier(next, at);
+                continue;
+            }
+            if record.state == State::Holding {
+                let actor = ledger.identity.auto_key().to_string();
+                release_hold(batch, &record, &actor, "hold_dropped").await?;
+            }
+            let command = DecideCommand {
+                message: Some(format!("{} stopped this agent", set.by)),
+                authority: Authority::Console,
+                origin: Origin::System,
+                ..DecideCommand::by_operator(record.key, Verdict::Deny)
+            };
+            // Nobody waits for the answer: losing this race is no event.
+            let (reply, _) = oneshot::channel();
+            commands.push((Box::new(command), reply));
+        }
+        let settlements = ledger.settlements.clone();
+        let full = ids.len() >= usize::try_from(AT_ONCE).unwrap_or(usize::MAX);
+        let some = !commands.is_empty();
+        decide::apply(ledger, batch, &settlements, commands).await?;
+        if full && some {
+            next = earlier(next, batch.now);
+        }
+    }
+    Ok(next)
+}
+
+fn earlier(known: Option<Timestamp>, at: Timestamp) -> Option<Timestamp> {
+    Some(known.map_or(at, |known| known.min(at)))
+}

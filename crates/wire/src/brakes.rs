@@ -1,0 +1,87 @@
+//! Values of the brakes in the shared policy (protocol, section 8): `panic` and `pause.{ws}.{agent}`.
+//!
+//! Refuses an unknown word: a brake that cannot be read must not read as none.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Timestamp, alive::check_version, json::parse_document, rejection::WireError};
+
+const MAX_BYTES: usize = 4 * 1024;
+
+/// The value of `panic`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PanicValue {
+    /// The protocol's version, 1.
+    #[schemars(schema_with = "crate::alive::version_schema")]
+    pub v: u8,
+    /// Whether every automatic approval is off.
+    pub on: bool,
+    /// The operator's name, for display.
+    pub by: String,
+    /// When, by the operator's console.
+    pub at: Timestamp,
+}
+
+/// How an agent is held back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentBrake {
+    /// Not at all.
+    Running,
+    /// Its automatic approvals are off.
+    Paused,
+    /// Its waiting calls are terminated and new ones denied.
+    Stopped,
+}
+
+/// The value of `pause.{ws}.{agent}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PauseValue {
+    /// The protocol's version, 1.
+    #[schemars(schema_with = "crate::alive::version_schema")]
+    pub v: u8,
+    /// How the agent is held back from now on.
+    pub state: AgentBrake,
+    /// The operator's name, for display.
+    pub by: String,
+    /// When, by the operator's console.
+    pub at: Timestamp,
+}
+
+/// Reads the payload of `panic`.
+pub fn parse_panic(payload: &[u8]) -> Result<PanicValue, WireError> {
+    let value: PanicValue = parse_document(payload, MAX_BYTES, &[])?;
+    check_version(value.v)?;
+    Ok(value)
+}
+
+/// Reads the payload of `pause.{ws}.{agent}`.
+pub fn parse_pause(payload: &[u8]) -> Result<PauseValue, WireError> {
+    let value: PauseValue = parse_document(payload, MAX_BYTES, &[])?;
+    check_version(value.v)?;
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_brake_reads_back_and_an_unknown_word_does_not_read() {
+        let value = br#"{"v":1,"state":"stopped","by":"Ada","at":"2026-11-22T12:00:00.000Z"}"#;
+        let read = parse_pause(value).unwrap();
+        assert_eq!(read.state, AgentBrake::Stopped);
+        assert_eq!(serde_json::to_vec(&read).unwrap(), value);
+        for bad in [
+            r#"{"v":1,"state":"fast","by":"Ada","at":"2026-11-22T12:00:00.000Z"}"#,
+            r#"{"v":2,"state":"paused","by":"Ada","at":"2026-11-22T12:00:00.000Z"}"#,
+            r#"{"v":1,"by":"Ada","at":"2026-11-22T12:00:00.000Z"}"#,
+        ] {
+            assert!(parse_pause(bad.as_bytes()).is_err(), "{bad}");
+        }
+        assert!(parse_panic(br#"{"v":1,"by":"Ada","at":"2026-11-22T12:00:00.000Z"}"#).is_err());
+    }
+}

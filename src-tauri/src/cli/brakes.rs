@@ -1,0 +1,72 @@
+//! `panic`, `pause`, `resume` and `stop`.
+//!
+//! Refuses to say that a brake is set before the bus has it.
+
+use countersign_core::ops::brakes::BrakeSet;
+use countersign_wire::AgentBrake;
+use serde_json::json;
+
+use super::args::{Agent, OnOff};
+use super::config::Settings;
+use super::console::deciding;
+use super::enroll::key;
+use super::failure::Failure;
+use super::output::{Output, wrong};
+
+/// Turns automatic approvals off everywhere, or lets them be given again.
+pub(crate) async fn panic(settings: &Settings, out: Output, state: OnOff) -> Result<(), Failure> {
+    let on = state == OnOff::On;
+    let set = deciding(settings, async |app| Ok(app.set_panic(on).await?)).await?;
+    if out.json {
+        return Ok(out.json_line(&json!({ "panic": on, "revision": set.revision }))?);
+    }
+    let text = match on {
+        true => wrong("panic is on: no console approves anything automatically"),
+        false => "panic is off".to_owned(),
+    };
+    Ok(out.line(&text)?)
+}
+
+/// Turns one agent's automatic approvals off.
+pub(crate) async fn pause(settings: &Settings, out: Output, agent: &Agent) -> Result<(), Failure> {
+    set(settings, out, agent, AgentBrake::Paused).await
+}
+
+/// Ends a pause or a stop.
+pub(crate) async fn resume(settings: &Settings, out: Output, agent: &Agent) -> Result<(), Failure> {
+    set(settings, out, agent, AgentBrake::Running).await
+}
+
+/// Terminates what waits of an agent and denies what comes.
+pub(crate) async fn stop(settings: &Settings, out: Output, agent: &Agent) -> Result<(), Failure> {
+    set(settings, out, agent, AgentBrake::Stopped).await
+}
+
+async fn set(
+    settings: &Settings,
+    out: Output,
+    agent: &Agent,
+    state: AgentBrake,
+) -> Result<(), Failure> {
+    let agent = key(settings, agent)?;
+    let set: BrakeSet = deciding(settings, async |app| {
+        Ok(app.set_brake(&agent, state).await?)
+    })
+    .await?;
+    if out.json {
+        let (workspace, name) = (agent.workspace.to_string(), agent.agent.to_string());
+        return Ok(out.json_line(&json!({
+            "workspace": workspace, "agent": name, "state": state, "revision": set.revision,
+            "terminated": set.terminated,
+        }))?);
+    }
+    let text = match state {
+        AgentBrake::Running => format!("{agent} goes on"),
+        AgentBrake::Paused => format!("{agent} is paused: nothing of it is approved automatically"),
+        AgentBrake::Stopped => format!(
+            "{agent} is stopped: {} waiting calls were ended, new ones are denied until `countersign resume {agent}`",
+            set.terminated
+        ),
+    };
+    Ok(out.line(&text)?)
+}
