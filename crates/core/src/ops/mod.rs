@@ -26,7 +26,7 @@ pub mod operators;
 mod policy_check;
 #[cfg(test)]
 mod model;
-mod operators;
+pub mod operators;
 mod policy_feed;
 pub mod presence;
 mod publisher;
@@ -38,8 +38,8 @@ pub mod restore;
 pub mod retention;
 mod spans;
 pub mod status;
-pub mod trace;
 mod stopped;
+pub mod trace;
 mod trusted;
 mod turns;
 pub mod verdicts;

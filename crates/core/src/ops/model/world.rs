@@ -85,7 +85,7 @@ impl World {
 
     async fn console(&self, folder: tempfile::TempDir, identity: Arc<Identity>) -> Console {
         let trusted = TrustedKeys::of(&identity);
-        trusted.remember(&self.operators);
+        trusted.accept(&self.operators);
         Console::new(folder, identity, trusted, self.realm, self.clock.clone()).await
     }
 
