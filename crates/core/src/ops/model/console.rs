@@ -168,6 +168,7 @@ impl Console {
             brakes: Arc::default(),
             stop_turns: Turns::default(),
             turns: Turns::default(),
+            closings: Turns::default(),
             answers_owed: false,
             counts_stale: false,
             left_behind: false,
