@@ -22,11 +22,10 @@ mod ladder;
 mod ledger;
 mod link;
 mod lost_anchors;
-pub mod operators;
-mod policy_check;
 #[cfg(test)]
 mod model;
 pub mod operators;
+mod policy_check;
 mod policy_feed;
 pub mod presence;
 mod publisher;
