@@ -327,12 +327,21 @@ async fn an_anchor_that_is_gone_or_that_nobody_here_signed_is_named() {
         (first_bad(&desk).0.as_str(), first_bad(&desk).1.as_str()),
         ("audit", "9999")
     );
-    let (desk, _console, head) = anchored().await;
-    tamper(
-        &desk,
-        &["UPDATE anchors SET stream_seq = stream_seq + 1000"],
-    )
-    .await;
+    let (desk, console, head) = anchored().await;
+    let hash = desk.json(&["audit", "head", "--json"])["hash"].clone();
+    // As good as the one that is on the bus, and not there.
+    let gone = sealed(&desk, &console, false, head, hash.as_str().unwrap());
+    let gone = SignedEnvelope::from_bytes(&gone).unwrap();
+    let file = format!("sqlite://{}", desk.path().join("countersign.db").display());
+    let mut store = SqliteConnection::connect(&file).await.unwrap();
+    sqlx::query("UPDATE anchors SET payload = ?, sig = ? WHERE seq = ?")
+        .bind(gone.payload_bytes().unwrap())
+        .bind(gone.sig.to_string())
+        .bind(head)
+        .execute(&mut store)
+        .await
+        .unwrap();
+    store.close().await.unwrap();
     let (table, id, reason) = first_bad(&desk);
     assert_eq!((table.as_str(), id), ("anchors", head.to_string()));
     assert!(reason.contains("does not hold it any more"), "{reason}");

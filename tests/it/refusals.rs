@@ -91,7 +91,6 @@ async fn what_does_not_fit_the_request_exits_6_and_changes_nothing() {
         (&["escalate", "r1"], "verdict_not_allowed"),
         (&["respond", "r1", "--content", "x"], "verdict_not_allowed"),
         (&["approve", "r1", "--args", twice], "invalid_args"),
-        (&["approve", "two"], "not_approvable"),
     ] {
         let (exit, code, message) = refused(&desk, arguments);
         assert_eq!(

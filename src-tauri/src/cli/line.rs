@@ -48,18 +48,20 @@ pub(crate) fn fields(row: &LineRow) -> Map<String, Value> {
         "stream_seq": row.stream_seq,
         "rule": escaped(&row.rule_id),
         "error_code": row.error_code,
-        "approvals": Approvals::of(row).map(|approvals| {
-            json!({
-                "required": approvals.required,
-                "given": approvals.given,
-                "mine": approvals.mine,
-            })
-        }),
     });
-    match value {
-        Value::Object(fields) => fields,
-        _ => Map::new(),
+    let Value::Object(mut fields) = value else {
+        return Map::new();
+    };
+    // Only where the contract's line would not tell enough.
+    if let Some(approvals) = Approvals::of(row) {
+        let told = json!({
+            "required": approvals.required,
+            "given": approvals.given,
+            "mine": approvals.mine,
+        });
+        fields.insert("approvals".to_owned(), told);
     }
+    fields
 }
 
 fn decided_by(row: &LineRow) -> Option<Value> {

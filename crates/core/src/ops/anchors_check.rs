@@ -79,19 +79,17 @@ impl Anchors {
 
     /// Anchors that the bus must hold: acknowledged by the stream that is there now.
     fn missing(&self) -> impl Iterator<Item = &StoredAnchor> {
-        let there: Option<HashSet<(i64, &[u8])>> = self.on_bus.as_ref().map(|anchors| {
-            let place = |anchor: &'_ StoredAnchor| anchor.stream_seq;
-            anchors
-                .iter()
-                .map(|anchor| (place(anchor), anchor.payload.as_slice()))
-                .collect()
-        });
+        // By what it says and not by its place: `bus recover` lays lost ones down again.
+        let there: Option<HashSet<&[u8]>> = self
+            .on_bus
+            .as_ref()
+            .map(|anchors| anchors.iter().map(|anchor| &anchor.payload[..]).collect());
         self.here.iter().filter(move |kept| {
             let same_stream = kept.epoch.is_some() && kept.epoch == self.epoch;
             same_stream
                 && there
                     .as_ref()
-                    .is_some_and(|there| !there.contains(&(kept.stream_seq, &kept.payload)))
+                    .is_some_and(|there| !there.contains(&kept.payload[..]))
         })
     }
 }

@@ -4,16 +4,17 @@
 //! lifts read-only only after every decision is on the stream again. Requests are not published again:
 //! their subjects are the agents', and a new stamp would lengthen their lives.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
-use countersign_wire::{RequestKey, SignedEnvelope, audit_subject, decision_subject};
+use countersign_wire::{RequestKey, SignedEnvelope, decision_subject};
 use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 use super::job::Job;
+use super::lost_anchors;
 use crate::bus::{Bus, Publication, PublishOutcome, Survey};
 use crate::error::OpError;
 use crate::runtime::{App, Role};
@@ -109,7 +110,6 @@ impl App {
                 .any(|at| *at == name)
         };
         let decisions_lost = lost("CS_DECISIONS");
-        let anchors_lost = lost("CS_AUDIT");
         if decisions_lost {
             let absent = made.missing.contains(&"CS_DECISIONS");
             self.republish_decisions(&bus, dry_run, absent, &mut recovery, &mut progress)
@@ -118,9 +118,9 @@ impl App {
         if dry_run {
             return Ok(recovery);
         }
-        if anchors_lost {
-            self.republish_anchors(&bus).await?;
-        }
+        // Also where only another stream is known to have changed: a folder that was put back holds
+        // fewer anchors, and no position of that stream is kept that would tell.
+        self.republish_anchors(&bus).await?;
         self.join_again(&bus, &positions, &recovery).await?;
         Ok(recovery)
     }
@@ -219,13 +219,12 @@ impl App {
     /// The signed heads of this console's audit log, where its subject has none.
     async fn republish_anchors(&self, bus: &Bus) -> Result<(), OpError> {
         let console = self.identity().console_id.to_string();
-        let Ok(subject) = console.parse().map(|id| audit_subject(&id)) else {
-            return Ok(());
-        };
-        if bus.read_next("CS_AUDIT", &subject, 1).await?.is_some() {
-            return Ok(());
-        }
+        let there = lost_anchors::on_the_bus(bus, &console).await?;
+        let there: HashSet<&[u8]> = there.iter().map(|anchor| &anchor.payload[..]).collect();
         for anchor in audit::anchors(self.reader()).await? {
+            if there.contains(&anchor.payload[..]) {
+                continue;
+            }
             let Ok(sig) = anchor.sig.parse() else {
                 continue;
             };
