@@ -59,9 +59,10 @@ pub(super) fn expected(bus: &MemoryBus, key: &RequestKey) -> Option<Expected> {
     let late = decision.stamp >= deadline(bus, key, decision.stamp);
     let (state, verdict) = match word.as_str() {
         _ if decision.sig.is_none() => ("void", "void".to_owned()),
-        "expired" => ("expired", word),
         "withdrawn" => ("withdrawn", word),
+        // Section 6: the first that was stored wins, over an `expired` and over what is late too.
         _ if withdrawn => ("withdrawn", "withdrawn".to_owned()),
+        "expired" => ("expired", word),
         _ if late => ("expired", "expired".to_owned()),
         _ => ("decided", word),
     };

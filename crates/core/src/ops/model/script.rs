@@ -13,12 +13,15 @@ pub(super) enum Step {
         request: usize,
         lifetime_ms: i64,
     },
+    /// `at_once`: in the millisecond of what was stored before it.
     Withdraw {
         request: usize,
+        at_once: bool,
     },
     Tighten {
         request: usize,
         to_ms: i64,
+        at_once: bool,
     },
     Report {
         request: usize,
@@ -104,9 +107,10 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => (request(), 1_000_i64..20_000)
             .prop_map(|(request, lifetime_ms)| Step::Ask { request, lifetime_ms }),
-        1 => request().prop_map(|request| Step::Withdraw { request }),
-        1 => (request(), 0_i64..20_000)
-            .prop_map(|(request, to_ms)| Step::Tighten { request, to_ms }),
+        1 => (request(), any::<bool>())
+            .prop_map(|(request, at_once)| Step::Withdraw { request, at_once }),
+        1 => (request(), 0_i64..20_000, any::<bool>())
+            .prop_map(|(request, to_ms, at_once)| Step::Tighten { request, to_ms, at_once }),
         3 => (request(), stage, prop::bool::weighted(0.2), prop::bool::weighted(0.2))
             .prop_map(|(request, stage, invented, other_digest)| Step::Report {
                 request, stage, invented, other_digest,

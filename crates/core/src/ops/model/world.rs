@@ -94,8 +94,19 @@ impl World {
     }
 
     fn store(&mut self, stream: Stream, subject: String, payload: Vec<u8>) {
-        // Every message has a time of its own, as on a real stream.
         self.clock.turn(1);
+        self.store_at_once(stream, subject, payload);
+    }
+
+    fn say(&mut self, subject: String, payload: Vec<u8>, at_once: bool) {
+        if at_once {
+            self.store_at_once(Stream::Requests, subject, payload);
+        } else {
+            self.store(Stream::Requests, subject, payload);
+        }
+    }
+
+    fn store_at_once(&mut self, stream: Stream, subject: String, payload: Vec<u8>) {
         let now = self.now();
         self.bus.store(stream, now, subject, payload, None);
     }
@@ -106,17 +117,17 @@ impl World {
                 request,
                 lifetime_ms,
             } => self.ask(request, lifetime_ms),
-            Step::Withdraw { request } => {
-                self.store(
-                    Stream::Requests,
-                    subject("withdraw", request),
-                    b"{}".to_vec(),
-                );
+            Step::Withdraw { request, at_once } => {
+                self.say(subject("withdraw", request), b"{}".to_vec(), at_once);
             }
-            Step::Tighten { request, to_ms } => {
+            Step::Tighten {
+                request,
+                to_ms,
+                at_once,
+            } => {
                 let body = json!({"v": 1, "expires_at": ASKED.plus_ms(to_ms).rfc3339()});
                 let body = serde_json::to_vec(&body).unwrap();
-                self.store(Stream::Requests, subject("tighten", request), body);
+                self.say(subject("tighten", request), body, at_once);
             }
             Step::Report {
                 request,
