@@ -462,7 +462,7 @@ async fn tighten(
         return Ok(());
     };
     let wanted: Timestamp = body.expires_at.get().into();
-    let deadline = stored.plus_ms(wanted.since_ms(requested));
+    let deadline = stored.plus_ms(wanted.since_ms(requested).max(0));
     if !requests::tighten(batch.tx, record.id, deadline, at).await? {
         ignored(batch, key, raw);
         return Ok(());

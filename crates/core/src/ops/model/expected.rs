@@ -41,7 +41,7 @@ pub(super) fn deadline(bus: &MemoryBus, key: &RequestKey, at: Timestamp) -> Time
         .plus_ms(time(&body["expires_at"]).unwrap().since_ms(asked));
     match bus.last(Stream::Requests, &subject("tighten", key)) {
         Some(tighten) if tighten.stamp <= at => match time(&json(tighten)["expires_at"]) {
-            Some(wanted) => first.min(stored.stamp.plus_ms(wanted.since_ms(asked))),
+            Some(wanted) => first.min(stored.stamp.plus_ms(wanted.since_ms(asked).max(0))),
             None => first,
         },
         _ => first,

@@ -109,7 +109,7 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(request, lifetime_ms)| Step::Ask { request, lifetime_ms }),
         1 => (request(), any::<bool>())
             .prop_map(|(request, at_once)| Step::Withdraw { request, at_once }),
-        1 => (request(), 0_i64..20_000, any::<bool>())
+        1 => (request(), -2_000_i64..20_000, any::<bool>())
             .prop_map(|(request, to_ms, at_once)| Step::Tighten { request, to_ms, at_once }),
         3 => (request(), stage, prop::bool::weighted(0.2), prop::bool::weighted(0.2))
             .prop_map(|(request, stage, invented, other_digest)| Step::Report {

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::bus::MemoryBus;
 use super::console::{Console, Death, ModelClock, identity};
-use super::expected::expected;
+use super::expected::{deadline, expected};
 use super::script::{REQUESTS, Step};
 use crate::clock::Clock;
 use crate::domain::Timestamp;
@@ -340,6 +340,14 @@ impl World {
                     told.delivery.clone(),
                 );
                 assert_eq!(row, expected, "r{request}");
+                let shown: i64 =
+                    sqlx::query_scalar("SELECT deadline_at FROM requests WHERE request_id = ?")
+                        .bind(format!("r{request}"))
+                        .fetch_one(console.connection().await)
+                        .await
+                        .unwrap();
+                let last = deadline(&self.bus, &key(*request), Timestamp(i64::MAX));
+                assert_eq!(Timestamp(shown), last, "r{request}: the deadline");
                 let alarms: Vec<String> = sqlx::query_scalar(
                     "SELECT code FROM alarms WHERE subject = ? AND code NOT LIKE 'stalled%' ORDER BY code",
                 )
