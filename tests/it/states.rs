@@ -5,10 +5,11 @@ use std::os::unix::fs::{FileExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
+use countersign_testkit::TempData;
 use nix::sys::signal::Signal;
 use sqlx::{Connection, SqliteConnection};
 
-use crate::desk::{Agent, Console, Desk, Ended, ended};
+use crate::desk::{Agent, Console, Desk, Ended, ended_in_time};
 
 /// A folder with one waiting request; no console runs in it.
 async fn filled() -> Desk {
@@ -25,6 +26,23 @@ fn refused(ended: &Ended, why: &str) {
     let (exit, code, message) = ended.error();
     assert_eq!((exit, code.as_str()), (8, "read_only"), "{message}");
     assert!(message.contains(why), "{message}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_console_knew_when_it_ended_is_in_its_one_file() {
+    let desk = filled().await;
+    let copy = TempData::new();
+    let file = copy.path().join("alone.db");
+    std::fs::copy(desk.path().join("countersign.db"), &file).unwrap();
+    let mut store = SqliteConnection::connect(&format!("sqlite://{}", file.display()))
+        .await
+        .unwrap();
+    let known: Vec<String> = sqlx::query_scalar("SELECT request_id FROM requests")
+        .fetch_all(&mut store)
+        .await
+        .unwrap();
+    assert_eq!(known, ["r1"]);
+    store.close().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -102,7 +120,7 @@ fn as_owner(desk: &Desk, arguments: &[&str]) -> Ended {
         }
         command.uid(NOBODY).gid(NOBODY);
     }
-    ended(command.output().expect("the program runs"))
+    ended_in_time(command)
 }
 
 fn walk(folder: &Path) -> Vec<std::path::PathBuf> {

@@ -14,9 +14,12 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use countersign_testkit::TempData;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -77,9 +80,9 @@ impl Desk {
         command
     }
 
-    /// Runs a command to its end.
+    /// Runs a command to its end, which it must reach in time.
     pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Ended {
-        ended(self.command(arguments).output().expect("the program runs"))
+        ended_in_time(self.command(arguments))
     }
 
     /// Runs a command that reads `input`.
@@ -155,6 +158,26 @@ impl Ended {
         let text = |name: &str| value["error"][name].as_str().expect("a text").to_owned();
         (self.code, text("code"), text("message"))
     }
+}
+
+/// Runs a command that must end within [`LIMIT`]; one that does not is killed, and said with what it
+/// printed.
+pub(crate) fn ended_in_time(mut command: Command) -> Ended {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("the program runs");
+    let pid = Pid::from_raw(i32::try_from(child.id()).expect("a process id"));
+    let (has_ended, end) = mpsc::sync_channel(1);
+    let watch = std::thread::spawn(move || {
+        let late = end.recv_timeout(LIMIT).is_err();
+        // It fails only when it is gone already.
+        late.then(|| kill(pid, Signal::SIGKILL)).is_some()
+    });
+    let output = child.wait_with_output().expect("the program ends");
+    // The watch has gone only when it was late.
+    let _ = has_ended.send(());
+    let late = watch.join().expect("the watch ends");
+    assert!(!late, "{command:?} does not end: {output:?}");
+    ended(output)
 }
 
 pub(crate) fn ended(output: Output) -> Ended {

@@ -111,6 +111,12 @@ impl WriterTask {
                 break;
             }
         }
+        if self.ledger.projects
+            && !self.damaged
+            && let Err(error) = self.store.fold_log_back().await
+        {
+            tracing::warn!(%error, "the last changes stay in the log; the next start reads them there");
+        }
         if let Err(error) = self.store.close().await {
             tracing::warn!(%error, "the database was not closed cleanly; it recovers at the next start");
         }

@@ -17,6 +17,8 @@ static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
 
 const READERS: u32 = 4;
 const BUSY_LIMIT: Duration = Duration::from_secs(10);
+/// Less than a console may take to stop.
+const FOLD_BACK_WAIT: &str = "PRAGMA busy_timeout = 1000";
 /// 8 MiB for each reader: a look at everything that waits must not fill the memory four times.
 const READER_CACHE: &str = "-8192";
 /// Every bulk statement exists in seven sizes (see [`super::bulk`]), so the default of 100 would
@@ -75,10 +77,25 @@ impl Writer {
             .await?)
     }
 
-    /// Closes the file after copying the write-ahead log back.
+    /// Copies the write-ahead log back into the file. SQLite does so by itself only when the last
+    /// connection to close is one that may write; a console's readers outlive its writer. Without it
+    /// the file alone is no copy, and pages in the log hide what happens to those in the file.
+    ///
+    /// Somebody who reads for longer than a second leaves a part of it to the next start.
     ///
     /// # Errors
-    /// [`StoreError::Sqlite`] when the last page cannot be written.
+    /// [`StoreError::Sqlite`] when a page cannot be written; the log then stays.
+    pub async fn fold_log_back(&mut self) -> Result<(), StoreError> {
+        for pragma in [FOLD_BACK_WAIT, "PRAGMA wal_checkpoint(TRUNCATE)"] {
+            sqlx::query(pragma).execute(&mut self.connection).await?;
+        }
+        Ok(())
+    }
+
+    /// Closes the connection.
+    ///
+    /// # Errors
+    /// [`StoreError::Sqlite`] when SQLite cannot end what it had begun.
     pub async fn close(self) -> Result<(), StoreError> {
         drop(self.prepared);
         Ok(self.connection.close().await?)
