@@ -90,6 +90,7 @@ class Bundle:
         self.operators = []  # entries of the newest list; earlier ones stay in it
         self.requests, self.seen, self.counts = {}, set(), Counter()
         self.anchored, self.restored, self.lost = 0, 0, []
+        self.removed = set()  # requests whose bytes retention removed
 
     def holds(self, key, context, subject, payload, sig):
         what = f"countersign-v1\n{context}\n{self.realm}\n{subject}\n{hashlib.sha256(payload).hexdigest()}"
@@ -146,6 +147,8 @@ class Bundle:
             self.named.setdefault(("request", subject), []).append(detail["request_digest"])
         elif action in ("decision", "policy"):
             self.named.setdefault((action, subject), []).append(detail["payload_digest"])
+        elif action == "retention" and subject == "requests":
+            self.removed |= set(detail["removed"])
         elif action == "restore":
             self.restored = detail["audit_seq"]
         elif action == "anchors_lost" and detail["last"]:  # anchors of rows that a restored backup does not have
@@ -182,6 +185,7 @@ class Bundle:
         # Retention removes bytes and leaves their digest.
         raw = None if line["raw"] is None else unbase64(line["raw"])
         subject = self.known("request", line, line["digest"] if raw is None else digest(raw))
+        need(raw is not None or subject in self.removed, f"request {subject}: its bytes are gone and no row says why")
         asked = {"digest": line["digest"], "deadline": moment(line["deadline_at"])}
         body = json.loads(raw) if raw is not None and line["state"] != "rejected" else {}
         if "args" in body:

@@ -179,6 +179,10 @@ fn changes() -> Vec<(&'static str, Change)> {
             "the request's bytes",
             set("request", "r1", "raw", json!("e30")),
         ),
+        (
+            "the request's bytes gone without retention",
+            set("request", "r1", "raw", Value::Null),
+        ),
         ("the request gone", remove("request", "r1")),
         (
             "the request's digest",
