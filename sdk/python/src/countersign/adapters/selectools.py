@@ -34,7 +34,7 @@ from ..wire import ToolCall
 from .selectools_trace import RunTrace
 
 MARGIN_SECONDS = 0.5
-"""The request ends this much before selectools stops waiting (a twentieth of short time-outs), so that no approval
+"""The request ends this much before selectools stops waiting (a quarter of short time-outs), so that no approval
 stands for a call that selectools has already given up."""
 
 MAX_KNOWN_CALLS = 1024
@@ -187,7 +187,7 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         preview: str | None = None,
     ) -> tuple[ToolCall, float]:
         waited = time.monotonic() - known.seen_at if known is not None else 0.0
-        timeout = self._approval_timeout - min(MARGIN_SECONDS, self._approval_timeout / 20) - waited
+        timeout = self._approval_timeout - min(MARGIN_SECONDS, self._approval_timeout / 4) - waited
         if timeout <= 0:
             raise NotAllowedError(f"{name} was not run: no time was left to ask", verdict="expired")
         tool = self._tools.get(name)
