@@ -298,7 +298,7 @@ async fn slow_to_restart(folder: &Path) -> PathBuf {
     let script = folder.join("nats-server");
     let text = format!(
         "#!/bin/sh\nif [ \"$1\" != --version ] && [ \"$1\" != -v ]; then\n\
-         [ -e \"$0.started\" ] && sleep 1\ntouch \"$0.started\"\nfi\nexec {} \"$@\"\n",
+         [ -e \"$0.started\" ] && sleep 1\ntouch \"$0.started\"\nfi\nexec \"{}\" \"$@\"\n",
         program.display()
     );
     std::fs::write(&script, text).unwrap();
