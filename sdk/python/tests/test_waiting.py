@@ -158,8 +158,12 @@ async def test_several_threads_ask_through_one_sync_gate(bench, console):
     assert [answers[request_id] for request_id in ids] == [False, True, False, True, False]
 
 
+# A shell starts its background jobs with SIGINT ignored, and Python then leaves it so: the test must not depend on
+# how it was started.
 INTERRUPTED = """
+import signal
 import sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from countersign import SyncGate, ToolCall
 with SyncGate(sys.argv[1]) as gate:
     print("ready", flush=True)
