@@ -14,9 +14,10 @@ use super::Finding;
 const ROOT: &str = "countersign";
 
 /// What a member may name of the workspace, in code that ships.
-const ALLOWED: [(&str, &[&str]); 3] = [
+const ALLOWED: [(&str, &[&str]); 4] = [
     ("countersign-wire", &[]),
     ("countersign-core", &["countersign-wire"]),
+    ("countersign-otlp", &["countersign-wire"]),
     ("countersign-sdk", &["countersign-wire"]),
 ];
 

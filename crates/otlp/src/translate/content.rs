@@ -1,0 +1,225 @@
+//! What went in and what came out: messages, arguments and results, in the forms of several conventions.
+//!
+//! Refuses to leave a text out for being too long: its beginning is kept, and how long it was.
+
+use countersign_wire::KeptJson;
+use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
+use opentelemetry_proto::tonic::trace::v1::Span;
+use serde_json::{Map, Value, json};
+
+use super::bounded::{Budget, DEEPEST, cut};
+use super::lookup::Attributes;
+
+/// Bytes of JSON that are kept of what went in, and of what came out.
+pub(super) const MOST: usize = 256 * 1024;
+/// Parts of an output.
+const PARTS: usize = 256;
+
+const INPUTS: [&str; 8] = [
+    "gen_ai.tool.call.arguments",
+    "tool_arguments",
+    "gen_ai.input.messages",
+    "input.value",
+    "traceloop.entity.input",
+    "gen_ai.prompt",
+    "events",
+    "pydantic_ai.all_messages",
+];
+const OUTPUTS: [&str; 7] = [
+    "gen_ai.tool.call.result",
+    "tool_response",
+    "gen_ai.output.messages",
+    "output.value",
+    "traceloop.entity.output",
+    "gen_ai.completion",
+    "final_result",
+];
+
+/// What a span says of its content, and which attributes said it.
+#[derive(Default)]
+pub(super) struct Content<'a> {
+    pub(super) input: Option<KeptJson>,
+    pub(super) output: Option<KeptJson>,
+    /// The input as a value, where it was written as JSON.
+    pub(super) arguments: Option<Value>,
+    /// Names of attributes that need not be kept twice.
+    pub(super) told: Vec<&'a str>,
+    /// Whether messages came as the span's events.
+    pub(super) from_events: bool,
+}
+
+/// Finds it.
+pub(super) fn content(span: &Span) -> Content<'_> {
+    let attributes = Attributes(&span.attributes);
+    let mut content = Content::default();
+    let mut first = |names: &[&'static str]| {
+        let found = names
+            .iter()
+            .find_map(|name| Some((*name, attributes.get(name)?)));
+        found.map(|(name, value)| {
+            content.told.push(name);
+            read(value)
+        })
+    };
+    let (input, output) = (first(&INPUTS), first(&OUTPUTS));
+    let (mut asked, mut answered) = (Vec::new(), Vec::new());
+    for event in &span.events {
+        let list = match event.name.as_str() {
+            "gen_ai.choice" | "gen_ai.content.completion" => &mut answered,
+            "gen_ai.content.prompt" => &mut asked,
+            name if is_message(name) => &mut asked,
+            _ => continue,
+        };
+        content.from_events = true;
+        if list.len() < PARTS {
+            list.push(message(&event.name, Attributes(&event.attributes)));
+        }
+    }
+    let listed = |list: Vec<Value>| (!list.is_empty()).then_some(Read::Json(Value::Array(list)));
+    let input = input.or_else(|| listed(asked));
+    let output = output.or_else(|| listed(answered));
+    content.input = input.as_ref().and_then(|input| kept(&input.value()));
+    content.output = output.and_then(|output| kept(&Value::Array(parts(output))));
+    content.arguments = match input {
+        Some(Read::Json(value)) => Some(value),
+        _ => None,
+    };
+    content
+}
+
+/// The older form: one event a message.
+fn is_message(name: &str) -> bool {
+    name.strip_prefix("gen_ai.")
+        .and_then(|rest| rest.strip_suffix(".message"))
+        .is_some_and(|role| matches!(role, "system" | "user" | "assistant" | "tool"))
+}
+
+fn message(name: &str, event: Attributes<'_>) -> Value {
+    let mut budget = Budget::new(MOST / 2);
+    let mut fields = budget.pairs(event.0, 1);
+    let role = name
+        .strip_prefix("gen_ai.")
+        .and_then(|rest| rest.strip_suffix(".message"));
+    if let Some(role) = role {
+        fields.entry("role").or_insert_with(|| json!(role));
+    }
+    Value::Object(fields)
+}
+
+enum Read {
+    Json(Value),
+    Text(String),
+}
+
+impl Read {
+    fn value(&self) -> Value {
+        match self {
+            Self::Json(value) => value.clone(),
+            Self::Text(text) => Value::String(text.clone()),
+        }
+    }
+}
+
+/// An attribute's value; a text that is a JSON array or object is read as what it says.
+fn read(value: &Any) -> Read {
+    if let Any::StringValue(text) = value {
+        return text_or_json(text);
+    }
+    let value = opentelemetry_proto::tonic::common::v1::AnyValue {
+        value: Some(value.clone()),
+    };
+    match Budget::new(MOST).value(&value, 1) {
+        Some(Value::String(text)) => Read::Text(text),
+        Some(value) => Read::Json(value),
+        None => Read::Text(String::new()),
+    }
+}
+
+fn text_or_json(text: &str) -> Read {
+    let structured = matches!(text.trim_start().as_bytes().first(), Some(b'{' | b'['));
+    if structured
+        && text.len() <= MOST
+        && let Ok(value) = serde_json::from_str::<Value>(text)
+        && depth(&value) <= DEEPEST
+    {
+        return Read::Json(value);
+    }
+    Read::Text(cut(text, MOST))
+}
+
+/// Levels of a value that serde_json has read, which are 128 at most.
+fn depth(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(items) => items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(fields) => fields.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// The value as JSON of at most [`MOST`] bytes; a longer one becomes the beginning of its text.
+fn kept(value: &Value) -> Option<KeptJson> {
+    let text = serde_json::to_string(value).ok()?;
+    if text.len() <= MOST {
+        return KeptJson::from_text(text).ok();
+    }
+    let short = cut(&text, MOST - 2);
+    // An output is a list of parts, cut or not.
+    match value {
+        Value::Array(items) if items.iter().all(is_part) => {
+            let short = cut(&text, MOST - 64);
+            KeptJson::of(&json!([part("text", short)])).ok()
+        }
+        _ => KeptJson::of(&short).ok(),
+    }
+}
+
+fn is_part(value: &Value) -> bool {
+    value.get("m_type").is_some()
+}
+
+fn part(kind: &str, content: impl Into<Value>) -> Value {
+    json!({ "m_type": kind, "m_content": content.into() })
+}
+
+/// The protocol's form: `[{m_type, m_content}]`, both texts.
+fn parts(output: Read) -> Vec<Value> {
+    let value = match output {
+        Read::Text(text) => return vec![part("text", text)],
+        Read::Json(value) => value,
+    };
+    let messages = match &value {
+        Value::Array(items) if items.iter().any(has_parts) => items,
+        _ => return vec![part("text", value.to_string())],
+    };
+    let mut found = Vec::new();
+    for message in messages {
+        match message.get("parts").and_then(Value::as_array) {
+            Some(parts) => found.extend(parts.iter().filter_map(Value::as_object).map(of_part)),
+            None => found.push(part("text", message.to_string())),
+        }
+        if found.len() > PARTS {
+            let left_out = format!("[more than {PARTS} parts]");
+            found.truncate(PARTS);
+            found.push(part("text", left_out));
+            break;
+        }
+    }
+    found
+}
+
+fn has_parts(message: &Value) -> bool {
+    message.get("parts").is_some_and(Value::is_array)
+}
+
+/// A part of a message of the conventions: text, an image or file inline, or something else as JSON.
+fn of_part(fields: &Map<String, Value>) -> Value {
+    let text = |name: &str| fields.get(name).and_then(Value::as_str);
+    match (text("type"), text("content"), text("mime_type")) {
+        (Some("text"), Some(content), _) => part("text", content),
+        (Some("blob"), Some(content), Some(mime)) => part(&cut(mime, 128), content),
+        (kind, _, _) => {
+            let kind = cut(kind.unwrap_or("json"), 128);
+            part(&kind, Value::Object(fields.clone()).to_string())
+        }
+    }
+}
