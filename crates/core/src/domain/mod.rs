@@ -14,6 +14,7 @@ pub mod presence;
 pub mod rank;
 pub mod request;
 pub mod retention;
+pub mod search;
 pub mod stall;
 pub mod timestamp;
 pub mod trace;

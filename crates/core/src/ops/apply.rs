@@ -11,7 +11,9 @@ use super::job::{DecideCommand, DecideReply, Job};
 use super::ledger::{Batch, Gathered, Ledger};
 use super::publisher::{Carried, Outgoing, Settlements};
 use super::votes::{cast, close};
-use super::{answers, arrivals, decide, decisions, due, ladder, reports, retention, spans};
+use super::{
+    answers, arrivals, decide, decisions, due, ladder, reports, retention, search_index, spans,
+};
 use crate::domain::{RequestRecord, Timestamp};
 use crate::store::audit::Entry;
 use crate::store::{
@@ -130,7 +132,7 @@ async fn apply(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
 pub(super) fn unless_heard<T>(_answer: Result<(), T>) {}
 
 /// The jobs that are a row and an audit entry.
-async fn small(ledger: &Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(), StoreError> {
+async fn small(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(), StoreError> {
     let me = ledger.identity.human_key().to_string();
     match job {
         Job::Alive(agent) => agents::note_alive(batch.tx, &agent, batch.now).await,
@@ -215,6 +217,14 @@ async fn small(ledger: &Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(), S
         } => {
             let run = retention::remove(ledger, batch, kind, &items, before).await?;
             batch.reply(move || unless_heard(done.send(run)));
+            Ok(())
+        }
+        Job::Index(limit, done) => {
+            let more = search_index::step(batch.tx, limit).await?;
+            ledger.searchable_in = more.then_some(search_index::BETWEEN_STEPS);
+            if let Some(done) = done {
+                batch.reply(move || unless_heard(done.send(more)));
+            }
             Ok(())
         }
         // The others are taken apart by the callers.

@@ -192,6 +192,8 @@ pub(crate) enum Job {
         before: Timestamp,
         done: oneshot::Sender<Run>,
     },
+    /// So many requests more can be found by their words; answered with whether there are more.
+    Index(usize, Option<oneshot::Sender<bool>>),
     /// Another process may have written: look for what it left in the outbox.
     Rescan,
     /// Drop holds and stop; answered when all is committed.
@@ -248,6 +250,7 @@ impl Job {
             | Self::Record { .. }
             | Self::Recovered { .. }
             | Self::Remove { .. }
+            | Self::Index(..)
             | Self::Stop(_) => return None,
         })
     }

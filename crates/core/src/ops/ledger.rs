@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, RwLock};
+use std::time::Duration;
 
 use countersign_wire::{AgentKey, RequestKey, Sha256Digest, Stream, Verdict, is_bound_by_limits};
 use serde_json::{Value, json};
@@ -72,6 +73,8 @@ pub(crate) struct Ledger {
     pub(crate) closings: Turns,
     /// Something ended without an answer while none could be given, or that is not known.
     pub(crate) answers_owed: bool,
+    /// How long the writer rests before it makes more requests searchable; none when all are.
+    pub(crate) searchable_in: Option<Duration>,
     /// A transaction failed: the numbers are to be read again.
     pub(crate) counts_stale: bool,
     /// The outbox may hold decisions that nobody carries.

@@ -14,6 +14,7 @@ use super::apply::{apply_all, drop_leftover_holds};
 use super::job::Job;
 use super::ledger::{Counts, Gathered, Ledger};
 use super::publisher::{Outgoing, Settlements};
+use super::search_index;
 use crate::runtime::{AppEvent, Health, Positions};
 use crate::store::{self, StoreError};
 
@@ -50,6 +51,7 @@ pub(crate) struct WriterTask {
     data_version: i64,
     next_look: Instant,
     next_rescan: Instant,
+    next_index: Instant,
     /// Jobs of a failed transaction that must not be lost.
     backlog: Vec<Job>,
     retry: Option<Retry>,
@@ -83,6 +85,7 @@ impl WriterTask {
             data_version,
             next_look: now,
             next_rescan: now,
+            next_index: now + search_index::UNDER_LOAD,
             backlog: Vec::new(),
             retry: None,
             damaged: false,
@@ -103,6 +106,7 @@ impl WriterTask {
                 self.next_rescan = Instant::now() + LEFT_BEHIND_EVERY;
                 jobs.push(Job::Rescan);
             }
+            jobs.extend(self.index(&jobs));
             let stops = jobs.iter().any(|job| matches!(job, Job::Stop(_)));
             if !jobs.is_empty() || (self.is_due() && !self.is_waiting()) {
                 self.commit(jobs).await;
@@ -158,6 +162,14 @@ impl WriterTask {
     }
 
     fn sleep(&self) -> Duration {
+        let rest = self.until_due();
+        match self.ledger.searchable_in.filter(|_| self.ledger.projects) {
+            Some(pause) if !self.is_waiting() => rest.min(pause),
+            _ => rest,
+        }
+    }
+
+    fn until_due(&self) -> Duration {
         let Some(due) = self.ledger.next_due else {
             return LOOK_EVERY;
         };
@@ -166,6 +178,17 @@ impl WriterTask {
         }
         let left = due.since_ms(self.ledger.clock.now()).max(0);
         Duration::from_millis(u64::try_from(left).unwrap_or(0)).min(LOOK_EVERY)
+    }
+
+    /// A step of the search index, where nothing else is to be done or too long was something.
+    fn index(&mut self, jobs: &[Job]) -> Option<Job> {
+        self.ledger.searchable_in.filter(|_| self.ledger.projects)?;
+        let now = Instant::now();
+        if self.is_waiting() || self.damaged || (!jobs.is_empty() && now < self.next_index) {
+            return None;
+        }
+        self.next_index = now + search_index::UNDER_LOAD;
+        Some(Job::Index(search_index::QUIET_STEP, None))
     }
 
     fn is_due(&self) -> bool {
@@ -273,6 +296,8 @@ impl WriterTask {
             reply();
         }
         if !gathered.touched.is_empty() {
+            let after = search_index::AFTER_ARRIVALS;
+            self.ledger.searchable_in.get_or_insert(after);
             self.number += 1;
             let rows: Arc<[i64]> = gathered.touched.into();
             self.publish_event(AppEvent::Changed {

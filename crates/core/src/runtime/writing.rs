@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use countersign_wire::ConsoleId;
 use tokio::sync::mpsc;
@@ -14,6 +15,8 @@ use crate::ops::{Counts, Ledger, Peers, Publisher, Turns, Wires, WriterTask};
 use crate::store::{self, meta};
 
 const OUTGOING: usize = 4_096;
+/// How long a console that starts leaves its search index alone.
+const AFTER_START: Duration = Duration::from_secs(1);
 
 /// A UUID is always an id of the grammar.
 fn console_id(identity: &Identity) -> Result<ConsoleId, OpError> {
@@ -67,6 +70,7 @@ pub(super) async fn start_writer(
         turns: Turns::default(),
         closings: Turns::default(),
         answers_owed: false,
+        searchable_in: Some(AFTER_START),
         counts_stale: false,
         left_behind: false,
         rescanned: None,

@@ -25,6 +25,7 @@ pub mod quarantine;
 pub mod receipts;
 pub mod requests;
 pub mod retention;
+pub mod search_index;
 pub mod spans;
 pub mod stalls;
 #[cfg(test)]
@@ -35,4 +36,6 @@ pub mod vote_outbox;
 pub mod votes;
 
 pub use error::StoreError;
+#[cfg(test)]
+pub(crate) use pool::temporary;
 pub use pool::{Reader, Writer, look_through, open, open_read_only};

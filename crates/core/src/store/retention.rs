@@ -5,7 +5,7 @@
 
 use sqlx::SqliteConnection;
 
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, search_index};
 use crate::domain::Timestamp;
 use crate::domain::retention::Kind;
 
@@ -189,6 +189,7 @@ async fn empty(
         .bind(id)
         .execute(&mut *tx)
         .await?;
+    search_index::remove(tx, id).await?;
     sqlx::query("INSERT INTO removed(request, at) VALUES (?, ?)")
         .bind(id)
         .bind(now.0)

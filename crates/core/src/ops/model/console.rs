@@ -170,6 +170,7 @@ impl Console {
             turns: Turns::default(),
             closings: Turns::default(),
             answers_owed: false,
+            searchable_in: None,
             counts_stale: false,
             left_behind: false,
             rescanned: None,

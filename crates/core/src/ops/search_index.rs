@@ -1,0 +1,82 @@
+//! Keeps the search index behind the intake, and brings it up to date when somebody searches.
+//!
+//! Refuses to hold the streams up: it works when nothing else does, or where a search waits for it.
+
+use std::time::Duration;
+
+use sqlx::SqliteConnection;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::hay;
+use super::job::Job;
+use crate::error::OpError;
+use crate::runtime::{App, Role};
+use crate::store::StoreError;
+use crate::store::search_index::{self, Hay};
+
+/// Requests read in one step while nobody waits for the index.
+pub(super) const QUIET_STEP: usize = 100;
+/// Requests read in one step for a search.
+const WANTED_STEP: usize = 500;
+/// How long the writer rests before it looks at what has just arrived.
+pub(super) const AFTER_ARRIVALS: Duration = Duration::from_millis(50);
+/// How long it rests between two full steps: whoever wants something comes in between.
+pub(super) const BETWEEN_STEPS: Duration = Duration::from_millis(2);
+/// A writer that is never at rest indexes one step in this time all the same.
+pub(super) const UNDER_LOAD: Duration = Duration::from_secs(1);
+
+/// Indexes what comes next. Returns whether there is more.
+pub(super) async fn step(tx: &mut SqliteConnection, limit: usize) -> Result<bool, StoreError> {
+    let step = search_index::next(tx, limit).await?;
+    let mut hays = Vec::with_capacity(step.unread.len() + step.later.len());
+    for row in &step.unread {
+        // What retention took away is not made findable again.
+        if !row.raw.is_empty() {
+            hays.push(Hay {
+                id: row.id,
+                now: hay::hay(&row.raw, row.message.as_deref()),
+                before: None,
+            });
+        }
+    }
+    for row in &step.later {
+        let mut now = row.hay.clone();
+        if hay::add_message(&mut now, &row.message) {
+            hays.push(Hay {
+                id: row.id,
+                now,
+                before: Some(row.hay.clone()),
+            });
+        }
+    }
+    search_index::put(tx, &step, &hays).await?;
+    Ok(step.more)
+}
+
+impl App {
+    /// Indexes what has arrived, until everything can be found or `limit` is over. Returns how many
+    /// requests a search does not find yet: 0 when everything is indexed; all that is left where this process only reads.
+    ///
+    /// # Errors
+    /// [`OpError::Store`]; [`OpError::ReadOnly`] when the store takes no writes.
+    pub async fn catch_up_search(&self, limit: Duration) -> Result<u64, OpError> {
+        let give_up = Instant::now() + limit;
+        while self.role() != Role::Reader {
+            let (done, more) = oneshot::channel();
+            self.submit(Job::Index(WANTED_STEP, Some(done))).await?;
+            if !self.answer(more).await? {
+                return Ok(0);
+            }
+            if Instant::now() >= give_up {
+                break;
+            }
+        }
+        let left = search_index::unread(self.reader()).await?;
+        Ok(u64::try_from(left).unwrap_or(0))
+    }
+}
+
+#[cfg(test)]
+#[path = "search_index/tests.rs"]
+mod tests;

@@ -1,0 +1,184 @@
+//! The index against a real file.
+
+#![allow(clippy::unwrap_used)]
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::domain::Timestamp;
+use crate::domain::search::TextQuery;
+use crate::store::{Reader, Writer, retention, temporary};
+
+/// Adds a decided request and gives its row.
+async fn add(writer: &mut Writer, seq: i64, words: &str) -> i64 {
+    let raw = json!({ "tool": { "name": "send_mail" }, "args": { "text": words } }).to_string();
+    let sql = "INSERT INTO requests(ws, agent, request_id, risk, allowed, approvals_required, request_digest,
+               stream_epoch, stream_seq, stored_at, received_at, lifetime, deadline_at, state, delivery, raw)
+               VALUES ('acme', 'bot', ?1, 'low', 'deny', 1, 'd', 'e', ?2, ?2, 0, 0, 0, 'decided', 'stored', ?3)
+               RETURNING id";
+    sqlx::query_scalar(sql)
+        .bind(format!("r{seq}"))
+        .bind(seq)
+        .bind(raw.into_bytes())
+        .fetch_one(&mut writer.connection)
+        .await
+        .unwrap()
+}
+
+async fn decide(writer: &mut Writer, request: Option<i64>, seq: i64, message: &str) {
+    let sql = "INSERT INTO decisions(request, ws, agent, request_id, payload, message, stream_epoch, stream_seq,
+               stored_at) VALUES (?1, 'acme', 'bot', ?2, x'', ?3, 'e', ?4, 0)";
+    sqlx::query(sql)
+        .bind(request)
+        .bind(format!("r{seq}"))
+        .bind(message)
+        .bind(seq)
+        .execute(&mut writer.connection)
+        .await
+        .unwrap();
+}
+
+async fn one_step(writer: &mut Writer, limit: usize) -> bool {
+    let mut tx = writer.begin().await.unwrap();
+    let more = step(&mut tx, limit).await.unwrap();
+    tx.commit().await.unwrap();
+    more
+}
+
+async fn index(writer: &mut Writer) {
+    while one_step(writer, 3).await {}
+}
+
+async fn found(reader: &Reader, text: &str) -> Vec<i64> {
+    let query = TextQuery::parse(text);
+    search_index::matching(reader, &query, (0, i64::MAX), 100)
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn all_words_a_phrase_and_a_prefix_are_found_newest_first() {
+    let (_folder, mut writer, reader) = temporary().await;
+    let refund = add(&mut writer, 1, "Refund for order 4711, Zürich.").await;
+    let other = add(&mut writer, 2, "order a refund form from acme.example").await;
+    index(&mut writer).await;
+    for (text, rows) in [
+        ("refund order", &[other, refund][..]),
+        ("REFUND 4711", &[refund]),
+        ("\"refund for order\"", &[refund]),
+        ("\"order refund\"", &[]),
+        ("zurich", &[refund]),
+        ("send_mail", &[other, refund]),
+        ("send", &[]),
+        ("send*", &[other, refund]),
+        ("\"refund fo\"*", &[other, refund]),
+        ("acme.example", &[other]),
+        ("refund -- order!", &[other, refund]),
+        ("order AND refund", &[]),
+        ("!?", &[]),
+    ] {
+        assert_eq!(found(&reader, text).await, rows, "{text}");
+    }
+    let query = TextQuery::parse("refund");
+    let below = search_index::matching(&reader, &query, (0, other), 9).await;
+    assert_eq!(below.unwrap(), [refund]);
+}
+
+#[tokio::test]
+async fn an_old_store_is_indexed_in_bounded_steps_that_go_on_where_the_last_one_ended() {
+    let (_folder, mut writer, reader) = temporary().await;
+    for seq in 1..=10 {
+        add(&mut writer, seq, "same words").await;
+    }
+    for left in [7, 4, 1] {
+        assert!(one_step(&mut writer, 3).await);
+        assert_eq!(search_index::unread(&reader).await.unwrap(), left);
+        writer.reopen().await.unwrap();
+    }
+    assert!(!one_step(&mut writer, 3).await);
+    assert_eq!(found(&reader, "words").await.len(), 10);
+    // Nothing is indexed twice.
+    assert!(!one_step(&mut writer, 3).await);
+    assert_eq!(found(&reader, "words").await.len(), 10);
+}
+
+#[tokio::test]
+async fn a_message_is_found_whenever_its_decision_comes() {
+    let (_folder, mut writer, reader) = temporary().await;
+    let before = add(&mut writer, 1, "one").await;
+    decide(&mut writer, Some(before), 1, "never on Fridays").await;
+    let after = add(&mut writer, 2, "two").await;
+    index(&mut writer).await;
+    decide(
+        &mut writer,
+        Some(after),
+        2,
+        "not on Fridays, password=hunter2secret",
+    )
+    .await;
+    // One whose request is not here yet.
+    decide(&mut writer, None, 3, "orphan Fridays").await;
+    index(&mut writer).await;
+    assert_eq!(found(&reader, "fridays").await, [after, before]);
+    assert_eq!(found(&reader, "two fridays").await, [after]);
+    assert_eq!(found(&reader, "two").await, [after]);
+    assert!(found(&reader, "hunter2secret").await.is_empty());
+    let check = "INSERT INTO requests_fts(requests_fts, rank) VALUES ('integrity-check', 1)";
+    sqlx::query(check)
+        .execute(&mut writer.connection)
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn what_retention_removes_leaves_no_word_in_the_file() {
+    let (_folder, mut writer, reader) = temporary().await;
+    let gone = add(&mut writer, 1, "xylophone").await;
+    let later = add(&mut writer, 2, "zymurgy").await;
+    let kept = add(&mut writer, 3, "kept").await;
+    assert!(one_step(&mut writer, 1).await);
+    decide(&mut writer, Some(gone), 1, "glockenspiel").await;
+    let mut tx = writer.begin().await.unwrap();
+    step(&mut tx, 1).await.unwrap();
+    for id in [gone, later] {
+        let item = retention::Item::Request(id);
+        retention::remove(&mut tx, &item, Timestamp(9))
+            .await
+            .unwrap();
+    }
+    tx.commit().await.unwrap();
+    index(&mut writer).await;
+    for word in ["xylophone", "zymurgy", "glockenspiel"] {
+        assert!(found(&reader, word).await.is_empty(), "{word}");
+        let blocks: i64 = sqlx::query_scalar(
+            "SELECT (SELECT count(*) FROM requests_fts_data WHERE instr(block, CAST(?1 AS BLOB)) > 0)
+                  + (SELECT count(*) FROM request_text WHERE instr(hay, ?1) > 0)",
+        )
+        .bind(word)
+        .fetch_one(&mut writer.connection)
+        .await
+        .unwrap();
+        assert_eq!(blocks, 0, "{word}");
+    }
+    assert_eq!(found(&reader, "kept").await, [kept]);
+}
+
+#[test]
+fn any_text_is_a_query() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (_folder, reader) = runtime.block_on(async {
+        let (folder, mut writer, reader) = temporary().await;
+        add(&mut writer, 1, "words").await;
+        index(&mut writer).await;
+        (folder, reader)
+    });
+    let texts = prop_oneof![
+        any::<String>(),
+        "[\"*:^+() -]{0,12}",
+        "(AND|OR|NOT|NEAR|\"|\\*|a|\\(|:|\0| ){0,20}",
+    ];
+    proptest!(ProptestConfig::with_cases(512), |(text in texts)| {
+        runtime.block_on(found(&reader, &text));
+    });
+}

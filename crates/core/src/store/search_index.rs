@@ -1,0 +1,227 @@
+//! Tables `request_text` and `requests_fts`: the words of requests, for a text search.
+//!
+//! Refuses to be written together with its requests: the words cost more than the rows. It follows
+//! them in steps, each of which says in its own transaction how far it came.
+
+use rusqlite::{Connection, OptionalExtension, params};
+use sqlx::SqliteConnection;
+
+use super::direct::direct;
+use super::{Reader, StoreError};
+use crate::domain::search::{Term, TextQuery};
+
+/// Key in `meta` of the last request whose words are in the index.
+const REQUESTS: &str = "searched_requests";
+/// Key in `meta` of the last decision whose message is in the index.
+const DECISIONS: &str = "searched_decisions";
+/// Bytes of payloads read in one step.
+const STEP_BYTES: usize = 4 * 1024 * 1024;
+
+/// A request whose words are not in the index yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    /// Row number.
+    pub id: i64,
+    /// Payload as received; empty when retention took it away.
+    pub raw: Vec<u8>,
+    /// What the operator told the agent.
+    pub message: Option<String>,
+}
+
+/// A request whose decision has come since its words were read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaterMessage {
+    /// Row number.
+    pub id: i64,
+    /// Its words in the index.
+    pub hay: String,
+    /// What the operator told the agent.
+    pub message: String,
+}
+
+/// A piece of what the index does not know.
+#[derive(Debug, Default)]
+pub struct Step {
+    /// Requests, in the order of their rows.
+    pub unread: Vec<Unread>,
+    /// Messages of decisions.
+    pub later: Vec<LaterMessage>,
+    /// Whether there is more than this.
+    pub more: bool,
+    requests: Option<i64>,
+    decisions: Option<i64>,
+}
+
+fn place(sqlite: &Connection, key: &str) -> rusqlite::Result<i64> {
+    let sql = "SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?";
+    let value = sqlite.query_row(sql, [key], |row| row.get(0)).optional()?;
+    Ok(value.unwrap_or(0))
+}
+
+/// What comes next, at most `limit` of each kind.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn next(tx: &mut SqliteConnection, limit: usize) -> Result<Step, StoreError> {
+    direct(tx, |sqlite| {
+        let mut step = Step::default();
+        let mut select = sqlite.prepare(
+            "SELECT r.id, r.raw, d.message FROM requests r LEFT JOIN decisions d ON d.request = r.id
+             WHERE r.id > ? ORDER BY r.id",
+        )?;
+        let mut rows = select.query([place(sqlite, REQUESTS)?])?;
+        let mut bytes = 0;
+        while let Some(row) = rows.next()? {
+            if step.unread.len() >= limit || bytes >= STEP_BYTES {
+                step.more = true;
+                break;
+            }
+            let unread = Unread {
+                id: row.get(0)?,
+                raw: row.get(1)?,
+                message: row.get(2)?,
+            };
+            bytes += unread.raw.len();
+            step.requests = Some(unread.id);
+            step.unread.push(unread);
+        }
+        later(sqlite, limit, &mut step)?;
+        Ok(step)
+    })
+    .await
+}
+
+fn later(sqlite: &Connection, limit: usize, step: &mut Step) -> rusqlite::Result<()> {
+    let mut select = sqlite.prepare(
+        "SELECT d.id, d.request, t.hay, d.message FROM decisions d
+         LEFT JOIN request_text t ON t.request = d.request WHERE d.id > ? ORDER BY d.id",
+    )?;
+    let mut rows = select.query([place(sqlite, DECISIONS)?])?;
+    let mut seen = 0;
+    while let Some(row) = rows.next()? {
+        if seen >= limit {
+            step.more = true;
+            break;
+        }
+        seen += 1;
+        step.decisions = Some(row.get(0)?);
+        let (id, hay, message): (Option<i64>, Option<String>, Option<String>) =
+            (row.get(1)?, row.get(2)?, row.get(3)?);
+        // Of a request that is not read yet, the message is read with it.
+        if let (Some(id), Some(hay), Some(message)) = (id, hay, message) {
+            step.later.push(LaterMessage { id, hay, message });
+        }
+    }
+    Ok(())
+}
+
+/// Words of one request: new ones, and those that they replace.
+#[derive(Debug)]
+pub struct Hay {
+    /// Row number of the request.
+    pub id: i64,
+    /// Its words now.
+    pub now: String,
+    /// Its words in the index; none when it is not there.
+    pub before: Option<String>,
+}
+
+/// Puts words into the index and notes that `step` is done.
+///
+/// # Errors
+/// [`StoreError::Direct`]; then the transaction must not be committed.
+pub async fn put(tx: &mut SqliteConnection, step: &Step, hays: &[Hay]) -> Result<(), StoreError> {
+    direct(tx, |sqlite| {
+        let mut text = sqlite.prepare(
+            "INSERT INTO request_text(request, hay) VALUES (?, ?)
+             ON CONFLICT(request) DO UPDATE SET hay = excluded.hay",
+        )?;
+        let mut drop = sqlite.prepare(
+            "INSERT INTO requests_fts(requests_fts, rowid, hay) VALUES ('delete', ?, ?)",
+        )?;
+        let mut add = sqlite.prepare("INSERT INTO requests_fts(rowid, hay) VALUES (?, ?)")?;
+        for hay in hays {
+            if let Some(before) = &hay.before {
+                drop.execute(params![hay.id, before])?;
+            }
+            text.execute(params![hay.id, hay.now])?;
+            add.execute(params![hay.id, hay.now])?;
+        }
+        let mut note = sqlite.prepare(
+            "INSERT INTO meta(key, value) VALUES (?, ?)
+             ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+        )?;
+        for (key, place) in [(REQUESTS, step.requests), (DECISIONS, step.decisions)] {
+            if let Some(place) = place {
+                note.execute(params![key, place.to_string()])?;
+            }
+        }
+        Ok(())
+    })
+    .await
+}
+
+/// Takes the words of a request out of the index.
+///
+/// # Errors
+/// [`StoreError::Sqlite`]; then the transaction must not be committed.
+pub async fn remove(tx: &mut SqliteConnection, id: i64) -> Result<(), StoreError> {
+    let sql = "INSERT INTO requests_fts(requests_fts, rowid, hay)
+               SELECT 'delete', request, hay FROM request_text WHERE request = ?";
+    sqlx::query(sql).bind(id).execute(&mut *tx).await?;
+    sqlx::query("DELETE FROM request_text WHERE request = ?")
+        .bind(id)
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+/// Rows whose words hold everything that is asked for, newest first: those between `above` and `below`,
+/// at most `limit`.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn matching(
+    reader: &Reader,
+    query: &TextQuery,
+    (above, below): (i64, i64),
+    limit: i64,
+) -> Result<Vec<i64>, StoreError> {
+    if query.terms().is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(sqlx::query_scalar(MATCHING)
+        .bind(expression(query))
+        .bind(above)
+        .bind(below)
+        .bind(limit)
+        .fetch_all(&reader.0)
+        .await?)
+}
+
+pub(super) const MATCHING: &str = "SELECT rowid FROM requests_fts
+    WHERE requests_fts MATCH ? AND rowid > ? AND rowid < ? ORDER BY rowid DESC LIMIT ?";
+
+/// The query as FTS5 reads it: every word is in quotation marks, so that none is an operator.
+fn expression(query: &TextQuery) -> String {
+    let term = |term: &Term| {
+        let star = if term.prefix { " *" } else { "" };
+        format!("\"{}\"{star}", term.text.replace('"', "\"\""))
+    };
+    let terms: Vec<String> = query.terms().iter().map(term).collect();
+    terms.join(" AND ")
+}
+
+/// How many requests a search would not find yet.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn unread(reader: &Reader) -> Result<i64, StoreError> {
+    Ok(sqlx::query_scalar(
+        "SELECT count(*) FROM requests WHERE id > coalesce(
+           (SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?), 0)",
+    )
+    .bind(REQUESTS)
+    .fetch_one(&reader.0)
+    .await?)
+}
