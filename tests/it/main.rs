@@ -21,6 +21,7 @@ mod recover;
 mod refusals;
 mod rejected;
 mod round_trip;
+mod secrets;
 mod show;
 mod states;
 mod trace;

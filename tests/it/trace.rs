@@ -81,10 +81,9 @@ async fn spans_in_any_order_and_the_decision_they_waited_for_are_one_tree() {
     assert_eq!(root["children"][0]["name"], "round 1");
     let call = &root["children"][1];
     assert_eq!(call["status"], "waiting");
-    assert_eq!(
-        call["input"],
-        json!({"amount": 3, "api_key": "23 characters hidden"})
-    );
+    assert_eq!(call["input"]["amount"], 3);
+    let hidden = call["input"]["api_key"].as_str().unwrap();
+    assert!(hidden.starts_with("(hidden: 23 characters, "), "{hidden}");
     let gate = &call["children"][0];
     assert_eq!(gate["kind"], "request");
     assert_eq!(gate["request"]["state"], "pending");

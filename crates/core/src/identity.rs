@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use countersign_wire::{KeyRole, PublicKey, TrustedKey};
+use countersign_wire::{Hiding, KeyRole, PublicKey, TrustedKey};
 use nkeys::KeyPair;
 use uuid::Uuid;
 
@@ -148,6 +148,14 @@ impl Identity {
     #[must_use]
     pub fn console_name(&self) -> String {
         format!("console {}", &self.console_id.simple().to_string()[..8])
+    }
+
+    /// Hides secrets from people under a key of this console: it comes from the one that signs what the
+    /// console decides.
+    #[must_use]
+    pub fn hiding(&self) -> Hiding {
+        // A key in memory always has its seed.
+        Hiding::from_seed(&self.auto.seed().unwrap_or_default())
     }
 
     /// What an agent must trust.

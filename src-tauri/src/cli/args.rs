@@ -81,7 +81,7 @@ pub(crate) enum Command {
     /// List the waiting requests, earliest deadline first.
     Inbox(Inbox),
     /// Show one request whole: request, decision, delivery, warnings.
-    Show(Id),
+    Show(Show),
     /// Approve a request, or approve it with other arguments.
     Approve(Approve),
     /// Deny a request.
@@ -220,6 +220,15 @@ pub(crate) struct TraceId {
 pub(crate) struct Id {
     /// Request id, `WS/AGENT/ID`, or `rejected:N`.
     pub(crate) id: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    #[command(flatten)]
+    pub(crate) id: Id,
+    /// Show what looks like a secret too; the audit log then tells that you looked.
+    #[arg(long)]
+    pub(crate) reveal: bool,
 }
 
 #[derive(Debug, Args)]

@@ -3,13 +3,13 @@
 //! Refuses to end with success unless a person allowed exactly the arguments that it prints.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use countersign_core::data_dir::DataDir;
 use countersign_core::ops::enroll::LOCAL_AGENT;
 use countersign_sdk::{Ask as Question, Decision, DecisionVerdict, Gate, GateError, Verdict};
-use countersign_wire::{ErrorCode, Timestamp};
+use countersign_wire::{Enrolment, ErrorCode, Hiding, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::args::Ask;
@@ -17,6 +17,7 @@ use super::config::Settings;
 use super::failure::Failure;
 use super::input;
 use super::output::Output;
+use super::secrets;
 use super::serve::Stop;
 
 const AGENT_JSON: &str = "COUNTERSIGN_AGENT_JSON";
@@ -36,6 +37,7 @@ pub(crate) async fn run(settings: &Settings, out: Output, ask: Ask) -> Result<()
     let mut stop = Stop::listen()?;
     let question = question(&ask)?;
     let enrolment = enrolment(settings, ask.agent_json)?;
+    hide_under_login_of(&enrolment);
     let gate = Gate::builder(enrolment)
         .framework("countersign ask", env!("CARGO_PKG_VERSION"))
         .connect()
@@ -58,6 +60,15 @@ pub(crate) async fn run(settings: &Settings, out: Output, ask: Ask) -> Result<()
         tracing::warn!("the console was not told everything before the time limit");
     }
     told
+}
+
+/// What an operator writes may hold a secret, and standard error often is a log. Whoever asks has no
+/// console, so the digests of hidden values are under its own login key.
+fn hide_under_login_of(enrolment: &Path) {
+    let read = std::fs::read(enrolment).ok();
+    if let Some(read) = read.and_then(|text| serde_json::from_slice::<Enrolment>(&text).ok()) {
+        secrets::hide_under(Hiding::from_seed(read.nkey_seed.reveal()));
+    }
 }
 
 fn question(ask: &Ask) -> Result<Question, Failure> {

@@ -10,6 +10,7 @@ use countersign_core::{App, Options, Role};
 
 use super::config::{Login, Settings};
 use super::failure::Failure;
+use super::secrets;
 
 /// How long a console that was started for one command reads what happened on the bus.
 const CATCH_UP_LIMIT: Duration = Duration::from_secs(30);
@@ -106,6 +107,7 @@ async fn finish<T>(
     app: App,
     work: impl AsyncFnOnce(&App) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
+    secrets::hide_under(app.identity().hiding());
     let done = work(&app).await;
     app.shutdown().await;
     done

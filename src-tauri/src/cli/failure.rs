@@ -1,13 +1,15 @@
 //! How a command ends when it did not do what was asked.
 //!
-//! Refuses to print text of agents as it came: every message passes the escaper.
+//! Refuses to print text of agents as it came: every message passes the escaper and loses its secrets.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use countersign_core::OpError;
-use countersign_wire::{ErrorCode, escape_lines, json_ascii_safe};
+use countersign_wire::{ErrorCode, json_ascii_safe};
 use serde_json::json;
+
+use super::secrets::Secrets;
 
 /// A stable code and a sentence that says what to do next.
 #[derive(Debug)]
@@ -57,7 +59,7 @@ impl Failure {
 }
 
 fn shown(code: ErrorCode, message: &str, json: bool) -> String {
-    let message = escape_lines(message).plain();
+    let message = Secrets::Hidden.block(message);
     if json {
         let error = json!({ "error": { "code": code.as_str(), "message": message } });
         json_ascii_safe(&error)

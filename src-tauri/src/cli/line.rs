@@ -9,6 +9,7 @@ use countersign_core::store::lines::LineRow;
 use serde_json::{Map, Value, json};
 
 use super::output::{plain, risk_cell, table};
+use super::secrets::Secrets;
 use super::when;
 
 /// Absent times and names are null.
@@ -22,7 +23,12 @@ fn named(text: &str) -> Option<&str> {
 
 /// The fields of a line, in the order of the contract.
 pub(crate) fn fields(row: &LineRow) -> Map<String, Value> {
-    let escaped = |text: &Option<String>| text.as_deref().map(plain);
+    fields_with(row, Secrets::Hidden)
+}
+
+/// The same, with what looks like a secret as it is or hidden.
+pub(crate) fn fields_with(row: &LineRow, secrets: Secrets) -> Map<String, Value> {
+    let escaped = |text: &Option<String>| text.as_deref().map(|text| secrets.line(text));
     // What could not be read as a request has no deadline.
     let deadline = (row.state != "rejected").then_some(row.deadline_at);
     let value = json!({

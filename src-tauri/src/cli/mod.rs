@@ -23,6 +23,7 @@ mod operators;
 mod output;
 mod read;
 mod recover;
+mod secrets;
 mod serve;
 mod shell;
 mod show;
@@ -34,11 +35,12 @@ mod when;
 use std::env;
 use std::ffi::OsString;
 use std::future::Future;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use countersign_wire::ErrorCode;
+use countersign_wire::{ErrorCode, is_secret_value};
 use nix::sys::stat::{Mode, umask};
 
 use args::{Audit, BusCommand, Cli, Command};
@@ -87,7 +89,7 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Ask(ask) => ask::run(settings, out, ask).await,
         Command::Status => status::run(settings, out).await,
         Command::Inbox(inbox) => read::inbox(settings, out, inbox).await,
-        Command::Show(id) => show::run(settings, out, &id.id).await,
+        Command::Show(show) => show::run(settings, out, &show).await,
         Command::Approve(approve) => decide::approve(settings, out, approve).await,
         Command::Deny(deny) => decide::deny(settings, out, deny).await,
         Command::Skip(skip) => decide::skip(settings, out, skip).await,
@@ -150,7 +152,15 @@ fn not_understood(error: &clap::Error, json: bool) -> ExitCode {
         return Failure::usage(first_paragraph(&error.render().to_string())).report(true);
     }
     // Help that nobody reads is no failure.
-    let _ = error.print();
+    let _ = match is_secret_value(&error.render().to_string()) {
+        // A wrong word may be a password, or a URL with one.
+        true => writeln!(
+            io::stderr(),
+            "{}",
+            secrets::Secrets::Hidden.block(&error.render().to_string())
+        ),
+        false => error.print(),
+    };
     if asked {
         ExitCode::SUCCESS
     } else {

@@ -9,8 +9,10 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, Color, ContentArrangement, Table};
-use countersign_wire::{escape, json_ascii_safe};
+use countersign_wire::json_ascii_safe;
 use serde_json::Value;
+
+use super::secrets::Secrets;
 
 /// Where a command prints its result.
 #[derive(Debug, Clone, Copy)]
@@ -60,9 +62,9 @@ impl Output {
     }
 }
 
-/// Text that an agent or another operator wrote, safe to show on one line.
+/// Text that an agent or another operator wrote, safe to show on one line and without secrets.
 pub(crate) fn plain(text: &str) -> String {
-    escape(text).plain()
+    Secrets::Hidden.line(text)
 }
 
 /// An empty table with these headings.

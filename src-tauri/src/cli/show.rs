@@ -1,12 +1,13 @@
 //! `show`: one request whole.
 //!
-//! Refuses to shorten or to change what the agent sent: the request is printed as received, and only
-//! what a person reads beside it is escaped.
+//! Refuses to shorten or to change what the agent sent: `request` and `decision` of the JSON are as received, for
+//! programs that check digests. What a person reads is escaped, and secrets are hidden in it.
 
 mod asked;
 mod human;
 mod warnings;
 
+use countersign_core::App;
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::reading::RequestStory;
 use countersign_core::ops::votes::told::ShownVote;
@@ -17,11 +18,13 @@ use countersign_wire::{KeptJson, text_ascii_safe};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::args::Show;
 use super::config::Settings;
-use super::console::reading;
+use super::console::{options, reading};
 use super::failure::Failure;
-use super::line::fields;
+use super::line::fields_with;
 use super::output::{Output, plain};
+use super::secrets::Secrets;
 
 #[derive(Serialize)]
 struct Shown<'a> {
@@ -44,27 +47,84 @@ struct Shown<'a> {
     alarms: Vec<Value>,
 }
 
-/// Prints one request.
-pub(crate) async fn run(settings: &Settings, out: Output, id: &str) -> Result<(), Failure> {
-    reading(settings, true, async |app| {
+/// Prints one request. With `--reveal` also what looks like a secret, after the audit log was told.
+pub(crate) async fn run(settings: &Settings, out: Output, show: &Show) -> Result<(), Failure> {
+    let id = &show.id.id;
+    let secrets = match show.reveal {
+        true => Secrets::Revealed,
+        false => Secrets::Hidden,
+    };
+    let (lines, revealed) = reading(settings, true, async |app| {
         let story = app.show(id).await?;
-        let request = kept(&story.line.raw);
-        let known = warnings::known_tools(app, &story.line).await?;
-        let warnings = warnings::of(&story.line, request.as_ref(), &known);
-        if out.json {
-            let decision = story
-                .decision
-                .as_ref()
-                .and_then(|decision| kept(&decision.payload));
-            let text = as_json(&story, request.as_ref(), decision.as_ref(), warnings)?;
-            return Ok(out.raw_json_line(&text)?);
-        }
-        for line in human::lines(&story, request.as_ref(), &warnings, app.now()) {
-            out.line(&line)?;
-        }
-        Ok(())
+        let now = app.now();
+        let lines = told(app, out, &story, secrets, now).await?;
+        let opened = secrets == Secrets::Revealed
+            && lines != told(app, out, &story, Secrets::Hidden, now).await?;
+        Ok((lines, opened.then(|| subject(&story))))
     })
-    .await
+    .await?;
+    if let Some((subject, request_digest)) = revealed {
+        let app = App::offline(options(settings)?).await?;
+        let detail = json!({ "request_digest": request_digest, "reveal": "all" });
+        let recorded = app.record("reveal", subject, detail).await;
+        app.shutdown().await;
+        recorded?;
+    }
+    for line in lines {
+        match out.json {
+            true => out.raw_json_line(&line)?,
+            false => out.line(&line)?,
+        }
+    }
+    Ok(())
+}
+
+/// What is printed, line by line.
+async fn told(
+    app: &App,
+    out: Output,
+    story: &RequestStory,
+    secrets: Secrets,
+    now: Timestamp,
+) -> Result<Vec<String>, Failure> {
+    let request = kept(&story.line.raw);
+    let known = warnings::known_tools(app, &story.line).await?;
+    let warnings = warnings::of(&story.line, request.as_ref(), &known);
+    if out.json {
+        let decision = story
+            .decision
+            .as_ref()
+            .and_then(|decision| kept(&decision.payload));
+        let text = as_json(
+            story,
+            request.as_ref(),
+            decision.as_ref(),
+            warnings,
+            secrets,
+        )?;
+        return Ok(vec![text]);
+    }
+    Ok(human::lines(
+        story,
+        request.as_ref(),
+        &warnings,
+        now,
+        secrets,
+    ))
+}
+
+/// What the audit log says was looked at: the request and its digest.
+fn subject(story: &RequestStory) -> (String, String) {
+    let key = story.line.key();
+    let name = key.map_or_else(|| story.line.request_id.clone(), |key| key.to_string());
+    (name, digest_of(story))
+}
+
+fn digest_of(story: &RequestStory) -> String {
+    match &story.removed {
+        Some((_, digest)) => digest.clone(),
+        None => countersign_wire::request_digest(&story.line.raw).to_string(),
+    }
 }
 
 /// The bytes as JSON, where every reader can hold them: half a surrogate pair or `1e999` would make
@@ -79,15 +139,14 @@ fn as_json(
     request: Option<&KeptJson>,
     decision: Option<&KeptJson>,
     warnings: Vec<Value>,
+    secrets: Secrets,
 ) -> Result<String, Failure> {
+    let words = |text: &str| secrets.line(text);
     let shown = Shown {
-        line: fields(&story.line),
-        request_digest: match &story.removed {
-            Some((_, digest)) => digest.clone(),
-            None => countersign_wire::request_digest(&story.line.raw).to_string(),
-        },
+        line: fields_with(&story.line, secrets),
+        request_digest: digest_of(story),
         removed_at: story.removed.as_ref().map(|(at, _)| at.rfc3339()),
-        error_detail: story.line.error_detail.as_deref().map(plain),
+        error_detail: story.line.error_detail.as_deref().map(words),
         request,
         request_text: (request.is_none() && story.removed.is_none())
             .then(|| String::from_utf8_lossy(&story.line.raw)),
@@ -95,11 +154,15 @@ fn as_json(
         decision_fault: story
             .decision
             .as_ref()
-            .and_then(|d| d.fault.as_deref().map(plain)),
+            .and_then(|d| d.fault.as_deref().map(words)),
         warnings,
         votes: story.votes.iter().map(vote).collect(),
         why: None,
-        receipts: story.receipts.iter().map(receipt).collect(),
+        receipts: story
+            .receipts
+            .iter()
+            .map(|stored| receipt(stored, secrets))
+            .collect(),
         alarms: story.alarms.iter().map(alarm).collect(),
     };
     let text = serde_json::to_string(&shown).map_err(|error| {
@@ -136,9 +199,9 @@ fn vote(vote: &ShownVote) -> Value {
 }
 
 /// A receipt: `at` is the server's stamp, the rest is the agent's word.
-fn receipt(receipt: &StoredReceipt) -> Value {
+fn receipt(receipt: &StoredReceipt, secrets: Secrets) -> Value {
     let said: Value = serde_json::from_slice(&receipt.detail).unwrap_or_default();
-    let text = |value: &Value| value.as_str().map(plain);
+    let text = |value: &Value| value.as_str().map(|text| secrets.line(text));
     let degraded = said.get("degraded").and_then(Value::as_array);
     let degraded: Vec<String> = degraded.into_iter().flatten().filter_map(text).collect();
     json!({

@@ -3,10 +3,10 @@
 //! Refuses to leave a field out, known or not, and to let the agent's words pass for facts.
 
 use countersign_core::store::lines::LineRow;
-use countersign_wire::{escape_lines, json_shown};
 use serde_json::{Map, Value};
 
-use super::super::output::{heading, plain};
+use super::super::output::heading;
+use super::super::secrets::Secrets;
 
 /// The agent's words: never the thing approved (protocol, section 2).
 const SAID: [&str; 4] = ["title", "reason", "preview", "confirm"];
@@ -36,34 +36,34 @@ const KEPT: [(&str, &str); 2] = [
 const VERDICTS: &str = "allowed_verdicts";
 
 /// The lines of a request that could be read as JSON.
-pub(super) fn lines(request: &Value, line: &LineRow, text: &mut Vec<String>) {
+pub(super) fn lines(request: &Value, line: &LineRow, secrets: Secrets, text: &mut Vec<String>) {
     let Some(request) = request.as_object() else {
         text.push(heading("Not a JSON object"));
-        return value(request, "  ", text);
+        return value(request, secrets, "  ", text);
     };
     let mut rest = request.clone();
     rest.retain(|name, value| !is_told_above(name, value, line));
-    said(&mut rest, text);
-    gate(&mut rest, text);
-    sections(&AROUND, &mut rest, text);
-    sections(&KEPT, &mut rest, text);
+    said(&mut rest, secrets, text);
+    gate(&mut rest, secrets, text);
+    sections(&AROUND, &mut rest, secrets, text);
+    sections(&KEPT, &mut rest, secrets, text);
     let verdicts = rest.remove(VERDICTS);
     if !rest.is_empty() {
         text.push(heading("Other fields"));
-        value(&Value::Object(rest), "  ", text);
+        value(&Value::Object(rest), secrets, "  ", text);
     }
-    honoured(verdicts.as_ref(), text);
+    honoured(verdicts.as_ref(), secrets, text);
 }
 
 /// Text as it was written, line by line.
-pub(super) fn block(words: &str, text: &mut Vec<String>) {
-    let shown = escape_lines(words).plain();
+pub(super) fn block(words: &str, secrets: Secrets, text: &mut Vec<String>) {
+    let shown = secrets.block(words);
     text.extend(shown.lines().map(|line| format!("    {line}")));
 }
 
 /// A value as indented JSON.
-pub(super) fn value(value: &Value, indent: &str, text: &mut Vec<String>) {
-    let shown = json_shown(value).plain();
+pub(super) fn value(value: &Value, secrets: Secrets, indent: &str, text: &mut Vec<String>) {
+    let shown = secrets.json(value);
     text.extend(shown.lines().map(|line| format!("{indent}{line}")));
 }
 
@@ -90,7 +90,7 @@ fn is_told_above(name: &str, value: &Value, line: &LineRow) -> bool {
     }
 }
 
-fn said(rest: &mut Map<String, Value>, text: &mut Vec<String>) {
+fn said(rest: &mut Map<String, Value>, secrets: Secrets, text: &mut Vec<String>) {
     let words: Vec<(&str, Value)> = SAID
         .into_iter()
         .filter_map(|name| Some((name, rest.remove(name)?)))
@@ -102,16 +102,16 @@ fn said(rest: &mut Map<String, Value>, text: &mut Vec<String>) {
     for (name, words) in words {
         text.push(format!("  {name}:"));
         match &words {
-            Value::String(words) => block(words, text),
-            other => value(other, "    ", text),
+            Value::String(words) => block(words, secrets, text),
+            other => value(other, secrets, "    ", text),
         }
     }
 }
 
-fn gate(rest: &mut Map<String, Value>, text: &mut Vec<String>) {
+fn gate(rest: &mut Map<String, Value>, secrets: Secrets, text: &mut Vec<String>) {
     let digest = match (rest.get("args"), rest.get("args_digest")) {
         (Some(_), Some(Value::String(digest))) => {
-            let shown = format!(" ({})", plain(digest));
+            let shown = format!(" ({})", secrets.line(digest));
             rest.remove("args_digest");
             shown
         }
@@ -119,37 +119,53 @@ fn gate(rest: &mut Map<String, Value>, text: &mut Vec<String>) {
     };
     for (name, title) in GATE {
         let digest = if name == "args" { digest.as_str() } else { "" };
-        section(name, &format!("{title}{digest}"), rest, text);
+        section(name, &format!("{title}{digest}"), rest, secrets, text);
     }
 }
 
-fn sections(named: &[(&str, &str)], rest: &mut Map<String, Value>, text: &mut Vec<String>) {
+fn sections(
+    named: &[(&str, &str)],
+    rest: &mut Map<String, Value>,
+    secrets: Secrets,
+    text: &mut Vec<String>,
+) {
     for (name, title) in named {
-        section(name, title, rest, text);
+        section(name, title, rest, secrets, text);
     }
 }
 
-fn section(name: &str, title: &str, rest: &mut Map<String, Value>, text: &mut Vec<String>) {
+fn section(
+    name: &str,
+    title: &str,
+    rest: &mut Map<String, Value>,
+    secrets: Secrets,
+    text: &mut Vec<String>,
+) {
     let Some(found) = rest.remove(name) else {
         return;
     };
     text.push(heading(title));
     match &found {
         // Quotes and escapes of its own would hide how this text differs.
-        Value::String(words) if name == "args_raw" => block(words, text),
-        other => value(other, "  ", text),
+        Value::String(words) if name == "args_raw" => block(words, secrets, text),
+        other => value(other, secrets, "  ", text),
     }
 }
 
-fn honoured(verdicts: Option<&Value>, text: &mut Vec<String>) {
+fn honoured(verdicts: Option<&Value>, secrets: Secrets, text: &mut Vec<String>) {
     text.push(heading("Verdicts that the agent can honour"));
     let words: Option<Vec<String>> = verdicts
         .and_then(Value::as_array)
-        .map(|words| words.iter().map(|word| word.as_str().map(plain)).collect())
+        .map(|words| {
+            words
+                .iter()
+                .map(|word| word.as_str().map(|word| secrets.line(word)))
+                .collect()
+        })
         .unwrap_or_default();
     match (words, verdicts) {
         (Some(words), _) => text.push(format!("  {}", words.join(", "))),
-        (None, Some(other)) => value(other, "  ", text),
+        (None, Some(other)) => value(other, secrets, "  ", text),
         (None, None) => text.push("  deny".to_owned()),
     }
 }

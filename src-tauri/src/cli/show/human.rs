@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::super::line::{agent, what};
 use super::super::output::{doubtful, heading, plain, wrong};
+use super::super::secrets::Secrets;
 use super::super::when;
 use super::{asked, receipt};
 
@@ -19,16 +20,17 @@ pub(super) fn lines(
     request: Option<&KeptJson>,
     warnings: &[Value],
     now: Timestamp,
+    secrets: Secrets,
 ) -> Vec<String> {
     let mut text = Vec::new();
     let request = request.and_then(KeptJson::value);
-    head(story, now, &mut text);
+    head(story, now, secrets, &mut text);
     match &request {
         Some(request) => {
-            asked::lines(request, &story.line, &mut text);
+            asked::lines(request, &story.line, secrets, &mut text);
             // Of two fields with one name a reader keeps one.
             if story.line.error_code.as_deref() == Some("duplicate_key") {
-                raw("Bytes as received", story, &mut text);
+                raw("Bytes as received", story, secrets, &mut text);
             }
         }
         None => match &story.removed {
@@ -36,7 +38,7 @@ pub(super) fn lines(
                 "What was asked was removed by retention on {}; its digest is {digest}",
                 when::shown(*at)
             ))),
-            None => raw("Bytes as received, not JSON", story, &mut text),
+            None => raw("Bytes as received, not JSON", story, secrets, &mut text),
         },
     }
     if !warnings.is_empty() {
@@ -48,17 +50,17 @@ pub(super) fn lines(
         );
     }
     votes(story, &mut text);
-    decision(story, &mut text);
-    delivery(story, &mut text);
+    decision(story, secrets, &mut text);
+    delivery(story, secrets, &mut text);
     text
 }
 
-fn raw(title: &str, story: &RequestStory, text: &mut Vec<String>) {
+fn raw(title: &str, story: &RequestStory, secrets: Secrets, text: &mut Vec<String>) {
     text.push(heading(title));
-    asked::block(&String::from_utf8_lossy(&story.line.raw), text);
+    asked::block(&String::from_utf8_lossy(&story.line.raw), secrets, text);
 }
 
-fn head(story: &RequestStory, now: Timestamp, text: &mut Vec<String>) {
+fn head(story: &RequestStory, now: Timestamp, secrets: Secrets, text: &mut Vec<String>) {
     let line = &story.line;
     let place = agent(line);
     let slash = if place.is_empty() { "" } else { "/" };
@@ -86,7 +88,11 @@ fn head(story: &RequestStory, now: Timestamp, text: &mut Vec<String>) {
         line.request_seq
     ));
     if let Some(code) = &line.error_code {
-        let detail = line.error_detail.as_deref().map(plain).unwrap_or_default();
+        let detail = line
+            .error_detail
+            .as_deref()
+            .map(|detail| secrets.line(detail))
+            .unwrap_or_default();
         text.push(wrong(&format!(
             "  rejected: {code}, {detail}; it can never be approved"
         )));
@@ -126,7 +132,7 @@ fn votes(story: &RequestStory, text: &mut Vec<String>) {
     }
 }
 
-fn decision(story: &RequestStory, text: &mut Vec<String>) {
+fn decision(story: &RequestStory, secrets: Secrets, text: &mut Vec<String>) {
     let line = &story.line;
     if let Some(fault) = story
         .decision
@@ -157,7 +163,7 @@ fn decision(story: &RequestStory, text: &mut Vec<String>) {
         at.unwrap_or_default()
     ));
     if let Some(message) = &line.message {
-        asked::block(message, text);
+        asked::block(message, secrets, text);
     }
     let body: Option<Value> = story
         .decision
@@ -169,12 +175,12 @@ fn decision(story: &RequestStory, text: &mut Vec<String>) {
     ] {
         if let Some(value) = body.as_ref().and_then(|body| body.get(name)) {
             text.push(heading(title));
-            asked::value(value, "  ", text);
+            asked::value(value, secrets, "  ", text);
         }
     }
 }
 
-fn delivery(story: &RequestStory, text: &mut Vec<String>) {
+fn delivery(story: &RequestStory, secrets: Secrets, text: &mut Vec<String>) {
     text.push(heading("Delivery"));
     let line = &story.line;
     text.push(format!(
@@ -194,7 +200,7 @@ fn delivery(story: &RequestStory, text: &mut Vec<String>) {
         )));
     }
     for stored in &story.receipts {
-        let receipt = receipt(stored);
+        let receipt = receipt(stored, secrets);
         let message = receipt
             .get("message")
             .and_then(Value::as_str)

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::trace::Entry;
 use countersign_core::store::spans::SpanRow;
-use countersign_wire::{is_secret_key, is_secret_value};
 use serde_json::{Map, Value, json};
 
 use super::super::output::plain;
+use super::super::secrets::hiding;
 use super::gate;
 
 /// Fields of a span that are shown as the agent wrote them, but for secrets.
@@ -86,7 +86,7 @@ fn open(entry: &Entry, bodies: &HashMap<i64, Vec<u8>>) -> Open {
                 .and_then(|body| serde_json::from_slice(body).ok());
             for name in TOLD {
                 let told = body.as_ref().and_then(|body| body.get(name));
-                let told = told.map(|value| without_secrets(Some(name), value));
+                let told = told.map(|value| hiding().field(name, value));
                 fields.insert(name.to_owned(), told.unwrap_or_default());
             }
             let usage = body.as_ref().and_then(|body| body.get("usage"));
@@ -135,26 +135,6 @@ fn span_fields(span: &SpanRow, fields: &mut Map<String, Value>) {
     put("duration_ms", json!(duration));
     put("request_id", escaped(&span.request_id));
     put("call_id", escaped(&span.call_id));
-}
-
-/// A value with what looks like a secret replaced by its length.
-fn without_secrets(name: Option<&str>, value: &Value) -> Value {
-    match value {
-        Value::String(text) if name.is_some_and(is_secret_key) || is_secret_value(text) => {
-            Value::String(format!("{} characters hidden", text.chars().count()))
-        }
-        Value::Array(items) => items
-            .iter()
-            .map(|item| without_secrets(name, item))
-            .collect(),
-        Value::Object(fields) => Value::Object(
-            fields
-                .iter()
-                .map(|(name, value)| (name.clone(), without_secrets(Some(name), value)))
-                .collect(),
-        ),
-        other => other.clone(),
-    }
 }
 
 fn sums(used: Used) -> Value {
