@@ -10,6 +10,7 @@ pub mod domain;
 pub mod error;
 pub mod identity;
 pub mod ops;
+pub mod policy;
 pub mod runtime;
 pub mod store;
 

@@ -1,0 +1,280 @@
+//! What a rule asks of the arguments.
+//!
+//! Refuses to guess: what is missing or of another type is an error and not "different".
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::rule::ArgTest;
+
+/// Why a test has no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum Unsure {
+    /// The request does not say it.
+    #[error("the request does not say it")]
+    Missing,
+    /// It has another type than the rule expects.
+    #[error("it has another type than the rule expects")]
+    WrongType,
+    /// It is larger than a pattern may look at.
+    #[error("it is too large to be compared")]
+    TooLarge,
+}
+
+/// Whether an argument is what the rule asks for.
+///
+/// # Errors
+/// [`Unsure`].
+pub fn holds(test: &ArgTest, value: Option<&Value>) -> Result<bool, Unsure> {
+    let value = value.ok_or(Unsure::Missing)?;
+    let mut all = true;
+    if let Some(wanted) = &test.eq {
+        all &= same(wanted, value)?;
+    }
+    if let Some(list) = &test.one_of {
+        let fits: Vec<bool> = list
+            .iter()
+            .filter_map(|wanted| same(wanted, value).ok())
+            .collect();
+        if fits.is_empty() {
+            return Err(Unsure::WrongType);
+        }
+        all &= fits.contains(&true);
+    }
+    if let Some(glob) = &test.glob {
+        let text = value.as_str().ok_or(Unsure::WrongType)?;
+        all &= glob.matches_value(text).ok_or(Unsure::TooLarge)?;
+    }
+    let number = || value.as_f64().ok_or(Unsure::WrongType);
+    if let Some(bound) = test.lt {
+        all &= number()? < bound;
+    }
+    if let Some(bound) = test.gt {
+        all &= number()? > bound;
+    }
+    if test.min_len.is_some() || test.max_len.is_some() {
+        let length = match value {
+            Value::String(text) => text.chars().count(),
+            Value::Array(list) => list.len(),
+            _ => return Err(Unsure::WrongType),
+        };
+        let length = u64::try_from(length).unwrap_or(u64::MAX);
+        all &= test.min_len.is_none_or(|least| length >= least);
+        all &= test.max_len.is_none_or(|most| length <= most);
+    }
+    Ok(all)
+}
+
+/// Whether two JSON values are the same; numbers by their value. Two types are comparable only with
+/// themselves and with null.
+///
+/// # Errors
+/// [`Unsure::WrongType`].
+pub fn same(wanted: &Value, value: &Value) -> Result<bool, Unsure> {
+    let alike = std::mem::discriminant(wanted) == std::mem::discriminant(value);
+    match alike || wanted.is_null() || value.is_null() {
+        true => Ok(equal(wanted, value)),
+        false => Err(Unsure::WrongType),
+    }
+}
+
+fn equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => match (a.as_i64(), b.as_i64()) {
+            (Some(a), Some(b)) => a == b,
+            _ => a.as_f64() == b.as_f64(),
+        },
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            let has = |(name, value)| b.get(name).is_some_and(|other| equal(value, other));
+            a.len() == b.len() && a.iter().all(has)
+        }
+        (a, b) => a == b,
+    }
+}
+
+/// Whether every argument is one that the tests name: itself, or something around it.
+#[must_use]
+pub fn all_named(args: &Value, tests: &BTreeMap<String, ArgTest>) -> bool {
+    named(args, &mut String::new(), tests)
+}
+
+fn named(value: &Value, at: &mut String, tests: &BTreeMap<String, ArgTest>) -> bool {
+    if tests.contains_key(at.as_str()) {
+        return true;
+    }
+    // Nothing below is named: no need to walk it.
+    let below = format!("{at}/");
+    if !tests
+        .range(below.clone()..)
+        .next()
+        .is_some_and(|(name, _)| name.starts_with(&below))
+    {
+        return false;
+    }
+    let mut each = |name: &str, value: &Value| {
+        let length = at.len();
+        at.push('/');
+        at.push_str(&name.replace('~', "~0").replace('/', "~1"));
+        let fits = named(value, at, tests);
+        at.truncate(length);
+        fits
+    };
+    match value {
+        Value::Object(map) => map.iter().all(|(name, value)| each(name, value)),
+        Value::Array(list) => list
+            .iter()
+            .enumerate()
+            .all(|(place, value)| each(&place.to_string(), value)),
+        _ => false,
+    }
+}
+
+/// Whether a text anywhere in it, names too, hides, reorders or forges what a person reads. Line feeds
+/// and tabs are shown as what they are.
+#[must_use]
+pub fn has_hidden(value: &Value) -> bool {
+    match value {
+        Value::String(text) => is_hidden(text),
+        Value::Array(list) => list.iter().any(has_hidden),
+        Value::Object(map) => map
+            .iter()
+            .any(|(name, value)| is_hidden(name) || has_hidden(value)),
+        _ => false,
+    }
+}
+
+/// The same of one text.
+#[must_use]
+pub fn is_hidden(text: &str) -> bool {
+    let shown = |c: char| matches!(c, '\n' | '\t' | '\r');
+    text.chars()
+        .any(|c| !shown(c) && countersign_wire::is_hostile(c))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::json;
+
+    use super::super::glob::Glob;
+    use super::*;
+
+    #[test]
+    fn a_test_holds_fails_or_does_not_know() {
+        let eq = |value: Value| ArgTest {
+            eq: Some(value),
+            ..ArgTest::default()
+        };
+        let one_of = |list: Vec<Value>| ArgTest {
+            one_of: Some(list),
+            ..ArgTest::default()
+        };
+        let glob = |text| ArgTest {
+            glob: Glob::new(text).ok(),
+            ..ArgTest::default()
+        };
+        let lt = |bound| ArgTest {
+            lt: Some(bound),
+            ..ArgTest::default()
+        };
+        let gt = |bound| ArgTest {
+            gt: Some(bound),
+            ..ArgTest::default()
+        };
+        let length = |least, most| ArgTest {
+            min_len: least,
+            max_len: most,
+            ..ArgTest::default()
+        };
+        let wrong = Err(Unsure::WrongType);
+        for (test, value, answer) in [
+            (eq(json!(1)), json!(1.0), Ok(true)),
+            (eq(json!("a")), json!("b"), Ok(false)),
+            (eq(json!("1")), json!(1), wrong),
+            (eq(json!(true)), json!(1), wrong),
+            (eq(json!("a")), json!(null), Ok(false)),
+            (eq(json!(null)), json!(null), Ok(true)),
+            (eq(json!([1, {"a": 2}])), json!([1.0, {"a": 2}]), Ok(true)),
+            (eq(json!({"a": 1})), json!({"a": 1, "b": 2}), Ok(false)),
+            (
+                eq(json!(9_007_199_254_740_993_u64)),
+                json!(9_007_199_254_740_992_u64),
+                Ok(false),
+            ),
+            (one_of(vec![json!("a"), json!("b")]), json!("b"), Ok(true)),
+            (one_of(vec![json!("a"), json!(1)]), json!("c"), Ok(false)),
+            (one_of(vec![json!("a")]), json!(1), wrong),
+            (glob("INV-*"), json!("INV-1"), Ok(true)),
+            (glob("INV-*"), json!(["INV-1"]), wrong),
+            (
+                glob("a*"),
+                json!("a".repeat(100_000)),
+                Err(Unsure::TooLarge),
+            ),
+            (lt(100.0), json!(99), Ok(true)),
+            (lt(100.0), json!(100), Ok(false)),
+            (lt(100.0), json!("99"), wrong),
+            (lt(100.0), json!(null), wrong),
+            (gt(0.0), json!(-1), Ok(false)),
+            (gt(0.0), json!(true), wrong),
+            (length(Some(1), None), json!(""), Ok(false)),
+            (length(None, Some(2)), json!("éé"), Ok(true)),
+            (length(None, Some(2)), json!([1, 2, 3]), Ok(false)),
+            (length(None, Some(2)), json!({}), wrong),
+            (length(None, Some(2)), json!(1), wrong),
+        ] {
+            assert_eq!(holds(&test, Some(&value)), answer, "{test:?} {value}");
+        }
+        assert_eq!(holds(&lt(1.0), None), Err(Unsure::Missing));
+    }
+
+    #[test]
+    fn an_argument_that_is_not_named_is_found_wherever_it_stands() {
+        let tests = |pointers: &[&str]| {
+            pointers
+                .iter()
+                .map(|at| ((*at).to_owned(), ArgTest::default()))
+                .collect()
+        };
+        for (pointers, args, all) in [
+            (vec!["/a"], json!({"a": 1}), true),
+            (vec!["/a"], json!({"a": 1, "b": 2}), false),
+            (vec!["/a"], json!({}), true),
+            (vec!["/a"], json!({"a": {"b": 1}}), true),
+            (vec!["/a/b"], json!({"a": {"b": 1}}), true),
+            (vec!["/a/b"], json!({"a": {"b": 1, "c": 2}}), false),
+            (vec!["/a/b"], json!({"a": 1}), false),
+            (vec!["/a/0", "/a/1"], json!({"a": [1, 2]}), true),
+            (vec!["/a/0"], json!({"a": [1, 2]}), false),
+            (vec!["/a~1b"], json!({"a/b": 1}), true),
+            (vec!["/a"], json!("text"), false),
+            (vec!["/a"], json!(["x"]), false),
+            (vec![""], json!({"anything": [1]}), true),
+            (vec!["/a-b", "/a/c"], json!({"a": {"c": 1}, "a-b": 1}), true),
+        ] {
+            assert_eq!(
+                all_named(&args, &tests(&pointers)),
+                all,
+                "{pointers:?} {args}"
+            );
+        }
+    }
+
+    #[test]
+    fn hidden_characters_are_found_in_names_and_values() {
+        for (value, hidden) in [
+            (json!({"path": "a\nb\tc"}), false),
+            (json!({"path": "caf\u{e9}"}), false),
+            (json!({"path": "a\u{202e}b"}), true),
+            (json!({"pa\u{200b}th": "a"}), true),
+            (json!({"list": [{"x": "\u{feff}"}]}), true),
+        ] {
+            assert_eq!(has_hidden(&value), hidden, "{value}");
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Rules and setup keys: what need not ask.
+//!
+//! Refuses at the first doubt: a missing field, a wrong type or any error makes an approve not match, and
+//! a deny or an ask become an ask. Nothing here reads the store, the bus or a clock.
+
+pub mod arguments;
+pub mod condition;
+pub mod conditions;
+pub mod evaluate;
+pub mod file;
+pub mod glob;
+pub mod read;
+pub mod rule;
+pub mod set;
+pub mod simulate;
+#[cfg(test)]
+mod tests;
+
+pub use condition::{Condition, ConditionFault};
+pub use conditions::{ConditionError, Conditions, Facts};
+pub use evaluate::{
+    Asked, By, Evaluation, Matcher, Outcome, Says, Setting, SetupSays, Used, Uses, evaluate,
+};
+pub use file::{FileProblem, read_file};
+pub use rule::{Effect, Enabled, Rule};
+pub use set::{Binding, PolicySet, SetupInForce};

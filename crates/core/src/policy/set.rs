@@ -1,0 +1,128 @@
+//! A workspace's rules and setup as they are in force, and their digest.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use countersign_wire::Sha256Digest;
+use serde_json::{Map, Value, json};
+
+use super::condition::{Condition, ConditionFault};
+use super::read::SCHEMA;
+use super::rule::Rule;
+use crate::domain::Timestamp;
+
+/// A rule with its condition.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The rule.
+    pub rule: Rule,
+    /// Its condition, or why there is none though the rule has one.
+    pub condition: Option<Result<Arc<Condition>, ConditionFault>>,
+}
+
+/// When a setup key spares a question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Binding {
+    /// The agent's call does not ask when the key has this value.
+    pub skips_when: Value,
+    /// Whether that holds for critical calls too.
+    pub critical: bool,
+    /// When it was bound: a tool that changed later is not covered.
+    pub since: Timestamp,
+}
+
+/// The setup of one agent as it is in force.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SetupInForce {
+    /// Revision in the shared policy.
+    pub revision: u64,
+    /// Every declared key with its value, the default where nobody chose one.
+    pub values: Map<String, Value>,
+    /// Keys that spare a question, by name.
+    pub bindings: BTreeMap<String, Binding>,
+}
+
+impl SetupInForce {
+    fn to_json(&self) -> Value {
+        let bindings = self.bindings.iter().map(|(key, binding)| {
+            let since = binding.since.rfc3339();
+            let kept = json!({
+                "skips_when": binding.skips_when, "critical": binding.critical, "since": since,
+            });
+            (key.clone(), kept)
+        });
+        json!({ "values": self.values, "bindings": Value::Object(bindings.collect()) })
+    }
+}
+
+/// What a workspace's requests are judged by.
+#[derive(Debug)]
+pub struct PolicySet {
+    rules: Vec<Prepared>,
+    setup: BTreeMap<String, SetupInForce>,
+    digest: Sha256Digest,
+    body: Vec<u8>,
+}
+
+impl PolicySet {
+    /// Prepares rules and setup; the rules come in the order of their ids.
+    ///
+    /// # Errors
+    /// Why the set has no canonical form.
+    pub fn new(
+        mut rules: Vec<Rule>,
+        setup: BTreeMap<String, SetupInForce>,
+    ) -> Result<Self, String> {
+        rules.sort_by(|a, b| a.id.cmp(&b.id));
+        let list: Vec<Value> = rules.iter().map(Rule::to_json).collect();
+        let agents = setup
+            .iter()
+            .map(|(agent, setup)| (agent.clone(), setup.to_json()));
+        let agents: Map<String, Value> = agents.collect();
+        let whole = json!({ "schema": SCHEMA, "rules": list, "setup": agents });
+        let body = serde_json_canonicalizer::to_vec(&whole).map_err(|error| error.to_string())?;
+        let prepare = |rule: Rule| Prepared {
+            condition: rule
+                .when
+                .as_deref()
+                .map(|when| Condition::compile(when).map(Arc::new)),
+            rule,
+        };
+        Ok(Self {
+            rules: rules.into_iter().map(prepare).collect(),
+            setup,
+            digest: Sha256Digest::of_bytes(&body),
+            body,
+        })
+    }
+
+    /// The rules by id.
+    #[must_use]
+    pub fn rules(&self) -> &[Prepared] {
+        &self.rules
+    }
+
+    /// The setup of an agent.
+    #[must_use]
+    pub fn setup_of(&self, agent: &str) -> Option<&SetupInForce> {
+        self.setup.get(agent)
+    }
+
+    /// SHA-256 of [`Self::body`] (rules, `policy_digest`).
+    #[must_use]
+    pub fn digest(&self) -> &Sha256Digest {
+        &self.digest
+    }
+
+    /// Canonical JSON of `{schema, rules sorted by id, setup}`.
+    #[must_use]
+    pub fn body(&self) -> &[u8] {
+        &self.body
+    }
+
+    /// Whether there is nothing to judge by.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty() && self.setup.values().all(|setup| setup.bindings.is_empty())
+    }
+}
