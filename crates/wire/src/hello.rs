@@ -1,19 +1,17 @@
 //! How an agent introduces itself (protocol, section 6).
 //!
-//! Refuses a name other than the subject's; the rest is the agent's own word.
+//! Refuses a name other than the subject's; the rest is the agent's own word, and one fault in it does
+//! not lose the others.
+
+mod read;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{
-    AgentInfo, Subject,
-    alive::check_version,
-    json::parse_document,
-    rejection::{RejectionCode, WireError},
-};
+use crate::{AgentInfo, Sha256Digest, ToolOrigin};
 
-const MAX_BYTES: usize = 900 * 1024;
+pub use read::{parse_hello, read_definition, read_hello};
 
 /// An agent, its tools and what it needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -57,6 +55,10 @@ pub struct HelloTool {
     /// Whether the model must keep to the schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
+    /// Where it comes from, in the words of a request's tool; what is `hosted` or `provider_defined`
+    /// runs at the provider and cannot be gated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
 }
 
 /// The state of a credential, never its value.
@@ -76,20 +78,47 @@ pub struct Credential {
     pub missing_keys: Option<Vec<String>>,
 }
 
-/// Reads a hello; its name must be that of the subject.
-pub fn parse_hello(subject: &str, payload: &[u8]) -> Result<Hello, WireError> {
-    let Some(Subject::Hello(agent)) = Subject::parse(subject) else {
-        return Err(WireError::new(
-            RejectionCode::BadSubject,
-            "not the subject of a hello",
-        ));
-    };
-    let hello: Hello = parse_document(payload, MAX_BYTES, &[])?;
-    check_version(hello.v)?;
-    if hello.agent.name == agent.agent {
-        Ok(hello)
-    } else {
-        let detail = "agent.name is not that of the subject";
-        Err(WireError::new(RejectionCode::SubjectMismatch, detail))
+/// Something in a hello that could not be used; the rest of it stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HelloFault {
+    /// Where: a JSON pointer (RFC 6901) into the hello, `""` for the whole.
+    pub path: String,
+    /// What is wrong, without the hello's own text.
+    pub what: String,
+}
+
+/// How one tool is described, whatever fields that takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolDefinition {
+    /// Its place among the tools of the hello, from 0, unreadable ones counted.
+    pub place: usize,
+    /// Its name.
+    pub name: String,
+    /// The entry as the agent sent it, unknown fields included: JSON.
+    pub text: String,
+    /// Digest of its RFC 8785 form; of its bytes where it has none that is certain.
+    pub digest: Sha256Digest,
+}
+
+/// A hello as far as it can be read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HelloReport {
+    /// What has no fault.
+    pub hello: Hello,
+    /// The definitions of `hello.tools`, in their order.
+    pub definitions: Vec<ToolDefinition>,
+    /// What had to be left out, and where.
+    pub faults: Vec<HelloFault>,
+}
+
+impl HelloTool {
+    /// Whether the call runs at the model's provider, so that the agent cannot hold it until a person
+    /// has answered.
+    pub fn is_beyond_the_gate(&self) -> bool {
+        let origin = self.origin.as_deref().and_then(ToolOrigin::from_word);
+        matches!(
+            origin,
+            Some(ToolOrigin::Hosted | ToolOrigin::ProviderDefined)
+        )
     }
 }

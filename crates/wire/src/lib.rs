@@ -27,6 +27,7 @@ mod shown;
 mod signature;
 mod span;
 mod streams;
+mod strict_schema;
 mod subjects;
 mod text_newtype;
 mod tighten;
@@ -44,7 +45,10 @@ pub use decision::{
 pub use digest::{DigestError, Sha256Digest, args_digest, canonical_json, request_digest};
 pub use enrolment::{Enrolment, NkeySeed, TlsFiles};
 pub use error_code::ErrorCode;
-pub use hello::{Credential, Hello, HelloTool, parse_hello};
+pub use hello::{
+    Credential, Hello, HelloFault, HelloReport, HelloTool, ToolDefinition, parse_hello,
+    read_definition, read_hello,
+};
 pub use json::KeptJson;
 pub use keys::{KeyError, KeyRole, PublicKey, TrustedKey};
 pub use names::{AgentKey, AgentName, NameError, RequestId, RequestKey, WorkspaceName};
@@ -68,6 +72,7 @@ pub use span::{
     EventType, SPAN_MAX_BYTES, Span, SpanError, SpanKind, SpanStatus, Usage, parse_span,
 };
 pub use streams::{POLICY_BUCKET, SUBJECT_PREFIX, Stream};
+pub use strict_schema::{StrictFault, strict_faults};
 pub use subjects::{
     ConsoleId, Subject, alive_subject, audit_subject, decided_subject, decision_subject,
     event_subject, hello_subject, receipt_subject, request_subject, tighten_subject, vote_subject,

@@ -156,6 +156,7 @@ fn introduction() -> Introduction {
         args_schema: Some(schema),
         risk: Some(risk.as_str().to_owned()),
         strict: Some(true),
+        origin: None,
     };
     Introduction {
         agent_type: Some("janitor".to_owned()),

@@ -98,6 +98,8 @@ pub(crate) enum Command {
     History(History),
     /// Show the call tree of a trace, or of a request's trace.
     Trace(TraceId),
+    /// List the agents: who is there, with which tools and credentials, and what is wrong with them.
+    Agents,
     /// Let an agent log in: writes its agent.json.
     Enroll(Enroll),
     /// Take an agent's login away.

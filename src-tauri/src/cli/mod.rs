@@ -3,6 +3,7 @@
 //! Refuses to guess: a wrong word ends with exit code 2 and says what is allowed, and nothing is
 //! printed as done before the stream has acknowledged it.
 
+mod agents;
 mod args;
 mod ask;
 mod audit;
@@ -98,6 +99,7 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Watch => watch::run(settings, out).await,
         Command::History(history) => read::history(settings, out, history).await,
         Command::Trace(id) => trace::run(settings, out, &id.id).await,
+        Command::Agents => agents::run(settings, out).await,
         Command::Enroll(enroll) => enroll::enroll(settings, out, enroll).await,
         Command::Revoke(agent) => enroll::revoke(settings, out, &agent).await,
         Command::Operators(command) => operators::run(settings, out, command).await,

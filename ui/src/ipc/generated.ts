@@ -1,6 +1,178 @@
 // Written by `cargo xtask codegen` from crates/wire. Do not edit.
 
 /**
+ * Whether an agent is there.
+ */
+export type AgentPresence = "live" | "silent" | "unheard";
+
+/**
+ * A tool as its agent describes it.
+ */
+export type AgentToolView = { 
+/**
+ * Its name.
+ */
+name: Shown, 
+/**
+ * The agent's words about it.
+ */
+description: Shown | null, 
+/**
+ * The risk as the agent says it, an unknown word read as critical; none when it says nothing.
+ */
+risk: Risk | null, 
+/**
+ * The agent's own word, where the protocol does not know it.
+ */
+unknownRisk: Shown | null, 
+/**
+ * Where it comes from.
+ */
+origin: Shown | null, 
+/**
+ * False when it runs at the model's provider: no person can be asked first.
+ */
+gated: boolean, 
+/**
+ * False when the last hello no longer lists it.
+ */
+listed: boolean, 
+/**
+ * Whether the model must keep to the schema.
+ */
+strict: boolean, 
+/**
+ * Where a strict tool's schema is not strict.
+ */
+strictFaults: Array<HelloFaultView>, 
+/**
+ * Another tool of this agent that it could be mistaken for.
+ */
+looksLike: Shown | null, 
+/**
+ * `sha256:…` of its definition; none when no hello told of it.
+ */
+digest: string | null, 
+/**
+ * Since when it reads so.
+ */
+changedMs: number | null, 
+/**
+ * The definition that stood when a person last approved a call.
+ */
+approvedDigest: string | null, 
+/**
+ * When that was.
+ */
+approvedMs: number | null, 
+/**
+ * It is no longer defined as when a person last approved a call.
+ */
+changed: boolean, 
+/**
+ * Both definitions, indented, where they differ: as approved, and now.
+ */
+before: Shown | null, 
+/**
+ * The definition now, indented, where it differs from the approved one.
+ */
+now: Shown | null, };
+
+/**
+ * One agent.
+ */
+export type AgentView = { 
+/**
+ * `WORKSPACE/AGENT`.
+ */
+key: string, 
+/**
+ * Workspace.
+ */
+workspace: string, 
+/**
+ * Agent.
+ */
+agent: string, 
+/**
+ * What kind of agent it says it is.
+ */
+kind: Shown | null, 
+/**
+ * The framework and its version.
+ */
+framework: Shown | null, 
+/**
+ * Whether it is there.
+ */
+presence: AgentPresence, 
+/**
+ * When it was last heard.
+ */
+lastSeenMs: number | null, 
+/**
+ * When its last request was stored.
+ */
+lastRequestMs: number | null, 
+/**
+ * Requests that wait.
+ */
+waiting: number, 
+/**
+ * Whether it has a login of this console.
+ */
+enrolled: boolean, 
+/**
+ * When its login was taken away.
+ */
+revokedMs: number | null, 
+/**
+ * Paused or stopped, and by whom.
+ */
+brake: BrakeView | null, 
+/**
+ * Its copies, those heard last first.
+ */
+instances: Array<InstanceView>, 
+/**
+ * Its tools, in the order of its hello.
+ */
+tools: Array<AgentToolView>, 
+/**
+ * Its credentials.
+ */
+credentials: Array<CredentialView>, 
+/**
+ * Names of its skills.
+ */
+skills: Array<Shown>, 
+/**
+ * When its last readable hello was stored.
+ */
+helloMs: number | null, 
+/**
+ * Why the hello after that one could not be read.
+ */
+helloFault: Shown | null, 
+/**
+ * What of the hello had to be left out.
+ */
+faults: Array<HelloFaultView>, };
+
+/**
+ * All agents.
+ */
+export type AgentsView = { 
+/**
+ * By name.
+ */
+agents: Array<AgentView>, 
+/**
+ * The server's time when it was read.
+ */
+serverMs: number, };
+
+/**
  * A thing that wants a person's eyes.
  */
 export type AlarmView = { 
@@ -328,6 +500,10 @@ rejected_raw: [RawArgs, RawChunk],
  */
 status: [Nothing, StatusView], 
 /**
+ * Every agent that is known: its copies, its tools, its credentials.
+ */
+agents_list: [Nothing, AgentsView], 
+/**
  * The server's time now.
  */
 server_time: [Nothing, ServerTime], 
@@ -369,6 +545,27 @@ agentJson: string | null,
  * Commands that work on this machine as they stand.
  */
 commands: Array<ConnectCommand>, };
+
+/**
+ * The state of a credential, never its value.
+ */
+export type CredentialView = { 
+/**
+ * The tool that needs it.
+ */
+tool: Shown | null, 
+/**
+ * Where it is kept.
+ */
+artifact: Shown | null, 
+/**
+ * Its state, in the agent's word.
+ */
+status: Shown | null, 
+/**
+ * Names of values that are missing.
+ */
+missingKeys: Array<Shown>, };
 
 /**
  * A verdict with everything that it needs.
@@ -618,6 +815,19 @@ schema: Shown,
 skeleton: string, };
 
 /**
+ * Something that is wrong, and where.
+ */
+export type HelloFaultView = { 
+/**
+ * JSON pointer into the hello, empty for the whole.
+ */
+path: Shown, 
+/**
+ * What is wrong.
+ */
+what: Shown, };
+
+/**
  * A message that led here.
  */
 export type HistoryMessage = { 
@@ -770,6 +980,27 @@ rows: Array<InboxRow>,
  * The server's time when it was read.
  */
 serverMs: number, };
+
+/**
+ * One running copy of an agent.
+ */
+export type InstanceView = { 
+/**
+ * The agent's own word; empty for a copy that gives none.
+ */
+id: Shown, 
+/**
+ * When it was first heard.
+ */
+firstSeenMs: number, 
+/**
+ * When it was last heard.
+ */
+lastSeenMs: number, 
+/**
+ * Heard within the last 30 s.
+ */
+live: boolean, };
 
 /**
  * A failed command.

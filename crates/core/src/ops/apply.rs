@@ -12,13 +12,14 @@ use super::ledger::{Batch, Gathered, Ledger};
 use super::publisher::{Carried, Outgoing, Settlements};
 use super::votes::{cast, close};
 use super::{
-    answers, arrivals, decide, decisions, due, ladder, reports, retention, search_index, spans,
+    answers, arrivals, decide, decisions, due, hellos, ladder, reports, retention, search_index,
+    spans,
 };
 use crate::domain::{RequestRecord, Timestamp};
 use crate::store::audit::Entry;
 use crate::store::{
-    StoreError, agents, audit, bus_stream, meta, outbox, policy, policy_history, requests,
-    vote_outbox,
+    StoreError, agent_instances, agents, audit, bus_stream, meta, outbox, policy, policy_history,
+    requests, vote_outbox,
 };
 
 /// Applies the jobs. On an error the transaction must not be committed.
@@ -67,7 +68,7 @@ async fn apply(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
         Job::Requests(messages) => arrivals::apply(ledger, batch, &messages).await,
         Job::Decisions(messages) => decisions::apply(ledger, batch, &messages).await,
         Job::Receipts(messages) => reports::apply_receipts(ledger, batch, &messages).await,
-        Job::Hellos(messages) => reports::apply_hellos(ledger, batch, &messages).await,
+        Job::Hellos(messages) => hellos::apply(ledger, batch, &messages).await,
         Job::Spans(messages) => spans::apply(ledger, batch, &messages).await,
         Job::Bound(binding) => {
             let realm = binding.realm.to_string();
@@ -135,7 +136,11 @@ pub(super) fn unless_heard<T>(_answer: Result<(), T>) {}
 async fn small(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(), StoreError> {
     let me = ledger.identity.human_key().to_string();
     match job {
-        Job::Alive(agent) => agents::note_alive(batch.tx, &agent, batch.now).await,
+        Job::Alive(heard) => {
+            agents::note_alive(batch.tx, &heard.agents).await?;
+            batch.gathered.status |= agent_instances::note(batch.tx, &heard.copies).await?;
+            Ok(())
+        }
         Job::Attempt {
             carried,
             decision_id,

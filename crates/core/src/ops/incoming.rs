@@ -4,8 +4,9 @@
 //! Runs beside the writer, so that parsing does not hold up the transactions.
 
 use countersign_wire::{
-    AgentKey, ParsedRequest, PublicKey, Receipt, Rejection, RejectionCode, RequestKey, SpanStatus,
-    Subject, Tighten, parse_hello, parse_receipt, parse_request, parse_span, parse_tighten,
+    AgentKey, HelloReport, ParsedRequest, PublicKey, Receipt, Rejection, RejectionCode, RequestKey,
+    SpanStatus, Subject, Tighten, parse_receipt, parse_request, parse_span, parse_tighten,
+    read_hello,
 };
 
 use crate::bus::StreamMessage;
@@ -81,7 +82,8 @@ pub(crate) struct IncomingHello {
     pub(crate) at: At,
     pub(crate) subject: String,
     pub(crate) raw: Vec<u8>,
-    pub(crate) hello: Result<(AgentKey, Option<String>), String>,
+    /// An agent whose hello cannot be read is still known, where the subject names it.
+    pub(crate) hello: Result<(AgentKey, Box<HelloReport>), (Option<AgentKey>, String)>,
 }
 
 /// A message of `CS_EVENTS`.
@@ -224,10 +226,11 @@ pub(crate) fn receipt(message: StreamMessage) -> IncomingReceipt {
 
 pub(crate) fn hello(message: StreamMessage) -> IncomingHello {
     let hello = match Subject::parse(&message.subject) {
-        Some(Subject::Hello(agent)) => parse_hello(&message.subject, &message.payload)
-            .map(|hello| (agent, hello.agent.framework))
-            .map_err(|error| error.to_string()),
-        _ => Err("the subject names no agent".to_owned()),
+        Some(Subject::Hello(agent)) => match read_hello(&message.subject, &message.payload) {
+            Ok(report) => Ok((agent, Box::new(report))),
+            Err(error) => Err((Some(agent), error.to_string())),
+        },
+        _ => Err((None, "the subject names no agent".to_owned())),
     };
     IncomingHello {
         at: At::of(&message),

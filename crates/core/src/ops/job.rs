@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 use uuid::Uuid;
 
+use super::alive::HeardSigns;
 use super::incoming::{
     IncomingDecision, IncomingHello, IncomingReceipt, IncomingRequest, IncomingSpan,
 };
@@ -121,7 +122,7 @@ pub(crate) enum Job {
     Receipts(Arc<Vec<IncomingReceipt>>),
     Hellos(Arc<Vec<IncomingHello>>),
     Spans(Arc<Vec<IncomingSpan>>),
-    Alive(AgentKey),
+    Alive(HeardSigns),
     /// The connection was lost: what the streams hold is not known until they are read again.
     Lagging,
     /// Everything that was stored before the console connected is projected.

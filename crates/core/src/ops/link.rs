@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_wire::{Stream, Subject};
+use countersign_wire::Stream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::alive;
 use super::incoming;
 use super::job::{BusBinding, Job};
 use super::lost_anchors;
@@ -265,23 +266,11 @@ impl Link {
     }
 
     async fn hear_agents(&self, session: &Session) -> Result<(), OpError> {
-        let mut signs = self.bus.subscribe_alive().await?;
-        let jobs = self.shared.jobs.clone();
-        let stop = session.stop.clone();
-        session.tasks.spawn(async move {
-            loop {
-                let sign = tokio::select! {
-                    () = stop.cancelled() => return,
-                    sign = signs.recv() => sign,
-                };
-                let Some(sign) = sign else { return };
-                if let Some(Subject::Alive(agent)) = Subject::parse(&sign.subject)
-                    && jobs.send(Job::Alive(agent)).await.is_err()
-                {
-                    return;
-                }
-            }
-        });
+        let signs = self.bus.subscribe_alive().await?;
+        let (jobs, clock) = (self.shared.jobs.clone(), Arc::clone(&self.shared.clock));
+        session
+            .tasks
+            .spawn(alive::hear(signs, jobs, clock, session.stop.clone()));
         Ok(())
     }
 }

@@ -1,5 +1,7 @@
 //! Use cases: what joins the store and the bus.
 
+pub mod agents;
+mod alive;
 mod anchor;
 mod anchors_check;
 mod answers;
@@ -16,6 +18,7 @@ mod due;
 pub mod enroll;
 mod execution;
 mod hay;
+mod hellos;
 mod incoming;
 pub(crate) mod job;
 mod judgement;

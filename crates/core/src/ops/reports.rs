@@ -1,4 +1,4 @@
-//! Projects what agents report of themselves: `CS_RECEIPTS` and `CS_AGENTS`.
+//! Projects what agents report of decisions: `CS_RECEIPTS`.
 
 use std::collections::HashMap;
 
@@ -6,13 +6,13 @@ use countersign_wire::{RequestKey, Sha256Digest, Stage, Stream};
 use serde_json::json;
 
 use super::execution::{by_name, compare, patience, ran};
-use super::incoming::{At, IncomingHello, IncomingReceipt};
+use super::incoming::{At, IncomingReceipt};
 use super::ledger::{Batch, Ledger};
 use crate::domain::incident::Execution;
 use crate::domain::{Delivery, RequestRecord};
 use crate::store::quarantine::Quarantined;
 use crate::store::receipts::NewReceipt;
-use crate::store::{StoreError, agents, bus_stream, decisions, early_receipts, receipts, requests};
+use crate::store::{StoreError, bus_stream, decisions, early_receipts, receipts, requests};
 
 fn rung(stage: Stage) -> Delivery {
     match stage {
@@ -134,57 +134,6 @@ pub(crate) async fn apply_receipts(
         .gathered
         .positions
         .insert(Stream::Receipts, u64::try_from(last.seq + 1).unwrap_or(0));
-    Ok(())
-}
-
-/// Stores what agents say of themselves.
-pub(crate) async fn apply_hellos(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
-    messages: &[IncomingHello],
-) -> Result<(), StoreError> {
-    let (epoch, next) = ledger.place(batch.tx, Stream::Agents).await?;
-    let known = messages.partition_point(|message| message.at.seq < next);
-    let messages = &messages[known..];
-    let Some(last) = messages.last().map(|message| message.at) else {
-        return Ok(());
-    };
-    for message in messages {
-        match &message.hello {
-            Ok((agent, framework)) => {
-                let framework = framework.as_deref();
-                agents::note_hello(batch.tx, agent, framework, &message.raw, message.at.stamp)
-                    .await?;
-                batch.record(
-                    agent.to_string(),
-                    "hello",
-                    agent.to_string(),
-                    json!({
-                        "payload_digest": Sha256Digest::of_bytes(&message.raw).to_string(),
-                    }),
-                );
-            }
-            Err(why) => {
-                let stream = Stream::Agents;
-                let place = (message.at, message.subject.as_str(), message.raw.as_slice());
-                set_aside(batch, stream, &epoch, place, why).await?;
-            }
-        }
-    }
-    bus_stream::advance(
-        batch.tx,
-        Stream::Agents.name(),
-        &epoch,
-        last.seq + 1,
-        last.stamp,
-    )
-    .await?;
-    ledger.advanced(Stream::Agents, &epoch, last.seq + 1);
-    batch
-        .gathered
-        .positions
-        .insert(Stream::Agents, u64::try_from(last.seq + 1).unwrap_or(0));
-    batch.gathered.status = true;
     Ok(())
 }
 

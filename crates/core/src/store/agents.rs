@@ -1,14 +1,17 @@
 //! Table `agents`: who is enrolled and who was heard of.
 
 use countersign_wire::AgentKey;
+use rusqlite::params;
+use serde_json::Value;
 use sqlx::SqliteConnection;
 
+use super::direct::direct;
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
 use crate::domain::stall::ALIVE_MS;
 
 /// An agent.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, sqlx::FromRow)]
 pub struct AgentRow {
     /// Workspace.
     pub ws: String,
@@ -20,6 +23,16 @@ pub struct AgentRow {
     pub framework: Option<String>,
     /// When it was last heard, ms.
     pub last_seen: Option<i64>,
+    /// When it was last given a login here, ms.
+    pub enrolled_at: Option<i64>,
+    /// When that was taken away, ms.
+    pub revoked_at: Option<i64>,
+    /// When its last readable hello was stored, ms.
+    pub hello_at: Option<i64>,
+    /// Why the hello after that one could not be read.
+    pub hello_fault: Option<String>,
+    /// The states of its credentials: JSON.
+    pub credentials: Option<String>,
 }
 
 /// All agents by name.
@@ -27,11 +40,26 @@ pub struct AgentRow {
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn all(reader: &Reader) -> Result<Vec<AgentRow>, StoreError> {
-    Ok(
-        sqlx::query_as("SELECT ws, name, key, framework, last_seen FROM agents ORDER BY ws, name")
-            .fetch_all(&reader.0)
-            .await?,
+    Ok(sqlx::query_as(
+        "SELECT ws, name, key, framework, last_seen, enrolled_at, revoked_at, hello_at, hello_fault, credentials
+         FROM agents ORDER BY ws, name",
     )
+    .fetch_all(&reader.0)
+    .await?)
+}
+
+/// The last readable hello of an agent, as received.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn hello(reader: &Reader, ws: &str, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    let found: Option<Option<Vec<u8>>> =
+        sqlx::query_scalar("SELECT hello FROM agents WHERE ws = ? AND name = ?")
+            .bind(ws)
+            .bind(name)
+            .fetch_optional(&reader.0)
+            .await?;
+    Ok(found.flatten())
 }
 
 /// Gives an agent a login key.
@@ -77,6 +105,21 @@ pub async fn revoke(
     Ok(done.rows_affected() == 1)
 }
 
+/// What a hello said.
+#[derive(Debug, Clone)]
+pub struct NewHello<'m> {
+    /// The framework's name.
+    pub framework: Option<&'m str>,
+    /// Payload as received.
+    pub raw: &'m [u8],
+    /// A list or a map of `bs_*` fields: JSON.
+    pub setup_schema: Option<String>,
+    /// A list of the states of credentials: JSON.
+    pub credentials: Option<String>,
+    /// The server's stamp.
+    pub at: Timestamp,
+}
+
 /// Notes a hello.
 ///
 /// # Errors
@@ -84,44 +127,100 @@ pub async fn revoke(
 pub async fn note_hello(
     tx: &mut SqliteConnection,
     agent: &AgentKey,
-    framework: Option<&str>,
-    hello: &[u8],
-    at: Timestamp,
+    hello: &NewHello<'_>,
 ) -> Result<(), StoreError> {
     sqlx::query(
-        "INSERT INTO agents(ws, name, framework, hello, last_seen) VALUES (?1, ?2, ?3, ?4, ?5)
-         ON CONFLICT(ws, name) DO UPDATE SET framework = ?3, hello = ?4,
-           last_seen = max(coalesce(last_seen, 0), ?5)",
+        "INSERT INTO agents(ws, name, framework, hello, hello_at, setup_schema, credentials, last_seen)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?5)
+         ON CONFLICT(ws, name) DO UPDATE SET framework = ?3, hello = ?4, hello_at = ?5, hello_fault = NULL,
+           setup_schema = ?6, credentials = ?7, last_seen = max(coalesce(last_seen, 0), ?5)",
     )
     .bind(agent.workspace.as_ref())
     .bind(agent.agent.as_ref())
-    .bind(framework)
-    .bind(hello)
+    .bind(hello.framework)
+    .bind(hello.raw)
+    .bind(hello.at.0)
+    .bind(hello.setup_schema.as_deref())
+    .bind(hello.credentials.as_deref())
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// Notes that an agent's last hello cannot be read; what the one before said stands.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn note_unreadable(
+    tx: &mut SqliteConnection,
+    agent: &AgentKey,
+    why: &str,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO agents(ws, name, hello_fault, last_seen) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT(ws, name) DO UPDATE SET hello_fault = ?3,
+           last_seen = max(coalesce(last_seen, 0), ?4)",
+    )
+    .bind(agent.workspace.as_ref())
+    .bind(agent.agent.as_ref())
+    .bind(why)
     .bind(at.0)
     .execute(tx)
     .await?;
     Ok(())
 }
 
-/// Notes that an agent is alive.
+/// The setup keys that an agent's last hello declared: a list or a map of `bs_*` fields, as it wrote
+/// them. None when it declared none.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn setup_schema(
+    tx: &mut SqliteConnection,
+    agent: &AgentKey,
+) -> Result<Option<Value>, StoreError> {
+    let text: Option<Option<String>> =
+        sqlx::query_scalar("SELECT setup_schema FROM agents WHERE ws = ? AND name = ?")
+            .bind(agent.workspace.as_ref())
+            .bind(agent.agent.as_ref())
+            .fetch_optional(tx)
+            .await?;
+    Ok(text
+        .flatten()
+        .and_then(|text| serde_json::from_str(&text).ok()))
+}
+
+/// The same for who only reads.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn setup_schema_of(
+    reader: &Reader,
+    agent: &AgentKey,
+) -> Result<Option<Value>, StoreError> {
+    setup_schema(&mut *reader.0.acquire().await?, agent).await
+}
+
+/// Notes that agents are alive, each with the time at which it was heard.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn note_alive(
     tx: &mut SqliteConnection,
-    agent: &AgentKey,
-    at: Timestamp,
+    heard: &[(AgentKey, Timestamp)],
 ) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO agents(ws, name, last_seen, alive_since) VALUES (?1, ?2, ?3, ?3)
-         ON CONFLICT(ws, name) DO UPDATE SET last_seen = max(coalesce(last_seen, 0), ?3),
-           alive_since = iif(alive_since IS NULL OR coalesce(last_seen, 0) <= ?3 - ?4, ?3, alive_since)",
-    )
-    .bind(agent.workspace.as_ref())
-    .bind(agent.agent.as_ref())
-    .bind(at.0)
-    .bind(ALIVE_MS)
-    .execute(tx)
-    .await?;
-    Ok(())
+    direct(tx, |sqlite| {
+        let mut note = sqlite.prepare_cached(
+            "INSERT INTO agents(ws, name, last_seen, alive_since) VALUES (?1, ?2, ?3, ?3)
+             ON CONFLICT(ws, name) DO UPDATE SET last_seen = max(coalesce(last_seen, 0), ?3),
+               alive_since = iif(alive_since IS NULL OR coalesce(last_seen, 0) <= ?3 - ?4, ?3, alive_since)",
+        )?;
+        for (agent, at) in heard {
+            let (ws, name) = (agent.workspace.as_ref(), agent.agent.as_ref());
+            note.execute(params![ws, name, at.0, ALIVE_MS])?;
+        }
+        Ok(())
+    })
+    .await
 }

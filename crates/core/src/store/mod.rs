@@ -3,8 +3,10 @@
 //! Knows nothing of the bus and decides nothing. A row type never leaves this module except as a
 //! plain value that a caller may read.
 
+pub mod agent_instances;
 pub mod agents;
 pub mod alarms;
+pub mod askers;
 pub mod audit;
 pub mod backup;
 mod bulk;
@@ -30,7 +32,10 @@ pub mod spans;
 pub mod stalls;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_agents;
 pub mod tombstones;
+pub mod tools;
 pub mod unanswered;
 pub mod vote_outbox;
 pub mod votes;

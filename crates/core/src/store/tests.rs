@@ -1,6 +1,6 @@
 //! Each query against a real file.
 
-use countersign_wire::{RequestKey, Risk, VerdictSet};
+use countersign_wire::{AgentKey, RequestKey, Risk, VerdictSet};
 
 use super::lines::{self, Filter};
 use super::outbox::{self, OutboxRow};
@@ -347,7 +347,7 @@ async fn a_repeated_receipt_is_left_out() {
 #[tokio::test]
 async fn small_tables_keep_what_they_are_given() {
     let (_folder, mut writer, reader) = temporary().await;
-    let agent = "acme/bot".parse().unwrap();
+    let agent: AgentKey = "acme/bot".parse().unwrap();
     let mut tx = writer.begin().await.unwrap();
     meta::put(&mut tx, meta::REALM, "a").await.unwrap();
     meta::put(&mut tx, meta::REALM, "b").await.unwrap();
@@ -357,12 +357,11 @@ async fn small_tables_keep_what_they_are_given() {
     agents::enroll(&mut tx, &agent, "U1", Timestamp(1))
         .await
         .unwrap();
-    agents::note_alive(&mut tx, &agent, Timestamp(9))
-        .await
-        .unwrap();
-    agents::note_alive(&mut tx, &agent, Timestamp(5))
-        .await
-        .unwrap();
+    for at in [Timestamp(9), Timestamp(5)] {
+        agents::note_alive(&mut tx, &[(agent.clone(), at)])
+            .await
+            .unwrap();
+    }
     alarms::raise(&mut tx, "void_decision", "a/b/c", Timestamp(1))
         .await
         .unwrap();

@@ -142,3 +142,38 @@ async fn a_console_that_starts_again_is_one_console() {
     again.shutdown().await;
     desk.app.shutdown().await;
 }
+
+/// Presence of the agent `bot`, and of its copies by name.
+async fn bot(app: &App) -> (&'static str, Vec<(String, bool)>) {
+    let agents = app.agents().await.unwrap();
+    let bot = agents.iter().find(|agent| agent.agent == "bot").unwrap();
+    let copies = bot
+        .instances
+        .iter()
+        .map(|copy| (copy.id.clone(), copy.live));
+    let mut copies: Vec<_> = copies.collect();
+    copies.sort();
+    (bot.presence.as_str(), copies)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_is_silent_for_three_signs_is_gone_by_the_servers_clock() {
+    let clock = SetClock::now();
+    let desk = Desk::open_with(|options| options.clock = Some(clock.clone())).await;
+    let agent = desk.agent("bot").await;
+    assert_eq!(bot(&desk.app).await.0, "unheard");
+    let subject = "countersign.v1.alive.acme.bot";
+    for copy in ["a", "b"] {
+        let sign = format!("{{\"v\":1,\"instance_id\":\"{copy}\"}}");
+        agent.client.publish(subject, sign.into()).await.unwrap();
+    }
+    let live = |copies: [(&str, bool); 2]| copies.map(|(id, live)| (id.to_owned(), live)).to_vec();
+    until("both copies are there", async || {
+        bot(&desk.app).await == ("live", live([("a", true), ("b", true)]))
+    })
+    .await;
+    clock.move_on(31_000);
+    let gone = ("silent", live([("a", false), ("b", false)]));
+    assert_eq!(bot(&desk.app).await, gone);
+    desk.app.shutdown().await;
+}

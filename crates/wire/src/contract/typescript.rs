@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use ts_rs::{Config, TS, TypeVisitor};
 
 use crate::ipc::{
-    Card, CheckEditArgs, ConnectHint, DecideArgs, DecideOutcome, EditCheck, EditorText, InboxBatch,
-    InboxSnapshot, IpcError, KeyArgs, Nothing, NotifyArgs, RawArgs, RawChunk, RejectedDetail,
-    RejectedPage, RejectedPageArgs, RevealArgs, Revealed, ServerTime, StatusView,
+    AgentsView, Card, CheckEditArgs, ConnectHint, DecideArgs, DecideOutcome, EditCheck, EditorText,
+    InboxBatch, InboxSnapshot, IpcError, KeyArgs, Nothing, NotifyArgs, RawArgs, RawChunk,
+    RejectedDetail, RejectedPage, RejectedPageArgs, RevealArgs, Revealed, ServerTime, StatusView,
 };
 
 macro_rules! declare {

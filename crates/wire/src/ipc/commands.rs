@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::{
-    Card, CheckEditArgs, ConnectHint, DecideArgs, DecideOutcome, EditCheck, EditorText,
+    AgentsView, Card, CheckEditArgs, ConnectHint, DecideArgs, DecideOutcome, EditCheck, EditorText,
     InboxSnapshot, KeyArgs, NotifyArgs, RawArgs, RawChunk, RejectedDetail, RejectedPage,
     RejectedPageArgs, RevealArgs, Revealed, ServerTime, StatusView,
 };
@@ -45,6 +45,8 @@ macro_rules! with_ipc_commands {
             rejected_raw(RawArgs) -> RawChunk,
             /// Bus, backlog, alarms, operator and audit head.
             status(Nothing) -> StatusView,
+            /// Every agent that is known: its copies, its tools, its credentials.
+            agents_list(Nothing) -> AgentsView,
             /// The server's time now.
             server_time(Nothing) -> ServerTime,
             /// Which desktop notifications are wanted from now on.

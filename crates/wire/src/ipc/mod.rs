@@ -7,6 +7,7 @@
 //!
 //! Times are milliseconds since the Unix epoch by the server's clock unless a field says otherwise.
 
+mod agents;
 mod batch;
 mod card;
 mod commands;
@@ -18,6 +19,10 @@ mod rejected;
 mod status;
 mod text;
 
+pub use agents::{
+    AgentPresence, AgentToolView, AgentView, AgentsView, CredentialView, HelloFaultView,
+    InstanceView,
+};
 pub use batch::{DecidedNotice, InboxBatch, InboxChange};
 pub use card::{
     ArgEntry, ArgPart, Card, DecisionView, Delta, EffectiveGroup, FormView, HistoryMessage,

@@ -1,5 +1,6 @@
 //! One function per declared command.
 
+mod agents;
 mod decide;
 mod edit;
 mod inbox;
@@ -8,6 +9,7 @@ mod raw;
 mod rejected;
 mod status;
 
+pub(crate) use agents::agents_list;
 pub(crate) use decide::{decide, undo};
 pub(crate) use edit::{check_edit, editable};
 pub(crate) use inbox::{card, inbox_snapshot, reveal};

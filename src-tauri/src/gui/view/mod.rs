@@ -1,5 +1,6 @@
 //! From what the core knows to what the page shows. Pure: no I/O, no clock.
 
+mod agents;
 mod args;
 mod card;
 mod edit;
@@ -12,6 +13,7 @@ mod story;
 mod strict;
 mod warning;
 
+pub(crate) use agents::agent_view;
 pub(crate) use args::{ascii_literal, walk};
 pub(crate) use card::{card_view, path_of, reveals, typed_target};
 pub(crate) use edit::{edit_check, editor_text};

@@ -1,0 +1,309 @@
+//! Every agent that this console knows: who is there, with which tools, and what is wrong with that.
+//!
+//! Refuses to hide an agent for what it said: one whose hello cannot be read is listed with the reason.
+
+use std::collections::BTreeMap;
+
+use countersign_wire::{
+    AgentBrake, AgentInfo, AgentKey, Credential, Hello, HelloFault, StrictFault, hello_subject,
+    looks_like, read_definition, read_hello, strict_faults,
+};
+use serde_json::Value;
+
+use crate::domain::Timestamp;
+use crate::domain::stall::ALIVE_MS;
+use crate::error::OpError;
+use crate::runtime::App;
+use crate::store::agent_instances::{self, InstanceRow};
+use crate::store::agents::{self, AgentRow};
+use crate::store::askers;
+use crate::store::tools::{self, ToolRow};
+
+/// Whether an agent is there, by the server's time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// Heard within [`ALIVE_MS`].
+    Live,
+    /// Heard before.
+    Silent,
+    /// Enrolled, or known from its requests only.
+    Unheard,
+}
+
+impl Presence {
+    fn of(last_seen: Option<i64>, now: Timestamp) -> Self {
+        match last_seen {
+            Some(at) if now.since_ms(Timestamp(at)) < ALIVE_MS => Self::Live,
+            Some(_) => Self::Silent,
+            None => Self::Unheard,
+        }
+    }
+
+    /// As the command line names it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Silent => "silent",
+            Self::Unheard => "unheard",
+        }
+    }
+}
+
+/// One running copy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instance {
+    /// The agent's own word; empty for a copy that gives none.
+    pub id: String,
+    /// When it was first heard.
+    pub first_seen: Timestamp,
+    /// When it was last heard.
+    pub last_seen: Timestamp,
+    /// Heard within [`ALIVE_MS`].
+    pub live: bool,
+}
+
+/// A tool as its agent describes it. All texts are the agent's.
+#[derive(Debug, Clone, Default)]
+pub struct ToolReport {
+    /// Its name.
+    pub name: String,
+    /// The agent's words about it.
+    pub description: Option<String>,
+    /// The agent's word.
+    pub risk: Option<String>,
+    /// The agent's word.
+    pub origin: Option<String>,
+    /// False when it runs at the model's provider: no person can be asked first.
+    pub gated: bool,
+    /// False when the last hello no longer lists it.
+    pub listed: bool,
+    /// Whether the model must keep to the schema.
+    pub strict: bool,
+    /// Where a strict tool's schema is not strict; paths point into the hello.
+    pub strict_faults: Vec<StrictFault>,
+    /// Another tool of this agent that it could be mistaken for.
+    pub looks_like: Option<String>,
+    /// Digest of its definition; none when no hello told of it.
+    pub digest: Option<String>,
+    /// Since when it reads so.
+    pub changed_at: Option<Timestamp>,
+    /// Digest of the definition that stood when a person last approved a call.
+    pub approved_digest: Option<String>,
+    /// When that was.
+    pub approved_at: Option<Timestamp>,
+    /// It is no longer defined as when a person last approved a call.
+    pub changed: bool,
+    /// The definition now: JSON.
+    pub definition: Option<String>,
+    /// The approved one: JSON.
+    pub approved_definition: Option<String>,
+}
+
+/// One agent. All texts but its name are its own.
+#[derive(Debug, Clone)]
+pub struct AgentReport {
+    /// Workspace.
+    pub workspace: String,
+    /// Agent.
+    pub agent: String,
+    /// What it says it is.
+    pub info: Option<AgentInfo>,
+    /// Whether it is there.
+    pub presence: Presence,
+    /// When it was last heard.
+    pub last_seen: Option<Timestamp>,
+    /// When its last request was stored.
+    pub last_request: Option<Timestamp>,
+    /// Requests that wait.
+    pub waiting: i64,
+    /// Whether it has a login of this console.
+    pub enrolled: bool,
+    /// When its login was taken away.
+    pub revoked_at: Option<Timestamp>,
+    /// Paused or stopped, by whom and when.
+    pub brake: Option<(AgentBrake, String, Timestamp)>,
+    /// Its copies, those heard last first.
+    pub instances: Vec<Instance>,
+    /// Its tools, in the order of its hello; those that it no longer lists last.
+    pub tools: Vec<ToolReport>,
+    /// The states of its credentials.
+    pub credentials: Vec<Credential>,
+    /// Names of its skills.
+    pub skills: Vec<String>,
+    /// When its last readable hello was stored.
+    pub hello_at: Option<Timestamp>,
+    /// Why the hello after that one could not be read.
+    pub hello_fault: Option<String>,
+    /// What of the hello had to be left out.
+    pub faults: Vec<HelloFault>,
+}
+
+impl App {
+    /// All agents that are enrolled, were heard or have asked, by name.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn agents(&self) -> Result<Vec<AgentReport>, OpError> {
+        let reader = self.reader();
+        let now = self.now();
+        let brakes = self.brakes().await?;
+        let mut known: BTreeMap<(String, String), AgentRow> = BTreeMap::new();
+        for row in agents::all(reader).await? {
+            known.insert((row.ws.clone(), row.name.clone()), row);
+        }
+        let mut asked = BTreeMap::new();
+        for (ws, name, at) in askers::all(reader).await? {
+            let place = (ws, name);
+            known.entry(place.clone()).or_insert_with(|| AgentRow {
+                ws: place.0.clone(),
+                name: place.1.clone(),
+                ..AgentRow::default()
+            });
+            asked.insert(place, Timestamp(at));
+        }
+        let mut copies = by_agent(agent_instances::all(reader).await?, |row| {
+            (row.ws.clone(), row.agent.clone())
+        });
+        let mut described = by_agent(tools::all(reader).await?, |row| {
+            (row.ws.clone(), row.agent.clone())
+        });
+        let mut waiting = by_agent(askers::waiting(reader).await?, |row| {
+            (row.0.clone(), row.1.clone())
+        });
+        let mut reports = Vec::with_capacity(known.len());
+        for (place, row) in known {
+            let key: Option<AgentKey> = format!("{}/{}", row.ws, row.name).parse().ok();
+            let said = match &key {
+                Some(key) if row.hello_at.is_some() => self.said(key).await?,
+                _ => Said::default(),
+            };
+            let set = key
+                .as_ref()
+                .and_then(|key| brakes.agents().find(|(agent, _)| *agent == key));
+            reports.push(AgentReport {
+                info: said.info,
+                skills: said.skills,
+                faults: said.faults,
+                presence: Presence::of(row.last_seen, now),
+                last_seen: row.last_seen.map(Timestamp),
+                last_request: asked.get(&place).copied(),
+                waiting: waiting
+                    .remove(&place)
+                    .map_or(0, |rows| rows.iter().map(|(_, _, count)| count).sum()),
+                enrolled: row.key.is_some(),
+                revoked_at: row.revoked_at.map(Timestamp),
+                brake: set.map(|(_, set)| (set.state, set.by.clone(), set.at)),
+                instances: instances(copies.remove(&place).unwrap_or_default(), now),
+                tools: tool_reports(described.remove(&place).unwrap_or_default()),
+                credentials: credentials(row.credentials.as_deref()),
+                hello_at: row.hello_at.map(Timestamp),
+                hello_fault: row.hello_fault,
+                workspace: row.ws,
+                agent: row.name,
+            });
+        }
+        Ok(reports)
+    }
+
+    async fn said(&self, key: &AgentKey) -> Result<Said, OpError> {
+        let (ws, name) = (key.workspace.as_ref(), key.agent.as_ref());
+        let raw = agents::hello(self.reader(), ws, name).await?;
+        let read = raw.and_then(|raw| read_hello(&hello_subject(key), &raw).ok());
+        Ok(read.map_or_else(Said::default, |report| Said {
+            skills: skill_names(&report.hello),
+            info: Some(report.hello.agent),
+            faults: report.faults,
+        }))
+    }
+}
+
+#[derive(Default)]
+struct Said {
+    info: Option<AgentInfo>,
+    skills: Vec<String>,
+    faults: Vec<HelloFault>,
+}
+
+fn by_agent<T>(
+    rows: Vec<T>,
+    place: impl Fn(&T) -> (String, String),
+) -> BTreeMap<(String, String), Vec<T>> {
+    let mut sorted: BTreeMap<_, Vec<T>> = BTreeMap::new();
+    for row in rows {
+        sorted.entry(place(&row)).or_default().push(row);
+    }
+    sorted
+}
+
+fn instances(rows: Vec<InstanceRow>, now: Timestamp) -> Vec<Instance> {
+    rows.into_iter()
+        .map(|row| Instance {
+            live: Presence::of(Some(row.last_seen), now) == Presence::Live,
+            id: row.instance_id,
+            first_seen: Timestamp(row.first_seen),
+            last_seen: Timestamp(row.last_seen),
+        })
+        .collect()
+}
+
+/// The states of an agent's credentials, as [`AgentRow::credentials`] keeps them.
+pub(crate) fn credentials(json: Option<&str>) -> Vec<Credential> {
+    json.and_then(|json| serde_json::from_str(json).ok())
+        .unwrap_or_default()
+}
+
+/// A list of names or of objects with a name, or a map by name.
+fn skill_names(hello: &Hello) -> Vec<String> {
+    let name = |skill: &Value| match skill {
+        Value::String(name) => Some(name.clone()),
+        other => other.get("name")?.as_str().map(str::to_owned),
+    };
+    match &hello.skills {
+        Some(Value::Array(skills)) => skills.iter().filter_map(name).collect(),
+        Some(Value::Object(skills)) => skills.keys().cloned().collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn tool_reports(rows: Vec<ToolRow>) -> Vec<ToolReport> {
+    let names: Vec<String> = rows.iter().map(|row| row.name.clone()).collect();
+    rows.into_iter()
+        .map(|row| {
+            let tool = row.def.as_deref().and_then(read_definition);
+            let strict = tool.as_ref().is_some_and(|tool| tool.strict == Some(true));
+            let schema = tool.as_ref().and_then(|tool| tool.args_schema.as_ref());
+            let faults = if strict {
+                strict_faults(schema)
+            } else {
+                Vec::new()
+            };
+            let into_hello = |fault: StrictFault| StrictFault {
+                path: match row.place {
+                    Some(place) => format!("/tools/{place}/args_schema{}", fault.path),
+                    None => format!("/args_schema{}", fault.path),
+                },
+                what: fault.what,
+            };
+            let others = names.iter().map(String::as_str);
+            ToolReport {
+                strict,
+                strict_faults: faults.into_iter().map(into_hello).collect(),
+                looks_like: looks_like(&row.name, others).map(str::to_owned),
+                gated: !tool.as_ref().is_some_and(|tool| tool.is_beyond_the_gate()),
+                listed: row.place.is_some(),
+                changed: row.approved_digest.is_some() && row.approved_digest != row.def_digest,
+                digest: row.def_digest,
+                changed_at: row.changed_at.map(Timestamp),
+                approved_digest: row.approved_digest,
+                approved_at: row.approved_at.or(row.call_approved_at).map(Timestamp),
+                definition: row.def,
+                approved_definition: row.approved_def,
+                name: row.name,
+                description: tool.as_ref().and_then(|tool| tool.description.clone()),
+                risk: tool.as_ref().and_then(|tool| tool.risk.clone()),
+                origin: tool.and_then(|tool| tool.origin),
+            }
+        })
+        .collect()
+}

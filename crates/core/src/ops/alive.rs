@@ -1,0 +1,187 @@
+//! Signs of life on their way to the writer: many of them cost one write.
+//!
+//! Refuses to keep more of them than there can be agents that matter: the next come in 10 s.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_wire::{AgentKey, Subject, parse_alive};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::job::Job;
+use crate::bus::Alive;
+use crate::clock::Clock;
+use crate::domain::Timestamp;
+use crate::store::agent_instances::Heard;
+
+/// How long signs are gathered before they are written together.
+const GATHER: Duration = Duration::from_millis(250);
+/// Agents that are noted in one write.
+const AGENTS: usize = 4_096;
+/// Copies of one agent that are told apart in one write: what one agent invents must not silence another.
+const COPIES: usize = 64;
+/// Bytes of an instance's id; of longer ones only the agent is noted.
+const INSTANCE: usize = 200;
+
+/// Signs that were heard and are not written.
+#[derive(Debug, Default)]
+pub(crate) struct Signs {
+    heard: BTreeMap<AgentKey, Presence>,
+}
+
+#[derive(Debug)]
+struct Presence {
+    last: Timestamp,
+    copies: BTreeMap<String, Timestamp>,
+}
+
+/// Who was heard last when, and which of its copies.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct HeardSigns {
+    /// Each agent once, with the time of its last sign.
+    pub(crate) agents: Vec<(AgentKey, Timestamp)>,
+    /// Each copy once.
+    pub(crate) copies: Vec<Heard>,
+}
+
+impl Signs {
+    /// Notes a sign that came at `at`, server time; one whose subject names nobody is no sign.
+    pub(crate) fn add(&mut self, sign: &Alive, at: Timestamp) {
+        let Some(Subject::Alive(agent)) = Subject::parse(&sign.subject) else {
+            return;
+        };
+        // Who may publish on the subject is alive, whatever the message says.
+        let instance = parse_alive(&sign.payload)
+            .ok()
+            .map(|alive| alive.instance_id.unwrap_or_default())
+            .filter(|id| id.len() <= INSTANCE);
+        if self.heard.len() >= AGENTS && !self.heard.contains_key(&agent) {
+            return;
+        }
+        let presence = self.heard.entry(agent).or_insert_with(|| Presence {
+            last: at,
+            copies: BTreeMap::new(),
+        });
+        presence.last = presence.last.max(at);
+        let Some(instance) = instance else { return };
+        if presence.copies.len() < COPIES || presence.copies.contains_key(&instance) {
+            let last = presence.copies.entry(instance).or_insert(at);
+            *last = (*last).max(at);
+        }
+    }
+
+    /// Everything that was heard, and nothing twice.
+    pub(crate) fn take(&mut self) -> HeardSigns {
+        let mut heard = HeardSigns::default();
+        for (agent, presence) in std::mem::take(&mut self.heard) {
+            let copies = presence.copies.into_iter();
+            heard.copies.extend(copies.map(|(instance_id, at)| Heard {
+                agent: agent.clone(),
+                instance_id,
+                at,
+            }));
+            heard.agents.push((agent, presence.last));
+        }
+        heard
+    }
+}
+
+/// Hands signs of life to the writer until it is told to stop.
+pub(crate) async fn hear(
+    mut signs: mpsc::Receiver<Alive>,
+    jobs: mpsc::Sender<Job>,
+    clock: Arc<dyn Clock>,
+    stop: CancellationToken,
+) {
+    loop {
+        let first = tokio::select! {
+            () = stop.cancelled() => return,
+            sign = signs.recv() => sign,
+        };
+        let Some(first) = first else { return };
+        let mut gathered = Signs::default();
+        gathered.add(&first, clock.now());
+        let until = tokio::time::sleep(GATHER);
+        tokio::pin!(until);
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = &mut until => break,
+                sign = signs.recv() => match sign {
+                    Some(sign) => gathered.add(&sign, clock.now()),
+                    None => break,
+                },
+            }
+        }
+        if jobs.send(Job::Alive(gathered.take())).await.is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use bytes::Bytes;
+    use time::OffsetDateTime;
+
+    fn sign(agent: &str, instance: &str) -> Alive {
+        Alive {
+            subject: format!("countersign.v1.alive.acme.{agent}"),
+            payload: Bytes::from(format!("{{\"v\":1,\"instance_id\":\"{instance}\"}}")),
+            at: OffsetDateTime::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn ten_thousand_signs_of_three_copies_are_three_rows_with_their_last_times() {
+        let mut signs = Signs::default();
+        for second in 0..10_000_i64 {
+            let (agent, copy) =
+                [("bot", "a"), ("bot", "b"), ("cat", "a")][usize::try_from(second % 3).unwrap()];
+            signs.add(&sign(agent, copy), Timestamp(second));
+        }
+        let heard = signs.take();
+        let copies: Vec<_> = heard
+            .copies
+            .iter()
+            .map(|copy| {
+                let agent = copy.agent.agent.to_string();
+                (agent, copy.instance_id.as_str(), copy.at.0)
+            })
+            .collect();
+        let expected = [
+            ("bot", "a", 9_999),
+            ("bot", "b", 9_997),
+            ("cat", "a", 9_998),
+        ];
+        assert_eq!(copies, expected.map(|(a, c, s)| (a.to_owned(), c, s)));
+        let agents: Vec<_> = heard.agents.iter().map(|(_, at)| at.0).collect();
+        assert_eq!(agents, [9_999, 9_998]);
+        assert_eq!(signs.take(), HeardSigns::default());
+    }
+
+    #[test]
+    fn an_agent_is_heard_whatever_its_sign_says_and_a_flood_of_copies_has_an_end() {
+        let mut signs = Signs::default();
+        let mut odd = sign("bot", "a");
+        odd.payload = Bytes::from_static(b"\xff");
+        signs.add(&odd, Timestamp(1));
+        signs.add(&sign("long", &"x".repeat(INSTANCE + 1)), Timestamp(1));
+        let nobody = Alive {
+            subject: "countersign.v1.alive.acme".to_owned(),
+            ..sign("nobody", "a")
+        };
+        signs.add(&nobody, Timestamp(1));
+        let heard = signs.take();
+        assert_eq!((heard.agents.len(), heard.copies.len()), (2, 0));
+        for copy in 0..2 * COPIES {
+            signs.add(&sign("flood", &copy.to_string()), Timestamp(1));
+        }
+        signs.add(&sign("quiet", "a"), Timestamp(1));
+        assert_eq!(signs.take().copies.len(), COPIES + 1);
+    }
+}

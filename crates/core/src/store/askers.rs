@@ -1,0 +1,41 @@
+//! Table `requests`, agent by agent: who has asked, and what waits.
+
+use super::{Reader, StoreError, requests};
+
+/// Agents that are listed; more than any realm has.
+const LISTED: usize = 10_000;
+
+/// Who has asked, and when each asker's last request was stored, ms. One step of the index an agent,
+/// however many requests there are.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn all(reader: &Reader) -> Result<Vec<(String, String, i64)>, StoreError> {
+    let mut connection = reader.0.acquire().await?;
+    let mut found: Vec<(String, String, i64)> = Vec::new();
+    // What named nobody has neither workspace nor agent.
+    let mut after = (String::new(), String::new());
+    while found.len() < LISTED {
+        let next: Option<(String, String, i64)> = sqlx::query_as(
+            "SELECT r.ws, r.agent, (SELECT l.stored_at FROM requests l WHERE l.ws = r.ws AND l.agent = r.agent
+               ORDER BY l.id DESC LIMIT 1)
+             FROM requests r WHERE (r.ws, r.agent) > (?, ?) ORDER BY r.ws, r.agent LIMIT 1",
+        )
+        .bind(&after.0)
+        .bind(&after.1)
+        .fetch_optional(&mut *connection)
+        .await?;
+        let Some(next) = next else { break };
+        after = (next.0.clone(), next.1.clone());
+        found.push(next);
+    }
+    Ok(found)
+}
+
+/// How many requests of each agent wait.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn waiting(reader: &Reader) -> Result<Vec<(String, String, i64)>, StoreError> {
+    requests::waiting_by_agent(&mut *reader.0.acquire().await?).await
+}

@@ -1,0 +1,127 @@
+//! What agents say of themselves, against a real file.
+
+use countersign_wire::{AgentKey, Sha256Digest, ToolDefinition};
+
+use super::agent_instances::{self, Heard};
+use super::agents::{self, NewHello};
+use super::pool::temporary;
+use super::tools::{self, ToolRow};
+use crate::domain::Timestamp;
+
+fn bot() -> AgentKey {
+    "acme/bot".parse().unwrap()
+}
+
+fn defined(place: usize, name: &str, text: &str) -> ToolDefinition {
+    ToolDefinition {
+        place,
+        name: name.into(),
+        text: text.into(),
+        digest: Sha256Digest::of_bytes(text.as_bytes()),
+    }
+}
+
+fn heard(instance: &str, at: i64) -> Heard {
+    Heard {
+        agent: bot(),
+        instance_id: instance.into(),
+        at: Timestamp(at),
+    }
+}
+
+#[tokio::test]
+async fn a_tool_is_dated_from_its_last_change_and_forgotten_unless_a_person_approved_it() {
+    let (_folder, mut writer, reader) = temporary().await;
+    let mut tx = writer.begin().await.unwrap();
+    let first = [
+        defined(0, "a", "1"),
+        defined(1, "b", "1"),
+        defined(2, "c", "1"),
+    ];
+    tools::replace(&mut tx, &bot(), &first, Timestamp(1))
+        .await
+        .unwrap();
+    sqlx::query(
+        "UPDATE tools SET approved_digest = def_digest, approved_at = 1 WHERE name IN ('b', 'c')",
+    )
+    .execute(&mut *tx)
+    .await
+    .unwrap();
+    let second = [defined(0, "c", "2"), defined(2, "d", "1")];
+    let changed = tools::replace(&mut tx, &bot(), &second, Timestamp(2))
+        .await
+        .unwrap();
+    assert_eq!(changed.len(), 1, "only c was approved and reads otherwise");
+    assert_eq!(changed[0].now, Sha256Digest::of_bytes(b"2").to_string());
+    let again = tools::replace(&mut tx, &bot(), &second, Timestamp(3))
+        .await
+        .unwrap();
+    assert!(again.is_empty(), "a change is told once");
+    tx.commit().await.unwrap();
+    let rows = tools::all(&reader).await.unwrap();
+    let told = |row: &ToolRow| (row.name.clone(), row.place, row.changed_at);
+    let told: Vec<_> = rows.iter().map(told).collect();
+    assert_eq!(
+        told,
+        [
+            ("c".into(), Some(0), Some(2)),
+            ("d".into(), Some(2), Some(2)),
+            ("b".into(), None, Some(1)),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn copies_of_an_agent_are_kept_apart_and_do_not_grow_without_end() {
+    let (_folder, mut writer, reader) = temporary().await;
+    let mut tx = writer.begin().await.unwrap();
+    let signs = [heard("a", 10), heard("b", 20), heard("", 30)];
+    assert!(agent_instances::note(&mut tx, &signs).await.unwrap());
+    let again = [heard("a", 40), heard("b", 15)];
+    assert!(!agent_instances::note(&mut tx, &again).await.unwrap());
+    tx.commit().await.unwrap();
+    let known = agent_instances::all(&reader).await.unwrap();
+    let seen: Vec<_> = known
+        .iter()
+        .map(|row| (row.instance_id.as_str(), row.first_seen, row.last_seen))
+        .collect();
+    assert_eq!(seen, [("a", 10, 40), ("", 30, 30), ("b", 20, 20)]);
+    let mut tx = writer.begin().await.unwrap();
+    let flood: Vec<Heard> = (0..500).map(|n| heard(&format!("f{n}"), 100 + n)).collect();
+    agent_instances::note(&mut tx, &flood).await.unwrap();
+    tx.commit().await.unwrap();
+    let known = agent_instances::all(&reader).await.unwrap();
+    assert_eq!(known.len(), 64);
+    assert_eq!(known[0].instance_id, "f499");
+}
+
+#[tokio::test]
+async fn a_setup_schema_is_read_as_it_was_written_and_an_unreadable_hello_loses_nothing() {
+    let (_folder, mut writer, reader) = temporary().await;
+    let mut tx = writer.begin().await.unwrap();
+    assert_eq!(agents::setup_schema(&mut tx, &bot()).await.unwrap(), None);
+    let hello = NewHello {
+        framework: Some("flexus"),
+        raw: b"{}",
+        setup_schema: Some(r#"[{"bs_name":"z","bs_type":"bool"},{"bs_name":"a"}]"#.into()),
+        credentials: None,
+        at: Timestamp(5),
+    };
+    agents::note_hello(&mut tx, &bot(), &hello).await.unwrap();
+    agents::note_unreadable(&mut tx, &bot(), "not_json", Timestamp(7))
+        .await
+        .unwrap();
+    tx.commit().await.unwrap();
+    let schema = agents::setup_schema_of(&reader, &bot())
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(schema[0]["bs_name"], "z");
+    let known = agents::all(&reader).await.unwrap();
+    assert_eq!(known[0].hello_fault.as_deref(), Some("not_json"));
+    assert_eq!((known[0].hello_at, known[0].last_seen), (Some(5), Some(7)));
+    let mut tx = writer.begin().await.unwrap();
+    agents::note_hello(&mut tx, &bot(), &hello).await.unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(agents::all(&reader).await.unwrap()[0].hello_fault, None);
+}

@@ -1,0 +1,146 @@
+//! Table `tools`: how agents describe their tools, and what a person has approved of that.
+
+use countersign_wire::{AgentKey, ToolDefinition};
+use rusqlite::{OptionalExtension as _, params};
+use sqlx::SqliteConnection;
+
+use super::direct::direct;
+use super::{Reader, StoreError};
+use crate::domain::Timestamp;
+
+/// A tool of an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, sqlx::FromRow)]
+pub struct ToolRow {
+    /// Workspace.
+    pub ws: String,
+    /// Agent.
+    pub agent: String,
+    /// The agent's name for it.
+    pub name: String,
+    /// Among the tools of the last hello; none when it does not list this one.
+    pub place: Option<i64>,
+    /// The entry of the hello: JSON.
+    pub def: Option<String>,
+    /// Its digest.
+    pub def_digest: Option<String>,
+    /// Since when it reads so, ms.
+    pub changed_at: Option<i64>,
+    /// The entry that stood when a person last approved a call.
+    pub approved_def: Option<String>,
+    /// Its digest.
+    pub approved_digest: Option<String>,
+    /// When that was, ms.
+    pub approved_at: Option<i64>,
+    /// Digest of what the call that a person approved last told of the tool; none when it told no more
+    /// than the name.
+    pub call_digest: Option<String>,
+    /// When that was, ms; none when no call was approved.
+    pub call_approved_at: Option<i64>,
+    /// That call.
+    pub call_request: Option<i64>,
+}
+
+const COLUMNS: &str = "ws, agent, name, place, def, def_digest, changed_at, approved_def, approved_digest, \
+    approved_at, call_digest, call_approved_at, call_request";
+
+/// A definition that is no longer the one that a person approved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    /// Digest that a person approved.
+    pub approved: String,
+    /// Digest now.
+    pub now: String,
+}
+
+/// Puts the tools of a hello in the place of those of the one before. What a person has approved is
+/// remembered although it is no longer listed. Returns what changed since it was approved.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn replace(
+    tx: &mut SqliteConnection,
+    agent: &AgentKey,
+    definitions: &[ToolDefinition],
+    at: Timestamp,
+) -> Result<Vec<Changed>, StoreError> {
+    direct(tx, |sqlite| {
+        let (ws, name) = (agent.workspace.as_ref(), agent.agent.as_ref());
+        sqlite
+            .prepare_cached("UPDATE tools SET place = NULL WHERE ws = ?1 AND agent = ?2")?
+            .execute(params![ws, name])?;
+        let mut known = sqlite.prepare_cached(
+            "SELECT def_digest, approved_digest FROM tools WHERE ws = ?1 AND agent = ?2 AND name = ?3",
+        )?;
+        let mut upsert = sqlite.prepare_cached(
+            "INSERT INTO tools(ws, agent, name, place, def, def_digest, changed_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+             ON CONFLICT(ws, agent, name) DO UPDATE SET place = ?4, def = ?5, def_digest = ?6,
+               changed_at = iif(def_digest IS ?6, changed_at, ?7)",
+        )?;
+        let mut changed = Vec::new();
+        for definition in definitions {
+            let now = definition.digest.to_string();
+            let before: Option<(Option<String>, Option<String>)> = known
+                .query_row(params![ws, name, definition.name], |row| {
+                    Ok((row.get(0)?, row.get(1)?))
+                })
+                .optional()?;
+            if let Some((before, Some(approved))) = before
+                && before.as_ref() != Some(&now)
+                && approved != now
+            {
+                changed.push(Changed {
+                    approved,
+                    now: now.clone(),
+                });
+            }
+            upsert.execute(params![
+                ws,
+                name,
+                definition.name,
+                i64::try_from(definition.place).unwrap_or(i64::MAX),
+                definition.text,
+                now,
+                at.0
+            ])?;
+        }
+        sqlite
+            .prepare_cached(
+                "DELETE FROM tools WHERE ws = ?1 AND agent = ?2 AND place IS NULL
+                 AND approved_digest IS NULL AND call_approved_at IS NULL",
+            )?
+            .execute(params![ws, name])?;
+        Ok(changed)
+    })
+    .await
+}
+
+/// The tools of all agents, in the order of their hellos; those that no hello lists last.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn all(reader: &Reader) -> Result<Vec<ToolRow>, StoreError> {
+    let sql = format!("SELECT {COLUMNS} FROM tools ORDER BY ws, agent, place IS NULL, place, name");
+    Ok(sqlx::query_as(sqlx::AssertSqlSafe(sql))
+        .fetch_all(&reader.0)
+        .await?)
+}
+
+/// One tool of one agent.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn one(
+    reader: &Reader,
+    ws: &str,
+    agent: &str,
+    name: &str,
+) -> Result<Option<ToolRow>, StoreError> {
+    let sql = format!("SELECT {COLUMNS} FROM tools WHERE ws = ? AND agent = ? AND name = ?");
+    Ok(sqlx::query_as(sqlx::AssertSqlSafe(sql))
+        .bind(ws)
+        .bind(agent)
+        .bind(name)
+        .fetch_optional(&reader.0)
+        .await?)
+}

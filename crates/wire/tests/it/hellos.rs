@@ -1,0 +1,158 @@
+//! Hellos: what can be read of one stands, whatever is wrong with the rest.
+
+use countersign_wire::{HelloReport, RejectionCode, read_hello};
+use serde_json::{Value, json};
+
+const HELLO: &str = "countersign.v1.hello.acme.bot";
+
+fn read(hello: &Value) -> HelloReport {
+    read_hello(HELLO, hello.to_string().as_bytes()).unwrap()
+}
+
+fn paths(report: &HelloReport) -> Vec<&str> {
+    let paths = report.faults.iter().map(|fault| fault.path.as_str());
+    paths.collect()
+}
+
+fn names(report: &HelloReport) -> Vec<&str> {
+    let tools = report.hello.tools.as_deref().unwrap_or_default();
+    tools.iter().map(|tool| tool.name.as_str()).collect()
+}
+
+#[test]
+fn one_bad_tool_does_not_lose_the_others_and_is_named_by_its_path() {
+    let report = read(&json!({"v": 1, "agent": {"name": "bot"}, "tools": [
+        {"name": "good"}, 7, {"description": "no name"}, {"name": 5}, {"name": ""},
+        {"name": "odd", "strict": "yes", "args_schema": [], "risk": 3, "description": {}},
+        {"name": "good", "risk": "safe"}, null, {"name": "x".repeat(201)}, {"name": "last", "strict": true},
+    ]}));
+    assert_eq!(names(&report), ["good", "odd", "last"]);
+    assert_eq!(report.definitions.len(), 3);
+    assert_eq!(
+        paths(&report),
+        [
+            "/tools/1",
+            "/tools/2/name",
+            "/tools/3/name",
+            "/tools/4/name",
+            "/tools/5/description",
+            "/tools/5/risk",
+            "/tools/5/strict",
+            "/tools/5/args_schema",
+            "/tools/6/name",
+            "/tools/7",
+            "/tools/8/name",
+        ]
+    );
+}
+
+#[test]
+fn a_bad_part_does_not_lose_the_others() {
+    let whole = json!({"v": 1, "agent": {"name": "bot", "type": "janitor", "framework": "flexus"},
+        "instance_id": "i-1", "tools": [{"name": "t"}], "setup_schema": {"k": {"bs_name": "k"}},
+        "credentials": [{"tool_name": "t", "status": "missing", "missing_keys": ["K"]}],
+        "skills": [{"name": "s"}], "new_field": 12_345_678_901_234_567_890_u64});
+    let parts = [
+        ("/agent/type", "agent", json!({"name": "bot", "type": 1})),
+        ("/instance_id", "instance_id", json!(["x"])),
+        ("/tools", "tools", json!({"name": "t"})),
+        ("/setup_schema", "setup_schema", json!("bs")),
+        ("/credentials", "credentials", json!(true)),
+        (
+            "/credentials/0/missing_keys",
+            "credentials",
+            json!([{"missing_keys": [1]}]),
+        ),
+    ];
+    for (path, field, value) in parts {
+        let mut hello = whole.clone();
+        hello[field] = value;
+        let report = read(&hello);
+        assert_eq!(paths(&report), [path]);
+        let kept = &report.hello;
+        let told = [
+            ("tools", kept.tools.is_some()),
+            ("setup_schema", kept.setup_schema.is_some()),
+            ("skills", kept.skills.is_some()),
+        ];
+        for (other, is_there) in told {
+            assert!(is_there || other == field, "{path} lost {other}");
+        }
+    }
+    assert_eq!(
+        paths(&read(&whole)),
+        [""],
+        "an integer that readers differ on is told"
+    );
+}
+
+#[test]
+fn a_hello_is_refused_whole_only_where_nothing_of_it_can_be_told() {
+    let table = [
+        (r#"{"v":1,"agent":{"name":"bot"}"#, RejectionCode::NotJson),
+        ("[]", RejectionCode::WrongType),
+        (r#"{"agent":{"name":"bot"}}"#, RejectionCode::MissingField),
+        (
+            r#"{"v":2,"agent":{"name":"bot"}}"#,
+            RejectionCode::BadVersion,
+        ),
+        (
+            r#"{"v":1,"agent":{"name":"other"}}"#,
+            RejectionCode::SubjectMismatch,
+        ),
+        (r#"{"v":1}"#, RejectionCode::MissingField),
+    ];
+    for (hello, code) in table {
+        let error = read_hello(HELLO, hello.as_bytes()).unwrap_err();
+        assert_eq!(error.code, code, "{hello}");
+    }
+    let deep = format!(
+        r#"{{"v":1,"agent":{{"name":"bot"}},"skills":{}{}}}"#,
+        "[".repeat(70),
+        "]".repeat(70)
+    );
+    let error = read_hello(HELLO, deep.as_bytes()).unwrap_err();
+    assert_eq!(error.code, RejectionCode::TooDeep);
+}
+
+#[test]
+fn a_definition_has_one_digest_however_it_is_written_and_another_for_every_change() {
+    let digest = |tool: &str| {
+        let hello = format!(r#"{{"v":1,"agent":{{"name":"bot"}},"tools":[{tool}]}}"#);
+        read_hello(HELLO, hello.as_bytes()).unwrap().definitions[0].digest
+    };
+    let tool = r#"{"name":"t","description":"d","args_schema":{"type":"object"}}"#;
+    let same = r#"{ "args_schema" : {"type":"object"}, "description":"\u0064", "name":"t" }"#;
+    assert_eq!(digest(tool), digest(same));
+    for other in [
+        tool.replace("\"d\"", "\"do\""),
+        tool.replace("object", "string"),
+        tool.replace("}}", "},\"strict\":true}"),
+        tool.replace("}}", "},\"annotations\":{}}"),
+    ] {
+        assert_ne!(digest(tool), digest(&other), "{other}");
+    }
+    // Where no form is certain the bytes count: this tool is still listed, and told.
+    let twice = r#"{"name":"t","description":"d","description":"e"}"#;
+    assert_ne!(digest(twice), digest(&twice.replacen("\"d\"", "\"x\"", 1)));
+}
+
+#[test]
+fn what_runs_at_the_provider_is_beyond_the_gate() {
+    for (origin, beyond) in [
+        ("hosted", true),
+        ("provider_defined", true),
+        ("local", false),
+        ("mcp", false),
+        ("new_word", false),
+    ] {
+        let report = read(
+            &json!({"v": 1, "agent": {"name": "bot"}, "tools": [{"name": "t", "origin": origin}]}),
+        );
+        assert_eq!(
+            report.hello.tools.unwrap()[0].is_beyond_the_gate(),
+            beyond,
+            "{origin}"
+        );
+    }
+}

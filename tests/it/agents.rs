@@ -1,0 +1,149 @@
+//! Who is there: hellos, signs of life, tools and credentials, as a person and a script see them.
+
+use serde_json::{Value, json};
+
+use crate::desk::{Agent, Console, Desk, eventually};
+
+fn hello() -> Value {
+    let open = json!({"type": "object", "additionalProperties": false, "required": ["to"],
+        "properties": {"to": {"type": "string"}, "cc": {"type": "string"}}});
+    json!({
+        "v": 1, "agent": {"name": "local", "type": "janitor", "framework": "fx\u{202e}", "framework_version": "1.2"},
+        "instance_id": "copy-1",
+        "tools": [
+            {"name": "send_email", "risk": "high", "strict": true, "args_schema": open},
+            {"description": "a tool without a name"},
+            {"name": "web_search", "origin": "hosted", "risk": "odd"},
+            {"name": "send_emai1", "description": "looks the same", "new_field": 1},
+        ],
+        "credentials": [{"tool_name": "send_email", "artifact_id": "a1", "status": "incomplete",
+            "missing_keys": ["SMTP_PASSWORD"]}],
+        "skills": [{"name": "invoicing"}],
+        "setup_schema": [{"bs_name": "greeting", "bs_type": "string_short"}],
+    })
+}
+
+async fn says(agent: &Agent, word: &str, payload: &Value) {
+    let subject = format!("countersign.v1.{word}.{}.{}", agent.workspace, agent.name);
+    let payload = payload.to_string().into_bytes();
+    agent.client.publish(subject, payload.into()).await.unwrap();
+    agent.client.flush().await.unwrap();
+}
+
+fn listed(desk: &Desk, ready: impl Fn(&Value) -> bool) -> Value {
+    eventually(|| {
+        let lines = desk.lines(&["agents", "--json"]);
+        let line = lines.into_iter().find(|line| line["agent"] == "local");
+        let line = line.unwrap_or_default();
+        if ready(&line) { Ok(line) } else { Err(line) }
+    })
+}
+
+#[tokio::test]
+async fn an_agent_is_told_with_its_tools_their_faults_and_its_credentials() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let before = listed(&desk, |line| line.is_object());
+    assert_eq!(
+        (
+            &before["presence"],
+            &before["last_seen"],
+            &before["enrolled"]
+        ),
+        (&json!("unheard"), &json!(null), &json!(true))
+    );
+    let agent = Agent::connect(console.agent_json()).await;
+    says(&agent, "hello", &hello()).await;
+    let line = listed(&desk, |line| line["hello_at"].is_string());
+    assert_eq!(line["framework"], "fx⟨U+202E⟩");
+    assert_eq!(
+        (&line["type"], &line["presence"]),
+        (&json!("janitor"), &json!("live"))
+    );
+    assert_eq!(line["skills"], json!(["invoicing"]));
+    let tools = line["tools"].as_array().unwrap();
+    let told: Vec<_> = tools
+        .iter()
+        .map(|tool| (tool["name"].as_str().unwrap(), &tool["gated"]))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("send_email", &json!(true)),
+            ("web_search", &json!(false)),
+            ("send_emai1", &json!(true))
+        ]
+    );
+    assert_eq!(
+        tools[0]["strict_faults"],
+        json!([{"path": "/tools/0/args_schema/properties/cc", "what": "not listed in required"}])
+    );
+    assert_eq!(tools[1]["risk"], "critical", "an unknown word is the worst");
+    assert_eq!(tools[2]["looks_like"], "send_email");
+    assert_eq!(
+        line["faults"],
+        json!([{"path": "/tools/1/name", "what": "missing"}])
+    );
+    assert_eq!(
+        line["credentials"][0]["missing_keys"],
+        json!(["SMTP_PASSWORD"])
+    );
+    assert_eq!(desk.json(&["status", "--json"])["agents"], 1);
+
+    let shown = desk.run(&["agents"]).success().out;
+    for part in [
+        "default/local",
+        "not strict at /tools/0/args_schema/properties/cc",
+        "nobody can be asked before",
+        "missing SMTP_PASSWORD",
+        "looks like send_email",
+        "/tools/1/name: missing",
+    ] {
+        assert!(shown.contains(part), "{part} is missing in {shown}");
+    }
+    assert!(!shown.contains('\u{202e}'), "{shown}");
+}
+
+#[tokio::test]
+async fn several_copies_of_one_agent_are_shown_and_so_is_a_hello_that_cannot_be_read() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    says(&agent, "hello", &hello()).await;
+    for copy in ["copy-1", "copy-2", "copy-1"] {
+        says(&agent, "alive", &json!({"v": 1, "instance_id": copy})).await;
+    }
+    let line = listed(&desk, |line| {
+        line["instances"]
+            .as_array()
+            .is_some_and(|all| all.len() == 2)
+    });
+    let mut live: Vec<_> = line["instances"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|copy| {
+            (
+                copy["instance_id"].as_str().unwrap(),
+                copy["live"].as_bool().unwrap(),
+            )
+        })
+        .collect();
+    live.sort_unstable();
+    assert_eq!(live, [("copy-1", true), ("copy-2", true)]);
+    says(
+        &agent,
+        "hello",
+        &json!({"v": 7, "agent": {"name": "local"}}),
+    )
+    .await;
+    let line = listed(&desk, |line| line["hello_fault"].is_string());
+    assert_eq!(
+        line["tools"].as_array().unwrap().len(),
+        3,
+        "what was said before stands"
+    );
+    desk.run(&["pause", "default/local"]).success();
+    let line = listed(&desk, |line| line["state"] == "paused");
+    assert_eq!(line["state_by"], "Test Operator");
+}
