@@ -5,3 +5,4 @@
 pub mod cli;
 #[cfg(feature = "gui")]
 pub mod gui;
+mod otlp;

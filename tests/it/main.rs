@@ -15,6 +15,7 @@ mod export;
 mod hostile;
 mod lists;
 mod operators;
+mod otlp;
 mod outside;
 mod permissions;
 mod privacy;

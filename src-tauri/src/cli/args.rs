@@ -63,6 +63,12 @@ pub(crate) struct Global {
     /// The workspace where a command takes one [env: COUNTERSIGN_WORKSPACE] [default: default].
     #[arg(long, global = true, value_name = "WS")]
     pub(crate) workspace: Option<String>,
+    /// Receive OpenTelemetry spans over HTTP here, such as 127.0.0.1:4318 [env: COUNTERSIGN_OTLP_HTTP] [default: off].
+    #[arg(long, global = true, value_name = "ADDRESS")]
+    pub(crate) otlp_http: Option<String>,
+    /// Receive OpenTelemetry spans over gRPC here, such as 127.0.0.1:4317 [env: COUNTERSIGN_OTLP_GRPC] [default: off].
+    #[arg(long, global = true, value_name = "ADDRESS")]
+    pub(crate) otlp_grpc: Option<String>,
     /// Accept an outside server where agents can forge decisions [env: COUNTERSIGN_ALLOW_SINGLE_ACCOUNT=1].
     #[arg(long, global = true)]
     pub(crate) allow_single_account: bool,

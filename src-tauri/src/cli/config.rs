@@ -3,6 +3,8 @@
 //! Refuses a setting it does not know and a word that is neither yes nor no: a misspelt line must
 //! not silently leave a default in force.
 
+mod otlp;
+
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -28,6 +30,8 @@ const TLS_KEY: &str = "COUNTERSIGN_TLS_KEY";
 const OPERATOR: &str = "COUNTERSIGN_OPERATOR";
 const WORKSPACE: &str = "COUNTERSIGN_WORKSPACE";
 const ALLOW_SINGLE_ACCOUNT: &str = "COUNTERSIGN_ALLOW_SINGLE_ACCOUNT";
+const OTLP_HTTP: &str = "COUNTERSIGN_OTLP_HTTP";
+const OTLP_GRPC: &str = "COUNTERSIGN_OTLP_GRPC";
 const FILE: &str = "config.toml";
 
 /// One source of settings.
@@ -48,6 +52,8 @@ struct Layer {
     alarm_not_executed_after_s: Option<u32>,
     waiting_limit: Option<u32>,
     retention: Option<Limits>,
+    #[serde(default)]
+    otlp: otlp::Section,
 }
 
 /// Days and MiB for which each kind of payload is kept; without a number for ever.
@@ -85,6 +91,8 @@ pub(crate) struct Settings {
     pub(crate) waiting_limit: Option<u32>,
     /// How long payloads are kept.
     pub(crate) retention: Retention,
+    /// What is received and sent over OTLP.
+    pub(crate) otlp: crate::otlp::Settings,
 }
 
 /// Where the credentials of the bus are.
@@ -125,15 +133,18 @@ fn resolve(flags: &Global, env: Env<'_>, platform: Option<PathBuf>) -> Result<Se
     let workspace = flags.workspace.or(env.workspace).or(file.workspace);
     let workspace = workspace.as_deref().unwrap_or("default");
     let allow = flags.allow_single_account.or(env.allow_single_account);
+    let workspace = workspace
+        .parse()
+        .map_err(|error| Failure::usage(format!("workspace {workspace:?}: {error}")))?;
+    let sections = [flags.otlp, env.otlp, file.otlp];
     Ok(Settings {
+        otlp: otlp::settings(sections, &data_dir, &workspace)?,
         data_dir,
         nats_url: flags.nats_url.or(env.nats_url).or(file.nats_url),
         login,
         tls,
         operator: operator.unwrap_or_else(account_name),
-        workspace: workspace
-            .parse()
-            .map_err(|error| Failure::usage(format!("workspace {workspace:?}: {error}")))?,
+        workspace,
         allow_single_account: allow.or(file.allow_single_account).unwrap_or(false),
         stall_limits,
         waiting_limit: file.waiting_limit.map(at_least_one).transpose()?,
@@ -191,6 +202,7 @@ fn from_flags(flags: &Global) -> Layer {
         operator: flags.operator.clone(),
         workspace: flags.workspace.clone(),
         allow_single_account: flags.allow_single_account.then_some(true),
+        otlp: otlp::Section::addresses(flags.otlp_http.clone(), flags.otlp_grpc.clone()),
         ..Layer::default()
     }
 }
@@ -217,6 +229,7 @@ fn from_env(env: Env<'_>) -> Result<Layer, Failure> {
         operator: text(OPERATOR)?,
         workspace: text(WORKSPACE)?,
         allow_single_account: allow.transpose()?,
+        otlp: otlp::Section::addresses(text(OTLP_HTTP)?, text(OTLP_GRPC)?),
         ..Layer::default()
     })
 }

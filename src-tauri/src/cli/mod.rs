@@ -188,7 +188,7 @@ fn window(settings: &Settings) -> Result<(), Failure> {
     if !has_display() {
         return Err(no_window("there is no display"));
     }
-    crate::gui::run(console::options(settings)?).map_err(Failure::from)
+    crate::gui::run(console::options(settings)?, &settings.otlp).map_err(Failure::from)
 }
 
 #[cfg(not(feature = "gui"))]

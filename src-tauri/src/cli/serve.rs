@@ -14,6 +14,7 @@ use super::config::Settings;
 use super::console;
 use super::failure::Failure;
 use super::output::Output;
+use crate::otlp::Otlp;
 
 /// How long the past may take to be read before the console says that it is ready.
 const READY_LIMIT: Duration = Duration::from_secs(60);
@@ -26,9 +27,17 @@ pub(crate) async fn run(settings: &Settings, _out: Output) -> Result<(), Failure
         app = started => app?,
         () = stop.asked() => return Ok(()),
     };
-    let ready = match ready_line(&app).await {
+    let otlp = match Otlp::start(&app, &settings.otlp).await {
+        Ok(otlp) => otlp,
+        Err(error) => {
+            app.shutdown().await;
+            return Err(error.into());
+        }
+    };
+    let ready = match ready_line(&app, &otlp).await {
         Ok(ready) => ready,
         Err(failure) => {
+            otlp.stop().await;
             app.shutdown().await;
             return Err(failure);
         }
@@ -40,17 +49,18 @@ pub(crate) async fn run(settings: &Settings, _out: Output) -> Result<(), Failure
     tracing::info!("ready");
     stop.asked().await;
     tracing::info!("stopping");
+    otlp.stop().await;
     app.shutdown().await;
     Ok(())
 }
 
-async fn ready_line(app: &App) -> Result<Value, Failure> {
+async fn ready_line(app: &App, otlp: &Otlp) -> Result<Value, Failure> {
     if app.bus().is_some() && !app.ready(READY_LIMIT).await {
         tracing::warn!("not everything on the bus is known yet; nothing is decided until it is");
     }
     let agent_json = app.enroll_local().await?;
     let runtime = app.data().read_runtime();
-    Ok(json!({
+    let mut ready = json!({
         "event": "ready",
         "nats_url": runtime.map(|runtime| runtime.nats_url),
         "data_dir": app.data().path().display().to_string(),
@@ -58,7 +68,12 @@ async fn ready_line(app: &App) -> Result<Value, Failure> {
         "operator_key": app.identity().human_key().as_str(),
         "trusted_keys": app.trusted_keys(),
         "agent_json": agent_json.map(|path| path.display().to_string()),
-    }))
+    });
+    // Scripts that know nothing of OTLP see the line that they know.
+    if let Some(listening) = otlp.listening() {
+        ready["otlp"] = listening;
+    }
+    Ok(ready)
 }
 
 /// The signals that end a program in an orderly way.

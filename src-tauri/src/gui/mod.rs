@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use countersign_core::{App, OpError, Options};
 use tauri::{Manager as _, RunEvent, WebviewWindowBuilder};
 
+use crate::otlp::{self, Otlp};
 use desk::Desk;
 
 /// Where the web view keeps its own data, below the console's folder.
@@ -24,13 +25,20 @@ const WEB_DATA: &str = "window";
 /// Opens the window on the console of a data folder and returns when it is closed.
 ///
 /// # Errors
-/// [`OpError`] when the console cannot start or the window cannot be opened.
-pub fn run(options: Options) -> Result<(), OpError> {
+/// [`OpError`] when the console or its OTLP receiver cannot start, or the window cannot be opened.
+pub(crate) fn run(options: Options, otlp: &otlp::Settings) -> Result<(), OpError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| OpError::Environment(format!("no threads could be started: {error}")))?;
     let app = runtime.block_on(App::start(options))?;
+    let otlp = match runtime.block_on(Otlp::start(&app, otlp)) {
+        Ok(otlp) => otlp,
+        Err(error) => {
+            runtime.block_on(app.shutdown());
+            return Err(error);
+        }
+    };
     let agent_json = runtime
         .block_on(app.enroll_local())
         .unwrap_or_else(|error| {
@@ -38,6 +46,7 @@ pub fn run(options: Options) -> Result<(), OpError> {
             None
         });
     let opened = window(&runtime, &app, agent_json);
+    runtime.block_on(otlp.stop());
     runtime.block_on(app.shutdown());
     opened
 }

@@ -6,6 +6,7 @@
 use super::connection::Bus;
 use async_nats::HeaderMap;
 use bytes::Bytes;
+use countersign_wire::{AgentKey, event_subject};
 use serde::Deserialize;
 
 const EXPECTED_LAST: &str = "Nats-Expected-Last-Subject-Sequence";
@@ -77,6 +78,17 @@ impl Bus {
             sig: None,
         };
         self.publish_expecting(anchor, None).await
+    }
+
+    /// Stores an event on its agent's subject, which holds many.
+    pub async fn publish_event(&self, agent: &AgentKey, payload: Bytes) -> PublishOutcome {
+        let event = Publication {
+            subject: event_subject(agent),
+            payload,
+            key: None,
+            sig: None,
+        };
+        self.publish_expecting(event, None).await
     }
 
     /// Stores a message if `expected` is the last sequence on its subject (0: none).

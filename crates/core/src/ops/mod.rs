@@ -35,6 +35,7 @@ pub mod presence;
 mod publisher;
 pub mod reading;
 pub mod recover;
+mod relay;
 mod reports;
 mod response;
 pub mod restore;

@@ -116,3 +116,34 @@ fn a_wrong_setting_is_refused_and_not_ignored() {
         }
     }
 }
+
+#[test]
+fn otlp_listens_where_the_first_source_says_and_not_at_all_without_one() {
+    let listening =
+        |machine: &Machine, flags: Global| machine.settings(flags).unwrap().otlp.receiver;
+    assert_eq!(listening(&Machine::new("", &[]), Global::default()), None);
+    let file = "workspace = 'w'\n[otlp]\nhttp = '127.0.0.1:1'\ngrpc = '[::1]:2'\n[otlp.token_files]\n'a/b' = 'token'\n";
+    let machine = Machine::new(file, &[(OTLP_HTTP, "127.0.0.1:3")]);
+    let flags = Global {
+        otlp_grpc: Some("off".into()),
+        ..Global::default()
+    };
+    let found = listening(&machine, flags).unwrap();
+    assert_eq!(found.http, "127.0.0.1:3".parse().ok());
+    assert_eq!(found.grpc, None);
+    assert_eq!(found.workspace.to_string(), "w");
+    assert!(!found.allow_remote && !found.require_token);
+    // Read only when the receiver starts: there is no such file.
+    assert_eq!(found.token_files[0].1, machine.folder.path().join("token"));
+    for file in [
+        "[otlp]\nhttp = 'localhost'",
+        "[otlp]\nport = 1",
+        "[otlp]\nhttp = '127.0.0.1:1'\nrequire_token = true",
+        "[otlp]\nhttp = '127.0.0.1:1'\n[otlp.token_files]\nbot = 'token'",
+    ] {
+        assert!(
+            Machine::new(file, &[]).settings(Global::default()).is_err(),
+            "{file}"
+        );
+    }
+}

@@ -1,0 +1,61 @@
+//! Events of agents that speak OTLP, put onto the bus for them.
+//!
+//! Refuses to keep anything: what the stream has not acknowledged is the sender's to send again, and the projection
+//! reads these events from the stream as it reads every other, on every console.
+
+use bytes::Bytes;
+use countersign_wire::AgentKey;
+use futures::StreamExt as _;
+
+use crate::bus::PublishOutcome;
+use crate::error::OpError;
+use crate::runtime::{App, Role};
+
+/// Events of one call that wait for their acknowledgement at the same time.
+const IN_FLIGHT: usize = 512;
+
+impl App {
+    /// Publishes events on the subjects of their agents; done when the stream has stored all of them.
+    ///
+    /// On an error some may be stored. To send all of them again is harmless: a span replaces itself.
+    ///
+    /// # Errors
+    /// [`OpError::BusUnreachable`] without an acknowledgement, [`OpError::ReadOnly`] when the bus is not the
+    /// remembered one, [`OpError::Failed`] when the stream refuses.
+    pub async fn relay_events(&self, events: Vec<(AgentKey, Bytes)>) -> Result<(), OpError> {
+        if self.role() != Role::Console {
+            return Err(OpError::Usage(
+                "only the console of a data folder takes events".to_owned(),
+            ));
+        }
+        if let Some(why) = self.health().borrow().read_only.clone() {
+            return Err(OpError::ReadOnly(why));
+        }
+        let Some(bus) = self.bus() else {
+            return Err(unreachable());
+        };
+        let publish = |(agent, payload): (AgentKey, Bytes)| {
+            let bus = bus.clone();
+            async move { bus.publish_event(&agent, payload).await }
+        };
+        let mut outcomes = futures::stream::iter(events)
+            .map(publish)
+            .buffer_unordered(IN_FLIGHT);
+        while let Some(outcome) = outcomes.next().await {
+            match outcome {
+                PublishOutcome::Stored { .. } => {}
+                PublishOutcome::NoAnswer => return Err(unreachable()),
+                PublishOutcome::Refused { description, .. } => {
+                    return Err(OpError::Failed(format!(
+                        "the stream of events refuses: {description}"
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn unreachable() -> OpError {
+    OpError::BusUnreachable("the bus has not acknowledged; send again later".to_owned())
+}

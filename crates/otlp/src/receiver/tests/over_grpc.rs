@@ -1,0 +1,104 @@
+//! The receiver over gRPC, with the client that opentelemetry-proto generates.
+
+use opentelemetry_proto::tonic::collector::trace::v1::trace_service_client::TraceServiceClient;
+use prost::Message as _;
+use tonic::codec::CompressionEncoding;
+use tonic::transport::Channel;
+use tonic::{Code, Request};
+
+use super::super::status::RpcStatus;
+use super::*;
+
+async fn client(receiver: &Receiver) -> TraceServiceClient<Channel> {
+    let address = receiver.grpc.unwrap();
+    TraceServiceClient::connect(format!("http://{address}"))
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn plain_and_zipped_calls_are_stored_before_they_are_answered() {
+    let sink = Kept::new(None, 10);
+    let receiver = Receiver::start(options(), Arc::clone(&sink) as _)
+        .await
+        .unwrap();
+    let mut plain = client(&receiver).await;
+    let mut zipped = plain.clone().send_compressed(CompressionEncoding::Gzip);
+    let mut partly = request(3);
+    partly.resource_spans[0].scope_spans[0].spans[0]
+        .span_id
+        .clear();
+    let answer = plain.export(request(2)).await.unwrap().into_inner();
+    assert_eq!((answer.partial_success, sink.count()), (None, 2));
+    let answer = zipped.export(partly).await.unwrap().into_inner();
+    assert_eq!(answer.partial_success.unwrap().rejected_spans, 1);
+    assert_eq!(sink.count(), 4);
+    drop((plain, zipped));
+    receiver.stop().await;
+}
+
+#[tokio::test]
+async fn tokens_are_read_from_the_metadata() {
+    let sink = Kept::new(None, 10);
+    let receiver = Receiver::start(options(), Arc::clone(&sink) as _)
+        .await
+        .unwrap();
+    let mut client = client(&receiver).await;
+    let with = |token: &'static str| {
+        let mut request = Request::new(request(1));
+        request
+            .metadata_mut()
+            .insert("authorization", token.parse().unwrap());
+        request
+    };
+    client
+        .export(with("Bearer 0123456789abcdef"))
+        .await
+        .unwrap();
+    assert_eq!(
+        sink.events.lock().unwrap()[0].agent.to_string(),
+        "acme/billing-bot"
+    );
+    let refused = client.export(with("Bearer no")).await.unwrap_err();
+    assert_eq!(refused.code(), Code::Unauthenticated);
+    drop(client);
+    receiver.stop().await;
+}
+
+#[tokio::test]
+async fn a_sender_is_told_when_to_try_again() {
+    for (fails, stores, code, seconds) in [
+        (Some("the bus cannot be reached"), 1, Code::Unavailable, 5),
+        (None, 0, Code::ResourceExhausted, 1),
+    ] {
+        let sink = Kept::new(fails, stores);
+        let receiver = Receiver::start(options(), Arc::clone(&sink) as _)
+            .await
+            .unwrap();
+        let client = client(&receiver).await;
+        let waiting: Vec<_> = (0..if fails.is_none() { 8 } else { 0 })
+            .map(|_| {
+                let mut client = client.clone();
+                tokio::spawn(async move { client.export(request(1)).await })
+            })
+            .collect();
+        let mut begun = sink.begun.subscribe();
+        begun
+            .wait_for(|begun| *begun == waiting.len())
+            .await
+            .unwrap();
+        let refused = client.clone().export(request(1)).await.unwrap_err();
+        assert_eq!(refused.code(), code, "{refused}");
+        let status = RpcStatus::decode(refused.details()).unwrap();
+        assert_eq!(status.code, i32::from(code));
+        assert!(status.details[0].type_url.ends_with("google.rpc.RetryInfo"));
+        // Field 1, a message of two bytes: field 1, so many seconds.
+        assert_eq!(status.details[0].value, [0x0a, 2, 0x08, seconds]);
+        sink.gate.add_permits(100);
+        for one in waiting {
+            one.await.unwrap().unwrap();
+        }
+        drop(client);
+        receiver.stop().await;
+    }
+}

@@ -1,0 +1,138 @@
+//! OTLP beside a console: what other programs' tracing sends becomes events on the bus.
+//!
+//! Refuses to listen unless it is told to, and to take part in any decision.
+
+use std::collections::HashMap;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use countersign_core::{App, OpError};
+use countersign_otlp::receiver::{NotStored, Options, Receiver, ReceiverError, Sink, Storing};
+use countersign_otlp::translate::Event;
+use countersign_wire::{AgentKey, Sha256Digest, WorkspaceName};
+use serde_json::{Value, json};
+
+/// A token of fewer characters could be guessed.
+const TOKEN_MIN: usize = 16;
+
+/// What is switched on.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Settings {
+    /// None: nothing listens.
+    pub(crate) receiver: Option<Listening>,
+}
+
+/// How the receiver is to listen; tokens are read when it starts, since most commands start none.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Listening {
+    pub(crate) http: Option<SocketAddr>,
+    pub(crate) grpc: Option<SocketAddr>,
+    pub(crate) allow_remote: bool,
+    pub(crate) require_token: bool,
+    /// The workspace of senders without a token.
+    pub(crate) workspace: WorkspaceName,
+    /// Files with one token each.
+    pub(crate) token_files: Vec<(AgentKey, PathBuf)>,
+}
+
+impl Listening {
+    /// # Errors
+    /// [`OpError::Environment`] when a token cannot be used.
+    fn options(&self) -> Result<Options, OpError> {
+        let mut tokens = HashMap::new();
+        for (agent, path) in &self.token_files {
+            if tokens.insert(token(path)?, agent.clone()).is_some() {
+                return Err(OpError::Environment(
+                    "two agents under [otlp.token_files] in config.toml have the same token; give each its own"
+                        .to_owned(),
+                ));
+            }
+        }
+        Ok(Options {
+            http: self.http,
+            grpc: self.grpc,
+            allow_remote: self.allow_remote,
+            require_token: self.require_token,
+            workspace: self.workspace.clone(),
+            tokens,
+        })
+    }
+}
+
+/// The digest of the token in a file: the token itself is not kept.
+fn token(path: &Path) -> Result<Sha256Digest, OpError> {
+    let shown = path.display();
+    let text = fs::read_to_string(path).map_err(|error| {
+        OpError::Environment(format!("the token file {shown} cannot be read: {error}"))
+    })?;
+    let token = text.trim();
+    if token.len() < TOKEN_MIN {
+        return Err(OpError::Environment(format!(
+            "the token in {shown} has fewer than {TOKEN_MIN} characters; `openssl rand -hex 32` makes one"
+        )));
+    }
+    Ok(Sha256Digest::of_bytes(token.as_bytes()))
+}
+
+/// What runs.
+pub(crate) struct Otlp {
+    receiver: Option<Receiver>,
+}
+
+impl Otlp {
+    /// Starts what the settings switch on.
+    ///
+    /// # Errors
+    /// [`OpError::Environment`] when an address cannot be had, [`OpError::Usage`] when it may not be used.
+    pub(crate) async fn start(app: &App, settings: &Settings) -> Result<Self, OpError> {
+        let receiver = match &settings.receiver {
+            Some(listening) => {
+                let sink = Arc::new(Bus(app.clone()));
+                let receiver = Receiver::start(listening.options()?, sink).await;
+                Some(receiver.map_err(|error| match error {
+                    ReceiverError::NotLoopback(_) => OpError::Usage(error.to_string()),
+                    ReceiverError::Listen { .. } => OpError::Environment(error.to_string()),
+                })?)
+            }
+            None => None,
+        };
+        Ok(Self { receiver })
+    }
+
+    /// Where it listens; none when it does not.
+    pub(crate) fn listening(&self) -> Option<Value> {
+        let receiver = self.receiver.as_ref()?;
+        let shown = |address: Option<SocketAddr>| address.map(|at| at.to_string());
+        Some(json!({ "http": shown(receiver.http), "grpc": shown(receiver.grpc) }))
+    }
+
+    /// Takes nothing new and lets what was taken end.
+    pub(crate) async fn stop(self) {
+        if let Some(receiver) = self.receiver {
+            receiver.stop().await;
+        }
+    }
+}
+
+/// The stream of events: from there every console of the realm reads them.
+struct Bus(App);
+
+impl Sink for Bus {
+    fn store(&self, events: Vec<Event>) -> Storing<'_> {
+        let events = events
+            .into_iter()
+            .map(|event| (event.agent, event.payload.into()))
+            .collect();
+        Box::pin(async move {
+            let stored = self.0.relay_events(events).await;
+            stored.map_err(|error| {
+                tracing::warn!(%error, "spans that came over OTLP are not stored");
+                NotStored {
+                    why: error.to_string(),
+                }
+            })
+        })
+    }
+}
