@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::desk::{Agent, Console, Desk, Ended, ended, eventually};
 
 /// The Python environment of set-up, which has the one package that the script needs; else the system's.
-fn python() -> PathBuf {
+pub(crate) fn python() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut places = root
         .ancestors()
@@ -19,7 +19,7 @@ fn python() -> PathBuf {
         .unwrap_or_else(|| "python3".into())
 }
 
-fn check(bundle: &Path, more: &[&str]) -> Ended {
+pub(crate) fn check(bundle: &Path, more: &[&str]) -> Ended {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/verify-audit.py");
     let output = Command::new(python())
         .arg(script)

@@ -22,6 +22,7 @@ mod privacy;
 mod recover;
 mod refusals;
 mod rejected;
+mod rotation;
 mod round_trip;
 mod secrets;
 mod show;

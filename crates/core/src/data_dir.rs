@@ -62,6 +62,12 @@ pub struct ConsoleLock {
     _file: Flock<File>,
 }
 
+/// Held by the one process that changes signing keys.
+#[derive(Debug)]
+pub struct KeysLock {
+    _file: Flock<File>,
+}
+
 impl DataDir {
     /// Opens the folder, or makes it. The console's own folder is closed to others (0700).
     ///
@@ -125,7 +131,11 @@ impl DataDir {
     /// # Errors
     /// [`DataDirError::Io`] when the file cannot be made.
     pub fn try_lock(&self) -> Result<Option<ConsoleLock>, DataDirError> {
-        let path = self.0.join("console.lock");
+        let locked = Self::try_flock(self.0.join("console.lock"))?;
+        Ok(locked.map(|file| ConsoleLock { _file: file }))
+    }
+
+    fn try_flock(path: PathBuf) -> Result<Option<Flock<File>>, DataDirError> {
         let failed = |error| DataDirError::Io {
             path: path.clone(),
             error,
@@ -138,10 +148,19 @@ impl DataDir {
             .open(&path)
             .map_err(failed)?;
         match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            Ok(file) => Ok(Some(ConsoleLock { _file: file })),
+            Ok(file) => Ok(Some(file)),
             Err((_, nix::errno::Errno::EWOULDBLOCK)) => Ok(None),
             Err((_, error)) => Err(failed(error.into())),
         }
+    }
+
+    /// Takes the lock under which signing keys are changed, if no other process holds it.
+    ///
+    /// # Errors
+    /// [`DataDirError::Io`] when the file cannot be made.
+    pub fn try_lock_keys(&self) -> Result<Option<KeysLock>, DataDirError> {
+        let locked = Self::try_flock(self.keys().join("lock"))?;
+        Ok(locked.map(|file| KeysLock { _file: file }))
     }
 
     /// Whether a process holds the lock.

@@ -3,15 +3,24 @@
 //! The login key never signs a decision and a signing key never logs in: a NATS client signs
 //! whatever nonce a server sends (protocol, section 5).
 
+mod seeds;
+mod signing;
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use countersign_wire::{Hiding, KeyRole, PublicKey, TrustedKey};
 use nkeys::KeyPair;
 use uuid::Uuid;
 
-use crate::data_dir::{ConsoleLock, DataDir, write_private};
+use crate::data_dir::{ConsoleLock, DataDir, DataDirError, KeysLock, write_private};
+
+pub use seeds::{KeyPlace, SeedError, SeedFiles, SeedName, SeedStore};
+pub use signing::SigningKeys;
+
+const ROLES: [KeyRole; 2] = [KeyRole::Human, KeyRole::Auto];
 
 /// Why the keys cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -24,12 +33,21 @@ pub enum IdentityError {
         /// What the system said.
         error: io::Error,
     },
-    /// A file that holds no key.
-    #[error("{path} holds no user nkey; restore it from a backup, or remove it to get a new key")]
+    /// A place that gives or takes no seed.
+    #[error("{0}; the console's keys must be there and readable by its owner only")]
+    Seed(#[from] SeedError),
+    /// The folder of the keys.
+    #[error(transparent)]
+    Folder(#[from] DataDirError),
+    /// Something that is no key.
+    #[error("{at} holds no user nkey; restore it from a backup, or remove it to get a new key")]
     NotAKey {
-        /// Which.
-        path: PathBuf,
+        /// A path, or the keychain's entry.
+        at: String,
     },
+    /// A key that signs nothing here.
+    #[error("the key is not that of a user")]
+    NotAUserKey,
 }
 
 /// What to do where a key is missing.
@@ -47,12 +65,9 @@ pub struct Identity {
     pub operator: String,
     /// Logs in to NATS.
     pub login: KeyPair,
-    /// Signs what the operator decided.
-    pub human: KeyPair,
-    /// Signs what the console decided by itself.
-    pub auto: KeyPair,
-    human_key: PublicKey,
-    auto_key: PublicKey,
+    signing: RwLock<Arc<SigningKeys>>,
+    seeds: Arc<dyn SeedStore>,
+    data: DataDir,
 }
 
 impl Identity {
@@ -90,58 +105,107 @@ impl Identity {
 
     fn read(data: &DataDir, operator: &str, missing: Missing) -> Result<Self, IdentityError> {
         let folder = data.keys();
-        let id_file = folder.join("console-id");
-        let stored = fs::read_to_string(&id_file)
-            .ok()
-            .and_then(|text| text.trim().parse().ok());
-        let console_id = match stored {
-            Some(id) => id,
-            None if missing == Missing::Refuse => {
-                let error = io::ErrorKind::NotFound.into();
-                return Err(IdentityError::Io {
-                    path: id_file,
-                    error,
-                });
-            }
-            None => {
-                let id = Uuid::new_v4();
-                write_private(&id_file, id.to_string().as_bytes()).map_err(|error| {
-                    IdentityError::Io {
-                        path: id_file,
-                        error,
-                    }
-                })?;
-                id
-            }
+        let console_id = console_id(&folder.join("console-id"), missing)?;
+        let seeds = SeedFiles::new(folder.clone());
+        let pair = |name| match signing::kept(&seeds, name)? {
+            Some(pair) => Ok(pair),
+            None if missing == Missing::Make => signing::make(&seeds, name),
+            None => Err(IdentityError::Seed(SeedError {
+                at: seeds.describe(name),
+                why: "there is no key".to_owned(),
+            })),
         };
-        let human = key(&folder.join("human.nk"), missing)?;
-        let auto = key(&folder.join("auto.nk"), missing)?;
-        let public = |pair: &KeyPair, name: &str| {
-            PublicKey::of(pair).map_err(|_| IdentityError::NotAKey {
-                path: folder.join(name),
-            })
-        };
+        let signing = SigningKeys::of(pair(SeedName::Human)?, pair(SeedName::Auto)?)?;
         Ok(Self {
             console_id,
             operator: operator.to_owned(),
-            login: key(&folder.join("login.nk"), missing)?,
-            human_key: public(&human, "human.nk")?,
-            auto_key: public(&auto, "auto.nk")?,
-            human,
-            auto,
+            login: login(&folder.join("login.nk"), missing)?,
+            signing: RwLock::new(Arc::new(signing)),
+            seeds: Arc::new(seeds),
+            data: data.clone(),
         })
+    }
+
+    /// The keys that sign now. They may be replaced by newer ones at any time: what belongs together
+    /// is signed with the pair and the key of one call.
+    #[must_use]
+    pub fn signing(&self) -> Arc<SigningKeys> {
+        let keys = self.signing.read();
+        Arc::clone(&keys.unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Public key of the operator.
     #[must_use]
-    pub fn human_key(&self) -> &PublicKey {
-        &self.human_key
+    pub fn human_key(&self) -> PublicKey {
+        self.signing().human_key.clone()
     }
 
     /// Public key of the console.
     #[must_use]
-    pub fn auto_key(&self) -> &PublicKey {
-        &self.auto_key
+    pub fn auto_key(&self) -> PublicKey {
+        self.signing().auto_key.clone()
+    }
+
+    /// Where the seeds of the signing keys are kept.
+    #[must_use]
+    pub fn key_place(&self) -> KeyPlace {
+        self.seeds.place()
+    }
+
+    /// Takes the lock under which signing keys are changed, if no other process holds it.
+    ///
+    /// # Errors
+    /// [`IdentityError::Folder`].
+    pub fn try_lock(&self) -> Result<Option<KeysLock>, IdentityError> {
+        Ok(self.data.try_lock_keys()?)
+    }
+
+    /// The pair that is to take over from a role's key; kept, and not in use yet. To be called by one
+    /// process at a time ([`Identity::try_lock`]). Blocks.
+    ///
+    /// # Errors
+    /// [`IdentityError`].
+    pub fn next(&self, role: KeyRole) -> Result<KeyPair, IdentityError> {
+        signing::next(&*self.seeds, role, self.signing().key(role))
+    }
+
+    /// Takes the keys into use that have taken over by `takes_over(old, new)`; whether there were any.
+    /// Blocks.
+    ///
+    /// # Errors
+    /// [`IdentityError`]; the keys are then as before.
+    pub fn follow(
+        &self,
+        takes_over: impl Fn(&PublicKey, &PublicKey) -> bool,
+    ) -> Result<bool, IdentityError> {
+        let now = self.signing();
+        let [human, auto] = ROLES.map(|role| {
+            let old = now.key(role);
+            signing::successor(&*self.seeds, role, old, |new| takes_over(old, new))
+        });
+        let (human, auto) = (human?, auto?);
+        if human.is_none() && auto.is_none() {
+            return Ok(false);
+        }
+        let keys = SigningKeys::of(
+            human.unwrap_or_else(|| now.human.clone()),
+            auto.unwrap_or_else(|| now.auto.clone()),
+        )?;
+        let mut held = self.signing.write().unwrap_or_else(PoisonError::into_inner);
+        *held = Arc::new(keys);
+        Ok(true)
+    }
+
+    /// Moves keys that have taken over to their own place. To be called by one process at a time
+    /// ([`Identity::try_lock`]). Blocks.
+    ///
+    /// # Errors
+    /// [`IdentityError`]; to be tried again, and nothing is lost.
+    pub fn settle(&self) -> Result<(), IdentityError> {
+        let now = self.signing();
+        ROLES
+            .into_iter()
+            .try_for_each(|role| signing::settle(&*self.seeds, role, now.key(role)))
     }
 
     /// Name under which the console itself decides.
@@ -161,14 +225,15 @@ impl Identity {
     /// What an agent must trust.
     #[must_use]
     pub fn trusted_keys(&self) -> [TrustedKey; 2] {
+        let keys = self.signing();
         [
             TrustedKey {
-                key: self.human_key.clone(),
+                key: keys.human_key.clone(),
                 name: self.operator.clone(),
                 role: KeyRole::Human,
             },
             TrustedKey {
-                key: self.auto_key.clone(),
+                key: keys.auto_key.clone(),
                 name: self.console_name(),
                 role: KeyRole::Auto,
             },
@@ -176,10 +241,29 @@ impl Identity {
     }
 }
 
+fn console_id(file: &Path, missing: Missing) -> Result<Uuid, IdentityError> {
+    let failed = |error| IdentityError::Io {
+        path: file.to_owned(),
+        error,
+    };
+    let stored = fs::read_to_string(file)
+        .ok()
+        .and_then(|text| text.trim().parse().ok());
+    match stored {
+        Some(id) => Ok(id),
+        None if missing == Missing::Refuse => Err(failed(io::ErrorKind::NotFound.into())),
+        None => {
+            let id = Uuid::new_v4();
+            write_private(file, id.to_string().as_bytes()).map_err(failed)?;
+            Ok(id)
+        }
+    }
+}
+
 /// Reads the seed in `path`, or makes a new user key there.
-fn key(path: &Path, missing: Missing) -> Result<KeyPair, IdentityError> {
+fn login(path: &Path, missing: Missing) -> Result<KeyPair, IdentityError> {
     let not_a_key = || IdentityError::NotAKey {
-        path: path.to_owned(),
+        at: path.display().to_string(),
     };
     match fs::read_to_string(path) {
         Ok(seed) => KeyPair::from_seed(seed.trim()).map_err(|_| not_a_key()),
@@ -217,7 +301,7 @@ mod tests {
         assert_eq!(first.console_id, second.console_id);
         assert_eq!(first.human_key(), second.human_key());
         assert_ne!(first.human_key(), first.auto_key());
-        assert_ne!(first.login.public_key(), first.human.public_key());
+        assert_ne!(first.login.public_key(), first.human_key().as_str());
     }
 
     #[test]
@@ -234,6 +318,105 @@ mod tests {
         assert_eq!(
             fs::read_to_string(data.keys().join("human.nk")).unwrap(),
             "nonsense"
+        );
+    }
+
+    /// A place that fails after so many changes, as a console that is killed then.
+    struct Dies {
+        files: SeedFiles,
+        left: std::sync::atomic::AtomicUsize,
+    }
+
+    impl Dies {
+        fn step(&self) -> Result<(), SeedError> {
+            use std::sync::atomic::Ordering::SeqCst;
+            let left = self
+                .left
+                .fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1));
+            left.map(drop).map_err(|_| SeedError {
+                at: "here".into(),
+                why: "killed".into(),
+            })
+        }
+    }
+
+    impl SeedStore for Dies {
+        fn place(&self) -> KeyPlace {
+            KeyPlace::File
+        }
+        fn describe(&self, name: SeedName) -> String {
+            self.files.describe(name)
+        }
+        fn get(&self, name: SeedName) -> Result<Option<String>, SeedError> {
+            self.files.get(name)
+        }
+        fn put(&self, name: SeedName, seed: &str) -> Result<(), SeedError> {
+            self.step()?;
+            self.files.put(name, seed)
+        }
+        fn remove(&self, name: SeedName) -> Result<(), SeedError> {
+            self.step()?;
+            self.files.remove(name)
+        }
+    }
+
+    /// Six changes: two new seeds kept, the list written, and for each role the seed moved and its old
+    /// place emptied. Killed after any of them, the next start has the keys that the list names.
+    #[test]
+    fn a_rotation_killed_between_any_two_steps_leaves_a_console_that_works() {
+        for steps in 0..=6 {
+            let folder = tempfile::tempdir().unwrap();
+            let data = DataDir::open(folder.path()).unwrap();
+            let mut dying = Identity::open(&data, "Ada").unwrap();
+            let old = [dying.human_key(), dying.auto_key()];
+            dying.seeds = Arc::new(Dies {
+                files: SeedFiles::new(data.keys()),
+                left: steps.into(),
+            });
+            let next: Result<Vec<_>, _> = ROLES.into_iter().map(|role| dying.next(role)).collect();
+            // The list is written only when both are kept.
+            let listed: Option<Vec<PublicKey>> = next.ok().map(|pairs| {
+                pairs
+                    .iter()
+                    .map(|pair| PublicKey::of(pair).unwrap())
+                    .collect()
+            });
+            let takes_over = |_: &PublicKey, new: &PublicKey| {
+                listed.as_ref().is_some_and(|listed| listed.contains(new))
+            };
+            if listed.is_some() {
+                assert!(dying.follow(takes_over).unwrap());
+                let _ = dying.settle();
+            }
+            drop(dying);
+            let again = Identity::load(&data, "Ada").unwrap();
+            again.follow(takes_over).unwrap();
+            again.settle().unwrap();
+            let now = vec![again.human_key(), again.auto_key()];
+            match &listed {
+                None => assert_eq!(now, old, "killed after {steps} steps"),
+                Some(listed) => assert_eq!(&now, listed, "killed after {steps} steps"),
+            }
+            let once_more = Identity::load(&data, "Ada").unwrap();
+            assert_eq!(once_more.human_key(), now[0]);
+            assert!(!once_more.follow(takes_over).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_rotation_that_was_cut_off_goes_on_with_the_same_keys() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = DataDir::open(folder.path()).unwrap();
+        let identity = Identity::open(&data, "Ada").unwrap();
+        for role in ROLES {
+            let next = identity.next(role).unwrap();
+            let again = Identity::load(&data, "Ada").unwrap().next(role).unwrap();
+            assert_eq!(next.public_key(), again.public_key());
+            assert_ne!(next.public_key(), identity.signing().key(role).as_str());
+        }
+        assert!(
+            !identity.follow(|_, _| false).unwrap(),
+            "the list does not name them yet"
         );
     }
 }

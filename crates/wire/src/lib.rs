@@ -11,6 +11,7 @@ mod decision;
 mod digest;
 mod enrolment;
 mod error_code;
+mod handover;
 mod hello;
 pub mod ipc;
 mod json;
@@ -45,6 +46,7 @@ pub use decision::{
 pub use digest::{DigestError, Sha256Digest, args_digest, canonical_json, request_digest};
 pub use enrolment::{Enrolment, NkeySeed, TlsFiles};
 pub use error_code::ErrorCode;
+pub use handover::Handover;
 pub use hello::{
     Credential, Hello, HelloFault, HelloReport, HelloTool, ToolDefinition, parse_hello,
     read_definition, read_hello,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use time::OffsetDateTime;
 
-use crate::{KeyRole, PublicKey, Risk, Timestamp, Verdict, WorkspaceName};
+use crate::{KeyRole, PublicKey, Risk, SignedEnvelope, Timestamp, Verdict, WorkspaceName};
 
 /// One term of a signing key. A key that was retired and came back, or whose limits changed, has several.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -38,6 +38,9 @@ pub struct OperatorEntry {
     /// Id of the console whose key it is, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub console: Option<String>,
+    /// The word of the key from which this one has taken over: see [`crate::Handover`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub takes_over: Option<SignedEnvelope>,
     /// Fields of later versions, kept when the list is written again.
     #[serde(flatten)]
     #[schemars(skip)]
@@ -56,6 +59,7 @@ impl OperatorEntry {
             workspaces: None,
             max_risk: None,
             console: None,
+            takes_over: None,
             extra: Map::new(),
         }
     }

@@ -307,6 +307,39 @@ def test_any_other_list_changes_nothing(value, revision):
     assert take_over(TRUST, value, revision, AT) is TRUST
 
 
+def _heir(old, new, *, by=None, realm="realm"):
+    said = {"v": 1, "old": old.public, "new": new.public, "at": "2026-11-21T11:00:00Z"}
+    payload = json.dumps(said).encode()
+    sig = (by or old).sign("policy", realm, f"$KV.CS_POLICY.operators.{new.public}", payload)
+    word = {"payload": b64(payload), "key": old.public, "sig": sig}
+    return {"key": new.public, "name": "x", "role": "human", "from": "2026-01-01T00:00:00Z", "takes_over": word}
+
+
+def test_a_list_of_a_key_that_took_over_from_a_known_one_is_taken_over_however_many_lie_between():
+    keys = [CONSOLE.human, *(Key() for _ in range(4))]
+    chain = [_heir(old, new) for old, new in zip(keys, keys[1:], strict=False)]
+    after = take_over(TRUST, _list(keys[-1], chain), 3, AT)
+    assert after.role_at(keys[-1].public, AT) == "human"
+    assert after.revision == 3
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {**_heir(CONSOLE.human, OTHERS[2]), "takes_over": None},
+        _heir(CONSOLE.human, OTHERS[2], by=OTHERS[2]),
+        _heir(CONSOLE.human, OTHERS[2], realm="another"),
+        _heir(CONSOLE.auto, OTHERS[2]),
+        {**_heir(CONSOLE.human, OTHERS[2]), "role": "auto"},
+        {**_heir(CONSOLE.human, OTHERS[2]), "until": "2026-01-02T00:00:00Z"},
+        {**_heir(CONSOLE.human, Key()), "key": OTHERS[2].public},
+        _heir(OTHERS[2], OTHERS[2]),
+    ],
+)
+def test_a_stranger_whom_no_known_key_named_is_not_believed(entry):
+    assert take_over(TRUST, _list(OTHERS[2], [entry]), 3, AT) is TRUST
+
+
 async def test_a_new_operator_is_believed_once_a_trusted_one_listed_them(bench, console):
     newcomer = Key()
     request_id = str(uuid.uuid4())

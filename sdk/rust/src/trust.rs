@@ -1,7 +1,7 @@
 //! Whose signatures count.
 //!
-//! Refuses a list of operators that no human key already in force has signed, and
-//! never goes back to an older one (protocol, section 8, "Operators").
+//! Refuses a list of operators that no human key already in force has signed, or one that took over
+//! from it, and never goes back to an older one (protocol, section 8, "Operators").
 
 use countersign_wire::{
     Context, Enrolment, KeyRole, OperatorList, Origin, PolicyKey, SignedEnvelope, TrustedKey,
@@ -68,7 +68,7 @@ impl Trust {
     }
 
     /// The trust that follows from the stored value of `operators`; none when it
-    /// is no newer or no human key in force signed it.
+    /// is no newer or signed neither by a human key in force nor by one that took over from it.
     pub(crate) fn take_over(
         &self,
         value: &[u8],
@@ -84,13 +84,16 @@ impl Trust {
             return None;
         }
         let envelope = SignedEnvelope::from_bytes(value).ok()?;
-        let role = self.role_at(envelope.key.as_str(), stored_at, None);
-        if role != Some(KeyRole::Human) {
-            return None;
-        }
         let subject = PolicyKey::Operators.subject();
         let payload = envelope.open(Context::Policy, &self.realm, &subject).ok()?;
         let list: OperatorList = serde_json::from_slice(&payload).ok()?;
+        let signer = envelope.key.as_str();
+        let known = |key: &str| self.role_at(key, stored_at, None) == Some(KeyRole::Human);
+        // A signer that took over from a known key counts only as far as its own list lets it.
+        let counts = known(signer) || list.role_at(signer, stored_at) == Some(KeyRole::Human);
+        if !counts || !list.descends(&self.realm, signer, known) {
+            return None;
+        }
         (!list.operators.is_empty()).then_some(Self {
             realm: self.realm,
             keys: Keys::Listed { list, revision },

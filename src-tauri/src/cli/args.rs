@@ -394,6 +394,10 @@ pub(crate) enum Operators {
         #[command(flatten)]
         limits: Limits,
     },
+    /// Give this console new signing keys; what the old ones decided stays valid.
+    ///
+    /// The console's own key is replaced too where the operator may change the list.
+    Rotate,
     /// End a key for decisions stored from now on; what it decided before stays valid.
     Retire {
         /// Public key, `U…`.

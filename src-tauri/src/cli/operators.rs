@@ -42,6 +42,7 @@ pub(crate) async fn run(
             let change = Change::Retire(parse(&key)?);
             change_list(settings, out, change, "counts no longer").await
         }
+        args::Operators::Rotate => rotate(settings, out).await,
         args::Operators::Limit { key, limits } => {
             let change = Change::Limit(parse(&key)?, parse_limits(limits)?);
             change_list(settings, out, change, "has these limits from now on").await
@@ -197,6 +198,30 @@ async fn change_list(
             ));
         }
     }
+    Ok(())
+}
+
+async fn rotate(settings: &Settings, out: Output) -> Result<(), Failure> {
+    let rotated = deciding(settings, async |app| Ok(app.rotate_keys().await?)).await?;
+    if out.json {
+        let lines: Vec<Value> = rotated
+            .iter()
+            .map(|key| json!({ "role": word(key.role), "old": key.old, "new": key.new }))
+            .collect();
+        return Ok(out.json_line(&json!({ "rotated": lines }))?);
+    }
+    for key in &rotated {
+        out.line(&format!(
+            "{} key {} takes over from {}",
+            word(key.role),
+            key.new,
+            key.old
+        ))?;
+    }
+    if rotated.iter().all(|key| key.role == KeyRole::Human) {
+        out.remark("the console's own key stays: an operator without limits replaces it");
+    }
+    out.remark("older decisions stay valid; a backup with the old keys cannot decide any more, so make a new one");
     Ok(())
 }
 

@@ -70,6 +70,6 @@ impl Desk {
 
 /// Derived from a signing key, so that it needs no place of its own and is the same after a restart.
 fn hiding_key(app: &App) -> [u8; 32] {
-    let seed = app.identity().auto.seed().unwrap_or_default();
+    let seed = app.identity().signing().auto.seed().unwrap_or_default();
     *Sha256Digest::of_bytes(format!("countersign-hiding-v1\n{seed}").as_bytes()).as_bytes()
 }

@@ -35,7 +35,7 @@ pub(crate) async fn publish(shared: &Shared, bus: &Bus, realm: &Uuid) -> Result<
     let payload = serde_json::to_vec(&anchor)
         .map_err(|_| OpError::Failed("the audit head could not be written".to_owned()))?;
     let envelope = SignedEnvelope::seal(
-        &shared.identity.auto,
+        &shared.identity.signing().auto,
         Context::Audit,
         realm,
         &audit_subject(&id),

@@ -296,10 +296,11 @@ fn read_if_there(folder: &Path, name: &str) -> Result<Option<Carried>, OpError> 
 
 /// From the identity in use, wherever its seeds are kept.
 fn seeds(identity: &Identity) -> Result<Vec<Carried>, OpError> {
+    let keys = identity.signing();
     let pairs = [
         ("keys/login.nk", &identity.login),
-        ("keys/human.nk", &identity.human),
-        ("keys/auto.nk", &identity.auto),
+        ("keys/human.nk", &keys.human),
+        ("keys/auto.nk", &keys.auto),
     ];
     let carry = |(name, pair): (&str, &nkeys::KeyPair)| {
         let seed = pair.seed().map_err(|_| {

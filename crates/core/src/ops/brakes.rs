@@ -328,10 +328,16 @@ impl App {
             .payload(&identity.operator, self.now())
             .map_err(|error| failed(error.to_string()))?;
         let subject = said.key().subject();
-        SignedEnvelope::seal(&identity.human, Context::Policy, realm, &subject, &payload)
-            .and_then(|envelope| envelope.to_bytes())
-            .map(Bytes::from)
-            .map_err(|error| failed(error.to_string()))
+        SignedEnvelope::seal(
+            &identity.signing().human,
+            Context::Policy,
+            realm,
+            &subject,
+            &payload,
+        )
+        .and_then(|envelope| envelope.to_bytes())
+        .map(Bytes::from)
+        .map_err(|error| failed(error.to_string()))
     }
 
     /// Waits until the console of this folder has read a revision, so that who set a brake sees it when

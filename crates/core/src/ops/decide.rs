@@ -194,9 +194,10 @@ fn may_sign(
     now: Timestamp,
 ) -> Result<(), Refused> {
     let key = match authority {
-        Authority::Operator => ledger.identity.human_key().as_str(),
-        Authority::Console => ledger.identity.auto_key().as_str(),
+        Authority::Operator => ledger.identity.human_key(),
+        Authority::Console => ledger.identity.auto_key(),
     };
+    let key = key.as_str();
     if let Some(why) = why_not(ledger.trusted.standing(key, now), key) {
         return Err(Refused::ReadOnly(why));
     }

@@ -154,6 +154,8 @@ fn read_own(ledger: &Ledger, record: &RequestRecord, stored: &Stored<'_>) -> Opt
     if payload != stored.payload {
         return None;
     }
+    // A key that ended while the decision was on its way is no longer worth its own word.
+    ledger.trusted.role(stored.signer?, stored.stored_at)?;
     let verdict: OwnVerdict = serde_json::from_slice(payload).ok()?;
     let late = stored.stored_at >= record.deadline_for(stored.stored_at)
         && verdict.verdict.operator().is_some();

@@ -68,8 +68,8 @@ pub(crate) fn write(
     now: Timestamp,
 ) -> Result<Unsigned, DraftError> {
     let (name, key) = match draft.authority {
-        Authority::Operator => (identity.operator.clone(), identity.human_key().clone()),
-        Authority::Console => (identity.console_name(), identity.auto_key().clone()),
+        Authority::Operator => (identity.operator.clone(), identity.human_key()),
+        Authority::Console => (identity.console_name(), identity.auto_key()),
     };
     let decision_id = Uuid::now_v7();
     let (args_digest, edited_args) = match draft.runs {
@@ -121,9 +121,10 @@ pub(crate) fn seal(
     subject: &str,
     payload: &[u8],
 ) -> Result<String, DraftError> {
+    let keys = identity.signing();
     let pair: &KeyPair = match key {
-        key if key == identity.human_key().as_str() => &identity.human,
-        key if key == identity.auto_key().as_str() => &identity.auto,
+        key if key == keys.human_key.as_str() => &keys.human,
+        key if key == keys.auto_key.as_str() => &keys.auto,
         _ => return Err(DraftError::Key),
     };
     sign(pair, Context::Decision, realm, subject, payload)

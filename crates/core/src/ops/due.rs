@@ -73,8 +73,11 @@ async fn release(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreErro
         let Some(row) = due.iter().find(|row| row.request == record.id) else {
             continue;
         };
-        let human = ledger.identity.human_key().as_str();
-        let may = ledger.counts(human, batch.now)
+        let human = ledger.identity.human_key();
+        let human = human.as_str();
+        // One that an earlier key was to sign is decided again.
+        let may = row.key == human
+            && ledger.counts(human, batch.now)
             && ledger.may_allow(human, Verdict::Approve, &record, batch.now);
         if batch.now >= record.deadline_at || !may {
             let actor = ledger.identity.auto_key().to_string();

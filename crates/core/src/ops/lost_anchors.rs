@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use countersign_wire::{Anchor, Sha256Digest, audit_subject};
+use countersign_wire::{Anchor, Context, KeyRole, PublicKey, Sha256Digest, audit_subject, verify};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
@@ -47,6 +47,24 @@ pub(crate) fn named(anchors: &[&StoredAnchor]) -> Value {
         "last": anchors.last().map(|last| json!({ "seq": last.seq, "stream_seq": last.stream_seq })),
         "digest": Sha256Digest::of_bytes(lines.as_bytes()).to_string(),
     })
+}
+
+/// The key of this console that signed an anchor: the present one, or one before it.
+pub(super) fn signer(shared: &Shared, anchor: &StoredAnchor) -> Option<PublicKey> {
+    let (realm, id) = (shared.realm()?, shared.identity.console_id.to_string());
+    let subject = audit_subject(&id.parse().ok()?);
+    let known = shared.operator_list.read().ok()?;
+    let listed = known.iter().flat_map(|known| &known.list.operators);
+    let earlier = listed
+        .filter(|entry| entry.role == KeyRole::Auto && entry.console.as_ref() == Some(&id))
+        .map(|entry| entry.key.clone());
+    let holds = |key: &PublicKey| {
+        let (payload, sig) = (&anchor.payload, &anchor.sig);
+        verify(key.as_str(), Context::Audit, &realm, &subject, payload, sig).is_ok()
+    };
+    std::iter::once(shared.identity.auto_key())
+        .chain(earlier)
+        .find(holds)
 }
 
 /// After a restore, writes down once which anchors on the bus are not of this chain.

@@ -6,6 +6,7 @@
 pub(crate) mod change;
 mod edit;
 mod lawful;
+mod rotate;
 mod told;
 
 use std::sync::Arc;
@@ -30,6 +31,8 @@ pub use change::{Change, ChangeError, Limits};
 pub(crate) use edit::why_not;
 pub use edit::{Listed, ListedState};
 use lawful::Lawful;
+pub use rotate::Rotated;
+pub(crate) use rotate::{follow, settle};
 
 const KEY: &str = "operators";
 /// Consoles that start together write the list one after another.
@@ -106,9 +109,9 @@ impl Operators {
 
     /// Whether lists that this console signs count: its operator is on the list, now.
     fn may_sign(&self) -> bool {
-        let human = self.shared.identity.human_key().as_str();
+        let human = self.shared.identity.human_key();
         let now = self.shared.clock.now();
-        self.shared.trusted.standing(human, now) == Standing::Counts
+        self.shared.trusted.standing(human.as_str(), now) == Standing::Counts
     }
 
     /// What this console adds to the list.
@@ -219,10 +222,15 @@ impl Operators {
         let failed = |what: &str| OpError::Failed(format!("the list of operators: {what}"));
         let payload = serde_json::to_vec(list).map_err(|_| failed("cannot be written as JSON"))?;
         let subject = PolicyKey::Operators.subject();
-        let human = &self.shared.identity.human;
-        let envelope =
-            SignedEnvelope::seal(human, Context::Policy, &self.realm, &subject, &payload)
-                .map_err(|_| failed("cannot be signed"))?;
+        let keys = self.shared.identity.signing();
+        let envelope = SignedEnvelope::seal(
+            &keys.human,
+            Context::Policy,
+            &self.realm,
+            &subject,
+            &payload,
+        )
+        .map_err(|_| failed("cannot be signed"))?;
         let bytes = envelope
             .to_bytes()
             .map_err(|_| failed("cannot be written as JSON"))?;
@@ -307,10 +315,12 @@ impl Operators {
             return;
         }
         let before = known.as_ref().map(|known| &known.list);
-        let own = self.shared.identity.trusted_keys();
-        let entries = told::entries(before, &list, &payload, &own, now);
-        let alarms = told::alarms(before, &list);
         self.shared.trusted.accept(&list);
+        rotate::follow(&self.shared.identity, &list).await;
+        rotate::settle(&self.shared.identity).await;
+        let own = self.shared.identity.trusted_keys();
+        let entries = told::entries(before, (&self.realm, &list), &payload, &own, now);
+        let alarms = told::alarms(before, &list);
         if let Ok(mut keys) = self.shared.operators.write() {
             *keys = trusted_now(&list, now);
         }

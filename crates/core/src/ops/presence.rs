@@ -88,17 +88,18 @@ async fn write(shared: &Shared, bus: &Bus, realm: &Uuid, ended: bool) -> Result<
         .parse()
         .map_err(|_| "the console's id is no id".to_owned())?;
     let key = PolicyKey::Console(console.clone());
+    let keys = identity.signing();
     let presence = Presence {
         v: 1,
         console,
         operator: identity.operator.clone(),
-        human_key: identity.human_key().clone(),
-        auto_key: identity.auto_key().clone(),
+        human_key: keys.human_key.clone(),
+        auto_key: keys.auto_key.clone(),
         at: countersign_wire::Timestamp::new(shared.clock.now().into()),
         ended,
     };
     let payload = serde_json::to_vec(&presence).map_err(|error| error.to_string())?;
-    let (auto, subject) = (&identity.auto, key.subject());
+    let (auto, subject) = (&keys.auto, key.subject());
     let value = SignedEnvelope::seal(auto, Context::Policy, realm, &subject, &payload)
         .and_then(|envelope| envelope.to_bytes())
         .map_err(|error| error.to_string())?;

@@ -228,7 +228,10 @@ impl App {
             let Ok(sig) = anchor.sig.parse() else {
                 continue;
             };
-            let key = self.identity().auto_key().clone();
+            // One of an earlier key of this console keeps its signer.
+            let Some(key) = lost_anchors::signer(&self.inner.shared, &anchor) else {
+                continue;
+            };
             let envelope = SignedEnvelope::of_parts(&anchor.payload, key, sig);
             let Ok(bytes) = envelope.to_bytes() else {
                 continue;

@@ -157,7 +157,8 @@ mod tests {
         let data = DataDir::open(folder.path()).unwrap();
         let identity = Identity::open(&data, "Ada").unwrap();
         let trusted = TrustedKeys::of(&identity);
-        let own = identity.human_key().as_str();
+        let own_key = identity.human_key();
+        let own = own_key.as_str();
         assert_eq!(trusted.standing(own, Timestamp(0)), Standing::Counts);
         let new = |from| {
             OperatorEntry::new(

@@ -18,6 +18,7 @@ use crate::error::OpError;
 use crate::identity::Identity;
 use crate::ops::brakes::remembered;
 use crate::ops::job::Job;
+use crate::ops::operators::{follow, settle};
 use crate::ops::{KnownList, PolicyKnown, Settlements, TrustedKeys, trusted_now};
 use crate::store::{self, Reader, agents, bus_stream, meta, policy};
 
@@ -132,7 +133,6 @@ pub(super) async fn parts(
         Some(clock) => Arc::clone(clock),
         None => Arc::clone(&bus_clock) as Arc<dyn Clock>,
     };
-    let trusted = TrustedKeys::of(&identity);
     let row = policy::get(&reader, "operators").await?;
     let operator_list = row.and_then(|row| {
         Some(KnownList {
@@ -140,6 +140,11 @@ pub(super) async fn parts(
             revision: u64::try_from(row.revision).ok()?,
         })
     });
+    if let Some(known) = &operator_list {
+        // A rotation that was cut off after the list was written.
+        follow(&identity, &known.list).await;
+    }
+    let trusted = TrustedKeys::of(&identity);
     let operators: Vec<TrustedKey> = match &operator_list {
         Some(known) => {
             trusted.accept(&known.list);
@@ -231,6 +236,7 @@ async fn build(
     if role == Role::Console {
         store::look_through(&data.database(), LOOK_THROUGH_LIMIT).await?;
     }
+    let lock_held = lock.is_some();
     let (mut writer, reader) = store::open(&data.database()).await?;
     if let Some(limit) = &options.page_limit {
         writer.limit_pages(Arc::clone(limit)).await?;
@@ -240,6 +246,9 @@ async fn build(
         clock,
         jobs,
     } = parts(&options, identity, reader).await?;
+    if lock_held {
+        settle(&shared.identity).await;
+    }
     let server = match (role, &options.nats_url) {
         (Role::Console, None) => Some(start_server(&options, &data, &shared).await?),
         _ => None,

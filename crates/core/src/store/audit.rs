@@ -41,6 +41,7 @@ pub const ACTIONS: &[&str] = &[
     "operator_arrived",
     "operator_changed",
     "operator_retired",
+    "operator_rotated",
     "operator_waits",
     "policy",
     "quarantine",

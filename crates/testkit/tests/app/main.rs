@@ -17,6 +17,7 @@ mod rejected;
 mod restart;
 mod retention;
 mod revoked;
+mod rotation;
 mod scale;
 mod skew;
 mod space;

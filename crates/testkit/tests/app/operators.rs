@@ -70,12 +70,8 @@ async fn consoles_that_change_the_list_at_once_lose_nothing() {
     let desk = Desk::open().await;
     let data = TempData::new();
     let second = colleague(&desk, &data, "Grace").await;
-    sees(
-        &desk.app,
-        second.identity().human_key(),
-        ListedState::InForce,
-    )
-    .await;
+    let grace = second.identity().human_key();
+    sees(&desk.app, &grace, ListedState::InForce).await;
     let keys: Vec<PublicKey> = (0..12)
         .map(|_| PublicKey::of(&KeyPair::new_user()).unwrap())
         .collect();
@@ -111,7 +107,7 @@ async fn a_retired_operator_looks_and_does_not_decide_and_the_old_decisions_stan
     let agent = desk.agent("bot").await;
     let data = TempData::new();
     let second = colleague(&desk, &data, "Grace").await;
-    let grace = second.identity().human_key().clone();
+    let grace = second.identity().human_key();
     sees(&desk.app, &grace, ListedState::InForce).await;
     let before = ask(&desk, &agent, &[&second], "before").await;
     let waits = ask(&desk, &agent, &[&second], "waits").await;
@@ -129,7 +125,7 @@ async fn a_retired_operator_looks_and_does_not_decide_and_the_old_decisions_stan
     // What was only held is dropped, not signed with a key that is gone.
     in_state(&second, "waits", "pending").await;
     assert_eq!(code(&second, &waits, Verdict::Deny).await, "read_only");
-    let retire = Change::Retire(desk.app.identity().human_key().clone());
+    let retire = Change::Retire(desk.app.identity().human_key());
     let refused = second.change_operators(&retire).await.unwrap_err();
     assert_eq!(refused.code().as_str(), "read_only");
     assert!(
@@ -186,6 +182,7 @@ async fn with_approval_a_new_console_counts_only_after_an_operator_accepted_it()
     let data = TempData::new();
     let second = colleague(&desk, &data, "Grace").await;
     let (grace, auto) = (second.identity().human_key(), second.identity().auto_key());
+    let (grace, auto) = (&grace, &auto);
     sees(&desk.app, grace, ListedState::Waiting).await;
     until("an alarm", async || {
         has_alarm(&desk.app, "operator_waits", grace.as_str()).await
@@ -220,7 +217,7 @@ async fn with_approval_a_new_console_counts_only_after_an_operator_accepted_it()
 #[tokio::test(flavor = "multi_thread")]
 async fn the_last_operator_without_limits_stays() {
     let desk = Desk::open().await;
-    let own = desk.app.identity().human_key().clone();
+    let own = desk.app.identity().human_key();
     for change in [
         Change::Retire(own.clone()),
         Change::Limit(own.clone(), limits(Some("acme"), None)),
@@ -290,7 +287,7 @@ async fn an_approval_beyond_the_limits_is_refused_and_one_that_is_stored_is_void
     let agent = desk.agent("bot").await;
     let data = TempData::new();
     let second = colleague(&desk, &data, "Grace").await;
-    let grace = second.identity().human_key().clone();
+    let grace = second.identity().human_key();
     sees(&desk.app, &grace, ListedState::InForce).await;
     let before = ask(&desk, &agent, &[&second], "before").await;
     assert_eq!(code(&second, &before, Verdict::Approve).await, "done");
@@ -336,7 +333,7 @@ async fn an_approval_beyond_the_limits_is_refused_and_one_that_is_stored_is_void
     let narrow = Change::Limit(grace.clone(), limits(None, Some(Risk::Low)));
     desk.app.change_operators(&narrow).await.unwrap();
     let key = ask(&desk, &agent, &[&second], "forged").await;
-    put_approval(&desk.app, &agent, &key, &second.identity().human).await;
+    put_approval(&desk.app, &agent, &key, &second.identity().signing().human).await;
     let late = TempData::new();
     let third = colleague(&desk, &late, "Heidi").await;
     for app in [&desk.app, &second, &third] {
@@ -382,7 +379,7 @@ async fn a_list_that_a_stranger_wrote_over_the_realms_is_put_right() {
         .change_operators(&Change::Approval(true))
         .await
         .unwrap();
-    let own = desk.app.identity().human_key().clone();
+    let own = desk.app.identity().human_key();
     let stranger = KeyPair::new_user();
     let theirs = PublicKey::of(&stranger).unwrap();
     let from = Timestamp::new(desk.app.now().into());

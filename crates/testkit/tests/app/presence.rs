@@ -82,11 +82,12 @@ async fn presence_that_its_console_did_not_sign_is_not_believed() {
         v: 1,
         console: console.parse().unwrap(),
         operator: "Mallory".into(),
-        human_key: identity.human_key().clone(),
-        auto_key: identity.auto_key().clone(),
+        human_key: identity.human_key(),
+        auto_key: identity.auto_key(),
         at: countersign_wire::Timestamp::new(desk.app.now().into()),
         ended: false,
     };
+    let keys = identity.signing();
     let stranger = nkeys::KeyPair::new_user();
     // Key, who it says it is, the pair that signs, the key that it is signed for.
     let rows = [
@@ -94,12 +95,12 @@ async fn presence_that_its_console_did_not_sign_is_not_believed() {
         (
             "by-an-operator",
             "by-an-operator",
-            &identity.human,
+            &keys.human,
             "by-an-operator",
         ),
-        ("of-another", "another", &identity.auto, "of-another"),
-        ("for-another", "for-another", &identity.auto, "another"),
-        ("sound", "sound", &identity.auto, "sound"),
+        ("of-another", "another", &keys.auto, "of-another"),
+        ("for-another", "for-another", &keys.auto, "another"),
+        ("sound", "sound", &keys.auto, "sound"),
     ];
     for (key, says, pair, signed_for) in rows {
         let payload = serde_json::to_vec(&presence(says)).unwrap();

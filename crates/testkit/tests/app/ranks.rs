@@ -113,14 +113,14 @@ async fn haunt(app: &App, ghost: &ConsoleId) {
         v: 1,
         console: ghost.clone(),
         operator: "Nobody".into(),
-        human_key: identity.human_key().clone(),
-        auto_key: identity.auto_key().clone(),
+        human_key: identity.human_key(),
+        auto_key: identity.auto_key(),
         at: countersign_wire::Timestamp::new(app.now().into()),
         ended: false,
     };
     let payload = serde_json::to_vec(&presence).unwrap();
     let value = SignedEnvelope::seal(
-        &identity.auto,
+        &identity.signing().auto,
         Context::Policy,
         &realm,
         &key.subject(),

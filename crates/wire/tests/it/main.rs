@@ -5,6 +5,7 @@ mod decision_faults;
 mod decisions;
 mod digests;
 mod fuzzed;
+mod handovers;
 mod hellos;
 mod names;
 mod near_misses;

@@ -1,6 +1,7 @@
 """The keys that may sign (protocol, sections 5 and 8). Pure: never reads the bus or a clock.
 
-Refuses an operators list that no trusted human key signed, and one that is older than the list it has.
+Refuses an operators list that no trusted human key signed, nor one that took over from such a key, and one that is
+older than the list it has.
 """
 
 from __future__ import annotations
@@ -54,14 +55,47 @@ def take_over(trust: Trust, stored: bytes, revision: int, moment: dt.datetime) -
         envelope = json.loads(stored)
         key, sig = envelope["key"], envelope["sig"]
         payload = decode_base64url(envelope["payload"])
-        if trust.role_at(key, moment) != "human":
-            return trust
         if not verify(key, sig, "policy", trust.realm, OPERATORS_SUBJECT, payload):
             return trust
-        keys = tuple(_entries(json.loads(payload)))
+        value = json.loads(payload)
+        keys = tuple(_entries(value))
+        if trust.role_at(key, moment) != "human":
+            # A signer that took over from a known key counts only as far as its own list lets it.
+            listed = Trust(trust.realm, keys).role_at(key, moment) == "human"
+            if not listed or not _descends(value, key, trust, moment):
+                return trust
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return trust
     return Trust(trust.realm, keys, revision) if keys else trust
+
+
+def _descends(value: Any, key: str, trust: Trust, moment: dt.datetime) -> bool:
+    """Whether `key` took over from a trusted human key, however many keys lie between."""
+    entries = value["operators"] if isinstance(value, dict) else value
+    # No chain of distinct keys is longer than the list.
+    for _ in range(len(entries) + 1):
+        if trust.role_at(key, moment) == "human":
+            return True
+        words = (_predecessor(entry, key, trust.realm) for entry in entries)
+        before = next((word for word in words if word is not None), None)
+        if before is None:
+            return False
+        key = before
+    return False
+
+
+def _predecessor(entry: Any, key: str, realm: str) -> str | None:
+    """The key from which `key` took over by this entry, if that key said so itself."""
+    if not isinstance(entry, dict) or entry.get("key") != key or entry.get("role") != "human":
+        return None
+    word = entry.get("takes_over")
+    if not isinstance(word, dict):
+        return None
+    old, payload = word["key"], decode_base64url(word["payload"])
+    if not verify(old, word["sig"], "policy", realm, f"{OPERATORS_SUBJECT}.{key}", payload):
+        return None
+    said = json.loads(payload)
+    return old if said.get("v") == 1 and said.get("old") == old and said.get("new") == key else None
 
 
 def _entries(value: Any) -> Iterable[TrustedKey]:

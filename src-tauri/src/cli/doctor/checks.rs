@@ -123,8 +123,9 @@ pub(super) fn payload(bus: &Bus) -> Check {
 pub(super) fn keys(app: &App) -> Check {
     let own = app.identity();
     let login = own.login.public_key();
-    let signing = [own.human_key().as_str(), own.auto_key().as_str()];
-    if signing.contains(&login.as_str()) || signing[0] == signing[1] {
+    let keys = own.signing();
+    let (human, auto) = (keys.human_key.as_str(), keys.auto_key.as_str());
+    if human == login || auto == login || human == auto {
         let why = "two of this console's three keys are the same, and a login key signs whatever a server sends; remove keys/ and start anew";
         return Check::new("keys", Failed, why);
     }

@@ -4,7 +4,8 @@
 //! judged for ever as on its day. Refuses to leave a realm without an operator.
 
 use countersign_wire::{
-    KeyRole, OperatorEntry, OperatorList, PublicKey, Risk, WaitingKey, WorkspaceName,
+    KeyRole, OperatorEntry, OperatorList, PublicKey, Risk, SignedEnvelope, WaitingKey,
+    WorkspaceName,
 };
 
 use super::lawful;
@@ -12,6 +13,9 @@ use crate::domain::Timestamp;
 
 /// A new key counts from a moment ago: the server's clock is an estimate.
 const FROM_SLACK_MS: i64 = 5_000;
+
+/// What is signed with the old key while the list is being written stays good.
+const ROTATE_GRACE_MS: i64 = 2_000;
 
 /// In which workspaces, and up to which risk, an operator may say more than no.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -42,12 +46,14 @@ pub enum Change {
     Limit(PublicKey, Limits),
     /// Whether new keys wait until they are accepted.
     Approval(bool),
-    /// A person's own new key takes over from the old one.
+    /// An own new key takes over from the old one, with its term's name and limits.
     Rotate {
-        /// In force now.
+        /// In force now, and for a moment longer.
         old: PublicKey,
         /// In force from now on.
         new: PublicKey,
+        /// The old key's word for the new one: [`countersign_wire::Handover`].
+        word: Option<Box<SignedEnvelope>>,
     },
 }
 
@@ -92,7 +98,7 @@ pub(crate) fn apply(
         Change::Retire(key) => retire(list, key, now),
         Change::Limit(key, limits) => limit(list, key, limits, now),
         Change::Approval(on) => Ok(std::mem::replace(&mut list.operator_approval, *on) != *on),
-        Change::Rotate { old, new } => rotate(list, old, new, now),
+        Change::Rotate { old, new, word } => rotate(list, old, new, word.as_deref(), now),
     }
 }
 
@@ -232,7 +238,10 @@ fn keep_an_operator(
     now: Timestamp,
 ) -> Result<(), ChangeError> {
     let left = list.operators.iter().any(|entry| {
-        entry.counts_at(now.into()) && lawful::may_edit(list, entry.key.as_str(), now)
+        // One that ends in a moment is not left.
+        entry.until.is_none()
+            && entry.counts_at(now.into())
+            && lawful::may_edit(list, entry.key.as_str(), now)
     });
     left.then_some(())
         .ok_or_else(|| ChangeError::Last(key.clone()))
@@ -259,7 +268,8 @@ fn limit(
     end(list, key, now);
     list.operators.push(OperatorEntry {
         from: wire(now),
-        until: None,
+        // A key that has handed over does not come back.
+        until: term.until,
         workspaces: limits.workspaces.clone(),
         max_risk: limits.max_risk,
         ..term
@@ -272,19 +282,22 @@ fn rotate(
     list: &mut OperatorList,
     old: &PublicKey,
     new: &PublicKey,
+    word: Option<&SignedEnvelope>,
     now: Timestamp,
 ) -> Result<bool, ChangeError> {
     if counts(list, new, now) {
         return Ok(false);
     }
-    let Some(term) = list.terms_at(old.as_str(), now.into()).last().cloned() else {
+    let term = list.terms_at(old.as_str(), now.into()).last().cloned();
+    let Some(term) = term.filter(|term| term.until.is_none()) else {
         return Err(ChangeError::DoesNotCount(old.clone()));
     };
-    end(list, old, now);
+    end(list, old, now.plus_ms(ROTATE_GRACE_MS));
     list.operators.push(OperatorEntry {
         key: new.clone(),
         from: wire(now.plus_ms(-FROM_SLACK_MS)),
         until: None,
+        takes_over: word.cloned(),
         ..term
     });
     Ok(true)
@@ -340,7 +353,7 @@ mod tests {
                     1 => Change::Retire(key),
                     2 => Change::Limit(key, limits),
                     3 => Change::Approval(flag),
-                    4 => Change::Rotate { old: key, new: keys[(which + 1) % 4].clone() },
+                    4 => Change::Rotate { old: key, new: keys[(which + 1) % 4].clone(), word: None },
                     _ => {
                         let stands = list.operators.iter().any(|entry| entry.key == key);
                         if !stands && !list.is_waiting(key.as_str()) {

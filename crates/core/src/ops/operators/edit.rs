@@ -132,7 +132,7 @@ impl App {
         Err(unwritable())
     }
 
-    async fn operators_of_the_bus(&self) -> Result<Operators, OpError> {
+    pub(super) async fn operators_of_the_bus(&self) -> Result<Operators, OpError> {
         if self.role() == Role::Console {
             self.ready(JOIN_LIMIT).await;
         }
@@ -149,7 +149,7 @@ impl App {
         Ok(Operators::new(shared, bus, realm))
     }
 
-    fn may_change(
+    pub(super) fn may_change(
         &self,
         list: &OperatorList,
         change: &Change,
@@ -159,7 +159,7 @@ impl App {
         if let Some(why) = self.why_not_sign(own.as_str(), now) {
             return Err(OpError::ReadOnly(why));
         }
-        let rotates = matches!(change, Change::Rotate { old, .. } if old == own);
+        let rotates = matches!(change, Change::Rotate { old, .. } if *old == own);
         if rotates || lawful::may_edit(list, own.as_str(), now) {
             return Ok(());
         }

@@ -12,6 +12,9 @@ const NEWCOMER_SLACK_MS: i64 = 60_000;
 /// Terms begin by an estimate of the server's time.
 const CLOCK_SLACK_MS: i64 = 5_000;
 
+/// How long a key that has handed over may count beside the one after it.
+const HANDOVER_MS: i64 = 10_000;
+
 /// What a list is to the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lawful {
@@ -71,6 +74,13 @@ pub(crate) fn judge(
                     .iter()
                     .any(|after| ends(entry, after, stored_at)))
     });
+    let rotates = operator && hands_over(next, signer, stored_at);
+    let own_next = |entry: &OperatorEntry| {
+        entry.role == KeyRole::Human
+            && terms(known, signer, stored_at)
+                .all(|term| term.workspaces == entry.workspaces && term.max_risk == entry.max_risk)
+    };
+    let mut heirs = 0;
     let mut added = next.operators.iter().filter(|entry| {
         !known.operators.contains(entry)
             && !known
@@ -80,11 +90,10 @@ pub(crate) fn judge(
     });
     let fresh = added.all(|entry| {
         let from = Timestamp::from(entry.from.get());
-        let own_next = operator
-            && entry.role == KeyRole::Human
-            && terms(known, signer, stored_at)
-                .all(|term| term.workspaces == entry.workspaces && term.max_risk == entry.max_risk);
-        from.plus_ms(NEWCOMER_SLACK_MS) >= stored_at && (own_next || !known.operator_approval)
+        // One key takes over from one: with two of them a person would vote twice.
+        let heir = rotates && heirs == 0 && own_next(entry);
+        heirs += usize::from(heir);
+        from.plus_ms(NEWCOMER_SLACK_MS) >= stored_at && (heir || !known.operator_approval)
     });
     let waits = known.waiting.iter().all(|waiting| {
         next.waiting.contains(waiting)
@@ -96,6 +105,12 @@ pub(crate) fn judge(
         true => Lawful::ByNewcomer,
         false => Lawful::No,
     }
+}
+
+/// Whether a key counts no longer, or only for a moment more.
+fn hands_over(list: &OperatorList, key: &str, stored_at: Timestamp) -> bool {
+    let soon = stored_at.plus_ms(HANDOVER_MS);
+    list.terms_at(key, soon.into()).next().is_none()
 }
 
 fn has_key(list: &OperatorList, key: &str) -> bool {
@@ -212,7 +227,19 @@ mod tests {
             let rotated = Change::Rotate {
                 old: grace.clone(),
                 new: new.clone(),
+                word: None,
             };
+            let mut twice = after(&list, rotated.clone());
+            twice.operators.push(OperatorEntry {
+                key: key(),
+                ..twice.operators.last().unwrap().clone()
+            });
+            let mut beside = after(&list, rotated.clone());
+            for entry in &mut beside.operators {
+                if entry.key == grace {
+                    entry.until = None;
+                }
+            }
             let mut wider = after(&list, rotated.clone());
             wider.operators.last_mut().unwrap().max_risk = None;
             let open = if approval { "no" } else { "yes" };
@@ -251,6 +278,8 @@ mod tests {
                 ("switches", switched, "yes", "no", "no"),
                 ("rotates Grace", after(&list, rotated), "yes", "yes", "no"),
                 ("rotates her wider", wider, "yes", open, "no"),
+                ("rotates her into two", twice, "yes", open, "no"),
+                ("gives her a second key", beside, "yes", open, open),
             ];
             for (what, next, full, limited, stranger) in table {
                 let word = |signer: &PublicKey| match judge(&list, &next, signer.as_str(), NOW) {

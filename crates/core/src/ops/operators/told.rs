@@ -4,6 +4,7 @@
 
 use countersign_wire::{KeyRole, OperatorList, Sha256Digest, TrustedKey};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::super::job::Job;
 use super::KEY;
@@ -14,10 +15,10 @@ use crate::store::audit::Entry;
 pub(crate) const WAITS: &str = "operator_waits";
 
 /// One audit entry for the value, one for each change since the list before. `own` are this console's keys,
-/// the automatic one last; that they arrived is its own doing and no news.
+/// the automatic one last; that they arrived is its own doing and no news, unless one took over.
 pub(crate) fn entries(
     before: Option<&OperatorList>,
-    list: &OperatorList,
+    (realm, list): (&Uuid, &OperatorList),
     payload: &[u8],
     own: &[TrustedKey; 2],
     now: Timestamp,
@@ -38,24 +39,29 @@ pub(crate) fn entries(
     let known = before.map_or(&[][..], |list| &list.operators);
     for operator in list.operators.iter().filter(|now| !known.contains(now)) {
         let stood = known.iter().any(|before| before.key == operator.key);
-        if !stood && own.iter().any(|own| own.key == operator.key) {
+        let took_over = operator.predecessor(realm).filter(|_| !stood);
+        if !stood && took_over.is_none() && own.iter().any(|own| own.key == operator.key) {
             continue;
         }
         let ended = known.iter().any(|before| {
             (&before.key, before.from, before.until) == (&operator.key, operator.from, None)
         });
-        let action = match (ended, stood) {
-            (true, _) => "operator_retired",
-            (false, true) => "operator_changed",
-            (false, false) => "operator_arrived",
+        let action = match (ended, stood, &took_over) {
+            (_, false, Some(_)) => "operator_rotated",
+            (true, ..) => "operator_retired",
+            (false, true, _) => "operator_changed",
+            (false, false, None) => "operator_arrived",
         };
-        let detail = json!({
+        let mut detail = json!({
             "role": word(operator.role),
             "from": operator.from,
             "until": operator.until,
             "workspaces": operator.workspaces,
             "max_risk": operator.max_risk,
         });
+        if let Some(old) = took_over {
+            detail["takes_over"] = json!(old);
+        }
         told.push(entry(action, operator.key.to_string(), detail));
     }
     for waiting in &list.waiting {

@@ -47,7 +47,7 @@ fn write(
     choice: Choice,
     now: Timestamp,
 ) -> Result<Written, DraftError> {
-    let key = identity.human_key().clone();
+    let key = identity.human_key();
     let vote_id = Uuid::now_v7();
     let (args_digest, edited_args) = match choice.runs {
         Some((digest, edited)) => (Some(digest), edited),
@@ -89,11 +89,12 @@ fn decision_bytes(vote: usize, votes: u8) -> usize {
 }
 
 fn seal(identity: &Identity, realm: &Uuid, vote: &OutgoingVote) -> Option<String> {
-    if vote.key != identity.human_key().as_str() {
+    let keys = identity.signing();
+    if vote.key != keys.human_key.as_str() {
         return None;
     }
     let (subject, payload) = (&vote.subject, &vote.payload);
-    let sig = sign(&identity.human, Context::Vote, realm, subject, payload);
+    let sig = sign(&keys.human, Context::Vote, realm, subject, payload);
     sig.ok().map(|sig| sig.to_string())
 }
 

@@ -48,8 +48,8 @@ pub(in crate::ops) async fn consider(
         let Some(agreed) = agreed(ledger, batch, &record).await? else {
             continue;
         };
-        let me = ledger.identity.human_key().as_str();
-        if !agreed.iter().any(|vote| vote.key == me) {
+        let me = ledger.identity.human_key();
+        if !agreed.iter().any(|vote| vote.key == me.as_str()) {
             continue;
         }
         let rank = ledger.peers.rank(&record.key, batch.now, |console| {

@@ -1,0 +1,215 @@
+//! New signing keys for this console, in place of those it has.
+//!
+//! Refuses to give an old key up before the realm's list names the new one, and to leave decisions behind
+//! that were signed and not sent: on the stream they would be void.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_wire::{Handover, KeyRole, OperatorList, PublicKey};
+use nkeys::KeyPair;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use super::change::{self, Change};
+use super::{TRIES, lawful, unwritable};
+use crate::data_dir::KeysLock;
+use crate::domain::Timestamp;
+use crate::error::OpError;
+use crate::identity::{Identity, IdentityError};
+use crate::runtime::App;
+use crate::store::{outbox, vote_outbox};
+
+/// How long another process may take with the keys, and the outbox to be sent.
+const LIMIT: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A key that was replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rotated {
+    /// Whose it is: the operator's, or the console's own.
+    pub role: KeyRole,
+    /// What counts no longer.
+    pub old: PublicKey,
+    /// What counts from now on.
+    pub new: PublicKey,
+}
+
+/// Whether the list lets `new` sign in the place of `old`. Asks for no time: this machine's clock may be
+/// wrong, and a list names no key that is not in force.
+pub(crate) fn takes_over(list: &OperatorList) -> impl Fn(&PublicKey, &PublicKey) -> bool {
+    |old, new| {
+        let last = |key: &PublicKey| list.operators.iter().rfind(|entry| entry.key == *key);
+        let (Some(before), Some(after)) = (last(old), last(new)) else {
+            return false;
+        };
+        before.until.is_some() && after.until.is_none() && before.role == after.role
+    }
+}
+
+/// Takes own keys into use that the list has put in the place of the ones before. A failure is told and
+/// leaves the old keys, with which nothing is signed any more.
+pub(crate) async fn follow(identity: &Arc<Identity>, list: &OperatorList) {
+    let own = identity.signing();
+    let stands = |key: &PublicKey| {
+        list.operators
+            .iter()
+            .any(|entry| entry.key == *key && entry.until.is_none())
+    };
+    if stands(&own.human_key) && stands(&own.auto_key) {
+        return;
+    }
+    let (identity, list) = (Arc::clone(identity), list.clone());
+    let followed = blocking(move || {
+        if identity.follow(takes_over(&list))? {
+            tracing::info!("this console signs with new keys now");
+        }
+        Ok(())
+    });
+    if let Err(error) = followed.await {
+        tracing::error!(%error, "the new signing keys cannot be used");
+    }
+}
+
+/// Gives keys in use their own place. Not being able to is no failure: the next start does it again.
+pub(crate) async fn settle(identity: &Arc<Identity>) {
+    let identity = Arc::clone(identity);
+    let settled = blocking(move || match identity.try_lock()? {
+        Some(_lock) => identity.settle(),
+        // Whoever holds it does.
+        None => Ok(()),
+    });
+    if let Err(error) = settled.await {
+        tracing::warn!(%error, "a new signing key stays where it was made");
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, IdentityError> + Send + 'static,
+) -> Result<T, OpError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    Ok(done.map_err(|_| OpError::stopped())??)
+}
+
+/// Waits until `done`, for a limited time.
+async fn in_time(mut done: impl AsyncFnMut() -> Result<bool, OpError>) -> Result<bool, OpError> {
+    let give_up = Instant::now() + LIMIT;
+    loop {
+        if done().await? {
+            return Ok(true);
+        }
+        if Instant::now() >= give_up {
+            return Ok(false);
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+impl App {
+    /// Gives this console new signing keys: its operator's, and its own where the operator may change the
+    /// list. Old decisions stay as they are; a running console of the folder follows by itself. What
+    /// was cut off is taken up by the next call.
+    ///
+    /// # Errors
+    /// [`OpError::ReadOnly`] for an operator who waits or is retired, [`OpError::BusUnreachable`],
+    /// [`OpError::Environment`] when the keys cannot be kept, [`OpError::Failed`] when decisions are
+    /// still on their way.
+    pub async fn rotate_keys(&self) -> Result<Vec<Rotated>, OpError> {
+        let operators = self.operators_of_the_bus().await?;
+        let identity = Arc::clone(&self.inner.shared.identity);
+        let _lock = lock(&identity).await?;
+        // What an earlier call left half done comes first.
+        let list = operators.latest().await?.list;
+        let settling = Arc::clone(&identity);
+        blocking(move || settling.settle()).await?;
+        let old = identity.signing();
+        // A console's own key is changed by who may change the list.
+        let full = lawful::may_edit(&list, old.human_key.as_str(), self.now());
+        let roles: &[KeyRole] = match full {
+            true => &[KeyRole::Human, KeyRole::Auto],
+            false => &[KeyRole::Human],
+        };
+        let mut changes = Vec::new();
+        for role in roles {
+            let (identity, role) = (Arc::clone(&identity), *role);
+            let next = blocking(move || identity.next(role)).await?;
+            changes.push(rotation(
+                &operators.realm,
+                old.pair(role),
+                &next,
+                self.now(),
+            )?);
+        }
+        self.may_change(&list, &changes[0], self.now())?;
+        self.outbox_sent().await?;
+        for attempt in 0..TRIES {
+            let latest = operators.latest().await?;
+            let (mut list, mut changed) = (latest.list, false);
+            for change in &changes {
+                changed |= change::apply(&mut list, change, self.now())?;
+            }
+            if !changed || operators.write(&list, latest.revision).await?.is_some() {
+                let settling = Arc::clone(&identity);
+                blocking(move || settling.settle()).await?;
+                return Ok(roles.iter().zip(changes).filter_map(rotated).collect());
+            }
+            tokio::time::sleep(Duration::from_millis(20 << attempt.min(4))).await;
+        }
+        Err(unwritable())
+    }
+
+    /// What is signed and not sent would be void once its key has ended.
+    async fn outbox_sent(&self) -> Result<(), OpError> {
+        let reader = self.reader();
+        let sent = in_time(async || {
+            let queued = outbox::count_queued(reader).await?;
+            Ok(queued + vote_outbox::count_queued(reader).await? == 0)
+        });
+        match sent.await? {
+            true => Ok(()),
+            false => Err(OpError::Failed(
+                "decisions signed with the old key are still on their way to the bus; rotate when `countersign status` shows an empty outbox"
+                    .to_owned(),
+            )),
+        }
+    }
+}
+
+async fn lock(identity: &Arc<Identity>) -> Result<KeysLock, OpError> {
+    let mut held = None;
+    let free = in_time(async || {
+        held = identity.try_lock()?;
+        Ok(held.is_some())
+    });
+    free.await?;
+    held.ok_or_else(|| {
+        OpError::Environment(
+            "another process is changing the keys of this console; try again when it is done"
+                .to_owned(),
+        )
+    })
+}
+
+fn rotation(realm: &Uuid, old: &KeyPair, new: &KeyPair, now: Timestamp) -> Result<Change, OpError> {
+    let failed = || OpError::Failed("the old key could not sign for the new one".to_owned());
+    let key = |pair: &KeyPair| PublicKey::of(pair).map_err(|_| failed());
+    let (from, to) = (key(old)?, key(new)?);
+    let at = countersign_wire::Timestamp::new(now.into());
+    let word = Handover::seal(old, realm, &to, at).map_err(|_| failed())?;
+    Ok(Change::Rotate {
+        old: from,
+        new: to,
+        word: Some(Box::new(word)),
+    })
+}
+
+fn rotated((role, change): (&KeyRole, Change)) -> Option<Rotated> {
+    match change {
+        Change::Rotate { old, new, .. } => Some(Rotated {
+            role: *role,
+            old,
+            new,
+        }),
+        _ => None,
+    }
+}

@@ -1,0 +1,87 @@
+//! A key hands over to the next one of the same operator or console (protocol, section 8, "Operators").
+//!
+//! Refuses a new key that the old one did not name itself. With it an agent that knows only an older key
+//! can take a list over that a newer one has signed, however many rotations it has missed.
+
+use nkeys::KeyPair;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::{
+    Context, EnvelopeError, KeyRole, OperatorEntry, OperatorList, PublicKey, SignatureError,
+    SignedEnvelope, Timestamp, policy_subject,
+};
+
+/// What the old key signs: context `policy`, subject `$KV.CS_POLICY.operators.{new}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Handover {
+    /// The protocol's version, 1.
+    #[schemars(schema_with = "crate::alive::version_schema")]
+    pub v: u8,
+    /// The key that signs this.
+    pub old: PublicKey,
+    /// The key that takes over.
+    pub new: PublicKey,
+    /// When, by the console's estimate of the server's time; for display.
+    pub at: Timestamp,
+}
+
+fn subject(new: &PublicKey) -> String {
+    policy_subject(&format!("operators.{new}"))
+}
+
+impl Handover {
+    /// The old key's word for `new`, as it stands in `takes_over` of the new key's entry.
+    pub fn seal(
+        old: &KeyPair,
+        realm: &Uuid,
+        new: &PublicKey,
+        at: Timestamp,
+    ) -> Result<SignedEnvelope, EnvelopeError> {
+        let word = Self {
+            v: 1,
+            old: PublicKey::of(old).map_err(|_| SignatureError::BadKey)?,
+            new: new.clone(),
+            at,
+        };
+        let payload = serde_json::to_vec(&word).map_err(|_| EnvelopeError::Malformed)?;
+        SignedEnvelope::seal(old, Context::Policy, realm, &subject(new), &payload)
+    }
+}
+
+impl OperatorEntry {
+    /// The key from which this one has taken over, if that key said so itself.
+    pub fn predecessor(&self, realm: &Uuid) -> Option<PublicKey> {
+        let word = self.takes_over.as_ref()?;
+        let payload = word
+            .open(Context::Policy, realm, &subject(&self.key))
+            .ok()?;
+        let said: Handover = serde_json::from_slice(&payload).ok()?;
+        (said.v == 1 && said.old == word.key && said.new == self.key).then_some(said.old)
+    }
+}
+
+impl OperatorList {
+    /// Whether a person's key is one for which `trusted` holds, or has taken over from one, however
+    /// many keys lie between.
+    pub fn descends(&self, realm: &Uuid, key: &str, trusted: impl Fn(&str) -> bool) -> bool {
+        let mut at = key.to_owned();
+        // No chain of distinct keys is longer than the list.
+        for _ in 0..=self.operators.len() {
+            if trusted(&at) {
+                return true;
+            }
+            let before = self
+                .operators
+                .iter()
+                .filter(|entry| entry.key.as_str() == at && entry.role == KeyRole::Human)
+                .find_map(|entry| entry.predecessor(realm));
+            match before {
+                Some(before) => before.as_str().clone_into(&mut at),
+                None => return false,
+            }
+        }
+        false
+    }
+}

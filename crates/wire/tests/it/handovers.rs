@@ -1,0 +1,85 @@
+//! Keys that hand over to the next one.
+
+use countersign_wire::{Handover, KeyRole, OperatorEntry, OperatorList, PublicKey};
+use nkeys::KeyPair;
+use time::macros::datetime;
+use uuid::Uuid;
+
+const REALM: Uuid = Uuid::from_u128(7);
+
+fn public(pair: &KeyPair) -> PublicKey {
+    PublicKey::of(pair).unwrap()
+}
+
+fn entry(pair: &KeyPair, role: KeyRole) -> OperatorEntry {
+    let from = datetime!(2026-01-01 0:00 UTC).into();
+    OperatorEntry::new(public(pair), "Ada".into(), role, from)
+}
+
+fn heir(old: &KeyPair, realm: &Uuid, new: &KeyPair) -> OperatorEntry {
+    let at = datetime!(2026-02-01 0:00 UTC).into();
+    OperatorEntry {
+        takes_over: Some(Handover::seal(old, realm, &public(new), at).unwrap()),
+        ..entry(new, KeyRole::Human)
+    }
+}
+
+#[test]
+fn a_key_descends_from_the_first_over_any_number_of_handovers_and_from_nobody_else() {
+    let keys: Vec<KeyPair> = (0..20).map(|_| KeyPair::new_user()).collect();
+    let mut entries = vec![entry(&keys[0], KeyRole::Human)];
+    entries.extend(keys.windows(2).map(|pair| heir(&pair[0], &REALM, &pair[1])));
+    entries.reverse();
+    let list = OperatorList::new(entries);
+    let last = public(&keys[19]);
+    for known in &keys {
+        let known = public(known);
+        assert!(list.descends(&REALM, last.as_str(), |key| key == known.as_str()));
+    }
+    assert!(!list.descends(&REALM, last.as_str(), |_| false));
+    let first = public(&keys[0]);
+    assert!(
+        !list.descends(&REALM, first.as_str(), |key| key == last.as_str()),
+        "an old key does not descend from a newer one"
+    );
+}
+
+#[test]
+fn only_the_old_keys_own_word_for_this_key_in_this_realm_hands_over() {
+    let [old, new, stranger] = [0, 1, 2].map(|_| KeyPair::new_user());
+    let good = heir(&old, &REALM, &new);
+    assert_eq!(good.predecessor(&REALM), Some(public(&old)));
+    let mut claimed = heir(&stranger, &REALM, &new);
+    claimed.takes_over.as_mut().unwrap().key = public(&old);
+    let moved = OperatorEntry {
+        takes_over: good.takes_over.clone(),
+        ..entry(&stranger, KeyRole::Human)
+    };
+    let mut auto = good.clone();
+    auto.role = KeyRole::Auto;
+    for (what, entry, realm) in [
+        ("no word", entry(&new, KeyRole::Human), REALM),
+        ("another signer", claimed, REALM),
+        ("for another key", moved, REALM),
+        ("of another realm", good.clone(), Uuid::from_u128(8)),
+    ] {
+        assert_eq!(entry.predecessor(&realm), None, "{what}");
+        let key = entry.key.clone();
+        let list = OperatorList::new(vec![entry]);
+        let trusted = |key: &str| key == public(&old).as_str();
+        assert!(!list.descends(&realm, key.as_str(), trusted), "{what}");
+    }
+    let list = OperatorList::new(vec![auto]);
+    let trusted = |key: &str| key == public(&old).as_str();
+    assert!(
+        !list.descends(&REALM, public(&new).as_str(), trusted),
+        "a console's key makes no operator"
+    );
+}
+
+#[test]
+fn a_circle_of_handovers_ends() {
+    let [one, two] = [0, 1].map(|_| KeyPair::new_user());
+    let list = OperatorList::new(vec![heir(&one, &REALM, &two), heir(&two, &REALM, &one)]);
+    assert!(!list.descends(&REALM, public(&one).as_str(), |_| false));
+}
