@@ -219,7 +219,7 @@ impl Identity {
     #[must_use]
     pub fn hiding(&self) -> Hiding {
         // A key in memory always has its seed.
-        Hiding::from_seed(&self.auto.seed().unwrap_or_default())
+        Hiding::from_seed(&self.signing().auto.seed().unwrap_or_default())
     }
 
     /// What an agent must trust.
