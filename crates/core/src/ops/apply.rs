@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use serde_json::json;
-use sqlx::SqliteConnection;
 
 use super::decide::release_hold;
 use super::draft::request_of;
@@ -18,14 +17,14 @@ use super::{
 use crate::domain::{RequestRecord, Timestamp};
 use crate::store::audit::Entry;
 use crate::store::{
-    StoreError, agent_instances, agents, audit, bus_stream, meta, outbox, policy, policy_history,
-    requests, vote_outbox,
+    StoreError, WriteConnection, agent_instances, agents, audit, bus_stream, meta, outbox, policy,
+    policy_history, requests, vote_outbox,
 };
 
 /// Applies the jobs. On an error the transaction must not be committed.
 pub(crate) async fn apply_all(
     ledger: &mut Ledger,
-    tx: &mut SqliteConnection,
+    tx: &mut WriteConnection,
     now: Timestamp,
     settlements: &Settlements,
     jobs: Vec<Job>,
@@ -325,7 +324,7 @@ async fn rescan(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreE
 /// What a console that was killed had only held goes back to waiting.
 pub(crate) async fn drop_leftover_holds(
     ledger: &Ledger,
-    tx: &mut SqliteConnection,
+    tx: &mut WriteConnection,
 ) -> Result<(), StoreError> {
     let mut batch = Batch {
         tx,

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use countersign_wire::{AgentKey, RequestKey, Sha256Digest, Stream, Verdict, is_bound_by_limits};
 use serde_json::{Value, json};
-use sqlx::SqliteConnection;
 
 use super::job::BusBinding;
 use super::policy_feed::PolicyKnown;
@@ -21,7 +20,8 @@ use crate::store::audit::Entry;
 use crate::store::outbox::Place;
 use crate::store::quarantine::{self, Quarantined};
 use crate::store::{
-    StoreError, alarms, bus_stream, decisions, early_receipts, requests, stalls, tombstones, votes,
+    StoreError, WriteConnection, alarms, bus_stream, decisions, early_receipts, requests, stalls,
+    tombstones, votes,
 };
 
 /// Code of a message on whose subject another one stands.
@@ -97,7 +97,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    pub(crate) async fn read(tx: &mut SqliteConnection) -> Result<Self, StoreError> {
+    pub(crate) async fn read(tx: &mut WriteConnection) -> Result<Self, StoreError> {
         let mut waiting = HashMap::new();
         for (ws, agent, count) in requests::waiting_by_agent(tx).await? {
             if let Ok(key) = format!("{ws}/{agent}").parse() {
@@ -129,7 +129,7 @@ impl Ledger {
     /// a reconnect is left out by it.
     pub(crate) async fn place(
         &mut self,
-        tx: &mut SqliteConnection,
+        tx: &mut WriteConnection,
         stream: Stream,
     ) -> Result<(String, i64), StoreError> {
         if let Some(place) = self.places.get(&stream) {
@@ -202,7 +202,7 @@ impl Ledger {
 
 /// What one transaction gathers; told to others only after it is committed.
 pub(crate) struct Batch<'t> {
-    pub(crate) tx: &'t mut SqliteConnection,
+    pub(crate) tx: &'t mut WriteConnection,
     pub(crate) now: Timestamp,
     pub(crate) gathered: Gathered,
 }

@@ -4,7 +4,6 @@
 
 use std::time::Duration;
 
-use sqlx::SqliteConnection;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -12,8 +11,8 @@ use super::hay;
 use super::job::Job;
 use crate::error::OpError;
 use crate::runtime::{App, Role};
-use crate::store::StoreError;
 use crate::store::search_index::{self, Hay};
+use crate::store::{StoreError, WriteConnection};
 
 /// Requests read in one step while nobody waits for the index.
 pub(super) const QUIET_STEP: usize = 100;
@@ -27,7 +26,7 @@ pub(super) const BETWEEN_STEPS: Duration = Duration::from_millis(2);
 pub(super) const UNDER_LOAD: Duration = Duration::from_secs(1);
 
 /// Indexes what comes next. Returns whether there is more.
-pub(super) async fn step(tx: &mut SqliteConnection, limit: usize) -> Result<bool, StoreError> {
+pub(super) async fn step(tx: &mut WriteConnection, limit: usize) -> Result<bool, StoreError> {
     let step = search_index::next(tx, limit).await?;
     let mut hays = Vec::with_capacity(step.unread.len() + step.later.len());
     for row in &step.unread {

@@ -4,9 +4,8 @@
 
 use countersign_wire::AgentKey;
 use rusqlite::params;
-use sqlx::SqliteConnection;
 
-use super::direct::direct;
+use super::direct::WriteConnection;
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
 
@@ -45,8 +44,8 @@ pub struct Heard {
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
-pub async fn note(tx: &mut SqliteConnection, heard: &[Heard]) -> Result<bool, StoreError> {
-    direct(tx, |sqlite| {
+pub async fn note(tx: &mut WriteConnection, heard: &[Heard]) -> Result<bool, StoreError> {
+    tx.direct(|sqlite| {
         let mut again = sqlite.prepare_cached(
             "UPDATE agent_instances SET last_seen = max(last_seen, ?4)
              WHERE ws = ?1 AND agent = ?2 AND instance_id = ?3",

@@ -5,7 +5,7 @@ use rusqlite::params;
 use serde_json::Value;
 use sqlx::SqliteConnection;
 
-use super::direct::direct;
+use super::direct::WriteConnection;
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
 use crate::domain::stall::ALIVE_MS;
@@ -207,10 +207,10 @@ pub async fn setup_schema_of(
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn note_alive(
-    tx: &mut SqliteConnection,
+    tx: &mut WriteConnection,
     heard: &[(AgentKey, Timestamp)],
 ) -> Result<(), StoreError> {
-    direct(tx, |sqlite| {
+    tx.direct(|sqlite| {
         let mut note = sqlite.prepare_cached(
             "INSERT INTO agents(ws, name, last_seen, alive_since) VALUES (?1, ?2, ?3, ?3)
              ON CONFLICT(ws, name) DO UPDATE SET last_seen = max(coalesce(last_seen, 0), ?3),

@@ -7,7 +7,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
-use super::direct::direct;
+use super::direct::WriteConnection;
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
 
@@ -206,7 +206,7 @@ pub async fn current_head(reader: &Reader) -> Result<Head, StoreError> {
 ///
 /// # Errors
 /// [`StoreError`]; then the transaction must not be committed.
-pub async fn append(tx: &mut SqliteConnection, entries: &[Entry]) -> Result<(), StoreError> {
+pub async fn append(tx: &mut WriteConnection, entries: &[Entry]) -> Result<(), StoreError> {
     if entries.is_empty() {
         return Ok(());
     }
@@ -221,7 +221,7 @@ pub async fn append(tx: &mut SqliteConnection, entries: &[Entry]) -> Result<(), 
             canonical_detail(&entry.detail)
         })
         .collect::<Result<_, _>>()?;
-    let complete = direct(tx, |sqlite| {
+    let complete = tx.direct(|sqlite| {
         let last = sqlite
             .prepare_cached("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")?
             .query_row([], |row| Ok((row.get(0)?, row.get(1)?)));
@@ -466,7 +466,7 @@ mod tests {
         for sql in ["UPDATE audit SET actor = 'x'", "DELETE FROM audit"] {
             assert!(
                 sqlx::query(sql)
-                    .execute(&mut writer.connection)
+                    .execute(&mut *writer.connection)
                     .await
                     .is_err(),
                 "{sql}"

@@ -162,10 +162,10 @@ pub async fn whole(file: &Path) -> Result<(), StoreError> {
 /// [`StoreError::Sqlite`].
 pub async fn unload(writer: &mut Writer) -> Result<(), StoreError> {
     sqlx::query("PRAGMA secure_delete = ON")
-        .execute(&mut writer.connection)
+        .execute(&mut *writer.connection)
         .await?;
     sqlx::query("DROP TABLE IF EXISTS backup")
-        .execute(&mut writer.connection)
+        .execute(&mut *writer.connection)
         .await?;
     Ok(())
 }
@@ -181,7 +181,7 @@ pub async fn contains(writer: &mut Writer, head: &Head) -> Result<bool, StoreErr
     let found: Option<i64> = sqlx::query_scalar("SELECT seq FROM audit WHERE seq = ? AND hash = ?")
         .bind(head.seq)
         .bind(head.hash.to_vec())
-        .fetch_optional(&mut writer.connection)
+        .fetch_optional(&mut *writer.connection)
         .await?;
     Ok(found.is_some())
 }

@@ -1,7 +1,9 @@
 //! Table `bus_stream`: how far each stream is projected.
 
+use rusqlite::params;
 use sqlx::SqliteConnection;
 
+use super::direct::WriteConnection;
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
 
@@ -70,21 +72,20 @@ pub async fn restart(
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn advance(
-    tx: &mut SqliteConnection,
+    tx: &mut WriteConnection,
     stream: &str,
     epoch: &str,
     next_seq: i64,
     last_ts: Timestamp,
 ) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO bus_stream(stream, epoch, next_seq, last_ts) VALUES (?1, ?2, ?3, ?4)
-         ON CONFLICT(stream) DO UPDATE SET epoch = ?2, next_seq = ?3, last_ts = ?4",
-    )
-    .bind(stream)
-    .bind(epoch)
-    .bind(next_seq)
-    .bind(last_ts.0)
-    .execute(tx)
-    .await?;
-    Ok(())
+    tx.direct(|sqlite| {
+        let mut upsert = sqlite.prepare_cached(
+            "INSERT INTO bus_stream(stream, epoch, next_seq, last_ts) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT(stream) DO UPDATE SET epoch = ?2, next_seq = ?3, last_ts = ?4",
+        )?;
+        upsert
+            .execute(params![stream, epoch, next_seq, last_ts.0])
+            .map(drop)
+    })
+    .await
 }

@@ -5,7 +5,7 @@ use rusqlite::params;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
 use super::bulk::{pieces, with_values};
-use super::direct::direct;
+use super::direct::WriteConnection;
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
 use crate::domain::incident::Standing;
@@ -102,13 +102,13 @@ const COLUMNS: &str = "id, request, ws, agent, request_id, decision_id, payload,
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn insert(
-    tx: &mut SqliteConnection,
+    tx: &mut WriteConnection,
     rows: &[NewDecision<'_>],
 ) -> Result<Vec<i64>, StoreError> {
     if rows.is_empty() {
         return Ok(Vec::new());
     }
-    direct(tx, |sqlite| {
+    tx.direct(|sqlite| {
         let mut insert = sqlite.prepare_cached(
             "INSERT INTO decisions(request, ws, agent, request_id, decision_id, verdict, payload, key, sig,
              origin, decided_by, message, rule_id, rule_version, policy_digest, args_digest, stream_epoch,

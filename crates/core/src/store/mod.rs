@@ -40,6 +40,7 @@ pub mod unanswered;
 pub mod vote_outbox;
 pub mod votes;
 
+pub use direct::{Transaction, WriteConnection};
 pub use error::StoreError;
 #[cfg(test)]
 pub(crate) use pool::temporary;

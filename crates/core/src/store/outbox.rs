@@ -3,7 +3,7 @@
 use rusqlite::params;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
-use super::direct::direct;
+use super::direct::WriteConnection;
 use super::requests::{StateChange, write_states};
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
@@ -41,14 +41,14 @@ const COLUMNS: &str =
 /// # Errors
 /// [`StoreError`]; a row that is still open is a violated constraint.
 pub async fn insert(
-    tx: &mut SqliteConnection,
+    tx: &mut WriteConnection,
     rows: &[OutboxRow],
     changes: &[StateChange],
 ) -> Result<(), StoreError> {
     if rows.is_empty() && changes.is_empty() {
         return Ok(());
     }
-    direct(tx, |sqlite| {
+    tx.direct(|sqlite| {
         let mut insert = sqlite.prepare_cached(
             "INSERT INTO outbox(decision_id, request, subject, payload, key, sig, release_at, state)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -210,14 +210,14 @@ pub async fn release(
 /// # Errors
 /// [`StoreError`].
 pub async fn settle(
-    tx: &mut SqliteConnection,
+    tx: &mut WriteConnection,
     on_stream: &[(i64, String)],
     changes: &[StateChange],
 ) -> Result<(), StoreError> {
     if on_stream.is_empty() && changes.is_empty() {
         return Ok(());
     }
-    direct(tx, |sqlite| {
+    tx.direct(|sqlite| {
         let mut update = sqlite.prepare_cached(
             "UPDATE outbox SET state = iif(decision_id = ?2, 'stored', 'lost')
              WHERE request = ?1 AND state IN ('holding', 'queued')",

@@ -11,7 +11,7 @@ use sqlx::sqlite::{
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
 
 use super::StoreError;
-use super::direct::Prepared;
+use super::direct::{Transaction, WriteConnection};
 
 static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
 
@@ -28,9 +28,7 @@ const PREPARED_STATEMENTS: usize = 400;
 /// The one connection that writes.
 #[derive(Debug)]
 pub struct Writer {
-    // First: it ends before the connection is closed.
-    prepared: Prepared,
-    pub(crate) connection: SqliteConnection,
+    pub(crate) connection: WriteConnection,
     path: PathBuf,
     /// Pages that the file may have; for tests of a full disk.
     page_limit: Option<Arc<AtomicU32>>,
@@ -52,7 +50,7 @@ impl Writer {
             let sql = format!("PRAGMA max_page_count = {}", limit.load(Ordering::Relaxed));
             // A number only.
             sqlx::query(sqlx::AssertSqlSafe(sql))
-                .execute(&mut self.connection)
+                .execute(&mut *self.connection)
                 .await?;
         }
         Ok(())
@@ -63,8 +61,8 @@ impl Writer {
     ///
     /// # Errors
     /// [`StoreError::Sqlite`] when another process keeps the lock for longer than ten seconds.
-    pub async fn begin(&mut self) -> Result<sqlx::Transaction<'_, sqlx::Sqlite>, StoreError> {
-        Ok(self.connection.begin_with("BEGIN IMMEDIATE").await?)
+    pub async fn begin(&mut self) -> Result<Transaction<'_>, StoreError> {
+        Transaction::begin(&mut self.connection).await
     }
 
     /// A number that changes when another process commits.
@@ -72,9 +70,11 @@ impl Writer {
     /// # Errors
     /// [`StoreError::Sqlite`] when the file cannot be read.
     pub async fn data_version(&mut self) -> Result<i64, StoreError> {
-        Ok(sqlx::query_scalar("PRAGMA data_version")
-            .fetch_one(&mut self.connection)
-            .await?)
+        let version = self.connection.direct(|sqlite| {
+            let mut select = sqlite.prepare_cached("PRAGMA data_version")?;
+            select.query_row([], |row| row.get(0))
+        });
+        version.await
     }
 
     /// Copies the write-ahead log back into the file. SQLite does so by itself only when the last
@@ -87,7 +87,7 @@ impl Writer {
     /// [`StoreError::Sqlite`] when a page cannot be written; the log then stays.
     pub async fn fold_log_back(&mut self) -> Result<(), StoreError> {
         for pragma in [FOLD_BACK_WAIT, "PRAGMA wal_checkpoint(TRUNCATE)"] {
-            sqlx::query(pragma).execute(&mut self.connection).await?;
+            sqlx::query(pragma).execute(&mut *self.connection).await?;
         }
         Ok(())
     }
@@ -97,8 +97,7 @@ impl Writer {
     /// # Errors
     /// [`StoreError::Sqlite`] when SQLite cannot end what it had begun.
     pub async fn close(self) -> Result<(), StoreError> {
-        drop(self.prepared);
-        Ok(self.connection.close().await?)
+        self.connection.close().await
     }
 
     /// Replaces the connection. After a failed transaction SQLite may have rolled back by itself, which
@@ -107,9 +106,8 @@ impl Writer {
     /// # Errors
     /// [`StoreError::Sqlite`]; the old connection then stays.
     pub async fn reopen(&mut self) -> Result<(), StoreError> {
-        let mut connection = writing(&self.path).connect().await?;
-        self.prepared = Prepared::of(&mut connection).await?;
-        self.connection = connection;
+        let connection = writing(&self.path).connect().await?;
+        self.connection = WriteConnection::of(connection).await?;
         self.apply_page_limit().await
     }
 }
@@ -143,7 +141,7 @@ pub(super) fn options(path: &Path) -> SqliteConnectOptions {
         .disable_statement_logging()
 }
 
-/// Its statements are also ended by others than sqlx's thread (see [`Prepared`]).
+/// It is also used by others than sqlx's thread (see [`WriteConnection`]).
 fn writing(path: &Path) -> SqliteConnectOptions {
     options(path).serialized(true)
 }
@@ -155,11 +153,10 @@ fn writing(path: &Path) -> SqliteConnectOptions {
 pub async fn open(path: &Path) -> Result<(Writer, Reader), StoreError> {
     let mut writer = writing(path).create_if_missing(true).connect().await?;
     MIGRATIONS.run(&mut writer).await?;
-    let prepared = Prepared::of(&mut writer).await?;
+    let connection = WriteConnection::of(writer).await?;
     let reader = open_read_only(path).await?;
     let writer = Writer {
-        prepared,
-        connection: writer,
+        connection,
         path: path.to_owned(),
         page_limit: None,
     };
@@ -268,7 +265,7 @@ mod tests {
         ] {
             let sql = format!("SELECT CAST({pragma} AS TEXT) FROM pragma_{pragma}");
             let written: String = sqlx::query_scalar(sqlx::AssertSqlSafe(sql.clone()))
-                .fetch_one(&mut writer.connection)
+                .fetch_one(&mut *writer.connection)
                 .await
                 .unwrap();
             let read: String = sqlx::query_scalar(sqlx::AssertSqlSafe(sql))

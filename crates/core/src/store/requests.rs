@@ -4,7 +4,7 @@ use countersign_wire::{AgentKey, RequestKey, Risk, Verdict, VerdictSet};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use sqlx::SqliteConnection;
 
-use super::direct::direct;
+use super::direct::WriteConnection;
 use super::{Reader, StoreError};
 use crate::domain::{Delivery, RequestRecord, State, Timestamp};
 
@@ -143,13 +143,13 @@ const RECORD: &str = "SELECT id, ws, agent, request_id, state, delivery, risk, a
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn insert(
-    tx: &mut SqliteConnection,
+    tx: &mut WriteConnection,
     rows: &[NewRequest<'_>],
 ) -> Result<Vec<(i64, i64)>, StoreError> {
     if rows.is_empty() {
         return Ok(Vec::new());
     }
-    direct(tx, |sqlite| {
+    tx.direct(|sqlite| {
         let mut insert = sqlite.prepare_cached(
             "INSERT INTO requests(ws, agent, request_id, kind, tool, risk, title, run_id, thread_id, call_id,
              trace_id, span_id, group_id, allowed, approvals_required, args_digest, request_digest, raw,
@@ -206,13 +206,13 @@ pub async fn insert(
 /// # Errors
 /// [`StoreError`].
 pub async fn records(
-    tx: &mut SqliteConnection,
+    tx: &mut WriteConnection,
     keys: &[RequestKey],
 ) -> Result<Vec<RequestRecord>, StoreError> {
     if keys.is_empty() {
         return Ok(Vec::new());
     }
-    let found = direct(tx, |sqlite| {
+    let found = tx.direct(|sqlite| {
         let sql = format!("{RECORD} ws = ? AND agent = ? AND request_id = ?");
         let mut select = sqlite.prepare_cached(&sql)?;
         let mut found = Vec::with_capacity(keys.len());
@@ -234,13 +234,13 @@ pub async fn records(
 /// # Errors
 /// [`StoreError`].
 pub async fn records_by_id(
-    tx: &mut SqliteConnection,
+    tx: &mut WriteConnection,
     ids: &[i64],
 ) -> Result<Vec<RequestRecord>, StoreError> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let found = direct(tx, |sqlite| {
+    let found = tx.direct(|sqlite| {
         let mut select = sqlite.prepare_cached(&format!("{RECORD} id = ?"))?;
         let mut found = Vec::with_capacity(ids.len());
         for id in ids {
@@ -262,13 +262,13 @@ fn known(found: Vec<Read>) -> Result<Vec<RequestRecord>, StoreError> {
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn change_states(
-    tx: &mut SqliteConnection,
+    tx: &mut WriteConnection,
     changes: &[StateChange],
 ) -> Result<(), StoreError> {
     if changes.is_empty() {
         return Ok(());
     }
-    direct(tx, |sqlite| write_states(sqlite, changes)).await
+    tx.direct(|sqlite| write_states(sqlite, changes)).await
 }
 
 pub(super) fn write_states(sqlite: &Connection, changes: &[StateChange]) -> rusqlite::Result<()> {
@@ -297,13 +297,13 @@ pub(super) fn write_states(sqlite: &Connection, changes: &[StateChange]) -> rusq
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn change_delivery(
-    tx: &mut SqliteConnection,
+    tx: &mut WriteConnection,
     changes: &[(i64, Delivery)],
 ) -> Result<(), StoreError> {
     if changes.is_empty() {
         return Ok(());
     }
-    direct(tx, |sqlite| {
+    tx.direct(|sqlite| {
         let mut update =
             sqlite.prepare_cached("UPDATE requests SET delivery = ?2 WHERE id = ?1")?;
         for (id, delivery) in changes {

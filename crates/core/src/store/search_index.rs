@@ -4,9 +4,10 @@
 //! them in steps, each of which says in its own transaction how far it came.
 
 use rusqlite::{Connection, OptionalExtension, params};
+
 use sqlx::SqliteConnection;
 
-use super::direct::direct;
+use super::direct::WriteConnection;
 use super::{Reader, StoreError};
 use crate::domain::search::{Term, TextQuery};
 
@@ -62,8 +63,8 @@ fn place(sqlite: &Connection, key: &str) -> rusqlite::Result<i64> {
 ///
 /// # Errors
 /// [`StoreError`].
-pub async fn next(tx: &mut SqliteConnection, limit: usize) -> Result<Step, StoreError> {
-    direct(tx, |sqlite| {
+pub async fn next(tx: &mut WriteConnection, limit: usize) -> Result<Step, StoreError> {
+    tx.direct(|sqlite| {
         let mut step = Step::default();
         let mut select = sqlite.prepare(
             "SELECT r.id, r.raw, d.message FROM requests r LEFT JOIN decisions d ON d.request = r.id
@@ -130,8 +131,8 @@ pub struct Hay {
 ///
 /// # Errors
 /// [`StoreError::Direct`]; then the transaction must not be committed.
-pub async fn put(tx: &mut SqliteConnection, step: &Step, hays: &[Hay]) -> Result<(), StoreError> {
-    direct(tx, |sqlite| {
+pub async fn put(tx: &mut WriteConnection, step: &Step, hays: &[Hay]) -> Result<(), StoreError> {
+    tx.direct(|sqlite| {
         let mut text = sqlite.prepare(
             "INSERT INTO request_text(request, hay) VALUES (?, ?)
              ON CONFLICT(request) DO UPDATE SET hay = excluded.hay",

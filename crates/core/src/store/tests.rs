@@ -79,7 +79,7 @@ async fn the_schema_is_the_one_that_was_agreed() {
         "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE '_sqlx%'
          ORDER BY type, name",
     )
-    .fetch_all(&mut writer.connection)
+    .fetch_all(&mut *writer.connection)
     .await
     .unwrap();
     insta::assert_snapshot!(tables.join(";\n"));
@@ -109,7 +109,7 @@ async fn what_grows_without_end_is_searched_by_an_index() {
     ] {
         let plan: Vec<(i64, i64, i64, String)> =
             sqlx::query_as(sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}")))
-                .fetch_all(&mut writer.connection)
+                .fetch_all(&mut *writer.connection)
                 .await
                 .unwrap();
         let [(.., step)] = plan.as_slice() else {

@@ -44,7 +44,7 @@ async fn a_tool_is_dated_from_its_last_change_and_forgotten_unless_a_person_appr
     sqlx::query(
         "UPDATE tools SET approved_digest = def_digest, approved_at = 1 WHERE name IN ('b', 'c')",
     )
-    .execute(&mut *tx)
+    .execute(&mut **tx)
     .await
     .unwrap();
     let second = [defined(0, "c", "2"), defined(2, "d", "1")];

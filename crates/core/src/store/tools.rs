@@ -2,9 +2,8 @@
 
 use countersign_wire::{AgentKey, ToolDefinition};
 use rusqlite::{OptionalExtension as _, params};
-use sqlx::SqliteConnection;
 
-use super::direct::direct;
+use super::direct::WriteConnection;
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
 
@@ -58,12 +57,12 @@ pub struct Changed {
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn replace(
-    tx: &mut SqliteConnection,
+    tx: &mut WriteConnection,
     agent: &AgentKey,
     definitions: &[ToolDefinition],
     at: Timestamp,
 ) -> Result<Vec<Changed>, StoreError> {
-    direct(tx, |sqlite| {
+    tx.direct(|sqlite| {
         let (ws, name) = (agent.workspace.as_ref(), agent.agent.as_ref());
         sqlite
             .prepare_cached("UPDATE tools SET place = NULL WHERE ws = ?1 AND agent = ?2")?

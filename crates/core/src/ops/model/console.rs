@@ -110,7 +110,7 @@ impl Console {
         let (mut writer, reader) = store::open(&path).await.unwrap();
         std::mem::replace(&mut self.reader, reader).close().await;
         sqlx::query("PRAGMA synchronous = OFF")
-            .execute(&mut writer.connection)
+            .execute(&mut *writer.connection)
             .await
             .unwrap();
         self.outgoing.clear();

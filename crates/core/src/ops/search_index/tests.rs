@@ -21,7 +21,7 @@ async fn add(writer: &mut Writer, seq: i64, words: &str) -> i64 {
         .bind(format!("r{seq}"))
         .bind(seq)
         .bind(raw.into_bytes())
-        .fetch_one(&mut writer.connection)
+        .fetch_one(&mut *writer.connection)
         .await
         .unwrap()
 }
@@ -34,7 +34,7 @@ async fn decide(writer: &mut Writer, request: Option<i64>, seq: i64, message: &s
         .bind(format!("r{seq}"))
         .bind(message)
         .bind(seq)
-        .execute(&mut writer.connection)
+        .execute(&mut *writer.connection)
         .await
         .unwrap();
 }
@@ -126,7 +126,7 @@ async fn a_message_is_found_whenever_its_decision_comes() {
     assert!(found(&reader, "hunter2secret").await.is_empty());
     let check = "INSERT INTO requests_fts(requests_fts, rank) VALUES ('integrity-check', 1)";
     sqlx::query(check)
-        .execute(&mut writer.connection)
+        .execute(&mut *writer.connection)
         .await
         .unwrap();
 }
@@ -156,7 +156,7 @@ async fn what_retention_removes_leaves_no_word_in_the_file() {
                   + (SELECT count(*) FROM request_text WHERE instr(hay, ?1) > 0)",
         )
         .bind(word)
-        .fetch_one(&mut writer.connection)
+        .fetch_one(&mut *writer.connection)
         .await
         .unwrap();
         assert_eq!(blocks, 0, "{word}");
