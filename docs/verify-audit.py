@@ -90,6 +90,7 @@ class Bundle:
         self.operators = []  # entries of the newest list; earlier ones stay in it
         self.requests, self.seen, self.counts = {}, set(), Counter()
         self.anchored, self.restored, self.lost = 0, 0, []
+        self.strangers = {}  # anchors that are not of this chain: (stream_seq, digest of the payload) -> row
         self.removed = set()  # requests whose bytes retention removed
 
     def holds(self, key, context, subject, payload, sig):
@@ -152,7 +153,7 @@ class Bundle:
         elif action == "restore":
             self.restored = detail["audit_seq"]
         elif action == "anchors_lost" and detail["last"]:  # anchors of rows that a restored backup does not have
-            self.lost.append((self.restored, detail["last"]["stream_seq"]))
+            self.lost.append((self.restored, detail))
         if action in ("decision", "judged", "judged_again") and "effective" in detail:
             self.effective[subject] = detail["effective"]
 
@@ -167,8 +168,19 @@ class Bundle:
         if self.hashes.get(head["seq"]) == head["hash"]:
             self.anchored = max(self.anchored, head["seq"])
             return
-        excused = any(head["seq"] > seq and line["stream_seq"] <= last for seq, last in self.lost)
-        need(excused, f"audit row {head['seq']}: it is not the row that was anchored")
+        self.strangers[line["stream_seq"], digest(payload)] = head["seq"]
+
+    def excuse(self):
+        """Takes the anchors away that a restore lost: exactly those whose payloads the log names, none more."""
+        for restored, detail in self.lost:
+            last = detail["last"]["stream_seq"]
+            lost = sorted(at for at, row in self.strangers.items() if row > restored and at[0] <= last)
+            text = "".join(f"{stream_seq} {payload}\n" for stream_seq, payload in lost)
+            if len(lost) == detail["count"] and digest(text.encode()) == detail["digest"]:
+                for at in lost:
+                    del self.strangers[at]
+        for row in self.strangers.values():
+            raise Bad(f"audit row {row}: it is not the row that was anchored")
 
     def known(self, kind, line, data):
         """The subject of a request or decision, whose bytes must be those that an audit row names."""
@@ -234,6 +246,7 @@ class Bundle:
         told = {kind: count for kind, count in line["counts"].items() if count}
         need(told == dict(+self.counts), f"the bundle says {told} lines, there are {self.counts}")
         need(self.head == {"seq": self.rows, "hash": self.prev.hex()}, "the log does not end at the head")
+        self.excuse()
         begun = set()
         for (kind, subject), digests in self.named.items():
             if kind != "policy":

@@ -6,3 +6,4 @@ pub mod cli;
 #[cfg(feature = "gui")]
 pub mod gui;
 mod otlp;
+mod secrets;

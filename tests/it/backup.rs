@@ -120,6 +120,27 @@ async fn a_backup_made_under_load_comes_back_with_everything_that_followed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_backup_without_keys_holds_no_password_of_the_settings() {
+    let (desk, shelf) = (Desk::new(), Shelf::new());
+    let settings = "# nats_url = \"nats://ada:pw-of-ada-4711@bus.example\"\noperator = \"Ada\"\n";
+    std::fs::write(desk.path().join("config.toml"), settings).unwrap();
+    let _console = Console::start(&desk);
+    let (without, with) = (shelf.file("without"), shelf.file("with"));
+    backup(&desk, &without, &[]);
+    backup(&desk, &with, &["--include-keys"]);
+    let holds = |file: &Path, what: &str| {
+        let bytes = std::fs::read(file).unwrap();
+        bytes.windows(what.len()).any(|at| at == what.as_bytes())
+    };
+    assert!(
+        holds(&without, "operator = \"Ada\""),
+        "the settings are in it"
+    );
+    assert!(!holds(&without, "pw-of-ada-4711"));
+    assert!(holds(&with, "pw-of-ada-4711"), "everything is in it");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_chain_that_was_cut_is_not_excused_by_an_earlier_restore() {
     let (desk, shelf) = (Desk::new(), Shelf::new());
     Console::start(&desk).stop(Signal::SIGTERM);

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod agents;
+mod alarms;
 mod attacks;
 mod audit;
 mod backup;
@@ -14,6 +15,8 @@ mod doctor;
 mod export;
 mod hostile;
 mod lists;
+mod logs;
+mod modes;
 mod operators;
 mod otlp;
 mod outside;

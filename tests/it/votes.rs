@@ -1,6 +1,7 @@
 //! Several operators, each with a folder of their own, on one bus.
 
 use serde_json::{Value, json};
+use sqlx::{Connection, SqliteConnection};
 
 use crate::desk::{Agent, Console, Desk};
 
@@ -105,6 +106,51 @@ async fn the_first_vote_is_stored_and_the_last_one_decides() {
     assert_eq!(names, ["Grace", "Ada"]);
     let told = round.ada.json(&["audit", "verify", "--json"]);
     assert_eq!(told["ok"], true, "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_vote_whose_bytes_were_changed_removed_or_slipped_in_is_named() {
+    let round = round().await;
+    round.ask("r1", 3).await;
+    for desk in [&round.ada, &round.grace] {
+        desk.run(&["approve", "r1"]).success();
+    }
+    let shown = round
+        .ada
+        .show_when("r1", |shown| shown["approvals"]["given"] == 2);
+    let verified = round.ada.json(&["audit", "verify", "--json"]);
+    assert_eq!(verified["ok"], true, "{verified}");
+    let key = shown["votes"][0]["key"].as_str().unwrap();
+    let file = format!(
+        "sqlite://{}",
+        round.ada.path().join("countersign.db").display()
+    );
+    let mut store = SqliteConnection::connect(&file).await.unwrap();
+    // Each with what takes it back; the last one stays.
+    for (change, back, reason) in [
+        (
+            "INSERT INTO votes(ws, agent, request_id, key, payload, stream_epoch, stream_seq, at, mine)
+             VALUES ('default', 'local', 'r9', ?, x'7b7d', 'e', 1, 1, 0)",
+            "DELETE FROM votes WHERE request_id = 'r9' AND key = ?",
+            "no audit row",
+        ),
+        (
+            "UPDATE votes SET payload = CAST(payload || ' ' AS BLOB) WHERE key = ?",
+            "UPDATE votes SET payload = substr(payload, 1, length(payload) - 1) WHERE key = ?",
+            "bytes",
+        ),
+        ("DELETE FROM votes WHERE key = ?", "SELECT ?", "bytes"),
+    ] {
+        sqlx::query(change).bind(key).execute(&mut store).await.unwrap();
+        let found = round.ada.run(&["audit", "verify", "--json"]);
+        assert_eq!(found.code, 1, "{change}: {found:?}");
+        let bad = found.lines().remove(0)["first_bad"].clone();
+        assert_eq!(bad["table"], "votes", "{change}: {bad}");
+        assert!(bad["reason"].as_str().unwrap().contains(reason), "{bad}");
+        let request = if reason == "bytes" { "r1" } else { "r9" };
+        assert_eq!(bad["id"], format!("default/local/{request}/{key}"));
+        sqlx::query(back).bind(key).execute(&mut store).await.unwrap();
+    }
 }
 
 #[tokio::test]

@@ -26,6 +26,9 @@ pub enum OpError {
     /// No such key on the realm's list of operators.
     #[error("no operator has the key {0}; see `countersign operators list`")]
     NoSuchKey(String),
+    /// No alarm of this number, or no longer.
+    #[error("there is no alarm {0}; see `countersign alarms`")]
+    NoSuchAlarm(i64),
     /// Somebody was first.
     #[error("{key} is already {state}: {who}")]
     AlreadyDecided {
@@ -87,7 +90,7 @@ impl OpError {
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::NotFound(_) | Self::NoSuchKey(_) => ErrorCode::NotFound,
+            Self::NotFound(_) | Self::NoSuchKey(_) | Self::NoSuchAlarm(_) => ErrorCode::NotFound,
             Self::Ambiguous { .. } => ErrorCode::AmbiguousId,
             Self::AlreadyDecided { .. } | Self::AlreadyVoted { .. } => ErrorCode::AlreadyDecided,
             Self::Expired(_) => ErrorCode::Expired,

@@ -125,6 +125,8 @@ pub(crate) enum Command {
     Resume(Agent),
     /// Terminate an agent's waiting calls and deny new ones until it is resumed.
     Stop(Agent),
+    /// List what a person must look at, or say that you have seen it.
+    Alarms(Alarms),
     /// Check the hash chain of the audit log.
     #[command(subcommand)]
     Audit(Audit),
@@ -439,6 +441,21 @@ pub(crate) enum Role {
 pub(crate) enum Switch {
     On,
     Off,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Alarms {
+    #[command(subcommand)]
+    pub(crate) what: Option<AlarmsWhat>,
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub(crate) enum AlarmsWhat {
+    /// Say that you have seen an alarm: `status` tells it no longer, the list of alarms does. Audited.
+    Ack {
+        /// Its number, from `countersign alarms`.
+        id: i64,
+    },
 }
 
 #[derive(Debug, Subcommand)]

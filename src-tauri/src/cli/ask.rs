@@ -17,8 +17,8 @@ use super::config::Settings;
 use super::failure::Failure;
 use super::input;
 use super::output::Output;
-use super::secrets;
 use super::serve::Stop;
+use crate::secrets;
 
 const AGENT_JSON: &str = "COUNTERSIGN_AGENT_JSON";
 /// What a caller can honour who sees the exit code and the printed decision. Ending the run is not

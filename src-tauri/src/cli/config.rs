@@ -247,7 +247,12 @@ fn from_file(data_dir: &Path) -> Result<Layer, Failure> {
         }
     };
     let mut layer: Layer = toml::from_str(&text).map_err(|error| {
-        Failure::environment(format!("{} is not valid: {error}", path.display()))
+        // Without the line itself, which the error would show too: a URL with a password may stand there.
+        let line = error.span().map_or(1, |at| {
+            text[..at.start.min(text.len())].matches('\n').count() + 1
+        });
+        let why = error.message();
+        Failure::environment(format!("{}, line {line}: {why}", path.display()))
     })?;
     for file in [
         &mut layer.nats_creds,

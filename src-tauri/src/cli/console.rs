@@ -10,7 +10,7 @@ use countersign_core::{App, Options, Role};
 
 use super::config::{Login, Settings};
 use super::failure::Failure;
-use super::secrets;
+use crate::secrets;
 
 /// How long a console that was started for one command reads what happened on the bus.
 const CATCH_UP_LIMIT: Duration = Duration::from_secs(30);

@@ -9,7 +9,7 @@ use countersign_core::OpError;
 use countersign_wire::{ErrorCode, json_ascii_safe};
 use serde_json::json;
 
-use super::secrets::Secrets;
+use crate::secrets::Secrets;
 
 /// A stable code and a sentence that says what to do next.
 #[derive(Debug)]

@@ -9,8 +9,8 @@ use countersign_core::store::lines::LineRow;
 use serde_json::{Map, Value, json};
 
 use super::output::{plain, risk_cell, table};
-use super::secrets::Secrets;
 use super::when;
+use crate::secrets::Secrets;
 
 /// Absent times and names are null.
 fn time(at: Option<i64>) -> Option<String> {

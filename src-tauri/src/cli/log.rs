@@ -3,7 +3,7 @@
 //! Refuses the details of other libraries, whatever `RUST_LOG` asks for: they write whole messages,
 //! and so the arguments of agents, at the levels below `info`.
 
-use std::io;
+use std::io::{self, Write};
 
 use tracing::{Level, Metadata};
 use tracing_subscriber::filter::filter_fn;
@@ -31,6 +31,23 @@ pub(super) fn start(default: &str) {
         .with(filter_fn(may_be_told))
         .with(lines)
         .try_init();
+}
+
+/// A panic tells its place and no more: the standard library quotes the text that was cut wrongly, and that may
+/// be an agent's.
+pub(super) fn tell_panics_by_place() {
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(|at| (at.file(), at.line()));
+        // With standard error gone there is nobody left to tell.
+        let _ = writeln!(io::stderr(), "{}", fault(place));
+    }));
+}
+
+fn fault(place: Option<(&str, u32)>) -> String {
+    let place = place.map_or_else(String::new, |(file, line)| format!(" at {file}:{line}"));
+    format!(
+        "countersign: an error in the program itself{place}; please report it with the version (`countersign --version`)"
+    )
 }
 
 fn may_be_told(what: &Metadata<'_>) -> bool {

@@ -4,6 +4,7 @@
 //! printed as done before the stream has acknowledged it.
 
 mod agents;
+mod alarms;
 mod args;
 mod ask;
 mod audit;
@@ -24,7 +25,6 @@ mod operators;
 mod output;
 mod read;
 mod recover;
-mod secrets;
 mod serve;
 mod shell;
 mod show;
@@ -49,9 +49,12 @@ use config::Settings;
 use failure::Failure;
 use output::Output;
 
+use crate::secrets::Secrets;
+
 /// Runs the program: reads its arguments, does what they say and returns the exit code.
 pub fn main() -> ExitCode {
     private_files();
+    log::tell_panics_by_place();
     let arguments: Vec<OsString> = env::args_os().collect();
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
@@ -107,6 +110,7 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Pause(agent) => brakes::pause(settings, out, &agent).await,
         Command::Resume(agent) => brakes::resume(settings, out, &agent).await,
         Command::Stop(agent) => brakes::stop(settings, out, &agent).await,
+        Command::Alarms(wanted) => alarms::run(settings, out, wanted).await,
         Command::Audit(Audit::Verify { head }) => audit::verify(settings, out, head).await,
         Command::Audit(Audit::Head) => audit::head(settings, out).await,
         Command::Audit(Audit::Export { out: file, force }) => {
@@ -153,15 +157,13 @@ fn not_understood(error: &clap::Error, json: bool) -> ExitCode {
     if json && !asked {
         return Failure::usage(first_paragraph(&error.render().to_string())).report(true);
     }
+    let text = error.render().to_string();
     // Help that nobody reads is no failure.
-    let _ = match is_secret_value(&error.render().to_string()) {
+    let _ = if !asked && is_secret_value(&text) {
         // A wrong word may be a password, or a URL with one.
-        true => writeln!(
-            io::stderr(),
-            "{}",
-            secrets::Secrets::Hidden.block(&error.render().to_string())
-        ),
-        false => error.print(),
+        writeln!(io::stderr(), "{}", Secrets::Hidden.block(&text))
+    } else {
+        error.print()
     };
     if asked {
         ExitCode::SUCCESS

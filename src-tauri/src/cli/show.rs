@@ -24,7 +24,7 @@ use super::console::{options, reading};
 use super::failure::Failure;
 use super::line::fields_with;
 use super::output::{Output, plain};
-use super::secrets::Secrets;
+use crate::secrets::Secrets;
 
 #[derive(Serialize)]
 struct Shown<'a> {

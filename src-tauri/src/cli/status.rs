@@ -3,6 +3,7 @@
 //! Refuses to call anything fine that it could not look at: what is not known is null.
 
 use countersign_core::domain::Timestamp;
+use countersign_core::domain::alarm::sentence;
 use countersign_core::ops::status::Status;
 use countersign_core::store::audit::Head;
 use countersign_wire::AgentBrake;
@@ -57,7 +58,13 @@ fn as_json(status: &Status) -> Value {
         .iter()
         .map(|alarm| {
             let at = Timestamp(alarm.at).rfc3339();
-            json!({ "code": alarm.code, "subject": plain(&alarm.subject), "at": at })
+            json!({
+                "code": alarm.code,
+                "subject": plain(&alarm.subject),
+                "at": at,
+                "id": alarm.id,
+                "sentence": sentence(&alarm.code),
+            })
         })
         .collect();
     let consoles: Vec<Value> = status
@@ -178,6 +185,7 @@ fn lines(status: &Status) -> Vec<(&'static str, String)> {
             "alarm",
             wrong(&format!("{at} {} {}", alarm.code, plain(&alarm.subject))),
         ));
+        lines.push(("", sentence(&alarm.code)));
     }
     lines
 }

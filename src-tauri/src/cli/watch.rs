@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use countersign_core::App;
+use countersign_core::domain::alarm::sentence;
 use countersign_core::store::audit::Row;
 use countersign_core::store::lines::LineRow;
 use serde_json::{Map, Value, json};
@@ -57,7 +58,7 @@ async fn follow(app: &App, out: Output) -> Result<(), Failure> {
 
 /// Arrivals, decisions, receipts and alarms; not the console's own housekeeping.
 fn is_told(row: &Row) -> bool {
-    const TOLD: [&str; 18] = [
+    const TOLD: [&str; 19] = [
         "request",
         "rejected",
         "conflict",
@@ -72,6 +73,7 @@ fn is_told(row: &Row) -> bool {
         "late",
         "receipt",
         "alarm",
+        "alarm_acknowledged",
         "alarm_cleared",
         "hold_dropped",
         "cast",
@@ -113,8 +115,20 @@ fn event(row: &Row, line: Option<&LineRow>) -> Value {
     event.insert("actor".to_owned(), json!(actor));
     event.insert("subject".to_owned(), json!(plain(&row.subject)));
     event.insert("detail".to_owned(), detail);
+    if row.action == "alarm" {
+        let code = row_code(row);
+        event.insert(
+            "sentence".to_owned(),
+            json!(code.map(|code| sentence(&code))),
+        );
+    }
     event.extend(line.map(fields).unwrap_or_default());
     Value::Object(event)
+}
+
+fn row_code(row: &Row) -> Option<String> {
+    let detail: Value = serde_json::from_str(&row.detail).ok()?;
+    Some(detail.get("code")?.as_str()?.to_owned())
 }
 
 fn told(row: &Row, line: Option<&LineRow>) -> String {
@@ -145,7 +159,11 @@ fn more(row: &Row, line: Option<&LineRow>) -> String {
     let word = |name: &str| detail.get(name).and_then(Value::as_str).map(plain);
     match row.action.as_str() {
         "request" => line.map_or_else(String::new, |line| format!(", risk {}", line.risk)),
-        "rejected" | "alarm" | "alarm_cleared" => {
+        "alarm" => word("code").map_or_else(String::new, |code| {
+            let sentence = sentence(&code);
+            format!(": {code}. {sentence}")
+        }),
+        "rejected" | "alarm_acknowledged" | "alarm_cleared" => {
             word("code").map_or_else(String::new, |code| format!(": {code}"))
         }
         "receipt" => word("stage").map_or_else(String::new, |stage| format!(": {stage}")),

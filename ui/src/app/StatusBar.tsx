@@ -31,6 +31,7 @@ const Alarms = ({ alarms }: { readonly alarms: StatusView["alarms"] }) =>
               <li key={index} className="row-line py-1.5 last:border-0">
                 <b className="font-mono text-xs">{alarm.code}</b> <span className="text-text-3">{formatTime(alarm.atMs)}</span>
                 <div className="text-text-2"><ShownText text={alarm.subject} /></div>
+                <p className="m-0 mt-0.5">{alarm.sentence}</p>
               </li>
             ))}
           </ul>

@@ -61,6 +61,12 @@ fn without_secret(url: &str) -> Result<(String, Option<UrlSecret>), BusError> {
     let (scheme, rest) = url.split_once("://").unwrap_or(("nats", url));
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, tail) = rest.split_at(end);
+    if tail.contains('@') {
+        // It would read as a host without a login, and be shown.
+        return Err(bad(
+            "a `/`, `?` or `#` in the user or password of a URL must be percent-encoded (%2F, %3F, %23)",
+        ));
+    }
     let Some((user_info, host)) = authority.rsplit_once('@') else {
         return Ok((format!("{scheme}://{rest}"), None));
     };

@@ -4,6 +4,7 @@
 //! written down by [`crate::ops`] and nowhere else.
 
 pub mod agreement;
+pub mod alarm;
 pub mod brakes;
 pub mod decide;
 pub mod delivery;
@@ -20,6 +21,7 @@ pub mod timestamp;
 pub mod trace;
 
 pub use agreement::is_vote;
+pub use alarm::AlarmCode;
 pub use decide::{Authority, DecideRefusal, check_decide, lets_it_run};
 pub use delivery::Delivery;
 pub use incident::{INCIDENTS, Incident};

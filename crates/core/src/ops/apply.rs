@@ -11,10 +11,10 @@ use super::ledger::{Batch, Gathered, Ledger};
 use super::publisher::{Carried, Outgoing, Settlements};
 use super::votes::{cast, close};
 use super::{
-    answers, arrivals, decide, decisions, due, hellos, ladder, reports, retention, search_index,
-    spans,
+    alarms, answers, arrivals, decide, decisions, due, hellos, ladder, reports, retention,
+    search_index, spans,
 };
-use crate::domain::{RequestRecord, Timestamp};
+use crate::domain::{AlarmCode, RequestRecord, Timestamp};
 use crate::store::audit::Entry;
 use crate::store::{
     StoreError, WriteConnection, agent_instances, agents, audit, bus_stream, meta, outbox, policy,
@@ -203,6 +203,11 @@ async fn small(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
             let auto = ledger.identity.auto_key().to_string();
             batch.clear_alarm(&auto, code, &subject).await
         }
+        Job::AcknowledgeAlarm { id, done } => {
+            let seen = alarms::acknowledge(batch, &me, id).await?;
+            batch.reply(move || unless_heard(done.send(seen)));
+            Ok(())
+        }
         Job::Record {
             action,
             subject,
@@ -244,7 +249,7 @@ async fn read_only(
     if let Some((code, reason)) = &why {
         let auto = ledger.identity.auto_key().to_string();
         tracing::error!(code, reason, "this console is read-only now");
-        batch.alarm(&auto, "read_only", code).await?;
+        batch.alarm(&auto, AlarmCode::ReadOnly, code).await?;
     }
     // Other processes of this folder must know it too.
     let auto = ledger.identity.auto_key().to_string();

@@ -20,9 +20,10 @@ pub(super) const PAGE: i64 = 1_000;
 /// The first thing that is not as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FirstBad {
-    /// `audit`, `anchors`, `requests`, `decisions` or `policy`.
+    /// `audit`, `anchors`, `requests`, `decisions`, `votes` or `policy`.
     pub table: &'static str,
-    /// Row number of `audit` and `anchors`, `WS/AGENT/ID` or the policy's key otherwise.
+    /// Row number of `audit` and `anchors`, `WS/AGENT/ID` (of a vote `WS/AGENT/ID/KEY`) or the policy's key
+    /// otherwise.
     pub id: String,
     /// What is wrong.
     pub reason: String,
@@ -240,6 +241,13 @@ impl Check {
         let named = match row.action.as_str() {
             "request" | "rejected" => digest("request_digest").map(|digest| ("requests", digest)),
             "decision" => digest("payload_digest").map(|digest| ("decisions", digest)),
+            "vote" => {
+                if let Some(digest) = digest("payload_digest") {
+                    let name = format!("{}/{}", row.subject, row.actor);
+                    self.named.push(("votes", name, digest));
+                }
+                None
+            }
             "policy" => {
                 if let Some(digest) = digest("payload_digest") {
                     self.policy.push((row.subject.clone(), digest));

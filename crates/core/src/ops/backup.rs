@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use countersign_wire::Sha256Digest;
+use countersign_wire::{Hiding, Sha256Digest};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -32,7 +32,8 @@ const LIMIT: Duration = Duration::from_secs(60 * 60);
 const PIECE: usize = 1 << 20;
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 /// Files of the data folder that are no secret and that a console cannot make again.
-const PLAIN: [&str; 3] = ["keys/console-id", "config.toml", "nats/port"];
+const PLAIN: [&str; 3] = ["keys/console-id", SETTINGS, "nats/port"];
+const SETTINGS: &str = "config.toml";
 /// Name under which a backup describes itself.
 pub(super) const INFO: &str = "info";
 
@@ -234,8 +235,20 @@ impl App {
         if include_keys {
             files.extend(seeds(identity)?);
             files.extend(enrolments(folder)?);
+        } else {
+            without_logins(&mut files, &identity.hiding());
         }
         Ok((info, files))
+    }
+}
+
+/// The settings may hold the password of a bus.
+fn without_logins(files: &mut [Carried], hiding: &Hiding) {
+    let settings = files.iter_mut().filter(|file| file.name == SETTINGS);
+    for file in settings {
+        file.body = hiding
+            .text(&String::from_utf8_lossy(&file.body))
+            .into_bytes();
     }
 }
 

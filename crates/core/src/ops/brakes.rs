@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::job::{DecideCommand, Job};
 use crate::bus::{Bus, PolicyChange, PublishOutcome};
 use crate::domain::brakes::{Brakes, SetBrake};
-use crate::domain::{State, Timestamp};
+use crate::domain::{AlarmCode, State, Timestamp};
 use crate::error::OpError;
 use crate::runtime::{App, Shared};
 use crate::store::audit::Entry;
@@ -171,7 +171,7 @@ pub(crate) async fn changed(shared: &Shared, realm: &Uuid, key: &PolicyKey, chan
         Some(None) => {
             tracing::error!(%key, "a brake does not verify; it counts as set");
             let alarm = Job::Alarm {
-                code: "brake_unverified",
+                code: AlarmCode::BrakeUnverified,
                 subject: key.to_string(),
             };
             tell(shared, alarm).await;

@@ -19,7 +19,7 @@ use super::ledger::{Batch, CONFLICT, Ledger};
 use super::publisher::Settled;
 use super::votes;
 use crate::domain::life_cycle::{Step, StoredAs, next};
-use crate::domain::{Delivery, RequestRecord, State, Timestamp};
+use crate::domain::{AlarmCode, Delivery, RequestRecord, State, Timestamp};
 use crate::store::decisions::{self, Adopted, NewDecision};
 use crate::store::quarantine::Quarantined;
 use crate::store::requests::{self, StateChange};
@@ -301,7 +301,7 @@ async fn settle(
         let key = record.key.to_string();
         let actor = ledger.identity.auto_key().to_string();
         tracing::error!(request = %key, fault = fault.as_str(), "a stored decision does not verify");
-        batch.alarm(&actor, "void_decision", &key).await?;
+        batch.alarm(&actor, AlarmCode::VoidDecision, &key).await?;
     }
     let Ok(state) = next(record.state, Step::Stored(reading.stored_as)) else {
         return Ok(());

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::ledger::{Batch, Ledger};
 use crate::domain::incident::{Execution, incident};
-use crate::domain::{Delivery, INCIDENTS, Incident, Timestamp};
+use crate::domain::{AlarmCode, Delivery, INCIDENTS, Incident, Timestamp};
 use crate::store::decisions::Outcome;
 use crate::store::receipts::Reported;
 use crate::store::{StoreError, alarms, decisions, early_receipts, receipts, requests};
@@ -176,6 +176,6 @@ async fn take_back(
 ) -> Result<(), StoreError> {
     let actor = ledger.identity.auto_key().to_string();
     batch
-        .clear_alarm(&actor, one.code(), &key.to_string())
+        .clear_alarm(&actor, AlarmCode::Executed(one), &key.to_string())
         .await
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 use uuid::Uuid;
 
+use super::alarms::Acknowledged;
 use super::alive::HeardSigns;
 use super::incoming::{
     IncomingDecision, IncomingHello, IncomingReceipt, IncomingRequest, IncomingSpan,
@@ -15,7 +16,7 @@ use super::incoming::{
 use super::publisher::{Carried, Settled};
 use super::retention::Run;
 use crate::domain::retention::Kind;
-use crate::domain::{Authority, DecideRefusal, Timestamp};
+use crate::domain::{AlarmCode, Authority, DecideRefusal, Timestamp};
 use crate::store::audit::{Entry, StoredAnchor};
 use crate::store::policy::PolicyRow;
 use crate::store::retention::Item;
@@ -165,7 +166,7 @@ pub(crate) enum Job {
     },
     Anchored(StoredAnchor),
     Alarm {
-        code: &'static str,
+        code: AlarmCode,
         subject: String,
     },
     /// The bus has what this console knew of it again; these streams are read from their beginning.
@@ -176,8 +177,13 @@ pub(crate) enum Job {
     },
     /// What an alarm was about is settled.
     LowerAlarm {
-        code: &'static str,
+        code: AlarmCode,
         subject: String,
+    },
+    /// A person has seen an alarm.
+    AcknowledgeAlarm {
+        id: i64,
+        done: oneshot::Sender<Acknowledged>,
     },
     /// Writes one audit entry; answered when it is committed.
     Record {
@@ -234,11 +240,11 @@ impl Job {
             Self::Anchored(anchor) => Self::Anchored(anchor.clone()),
             Self::InForce(fingerprint) => Self::InForce(fingerprint.clone()),
             Self::Alarm { code, subject } => Self::Alarm {
-                code,
+                code: *code,
                 subject: subject.clone(),
             },
             Self::LowerAlarm { code, subject } => Self::LowerAlarm {
-                code,
+                code: *code,
                 subject: subject.clone(),
             },
             Self::Rescan => Self::Rescan,
@@ -248,6 +254,7 @@ impl Job {
             | Self::Attempt { .. }
             | Self::Enroll { .. }
             | Self::Revoke { .. }
+            | Self::AcknowledgeAlarm { .. }
             | Self::Record { .. }
             | Self::Recovered { .. }
             | Self::Remove { .. }

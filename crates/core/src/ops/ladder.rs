@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::ledger::{Batch, Ledger};
 use crate::domain::stall::{Look, Progress, look};
-use crate::domain::{Stall, StallLimits, Timestamp};
+use crate::domain::{AlarmCode, Stall, StallLimits, Timestamp};
 use crate::store::stalls::{self, Watched};
 use crate::store::{StoreError, alarms, meta, requests};
 
@@ -162,7 +162,7 @@ async fn judge(ledger: &mut Ledger, batch: &mut Batch<'_>, ids: &[i64]) -> Resul
         {
             let actor = ledger.identity.auto_key().to_string();
             batch
-                .clear_alarm(&actor, stall.code(), &name(&watched))
+                .clear_alarm(&actor, AlarmCode::Stalled(stall), &name(&watched))
                 .await?;
             alarmed -= 1;
         }

@@ -14,7 +14,7 @@ use super::trusted::{Standing, TrustedKeys};
 use super::turns::{Peers, Turns};
 use crate::clock::Clock;
 use crate::domain::brakes::Brakes;
-use crate::domain::{RequestRecord, StallLimits, Timestamp};
+use crate::domain::{AlarmCode, RequestRecord, StallLimits, Timestamp};
 use crate::identity::Identity;
 use crate::store::audit::Entry;
 use crate::store::outbox::Place;
@@ -247,9 +247,10 @@ impl Batch<'_> {
     pub(crate) async fn alarm(
         &mut self,
         actor: &str,
-        code: &'static str,
+        code: AlarmCode,
         subject: &str,
     ) -> Result<(), StoreError> {
+        let code = code.as_str();
         alarms::raise(self.tx, code, subject, self.now).await?;
         self.record(actor, "alarm", subject, json!({ "code": code }));
         self.gathered.status = true;
@@ -277,9 +278,10 @@ impl Batch<'_> {
     pub(crate) async fn clear_alarm(
         &mut self,
         actor: &str,
-        code: &'static str,
+        code: AlarmCode,
         subject: &str,
     ) -> Result<(), StoreError> {
+        let code = code.as_str();
         if alarms::clear(self.tx, code, subject).await? {
             let detail = serde_json::json!({ "code": code });
             self.record(actor, "alarm_cleared", subject, detail);

@@ -1,6 +1,7 @@
 //! Use cases: what joins the store and the bus.
 
 pub mod agents;
+pub mod alarms;
 mod alive;
 mod anchor;
 mod anchors_check;
@@ -44,6 +45,7 @@ mod search_index;
 mod spans;
 pub mod status;
 mod stopped;
+mod store_state;
 pub mod trace;
 mod trusted;
 mod turns;

@@ -22,7 +22,7 @@ use uuid::Uuid;
 use super::job::Job;
 use super::trusted::Standing;
 use crate::bus::{Bus, POLICY_STREAM, PolicyChange, PublishOutcome, StreamMessage};
-use crate::domain::Timestamp;
+use crate::domain::{AlarmCode, Timestamp};
 use crate::error::OpError;
 use crate::runtime::Shared;
 use crate::store::policy::PolicyRow;
@@ -266,7 +266,8 @@ impl Operators {
         });
         let Some((envelope, payload, list)) = list else {
             tracing::error!(revision, "the list of operators on the bus does not verify");
-            self.alarm("operators_unverified", KEY.to_owned()).await;
+            self.alarm(AlarmCode::OperatorsUnverified, KEY.to_owned())
+                .await;
             return Accepted::No(None);
         };
         let turn = self.turn.lock().await;
@@ -281,7 +282,7 @@ impl Operators {
                 Lawful::No => {
                     drop(turn);
                     tracing::error!(revision, "a stranger changed the list of operators");
-                    self.alarm("operators_refused", envelope.key.to_string())
+                    self.alarm(AlarmCode::OperatorsRefused, envelope.key.to_string())
                         .await;
                     return Accepted::No(Some(list));
                 }
@@ -340,7 +341,7 @@ impl Operators {
         }
     }
 
-    async fn alarm(&self, code: &'static str, subject: String) {
+    async fn alarm(&self, code: AlarmCode, subject: String) {
         self.tell(Job::Alarm { code, subject }).await;
     }
 

@@ -207,7 +207,7 @@ impl App {
     async fn note_conflict(&self, key: &RequestKey, row: &Republished) -> Result<(), OpError> {
         let digest = countersign_wire::Sha256Digest::of_bytes(&row.payload).to_string();
         self.submit(Job::Alarm {
-            code: "recover_conflict",
+            code: crate::domain::AlarmCode::RecoverConflict,
             subject: key.to_string(),
         })
         .await?;

@@ -7,7 +7,7 @@ use crate::bus::STREAMS;
 use crate::domain::brakes::Brakes;
 use crate::error::OpError;
 use crate::runtime::{App, Role};
-use crate::store::alarms::{self, Alarm};
+use crate::store::alarms::Alarm;
 use crate::store::{agents, audit, bus_stream, meta, outbox, requests};
 
 pub use crate::domain::stall::ALIVE_MS;
@@ -97,11 +97,11 @@ impl App {
             agents: i64::try_from(known.iter().filter(|a| heard(a.last_seen)).count()).unwrap_or(0),
             consoles: self.consoles().await,
             brakes: self.brakes().await?,
-            alarms: alarms::newest(reader).await?,
+            alarms: self.standing_alarms().await?,
             audit: audit::current_head(reader).await?,
             anchored_seq: audit::anchored_seq(reader).await?,
             read_only,
-            store_failed: self.health().borrow().store_failed.clone(),
+            store_failed: self.store_failed().map(|failed| failed.why),
         })
     }
 

@@ -17,7 +17,7 @@ use serde_json::json;
 use super::incoming::{IncomingDecision, IncomingVote};
 use super::ledger::{Batch, CONFLICT, Ledger};
 use super::publisher::Settled;
-use crate::domain::{RequestRecord, State, Timestamp};
+use crate::domain::{AlarmCode, RequestRecord, State, Timestamp};
 use crate::store::quarantine::Quarantined;
 use crate::store::votes::{self, NewVote, StoredVote};
 use crate::store::{StoreError, requests, vote_outbox};
@@ -158,7 +158,9 @@ fn tell(ledger: &Ledger, batch: &mut Batch<'_>, vote_id: &str, seq: i64) {
 async fn alarm(ledger: &Ledger, batch: &mut Batch<'_>, key: &RequestKey) -> Result<(), StoreError> {
     tracing::error!(request = %key, "a stored vote does not verify; it is not counted");
     let actor = ledger.identity.auto_key().to_string();
-    batch.alarm(&actor, "void_vote", &key.to_string()).await
+    batch
+        .alarm(&actor, AlarmCode::VoidVote, &key.to_string())
+        .await
 }
 
 async fn set_aside(

@@ -222,9 +222,10 @@ impl WriterTask {
         match self.try_commit(jobs).await {
             Ok(gathered) => {
                 self.retry = None;
-                self.wires
-                    .health
-                    .send_if_modified(|health| health.store_failed.take().is_some());
+                self.wires.health.send_if_modified(|health| {
+                    health.failed_at = None;
+                    health.store_failed.take().is_some()
+                });
                 self.tell(gathered);
             }
             Err(error) => {
@@ -245,7 +246,9 @@ impl WriterTask {
                     not_before: Instant::now() + wait,
                     wait,
                 });
+                let now = self.ledger.clock.now();
                 self.wires.health.send_modify(|health| {
+                    health.failed_at.get_or_insert(now);
                     health.store_failed = Some(error.to_string());
                 });
                 self.publish_event(AppEvent::Status);

@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use crate::bus::Bus;
 use crate::clock::Clock;
+use crate::domain::Timestamp;
 use crate::domain::brakes::Brakes;
 use crate::domain::presence::Consoles;
 use crate::identity::Identity;
@@ -40,6 +41,8 @@ pub type Positions = BTreeMap<&'static str, u64>;
 pub struct Health {
     /// Why the last change could not be written.
     pub store_failed: Option<String>,
+    /// Since when.
+    pub failed_at: Option<Timestamp>,
     /// Why nothing is decided: the bus is not the remembered one.
     pub read_only: Option<String>,
 }

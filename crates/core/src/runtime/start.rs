@@ -261,6 +261,8 @@ async fn build(
             shared.identity.console_id.to_string(),
             json!({
                 "version": env!("CARGO_PKG_VERSION"),
+                // The bus is met after this: its time is not known yet.
+                "clock": "machine",
             }),
         )
         .await?;
@@ -275,6 +277,9 @@ async fn build(
             app.shutdown().await;
             return Err(error);
         }
+    }
+    if role == Role::Console {
+        app.inner.tasks.spawn(app.clone().follow_store());
     }
     if role == Role::Console && !app.inner.options.retention.is_off() {
         app.inner.tasks.spawn(app.clone().keep_retention());

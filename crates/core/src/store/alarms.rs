@@ -7,19 +7,27 @@ use crate::domain::Timestamp;
 
 /// Alarms listed at most: the newest ones.
 const LISTED: i64 = 200;
+/// Alarms listed with those that were acknowledged.
+const MOST: i64 = 1_000;
 
 /// Something that must not have happened.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, sqlx::FromRow)]
 pub struct Alarm {
+    /// Its number in this folder; 0 for one that could not be written.
+    pub id: i64,
     /// Stable word.
     pub code: String,
     /// `WS/AGENT/ID`, a stream, or the name of the thing.
     pub subject: String,
     /// When, server time, ms.
     pub at: i64,
+    /// When somebody said that it was seen, server time, ms.
+    pub acknowledged_at: Option<i64>,
+    /// Public key of who said so.
+    pub acknowledged_by: Option<String>,
 }
 
-/// Raises an alarm; the same one again is one alarm with a new time.
+/// Raises an alarm; the same one again is one alarm with a new time, that nobody has seen yet.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
@@ -29,7 +37,7 @@ pub async fn raise(
     subject: &str,
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    sqlx::query("INSERT INTO alarms(code, subject, at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET at = excluded.at")
+    sqlx::query("INSERT INTO alarms(code, subject, at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET at = excluded.at, acknowledged_at = NULL, acknowledged_by = NULL")
         .bind(code)
         .bind(subject)
         .bind(at.0)
@@ -76,28 +84,68 @@ pub async fn clear(
     Ok(done.rows_affected() == 1)
 }
 
+/// Notes that a person has seen an alarm. None where there is none of this number; the first one who
+/// said so stays.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn acknowledge(
+    tx: &mut SqliteConnection,
+    id: i64,
+    by: &str,
+    at: Timestamp,
+) -> Result<bool, StoreError> {
+    let done = sqlx::query(
+        "UPDATE alarms SET acknowledged_at = ?, acknowledged_by = ? WHERE id = ? AND acknowledged_at IS NULL",
+    )
+    .bind(at.0)
+    .bind(by)
+    .bind(id)
+    .execute(tx)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// The alarm of a number.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn get(tx: &mut SqliteConnection, id: i64) -> Result<Option<Alarm>, StoreError> {
+    let alarm = sqlx::query_as(
+        "SELECT id, code, subject, at, acknowledged_at, acknowledged_by FROM alarms WHERE id = ?",
+    );
+    Ok(alarm.bind(id).fetch_optional(tx).await?)
+}
+
 /// The alarms about one thing, oldest first.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn about(reader: &Reader, subject: &str) -> Result<Vec<Alarm>, StoreError> {
-    Ok(
-        sqlx::query_as("SELECT code, subject, at FROM alarms WHERE subject = ? ORDER BY id")
-            .bind(subject)
-            .fetch_all(&reader.0)
-            .await?,
-    )
+    let alarms = sqlx::query_as(
+        "SELECT id, code, subject, at, acknowledged_at, acknowledged_by FROM alarms WHERE subject = ? ORDER BY id",
+    );
+    Ok(alarms.bind(subject).fetch_all(&reader.0).await?)
 }
 
-/// The newest alarms, newest first.
+/// The newest alarms that nobody has acknowledged, newest first.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn newest(reader: &Reader) -> Result<Vec<Alarm>, StoreError> {
-    Ok(
-        sqlx::query_as("SELECT code, subject, at FROM alarms ORDER BY at DESC, id DESC LIMIT ?")
-            .bind(LISTED)
-            .fetch_all(&reader.0)
-            .await?,
-    )
+    let alarms = sqlx::query_as(
+        "SELECT id, code, subject, at, acknowledged_at, acknowledged_by FROM alarms WHERE acknowledged_at IS NULL ORDER BY at DESC, id DESC LIMIT ?",
+    );
+    Ok(alarms.bind(LISTED).fetch_all(&reader.0).await?)
+}
+
+/// The newest alarms, seen or not, newest first.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn all(reader: &Reader) -> Result<Vec<Alarm>, StoreError> {
+    let alarms = sqlx::query_as(
+        "SELECT id, code, subject, at, acknowledged_at, acknowledged_by FROM alarms ORDER BY at DESC, id DESC LIMIT ?",
+    );
+    Ok(alarms.bind(MOST).fetch_all(&reader.0).await?)
 }

@@ -16,6 +16,7 @@ const DOMAIN: &[u8] = b"countersign-audit-v1\n";
 /// Every word that may stand in the column `action`. `docs/audit.md` says what each means.
 pub const ACTIONS: &[&str] = &[
     "alarm",
+    "alarm_acknowledged",
     "alarm_cleared",
     "anchors_lost",
     "answer",

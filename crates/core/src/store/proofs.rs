@@ -15,6 +15,7 @@ pub async fn differing(
         let bytes = match *table {
             "requests" => request_bytes(reader, key).await?,
             "decisions" => decision_bytes(reader, key).await?,
+            "votes" => vote_bytes(reader, key).await?,
             _ => continue,
         };
         if !bytes.is_some_and(|bytes| crate::ops::audit_verify::has_digest(&bytes, digest)) {
@@ -57,6 +58,25 @@ async fn decision_bytes(reader: &Reader, key: &str) -> Result<Option<Vec<u8>>, S
     .await?)
 }
 
+/// The bytes of the vote `WS/AGENT/ID/KEY`.
+async fn vote_bytes(reader: &Reader, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    let Some((request, voter)) = name.rsplit_once('/') else {
+        return Ok(None);
+    };
+    let Some((ws, agent, id)) = parts(request) else {
+        return Ok(None);
+    };
+    Ok(sqlx::query_scalar(
+        "SELECT payload FROM votes WHERE ws = ? AND agent = ? AND request_id = ? AND key = ?",
+    )
+    .bind(ws)
+    .bind(agent)
+    .bind(id)
+    .bind(voter)
+    .fetch_optional(&reader.0)
+    .await?)
+}
+
 /// Whether a policy value has the bytes of this digest.
 ///
 /// # Errors
@@ -90,6 +110,15 @@ pub async fn unaudited(reader: &Reader) -> Result<Option<(&'static str, String)>
         if let Some(name) = found {
             return Ok(Some((table, name)));
         }
+    }
+    let vote: Option<String> = sqlx::query_scalar(
+        "SELECT ws || '/' || agent || '/' || request_id || '/' || key AS tied FROM votes
+         WHERE tied NOT IN (SELECT a.subject || '/' || a.actor FROM audit a WHERE a.action = 'vote') LIMIT 1",
+    )
+    .fetch_optional(&reader.0)
+    .await?;
+    if let Some(name) = vote {
+        return Ok(Some(("votes", name)));
     }
     let policy: Option<String> = sqlx::query_scalar(
         "SELECT key FROM policy WHERE key NOT IN (SELECT a.subject FROM audit a

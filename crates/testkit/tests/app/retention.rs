@@ -1,5 +1,7 @@
 //! What retention takes away, and what it leaves.
 
+use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -52,6 +54,30 @@ async fn sql(desk: &Desk, sql: &'static str) {
     sqlx::raw_sql(sql).execute(&mut raw).await.unwrap();
 }
 
+/// The bundle of this moment, checked by the script that knows nothing of this program.
+async fn bundle_verifies(desk: &Desk) {
+    let file = desk.data.path().join("bundle.jsonl");
+    let mut bundle = Vec::new();
+    desk.app
+        .audit_export(&mut bundle, &|_, _| {})
+        .await
+        .unwrap();
+    std::fs::write(&file, bundle).unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = root.canonicalize().unwrap();
+    // The Python environment of set-up, which has the one package that the script needs; else the system's.
+    let python = root
+        .ancestors()
+        .map(|folder| folder.join(".venv/bin/python"))
+        .find(|path| path.is_file());
+    let checked = Command::new(python.unwrap_or_else(|| "python3".into()))
+        .arg(root.join("docs/verify-audit.py"))
+        .arg(&file)
+        .output()
+        .unwrap();
+    assert!(checked.status.success(), "{checked:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_old_payload_goes_its_digest_stays_and_the_chain_verifies() {
     let (desk, clock) = desk().await;
@@ -77,6 +103,7 @@ async fn an_old_payload_goes_its_digest_stays_and_the_chain_verifies() {
     assert_eq!(story.line.verdict.as_deref(), Some("deny"));
     assert!(story.decision.is_some(), "decisions are kept");
     assert_eq!(desk.app.audit_verify(None).await.unwrap().first_bad, None);
+    bundle_verifies(&desk).await;
     assert_eq!(
         desk.app.run_retention(&limits).await.unwrap().count,
         0,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use countersign_core::App;
 use countersign_wire::Verdict;
@@ -14,6 +15,30 @@ fn large(agent: &Agent, id: &str) -> serde_json::Value {
     let mut request = agent.request(id);
     request["metadata"] = serde_json::json!({ "filler": "x".repeat(200_000) });
     request
+}
+
+/// Waits until `status` tells, or no longer tells, that the store takes no writes.
+async fn told_as(app: &App, failed: bool) {
+    let told = async {
+        loop {
+            let status = app.status().await.unwrap();
+            let alarmed = status
+                .alarms
+                .iter()
+                .any(|alarm| alarm.code == "store_failed" && alarm.at > 0);
+            if (alarmed, status.store_failed.is_some()) == (failed, failed) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    assert!(
+        tokio::time::timeout(crate::agent::LIMIT, told)
+            .await
+            .is_ok(),
+        "{:?}",
+        app.status().await.unwrap()
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -40,6 +65,11 @@ async fn a_full_disk_stops_the_intake_tells_who_decides_and_loses_nothing() {
     );
     let known = inbox_ids(&desk.app).await;
     assert!(known.len() < ids.len(), "{known:?}");
+    // The console itself and every other command of the folder say so.
+    let other = App::read(options(&desk.data), false).await.unwrap();
+    for app in [&desk.app, &other] {
+        told_as(app, true).await;
+    }
     // A verdict may still find room in a page; what becomes of it is not known here all the same.
     let refused = desk.app.decide(verdict(&first, Verdict::Deny)).await;
     assert_eq!(refused.unwrap_err().code().as_str(), "read_only");
@@ -51,6 +81,10 @@ async fn a_full_disk_stops_the_intake_tells_who_decides_and_loses_nothing() {
     expected.retain(|id| id != &ids[0] || waiting.contains(id));
     assert_eq!(waiting, expected);
     assert_eq!(desk.app.health().borrow().store_failed, None);
+    for app in [&desk.app, &other] {
+        told_as(app, false).await;
+    }
+    other.shutdown().await;
     assert_eq!(desk.app.audit_verify(None).await.unwrap().first_bad, None);
     desk.app.shutdown().await;
 }

@@ -23,8 +23,13 @@ pub struct BusView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct AlarmView {
-    /// What happened.
+    /// Its number, for acknowledging it; 0 for one that could not be written.
+    #[ts(type = "number")]
+    pub id: i64,
+    /// A stable word.
     pub code: String,
+    /// What happened and what to do next, for a person.
+    pub sentence: String,
     /// To whom or to what.
     pub subject: Shown,
     /// When.

@@ -37,6 +37,11 @@ impl Hiding {
         Self::new(*key.as_bytes())
     }
 
+    /// The key.
+    pub fn key(&self) -> [u8; 32] {
+        self.key
+    }
+
     /// What stands for a value.
     pub fn redacted(&self, value: &str) -> Redacted {
         Redacted::of(value, &self.key)

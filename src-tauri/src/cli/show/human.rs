@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use super::super::line::{agent, what};
 use super::super::output::{doubtful, heading, plain, wrong};
-use super::super::secrets::Secrets;
 use super::super::when;
 use super::{asked, receipt};
+use crate::secrets::Secrets;
 
 /// The text, line by line.
 pub(super) fn lines(

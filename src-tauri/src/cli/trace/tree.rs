@@ -8,8 +8,8 @@ use countersign_core::store::spans::SpanRow;
 use serde_json::{Map, Value, json};
 
 use super::super::output::plain;
-use super::super::secrets::hiding;
 use super::gate;
+use crate::secrets::hiding;
 
 /// Fields of a span that are shown as the agent wrote them, but for secrets.
 const TOLD: [&str; 10] = [

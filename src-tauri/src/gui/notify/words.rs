@@ -3,7 +3,7 @@
 use countersign_core::store::alarms::Alarm;
 use countersign_core::store::lines::LineRow;
 use countersign_wire::ipc::NotifyLevel;
-use countersign_wire::{RequestKey, Risk};
+use countersign_wire::{RequestKey, Risk, is_secret_value};
 
 /// Characters of a tool's name that may stand in a notification.
 const NAME: usize = 64;
@@ -61,7 +61,8 @@ pub(super) fn alarm(alarm: &Alarm) -> Words {
 /// A name as it is where no server can read markup, a link or another direction into it.
 fn plain(name: &str) -> &str {
     let harmless = |c: char| c.is_ascii_alphanumeric() || " _-.".contains(c);
-    if !name.is_empty() && name.len() <= NAME && name.chars().all(harmless) {
+    let shown = !name.is_empty() && name.len() <= NAME && name.chars().all(harmless);
+    if shown && !is_secret_value(name) {
         name
     } else {
         "a tool with an unusual name"
@@ -124,6 +125,7 @@ mod tests {
             "https://evil.example",
             "pay\u{202e}",
             "p\u{430}y",
+            "ghp_0123456789abcdef0123456789abcdef0123",
             "",
             &"x".repeat(65),
         ] {
@@ -135,7 +137,7 @@ mod tests {
             let subject = Alarm {
                 code: name.into(),
                 subject: name.into(),
-                at: 0,
+                ..Alarm::default()
             };
             let words = alarm(&subject);
             assert_eq!(words.summary, "Alarm: a tool with an unusual name");

@@ -1,6 +1,7 @@
 //! The status bar's figures.
 
 use countersign_core::App;
+use countersign_core::domain::alarm::sentence;
 use countersign_core::ops::status::Status;
 use countersign_wire::ipc::{AlarmView, AuditView, BrakeView, BusView, StatusView};
 use countersign_wire::{AgentBrake, escape};
@@ -43,6 +44,8 @@ pub(crate) fn status_view(app: &App, status: Status) -> StatusView {
             .alarms
             .into_iter()
             .map(|alarm| AlarmView {
+                id: alarm.id,
+                sentence: sentence(&alarm.code),
                 code: alarm.code,
                 subject: escape(&alarm.subject),
                 at_ms: alarm.at,

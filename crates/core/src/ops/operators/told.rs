@@ -8,11 +8,8 @@ use uuid::Uuid;
 
 use super::super::job::Job;
 use super::KEY;
-use crate::domain::Timestamp;
+use crate::domain::{AlarmCode, Timestamp};
 use crate::store::audit::Entry;
-
-/// Alarm of a key that waits to be accepted.
-pub(crate) const WAITS: &str = "operator_waits";
 
 /// One audit entry for the value, one for each change since the list before. `own` are this console's keys,
 /// the automatic one last; that they arrived is its own doing and no news, unless one took over.
@@ -84,7 +81,7 @@ pub(crate) fn alarms(before: Option<&OperatorList>, list: &OperatorList) -> Vec<
     for waiting in &list.waiting {
         if !before.is_some_and(|list| list.is_waiting(waiting.key.as_str())) {
             jobs.push(Job::Alarm {
-                code: WAITS,
+                code: AlarmCode::OperatorWaits,
                 subject: waiting.key.to_string(),
             });
         }
@@ -92,7 +89,7 @@ pub(crate) fn alarms(before: Option<&OperatorList>, list: &OperatorList) -> Vec<
     let gone = before.into_iter().flat_map(|list| &list.waiting);
     for waiting in gone.filter(|waiting| !list.is_waiting(waiting.key.as_str())) {
         jobs.push(Job::LowerAlarm {
-            code: WAITS,
+            code: AlarmCode::OperatorWaits,
             subject: waiting.key.to_string(),
         });
     }

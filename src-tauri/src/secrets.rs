@@ -26,7 +26,7 @@ pub(crate) fn hiding() -> &'static Hiding {
     OF_CONSOLE.get().unwrap_or(&OF_PROCESS)
 }
 
-/// Whether a person sees what looks like a secret.
+/// Whether a person at a terminal sees what looks like a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Secrets {
     /// Its length and 8 digits of a keyed digest stand for it.

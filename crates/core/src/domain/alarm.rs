@@ -1,0 +1,204 @@
+//! What an alarm is called, what it means, and what to do about it.
+//!
+//! Refuses an alarm without words: whoever adds a code has to say both.
+
+use super::{INCIDENTS, Incident, STALLS, Stall};
+
+/// Why a person must look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AlarmCode {
+    /// Something ran that must not have.
+    Executed(Incident),
+    /// An answer does not get on.
+    Stalled(Stall),
+    /// What is stored as a decision does not verify.
+    VoidDecision,
+    /// What is stored as a vote does not verify.
+    VoidVote,
+    /// The bus is not as remembered.
+    ReadOnly,
+    /// The store takes no writes.
+    StoreFailed,
+    /// A panic, pause or stop does not verify.
+    BrakeUnverified,
+    /// The list of operators does not verify.
+    OperatorsUnverified,
+    /// A list of operators was not taken over.
+    OperatorsRefused,
+    /// A key waits to be accepted.
+    OperatorWaits,
+    /// At a recovery, the bus held another decision.
+    RecoverConflict,
+}
+
+/// The words of a code that this version does not know.
+const UNKNOWN: &str = "A newer version of this console raised this alarm. Look at what it is about, and use that version.";
+
+impl AlarmCode {
+    /// Every code.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let others = [
+            Self::VoidDecision,
+            Self::VoidVote,
+            Self::ReadOnly,
+            Self::StoreFailed,
+            Self::BrakeUnverified,
+            Self::OperatorsUnverified,
+            Self::OperatorsRefused,
+            Self::OperatorWaits,
+            Self::RecoverConflict,
+        ];
+        let incidents = INCIDENTS.into_iter().map(Self::Executed);
+        incidents
+            .chain(STALLS.into_iter().map(Self::Stalled))
+            .chain(others)
+    }
+
+    /// The stable word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Executed(incident) => incident.code(),
+            Self::Stalled(stall) => stall.code(),
+            Self::VoidDecision => "void_decision",
+            Self::VoidVote => "void_vote",
+            Self::ReadOnly => "read_only",
+            Self::StoreFailed => "store_failed",
+            Self::BrakeUnverified => "brake_unverified",
+            Self::OperatorsUnverified => "operators_unverified",
+            Self::OperatorsRefused => "operators_refused",
+            Self::OperatorWaits => "operator_waits",
+            Self::RecoverConflict => "recover_conflict",
+        }
+    }
+
+    /// The code of a word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::all().find(|code| code.as_str() == word)
+    }
+
+    /// What happened, one sentence.
+    #[must_use]
+    pub fn happened(self) -> &'static str {
+        match self {
+            Self::Executed(Incident::WithoutDecision) => {
+                "An agent ran a call before anything was decided on it."
+            }
+            Self::Executed(Incident::WithoutApproval) => {
+                "An agent ran a call although the decision lets nothing run."
+            }
+            Self::Executed(Incident::DigestDiffers) => {
+                "An agent ran a call with other arguments than were decided."
+            }
+            Self::Stalled(Stall::NotOnBus) => {
+                "A decision was signed here, and the bus has not taken it."
+            }
+            Self::Stalled(Stall::NotReceived) => {
+                "A decision is on the bus, and its agent, which is there, has not taken it."
+            }
+            Self::Stalled(Stall::NotExecuted) => {
+                "An agent received an approval, and has not said that the call ran."
+            }
+            Self::VoidDecision => {
+                "What the bus holds as a decision does not verify; its agent denies."
+            }
+            Self::VoidVote => "What the bus holds as a vote does not verify; it is not counted.",
+            Self::ReadOnly => {
+                "The bus is not the one that this console remembers, so it decides nothing."
+            }
+            Self::StoreFailed => {
+                "Nothing can be written to this console's store, so it decides nothing."
+            }
+            Self::BrakeUnverified => {
+                "A panic, pause or stop on the bus does not verify; it counts as set."
+            }
+            Self::OperatorsUnverified => {
+                "The list of operators on the bus does not verify; the last good one counts."
+            }
+            Self::OperatorsRefused => "Somebody changed the list of operators against its rules.",
+            Self::OperatorWaits => "A new operator's key waits to be accepted.",
+            Self::RecoverConflict => {
+                "The bus holds another decision than this console knew before the recovery."
+            }
+        }
+    }
+
+    /// What to do next, one sentence.
+    #[must_use]
+    pub fn next(self) -> &'static str {
+        match self {
+            Self::Executed(_) => {
+                "Stop the agent (`countersign stop WS/AGENT`), find out what it did, and do not trust it before its gate is mended."
+            }
+            Self::Stalled(Stall::NotOnBus) => {
+                "Look whether the bus is reached (`countersign doctor`); the decision goes out by itself until its deadline."
+            }
+            Self::Stalled(Stall::NotReceived) => {
+                "Look at the agent's log: it may hang, or not be allowed to read `decided`."
+            }
+            Self::Stalled(Stall::NotExecuted) => {
+                "Ask whoever runs the agent whether the call ran; the alarm ends with its receipt."
+            }
+            Self::VoidDecision => {
+                "Look at it with `countersign show ID` and find out who can write there (`countersign doctor`)."
+            }
+            Self::VoidVote => {
+                "Ask the operator who voted, and find out who can write there (`countersign doctor`)."
+            }
+            Self::ReadOnly => {
+                "Run `countersign doctor`; if the bus lost its streams, `countersign bus recover` brings the decisions back."
+            }
+            Self::StoreFailed => {
+                "Free space, or make the data folder writable; a damaged file needs `countersign restore`. It goes on by itself once it can write."
+            }
+            Self::BrakeUnverified => {
+                "Find out who wrote it, then set it again (`countersign panic`, `pause` or `resume`)."
+            }
+            Self::OperatorsUnverified | Self::OperatorsRefused => {
+                "Look at `countersign operators list` and find out who can write to CS_POLICY."
+            }
+            Self::OperatorWaits => {
+                "Ask the person for the key, then `countersign operators add KEY` or `retire KEY`."
+            }
+            Self::RecoverConflict => {
+                "Compare both (`countersign show ID`): agents read the one on the bus."
+            }
+        }
+    }
+
+    /// Whether it tells of a state that lasts: it ends when the state does, and not before.
+    #[must_use]
+    pub fn lasts(self) -> bool {
+        matches!(self, Self::ReadOnly | Self::StoreFailed)
+    }
+}
+
+/// What happened and what to do next, for the word of an alarm.
+#[must_use]
+pub fn sentence(word: &str) -> String {
+    AlarmCode::from_word(word).map_or_else(
+        || UNKNOWN.to_owned(),
+        |code| format!("{} {}", code.happened(), code.next()),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_alarm_says_what_happened_and_what_to_do() {
+        for code in AlarmCode::all() {
+            assert_eq!(AlarmCode::from_word(code.as_str()), Some(code));
+            for words in [code.happened(), code.next()] {
+                assert!(
+                    words.len() > 20 && words.ends_with('.'),
+                    "{code:?}: {words}"
+                );
+            }
+            assert_ne!(sentence(code.as_str()), UNKNOWN);
+        }
+        assert_eq!(sentence("of_tomorrow"), UNKNOWN);
+    }
+}

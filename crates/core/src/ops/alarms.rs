@@ -1,0 +1,79 @@
+//! Alarms: what stands, and that a person has seen one.
+//!
+//! Refuses to let anybody acknowledge a state that lasts: it ends when its cause is gone.
+
+use serde_json::json;
+use tokio::sync::oneshot;
+
+use super::job::Job;
+use super::ledger::Batch;
+use crate::domain::AlarmCode;
+use crate::error::OpError;
+use crate::runtime::App;
+use crate::store::StoreError;
+use crate::store::alarms::{self, Alarm};
+
+/// What came of an acknowledgement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Acknowledged {
+    /// The alarm as it stands now; whoever was first to say that it was seen stays.
+    Done(Alarm),
+    /// It tells of a state that lasts.
+    Lasts(Alarm),
+    /// There is no alarm of this number, or no longer.
+    Unknown,
+}
+
+pub(super) async fn acknowledge(
+    batch: &mut Batch<'_>,
+    operator: &str,
+    id: i64,
+) -> Result<Acknowledged, StoreError> {
+    let Some(alarm) = alarms::get(batch.tx, id).await? else {
+        return Ok(Acknowledged::Unknown);
+    };
+    if AlarmCode::from_word(&alarm.code).is_some_and(AlarmCode::lasts) {
+        return Ok(Acknowledged::Lasts(alarm));
+    }
+    if alarms::acknowledge(batch.tx, id, operator, batch.now).await? {
+        let detail = json!({ "code": alarm.code });
+        batch.record(
+            operator,
+            "alarm_acknowledged",
+            alarm.subject.clone(),
+            detail,
+        );
+        batch.gathered.status = true;
+    }
+    let now = alarms::get(batch.tx, id).await?;
+    Ok(now.map_or(Acknowledged::Unknown, Acknowledged::Done))
+}
+
+impl App {
+    /// Every alarm that stands, newest first, the acknowledged ones too.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn alarms(&self) -> Result<Vec<Alarm>, OpError> {
+        self.with_store_failed(alarms::all(self.reader()).await?)
+    }
+
+    /// Says that the operator has seen an alarm: it is no longer told in `status`, and stays in the list
+    /// of alarms until its cause is gone. Raised again, it is told again. Audited.
+    ///
+    /// # Errors
+    /// [`OpError::NotFound`]; [`OpError::InvalidArgs`] for a state that lasts; [`OpError::ReadOnly`] when
+    /// it cannot be written.
+    pub async fn acknowledge_alarm(&self, id: i64) -> Result<Alarm, OpError> {
+        let (done, answer) = oneshot::channel();
+        self.submit(Job::AcknowledgeAlarm { id, done }).await?;
+        match self.answer(answer).await? {
+            Acknowledged::Done(alarm) => Ok(alarm),
+            Acknowledged::Lasts(alarm) => Err(OpError::InvalidArgs(format!(
+                "alarm {id} ({}) tells of a state that lasts; it ends when its cause is gone",
+                alarm.code
+            ))),
+            Acknowledged::Unknown => Err(OpError::NoSuchAlarm(id)),
+        }
+    }
+}

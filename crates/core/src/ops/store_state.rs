@@ -1,0 +1,141 @@
+//! Tells that the store takes no writes, where that cannot be written to the store: to this process, and
+//! through a small file to the other processes of the folder.
+//!
+//! Refuses to need space for it: the file has its length from the start and is written in place.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::domain::{AlarmCode, Timestamp};
+use crate::error::OpError;
+use crate::runtime::{App, Health, Role};
+use crate::store::alarms::{self, Alarm};
+
+/// Name of the file in the data folder.
+const FILE: &str = "store.state";
+/// Its length; what is longer is cut.
+const LENGTH: usize = 512;
+/// What stands in the place of a request in the alarm.
+const SUBJECT: &str = "countersign.db";
+
+/// Why nothing can be written, and since when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StoreFailed {
+    pub(crate) why: String,
+    /// The server's time, ms.
+    pub(crate) since: i64,
+}
+
+impl StoreFailed {
+    fn of(health: &Health) -> Option<Self> {
+        Some(Self {
+            why: health.store_failed.clone()?,
+            since: health.failed_at.map_or(0, |at| at.0),
+        })
+    }
+
+    fn alarm(&self) -> Alarm {
+        Alarm {
+            code: AlarmCode::StoreFailed.as_str().to_owned(),
+            subject: SUBJECT.to_owned(),
+            at: self.since,
+            ..Alarm::default()
+        }
+    }
+}
+
+/// Writes the state in place; blanks fill the rest.
+fn write(folder: &Path, state: Option<&StoreFailed>) -> io::Result<()> {
+    let mut text = match state {
+        Some(state) => {
+            let short = StoreFailed {
+                why: state.why.chars().take(LENGTH / 8).collect(),
+                since: state.since,
+            };
+            serde_json::to_vec(&short)?
+        }
+        None => b"null".to_vec(),
+    };
+    text.resize(LENGTH, b' ');
+    OpenOptions::new()
+        .create(true)
+        .write(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(folder.join(FILE))?
+        .write_all(&text)
+}
+
+fn read(folder: &Path) -> Option<StoreFailed> {
+    let text = std::fs::read(folder.join(FILE)).ok()?;
+    serde_json::from_slice::<Option<StoreFailed>>(&text).ok()?
+}
+
+impl App {
+    /// Why nothing can be written to the store, as far as this process can know.
+    pub(crate) fn store_failed(&self) -> Option<StoreFailed> {
+        let own = StoreFailed::of(&self.health().borrow());
+        match self.role() {
+            Role::Console => own,
+            // What a console left behind that is gone tells nothing of the store.
+            _ if !self.data().runtime_lives() => own,
+            _ => own.or_else(|| read(self.data().path())),
+        }
+    }
+
+    /// The alarms that nobody has acknowledged, newest first, and the one that could not be written.
+    pub(crate) async fn standing_alarms(&self) -> Result<Vec<Alarm>, OpError> {
+        self.with_store_failed(alarms::newest(self.reader()).await?)
+    }
+
+    pub(crate) fn with_store_failed(&self, mut alarms: Vec<Alarm>) -> Result<Vec<Alarm>, OpError> {
+        if let Some(failed) = self.store_failed() {
+            alarms.insert(0, failed.alarm());
+        }
+        Ok(alarms)
+    }
+
+    /// Keeps the file as the store is, and tells the audit log afterwards what it could not be told.
+    pub(crate) async fn follow_store(self) {
+        let mut health = self.health();
+        let mut told: Option<StoreFailed> = None;
+        self.tell_folder(None);
+        loop {
+            let now = StoreFailed::of(&health.borrow_and_update());
+            if now.is_some() != told.is_some() {
+                self.tell_folder(now.as_ref());
+                if let (Some(before), None) = (&told, &now) {
+                    self.note_end(before).await;
+                }
+                told = now;
+            }
+            tokio::select! {
+                () = self.inner.stop.cancelled() => return,
+                changed = health.changed() => if changed.is_err() { return },
+            }
+        }
+    }
+
+    fn tell_folder(&self, state: Option<&StoreFailed>) {
+        if let Err(error) = write(self.data().path(), state) {
+            tracing::warn!(%error, "other commands are not told how the store is");
+        }
+    }
+
+    async fn note_end(&self, failed: &StoreFailed) {
+        let detail = json!({
+            "code": AlarmCode::StoreFailed.as_str(), "since": Timestamp(failed.since).rfc3339(),
+        });
+        let written = self
+            .record("alarm_cleared", SUBJECT.to_owned(), detail)
+            .await;
+        if let Err(error) = written {
+            tracing::warn!(%error, "that the store works again is not audited");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Alarms in words, and that a person has seen one.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::desk::{Agent, Console, Desk, Running, eventually};
+
+/// An agent says that it ran what was denied.
+async fn runs_what_was_denied(desk: &Desk, agent: &Agent, id: &str) {
+    agent.ask(&agent.request(id)).await;
+    desk.show_in_state(id, "pending");
+    desk.run(&["deny", id, "--message", "no"]).success();
+    let decision = desk.show_in_state(id, "decided")["decision"].clone();
+    let receipt = json!({
+        "v": 1, "decision_id": decision["decision_id"], "stage": "executed", "at": "2026-11-21T12:00:00.000Z",
+    });
+    let subject = format!("countersign.v1.receipt.default.local.{id}");
+    let told = agent
+        .client
+        .request(subject, receipt.to_string().into())
+        .await;
+    told.unwrap();
+}
+
+fn standing(desk: &Desk, count: usize) -> Vec<Value> {
+    eventually(|| {
+        let status = desk.json(&["status", "--json"]);
+        let alarms = status["alarms"].as_array().unwrap().clone();
+        (alarms.len() == count).then_some(alarms).ok_or(status)
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_alarm_says_what_happened_and_is_told_until_a_person_has_seen_it() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    let mut watch = Running(desk.start(&["watch"], Stdio::null()));
+    let mut watched = BufReader::new(watch.0.stdout.take().unwrap());
+    let mut announced = BufReader::new(watch.0.stderr.take().unwrap());
+    announced.read_line(&mut String::new()).unwrap();
+    runs_what_was_denied(&desk, &agent, "r1").await;
+    let alarm = standing(&desk, 1).remove(0);
+    assert_eq!(alarm["code"], "executed_without_approval");
+    assert_eq!(alarm["subject"], "default/local/r1");
+    let sentence = alarm["sentence"].as_str().unwrap();
+    assert!(sentence.contains("countersign stop"), "{sentence}");
+    assert!(desk.run(&["status"]).success().out.contains(sentence));
+    assert!(desk.run(&["alarms"]).success().out.contains(sentence));
+    let mut line = String::new();
+    while !line.contains("alarm") {
+        line.clear();
+        assert!(watched.read_line(&mut line).unwrap() > 0);
+    }
+    assert!(line.contains(sentence), "{line}");
+
+    let id = alarm["id"].as_i64().unwrap().to_string();
+    let seen = desk.json(&["alarms", "ack", &id, "--json"]);
+    assert!(seen["acknowledged_at"].is_string(), "{seen}");
+    assert_eq!(seen["acknowledged_by"], console.ready["operator_key"]);
+    standing(&desk, 0);
+    let listed = desk.lines(&["alarms", "--json"]);
+    assert_eq!(listed, std::slice::from_ref(&seen));
+    // Once more changes nothing, and one that never was is not found.
+    assert_eq!(desk.json(&["alarms", "ack", &id, "--json"]), seen);
+    let (exit, code, _) = desk.run(&["alarms", "ack", "4711", "--json"]).error();
+    assert_eq!((exit, code.as_str()), (3, "not_found"));
+    // Another one is told again, and the log tells who saw what.
+    runs_what_was_denied(&desk, &agent, "r2").await;
+    standing(&desk, 1);
+    let verified = desk.json(&["audit", "verify", "--json"]);
+    assert_eq!(verified["ok"], true, "{verified}");
+    let bundle = desk.run(&["audit", "export"]).success().out;
+    let rows = bundle.matches("\"alarm_acknowledged\"").count();
+    assert_eq!(rows, 1);
+}
