@@ -177,9 +177,17 @@ serverMs: number, };
  */
 export type AlarmView = { 
 /**
- * What happened.
+ * Its number, for acknowledging it; 0 for one that could not be written.
+ */
+id: number, 
+/**
+ * A stable word.
  */
 code: string, 
+/**
+ * What happened and what to do next, for a person.
+ */
+sentence: string, 
 /**
  * To whom or to what.
  */
