@@ -1,19 +1,28 @@
-//! OTLP beside a console: what other programs' tracing sends becomes events on the bus.
+//! OTLP beside a console: what other programs' tracing sends becomes events on the bus, and this console's answers are
+//! told to a collector.
 //!
-//! Refuses to listen unless it is told to, and to take part in any decision.
+//! Refuses to listen or to send unless it is told to, and to take part in any decision.
+
+mod export;
 
 use std::collections::HashMap;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use countersign_core::{App, OpError};
+use countersign_otlp::export::{Collector, Destination};
 use countersign_otlp::receiver::{NotStored, Options, Receiver, ReceiverError, Sink, Storing};
 use countersign_otlp::translate::Event;
 use countersign_wire::{AgentKey, Sha256Digest, WorkspaceName};
 use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
 
+/// How long a page that is being told may hold up the end of the console.
+const STOP_LIMIT: Duration = Duration::from_secs(2);
 /// A token of fewer characters could be guessed.
 const TOKEN_MIN: usize = 16;
 
@@ -22,6 +31,8 @@ const TOKEN_MIN: usize = 16;
 pub(crate) struct Settings {
     /// None: nothing listens.
     pub(crate) receiver: Option<Listening>,
+    /// None: nothing is sent.
+    pub(crate) export: Option<Destination>,
 }
 
 /// How the receiver is to listen; tokens are read when it starts, since most commands start none.
@@ -79,6 +90,8 @@ fn token(path: &Path) -> Result<Sha256Digest, OpError> {
 /// What runs.
 pub(crate) struct Otlp {
     receiver: Option<Receiver>,
+    exporter: JoinSet<()>,
+    stop: watch::Sender<bool>,
 }
 
 impl Otlp {
@@ -87,6 +100,9 @@ impl Otlp {
     /// # Errors
     /// [`OpError::Environment`] when an address cannot be had, [`OpError::Usage`] when it may not be used.
     pub(crate) async fn start(app: &App, settings: &Settings) -> Result<Self, OpError> {
+        let stop = watch::Sender::new(false);
+        let collector = settings.export.as_ref().map(Collector::new).transpose();
+        let collector = collector.map_err(|error| OpError::Usage(error.to_string()))?;
         let receiver = match &settings.receiver {
             Some(listening) => {
                 let sink = Arc::new(Bus(app.clone()));
@@ -98,7 +114,15 @@ impl Otlp {
             }
             None => None,
         };
-        Ok(Self { receiver })
+        let mut exporter = JoinSet::new();
+        if let Some(collector) = collector {
+            exporter.spawn(export::run(app.clone(), collector, stop.subscribe()));
+        }
+        Ok(Self {
+            receiver,
+            exporter,
+            stop,
+        })
     }
 
     /// Where it listens; none when it does not.
@@ -108,8 +132,14 @@ impl Otlp {
         Some(json!({ "http": shown(receiver.http), "grpc": shown(receiver.grpc) }))
     }
 
-    /// Takes nothing new and lets what was taken end.
-    pub(crate) async fn stop(self) {
+    /// Takes nothing new and lets what was taken end. What was not sent yet is sent after the next start.
+    pub(crate) async fn stop(mut self) {
+        self.stop.send_replace(true);
+        let ended = async { while self.exporter.join_next().await.is_some() {} };
+        // A page that is told and not noted is told once more.
+        if tokio::time::timeout(STOP_LIMIT, ended).await.is_err() {
+            self.exporter.shutdown().await;
+        }
         if let Some(receiver) = self.receiver {
             receiver.stop().await;
         }

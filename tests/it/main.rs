@@ -19,6 +19,7 @@ mod logs;
 mod modes;
 mod operators;
 mod otlp;
+mod otlp_export;
 mod outside;
 mod permissions;
 mod privacy;

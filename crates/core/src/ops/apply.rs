@@ -218,6 +218,11 @@ async fn small(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
             batch.reply(move || unless_heard(done.send(())));
             Ok(())
         }
+        Job::AnswersTold { row, done } => {
+            meta::put(batch.tx, meta::ANSWERS_TOLD, &row.to_string()).await?;
+            batch.reply(move || unless_heard(done.send(())));
+            Ok(())
+        }
         Job::Remove {
             kind,
             items,

@@ -192,6 +192,11 @@ pub(crate) enum Job {
         detail: Value,
         done: oneshot::Sender<()>,
     },
+    /// The exporter has told the answers up to this row.
+    AnswersTold {
+        row: i64,
+        done: oneshot::Sender<()>,
+    },
     /// Retention lets go of these.
     Remove {
         kind: Kind,
@@ -256,6 +261,7 @@ impl Job {
             | Self::Revoke { .. }
             | Self::AcknowledgeAlarm { .. }
             | Self::Record { .. }
+            | Self::AnswersTold { .. }
             | Self::Recovered { .. }
             | Self::Remove { .. }
             | Self::Index(..)

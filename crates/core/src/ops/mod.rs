@@ -5,6 +5,7 @@ pub mod alarms;
 mod alive;
 mod anchor;
 mod anchors_check;
+mod answered;
 mod answers;
 mod apply;
 mod arrivals;

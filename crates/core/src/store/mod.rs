@@ -6,6 +6,7 @@
 pub mod agent_instances;
 pub mod agents;
 pub mod alarms;
+pub mod answered;
 pub mod askers;
 pub mod audit;
 pub mod backup;

@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod conventions;
+mod corpus;
 mod hostile;
 
 use countersign_wire::{Span, event_subject, parse_span};

@@ -1,9 +1,11 @@
 //! The section `[otlp]` of `config.toml`.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use countersign_otlp::export::{Destination, Header};
 use countersign_wire::{AgentKey, WorkspaceName};
 use serde::Deserialize;
 
@@ -21,6 +23,29 @@ pub(super) struct Section {
     /// Files with one token each, by `WS/AGENT`.
     #[serde(default)]
     token_files: BTreeMap<String, PathBuf>,
+    export: Option<Export>,
+}
+
+/// Where this console's answers are told.
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Export {
+    endpoint: String,
+    #[serde(default)]
+    allow_plain_text: bool,
+    #[serde(default)]
+    headers: BTreeMap<String, Hidden>,
+}
+
+/// A text that is not shown: it may be a secret.
+#[derive(PartialEq, Deserialize)]
+#[serde(transparent)]
+struct Hidden(String);
+
+impl fmt::Debug for Hidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("hidden")
+    }
 }
 
 impl Section {
@@ -41,8 +66,12 @@ pub(super) fn settings(
 ) -> Result<Settings, Failure> {
     let http = address("HTTP", flags.http.or(env.http).or(file.http))?;
     let grpc = address("gRPC", flags.grpc.or(env.grpc).or(file.grpc))?;
+    let export = file.export.map(destination).transpose()?;
     if http.is_none() && grpc.is_none() {
-        return Ok(Settings::default());
+        return Ok(Settings {
+            receiver: None,
+            export,
+        });
     }
     let mut token_files = Vec::new();
     for (agent, path) in file.token_files {
@@ -70,6 +99,39 @@ pub(super) fn settings(
     };
     Ok(Settings {
         receiver: Some(receiver),
+        export,
+    })
+}
+
+/// Refuses to send over a network what everybody there could read.
+fn destination(export: Export) -> Result<Destination, Failure> {
+    let refused = |why: &str| {
+        Failure::environment(format!(
+            "endpoint under [otlp.export] in config.toml {why}, not {:?}",
+            export.endpoint
+        ))
+    };
+    let Some(rest) = export.endpoint.strip_prefix("http://") else {
+        return Err(refused(
+            "must be http://HOST:PORT of a collector's gRPC port: what is sent is not encrypted, so run a collector on this machine and let it send on",
+        ));
+    };
+    let host = rest.trim_end_matches('/');
+    let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    let local = host == "localhost" || address.parse().is_ok_and(|at: IpAddr| at.is_loopback());
+    if !local && !export.allow_plain_text {
+        return Err(refused(
+            "must be on this machine, since what is sent is not encrypted (or set allow_plain_text there)",
+        ));
+    }
+    Ok(Destination {
+        endpoint: export.endpoint,
+        headers: export
+            .headers
+            .into_iter()
+            .map(|(name, Hidden(value))| Header { name, value })
+            .collect(),
     })
 }
 

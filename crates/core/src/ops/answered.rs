@@ -1,0 +1,60 @@
+//! Answers in order, for those who tell them to somebody else, and how far they were told.
+//!
+//! Refuses to skip an answer whose request may still come: the two are read from two streams.
+
+use tokio::sync::oneshot;
+
+use super::job::Job;
+use crate::error::OpError;
+use crate::runtime::App;
+use crate::store::answered::{self, AnsweredRow};
+use crate::store::meta;
+
+/// An answer without its request is waited for this long; afterwards the request has aged out of its stream.
+const REQUEST_COMES_MS: i64 = 60_000;
+
+impl App {
+    /// Answers after this row that are known whole, at most `limit`, and the row up to which nothing is left.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn answered_after(
+        &self,
+        row: i64,
+        limit: i64,
+    ) -> Result<(Vec<AnsweredRow>, i64), OpError> {
+        let mut found = answered::after(self.reader(), row, limit).await?;
+        let now = self.now().0;
+        let young = |row: &AnsweredRow| !row.known && now - row.stored_at < REQUEST_COMES_MS;
+        if let Some(gap) = found.iter().position(young) {
+            found.truncate(gap);
+        }
+        let up_to = found.last().map_or(row, |last| last.id);
+        found.retain(|row| row.known);
+        Ok((found, up_to))
+    }
+
+    /// The row up to which answers were told; at first the last there is, so that the past is not told.
+    ///
+    /// # Errors
+    /// [`OpError::Store`], [`OpError::ReadOnly`].
+    pub async fn answers_told(&self) -> Result<i64, OpError> {
+        let told = meta::get(self.reader(), meta::ANSWERS_TOLD).await?;
+        if let Some(row) = told.and_then(|row| row.parse().ok()) {
+            return Ok(row);
+        }
+        let last = answered::last(self.reader()).await?;
+        self.note_answers_told(last).await?;
+        Ok(last)
+    }
+
+    /// Remembers that the answers up to this row were told.
+    ///
+    /// # Errors
+    /// [`OpError::ReadOnly`] when it cannot be written.
+    pub async fn note_answers_told(&self, row: i64) -> Result<(), OpError> {
+        let (done, written) = oneshot::channel();
+        self.submit(Job::AnswersTold { row, done }).await?;
+        self.answer(written).await
+    }
+}

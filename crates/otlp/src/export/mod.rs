@@ -1,0 +1,12 @@
+//! This console's answers as OTLP spans, for the tracing system that a person already has.
+//!
+//! Refuses to carry arguments, results or anybody's words: names, verdicts and digests only.
+
+mod collector;
+mod span;
+
+pub use collector::{Collector, CollectorError, Destination, Header};
+pub use span::{Answered, Decider, approval_spans};
+
+#[cfg(test)]
+mod tests;
