@@ -13,6 +13,7 @@ mod crash;
 mod desk;
 mod doctor;
 mod export;
+mod history;
 mod hostile;
 mod lists;
 mod logs;

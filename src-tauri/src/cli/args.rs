@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use super::narrow::Narrow;
+
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 failed; 2 wrong usage, unfit surroundings or an ambiguous id; 3 not found;
 4 already decided; 5 expired; 6 verdict not allowed, digest differs, not approvable or invalid
@@ -102,6 +104,10 @@ pub(crate) enum Command {
     Watch,
     /// List every request, newest first.
     History(History),
+    /// Write the history with its decisions and audit references, secrets hidden.
+    ///
+    /// The file is readable by you alone and appears when it is whole. The audit log tells of it.
+    Export(Export),
     /// Show the call tree of a trace, or of a request's trace.
     Trace(TraceId),
     /// List the agents: who is there, with which tools and credentials, and what is wrong with them.
@@ -304,33 +310,35 @@ pub(crate) struct Answer {
 
 #[derive(Debug, Args)]
 pub(crate) struct History {
-    /// Only this tool.
-    #[arg(long, value_name = "T")]
-    pub(crate) tool: Option<String>,
-    /// Only this agent, `AGENT` or `WS/AGENT`.
-    #[arg(long, value_name = "A")]
-    pub(crate) agent: Option<String>,
-    /// Only this verdict.
-    #[arg(long, value_name = "V")]
-    pub(crate) verdict: Option<String>,
-    /// Only what was decided by: operator, rule, setup_key, timeout, agent or system.
-    #[arg(long, value_name = "O")]
-    pub(crate) origin: Option<String>,
-    /// Only this state: pending, holding, queued, decided, expired, withdrawn, rejected or void.
-    #[arg(long, value_name = "S")]
-    pub(crate) state: Option<String>,
-    /// Stored at or after: RFC 3339, a date, or an age such as 30m, 12h, 7d.
-    #[arg(long, value_name = "T")]
-    pub(crate) since: Option<String>,
-    /// Stored before: RFC 3339, a date, or an age.
-    #[arg(long, value_name = "T")]
-    pub(crate) until: Option<String>,
+    #[command(flatten)]
+    pub(crate) narrow: Narrow,
     /// How many at most.
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1_000))]
     pub(crate) limit: u16,
     /// Go on after this cursor: `next` of the page before.
     #[arg(long, value_name = "CURSOR", allow_hyphen_values = true)]
     pub(crate) after: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// One JSON object a line, or a table for a spreadsheet.
+    #[arg(long, value_enum)]
+    pub(crate) format: Format,
+    /// Where to write it [default: standard output].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace an existing file.
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) narrow: Narrow,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Jsonl,
+    Csv,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

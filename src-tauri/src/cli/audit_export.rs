@@ -3,9 +3,7 @@
 //! Refuses to let data out before the audit log says so, to pour it over a terminal, and to show an
 //! unfinished file under its name.
 
-use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use countersign_core::App;
@@ -17,6 +15,7 @@ use super::console::{options, reading};
 use super::failure::Failure;
 use super::output::{Output, doubtful};
 use super::serve::Stop;
+use super::unfinished::Unfinished;
 
 /// Writes the bundle.
 pub(crate) async fn run(
@@ -70,7 +69,7 @@ async fn write(app: &App, out: Output, file: Option<&Path>) -> Result<(), Failur
         return Ok(to.flush()?);
     };
     let unfinished = Unfinished::create(file)?;
-    let mut to = BufWriter::new(unfinished.file.try_clone()?);
+    let mut to = BufWriter::new(unfinished.open()?);
     let done = app.audit_export(&mut to, &progress).await?;
     to.flush()?;
     unfinished.finish(file)?;
@@ -99,42 +98,4 @@ fn told(out: Output, file: &Path, done: &Exported) -> Result<(), Failure> {
         ))?;
     }
     Ok(out.line("it holds arguments and messages in clear; check it with docs/verify-audit.py")?)
-}
-
-/// A file that is not whole yet; removed unless it is finished.
-struct Unfinished {
-    path: PathBuf,
-    file: File,
-}
-
-impl Unfinished {
-    fn create(target: &Path) -> Result<Self, Failure> {
-        let mut path = target.as_os_str().to_owned();
-        path.push(format!(".{}.unfinished", std::process::id()));
-        let path = PathBuf::from(path);
-        let file = File::options()
-            .create_new(true)
-            .write(true)
-            .mode(0o600)
-            .open(&path)
-            .map_err(|error| {
-                Failure::environment(format!(
-                    "{}: {error}; choose a folder that exists and that you may write to",
-                    path.display()
-                ))
-            })?;
-        Ok(Self { path, file })
-    }
-
-    fn finish(self, target: &Path) -> io::Result<()> {
-        self.file.sync_all()?;
-        fs::rename(&self.path, target)
-    }
-}
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        // After the rename there is nothing of this name.
-        let _ = fs::remove_file(&self.path);
-    }
 }

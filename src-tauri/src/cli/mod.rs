@@ -17,10 +17,13 @@ mod console;
 mod decide;
 mod doctor;
 mod enroll;
+mod export;
+mod export_csv;
 mod failure;
 mod input;
 mod line;
 mod log;
+mod narrow;
 mod operators;
 mod output;
 mod read;
@@ -30,6 +33,7 @@ mod shell;
 mod show;
 mod status;
 mod trace;
+mod unfinished;
 mod watch;
 mod when;
 
@@ -101,6 +105,7 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Escalate(escalate) => decide::escalate(settings, out, escalate).await,
         Command::Watch => watch::run(settings, out).await,
         Command::History(history) => read::history(settings, out, history).await,
+        Command::Export(wanted) => export::run(settings, out, wanted).await,
         Command::Trace(id) => trace::run(settings, out, &id.id).await,
         Command::Agents => agents::run(settings, out).await,
         Command::Enroll(enroll) => enroll::enroll(settings, out, enroll).await,

@@ -3,9 +3,9 @@
 //! Refuses to start anything: both read the store as it is.
 
 use comfy_table::Table;
-use countersign_core::domain::{State, Timestamp};
+use countersign_core::store::history::Page;
 use countersign_core::store::lines::{Filter, LineRow};
-use countersign_wire::{DecisionVerdict, Origin, Risk};
+use countersign_wire::Risk;
 use serde_json::{Value, json};
 
 use super::args::{History, Inbox};
@@ -13,8 +13,8 @@ use super::config::Settings;
 use super::console::reading;
 use super::failure::Failure;
 use super::line::{fields, history_table, inbox_table};
+use super::narrow::bring_up_to_date;
 use super::output::Output;
-use super::when;
 
 /// Lists what waits.
 pub(crate) async fn inbox(settings: &Settings, out: Output, inbox: Inbox) -> Result<(), Failure> {
@@ -46,15 +46,15 @@ pub(crate) async fn history(
     out: Output,
     history: History,
 ) -> Result<(), Failure> {
+    if history.narrow.has_words() {
+        bring_up_to_date(settings, out).await?;
+    }
     reading(settings, false, async |app| {
-        let filter = filter(&history, app.now())?;
-        let before = history.after.as_deref().map(cursor).transpose()?;
+        let filter = history.narrow.filter(app)?;
+        let after = history.after.as_deref().map(cursor).transpose()?;
         let limit = i64::from(history.limit);
-        // One more than asked for tells whether there is a next page.
-        let mut rows = app.history(&filter, before, limit + 1).await?;
-        let more = rows.len() > usize::from(history.limit);
-        rows.truncate(usize::from(history.limit));
-        let next = rows.last().filter(|_| more).map(|row| row.id.to_string());
+        let Page { rows, next } = app.history_page(&filter, after, limit, None).await?;
+        let next = next.map(|id| id.to_string());
         if out.json {
             print_lines(out, &rows)?;
             return Ok(out.json_line(&json!({ "next": next }))?);
@@ -90,24 +90,6 @@ fn print_page(
     Ok(())
 }
 
-fn filter(history: &History, now: Timestamp) -> Result<Filter, Failure> {
-    let time = |flag, text: &Option<String>| {
-        text.as_deref()
-            .map(|text| when::parse(flag, text, now))
-            .transpose()
-    };
-    let filter = Filter {
-        tool: history.tool.clone(),
-        verdict: history.verdict.as_deref().map(verdict).transpose()?,
-        origin: history.origin.as_deref().map(origin).transpose()?,
-        state: history.state.as_deref().map(state).transpose()?,
-        since: time("--since", &history.since)?,
-        until: time("--until", &history.until)?,
-        ..Filter::default()
-    };
-    Ok(of_agent(filter, history.agent.as_deref()))
-}
-
 /// `AGENT` in any workspace, or `WS/AGENT`.
 fn of_agent(filter: Filter, agent: Option<&str>) -> Filter {
     let (workspace, agent) = match agent.map(|agent| agent.split_once('/').ok_or(agent)) {
@@ -120,31 +102,6 @@ fn of_agent(filter: Filter, agent: Option<&str>) -> Filter {
         agent: Some(agent.to_owned()),
         ..filter
     }
-}
-
-fn verdict(word: &str) -> Result<String, Failure> {
-    match DecisionVerdict::from_word(word) {
-        DecisionVerdict::Other(_) => Err(Failure::usage(format!(
-            "--verdict: {word:?} is no verdict; use one of approve, modify, deny, skip, respond, escalate, terminate, expired, withdrawn, rejected"
-        ))),
-        known => Ok(known.as_str().to_owned()),
-    }
-}
-
-fn origin(word: &str) -> Result<String, Failure> {
-    Origin::from_word(word)
-        .map(|known| known.as_str().to_owned())
-        .ok_or_else(|| {
-            let words = "operator, rule, setup_key, timeout, agent, system";
-            Failure::usage(format!(
-                "--origin: {word:?} is no origin; use one of {words}"
-            ))
-        })
-}
-
-fn state(word: &str) -> Result<State, Failure> {
-    word.parse()
-        .map_err(|error| Failure::usage(format!("--state: {error}")))
 }
 
 fn cursor(text: &str) -> Result<i64, Failure> {

@@ -253,6 +253,31 @@ characters: number,
 digest: string, };
 
 /**
+ * A row of the audit log that is about the request.
+ */
+export type AuditRef = { 
+/**
+ * Number of the row.
+ */
+seq: number, 
+/**
+ * Its hash, hexadecimal.
+ */
+hash: string, 
+/**
+ * What happened.
+ */
+action: string, 
+/**
+ * Who did it: a public key, or `WORKSPACE/AGENT`.
+ */
+actor: Shown, 
+/**
+ * When.
+ */
+atMs: number, };
+
+/**
  * The head of the audit chain.
  */
 export type AuditView = { 
@@ -503,6 +528,34 @@ rejected_detail: [KeyArgs, RejectedDetail],
  * A part of a rejected message's bytes.
  */
 rejected_raw: [RawArgs, RawChunk], 
+/**
+ * Requests that pass a filter, newest first.
+ */
+history_page: [HistoryPageArgs, HistoryPage], 
+/**
+ * The values that filters can take.
+ */
+history_facets: [Nothing, HistoryFacets], 
+/**
+ * A request's whole story.
+ */
+request_story: [KeyArgs, RequestStoryView], 
+/**
+ * The searches that were given a name.
+ */
+saved_searches: [Nothing, SavedSearches], 
+/**
+ * Keeps a search under its name, in the place of one with the same.
+ */
+save_search: [SavedSearch, SavedSearches], 
+/**
+ * Forgets a saved search.
+ */
+forget_search: [SearchName, SavedSearches], 
+/**
+ * Numbers about a time.
+ */
+overview: [OverviewArgs, OverviewView], 
 /**
  * Bus, backlog, alarms, operator and audit head.
  */
@@ -810,6 +863,19 @@ name: Shown,
 entries: Array<ArgEntry>, };
 
 /**
+ * A value that a filter can take, and how it is shown.
+ */
+export type Facet = { 
+/**
+ * What goes into the filter. Never shown.
+ */
+value: string, 
+/**
+ * How it reads.
+ */
+label: Shown, };
+
+/**
  * A form.
  */
 export type FormView = { 
@@ -836,6 +902,84 @@ path: Shown,
 what: Shown, };
 
 /**
+ * The values that occur, for the filters; at most 500 of a kind, in alphabetical order.
+ */
+export type HistoryFacets = { 
+/**
+ * Workspaces.
+ */
+workspaces: Array<Facet>, 
+/**
+ * `WORKSPACE/AGENT`.
+ */
+agents: Array<Facet>, 
+/**
+ * Tools.
+ */
+tools: Array<Facet>, 
+/**
+ * Operators by their key.
+ */
+operators: Array<Facet>, 
+/**
+ * Rules by their id.
+ */
+rules: Array<Facet>, };
+
+/**
+ * What to look for. Every given part must hold; an empty filter finds everything.
+ */
+export type HistoryFilterView = { 
+/**
+ * Plain words that must all occur, `"…"` a phrase, a trailing `*` a prefix; never an error.
+ */
+text: string, 
+/**
+ * Workspace.
+ */
+workspace: string | null, 
+/**
+ * `WORKSPACE/AGENT`, or an agent's name in any workspace.
+ */
+agent: string | null, 
+/**
+ * Tool name, whole; the value of a facet, not the text that is shown.
+ */
+tool: string | null, 
+/**
+ * Effective risk.
+ */
+risk: Risk | null, 
+/**
+ * Where it stands.
+ */
+state: CardState | null, 
+/**
+ * Verdict.
+ */
+verdict: string | null, 
+/**
+ * Who decided: `operator`, `rule`, `setup_key`, `timeout`, `agent`, `system`.
+ */
+origin: string | null, 
+/**
+ * Public key of the operator who signed the decision.
+ */
+operator: string | null, 
+/**
+ * Id of the rule that decided.
+ */
+rule: string | null, 
+/**
+ * Stored at or after.
+ */
+sinceMs: number | null, 
+/**
+ * Stored before.
+ */
+untilMs: number | null, };
+
+/**
  * A message that led here.
  */
 export type HistoryMessage = { 
@@ -847,6 +991,117 @@ role: Shown,
  * What was said.
  */
 content: Shown, };
+
+/**
+ * A page of the history, newest first.
+ */
+export type HistoryPage = { 
+/**
+ * The lines. A page may be short, or empty, and still not be the last.
+ */
+rows: Array<HistoryRow>, 
+/**
+ * Cursor of the next page; none at the end.
+ */
+next: number | null, 
+/**
+ * Requests whose words are not indexed yet: a search for text does not find them. 0 without a text.
+ */
+unindexed: number, };
+
+/**
+ * Asks for a page.
+ */
+export type HistoryPageArgs = { 
+/**
+ * What to look for.
+ */
+filter: HistoryFilterView, 
+/**
+ * Cursor of the page before; none for the newest.
+ */
+after: number | null, };
+
+/**
+ * One line of the history.
+ */
+export type HistoryRow = { 
+/**
+ * `WORKSPACE/AGENT/ID`, or `rejected:N`: the identity of the row.
+ */
+key: string, 
+/**
+ * Order of arrival.
+ */
+seq: number, 
+/**
+ * Request id.
+ */
+requestId: string, 
+/**
+ * Workspace; empty where the subject gave none.
+ */
+workspace: string, 
+/**
+ * Agent; empty where the subject gave none.
+ */
+agent: string, 
+/**
+ * What was asked; none for what was rejected.
+ */
+kind: RequestKind | null, 
+/**
+ * The tool's name.
+ */
+tool: Shown | null, 
+/**
+ * Effective risk.
+ */
+risk: Risk, 
+/**
+ * Where it stands.
+ */
+state: CardState, 
+/**
+ * The verdict as it reads everywhere.
+ */
+verdict: Shown | null, 
+/**
+ * Who decided: `operator`, `rule`, `setup_key`, `timeout`, `agent`, `system`.
+ */
+origin: Shown | null, 
+/**
+ * Name of the operator or the console.
+ */
+by: Shown | null, 
+/**
+ * Whether this console's operator decided it.
+ */
+mine: boolean, 
+/**
+ * What the agent was told.
+ */
+message: Shown | null, 
+/**
+ * The rule that decided.
+ */
+rule: Shown | null, 
+/**
+ * How far the decision came: the words of the command line contract.
+ */
+delivery: string, 
+/**
+ * Why it was rejected.
+ */
+errorCode: string | null, 
+/**
+ * The server's stamp of the stored request.
+ */
+storedMs: number, 
+/**
+ * When it was decided.
+ */
+decidedMs: number | null, };
 
 /**
  * An approval that is held and can be undone.
@@ -1122,6 +1377,97 @@ nativeDigest: NativeDigest | null,
 streamSeq: number, };
 
 /**
+ * Asks for the numbers of a time.
+ */
+export type OverviewArgs = { 
+/**
+ * From when on.
+ */
+sinceMs: number, 
+/**
+ * Up to when.
+ */
+untilMs: number, 
+/**
+ * Pieces of the time for the chart, 1 to 400.
+ */
+pieces: number, 
+/**
+ * Only this workspace.
+ */
+workspace: string | null, };
+
+/**
+ * The numbers of a time.
+ */
+export type OverviewView = { 
+/**
+ * Oldest first, without gaps.
+ */
+volume: Array<VolumePiece>, 
+/**
+ * Most frequent first.
+ */
+verdicts: Array<VerdictCount>, 
+/**
+ * By agent and tool, most decisions first; at most 100.
+ */
+paces: Array<PaceView>, 
+/**
+ * Of all decisions together; none when there is none.
+ */
+pace: PaceView | null, 
+/**
+ * Requests of the time that still wait.
+ */
+open: number, 
+/**
+ * Ended without an answer.
+ */
+expired: number, 
+/**
+ * Answers whose delivery is overdue now, whenever they were given.
+ */
+stalled: number, 
+/**
+ * Decided by rules and setup keys.
+ */
+automatic: number, 
+/**
+ * Decided by people.
+ */
+human: number, 
+/**
+ * Of these, in less than two seconds.
+ */
+hasty: number, };
+
+/**
+ * How long decisions took.
+ */
+export type PaceView = { 
+/**
+ * `WORKSPACE/AGENT`; none where the pairs of agent and tool are too many and counted together.
+ */
+agent: string | null, 
+/**
+ * The tool; none for questions and forms.
+ */
+tool: Shown | null, 
+/**
+ * Decisions.
+ */
+decided: number, 
+/**
+ * Half of them took no longer.
+ */
+medianMs: number, 
+/**
+ * 95 of 100 took no longer.
+ */
+p95Ms: number, };
+
+/**
  * The nearest earlier decided call of the same tool.
  */
 export type PreviousCall = { 
@@ -1275,6 +1621,83 @@ atMs: number, };
 export type RequestKind = "tool_call" | "question" | "form";
 
 /**
+ * A request's whole story.
+ */
+export type RequestStoryView = { 
+/**
+ * The line of the history.
+ */
+row: HistoryRow, 
+/**
+ * What a person saw: words, arguments, warnings, what led here; none where the bytes cannot be read or are gone.
+ */
+card: Card | null, 
+/**
+ * `sha256:…` of the arguments at the gate.
+ */
+argsDigest: string | null, 
+/**
+ * `sha256:…` of the bytes as received.
+ */
+requestDigest: string, 
+/**
+ * Sequence in the stream of requests.
+ */
+requestSeq: number, 
+/**
+ * From here on no approval takes effect; none for what was rejected.
+ */
+deadlineMs: number | null, 
+/**
+ * The agent's clock.
+ */
+requestedMs: number | null, 
+/**
+ * When this console read it.
+ */
+receivedMs: number, 
+/**
+ * What exactly was wrong with a rejected message.
+ */
+errorDetail: Shown | null, 
+/**
+ * The first part of the bytes as received; `raw` gives the others. None once retention took them.
+ */
+raw: RawChunk | null, 
+/**
+ * When retention took the bytes away.
+ */
+removedMs: number | null, 
+/**
+ * The votes of several operators, as far as they may be shown.
+ */
+votes: Array<VoteView>, 
+/**
+ * The decision that stands.
+ */
+decision: DecisionView | null, 
+/**
+ * The rule that decided.
+ */
+rule: RuleRef | null, 
+/**
+ * The signature under it.
+ */
+signature: SignatureView | null, 
+/**
+ * Stored, decided, on the bus, received, executed.
+ */
+ladder: Array<Rung>, 
+/**
+ * What the audit log says about it, oldest first; at most 200 rows.
+ */
+audit: Array<AuditRef>, 
+/**
+ * Traces that it belongs to: its own first, then those whose spans name it.
+ */
+traces: Array<string>, };
+
+/**
  * A value that the key V opens; a critical call asks for all of them.
  */
 export type Reveal = { 
@@ -1332,6 +1755,23 @@ ascii: string, };
 export type Risk = "safe" | "low" | "medium" | "high" | "critical";
 
 /**
+ * The rule that decided, as the signed decision names it.
+ */
+export type RuleRef = { 
+/**
+ * Its id.
+ */
+id: Shown, 
+/**
+ * Its version.
+ */
+version: number | null, 
+/**
+ * Digest of the whole set of rules.
+ */
+policyDigest: Shown | null, };
+
+/**
  * One rung with its time.
  */
 export type Rung = { 
@@ -1376,6 +1816,37 @@ field: string,
 text: Shown, };
 
 /**
+ * A filter with a name.
+ */
+export type SavedSearch = { 
+/**
+ * Its name, 1 to 80 characters.
+ */
+name: string, 
+/**
+ * What it looks for.
+ */
+filter: HistoryFilterView, };
+
+/**
+ * The saved searches, in alphabetical order.
+ */
+export type SavedSearches = { 
+/**
+ * At most 200.
+ */
+searches: Array<SavedSearch>, };
+
+/**
+ * Names one saved search.
+ */
+export type SearchName = { 
+/**
+ * Its name.
+ */
+name: string, };
+
+/**
  * A piece of shown text.
  */
 export type Segment = { "kind": "text", 
@@ -1405,6 +1876,35 @@ serverMs: number, };
  * Text that is safe to show, in order.
  */
 export type Shown = Array<Segment>;
+
+/**
+ * Who signed the stored decision, and what over.
+ */
+export type SignatureView = { 
+/**
+ * Public key; none where it is unsigned.
+ */
+key: Shown | null, 
+/**
+ * The signature, base64url.
+ */
+sig: Shown | null, 
+/**
+ * Why it does not verify; none when it does.
+ */
+fault: string | null, 
+/**
+ * Sequence in the stream of decisions.
+ */
+streamSeq: number, 
+/**
+ * When the server stored it.
+ */
+storedMs: number, 
+/**
+ * The signed bytes.
+ */
+payload: RawChunk, };
 
 /**
  * What the status bar shows.
@@ -1496,6 +1996,73 @@ effects: Shown | null, };
  * What an operator can answer.
  */
 export type Verdict = "approve" | "modify" | "deny" | "skip" | "respond" | "escalate" | "terminate";
+
+/**
+ * How often a verdict was given.
+ */
+export type VerdictCount = { 
+/**
+ * The verdict.
+ */
+verdict: Shown, 
+/**
+ * How often.
+ */
+count: number, };
+
+/**
+ * How many requests came in a piece of time, by what became of them.
+ */
+export type VolumePiece = { 
+/**
+ * When it begins.
+ */
+startMs: number, 
+/**
+ * All of them.
+ */
+arrived: number, 
+/**
+ * Approved, as they were or edited.
+ */
+allowed: number, 
+/**
+ * Denied or terminated.
+ */
+denied: number, 
+/**
+ * Ended without an answer.
+ */
+expired: number, };
+
+/**
+ * A vote of one operator on a request that several must agree on.
+ */
+export type VoteView = { 
+/**
+ * Name of the operator; none while it may not be told: the second approver must not see the first verdict.
+ */
+by: Shown | null, 
+/**
+ * Last characters of the key.
+ */
+keyTail: string | null, 
+/**
+ * `approve` or `modify`.
+ */
+verdict: Shown | null, 
+/**
+ * When it was stored.
+ */
+atMs: number | null, 
+/**
+ * Whether it counts; none while that is not known, or may not be told.
+ */
+stands: boolean | null, 
+/**
+ * Whether this console's operator gave it.
+ */
+mine: boolean, };
 
 /**
  * A reason to look twice.

@@ -18,7 +18,7 @@ pub struct Term {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TextQuery {
     terms: Vec<Term>,
-    blank: bool,
+    typed: bool,
 }
 
 impl TextQuery {
@@ -28,7 +28,7 @@ impl TextQuery {
     pub fn parse(text: &str) -> Self {
         let mut terms = Vec::new();
         let mut rest = text.trim_start();
-        let blank = rest.is_empty();
+        let typed = !rest.is_empty();
         while !rest.is_empty() && terms.len() < TERMS {
             let (piece, after) = match rest.strip_prefix('"') {
                 Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
@@ -48,14 +48,14 @@ impl TextQuery {
             }
             rest = after.trim_start();
         }
-        Self { terms, blank }
+        Self { terms, typed }
     }
 
     /// Whether nothing was typed: then everything is found. A text without a letter or a digit in it
     /// finds nothing.
     #[must_use]
     pub fn is_blank(&self) -> bool {
-        self.blank
+        !self.typed
     }
 
     /// What must occur.
@@ -133,7 +133,7 @@ mod tests {
         for (text, terms) in table {
             assert_eq!(&read(text), terms, "{text:?}");
         }
-        assert!(TextQuery::parse(" \n").is_blank());
+        assert!(TextQuery::parse(" \n").is_blank() && TextQuery::default().is_blank());
         assert!(!TextQuery::parse("!?").is_blank());
     }
 

@@ -18,7 +18,7 @@ use crate::domain::{AlarmCode, RequestRecord, Timestamp};
 use crate::store::audit::Entry;
 use crate::store::{
     StoreError, WriteConnection, agent_instances, agents, audit, bus_stream, meta, outbox, policy,
-    policy_history, requests, vote_outbox,
+    policy_history, requests, ui_state, vote_outbox,
 };
 
 /// Applies the jobs. On an error the transaction must not be committed.
@@ -231,6 +231,11 @@ async fn small(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
         } => {
             let run = retention::remove(ledger, batch, kind, &items, before).await?;
             batch.reply(move || unless_heard(done.send(run)));
+            Ok(())
+        }
+        Job::Remember { key, value, done } => {
+            ui_state::put(batch.tx, key, &value).await?;
+            batch.reply(move || unless_heard(done.send(())));
             Ok(())
         }
         Job::Index(limit, done) => {

@@ -3,7 +3,7 @@
 //!
 //! Refuses to hold what looks like a secret, and to grow with the request.
 
-use countersign_wire::{is_secret_key, is_secret_value};
+use countersign_wire::{is_secret_key, secret_spans};
 use serde_json::Value;
 
 use crate::domain::search::plain_words;
@@ -41,6 +41,9 @@ pub(super) fn add_message(hay: &mut String, message: &str) -> bool {
     hay.push_str(&words.text);
     true
 }
+
+/// Bytes of one text that are looked at.
+const LOOKED_AT: usize = 32 * 1024;
 
 struct Words {
     text: String,
@@ -99,31 +102,30 @@ impl Words {
         }
     }
 
-    /// Free text. Secrets in it are known by themselves (`sk-…`), or by what stands before them
-    /// (`password=…`, `--token …`, `Bearer …`).
+    /// Free text, without the secrets in it. Beside what the screens hide, nothing that stands after a
+    /// secret's name is a word (`--token …`, `password: …`), however short it is.
     fn prose(&mut self, text: &str) {
-        if is_secret_value(text) && !text.contains(char::is_whitespace) {
-            return;
+        let text = beginning(text, LOOKED_AT);
+        let mut place = 0;
+        for secret in secret_spans(text) {
+            self.pieces(text.get(place..secret.start).unwrap_or_default());
+            place = secret.end;
         }
+        self.pieces(text.get(place..).unwrap_or_default());
+    }
+
+    fn pieces(&mut self, text: &str) {
         // Of a private key nothing after its beginning is a word.
         let text = text.split("-----BEGIN").next().unwrap_or_default();
         let mut names_a_secret = false;
-        for part in text.split_whitespace() {
-            if is_secret_value(part) || is_secret_value(trimmed(part)) {
-                names_a_secret = false;
+        let apart = |c: char| c.is_whitespace() || ",;&?{}[]()|".contains(c);
+        for piece in text.split(apart).filter(|piece| !piece.is_empty()) {
+            if names_a_secret {
+                // `Authorization: Bearer …`: the scheme is not the secret yet.
+                names_a_secret = is_scheme(piece);
                 continue;
             }
-            for piece in part.split([',', ';', '&', '?', '{', '}', '[', ']', '(', ')', '|']) {
-                if piece.is_empty() {
-                    continue;
-                }
-                if names_a_secret {
-                    // `Authorization: Bearer …`: the scheme is not the secret yet.
-                    names_a_secret = is_scheme(piece);
-                    continue;
-                }
-                names_a_secret = self.piece(piece);
-            }
+            names_a_secret = self.piece(piece);
         }
     }
 
@@ -134,9 +136,6 @@ impl Words {
         {
             self.word(name);
             return value.is_empty();
-        }
-        if is_secret_value(trimmed(piece)) {
-            return false;
         }
         self.word(piece);
         is_scheme(piece) || (piece.starts_with('-') && is_secret_key(piece))
@@ -154,6 +153,14 @@ impl Words {
             self.text.push_str(word);
         }
     }
+}
+
+/// As much of a text as fits into `bytes`.
+fn beginning(text: &str, bytes: usize) -> &str {
+    let end = (0..=bytes.min(text.len()))
+        .rev()
+        .find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or(0)]
 }
 
 fn items(value: &Value) -> &[Value] {

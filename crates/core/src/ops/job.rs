@@ -204,6 +204,12 @@ pub(crate) enum Job {
         before: Timestamp,
         done: oneshot::Sender<Run>,
     },
+    /// The window remembers something.
+    Remember {
+        key: &'static str,
+        value: String,
+        done: oneshot::Sender<()>,
+    },
     /// So many requests more can be found by their words; answered with whether there are more.
     Index(usize, Option<oneshot::Sender<bool>>),
     /// Another process may have written: look for what it left in the outbox.
@@ -264,6 +270,7 @@ impl Job {
             | Self::AnswersTold { .. }
             | Self::Recovered { .. }
             | Self::Remove { .. }
+            | Self::Remember { .. }
             | Self::Index(..)
             | Self::Stop(_) => return None,
         })

@@ -31,6 +31,7 @@ mod lost_anchors;
 #[cfg(test)]
 mod model;
 pub mod operators;
+mod overview;
 mod policy_check;
 mod policy_feed;
 pub mod presence;
@@ -47,6 +48,7 @@ mod spans;
 pub mod status;
 mod stopped;
 mod store_state;
+mod story;
 pub mod trace;
 mod trusted;
 mod turns;

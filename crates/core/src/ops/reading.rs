@@ -1,13 +1,17 @@
 //! Lists and single requests, for every front end.
 
+use std::time::Duration;
+
 use countersign_wire::RequestKey;
 
 use super::votes::told::{self, ShownVote};
 use crate::domain::Timestamp;
+use crate::domain::history::HistoryFilter;
 use crate::error::OpError;
 use crate::runtime::{App, Role};
 use crate::store::alarms::Alarm;
 use crate::store::decisions::StoredDecision;
+use crate::store::history::{self, Page};
 use crate::store::lines::{self, Filter, LineRow};
 use crate::store::outbox::OutboxRow;
 use crate::store::receipts::StoredReceipt;
@@ -86,6 +90,21 @@ impl App {
         limit: i64,
     ) -> Result<Vec<LineRow>, OpError> {
         Ok(lines::history(self.reader(), filter, before, limit).await?)
+    }
+
+    /// A page of the history, newest first, from the row before `after` on. Once `budget` is over, what was
+    /// found by then is the page. A text is looked for in what is indexed (see [`App::catch_up_search`]).
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn history_page(
+        &self,
+        filter: &HistoryFilter,
+        after: Option<i64>,
+        limit: i64,
+        budget: Option<Duration>,
+    ) -> Result<Page, OpError> {
+        Ok(history::page(self.reader(), filter, after, limit, budget).await?)
     }
 
     /// These rows, with payloads, in no order.

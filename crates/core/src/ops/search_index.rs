@@ -1,4 +1,4 @@
-//! Keeps the search index behind the intake, and brings it up to date when somebody searches.
+//! Keeps the index of words and the references to the audit log behind the intake, and brings it up to date when somebody searches.
 //!
 //! Refuses to hold the streams up: it works when nothing else does, or where a search waits for it.
 
@@ -12,12 +12,14 @@ use super::job::Job;
 use crate::error::OpError;
 use crate::runtime::{App, Role};
 use crate::store::search_index::{self, Hay};
-use crate::store::{StoreError, WriteConnection};
+use crate::store::{StoreError, WriteConnection, audit_refs};
 
 /// Requests read in one step while nobody waits for the index.
 pub(super) const QUIET_STEP: usize = 100;
 /// Requests read in one step for a search.
 const WANTED_STEP: usize = 500;
+/// Rows of the audit log that a request leaves, about.
+const AUDIT_ROWS: usize = 4;
 /// How long the writer rests before it looks at what has just arrived.
 pub(super) const AFTER_ARRIVALS: Duration = Duration::from_millis(50);
 /// How long it rests between two full steps: whoever wants something comes in between.
@@ -50,7 +52,8 @@ pub(super) async fn step(tx: &mut WriteConnection, limit: usize) -> Result<bool,
         }
     }
     search_index::put(tx, &step, &hays).await?;
-    Ok(step.more)
+    let more = audit_refs::step(tx, limit * AUDIT_ROWS).await?;
+    Ok(step.more || more)
 }
 
 impl App {

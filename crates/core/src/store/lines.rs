@@ -107,7 +107,7 @@ pub struct Filter {
     pub until: Option<Timestamp>,
 }
 
-fn select(with_raw: bool) -> QueryBuilder<Sqlite> {
+pub(super) fn select(with_raw: bool) -> QueryBuilder<Sqlite> {
     let mut query = QueryBuilder::<Sqlite>::new(
         "SELECT r.id, r.ws, r.agent, r.request_id, r.kind, r.tool, r.risk, r.state, r.verdict, r.origin,
          d.decided_by, d.message, r.args_digest, r.requested_at, r.stored_at, r.received_at, r.deadline_at,

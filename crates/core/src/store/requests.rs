@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use sqlx::SqliteConnection;
 
 use super::direct::WriteConnection;
+use super::request_times::Times;
 use super::{Reader, StoreError};
 use crate::domain::{Delivery, RequestRecord, State, Timestamp};
 
@@ -159,6 +160,7 @@ pub async fn insert(
              ON CONFLICT DO NOTHING",
         )?;
         let mut inserted = Vec::with_capacity(rows.len());
+        let mut times = Times::default();
         for row in rows {
             let added = insert.execute(params![
                 row.ws,
@@ -193,9 +195,12 @@ pub async fn insert(
                 row.tightened_at.map(|at| at.0),
             ])?;
             if added == 1 {
-                inserted.push((sqlite.last_insert_rowid(), row.stream_seq));
+                let id = sqlite.last_insert_rowid();
+                inserted.push((id, row.stream_seq));
+                times.add(id, row.stored_at);
             }
         }
+        times.note(sqlite)?;
         Ok(inserted)
     })
     .await

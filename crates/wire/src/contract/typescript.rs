@@ -8,8 +8,10 @@ use ts_rs::{Config, TS, TypeVisitor};
 
 use crate::ipc::{
     AgentsView, Card, CheckEditArgs, ConnectHint, DecideArgs, DecideOutcome, EditCheck, EditorText,
-    InboxBatch, InboxSnapshot, IpcError, KeyArgs, Nothing, NotifyArgs, RawArgs, RawChunk,
-    RejectedDetail, RejectedPage, RejectedPageArgs, RevealArgs, Revealed, ServerTime, StatusView,
+    HistoryFacets, HistoryPage, HistoryPageArgs, InboxBatch, InboxSnapshot, IpcError, KeyArgs,
+    Nothing, NotifyArgs, OverviewArgs, OverviewView, RawArgs, RawChunk, RejectedDetail,
+    RejectedPage, RejectedPageArgs, RequestStoryView, RevealArgs, Revealed, SavedSearch,
+    SavedSearches, SearchName, ServerTime, StatusView,
 };
 
 macro_rules! declare {

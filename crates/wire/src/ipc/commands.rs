@@ -8,8 +8,10 @@ use ts_rs::TS;
 
 use super::{
     AgentsView, Card, CheckEditArgs, ConnectHint, DecideArgs, DecideOutcome, EditCheck, EditorText,
-    InboxSnapshot, KeyArgs, NotifyArgs, RawArgs, RawChunk, RejectedDetail, RejectedPage,
-    RejectedPageArgs, RevealArgs, Revealed, ServerTime, StatusView,
+    HistoryFacets, HistoryPage, HistoryPageArgs, InboxSnapshot, KeyArgs, NotifyArgs, OverviewArgs,
+    OverviewView, RawArgs, RawChunk, RejectedDetail, RejectedPage, RejectedPageArgs,
+    RequestStoryView, RevealArgs, Revealed, SavedSearch, SavedSearches, SearchName, ServerTime,
+    StatusView,
 };
 
 /// The argument of commands that take none.
@@ -43,6 +45,20 @@ macro_rules! with_ipc_commands {
             rejected_detail(KeyArgs) -> RejectedDetail,
             /// A part of a rejected message's bytes.
             rejected_raw(RawArgs) -> RawChunk,
+            /// Requests that pass a filter, newest first.
+            history_page(HistoryPageArgs) -> HistoryPage,
+            /// The values that filters can take.
+            history_facets(Nothing) -> HistoryFacets,
+            /// A request's whole story.
+            request_story(KeyArgs) -> RequestStoryView,
+            /// The searches that were given a name.
+            saved_searches(Nothing) -> SavedSearches,
+            /// Keeps a search under its name, in the place of one with the same.
+            save_search(SavedSearch) -> SavedSearches,
+            /// Forgets a saved search.
+            forget_search(SearchName) -> SavedSearches,
+            /// Numbers about a time.
+            overview(OverviewArgs) -> OverviewView,
             /// Bus, backlog, alarms, operator and audit head.
             status(Nothing) -> StatusView,
             /// Every agent that is known: its copies, its tools, its credentials.

@@ -13,10 +13,13 @@ mod card;
 mod commands;
 mod decide;
 mod error;
+mod history;
 mod inbox;
 mod notify;
+mod overview;
 mod rejected;
 mod status;
+mod story;
 mod text;
 
 pub use agents::{
@@ -35,10 +38,16 @@ pub use decide::{
     EditorText,
 };
 pub use error::{IpcError, IpcErrorCode};
+pub use history::{
+    Facet, HistoryFacets, HistoryFilterView, HistoryPage, HistoryPageArgs, HistoryRow, SavedSearch,
+    SavedSearches, SearchName,
+};
 pub use inbox::{CardState, DecidePath, InboxRow, InboxSnapshot, KeyArgs};
 pub use notify::{NotifyArgs, NotifyLevel};
+pub use overview::{OverviewArgs, OverviewView, PaceView, VerdictCount, VolumePiece};
 pub use rejected::{RejectedDetail, RejectedPage, RejectedPageArgs, RejectedRow};
 pub use status::{
     AlarmView, AuditView, BrakeView, BusView, ConnectCommand, ConnectHint, ServerTime, StatusView,
 };
+pub use story::{AuditRef, RequestStoryView, RuleRef, SignatureView, VoteView};
 pub use text::{RawArgs, RawChunk, RevealArgs, Revealed};

@@ -3,8 +3,10 @@
 mod agents;
 mod decide;
 mod edit;
+mod history;
 mod inbox;
 mod notify;
+mod overview;
 mod raw;
 mod rejected;
 mod status;
@@ -12,8 +14,12 @@ mod status;
 pub(crate) use agents::agents_list;
 pub(crate) use decide::{decide, undo};
 pub(crate) use edit::{check_edit, editable};
+pub(crate) use history::{
+    forget_search, history_facets, history_page, request_story, save_search, saved_searches,
+};
 pub(crate) use inbox::{card, inbox_snapshot, reveal};
 pub(crate) use notify::notify;
+pub(crate) use overview::overview;
 pub(crate) use raw::{raw, rejected_raw};
 pub(crate) use rejected::{rejected_detail, rejected_list};
 pub(crate) use status::{connect_hint, server_time, status};

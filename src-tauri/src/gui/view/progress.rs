@@ -1,7 +1,10 @@
 //! How far a request and its answer have come.
 
 use countersign_core::domain::{Incident, Stall};
+use countersign_core::store::alarms::Alarm;
 use countersign_core::store::decisions::StoredDecision;
+use countersign_core::store::lines::LineRow;
+use countersign_core::store::receipts::StoredReceipt;
 use countersign_wire::ipc::{CardState, DecisionView, Rung, RungName, RungState};
 use countersign_wire::{Shown, Timestamp, escape, escape_lines};
 use serde_json::Value;
@@ -52,33 +55,41 @@ pub(crate) fn decision_view(
 
 /// Stored, decided, on the bus, received, executed (protocol, section 6).
 pub(crate) fn ladder(story: &Story) -> Vec<Rung> {
-    let stage = |name: &str| story.receipts.iter().find(|receipt| receipt.stage == name);
+    let decision = story.decision.as_ref();
+    rungs(&story.line, decision, &story.receipts, &story.alarms)
+}
+
+/// The same of a request whose bytes cannot be read any more.
+pub(crate) fn rungs(
+    line: &LineRow,
+    decision: Option<&StoredDecision>,
+    receipts: &[StoredReceipt],
+    alarms: &[Alarm],
+) -> Vec<Rung> {
+    let stage = |name: &str| receipts.iter().find(|receipt| receipt.stage == name);
     let words = |name: &str| stage(name).and_then(|receipt| receipt_words(&receipt.detail));
-    let decided = story.decision.is_some()
-        || matches!(
-            state_of(&story.line),
-            CardState::Holding | CardState::Queued
-        );
+    let decided =
+        decision.is_some() || matches!(state_of(line), CardState::Holding | CardState::Queued);
     let refused = stage("refused");
     let received = stage("received").or(stage("executed")).or(stage("failed"));
     let failed = stage("failed");
     let executed = stage("executed");
-    let on_bus = story.decision.as_ref();
+    let on_bus = decision;
     let mut rungs = vec![
         rung(
             RungName::Stored,
             RungState::Done,
-            Some(story.line.stored_at),
+            Some(line.stored_at),
             None,
         ),
         rung(
             RungName::Decided,
-            if decided && story.decision.is_some() {
+            if decided && decision.is_some() {
                 RungState::Done
             } else {
                 RungState::Open
             },
-            story.line.decided_at,
+            line.decided_at,
             None,
         ),
         rung(
@@ -125,13 +136,13 @@ pub(crate) fn ladder(story: &Story) -> Vec<Rung> {
             (None, None) => rung(RungName::Executed, RungState::Open, None, None),
         },
     ];
-    alarmed(story, &mut rungs);
+    alarmed(alarms, &mut rungs);
     rungs
 }
 
 /// Marks the rungs of which the console has an alarm: overdue, or reached without leave.
-fn alarmed(story: &Story, rungs: &mut [Rung]) {
-    for alarm in &story.alarms {
+fn alarmed(alarms: &[Alarm], rungs: &mut [Rung]) {
+    for alarm in alarms {
         let (name, state) = match (Stall::from_code(&alarm.code), alarm.code.as_str()) {
             (Some(Stall::NotOnBus), _) => (RungName::OnBus, RungState::Stalled),
             (Some(Stall::NotReceived), _) => (RungName::Received, RungState::Stalled),

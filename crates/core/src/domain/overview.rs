@@ -1,0 +1,270 @@
+//! Numbers about what was asked and how it was decided.
+//!
+//! Refuses to estimate: medians and percentiles are those of all decisions that were counted.
+
+use std::collections::BTreeMap;
+
+use super::{State, Timestamp};
+
+/// Pairs of agent and tool that are told apart; later ones are counted together.
+const PAIRS: usize = 500;
+/// A person's decision in less than this was hardly read.
+pub const HASTY_MS: i64 = 2_000;
+
+/// What is counted of one request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fact {
+    /// `WS/AGENT`.
+    pub agent: String,
+    /// Tool; none for questions, forms and what was rejected.
+    pub tool: Option<String>,
+    /// Where it stands.
+    pub state: State,
+    /// The verdict as it reads everywhere.
+    pub verdict: Option<String>,
+    /// Who decided.
+    pub origin: Option<String>,
+    /// Server time.
+    pub stored_at: Timestamp,
+    /// Server time.
+    pub decided_at: Option<Timestamp>,
+}
+
+/// How many requests came in a piece of time, by what became of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Volume {
+    /// All of them.
+    pub arrived: u64,
+    /// Approved, as they were or edited.
+    pub allowed: u64,
+    /// Denied or terminated.
+    pub denied: u64,
+    /// Ended without an answer.
+    pub expired: u64,
+}
+
+/// How long decisions about a tool of an agent took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pace {
+    /// `WS/AGENT`; empty where pairs are counted together.
+    pub agent: String,
+    /// Tool.
+    pub tool: Option<String>,
+    /// Decisions.
+    pub decided: u64,
+    /// Half of them took no longer, ms.
+    pub median_ms: i64,
+    /// 95 of 100 took no longer, ms.
+    pub p95_ms: i64,
+}
+
+/// The numbers of a time.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Overview {
+    /// Volume of each piece of time, oldest first, without gaps.
+    pub volume: Vec<Volume>,
+    /// Verdicts and how often each was given, most frequent first.
+    pub verdicts: Vec<(String, u64)>,
+    /// Time to decide, most decisions first.
+    pub paces: Vec<Pace>,
+    /// Of all decisions together; none when there is none.
+    pub pace: Option<Pace>,
+    /// Requests that still wait.
+    pub open: u64,
+    /// Ended without an answer.
+    pub expired: u64,
+    /// Decided by rules and setup keys.
+    pub automatic: u64,
+    /// Decided by people.
+    pub human: u64,
+    /// Of these, in less than two seconds.
+    pub hasty: u64,
+}
+
+/// Counts facts one by one.
+#[derive(Debug)]
+pub struct Counting {
+    since: Timestamp,
+    step_ms: i64,
+    overview: Overview,
+    verdicts: BTreeMap<String, u64>,
+    times: BTreeMap<(String, Option<String>), Vec<i64>>,
+}
+
+impl Counting {
+    /// Counts what was stored from `since` on in `pieces` pieces of `step_ms`.
+    #[must_use]
+    pub fn new(since: Timestamp, step_ms: i64, pieces: usize) -> Self {
+        Self {
+            since,
+            step_ms: step_ms.max(1),
+            overview: Overview {
+                volume: vec![Volume::default(); pieces],
+                ..Overview::default()
+            },
+            verdicts: BTreeMap::new(),
+            times: BTreeMap::new(),
+        }
+    }
+
+    /// Counts one request; what stands outside the time is left out.
+    pub fn add(&mut self, fact: Fact) {
+        let place = fact.stored_at.since_ms(self.since).div_euclid(self.step_ms);
+        let overview = &mut self.overview;
+        let Some(volume) = usize::try_from(place)
+            .ok()
+            .and_then(|at| overview.volume.get_mut(at))
+        else {
+            return;
+        };
+        volume.arrived += 1;
+        match fact.state {
+            State::Pending | State::Holding | State::Queued => overview.open += 1,
+            State::Expired => {
+                overview.expired += 1;
+                volume.expired += 1;
+            }
+            State::Decided | State::Withdrawn | State::Rejected | State::Void => {}
+        }
+        if let Some(verdict) = &fact.verdict {
+            *self.verdicts.entry(verdict.clone()).or_default() += 1;
+        }
+        if fact.state != State::Decided {
+            return;
+        }
+        match fact.verdict.as_deref() {
+            Some("approve" | "modify") => volume.allowed += 1,
+            Some("deny" | "terminate") => volume.denied += 1,
+            _ => {}
+        }
+        let took = fact.decided_at.map(|at| at.since_ms(fact.stored_at).max(0));
+        match fact.origin.as_deref() {
+            Some("operator") => {
+                overview.human += 1;
+                overview.hasty += u64::from(took.is_some_and(|took| took < HASTY_MS));
+            }
+            Some("rule" | "setup_key") => overview.automatic += 1,
+            _ => {}
+        }
+        if let Some(took) = took {
+            let mut pair = (fact.agent, fact.tool);
+            if !self.times.contains_key(&pair) && self.times.len() >= PAIRS {
+                pair = (String::new(), None);
+            }
+            self.times.entry(pair).or_default().push(took);
+        }
+    }
+
+    /// The numbers.
+    #[must_use]
+    pub fn finish(mut self) -> Overview {
+        let mut all: Vec<i64> = self.times.values().flatten().copied().collect();
+        self.overview.pace = pace(String::new(), None, &mut all);
+        self.overview.paces = self
+            .times
+            .into_iter()
+            .filter_map(|((agent, tool), mut times)| pace(agent, tool, &mut times))
+            .collect();
+        self.overview
+            .paces
+            .sort_by_key(|pace| std::cmp::Reverse(pace.decided));
+        self.overview.verdicts = self.verdicts.into_iter().collect();
+        self.overview
+            .verdicts
+            .sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        self.overview
+    }
+}
+
+fn pace(agent: String, tool: Option<String>, times: &mut [i64]) -> Option<Pace> {
+    times.sort_unstable();
+    // The smallest value that so many of a hundred do not exceed.
+    let of_hundred = |share: usize| {
+        times
+            .get((times.len() * share).div_ceil(100).saturating_sub(1))
+            .copied()
+    };
+    Some(Pace {
+        agent,
+        tool,
+        decided: u64::try_from(times.len()).unwrap_or(u64::MAX),
+        median_ms: of_hundred(50)?,
+        p95_ms: of_hundred(95)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fact(stored: i64, state: State, verdict: &str, origin: &str, took: Option<i64>) -> Fact {
+        Fact {
+            agent: "acme/bot".into(),
+            tool: Some("t".into()),
+            state,
+            verdict: Some(verdict.into()),
+            origin: Some(origin.into()),
+            stored_at: Timestamp(stored),
+            decided_at: took.map(|took| Timestamp(stored + took)),
+        }
+    }
+
+    #[test]
+    fn each_request_is_counted_where_it_belongs() {
+        let mut counting = Counting::new(Timestamp(1_000), 100, 2);
+        for (stored, state, verdict, origin, took) in [
+            (999, State::Decided, "approve", "operator", Some(1)),
+            (1_000, State::Decided, "approve", "operator", Some(1_999)),
+            (1_099, State::Decided, "modify", "operator", Some(2_000)),
+            (1_100, State::Decided, "deny", "rule", Some(5)),
+            (1_150, State::Expired, "expired", "timeout", None),
+            (1_199, State::Withdrawn, "withdrawn", "agent", None),
+            (1_200, State::Decided, "approve", "operator", Some(1)),
+        ] {
+            counting.add(fact(stored, state, verdict, origin, took));
+        }
+        let seen = counting.finish();
+        let volume = |arrived, allowed, denied, expired| Volume {
+            arrived,
+            allowed,
+            denied,
+            expired,
+        };
+        assert_eq!(seen.volume, [volume(2, 2, 0, 0), volume(3, 0, 1, 1)]);
+        assert_eq!(
+            (seen.human, seen.automatic, seen.hasty, seen.expired),
+            (2, 1, 1, 1)
+        );
+        assert_eq!(seen.verdicts.iter().map(|(_, count)| count).sum::<u64>(), 5);
+        let pace = seen
+            .pace
+            .map(|pace| (pace.decided, pace.median_ms, pace.p95_ms));
+        assert_eq!(pace, Some((3, 1_999, 2_000)));
+        assert_eq!(Counting::new(Timestamp(0), 0, 1).finish().pace, None);
+    }
+
+    #[test]
+    fn half_and_ninety_five_of_a_hundred_took_no_longer() {
+        let mut times: Vec<i64> = (1..=100).rev().collect();
+        let found = pace(String::new(), None, &mut times).map(|pace| (pace.median_ms, pace.p95_ms));
+        assert_eq!(found, Some((50, 95)));
+    }
+
+    #[test]
+    fn many_pairs_stay_bounded() {
+        let mut counting = Counting::new(Timestamp(0), 100, 1);
+        for number in 0..2_000 {
+            let tool = Some(format!("tool-{number}"));
+            counting.add(Fact {
+                tool,
+                ..fact(1, State::Decided, "deny", "operator", Some(1))
+            });
+        }
+        let seen = counting.finish();
+        assert_eq!(seen.paces.len(), PAIRS + 1);
+        assert_eq!(
+            seen.paces.iter().map(|pace| pace.decided).sum::<u64>(),
+            2_000
+        );
+    }
+}

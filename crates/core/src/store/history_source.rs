@@ -1,0 +1,221 @@
+//! Which index gives the candidates of a page of the history, and between which rows.
+//!
+//! Refuses an order that SQLite would have to sort: each piece is a range of an index that ends with the
+//! row number, and several pieces are merged.
+
+use sqlx::{QueryBuilder, Sqlite};
+
+use super::request_times::BLOCK;
+use super::{Reader, StoreError};
+use crate::domain::State;
+use crate::domain::history::HistoryFilter;
+
+/// Ranges that are merged for one page at most; SQLite takes 500.
+const PIECES: usize = 200;
+/// Verdicts with which a request reads `decided`.
+const DECIDED: [&str; 7] = [
+    "approve",
+    "modify",
+    "deny",
+    "skip",
+    "respond",
+    "escalate",
+    "terminate",
+];
+
+/// Rows between `above` and `below`, without these two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) above: i64,
+    pub(super) below: i64,
+}
+
+/// Where candidates come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Source {
+    /// Every row in its order.
+    All,
+    /// The index of words.
+    Text,
+    /// Ranges of indexes: the beginning of a statement, and its values.
+    Ranges(Vec<(&'static str, Vec<String>)>),
+}
+
+const BY_RULE: &str = "SELECT request AS id FROM decisions WHERE rule_id = ? AND request";
+const BY_SIGNER: &str = "SELECT request AS id FROM decisions WHERE key = ? AND request";
+const BY_STATE: &str = "SELECT id FROM requests WHERE state <> 'decided' AND state = ? AND id";
+const BY_TOOL: &str = "SELECT id FROM requests WHERE ws = ? AND tool = ? AND id";
+const BY_AGENT: &str = "SELECT id FROM requests WHERE ws = ? AND agent = ? AND id";
+const BY_VERDICT: &str = "SELECT id FROM requests WHERE verdict = ? AND id";
+const BY_ORIGIN: &str = "SELECT id FROM requests WHERE origin = ? AND id";
+const BY_RISK: &str = "SELECT id FROM requests WHERE risk = ? AND id";
+
+impl Source {
+    /// Whether every candidate passes: the filter says nothing else.
+    pub(super) fn is_exact(&self, filter: &HistoryFilter) -> bool {
+        let given = [
+            filter.workspace.is_some(),
+            filter.agent.is_some(),
+            filter.tool.is_some(),
+            filter.risk.is_some(),
+            filter.state.is_some(),
+            filter.verdict.is_some(),
+            filter.origin.is_some(),
+            filter.signers.is_some(),
+            filter.rule.is_some(),
+            !filter.text.is_blank(),
+        ];
+        let count = given.into_iter().filter(|given| *given).count();
+        match self {
+            Self::All => count == 0,
+            _ => count == 1,
+        }
+    }
+
+    /// The statement that gives the newest candidates of a span; none where nothing can be found.
+    pub(super) fn query(&self, span: Span, limit: i64) -> Option<QueryBuilder<Sqlite>> {
+        let all = [("SELECT id FROM requests WHERE id", Vec::new())];
+        let ranges = match self {
+            Self::All => &all[..],
+            Self::Ranges(ranges) if !ranges.is_empty() => ranges,
+            _ => return None,
+        };
+        let mut query = QueryBuilder::<Sqlite>::new("");
+        for (number, (sql, values)) in ranges.iter().enumerate() {
+            if number > 0 {
+                query.push(" UNION ALL ");
+            }
+            let mut pieces = sql.split('?');
+            query.push(pieces.next().unwrap_or_default());
+            for (piece, value) in pieces.zip(values) {
+                query.push_bind(value.clone());
+                query.push(piece);
+            }
+            let column = if sql.contains("FROM decisions") {
+                "request"
+            } else {
+                "id"
+            };
+            query.push(" > ");
+            query.push_bind(span.above);
+            query.push(format!(" AND {column} < "));
+            query.push_bind(span.below);
+        }
+        query.push(" ORDER BY id DESC LIMIT ");
+        query.push_bind(limit);
+        Some(query)
+    }
+}
+
+/// The source with the fewest candidates, as far as that is known without looking.
+pub(super) async fn of(reader: &Reader, filter: &HistoryFilter) -> Result<Source, StoreError> {
+    let one = |sql, value: &String| Source::Ranges(vec![(sql, vec![value.clone()])]);
+    // Nothing else can tell whether a row has the words.
+    if !filter.text.is_blank() {
+        return Ok(Source::Text);
+    }
+    if let Some(rule) = &filter.rule {
+        return Ok(one(BY_RULE, rule));
+    }
+    if let Some(signers) = &filter.signers
+        && signers.len() <= PIECES
+    {
+        let range = |key: &String| (BY_SIGNER, vec![key.clone()]);
+        return Ok(Source::Ranges(signers.iter().map(range).collect()));
+    }
+    if let Some(state) = filter.state.filter(|state| *state != State::Decided) {
+        return Ok(one(BY_STATE, &state.as_str().to_owned()));
+    }
+    for (sql, name) in [(BY_TOOL, &filter.tool), (BY_AGENT, &filter.agent)] {
+        let Some(name) = name else { continue };
+        let workspaces = match &filter.workspace {
+            Some(workspace) => vec![workspace.clone()],
+            None => workspaces(reader, PIECES + 1).await?,
+        };
+        if workspaces.len() <= PIECES {
+            let range = |workspace: String| (sql, vec![workspace, name.clone()]);
+            return Ok(Source::Ranges(workspaces.into_iter().map(range).collect()));
+        }
+    }
+    let words = [
+        (BY_VERDICT, &filter.verdict),
+        (BY_ORIGIN, &filter.origin),
+        (BY_RISK, &filter.risk),
+    ];
+    if let Some((sql, word)) = words
+        .into_iter()
+        .find_map(|(sql, word)| Some((sql, word.as_ref()?)))
+    {
+        return Ok(one(sql, word));
+    }
+    if let Some(workspace) = &filter.workspace {
+        let agents = agents(reader, workspace, PIECES + 1).await?;
+        if agents.len() <= PIECES {
+            let range = |agent| (BY_AGENT, vec![workspace.clone(), agent]);
+            return Ok(Source::Ranges(agents.into_iter().map(range).collect()));
+        }
+    }
+    if filter.state == Some(State::Decided) {
+        let range = |verdict: &str| (BY_VERDICT, vec![verdict.to_owned()]);
+        return Ok(Source::Ranges(DECIDED.into_iter().map(range).collect()));
+    }
+    Ok(Source::All)
+}
+
+/// The rows among which everything stands that was stored in the time of the filter.
+pub(super) async fn span(reader: &Reader, filter: &HistoryFilter) -> Result<Span, StoreError> {
+    let (mut above, mut below) = (0, i64::MAX);
+    if let Some(since) = filter.since {
+        let first: Option<i64> = sqlx::query_scalar(
+            "SELECT block FROM request_times WHERE last_at >= ? ORDER BY block LIMIT 1",
+        )
+        .bind(since.0)
+        .fetch_optional(&reader.0)
+        .await?;
+        above = first.map_or(i64::MAX - 1, |block| block * BLOCK - 1);
+    }
+    if let Some(until) = filter.until {
+        let last: Option<i64> = sqlx::query_scalar(
+            "SELECT block FROM request_times WHERE first_at < ? ORDER BY block DESC LIMIT 1",
+        )
+        .bind(until.0)
+        .fetch_optional(&reader.0)
+        .await?;
+        below = last.map_or(0, |block| (block + 1) * BLOCK);
+    }
+    Ok(Span { above, below })
+}
+
+/// Names of workspaces, in order, at most `limit`: one step of the index for each.
+pub(super) async fn workspaces(reader: &Reader, limit: usize) -> Result<Vec<String>, StoreError> {
+    Ok(sqlx::query_scalar(
+        "WITH RECURSIVE name(ws) AS (
+           SELECT min(ws) FROM requests
+           UNION ALL
+           SELECT (SELECT min(ws) FROM requests WHERE ws > name.ws) FROM name WHERE name.ws IS NOT NULL)
+         SELECT ws FROM name WHERE ws IS NOT NULL LIMIT ?",
+    )
+    .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+    .fetch_all(&reader.0)
+    .await?)
+}
+
+/// Names of a workspace's agents, in order, at most `limit`.
+pub(super) async fn agents(
+    reader: &Reader,
+    workspace: &str,
+    limit: usize,
+) -> Result<Vec<String>, StoreError> {
+    Ok(sqlx::query_scalar(
+        "WITH RECURSIVE name(agent) AS (
+           SELECT min(agent) FROM requests WHERE ws = ?1
+           UNION ALL
+           SELECT (SELECT min(agent) FROM requests WHERE ws = ?1 AND agent > name.agent)
+           FROM name WHERE name.agent IS NOT NULL)
+         SELECT agent FROM name WHERE agent IS NOT NULL LIMIT ?2",
+    )
+    .bind(workspace)
+    .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+    .fetch_all(&reader.0)
+    .await?)
+}

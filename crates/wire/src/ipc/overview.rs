@@ -1,0 +1,104 @@
+//! Numbers about what was asked and how it was decided.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use crate::Shown;
+
+/// Asks for the numbers of a time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct OverviewArgs {
+    /// From when on.
+    #[ts(type = "number")]
+    pub since_ms: i64,
+    /// Up to when.
+    #[ts(type = "number")]
+    pub until_ms: i64,
+    /// Pieces of the time for the chart, 1 to 400.
+    pub pieces: u32,
+    /// Only this workspace.
+    pub workspace: Option<String>,
+}
+
+/// How many requests came in a piece of time, by what became of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct VolumePiece {
+    /// When it begins.
+    #[ts(type = "number")]
+    pub start_ms: i64,
+    /// All of them.
+    #[ts(type = "number")]
+    pub arrived: u64,
+    /// Approved, as they were or edited.
+    #[ts(type = "number")]
+    pub allowed: u64,
+    /// Denied or terminated.
+    #[ts(type = "number")]
+    pub denied: u64,
+    /// Ended without an answer.
+    #[ts(type = "number")]
+    pub expired: u64,
+}
+
+/// How often a verdict was given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct VerdictCount {
+    /// The verdict.
+    pub verdict: Shown,
+    /// How often.
+    #[ts(type = "number")]
+    pub count: u64,
+}
+
+/// How long decisions took.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct PaceView {
+    /// `WORKSPACE/AGENT`; none where the pairs of agent and tool are too many and counted together.
+    pub agent: Option<String>,
+    /// The tool; none for questions and forms.
+    pub tool: Option<Shown>,
+    /// Decisions.
+    #[ts(type = "number")]
+    pub decided: u64,
+    /// Half of them took no longer.
+    #[ts(type = "number")]
+    pub median_ms: i64,
+    /// 95 of 100 took no longer.
+    #[ts(type = "number")]
+    pub p95_ms: i64,
+}
+
+/// The numbers of a time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct OverviewView {
+    /// Oldest first, without gaps.
+    pub volume: Vec<VolumePiece>,
+    /// Most frequent first.
+    pub verdicts: Vec<VerdictCount>,
+    /// By agent and tool, most decisions first; at most 100.
+    pub paces: Vec<PaceView>,
+    /// Of all decisions together; none when there is none.
+    pub pace: Option<PaceView>,
+    /// Requests of the time that still wait.
+    #[ts(type = "number")]
+    pub open: u64,
+    /// Ended without an answer.
+    #[ts(type = "number")]
+    pub expired: u64,
+    /// Answers whose delivery is overdue now, whenever they were given.
+    #[ts(type = "number")]
+    pub stalled: u64,
+    /// Decided by rules and setup keys.
+    #[ts(type = "number")]
+    pub automatic: u64,
+    /// Decided by people.
+    #[ts(type = "number")]
+    pub human: u64,
+    /// Of these, in less than two seconds.
+    #[ts(type = "number")]
+    pub hasty: u64,
+}

@@ -1,0 +1,178 @@
+//! Which requests `history` and `export` are about.
+//!
+//! Refuses a word that it does not know: nothing found would read as if there were nothing.
+
+use std::time::Duration;
+
+use clap::Args;
+use countersign_core::domain::State;
+use countersign_core::domain::history::HistoryFilter;
+use countersign_core::domain::search::TextQuery;
+use countersign_core::{App, OpError};
+use countersign_wire::{DecisionVerdict, Origin};
+
+use super::args::Risk;
+use super::config::Settings;
+use super::console::options;
+use super::failure::Failure;
+use super::output::Output;
+use super::when;
+
+/// A store of before is indexed once; that takes minutes for a million requests.
+const INDEX_LIMIT: Duration = Duration::from_secs(30 * 60);
+/// An index that is up to date needs no word about it.
+const WORTH_A_WORD: Duration = Duration::from_secs(2);
+
+#[derive(Debug, Default, Args)]
+pub(crate) struct Narrow {
+    /// Only what holds all of these words: in the tool, the arguments, the agent's words, the messages, and what the
+    /// operator answered. `"…"` is a phrase, a trailing `*` a beginning.
+    #[arg(long, value_name = "Q", allow_hyphen_values = true)]
+    query: Option<String>,
+    /// Only this tool.
+    #[arg(long, value_name = "T")]
+    tool: Option<String>,
+    /// Only this agent, `AGENT` or `WS/AGENT`.
+    #[arg(long, value_name = "A")]
+    agent: Option<String>,
+    /// Only this effective risk.
+    #[arg(long, value_enum)]
+    risk: Option<Risk>,
+    /// Only this verdict.
+    #[arg(long, value_name = "V")]
+    verdict: Option<String>,
+    /// Only what was decided by: operator, rule, setup_key, timeout, agent or system.
+    #[arg(long, value_name = "O")]
+    origin: Option<String>,
+    /// Only what this person or console signed: a name of the operators' list, or a public key.
+    #[arg(long = "by", value_name = "NAME|KEY")]
+    signer: Option<String>,
+    /// Only what this rule decided.
+    #[arg(long, value_name = "ID")]
+    rule: Option<String>,
+    /// Only this state: pending, holding, queued, decided, expired, withdrawn, rejected or void.
+    #[arg(long, value_name = "S")]
+    state: Option<String>,
+    /// Stored at or after: RFC 3339, a date, or an age such as 30m, 12h, 7d.
+    #[arg(long, value_name = "T")]
+    since: Option<String>,
+    /// Stored before: RFC 3339, a date, or an age.
+    #[arg(long, value_name = "T")]
+    until: Option<String>,
+}
+
+impl Narrow {
+    /// The filter, as the console of `app` understands names and ages.
+    pub(crate) fn filter(&self, app: &App) -> Result<HistoryFilter, Failure> {
+        let time = |flag, text: &Option<String>| {
+            text.as_deref()
+                .map(|text| when::parse(flag, text, app.now()))
+                .transpose()
+        };
+        let (workspace, agent) = match self.agent.as_deref().map(|a| a.split_once('/').ok_or(a)) {
+            None => (None, None),
+            Some(Ok((workspace, agent))) => (Some(workspace.to_owned()), Some(agent.to_owned())),
+            Some(Err(agent)) => (None, Some(agent.to_owned())),
+        };
+        let risk = self.risk.map(countersign_wire::Risk::from);
+        Ok(HistoryFilter {
+            workspace,
+            agent,
+            tool: self.tool.clone(),
+            risk: risk.map(|risk| risk.as_str().to_owned()),
+            state: self.state.as_deref().map(state).transpose()?,
+            verdict: self.verdict.as_deref().map(verdict).transpose()?,
+            origin: self.origin.as_deref().map(origin).transpose()?,
+            signers: self
+                .signer
+                .as_deref()
+                .map(|name| signers(app, name))
+                .transpose()?,
+            rule: self.rule.clone(),
+            since: time("--since", &self.since)?,
+            until: time("--until", &self.until)?,
+            text: TextQuery::parse(self.query.as_deref().unwrap_or_default()),
+        })
+    }
+
+    /// Whether words are looked for.
+    pub(crate) fn has_words(&self) -> bool {
+        self.query.is_some()
+    }
+}
+
+/// Indexes what has arrived since somebody last did. What cannot be indexed now is said, and not found.
+pub(crate) async fn bring_up_to_date(settings: &Settings, out: Output) -> Result<(), Failure> {
+    let why = match App::offline(options(settings)?).await {
+        Err(error) => error.to_string(),
+        Ok(app) => {
+            let done = indexed(&app, out).await;
+            app.shutdown().await;
+            match done {
+                Ok(0) => return Ok(()),
+                Ok(left) => format!("{left} requests are left"),
+                Err(error) => error.to_string(),
+            }
+        }
+    };
+    out.remark(&format!(
+        "what came last is not found: it could not be indexed ({why})"
+    ));
+    Ok(())
+}
+
+async fn indexed(app: &App, out: Output) -> Result<u64, OpError> {
+    let indexing = app.catch_up_search(INDEX_LIMIT);
+    tokio::pin!(indexing);
+    match tokio::time::timeout(WORTH_A_WORD, &mut indexing).await {
+        Ok(done) => done,
+        Err(_) => {
+            out.remark("indexing what has arrived; this is done once");
+            indexing.await
+        }
+    }
+}
+
+fn signers(app: &App, name: &str) -> Result<Vec<String>, Failure> {
+    let (listed, _) = app.operators();
+    let mut keys: Vec<String> = listed
+        .iter()
+        .filter(|one| one.key.as_str() == name || one.name == name)
+        .map(|one| one.key.to_string())
+        .collect();
+    keys.sort_unstable();
+    keys.dedup();
+    let is_key = name.parse::<countersign_wire::PublicKey>().is_ok();
+    match (keys.is_empty(), is_key) {
+        (false, _) => Ok(keys),
+        (true, true) => Ok(vec![name.to_owned()]),
+        (true, false) => Err(Failure::usage(format!(
+            "--by: {name:?} is no operator here; `countersign operators list` shows names and keys"
+        ))),
+    }
+}
+
+fn verdict(word: &str) -> Result<String, Failure> {
+    match DecisionVerdict::from_word(word) {
+        DecisionVerdict::Other(_) => Err(Failure::usage(format!(
+            "--verdict: {word:?} is no verdict; use one of approve, modify, deny, skip, respond, escalate, terminate, expired, withdrawn, rejected"
+        ))),
+        known => Ok(known.as_str().to_owned()),
+    }
+}
+
+fn origin(word: &str) -> Result<String, Failure> {
+    Origin::from_word(word)
+        .map(|known| known.as_str().to_owned())
+        .ok_or_else(|| {
+            let words = "operator, rule, setup_key, timeout, agent, system";
+            Failure::usage(format!(
+                "--origin: {word:?} is no origin; use one of {words}"
+            ))
+        })
+}
+
+fn state(word: &str) -> Result<State, Failure> {
+    word.parse()
+        .map_err(|error| Failure::usage(format!("--state: {error}")))
+}

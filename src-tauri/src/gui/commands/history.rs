@@ -1,0 +1,194 @@
+//! The history, one request's whole story, and searches with a name.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use countersign_core::domain::history::HistoryFilter;
+use countersign_core::domain::search::TextQuery;
+use countersign_core::domain::{State, Timestamp};
+use countersign_wire::ipc::{
+    Facet, HistoryFacets, HistoryFilterView, HistoryPage, HistoryPageArgs, IpcError, IpcErrorCode,
+    KeyArgs, Nothing, RequestStoryView, SavedSearch, SavedSearches, SearchName,
+};
+use countersign_wire::{Hiding, escape};
+
+use crate::gui::desk::Desk;
+use crate::gui::fault::{fault, refuse};
+use crate::gui::view::{HistoryReading, history_row, story_view};
+
+const PAGE: i64 = 100;
+/// A page that takes longer comes with what was found by then.
+const BUDGET: Duration = Duration::from_millis(80);
+/// How long a search waits for the index of words.
+const INDEXING: Duration = Duration::from_millis(500);
+const SAVED: &str = "saved_searches";
+const SEARCHES: usize = 200;
+const NAME: usize = 80;
+
+pub(crate) async fn history_page(
+    desk: &Desk,
+    args: HistoryPageArgs,
+) -> Result<HistoryPage, IpcError> {
+    let filter = filter(args.filter)?;
+    let unindexed = match filter.text.is_blank() {
+        true => 0,
+        false => desk.app.catch_up_search(INDEXING).await.map_err(fault)?,
+    };
+    let page = desk
+        .app
+        .history_page(&filter, args.after, PAGE, Some(BUDGET))
+        .await
+        .map_err(fault)?;
+    let own_key = desk.app.identity().human_key().to_string();
+    let hiding = Hiding::new(desk.hiding_key);
+    Ok(HistoryPage {
+        rows: page
+            .rows
+            .iter()
+            .map(|line| history_row(line, &hiding, &own_key))
+            .collect(),
+        next: page.next,
+        unindexed,
+    })
+}
+
+/// What the page looks for, as the core understands it.
+fn filter(view: HistoryFilterView) -> Result<HistoryFilter, IpcError> {
+    let state = view
+        .state
+        .and_then(|state| serde_json::to_value(state).ok());
+    let state = state.and_then(|word| word.as_str()?.parse::<State>().ok());
+    if view.state.is_some() && state.is_none() {
+        return Err(refuse(IpcErrorCode::Usage, "there is no such state"));
+    }
+    let (workspace, agent) = match view.agent {
+        None => (view.workspace, None),
+        Some(agent) => match agent.split_once('/') {
+            Some((workspace, agent)) => (Some(workspace.to_owned()), Some(agent.to_owned())),
+            None => (view.workspace, Some(agent)),
+        },
+    };
+    Ok(HistoryFilter {
+        workspace,
+        agent,
+        tool: view.tool,
+        risk: view.risk.map(|risk| risk.as_str().to_owned()),
+        state,
+        verdict: view.verdict,
+        origin: view.origin,
+        signers: view.operator.map(|key| vec![key]),
+        rule: view.rule,
+        since: view.since_ms.map(Timestamp),
+        until: view.until_ms.map(Timestamp),
+        text: TextQuery::parse(&view.text),
+    })
+}
+
+pub(crate) async fn history_facets(desk: &Desk, _: Nothing) -> Result<HistoryFacets, IpcError> {
+    let found = desk.app.history_facets().await.map_err(fault)?;
+    let plain = |value: String| Facet {
+        label: escape(&value),
+        value,
+    };
+    let (listed, _) = desk.app.operators();
+    let names: BTreeMap<String, String> = listed
+        .into_iter()
+        .map(|one| (one.key.to_string(), one.name))
+        .collect();
+    let mut operators: Vec<Facet> = found
+        .signers
+        .into_iter()
+        .map(|key| {
+            let tail: String = key
+                .chars()
+                .skip(key.chars().count().saturating_sub(4))
+                .collect();
+            let label = match names.get(&key) {
+                Some(name) => format!("{name} (…{tail})"),
+                None => key.clone(),
+            };
+            Facet {
+                label: escape(&label),
+                value: key,
+            }
+        })
+        .collect();
+    operators.sort_by_cached_key(|operator| operator.label.plain());
+    Ok(HistoryFacets {
+        workspaces: found.workspaces.into_iter().map(plain).collect(),
+        agents: found
+            .agents
+            .into_iter()
+            .map(|(workspace, agent)| plain(format!("{workspace}/{agent}")))
+            .collect(),
+        tools: found.tools.into_iter().map(plain).collect(),
+        operators,
+        rules: found.rules.into_iter().map(plain).collect(),
+    })
+}
+
+pub(crate) async fn request_story(
+    desk: &Desk,
+    args: KeyArgs,
+) -> Result<RequestStoryView, IpcError> {
+    let story = desk.app.show(&args.key).await.map_err(fault)?;
+    let audit = desk.app.audit_story(&story.line).await.map_err(fault)?;
+    let traces = desk.app.traces_of(&story.line).await.map_err(fault)?;
+    let own_key = desk.app.identity().human_key().to_string();
+    Ok(story_view(
+        HistoryReading {
+            story,
+            audit,
+            traces,
+        },
+        &desk.hiding_key,
+        &own_key,
+    ))
+}
+
+pub(crate) async fn saved_searches(desk: &Desk, _: Nothing) -> Result<SavedSearches, IpcError> {
+    let kept = desk.app.remembered(SAVED).await.map_err(fault)?;
+    // What another version kept and this one cannot read is no reason to show nothing else.
+    Ok(kept
+        .and_then(|kept| serde_json::from_str(&kept).ok())
+        .unwrap_or_default())
+}
+
+pub(crate) async fn save_search(
+    desk: &Desk,
+    search: SavedSearch,
+) -> Result<SavedSearches, IpcError> {
+    let name = search.name.trim().to_owned();
+    if name.is_empty() || name.chars().count() > NAME {
+        let why = format!("a search needs a name of 1 to {NAME} characters");
+        return Err(refuse(IpcErrorCode::Usage, &why));
+    }
+    filter(search.filter.clone())?;
+    let mut kept = saved_searches(desk, Nothing {}).await?;
+    kept.searches.retain(|other| other.name != name);
+    if kept.searches.len() >= SEARCHES {
+        let why = format!("{SEARCHES} searches are kept already; forget one first");
+        return Err(refuse(IpcErrorCode::Usage, &why));
+    }
+    kept.searches.push(SavedSearch { name, ..search });
+    keep(desk, kept).await
+}
+
+pub(crate) async fn forget_search(
+    desk: &Desk,
+    args: SearchName,
+) -> Result<SavedSearches, IpcError> {
+    let mut kept = saved_searches(desk, Nothing {}).await?;
+    kept.searches.retain(|other| other.name != args.name);
+    keep(desk, kept).await
+}
+
+async fn keep(desk: &Desk, mut searches: SavedSearches) -> Result<SavedSearches, IpcError> {
+    searches
+        .searches
+        .sort_by_cached_key(|search| search.name.to_lowercase());
+    let text = serde_json::to_string(&searches)
+        .map_err(|error| refuse(IpcErrorCode::Failed, &error.to_string()))?;
+    desk.app.remember(SAVED, text).await.map_err(fault)?;
+    Ok(searches)
+}

@@ -1,0 +1,71 @@
+//! The numbers of a time.
+
+use countersign_core::domain::Timestamp;
+use countersign_core::domain::overview::Pace;
+use countersign_wire::escape;
+use countersign_wire::ipc::{
+    IpcError, IpcErrorCode, OverviewArgs, OverviewView, PaceView, VerdictCount, VolumePiece,
+};
+
+use crate::gui::desk::Desk;
+use crate::gui::fault::{fault, refuse};
+
+/// Pairs of agent and tool that the page lists.
+const LISTED: usize = 100;
+
+pub(crate) async fn overview(desk: &Desk, args: OverviewArgs) -> Result<OverviewView, IpcError> {
+    if args.until_ms <= args.since_ms || args.pieces == 0 {
+        return Err(refuse(
+            IpcErrorCode::Usage,
+            "a time must end after it begins",
+        ));
+    }
+    let pieces = usize::try_from(args.pieces).unwrap_or(1);
+    let time = (Timestamp(args.since_ms), Timestamp(args.until_ms));
+    let seen = desk
+        .app
+        .overview(time, pieces, args.workspace)
+        .await
+        .map_err(fault)?;
+    let stalled = desk.app.stalled().await.map_err(fault)?;
+    let count = i64::try_from(seen.volume.len()).unwrap_or(1).max(1);
+    let step = (args.until_ms - args.since_ms + count - 1) / count;
+    let volume = (0..)
+        .zip(&seen.volume)
+        .map(|(place, piece): (i64, _)| VolumePiece {
+            start_ms: args.since_ms + place * step,
+            arrived: piece.arrived,
+            allowed: piece.allowed,
+            denied: piece.denied,
+            expired: piece.expired,
+        });
+    Ok(OverviewView {
+        volume: volume.collect(),
+        verdicts: seen
+            .verdicts
+            .iter()
+            .map(|(verdict, count)| VerdictCount {
+                verdict: escape(verdict),
+                count: *count,
+            })
+            .collect(),
+        paces: seen.paces.into_iter().take(LISTED).map(pace).collect(),
+        pace: seen.pace.map(pace),
+        open: seen.open,
+        expired: seen.expired,
+        stalled,
+        automatic: seen.automatic,
+        human: seen.human,
+        hasty: seen.hasty,
+    })
+}
+
+fn pace(pace: Pace) -> PaceView {
+    PaceView {
+        agent: Some(pace.agent).filter(|agent| !agent.is_empty()),
+        tool: pace.tool.as_deref().map(escape),
+        decided: pace.decided,
+        median_ms: pace.median_ms,
+        p95_ms: pace.p95_ms,
+    }
+}

@@ -1,0 +1,160 @@
+//! A line of the history, and a request's whole story.
+
+use countersign_core::domain::Timestamp as At;
+use countersign_core::ops::reading::RequestStory;
+use countersign_core::ops::votes::told::ShownVote;
+use countersign_core::store::audit_refs::AuditRef as LogRow;
+use countersign_core::store::decisions::StoredDecision;
+use countersign_core::store::lines::LineRow;
+use countersign_wire::ipc::{
+    AuditRef, CardState, HistoryRow, RequestStoryView, RuleRef, SignatureView, VoteView,
+};
+use countersign_wire::{Hiding, Risk, escape, escape_lines, request_digest};
+use serde_json::Value;
+
+use super::card::card_view;
+use super::progress::{decision_view, key_tail, rungs};
+use super::raw::raw_chunk;
+use super::row::decider;
+use super::story::{Story, state_of};
+
+/// What the story is told from.
+pub(crate) struct HistoryReading {
+    pub(crate) story: RequestStory,
+    pub(crate) audit: Vec<LogRow>,
+    pub(crate) traces: Vec<String>,
+}
+
+/// The line of a request. `own_key` is the operator's public key at this console.
+pub(crate) fn history_row(line: &LineRow, hiding: &Hiding, own_key: &str) -> HistoryRow {
+    let by = decider(line);
+    let kind = line.kind.as_deref();
+    HistoryRow {
+        key: line
+            .key()
+            .map_or_else(|| line.request_id.clone(), |key| key.to_string()),
+        seq: line.id,
+        request_id: line.request_id.clone(),
+        workspace: line.ws.clone(),
+        agent: line.agent.clone(),
+        kind: kind.and_then(|word| serde_json::from_value(word.into()).ok()),
+        tool: line.tool.as_deref().map(|tool| hiding.escape(tool)),
+        risk: Risk::effective(&line.risk),
+        state: state_of(line),
+        verdict: line.verdict.as_deref().map(escape),
+        origin: line.origin.as_deref().map(escape),
+        mine: by.as_ref().is_some_and(|(_, key)| key == own_key),
+        by: by.map(|(name, _)| escape(&name)),
+        message: line
+            .message
+            .as_deref()
+            .map(|text| hiding.escape_lines(text)),
+        rule: line.rule_id.as_deref().map(escape),
+        delivery: line.delivery.clone(),
+        error_code: line.error_code.clone(),
+        stored_ms: line.stored_at,
+        decided_ms: line.decided_at,
+    }
+}
+
+/// The whole story.
+pub(crate) fn story_view(
+    reading: HistoryReading,
+    key: &[u8; 32],
+    own_key: &str,
+) -> RequestStoryView {
+    let HistoryReading {
+        story,
+        audit,
+        traces,
+    } = reading;
+    let line = &story.line;
+    let row = history_row(line, &Hiding::new(*key), own_key);
+    let decision = story.decision.as_ref();
+    let ladder = rungs(line, decision, &story.receipts, &story.alarms);
+    let removed_ms = story.removed.as_ref().map(|(at, _)| at.0);
+    let digest = match &story.removed {
+        Some((_, digest)) => digest.clone(),
+        None => request_digest(&line.raw).to_string(),
+    };
+    RequestStoryView {
+        args_digest: line.args_digest.clone(),
+        request_digest: digest,
+        request_seq: line.request_seq,
+        deadline_ms: (row.state != CardState::Rejected).then_some(line.deadline_at),
+        requested_ms: line.requested_at,
+        received_ms: line.received_at,
+        error_detail: line.error_detail.as_deref().map(escape_lines),
+        raw: removed_ms
+            .is_none()
+            .then(|| raw_chunk(&line.raw, 0))
+            .flatten(),
+        removed_ms,
+        votes: story.votes.iter().map(vote).collect(),
+        rule: rule(line, decision),
+        signature: decision.and_then(signature),
+        decision: decision.map(|decision| decision_view(decision, key, own_key)),
+        ladder,
+        audit: audit.into_iter().filter_map(log_row).collect(),
+        traces,
+        row,
+        // Last: it takes the story.
+        card: Story::read(story)
+            .ok()
+            .map(|story| Box::new(card_view(&story, key, own_key))),
+    }
+}
+
+fn vote(vote: &ShownVote) -> VoteView {
+    match vote {
+        ShownVote::Hidden => VoteView {
+            by: None,
+            key_tail: None,
+            verdict: None,
+            at_ms: None,
+            stands: None,
+            mine: false,
+        },
+        ShownVote::Open(vote) => VoteView {
+            by: Some(escape(vote.name.as_deref().unwrap_or_default())),
+            key_tail: Some(escape(&key_tail(&vote.key)).plain()),
+            verdict: vote.verdict.as_deref().map(escape),
+            at_ms: Some(vote.at),
+            stands: vote.stands,
+            mine: vote.mine,
+        },
+    }
+}
+
+fn rule(line: &LineRow, decision: Option<&StoredDecision>) -> Option<RuleRef> {
+    let id = escape(line.rule_id.as_deref()?);
+    let payload: Value = decision
+        .and_then(|decision| serde_json::from_slice(&decision.payload).ok())
+        .unwrap_or_default();
+    Some(RuleRef {
+        id,
+        version: line.rule_version,
+        policy_digest: payload["policy_digest"].as_str().map(escape),
+    })
+}
+
+fn signature(decision: &StoredDecision) -> Option<SignatureView> {
+    Some(SignatureView {
+        key: decision.key.as_deref().map(escape),
+        sig: decision.sig.as_deref().map(escape),
+        fault: decision.fault.clone(),
+        stream_seq: decision.stream_seq,
+        stored_ms: decision.stored_at,
+        payload: raw_chunk(&decision.payload, 0)?,
+    })
+}
+
+fn log_row(row: LogRow) -> Option<AuditRef> {
+    Some(AuditRef {
+        seq: row.seq,
+        hash: row.hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+        action: row.action,
+        actor: escape(&row.actor),
+        at_ms: At::parse(&row.at)?.0,
+    })
+}
