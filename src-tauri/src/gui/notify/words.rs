@@ -53,7 +53,7 @@ pub(super) fn alarm(alarm: &Alarm) -> Words {
         Err(_) => "Open the window and look at the alarms.".to_owned(),
     };
     Words {
-        summary: format!("Alarm: {}", plain(&alarm.code.replace('_', " "))),
+        summary: format!("Alarm: {}", plain(&alarm.code).replace('_', " ")),
         body: subject,
     }
 }
