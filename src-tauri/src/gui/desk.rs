@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use countersign_core::App;
-use countersign_wire::Sha256Digest;
 use countersign_wire::ipc::{IpcError, NotifyLevel};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::fault::fault;
 use super::view::Story;
+use crate::secrets::hide_under;
 
 /// The window's hold on the console.
 pub(crate) struct Desk {
@@ -28,8 +28,9 @@ pub(crate) struct Desk {
 
 impl Desk {
     pub(crate) fn new(app: App, agent_json: Option<PathBuf>) -> Self {
+        hide_under(app.identity().hiding());
         Self {
-            hiding_key: hiding_key(&app),
+            hiding_key: app.identity().hiding().key(),
             app,
             agent_json,
             notify_level: watch::Sender::default(),
@@ -66,10 +67,4 @@ impl Desk {
         let story = self.app.show(key).await.map_err(fault)?;
         Story::read(story)
     }
-}
-
-/// Derived from a signing key, so that it needs no place of its own and is the same after a restart.
-fn hiding_key(app: &App) -> [u8; 32] {
-    let seed = app.identity().signing().auto.seed().unwrap_or_default();
-    *Sha256Digest::of_bytes(format!("countersign-hiding-v1\n{seed}").as_bytes()).as_bytes()
 }

@@ -1,8 +1,9 @@
 //! Errors of the core as the page gets them: a code and an escaped sentence.
 
 use countersign_core::OpError;
-use countersign_wire::escape_lines;
 use countersign_wire::ipc::{IpcError, IpcErrorCode};
+
+use crate::secrets::hiding;
 
 /// The page's error for an error of the core.
 #[allow(clippy::needless_pass_by_value, reason = "made for map_err")]
@@ -11,13 +12,13 @@ pub(crate) fn fault(error: OpError) -> IpcError {
     let code = serde_json::to_value(error.code()).and_then(serde_json::from_value);
     IpcError::new(
         code.unwrap_or(IpcErrorCode::Failed),
-        escape_lines(&error.to_string()).plain(),
+        hiding().escape_lines(&error.to_string()).plain(),
     )
 }
 
 /// An error that only a window can meet.
 pub(crate) fn refuse(code: IpcErrorCode, message: &str) -> IpcError {
-    IpcError::new(code, escape_lines(message).plain())
+    IpcError::new(code, hiding().escape_lines(message).plain())
 }
 
 #[cfg(test)]

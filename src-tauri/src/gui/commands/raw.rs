@@ -1,6 +1,9 @@
 //! Bytes as received, in parts.
 
+use countersign_core::store::lines::LineRow;
 use countersign_wire::ipc::{IpcError, IpcErrorCode, RawArgs, RawChunk};
+use countersign_wire::{is_secret_value, request_digest};
+use serde_json::json;
 
 use crate::gui::desk::Desk;
 use crate::gui::fault::{fault, refuse};
@@ -8,8 +11,27 @@ use crate::gui::view::raw_chunk;
 
 pub(crate) async fn raw(desk: &Desk, args: RawArgs) -> Result<RawChunk, IpcError> {
     let line = desk.app.find(&args.key).await.map_err(fault)?;
+    if args.offset == 0 {
+        audit_bytes(desk, &line).await?;
+    }
     raw_chunk(&line.raw, args.offset)
         .ok_or_else(|| refuse(IpcErrorCode::Usage, "there are no bytes at that place"))
+}
+
+/// Bytes are shown as they are: whoever looks at secrets in them is named in the audit log before.
+pub(super) async fn audit_bytes(desk: &Desk, line: &LineRow) -> Result<(), IpcError> {
+    if !is_secret_value(&String::from_utf8_lossy(&line.raw)) {
+        return Ok(());
+    }
+    let subject = line
+        .key()
+        .map_or_else(|| line.request_id.clone(), |key| key.to_string());
+    let detail =
+        json!({ "reveal": "bytes", "request_digest": request_digest(&line.raw).to_string() });
+    desk.app
+        .record("reveal", subject, detail)
+        .await
+        .map_err(fault)
 }
 
 pub(crate) async fn rejected_raw(desk: &Desk, args: RawArgs) -> Result<RawChunk, IpcError> {

@@ -5,11 +5,13 @@ use countersign_core::store::lines::{Filter, LineRow};
 use countersign_wire::ipc::{
     IpcError, IpcErrorCode, KeyArgs, RejectedDetail, RejectedPage, RejectedPageArgs, RejectedRow,
 };
-use countersign_wire::{escape, escape_lines, request_subject};
+use countersign_wire::{escape, request_subject};
 
+use super::raw::audit_bytes;
 use crate::gui::desk::Desk;
 use crate::gui::fault::{fault, refuse};
 use crate::gui::view::raw_chunk;
+use crate::secrets::hiding;
 
 const PAGE: i64 = 100;
 
@@ -46,6 +48,7 @@ pub(crate) async fn rejected_detail(
             "this message was not rejected",
         ));
     }
+    audit_bytes(desk, line).await?;
     let raw = raw_chunk(&line.raw, 0)
         .ok_or_else(|| refuse(IpcErrorCode::Failed, "its bytes are no longer kept"))?;
     Ok(RejectedDetail {
@@ -64,7 +67,7 @@ fn row(line: &LineRow) -> RejectedRow {
             .map_or_else(|| line.request_id.clone(), ToString::to_string),
         code: line.error_code.clone().unwrap_or_default(),
         subject: key.as_ref().map(|key| escape(&request_subject(key))),
-        detail: escape_lines(line.error_detail.as_deref().unwrap_or_default()),
+        detail: hiding().escape_lines(line.error_detail.as_deref().unwrap_or_default()),
         at_ms: line.stored_at,
     }
 }

@@ -4,10 +4,11 @@
 
 use countersign_wire::ipc::{ArgEntry, ArgPart, Reveal, RevealKind};
 use countersign_wire::{
-    Redacted, TextWarning, escape, escape_lines, is_secret_key, is_secret_value, text_ascii_safe,
-    warnings,
+    Redacted, TextWarning, escape_lines, hides_whole, secret_spans, text_ascii_safe, warnings,
 };
 use serde_json::Value;
+
+use super::hidden::escape;
 
 /// A container of plain values is written on one line up to this length.
 const ONE_LINE: usize = 400;
@@ -97,13 +98,9 @@ pub(crate) fn walk(value: &Value, key: &[u8; 32]) -> Walked {
     walked
 }
 
-/// Whether a leaf is hidden: its key says so, or it looks like a token.
+/// Whether a value is hidden whole: its key says so.
 pub(crate) fn is_hidden(name: Option<&str>, value: &Value) -> bool {
-    let holds = !matches!(value, Value::Null | Value::Bool(_));
-    let empty = value.as_str().is_some_and(str::is_empty);
-    holds
-        && !empty
-        && (name.is_some_and(is_secret_key) || value.as_str().is_some_and(is_secret_value))
+    hides_whole(name, value)
 }
 
 /// A hidden value's text: a string itself, anything else as JSON.
@@ -189,7 +186,7 @@ impl Writer<'_> {
 
     fn value(&mut self, place: &Place, name: Option<&str>, value: &Value) {
         if is_hidden(name, value) {
-            return self.hide(place, value);
+            return self.hide(place, leaf_text(value));
         }
         match value {
             Value::String(text) => {
@@ -197,7 +194,7 @@ impl Writer<'_> {
                     self.found
                         .push(place.found(RevealKind::HiddenCharacters, text.clone()));
                 }
-                quote(text, &mut self.text);
+                self.quoted(place, text);
             }
             Value::Array(items) => {
                 let steps = items.iter().enumerate().map(|(at, item)| {
@@ -245,7 +242,7 @@ impl Writer<'_> {
                     self.found
                         .push(place.found(RevealKind::HiddenCharacters, name.to_owned()));
                 }
-                quote(name, &mut self.text);
+                self.quoted(&place, name);
                 self.text.push_str(": ");
             }
             self.value(&place, name, value);
@@ -259,8 +256,20 @@ impl Writer<'_> {
         self.text.push(close);
     }
 
-    fn hide(&mut self, place: &Place, value: &Value) {
-        let text = leaf_text(value);
+    /// A text as a JSON string, with the secrets in it hidden one by one.
+    fn quoted(&mut self, place: &Place, text: &str) {
+        self.text.push('"');
+        let mut from = 0;
+        for span in secret_spans(text) {
+            quote(&text[from..span.start], &mut self.text);
+            self.hide(place, text[span.clone()].to_owned());
+            from = span.end;
+        }
+        quote(&text[from..], &mut self.text);
+        self.text.push('"');
+    }
+
+    fn hide(&mut self, place: &Place, text: String) {
         let hidden = Redacted::of(&text, self.key);
         self.close_text();
         let reveal = u32::try_from(self.found.len()).unwrap_or(u32::MAX);
@@ -283,10 +292,9 @@ fn one_line(value: &Value) -> bool {
     all_plain && value.to_string().len() <= ONE_LINE && !value.to_string().contains("\\n")
 }
 
-/// A JSON string whose hostile characters stay for the escaper to mark. A line feed is written as
+/// What stands between the quotes of a JSON string; hostile characters stay for the escaper to mark. A line feed is written as
 /// `\n` and then broken, so that a text of many lines can be read and nothing is left to guess.
 fn quote(text: &str, to: &mut String) {
-    to.push('"');
     for character in text.chars() {
         match character {
             '"' => to.push_str("\\\""),
@@ -295,7 +303,6 @@ fn quote(text: &str, to: &mut String) {
             other => to.push(other),
         }
     }
-    to.push('"');
 }
 
 #[cfg(test)]
@@ -368,6 +375,24 @@ mod tests {
             digest(&json!({"api_key": "s3cr3t"})),
             digest(&json!({"token": "other"}))
         );
+    }
+
+    #[test]
+    fn a_secret_inside_a_text_is_hidden_and_what_stands_around_it_is_read() {
+        let command =
+            "curl -H 'Authorization: Bearer abcdef-0123456789' https://u:pa55@h/x; rm -rf /";
+        let walked = walk(&json!({ "cmd": command }), &KEY);
+        let shown = plain(&walked.entries[0].value);
+        assert_eq!(
+            shown,
+            "\"curl -H 'Authorization: Bearer <0: 17>' https://u:<1: 4>@h/x; rm -rf /\""
+        );
+        let found: Vec<_> = walked
+            .found
+            .iter()
+            .map(|found| found.text.as_str())
+            .collect();
+        assert_eq!(found, ["abcdef-0123456789", "pa55"]);
     }
 
     #[test]

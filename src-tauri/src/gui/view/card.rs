@@ -5,13 +5,13 @@ use countersign_wire::ipc::{
     OriginView, QuestionView, RevealKind, Said, ToolView,
 };
 use countersign_wire::{
-    ApprovalRequest, Effective, Effects, Risk, Shown, TraceContext, Verdict, escape, escape_lines,
-    is_hostile, json_shown,
+    ApprovalRequest, Effective, Effects, Risk, Shown, TraceContext, Verdict, is_hostile,
 };
 use serde_json::{Value, json};
 
 use super::args::{Walked, walk};
 use super::edit::editor_text;
+use super::hidden::{escape, escape_lines, json_shown};
 use super::previous::previous;
 use super::progress::{decision_view, ladder};
 use super::story::{Story, state_of};

@@ -3,7 +3,7 @@
 //! Refuses JSON that readers could understand differently, and moves no hidden value.
 
 use countersign_wire::ipc::{DiffKind, DiffLine, EditCheck, EditProblem};
-use countersign_wire::{Redacted, args_digest, escape, text_ascii_safe};
+use countersign_wire::{Redacted, args_digest, escape, secret_spans, text_ascii_safe};
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
@@ -23,7 +23,16 @@ pub(crate) struct Checked {
 /// Indented JSON in which hidden values stand as placeholders and hidden characters as escapes.
 pub(crate) fn editor_text(value: &Value, key: &[u8; 32]) -> String {
     let hidden = map_leaves(value, &mut |_, name, leaf| {
-        is_hidden(name, leaf).then(|| Value::from(placeholder(leaf, key)))
+        if is_hidden(name, leaf) {
+            return Some(Value::from(placeholder(&leaf_text(leaf), key)));
+        }
+        let text = leaf.as_str()?;
+        let mut safe = text.to_owned();
+        // From the last one on, so that the places before it stay.
+        for span in secret_spans(text).into_iter().rev() {
+            safe.replace_range(span.clone(), &placeholder(&text[span], key));
+        }
+        Some(Value::from(safe))
     });
     text_ascii_safe(&format!("{hidden:#}"))
 }
@@ -85,38 +94,67 @@ fn refused(problems: Vec<EditProblem>) -> EditCheck {
     }
 }
 
-fn placeholder(leaf: &Value, key: &[u8; 32]) -> String {
-    format!("({})", Redacted::of(&leaf_text(leaf), key))
+fn placeholder(secret: &str, key: &[u8; 32]) -> String {
+    format!("({})", Redacted::of(secret, key))
+}
+
+/// What stands for a hidden value, and where.
+struct Holder {
+    place: String,
+    text: String,
+    /// The whole value, or a part of a text.
+    value: Value,
+    whole: bool,
 }
 
 /// Puts hidden values back where their placeholders stand. One that was moved is a problem.
 fn restored(original: &Value, edited: &Value, key: &[u8; 32]) -> (Value, Vec<EditProblem>) {
     let mut hidden = Vec::new();
     map_leaves(original, &mut |place, name, leaf| {
+        let mut hold = |secret: &str, value: Value, whole| {
+            hidden.push(Holder {
+                place: place.to_owned(),
+                text: placeholder(secret, key),
+                value,
+                whole,
+            });
+        };
         if is_hidden(name, leaf) {
-            hidden.push((place.to_owned(), placeholder(leaf, key), leaf.clone()));
+            hold(&leaf_text(leaf), leaf.clone(), true);
+            // What is inside is hidden with it.
+            return Some(Value::Null);
+        }
+        if let Some(text) = leaf.as_str() {
+            for span in secret_spans(text) {
+                hold(&text[span.clone()], Value::from(&text[span]), false);
+            }
         }
         None
     });
     let mut problems = Vec::new();
     let value = map_leaves(edited, &mut |place, _, leaf| {
-        let text = leaf.as_str()?;
-        let (_, _, value) = hidden
+        let mut text = leaf.as_str()?.to_owned();
+        let here = |holder: &&Holder| holder.place == place;
+        if let Some(whole) = hidden
             .iter()
-            .find(|(at, holder, _)| at == place && holder == text)
-            .or_else(|| {
-                if hidden.iter().any(|(_, holder, _)| holder == text) {
-                    let message =
-                        "A hidden value can only stay where it stood. Write another value here.";
-                    problems.push(EditProblem {
-                        line: None,
-                        path: escape(place),
-                        message: escape(message),
-                    });
-                }
-                None
-            })?;
-        Some(value.clone())
+            .filter(here)
+            .find(|holder| holder.whole && holder.text == text)
+        {
+            return Some(whole.value.clone());
+        }
+        for part in hidden.iter().filter(here).filter(|holder| !holder.whole) {
+            text = text.replace(&part.text, &leaf_text(&part.value));
+        }
+        if hidden.iter().any(|holder| text.contains(&holder.text)) {
+            let message = "A hidden value can only stay where it stood. Write another value here.";
+            problems.push(EditProblem {
+                line: None,
+                path: escape(place),
+                message: escape(message),
+            });
+            return None;
+        }
+        Some(Value::from(text))
     });
     (value, problems)
 }
@@ -233,6 +271,23 @@ mod tests {
     }
 
     #[test]
+    fn a_secret_inside_a_text_stays_while_the_text_around_it_is_edited() {
+        let original = json!({"cmd": "login --token abc123 --token abc123 now", "n": [{"x": "sk-abcdefghijklmnop"}]});
+        let text = editor_text(&original, &KEY);
+        assert!(
+            !text.contains("abc123") && !text.contains("sk-abc"),
+            "{text}"
+        );
+        assert_eq!(check(&original, None, &text).value, Some(original.clone()));
+        let edited = check(&original, None, &text.replace("now", "later")).value;
+        let expected = "login --token abc123 --token abc123 later";
+        assert_eq!(edited.unwrap()["cmd"], expected);
+        let holder = placeholder("abc123", &KEY);
+        let moved = json!({"cmd": "x", "n": [{"x": format!("tell {holder}")}]}).to_string();
+        assert!(check(&original, None, &moved).value.is_none());
+    }
+
+    #[test]
     fn an_edit_keeps_the_hidden_value_and_has_its_own_digest() {
         let original = json!({"api_key": "s3cr3t", "amount": 1180});
         let text = editor_text(&original, &KEY).replace("1180", "18");
@@ -250,7 +305,7 @@ mod tests {
     #[test]
     fn a_hidden_value_cannot_be_moved_to_another_place() {
         let original = json!({"api_key": "s3cr3t", "to": "x"});
-        let holder = placeholder(&json!("s3cr3t"), &KEY);
+        let holder = placeholder("s3cr3t", &KEY);
         let text = json!({"api_key": "new", "to": holder}).to_string();
         let checked = check(&original, None, &text);
         assert_eq!(checked.check.problems[0].path.plain(), "/to");

@@ -4,6 +4,7 @@ mod agents;
 mod args;
 mod card;
 mod edit;
+mod hidden;
 mod history;
 mod previous;
 mod progress;

@@ -6,11 +6,12 @@ use countersign_core::store::decisions::StoredDecision;
 use countersign_core::store::lines::LineRow;
 use countersign_core::store::receipts::StoredReceipt;
 use countersign_wire::ipc::{CardState, DecisionView, Rung, RungName, RungState};
-use countersign_wire::{Shown, Timestamp, escape, escape_lines};
+use countersign_wire::{Shown, Timestamp};
 use serde_json::Value;
 
 use super::args::walk;
 use super::card::hidden_for_good;
+use super::hidden::{escape, escape_lines};
 use super::story::{Story, state_of};
 
 const TAIL: usize = 4;

@@ -2,11 +2,12 @@
 
 use countersign_core::store::lines::LineRow;
 use countersign_wire::ipc::{CardState, DecidedNotice, InboxRow};
-use countersign_wire::{ApprovalRequest, RequestKind, Risk, Shown, escape, warnings};
+use countersign_wire::{ApprovalRequest, RequestKind, Risk, Shown, warnings};
 use serde_json::Value;
 
 use super::args::is_hidden;
 use super::card::path_of;
+use super::hidden::{escape, without_secrets};
 use super::story::{read_request, state_of};
 
 /// Characters of one line; the card shows everything.
@@ -121,7 +122,7 @@ fn short(name: Option<&str>, value: &Value) -> String {
             if secret {
                 format!("{} fields", map.len())
             } else {
-                clip(&value.to_string(), VALUE)
+                clip(&without_secrets(&value.to_string()), VALUE)
             }
         }
         Value::Array(items) => {
@@ -131,7 +132,7 @@ fn short(name: Option<&str>, value: &Value) -> String {
                 .unwrap_or_default();
             format!("[{inner}]")
         }
-        Value::String(text) => clip(text, VALUE),
+        Value::String(text) => clip(&without_secrets(text), VALUE),
         other => other.to_string(),
     }
 }
@@ -144,7 +145,7 @@ fn clip(text: &str, limit: usize) -> String {
 }
 
 fn cut(text: &str, limit: usize) -> Shown {
-    escape(&clip(text, limit))
+    escape(&clip(&without_secrets(text), limit))
 }
 
 fn is_suspect(text: &str) -> bool {

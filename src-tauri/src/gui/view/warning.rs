@@ -3,9 +3,10 @@
 use countersign_core::ops::votes::told::Approvals;
 use countersign_core::store::lines::LineRow;
 use countersign_wire::ipc::WarningView;
-use countersign_wire::{ApprovalRequest, TextWarning, escape, warnings};
+use countersign_wire::{ApprovalRequest, TextWarning, warnings};
 use serde_json::Value;
 
+use super::hidden::escape;
 use super::story::Story;
 
 /// Warnings of one card at most; the rest is counted.

@@ -1,0 +1,28 @@
+//! The escaper as cards use it: what looks like a secret is hidden too.
+//!
+//! Refuses to reveal anything: that is a command of its own, and audited.
+
+use countersign_wire::{Hiding, Shown};
+use serde_json::Value;
+
+use crate::secrets::hiding;
+
+/// Text for one line.
+pub(super) fn escape(text: &str) -> Shown {
+    hiding().escape(text)
+}
+
+/// Text of several lines.
+pub(super) fn escape_lines(text: &str) -> Shown {
+    hiding().escape_lines(text)
+}
+
+/// Indented JSON.
+pub(super) fn json_shown(value: &Value) -> Shown {
+    hiding().json_shown(value)
+}
+
+/// Text that is cut afterwards: half a token would not be known as one.
+pub(super) fn without_secrets(text: &str) -> String {
+    Hiding::text(hiding(), text)
+}
