@@ -155,6 +155,7 @@ pub fn decision(data: &[u8]) {
             realm: &REALM,
             request: &facts,
             trusted: &trusted,
+            may_allow: &|_| true,
         })
     };
     assert!(judged(OffsetDateTime::UNIX_EPOCH, None).is_err());
@@ -187,6 +188,7 @@ pub fn decision(data: &[u8]) {
             realm: &REALM,
             request: &other,
             trusted: &trusted,
+            may_allow: &|_| true,
         };
         assert!(verify_decision(&check).is_err());
     }

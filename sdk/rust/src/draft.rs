@@ -82,6 +82,7 @@ impl What {
             args_digest: parsed.args_digest,
             allowed: parsed.request.allowed(),
             approvals_required: parsed.request.approvals_required(),
+            risk: parsed.request.effective_risk(),
             requested_at: parsed.request.requested_at,
             lifetime: parsed.request.lifetime().unsigned_abs(),
         })

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use countersign_wire::{
-    DecisionCheck, DecisionFault, Origin, RequestFacts, RequestKey, Sha256Digest, Timestamp,
+    DecisionCheck, DecisionFault, Origin, RequestFacts, RequestKey, Risk, Sha256Digest, Timestamp,
     VerdictSet, VerifiedDecision, verify_decision,
 };
 use serde_json::Value;
@@ -29,6 +29,7 @@ pub(crate) struct Asked {
     pub(crate) args_digest: Option<Sha256Digest>,
     pub(crate) allowed: VerdictSet,
     pub(crate) approvals_required: u8,
+    pub(crate) risk: Risk,
     pub(crate) requested_at: Timestamp,
     pub(crate) lifetime: Duration,
 }
@@ -54,6 +55,8 @@ pub(crate) fn judge(
 ) -> Result<VerifiedDecision, DecisionFault> {
     let origin = claimed_origin(&stored.payload);
     let trusted = |key: &str| trust.role_at(key, stored.stored_at, origin);
+    let (workspace, risk) = (&asked.key.workspace, asked.risk);
+    let may_allow = |key: &str| trust.may_allow(key, stored.stored_at, workspace, risk);
     let facts = RequestFacts {
         key: asked.key.clone(),
         request_digest: asked.request_digest,
@@ -75,6 +78,7 @@ pub(crate) fn judge(
         stored_at: stored.stored_at,
         realm: &trust.realm,
         trusted: &trusted,
+        may_allow: &may_allow,
         request: &facts,
     })
 }

@@ -4,7 +4,8 @@
 //! from it, and never goes back to an older one (protocol, section 8, "Operators").
 
 use countersign_wire::{
-    Context, Enrolment, KeyRole, OperatorList, Origin, PolicyKey, SignedEnvelope, TrustedKey,
+    Context, Enrolment, KeyRole, OperatorList, Origin, PolicyKey, Risk, SignedEnvelope, TrustedKey,
+    WorkspaceName,
 };
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -64,6 +65,21 @@ impl Trust {
                 Some(Origin::Operator) => KeyRole::Human,
                 _ => KeyRole::Auto,
             }),
+        }
+    }
+
+    /// Whether the limits of a key, as they stood at that server time, let it say more than no. Keys of
+    /// `agent.json` have none.
+    pub(crate) fn may_allow(
+        &self,
+        key: &str,
+        stored_at: OffsetDateTime,
+        workspace: &WorkspaceName,
+        risk: Risk,
+    ) -> bool {
+        match &self.keys {
+            Keys::Listed { list, .. } => list.may_allow_at(key, stored_at, workspace, risk),
+            Keys::Enrolled(_) | Keys::Anyone => true,
         }
     }
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use countersign_wire::{
-    DecisionFault, Tighten, Timestamp, VerifiedDecision, decision_subject, request_subject,
-    tighten_subject,
+    DecisionFault, Tighten, Timestamp, VerifiedDecision, decision_subject, is_bound_by_limits,
+    request_subject, tighten_subject,
 };
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
@@ -109,6 +109,14 @@ impl Wait<'_> {
             Ok(Err(BusFault::Final(error))) => return Err(error),
             Ok(Err(_)) => return Ok(Look::Again),
         };
+        if self
+            .judge(&stored)
+            .is_ok_and(|verified| says_more_than_no(&verified))
+        {
+            // Its key may have been retired or limited since the list was last read. A list that cannot be
+            // read now leaves the last one in force.
+            let _ = timeout(LAST_LOOK, self.keyring.refresh(self.bus)).await;
+        }
         let fault = match self.judge(&stored) {
             Ok(verified) => return Ok(Look::Ends(End::Stands(Box::new(verified), stored))),
             Err(fault) => fault,
@@ -176,6 +184,14 @@ enum Look {
 enum Resumed {
     Yes,
     No,
+}
+
+fn says_more_than_no(verified: &VerifiedDecision) -> bool {
+    verified
+        .decision
+        .verdict
+        .operator()
+        .is_some_and(is_bound_by_limits)
 }
 
 fn may_be_new_key(fault: DecisionFault) -> bool {

@@ -75,6 +75,10 @@ async fn apply(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
                 let auto = ledger.identity.auto_key().to_string();
                 batch.record(auto, "realm", realm, json!({}));
             }
+            // Also of those that nothing is projected from: one that is made anew has lost what it held.
+            for (stream, epoch) in &binding.epochs {
+                bus_stream::remember(batch.tx, stream, epoch).await?;
+            }
             ledger.bus = Some(binding);
             batch.gathered.status = true;
             Ok(())

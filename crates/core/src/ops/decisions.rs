@@ -114,13 +114,8 @@ fn read(ledger: &Ledger, record: &RequestRecord, stored: Stored<'_>) -> Reading 
         return reading;
     }
     let at = stored.stored_at;
-    // An operator beyond the limits has no vote; whether the signer may allow it is asked below.
-    let trusted = |key: &str| -> Option<KeyRole> {
-        let role = ledger.trusted.role(key, at);
-        role.filter(|_| {
-            stored.signer == Some(key) || ledger.may_allow(key, Verdict::Approve, record, at)
-        })
-    };
+    let trusted = |key: &str| -> Option<KeyRole> { ledger.trusted.role(key, at) };
+    let may_allow = |key: &str| ledger.may_allow(key, Verdict::Approve, record, at);
     let verified = verify_decision(&DecisionCheck {
         subject: &decision_subject(&record.key),
         payload: stored.payload,
@@ -129,20 +124,10 @@ fn read(ledger: &Ledger, record: &RequestRecord, stored: Stored<'_>) -> Reading 
         stored_at: stored.stored_at.into(),
         realm: &bus.realm,
         trusted: &trusted,
+        may_allow: &may_allow,
         request: &facts,
     });
-    let verdict = verified.and_then(|verified| {
-        let verdict = verified.decision.verdict;
-        let operator = verdict
-            .operator()
-            .filter(|_| verified.role == KeyRole::Human);
-        match operator {
-            Some(given) if !ledger.may_allow(verified.key.as_str(), given, record, at) => {
-                Err(DecisionFault::BeyondLimit)
-            }
-            _ => Ok(verdict),
-        }
-    });
+    let verdict = verified.map(|verified| verified.decision.verdict);
     let withdrawn = record.was_withdrawn_at(at);
     judge(verdict.as_ref().map_err(|fault| *fault), withdrawn)
 }
@@ -154,9 +139,15 @@ fn read_own(ledger: &Ledger, record: &RequestRecord, stored: &Stored<'_>) -> Opt
     if payload != stored.payload {
         return None;
     }
-    // A key that ended while the decision was on its way is no longer worth its own word.
-    ledger.trusted.role(stored.signer?, stored.stored_at)?;
+    // A key that ended, or whose limits changed, while the decision was on its way is not worth its own word.
+    let (signer, at) = (stored.signer?, stored.stored_at);
+    ledger.trusted.role(signer, at)?;
     let verdict: OwnVerdict = serde_json::from_slice(payload).ok()?;
+    if let Some(given) = verdict.verdict.operator()
+        && !ledger.may_allow(signer, given, record, at)
+    {
+        return None;
+    }
     let late = stored.stored_at >= record.deadline_for(stored.stored_at)
         && verdict.verdict.operator().is_some();
     let verdict = if late {

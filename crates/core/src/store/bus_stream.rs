@@ -50,6 +50,26 @@ pub async fn next_seq(
     Ok(next.unwrap_or(1))
 }
 
+/// Remembers under which epoch a stream was met first; a position that is known stays.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn remember(
+    tx: &mut SqliteConnection,
+    stream: &str,
+    epoch: &str,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO bus_stream(stream, epoch, next_seq, last_ts) VALUES (?, ?, 1, 0)
+         ON CONFLICT(stream) DO NOTHING",
+    )
+    .bind(stream)
+    .bind(epoch)
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
 /// Begins a stream anew that was made or numbered anew.
 ///
 /// # Errors

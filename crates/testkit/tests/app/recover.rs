@@ -191,3 +191,40 @@ async fn streams_that_went_back_get_their_decisions_and_new_requests_are_not_tak
     assert_eq!(app.audit_verify(None).await.unwrap().first_bad, None);
     app.shutdown().await;
 }
+
+/// The shared policy, the anchors and the spans are remembered by their epochs as decisions are.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_somebody_made_anew_makes_the_console_read_only_until_it_is_recovered() {
+    let desk = Desk::open().await;
+    let human = desk.app.identity().human_key();
+    let Desk { data, mut app } = desk;
+    for name in ["KV_CS_POLICY", "CS_AUDIT", "CS_EVENTS"] {
+        let seed = app.identity().login.seed().unwrap();
+        let url = app.embedded_server().unwrap().url();
+        let client = async_nats::ConnectOptions::with_nkey(seed)
+            .connect(url)
+            .await
+            .unwrap();
+        let streams = async_nats::jetstream::new(client);
+        streams.delete_stream(name).await.unwrap();
+        let (bus, realm) = (app.bus().unwrap(), app.realm().unwrap());
+        bus.restore(realm, 1).await.unwrap();
+        app.shutdown().await;
+        app = App::start(options(&data)).await.unwrap();
+        becomes_read_only(&app).await;
+        let why = app.status().await.unwrap().read_only.unwrap();
+        assert!(why.contains(name) && why.contains("made anew"), "{why}");
+        let done = recovered(&app).await;
+        assert_eq!(done.changed, [name]);
+        caught_up(&app).await;
+        assert_eq!(app.status().await.unwrap().read_only, None, "{name}");
+        let (list, _) = app.operators();
+        assert!(list.iter().any(|line| line.key == human), "{name}");
+        assert_eq!(app.audit_verify(None).await.unwrap().first_bad, None);
+    }
+    app.shutdown().await;
+    let app = App::start(options(&data)).await.unwrap();
+    caught_up(&app).await;
+    assert_eq!(app.status().await.unwrap().read_only, None);
+    app.shutdown().await;
+}

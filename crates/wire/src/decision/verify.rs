@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Context, KeyRole, PublicKey, RequestKey, Sha256Digest, Verdict, VerdictSet, decision_subject,
-    digest::args_digest, verify,
+    digest::args_digest, is_bound_by_limits, verify,
 };
 
 /// What the request says that a decision is checked against.
@@ -50,6 +50,9 @@ pub struct DecisionCheck<'a> {
     pub realm: &'a Uuid,
     /// The role of a key that was trusted when the decision was stored.
     pub trusted: &'a dyn Fn(&str) -> Option<KeyRole>,
+    /// Whether the limits of a key, as they stood when the decision was stored, let it say more than no
+    /// to this request.
+    pub may_allow: &'a dyn Fn(&str) -> bool,
     /// The request.
     pub request: &'a RequestFacts,
 }
@@ -168,6 +171,10 @@ pub fn verify_decision(check: &DecisionCheck<'_>) -> Result<VerifiedDecision, De
     check_role(&decision, role)?;
     check_verdict(check, &decision)?;
     let operator = decision.verdict.operator();
+    let bound = role == KeyRole::Human && operator.is_some_and(is_bound_by_limits);
+    if bound && !(check.may_allow)(key.as_str()) {
+        return Err(DecisionFault::BeyondLimit);
+    }
     if operator.is_some() && check.stored_at >= request.deadline {
         return Err(DecisionFault::Late);
     }
@@ -243,12 +250,14 @@ fn check_votes(
     if request.approvals_required <= 1 {
         return Ok(());
     }
+    // An operator beyond the limits has no vote.
+    let trusted = |key: &str| (check.trusted)(key).filter(|_| (check.may_allow)(key));
     let vote_check = VoteCheck {
         request: &request.key,
         request_digest: &request.request_digest,
         args_digest: request.args_digest.as_ref(),
         realm: check.realm,
-        trusted: check.trusted,
+        trusted: &trusted,
     };
     let agreed: BTreeSet<&str> = decision
         .votes

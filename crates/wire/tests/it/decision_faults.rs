@@ -40,6 +40,7 @@ fn judge_with(change: impl FnOnce(&mut DecisionCheck<'_>)) -> Option<Fault> {
         stored_at: STORED_AT,
         realm: &REALM,
         trusted: &trusted,
+        may_allow: &|_| true,
         request: &facts,
     };
     change(&mut check);
@@ -280,4 +281,34 @@ fn every_fault_has_its_own_word() {
     ];
     let words: std::collections::BTreeSet<_> = faults.map(Fault::as_str).into();
     assert_eq!(words.len(), faults.len());
+}
+
+#[test]
+fn beyond_the_operators_limits_only_a_denial_stands() {
+    for (verdict, fault) in [
+        ("approve", Some(Fault::BeyondLimit)),
+        ("modify", Some(Fault::BeyondLimit)),
+        ("skip", Some(Fault::BeyondLimit)),
+        ("escalate", Some(Fault::BeyondLimit)),
+        ("deny", None),
+        ("terminate", None),
+    ] {
+        let (signed, facts, subject) = (
+            signed(&decision(verdict), 1),
+            facts(),
+            decision_subject(&key()),
+        );
+        let check = DecisionCheck {
+            subject: &subject,
+            payload: &signed.payload,
+            key_header: Some(&signed.key),
+            sig_header: Some(&signed.sig),
+            stored_at: STORED_AT,
+            realm: &REALM,
+            trusted: &trusted,
+            may_allow: &|_| false,
+            request: &facts,
+        };
+        assert_eq!(verify_decision(&check).err(), fault, "{verdict}");
+    }
 }

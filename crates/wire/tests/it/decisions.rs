@@ -26,6 +26,7 @@ pub(crate) fn judge_at(
         stored_at,
         realm: &REALM,
         trusted: &trusted,
+        may_allow: &|_| true,
         request: facts,
     })
 }

@@ -211,6 +211,7 @@ fn every_published_decision_stands() {
             stored_at: STORED_AT + Duration::seconds(20),
             realm: &REALM,
             trusted: &trusted,
+            may_allow: &|_| true,
             request: &facts,
         });
         assert!(stands.is_ok(), "{}: {stands:?}", text("file"));

@@ -31,6 +31,9 @@ REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 ROLES = ("human", "auto")
 
+RISKS = ("safe", "low", "medium", "high", "critical")
+"""From the lowest to the highest."""
+
 FILES = ("tls_ca", "tls_cert", "tls_key", "nats_creds")
 """Fields that name a file; in `agent.json` they are relative to it."""
 
@@ -44,6 +47,10 @@ class TrustedKey:
     role: str
     since: str | None = None
     until: str | None = None
+    workspaces: tuple[str, ...] | None = None
+    """The only workspaces in which it may say more than no; None: all."""
+    max_risk: str | None = None
+    """The highest risk at which it may say more than no; None: any. An unknown word reads `safe`."""
 
     @classmethod
     def parse(cls, value: Any) -> TrustedKey:
@@ -57,7 +64,20 @@ class TrustedKey:
         since, until = value.get("from"), value.get("until")
         if not isinstance(since, str | None) or not isinstance(until, str | None):
             raise ValueError("`from` and `until` are time stamps")
-        return cls(key, name, role, since, until)
+        workspaces, max_risk = value.get("workspaces"), value.get("max_risk")
+        if workspaces is not None:
+            if not isinstance(workspaces, list) or not all(isinstance(name, str) for name in workspaces):
+                raise ValueError("`workspaces` is a list of names")
+            workspaces = tuple(workspaces)
+        if max_risk is not None and max_risk not in RISKS:
+            max_risk = RISKS[0]
+        return cls(key, name, role, since, until, workspaces, max_risk)
+
+    def may_allow(self, workspace: str, risk: str) -> bool:
+        """Whether its limits let it say more than no to a request of this workspace and effective risk."""
+        if self.workspaces is not None and workspace not in self.workspaces:
+            return False
+        return self.max_risk is None or RISKS.index(risk) <= RISKS.index(self.max_risk)
 
 
 @dataclass(frozen=True, slots=True)

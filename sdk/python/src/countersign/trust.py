@@ -37,6 +37,12 @@ class Trust:
         roles = {entry.role for entry in self.keys if entry.key == key and _in_force(entry, moment)}
         return roles.pop() if len(roles) == 1 else None
 
+    def may_allow(self, key: str, moment: dt.datetime, workspace: str, risk: str) -> bool:
+        """Whether no limit of `key` at server time `moment` keeps it from saying more than no."""
+        return all(
+            entry.may_allow(workspace, risk) for entry in self.keys if entry.key == key and _in_force(entry, moment)
+        )
+
 
 def _in_force(entry: TrustedKey, moment: dt.datetime) -> bool:
     if entry.since is not None and moment < parse_rfc3339(entry.since):

@@ -20,7 +20,9 @@ from .wire import SentRequest
 MAX_DECISION_BYTES = 900 * 1024
 
 RUNNING = frozenset({"approve", "modify"})
-OPERATOR_VERDICTS = RUNNING | {"respond", "deny", "skip", "escalate", "terminate"}
+MORE_THAN_NO = RUNNING | {"respond", "skip", "escalate"}
+"""What an operator's limits bind."""
+OPERATOR_VERDICTS = MORE_THAN_NO | {"deny", "terminate"}
 
 # Which kind of key speaks for which origin (protocol, section 5).
 ROLE_OF_ORIGIN = {
@@ -114,6 +116,9 @@ def judge(stored: StoredDecision, request: SentRequest, trust: Trust, deadline: 
     args, digest = _arguments(verdict, body, request)
     if verdict in RUNNING and request.approvals_required > 1:
         _check_votes(verdict, digest, stored, body, request, trust)
+    person = key if role == "human" and verdict in MORE_THAN_NO else None
+    if person is not None and not trust.may_allow(person, stored.stored_at, request.workspace, request.risk):
+        _void("beyond_limit", "the operator may not allow this request")
     response = _response(verdict, body)
     late = deadline.timer_passed or (deadline.server is not None and stored.stored_at >= deadline.server)
     if late and verdict in OPERATOR_VERDICTS:
@@ -276,6 +281,8 @@ def _voter(
     if subject != f"{request.subject('vote')}.{key}" or not verify(key, sig, "vote", trust.realm, subject, payload):
         return None
     if not trust.insecure and trust.role_at(key, stored.stored_at) != "human":
+        return None
+    if not trust.may_allow(key, stored.stored_at, request.workspace, request.risk):
         return None
     if body.get("v") != 1 or isinstance(body.get("v"), bool) or body.get("request_digest") != request.digest:
         return None

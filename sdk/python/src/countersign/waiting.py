@@ -16,7 +16,7 @@ from .bus import Bus
 from .clock import ticks
 from .errors import BusRefusedError, BusUnreachableError, CountersignError, GateClosedError, VoidDecisionError
 from .trust import Trust
-from .verify import Deadline, Decision, StoredDecision, judge
+from .verify import MORE_THAN_NO, Deadline, Decision, StoredDecision, judge
 from .wire import SentRequest
 
 log = logging.getLogger("countersign")
@@ -159,7 +159,15 @@ class Wait:
                 self._expect_more()
             return None
         try:
-            return self._judge(stored), stored
+            decision = self._judge(stored)
+            if decision.verdict in MORE_THAN_NO:
+                # Its key may have been retired or limited since the list was last read. A list that cannot be read
+                # now leaves the last one in force.
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(1.0):
+                        await self._refresh_trust()
+                decision = self._judge(stored)
+            return decision, stored
         except VoidDecisionError as error:
             if error.code not in ("unknown_key", "too_few_votes") or not await self._ask_trust(last):
                 error.stored = stored

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NotRequired, TypedDict
 from uuid import UUID
 
 from .digest import MAX_DEPTH, args_digest, check_canonical, payload_digest
-from .enrolment import REQUEST_ID, Enrolment
+from .enrolment import REQUEST_ID, RISKS, Enrolment
 from .errors import InvalidRequestError
 
 MAX_REQUEST_BYTES = 512 * 1024
@@ -160,6 +160,8 @@ class SentRequest:
     allowed_verdicts: frozenset[str]
     approvals_required: int
     lifetime: dt.timedelta
+    risk: str = "critical"
+    """The effective risk: an unknown word reads `critical`."""
 
     def subject(self, what: str) -> str:
         """The request's subject of kind `what` (`request`, `decision`, `withdraw`, `receipt`, …)."""
@@ -221,6 +223,7 @@ def build_request(
         frozenset(ask.allowed_verdicts) | {"deny"},
         approvals,
         kept,
+        ask.risk if ask.risk in RISKS else "critical",
     )
 
 

@@ -218,7 +218,12 @@ impl Console {
         let entries = listed
             .iter()
             .map(|(pair, role)| OperatorEntry::new(public(pair), "operator".into(), *role, from));
-        let list = OperatorList::new(entries.collect());
+        self.list_terms(signer, entries.collect()).await;
+    }
+
+    /// The same with terms of any kind.
+    pub(crate) async fn list_terms(&self, signer: &KeyPair, terms: Vec<OperatorEntry>) {
+        let list = OperatorList::new(terms);
         let subject = policy_subject("operators");
         let payload = serde_json::to_vec(&list).unwrap();
         let sealed =

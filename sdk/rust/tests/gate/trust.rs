@@ -1,11 +1,11 @@
 //! New and retired operators.
 
 use countersign_sdk::DecisionFault;
-use countersign_sdk::wire::KeyRole;
+use countersign_sdk::wire::{KeyRole, OperatorEntry, Risk, Timestamp};
 use nkeys::KeyPair;
 use serde_json::json;
 
-use crate::console::{Console, Seen, delete_invoice};
+use crate::console::{Console, Seen, delete_invoice, public};
 
 async fn asked(console: &mut Console, gate: &countersign_sdk::Gate) -> (Seen, Answer) {
     let answer = tokio::spawn(gate.ask(delete_invoice()));
@@ -85,4 +85,49 @@ async fn a_list_that_is_signed_while_the_answer_waits_is_in_time() {
         .list_operators(&human, &[(&human, KeyRole::Human), (&new, KeyRole::Human)])
         .await;
     assert!(answer.await.unwrap().unwrap().allowed());
+}
+
+/// The request has risk high. What is written after the gate was opened and before the decision was
+/// stored counts, although no key of it is new to the agent.
+#[tokio::test]
+async fn an_approval_beyond_its_operators_limits_or_after_his_end_is_void_and_a_denial_is_not() {
+    let mut console = Console::start().await;
+    let gate = console.gate().await;
+    let human = copy(&console.human);
+    let from: Timestamp = "2020-01-01T00:00:00Z".parse().unwrap();
+    let free = OperatorEntry::new(public(&human), "Ada".into(), KeyRole::Human, from);
+    let within = |max_risk, ws: &str| OperatorEntry {
+        max_risk: Some(max_risk),
+        workspaces: Some(vec![ws.parse().unwrap()]),
+        ..free.clone()
+    };
+    let limit = Some(DecisionFault::BeyondLimit);
+    let ended = OperatorEntry {
+        until: Some(from),
+        ..free.clone()
+    };
+    for (what, term, fault) in [
+        ("without limits", free.clone(), None),
+        ("up to high", within(Risk::High, "acme"), None),
+        ("up to medium", within(Risk::Medium, "acme"), limit),
+        ("elsewhere", within(Risk::Critical, "other"), limit),
+    ] {
+        let (seen, answer) = asked(&mut console, &gate).await;
+        console.list_terms(&human, vec![term]).await;
+        console.approve(&seen).await;
+        let decision = answer.await.unwrap().unwrap();
+        assert_eq!(decision.fault(), fault, "{what}");
+        assert_eq!(decision.allowed(), fault.is_none(), "{what}");
+    }
+    let (seen, answer) = asked(&mut console, &gate).await;
+    let narrow = within(Risk::Safe, "other");
+    console.list_terms(&human, vec![narrow]).await;
+    let no = console.signed(&seen, "deny", json!({}), &human, console.realm);
+    assert!(console.store(no).await);
+    assert_eq!(answer.await.unwrap().unwrap().fault(), None);
+    let (seen, answer) = asked(&mut console, &gate).await;
+    console.list_terms(&human, vec![ended]).await;
+    console.approve(&seen).await;
+    let retired = Some(DecisionFault::UnknownKey);
+    assert_eq!(answer.await.unwrap().unwrap().fault(), retired);
 }
