@@ -400,6 +400,22 @@ async def test_an_operator_who_was_retired_a_moment_ago_is_void_although_no_key_
         assert refusal.value.code == "unknown_key"
 
 
+async def test_an_operator_who_was_freed_a_moment_ago_may_allow_although_the_agent_has_the_narrow_list(
+    bench, console
+):
+    request_id = str(uuid.uuid4())
+    auto = {**LIMITED, "key": bench.console.auto.public, "role": "auto"}
+    free = {**LIMITED, "key": bench.console.human.public}
+    await console.put_operators([{**free, "max_risk": "safe"}, auto], console.human)
+    async with Gate.connect(bench.enrolment()) as gate:
+        await gate._refresh_trust()
+        asking = asyncio.create_task(gate.ask(ToolCall(name="t", risk="high", request_id=request_id)))
+        seen = await console.request(request_id)
+        await console.put_operators([free, auto], console.human)
+        await console.store(seen.decision_subject, *console.signed(seen.decision_subject, console.decision(seen)))
+        assert (await asyncio.wait_for(asking, 5)).allowed
+
+
 async def test_a_new_operator_is_believed_once_a_trusted_one_listed_them(bench, console):
     newcomer = Key()
     request_id = str(uuid.uuid4())

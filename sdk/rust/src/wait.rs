@@ -109,11 +109,8 @@ impl Wait<'_> {
             Ok(Err(BusFault::Final(error))) => return Err(error),
             Ok(Err(_)) => return Ok(Look::Again),
         };
-        if self
-            .judge(&stored)
-            .is_ok_and(|verified| says_more_than_no(&verified))
-        {
-            // Its key may have been retired or limited since the list was last read. A list that cannot be
+        if hangs_on_the_list(&self.judge(&stored)) {
+            // Its key may have been retired, limited or freed since the list was last read. A list that cannot be
             // read now leaves the last one in force.
             let _ = timeout(LAST_LOOK, self.keyring.refresh(self.bus)).await;
         }
@@ -186,12 +183,16 @@ enum Resumed {
     No,
 }
 
-fn says_more_than_no(verified: &VerifiedDecision) -> bool {
-    verified
-        .decision
-        .verdict
-        .operator()
-        .is_some_and(is_bound_by_limits)
+/// Whether a newer list of operators could say otherwise.
+fn hangs_on_the_list(judged: &Result<VerifiedDecision, DecisionFault>) -> bool {
+    match judged {
+        Ok(verified) => verified
+            .decision
+            .verdict
+            .operator()
+            .is_some_and(is_bound_by_limits),
+        Err(fault) => *fault == DecisionFault::BeyondLimit,
+    }
 }
 
 fn may_be_new_key(fault: DecisionFault) -> bool {

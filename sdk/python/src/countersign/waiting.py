@@ -169,7 +169,7 @@ class Wait:
                 decision = self._judge(stored)
             return decision, stored
         except VoidDecisionError as error:
-            if error.code not in ("unknown_key", "too_few_votes") or not await self._ask_trust(last):
+            if error.code not in ("unknown_key", "too_few_votes", "beyond_limit") or not await self._ask_trust(last):
                 error.stored = stored
                 raise
         return None

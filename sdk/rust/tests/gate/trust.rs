@@ -126,6 +126,11 @@ async fn an_approval_beyond_its_operators_limits_or_after_his_end_is_void_and_a_
     assert!(console.store(no).await);
     assert_eq!(answer.await.unwrap().unwrap().fault(), None);
     let (seen, answer) = asked(&mut console, &gate).await;
+    console.list_terms(&human, vec![free]).await;
+    console.approve(&seen).await;
+    let freed = answer.await.unwrap().unwrap();
+    assert!(freed.allowed(), "the agent still had the narrow list");
+    let (seen, answer) = asked(&mut console, &gate).await;
     console.list_terms(&human, vec![ended]).await;
     console.approve(&seen).await;
     let retired = Some(DecisionFault::UnknownKey);
