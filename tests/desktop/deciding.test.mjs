@@ -175,3 +175,22 @@ onDesk("somebody else's decision is told with their name", async (desk, page) =>
   assert.equal(lines(await agent.done)[0].message, "from the shell");
   await until("the list is empty", async () => (await page.text('[data-testid="waiting"]')) === "0 waiting");
 });
+
+onDesk("the second of two operators sees that one has voted, not who or what, and both are shown once all is decided", async (desk, page) => {
+  const agent = await desk.agent("asks.py", JSON.stringify({ name: "pay", args: { to: "ada" }, risk: "low", approvals_required: 2 }));
+  await desk.armed("pay");
+  assert.match(await page.text('[data-testid="votes"]'), /0 of 2 approvals, yours is missing/);
+  const grace = await desk.operator("Grace");
+  const row = JSON.parse((await desk.command("inbox", "--json")).out.trim().split("\n")[0]);
+  const voted = await grace("approve", row.request_id, "--message", "fine with me");
+  assert.equal(voted.code, 0, voted.err);
+  await page.reads("1 of 2 approvals, yours is missing", '[data-testid="votes"]');
+  const body = await page.text("body");
+  assert.ok(body.includes("Somebody has voted") && !body.includes("Grace") && !body.includes("fine with me"), body);
+  await page.reads("1 of 2", '[data-testid="row"]');
+  await desk.armed("pay");
+  await page.reads("Vote to approve", '[data-testid="approve"]');
+  await page.press("a");
+  assert.equal(lines(await agent.done)[0].verdict, "approve");
+  await page.reads("Grace", '[data-testid="card"]');
+});

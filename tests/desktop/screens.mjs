@@ -1,4 +1,4 @@
-// Pictures of the real window for the documentation: `COUNTERSIGN_APP=… node tests/desktop/screens.mjs`.
+// Pictures of the real window for the documentation: `COUNTERSIGN_APP=… node tests/desktop/screens.mjs [STORY…]`, all stories without a name.
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -61,47 +61,116 @@ const onDesk = async (work) => {
   }
 };
 
+const STORIES = {
+  async inbox(desk, page) {
+    await settled();
+    await save(desk, "inbox-empty");
+    // An earlier call of the same tool, so that the card has something to compare with.
+    const earlier = await desk.agent("asks.py", JSON.stringify(EARLIER));
+    await desk.armed("delete_customer_data");
+    await page.press("a");
+    await earlier.done;
+    await desk.agent("asks.py", ...TYPICAL.map((call) => JSON.stringify(call)));
+    await page.reads("7 waiting", '[data-testid="waiting"]');
+    await page.press("n");
+    await page.reads("irreversible", '[data-testid="card"]').catch(() => {});
+    await settled();
+    await save(desk, "inbox");
+    await page.press("d");
+    await page.sees('[aria-label="Reason for the agent"]');
+    await save(desk, "inbox-deny");
+    await page.press(KEYS.escape);
+    await page.press("?");
+    await settled();
+    await save(desk, "keys");
+  },
+  async long(desk, page) {
+    await desk.agent("asks.py", JSON.stringify(LONG));
+    await desk.browser.reads("write_file", '[data-testid="card"] h2');
+    await settled();
+    await save(desk, "inbox-long");
+    await page.press("e");
+    await page.sees(".cm-content");
+    await settled();
+    await save(desk, "inbox-edit");
+  },
+  async rejected(desk, page) {
+    await desk.agentJson();
+    await (await desk.agent("sends.py", ...REJECTED)).done;
+    await page.press("g");
+    await page.press("j");
+    await page.sees('[data-testid="rejected-row"]');
+    await settled();
+    await save(desk, "rejected");
+  },
+  /** Two operators, an agent that is paused, and panic. */
+  async operators(desk, page) {
+    await desk.agent("asks.py", JSON.stringify({ ...TYPICAL[1], approvals_required: 2, timeout: 300 }), JSON.stringify({ ...TYPICAL[3], timeout: 500 }));
+    await page.reads("2 waiting", '[data-testid="waiting"]');
+    const grace = await desk.operator("grace");
+    const row = JSON.parse((await desk.command("inbox", "--json")).out.trim().split("\n")[0]);
+    const voted = await grace("approve", row.request_id, "--message", "fine with me");
+    if (voted.code !== 0) throw new Error(voted.err);
+    await page.reads("1 of 2", '[data-testid="votes"]');
+    await desk.command("pause", "default/local");
+    await desk.command("panic", "on");
+    await page.sees('[data-testid="panic"]');
+    await settled();
+    await save(desk, "inbox-votes");
+  },
+  async traces(desk, page) {
+    const run = await desk.agent("works.py", "high");
+    await page.reads("delete_customer_data", '[data-testid="card"] h2');
+    await page.reads("round 3", '[data-testid="led-here"]');
+    await settled();
+    await save(desk, "inbox-led-here");
+    await page.press("t");
+    await page.sees('[data-testid="tree"]');
+    await settled();
+    await save(desk, "trace-waiting");
+    await page.press(KEYS.escape);
+    await page.press("d");
+    await page.sees('[aria-label="Reason for the agent"]');
+    await page.type('[aria-label="Reason for the agent"]', "Not while the audit runs");
+    await page.press(KEYS.enter);
+    await run.done;
+    await desk.agent("many.py", "1200").then(({ done }) => done);
+    await page.press("g");
+    await page.press("t");
+    await page.reads("number 0", '[data-testid="trace-row"]');
+    await settled();
+    await save(desk, "traces");
+    await page.press("j");
+    await page.press("o");
+    await page.sees('[data-testid="tree"]');
+    await page.press("j");
+    await page.press("j");
+    await page.sees('[data-part="image"] canvas');
+    await settled();
+    await save(desk, "trace");
+  },
+  async agents(desk, page) {
+    await desk.agent("asks.py", JSON.stringify({ ...TYPICAL[3], timeout: 300 }));
+    await page.reads("1 waiting", '[data-testid="waiting"]');
+    await desk.agent("tells.py", "60");
+    await desk.command("enroll", "acme-prod/infra-agent");
+    await page.press("g");
+    await page.press("a");
+    await page.reads("acme-prod/infra-agent", '[data-testid="agent-row"]');
+    await page.press("j");
+    await page.reads("web_search", '[data-testid="agent"]');
+    await settled();
+    await save(desk, "agents");
+    await page.run("[...document.querySelectorAll('[data-testid=brake-bar] button')].find((b) => b.textContent.startsWith('Stop')).click(); return 1");
+    await page.sees('[data-testid="confirm"]');
+    await save(desk, "agents-stop");
+  },
+};
+
 await mkdir(OUT, { recursive: true });
-await onDesk(async (desk, page) => {
-  await settled();
-  await save(desk, "inbox-empty");
-  // An earlier call of the same tool, so that the card has something to compare with.
-  const earlier = await desk.agent("asks.py", JSON.stringify(EARLIER));
-  await desk.armed("delete_customer_data");
-  await page.press("a");
-  await earlier.done;
-  await desk.agent("asks.py", ...TYPICAL.map((call) => JSON.stringify(call)));
-  await page.reads("7 waiting", '[data-testid="waiting"]');
-  await page.press("n");
-  await page.reads("irreversible", '[data-testid="card"]').catch(() => {});
-  await settled();
-  await save(desk, "inbox");
-  await page.press("d");
-  await page.sees('[aria-label="Reason for the agent"]');
-  await save(desk, "inbox-deny");
-  await page.press(KEYS.escape);
-  await page.press("?");
-  await settled();
-  await save(desk, "keys");
-});
-await onDesk(async (desk, page) => {
-  await desk.agent("asks.py", JSON.stringify(LONG));
-  await desk.browser.reads("write_file", '[data-testid="card"] h2');
-  await settled();
-  await save(desk, "inbox-long");
-  await page.press("e");
-  await page.sees(".cm-content");
-  await settled();
-  await save(desk, "inbox-edit");
-});
-await onDesk(async (desk, page) => {
-  await desk.agentJson();
-  await (await desk.agent("sends.py", ...REJECTED)).done;
-  await page.press("g");
-  await page.press("j");
-  await page.sees('[data-testid="rejected-row"]');
-  await settled();
-  await save(desk, "rejected");
-});
+const wanted = process.argv.slice(2);
+for (const [name, story] of Object.entries(STORIES)) {
+  if (wanted.length === 0 || wanted.includes(name)) await onDesk(story);
+}
 
 await rm(FOLDER, { recursive: true, force: true });

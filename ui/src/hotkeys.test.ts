@@ -29,7 +29,10 @@ describe("the registry of keys", () => {
     expect(spell(stroke("ф", { code: "KeyA" }))).toBe("A");
     expect(spell(stroke("?", { shiftKey: true }))).toBe("?");
     expect(spell(stroke("A", { shiftKey: true, ctrlKey: true }))).toBe("Ctrl+Shift+A");
+    expect(spell(stroke(">", { code: "Period", shiftKey: true, ctrlKey: true }))).toBe("Ctrl+Shift+.");
+    expect(spell(stroke(":", { code: "Period", shiftKey: true, ctrlKey: true }))).toBe("Ctrl+Shift+.");
     expect(printKeys("Ctrl+Shift+A")).toBe("Ctrl Shift A");
+    expect(["+", "Ctrl+Shift+.", "G T"].map(printKeys)).toEqual(["+", "Ctrl Shift .", "G then T"]);
   });
 });
 

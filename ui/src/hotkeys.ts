@@ -2,7 +2,7 @@
  * Every key of the desk, once: help, palette, button hints and the listener are drawn from here.
  * No command that lets a call run may be bound to Enter, Space or a digit; a test keeps it so.
  */
-export type CommandGroup = "Move" | "Decide" | "Look" | "Screens" | "Desk";
+export type CommandGroup = "Move" | "Decide" | "Look" | "Time line" | "Screens" | "Desk";
 
 export interface HotkeyDefinition {
   /** `Ctrl+Shift+A`, `J`, `ArrowDown`, `?`; a blank divides two strokes. The first one is the hint. */
@@ -18,9 +18,10 @@ export interface HotkeyDefinition {
 }
 
 export const hotkeys = {
-  next: { keys: ["J", "ArrowDown"], label: "Next request", group: "Move", repeats: true },
-  previous: { keys: ["K", "ArrowUp"], label: "Previous request", group: "Move", repeats: true },
+  next: { keys: ["J", "ArrowDown"], label: "Next", group: "Move", repeats: true },
+  previous: { keys: ["K", "ArrowUp"], label: "Previous", group: "Move", repeats: true },
   mostUrgent: { keys: ["N"], label: "Most urgent request", group: "Move" },
+  choose: { keys: ["O"], label: "Open what is chosen in a list", group: "Move" },
   filter: { keys: ["/"], label: "Filter the list", group: "Move" },
   approve: { keys: ["A"], label: "Approve (safe, low, medium)", group: "Decide", approves: true },
   approvePath: {
@@ -34,8 +35,21 @@ export const hotkeys = {
   undo: { keys: ["Z"], label: "Take a held approval back", group: "Decide" },
   reveal: { keys: ["V"], label: "Reveal hidden values", group: "Look" },
   raw: { keys: ["I"], label: "Bytes as received", group: "Look" },
+  trace: { keys: ["T"], label: "From a request to its trace, and back", group: "Look" },
+  open: { keys: ["ArrowRight"], label: "Open a branch", group: "Time line" },
+  close: { keys: ["ArrowLeft"], label: "Close a branch, then to what caused it", group: "Time line" },
+  trouble: { keys: ["F"], label: "Next failure or repair", group: "Time line" },
+  closer: { keys: ["+", "="], label: "Closer", group: "Time line", repeats: true },
+  farther: { keys: ["-"], label: "Farther", group: "Time line", repeats: true },
+  earlier: { keys: ["Shift+ArrowLeft"], label: "Earlier", group: "Time line", repeats: true },
+  later: { keys: ["Shift+ArrowRight"], label: "Later", group: "Time line", repeats: true },
+  focusSpan: { keys: ["S"], label: "Only the time of this line", group: "Time line" },
+  fit: { keys: ["0"], label: "The whole time", group: "Time line" },
   inbox: { keys: ["G Q"], label: "Go to Inbox", group: "Screens" },
+  traces: { keys: ["G T"], label: "Go to Traces", group: "Screens" },
+  agents: { keys: ["G A"], label: "Go to Agents", group: "Screens" },
   rejected: { keys: ["G J"], label: "Go to Rejected", group: "Screens" },
+  panic: { keys: ["Ctrl+Shift+."], label: "Panic: every automatic approval off", group: "Desk", everywhere: true },
   palette: { keys: ["Ctrl+K"], label: "Command palette", group: "Desk", everywhere: true },
   help: { keys: ["?"], label: "Keys", group: "Desk" },
   back: { keys: ["Escape"], label: "Back, close", group: "Desk", everywhere: true },
@@ -48,10 +62,10 @@ export const commandIds = Object.keys(hotkeys) as CommandId[];
 export const definitionOf = (id: CommandId): HotkeyDefinition => hotkeys[id];
 
 /** How a stroke is printed on a key cap. */
-const CAPS: Record<string, string> = { ArrowDown: "↓", ArrowUp: "↑", Escape: "Esc" };
+const CAPS: Record<string, string> = { ArrowDown: "↓", ArrowUp: "↑", ArrowLeft: "←", ArrowRight: "→", Escape: "Esc" };
 
 export const printKeys = (keys: string): string =>
-  keys.split(" ").map((stroke) => stroke.split("+").map((part) => CAPS[part] ?? part).join(" ")).join(" then ");
+  keys.split(" ").map((stroke) => stroke.split(/\+(?=.)/).map((part) => CAPS[part] ?? part).join(" ")).join(" then ");
 
 export const hintOf = (id: CommandId): string => printKeys(definitionOf(id).keys[0] ?? "");
 
@@ -73,10 +87,12 @@ const letterOf = (stroke: Stroke): string =>
 
 /** A stroke as the registry spells it. */
 export const spell = (stroke: Stroke): string => {
-  const key = letterOf(stroke);
+  // With Shift every layout prints another sign on this key.
+  const period = stroke.ctrlKey && stroke.shiftKey && stroke.code === "Period";
+  const key = period ? "." : letterOf(stroke);
   const named = isLetter(key) ? key.toUpperCase() : key;
   // For signs the shift key is part of what is printed: `?` is `?` on every layout.
-  const shift = stroke.shiftKey && (isLetter(key) || key.length > 1);
+  const shift = stroke.shiftKey && (period || isLetter(key) || key.length > 1);
   return [stroke.ctrlKey ? "Ctrl" : "", stroke.altKey ? "Alt" : "", stroke.metaKey ? "Meta" : "", shift ? "Shift" : "", named]
     .filter((part) => part !== "").join("+");
 };

@@ -1,5 +1,5 @@
 /** Small builders for tests: only what a test names differs from the default. */
-import type { ArgEntry, Card, InboxBatch, InboxChange, InboxRow, Shown, StatusView } from "../src/ipc/generated";
+import type { AgentToolView, AgentView, ArgEntry, Card, InboxBatch, InboxChange, InboxRow, Shown, SpanView, StatusView, TraceLine, TraceTree } from "../src/ipc/generated";
 
 /** Text in which `⟨U+202E⟩` stands for a mark, as the core would send it. */
 export const shown = (text: string): Shown =>
@@ -11,7 +11,7 @@ export const arg = (name: string, value: string): ArgEntry => ({ name: shown(nam
 export const row = (more: Partial<InboxRow> = {}): InboxRow => ({
   key: "acme/billing-bot/r1", seq: 1, kind: "tool_call", tool: shown("delete_invoice"), risk: "medium", path: "low",
   summary: shown("invoice_id: INV-42"), says: null, workspace: "acme", agent: "billing-bot", thread: shown("8f21"),
-  run: null, deadlineMs: 60_000, hasDeadline: true, storedMs: 0, state: "pending", warned: false, ...more,
+  run: null, deadlineMs: 60_000, hasDeadline: true, storedMs: 0, state: "pending", warned: false, votes: null, ...more,
 });
 
 const DIGEST = "sha256:30e64fe16d9c35d7dea1689837b3dd7e4c4a95c90b71eefec776582e94f00d95";
@@ -22,7 +22,7 @@ export const card = (more: Partial<Card> = {}): Card => ({
   risk: "medium", unknownRisk: null, path: "low", state: "pending",
   says: [{ field: "reason", text: shown("The invoice is a duplicate.") }], args: [arg("invoice_id", '"INV-42"')],
   effective: [], warnings: [], reveals: [], previous: null, history: [], question: null, form: null, target: "delete_invoice",
-  thread: shown("8f21"), run: null, allowed: ["approve", "modify", "deny"], approvalsRequired: 1,
+  thread: shown("8f21"), run: null, allowed: ["approve", "modify", "deny"], votes: null,
   origin: {
     requestedMs: 0, source: shown("selectools 1.3.0"), call: shown("call_93"), trace: null, argsDigest: DIGEST,
     requestDigest: DIGEST.replace("30e6", "9f3a"), nativeDigest: null, streamSeq: 7,
@@ -34,6 +34,32 @@ export const card = (more: Partial<Card> = {}): Card => ({
     { rung: "executed", state: "open", atMs: null, detail: null },
   ],
   ...more,
+});
+
+export const traceLine = (more: Partial<TraceLine> = {}): TraceLine => ({
+  span: 1, request: null, parent: null, depth: 0, agent: 0, kind: "tool", name: shown("crm.lookup"), startMs: 0, endMs: 182, look: "ok",
+  code: null, wait: null, repairs: [], usage: null, shortened: false, artifacts: 0, ...more,
+});
+
+export const traceTree = (lines: TraceLine[], more: Partial<TraceTree> = {}): TraceTree => ({
+  trace: shown("4bf92f35"), agents: ["acme/billing-bot"], lines, startMs: 0, durationMs: 1_000, waitingMs: 0, truncated: false, partlyRead: false, ...more,
+});
+
+export const span = (more: Partial<SpanView> = {}): SpanView => ({
+  key: "span:1", name: shown("crm.lookup"), agent: "acme/billing-bot", status: "ok", tool: shown("crm.lookup"), startedMs: 0, endedMs: 182, ids: [],
+  input: [], inputCut: false, output: [], artifacts: [], fault: null, chain: [], usage: null, attributes: [], attributesCut: false, ...more,
+});
+
+export const agentTool = (more: Partial<AgentToolView> = {}): AgentToolView => ({
+  name: shown("pay"), description: null, risk: "medium", unknownRisk: null, origin: null, gated: true, listed: true, strict: false, strictFaults: [],
+  looksLike: null, digest: "sha256:aa", changedMs: null, approvedDigest: null, approvedMs: null, changed: false, before: null, now: null, ...more,
+});
+
+export const agent = (more: Partial<AgentView> = {}): AgentView => ({
+  key: "acme/bot", workspace: "acme", agent: "bot", kind: null, framework: shown("selectools 1.3.0"), presence: "live", lastSeenMs: 59_000,
+  lastRequestMs: null, waiting: 0, enrolled: true, revokedMs: null, brake: null,
+  instances: [{ id: shown("i1"), firstSeenMs: 0, lastSeenMs: 59_000, live: true }], tools: [], credentials: [], skills: [], helloMs: 0, helloFault: null,
+  faults: [], ...more,
 });
 
 export const status = (more: Partial<StatusView> = {}): StatusView => ({

@@ -33,6 +33,9 @@ export const fakeConsole = (content: FakeConsoleContent = {}): FakeConsole => {
       if (found === undefined) throw new CallError("not_found", `${key} is not known`);
       return found;
     },
+    led_here: () => ({ lines: [], earlier: 0, fromMs: 0, toMs: 0 }),
+    traces_page: () => ({ rows: [], next: null }),
+    agents_list: () => ({ agents: [], serverMs: 0 }),
     rejected_list: () => ({ rows: [], next: null }),
     notify: () => ({}),
     connect_hint: () => ({

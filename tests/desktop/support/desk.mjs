@@ -57,6 +57,16 @@ export class Desk {
     });
   }
 
+  /** Another operator's commands on this desk's bus, from a folder of their own. */
+  async operator(name) {
+    const { nats_url: url } = JSON.parse(await readFile(path.join(this.data, "runtime.json"), "utf8"));
+    const env = {
+      COUNTERSIGN_DATA_DIR: path.join(this.data, `of ${name}`), COUNTERSIGN_OPERATOR: name, COUNTERSIGN_NATS_URL: url,
+      COUNTERSIGN_NATS_NKEY: path.join(this.data, "keys/login.nk"),
+    };
+    return (...words) => this.#start(APP, words, env).done;
+  }
+
   /** Runs a command of the program to its end. */
   async command(...words) {
     return this.#start(APP, words).done;

@@ -8,6 +8,7 @@ import { Help } from "./Help";
 import { Navigation } from "./Navigation";
 import { useNotifications } from "./notifications";
 import { Palette } from "./Palette";
+import { PanicDialog } from "./PanicDialog";
 import { StatusBar } from "./StatusBar";
 
 /** The frame of every screen. */
@@ -16,11 +17,14 @@ export const Shell = () => {
   useNotifications();
   const navigate = useNavigate();
   const lost = useLost();
-  const [open, setOpen] = useState<"help" | "palette" | null>(null);
+  const [open, setOpen] = useState<"help" | "palette" | "panic" | null>(null);
   const close = (): void => { setOpen(null); };
   useCommand("help", () => { setOpen("help"); });
   useCommand("palette", () => { setOpen((now) => (now === "palette" ? null : "palette")); });
+  useCommand("panic", () => { setOpen("panic"); });
   useCommand("inbox", () => void navigate({ to: "/" }));
+  useCommand("traces", () => void navigate({ to: "/traces" }));
+  useCommand("agents", () => void navigate({ to: "/agents" }));
   useCommand("rejected", () => void navigate({ to: "/rejected" }));
   return (
     <Tooltip.Provider delayDuration={300}>
@@ -35,6 +39,7 @@ export const Shell = () => {
         <StatusBar />
       </div>
       {open === "help" ? <Help onClose={close} /> : null}
+      {open === "panic" ? <PanicDialog onClose={close} /> : null}
       {open === "palette" ? <Palette onClose={close} /> : null}
     </Tooltip.Provider>
   );

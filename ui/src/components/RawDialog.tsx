@@ -6,7 +6,7 @@ import { Overlay } from "./Overlay";
 import { RawBytes } from "./RawBytes";
 
 interface RawDialogProps {
-  readonly command: "raw" | "rejected_raw";
+  readonly command: "raw" | "rejected_raw" | "span_raw";
   readonly requestKey: string;
   readonly onClose: () => void;
 }

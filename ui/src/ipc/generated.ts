@@ -240,9 +240,9 @@ export type ArgPart = { "type": "text",
  */
 text: Shown, } | { "type": "hidden", 
 /**
- * Number of the reveal within the card.
+ * Number of the reveal within the card; none where it cannot be opened from here.
  */
-reveal: number, 
+reveal: number | null, 
 /**
  * Length in characters.
  */
@@ -251,6 +251,39 @@ characters: number,
  * First 8 hex characters of a keyed digest: equal values look equal.
  */
 digest: string, };
+
+/**
+ * Something that a span made and keeps elsewhere.
+ */
+export type ArtifactView = { 
+/**
+ * Its file name, else its address.
+ */
+name: Shown, 
+/**
+ * What the agent calls it.
+ */
+mime: Shown | null, 
+/**
+ * What it is for.
+ */
+role: Shown | null, 
+/**
+ * How long it is kept.
+ */
+retention: Shown | null, 
+/**
+ * Where it lies: shown, never fetched.
+ */
+url: Shown | null, 
+/**
+ * Digest, as the agent states it.
+ */
+sha256: Shown | null, 
+/**
+ * Bytes, as the agent states them.
+ */
+size: number | null, };
 
 /**
  * A row of the audit log that is about the request.
@@ -293,6 +326,58 @@ hash: string,
  * Last row whose hash is anchored on the bus.
  */
 anchoredSeq: number | null, };
+
+/**
+ * A vote that stands, as far as it may be shown.
+ */
+export type BallotView = { "type": "hidden" } | { "type": "open", 
+/**
+ * `approve` or `modify`.
+ */
+verdict: string, 
+/**
+ * Who gave it.
+ */
+by: Shown, 
+/**
+ * Last characters of their key.
+ */
+keyTail: string, 
+/**
+ * When it was stored.
+ */
+atMs: number, 
+/**
+ * Whether this console's operator gave it.
+ */
+mine: boolean, };
+
+/**
+ * Holds an agent back, or lets it go.
+ */
+export type BrakeArgs = { 
+/**
+ * `WORKSPACE/AGENT`.
+ */
+agent: string, 
+/**
+ * From now on.
+ */
+state: BrakeState, };
+
+/**
+ * A brake that stands on the bus.
+ */
+export type BrakeOutcome = { 
+/**
+ * Waiting calls that were terminated or denied.
+ */
+terminated: number, };
+
+/**
+ * How an agent is held back.
+ */
+export type BrakeState = "running" | "paused" | "stopped";
 
 /**
  * An agent that is held back.
@@ -430,9 +515,9 @@ run: Shown | null,
  */
 allowed: Array<Verdict>, 
 /**
- * How many operators must agree.
+ * How far the operators are, where several must agree.
  */
-approvalsRequired: number, 
+votes: VotesView | null, 
 /**
  * Where it comes from.
  */
@@ -466,6 +551,27 @@ ladder: Array<Rung>, };
  * Where a request stands; the words of the command line contract.
  */
 export type CardState = "pending" | "holding" | "queued" | "decided" | "expired" | "withdrawn" | "rejected" | "void";
+
+/**
+ * One call of a chain, as the chain's own record says.
+ */
+export type ChainCall = { 
+/**
+ * The tool.
+ */
+tool: Shown, 
+/**
+ * `ok`, `error`, `denied`, `timeout`, or the framework's own word.
+ */
+status: Shown, 
+/**
+ * How long it took.
+ */
+durationMs: number | null, 
+/**
+ * The framework's own digest of the arguments.
+ */
+argsDigest: Shown | null, };
 
 /**
  * Asks whether an edit may be sent.
@@ -556,6 +662,34 @@ forget_search: [SearchName, SavedSearches],
  * Numbers about a time.
  */
 overview: [OverviewArgs, OverviewView], 
+/**
+ * Traces, the one last written to first.
+ */
+traces_page: [TracesPageArgs, TracesPage], 
+/**
+ * One call tree.
+ */
+trace_tree: [TraceArgs, TraceTree], 
+/**
+ * One span whole.
+ */
+span: [SpanArgs, SpanView], 
+/**
+ * A part of a span's bytes.
+ */
+span_raw: [RawArgs, RawChunk], 
+/**
+ * The trace until a request was asked; no line where its agent sent none.
+ */
+led_here: [KeyArgs, LedHere], 
+/**
+ * Holds an agent back, or lets it go; it stands on the bus when this returns.
+ */
+brake: [BrakeArgs, BrakeOutcome], 
+/**
+ * Turns every automatic approval off, or lets them be given again.
+ */
+panic: [PanicArgs, BrakeOutcome], 
 /**
  * Bus, backlog, alarms, operator and audit head.
  */
@@ -1225,7 +1359,11 @@ state: CardState,
 /**
  * The text holds characters that are shown as marks, or another warning applies.
  */
-warned: boolean, };
+warned: boolean, 
+/**
+ * How far the operators are, where several must agree.
+ */
+votes: VotesCount | null, };
 
 /**
  * The whole list, and where in the order of batches it was read.
@@ -1292,6 +1430,80 @@ export type KeyArgs = {
  * `WORKSPACE/AGENT/ID`, or `rejected:N`.
  */
 key: string, };
+
+/**
+ * What led to a request: the trace until it was asked.
+ */
+export type LedHere = { 
+/**
+ * The last lines before the request, then the request; without the spans that hold it.
+ */
+lines: Array<TraceLine>, 
+/**
+ * Earlier lines that are left out.
+ */
+earlier: number, 
+/**
+ * Where the drawn time begins, after the trace's start.
+ */
+fromMs: number, 
+/**
+ * Where it ends.
+ */
+toMs: number, };
+
+/**
+ * What a line is about: a kind of span, or a request that no span stands for.
+ */
+export type LineKind = "tool" | "llm" | "agent" | "chain" | "retriever" | "embedding" | "approval" | "request";
+
+/**
+ * How a line stands.
+ */
+export type LineLook = "running" | "waiting" | "ok" | "error" | "denied" | "timeout" | "cancelled" | "incomplete" | "unfinished" | "ended";
+
+/**
+ * What had to be repaired to draw a line.
+ */
+export type LineRepair = "parent_missing" | "parent_of_another_agent" | "loop" | "ends_before_start" | "too_deep";
+
+/**
+ * How long a line waited for a decision.
+ */
+export type LineWait = { 
+/**
+ * From when, after the trace's start.
+ */
+startMs: number, 
+/**
+ * Until when; until now where it still waits.
+ */
+endMs: number, 
+/**
+ * Who or what ended it; none while it waits.
+ */
+verdict: string | null, 
+/**
+ * `operator`, `rule`, `setup_key`, `timeout`, `agent`, `system`.
+ */
+origin: string | null, 
+/**
+ * Who, where somebody decided.
+ */
+by: Shown | null, };
+
+/**
+ * A name that the agent gave to something.
+ */
+export type NamedId = { 
+/**
+ * `span`, `parent`, `run`, `thread`, `call`, `request`, `arguments`.
+ */
+name: string, 
+/**
+ * Its id.
+ */
+id: Shown, };
 
 /**
  * The framework's own digest: kept and shown, not trusted.
@@ -1466,6 +1678,80 @@ medianMs: number,
  * 95 of 100 took no longer.
  */
 p95Ms: number, };
+
+/**
+ * Turns every automatic approval in every console off, or lets them be given again.
+ */
+export type PanicArgs = { 
+/**
+ * From now on.
+ */
+on: boolean, };
+
+/**
+ * A piece of what a span put out.
+ */
+export type PartView = { "type": "text", 
+/**
+ * The text, its beginning where it is long.
+ */
+text: Shown, 
+/**
+ * Bytes that are not shown; the bytes as received have them.
+ */
+cut: number, 
+/**
+ * What the framework did to it.
+ */
+shortened: ShortenedView | null, } | { "type": "value", 
+/**
+ * The value.
+ */
+entries: Array<ArgEntry>, 
+/**
+ * It is longer than is shown.
+ */
+cut: boolean, } | { "type": "image", 
+/**
+ * `image/png`, `image/jpeg`, `image/gif` or `image/webp`, as its first bytes say.
+ */
+mime: string, 
+/**
+ * Base64 of its bytes, encoded anew.
+ */
+data: string, 
+/**
+ * Pixels.
+ */
+width: number, 
+/**
+ * Pixels.
+ */
+height: number, } | { "type": "file", 
+/**
+ * What the agent calls it.
+ */
+mime: Shown, 
+/**
+ * Bytes.
+ */
+size: number, 
+/**
+ * Of its bytes, lowercase hex.
+ */
+sha256: string, } | { "type": "reference", 
+/**
+ * The agent's name for it.
+ */
+name: Shown, } | { "type": "wrong", 
+/**
+ * What the agent calls it.
+ */
+mime: Shown, 
+/**
+ * Why.
+ */
+why: string, };
 
 /**
  * The nearest earlier decided call of the same tool.
@@ -1873,6 +2159,19 @@ export type ServerTime = {
 serverMs: number, };
 
 /**
+ * A mark that a framework left on a text that it shortened.
+ */
+export type ShortenedView = { "type": "compressed", 
+/**
+ * From so many characters.
+ */
+from: number, } | { "type": "truncated", 
+/**
+ * From so many characters.
+ */
+from: number, };
+
+/**
  * Text that is safe to show, in order.
  */
 export type Shown = Array<Segment>;
@@ -1905,6 +2204,134 @@ storedMs: number,
  * The signed bytes.
  */
 payload: RawChunk, };
+
+/**
+ * Names a span.
+ */
+export type SpanArgs = { 
+/**
+ * Its number.
+ */
+span: number, };
+
+/**
+ * What went wrong in a span.
+ */
+export type SpanFault = { 
+/**
+ * What kind.
+ */
+kind: SpanFaultKind, 
+/**
+ * The framework's code.
+ */
+code: Shown | null, 
+/**
+ * The framework's name of the error.
+ */
+errorType: Shown | null, 
+/**
+ * The agent's words.
+ */
+message: Shown | null, 
+/**
+ * Credentials that are missing.
+ */
+missingKeys: Array<Shown>, 
+/**
+ * The tool that was called wrongly.
+ */
+tool: Shown | null, 
+/**
+ * The argument that is wrong.
+ */
+param: Shown | null, 
+/**
+ * What is wrong with it.
+ */
+issue: Shown | null, 
+/**
+ * What the framework proposes.
+ */
+suggestion: Shown | null, };
+
+/**
+ * What kind of failure it was.
+ */
+export type SpanFaultKind = "credential" | "balance" | "tool" | "tool_timeout" | "validation" | "other";
+
+/**
+ * One span whole.
+ */
+export type SpanView = { 
+/**
+ * `span:N`, which `span_raw` takes.
+ */
+key: string, 
+/**
+ * What it is called.
+ */
+name: Shown, 
+/**
+ * `WORKSPACE/AGENT` that wrote it.
+ */
+agent: string, 
+/**
+ * The protocol's word for how it stands.
+ */
+status: string | null, 
+/**
+ * The tool.
+ */
+tool: Shown | null, 
+/**
+ * By the agent's clock.
+ */
+startedMs: number, 
+/**
+ * By the agent's clock.
+ */
+endedMs: number | null, 
+/**
+ * Ids that the agent gave.
+ */
+ids: Array<NamedId>, 
+/**
+ * What went in.
+ */
+input: Array<ArgEntry>, 
+/**
+ * What went in is longer than is shown.
+ */
+inputCut: boolean, 
+/**
+ * What came out.
+ */
+output: Array<PartView>, 
+/**
+ * What it made.
+ */
+artifacts: Array<ArtifactView>, 
+/**
+ * What went wrong.
+ */
+fault: SpanFault | null, 
+/**
+ * The calls of a chain, where its record lists them.
+ */
+chain: Array<ChainCall>, 
+/**
+ * What it used by itself.
+ */
+usage: UsageView | null, 
+/**
+ * Attributes in the framework's names.
+ */
+attributes: Array<ArgEntry>, 
+/**
+ * There are more than are shown.
+ */
+attributesCut: boolean, };
 
 /**
  * What the status bar shows.
@@ -1993,6 +2420,214 @@ origin: Shown | null,
 effects: Shown | null, };
 
 /**
+ * Names a trace: `trace:N`, `WORKSPACE/AGENT/ID` of a request in it, or what a person typed: a trace
+ * id or a request id.
+ */
+export type TraceArgs = { 
+/**
+ * The name.
+ */
+key: string, };
+
+/**
+ * One line of the call tree.
+ */
+export type TraceLine = { 
+/**
+ * Number of the span; none for a request that no span stands for.
+ */
+span: number | null, 
+/**
+ * `WORKSPACE/AGENT/ID` of the request that it waited for.
+ */
+request: string | null, 
+/**
+ * Place of its parent in the list.
+ */
+parent: number | null, 
+/**
+ * 0 for a root.
+ */
+depth: number, 
+/**
+ * Who wrote it: a place in the trace's list.
+ */
+agent: number, 
+/**
+ * What it is about.
+ */
+kind: LineKind, 
+/**
+ * What it is called, its beginning only.
+ */
+name: Shown, 
+/**
+ * From when, after the trace's start.
+ */
+startMs: number, 
+/**
+ * Until when; none while it goes on, or where nobody told its end.
+ */
+endMs: number | null, 
+/**
+ * How it stands.
+ */
+look: LineLook, 
+/**
+ * The code of its error.
+ */
+code: Shown | null, 
+/**
+ * The wait for a decision in it.
+ */
+wait: LineWait | null, 
+/**
+ * What was repaired.
+ */
+repairs: Array<LineRepair>, 
+/**
+ * With all below it; none where nothing is said.
+ */
+usage: UsageView | null, 
+/**
+ * Its output was compressed or truncated by the framework.
+ */
+shortened: boolean, 
+/**
+ * How many artifacts it names.
+ */
+artifacts: number, };
+
+/**
+ * A trace in the list.
+ */
+export type TraceRow = { 
+/**
+ * `trace:N`.
+ */
+key: string, 
+/**
+ * Name of its first root, else of its first span.
+ */
+name: Shown, 
+/**
+ * `WORKSPACE/AGENT` of those who wrote in it.
+ */
+agents: Array<string>, 
+/**
+ * First start, by the agents' clocks.
+ */
+startedMs: number, 
+/**
+ * Last known time, by the agents' clocks.
+ */
+lastMs: number, 
+/**
+ * Spans that were counted.
+ */
+spans: number, 
+/**
+ * There are more than were counted; the other figures are of those counted.
+ */
+longer: boolean, 
+/**
+ * Spans that have not ended.
+ */
+open: number, 
+/**
+ * Spans that failed.
+ */
+failed: number, 
+/**
+ * Requests that wait for a decision.
+ */
+waiting: number, };
+
+/**
+ * A trace as far as this console knows it.
+ */
+export type TraceTree = { 
+/**
+ * The agents' trace id.
+ */
+trace: Shown, 
+/**
+ * `WORKSPACE/AGENT` of those who wrote in it; lines name them by their place here.
+ */
+agents: Array<string>, 
+/**
+ * Each parent before its children.
+ */
+lines: Array<TraceLine>, 
+/**
+ * First start; the agents' clocks, and the server's for requests.
+ */
+startMs: number, 
+/**
+ * From the first start to the last end, or to now where something goes on.
+ */
+durationMs: number, 
+/**
+ * How much of it something waited for a decision; overlapping waits count once.
+ */
+waitingMs: number, 
+/**
+ * More spans or requests are stored than are listed: the earliest are.
+ */
+truncated: boolean, 
+/**
+ * Not every span was read for figures, errors and marks: there are too many bytes.
+ */
+partlyRead: boolean, };
+
+/**
+ * A page of traces, the one last written to first.
+ */
+export type TracesPage = { 
+/**
+ * The traces.
+ */
+rows: Array<TraceRow>, 
+/**
+ * Cursor of the next page; none at the end.
+ */
+next: number | null, };
+
+/**
+ * Asks for a page of traces.
+ */
+export type TracesPageArgs = { 
+/**
+ * Cursor of the page before; none for what was last written to.
+ */
+before: number | null, };
+
+/**
+ * What was used, by a span and all below it; zero where nobody says.
+ */
+export type UsageView = { 
+/**
+ * Tokens that were charged for.
+ */
+tokensCharged: number, 
+/**
+ * Time, in milliseconds.
+ */
+executionTimeMs: number, 
+/**
+ * Tokens read.
+ */
+inputTokens: number, 
+/**
+ * Tokens written.
+ */
+outputTokens: number, 
+/**
+ * Price, in US dollars.
+ */
+costUsd: number, };
+
+/**
  * What an operator can answer.
  */
 export type Verdict = "approve" | "modify" | "deny" | "skip" | "respond" | "escalate" | "terminate";
@@ -2063,6 +2698,36 @@ stands: boolean | null,
  * Whether this console's operator gave it.
  */
 mine: boolean, };
+
+/**
+ * How many operators have agreed.
+ */
+export type VotesCount = { 
+/**
+ * How many must agree, 2 to 5.
+ */
+required: number, 
+/**
+ * How many votes stand.
+ */
+given: number, 
+/**
+ * Whether the operator of this console has voted.
+ */
+mine: boolean, };
+
+/**
+ * The votes on a request that needs several.
+ */
+export type VotesView = { 
+/**
+ * How many.
+ */
+count: VotesCount, 
+/**
+ * Which, in the order of the stream.
+ */
+votes: Array<BallotView>, };
 
 /**
  * A reason to look twice.

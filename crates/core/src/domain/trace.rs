@@ -3,7 +3,15 @@
 //! Refuses to believe a span: a loop is cut where it starts, a parent that is not there makes a root,
 //! time that runs backwards is shown as no time. Every such repair is named on the span.
 
+mod fault;
+mod look;
+mod usage;
+
 use std::collections::HashMap;
+
+pub use fault::FaultKind;
+pub use look::{Look, look};
+pub use usage::{Used, with_below};
 
 /// The deepest place shown; what lies deeper is shown at it.
 pub const DEEPEST: usize = 200;

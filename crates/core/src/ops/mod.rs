@@ -50,6 +50,7 @@ mod stopped;
 mod store_state;
 mod story;
 pub mod trace;
+pub mod traces;
 mod trusted;
 mod turns;
 pub mod verdicts;

@@ -38,6 +38,7 @@ mod request_times;
 pub mod requests;
 pub mod retention;
 pub mod search_index;
+pub mod span_bodies;
 pub mod spans;
 pub mod stalls;
 #[cfg(test)]
@@ -46,6 +47,7 @@ mod tests;
 mod tests_agents;
 pub mod tombstones;
 pub mod tools;
+pub mod traces;
 pub mod ui_state;
 pub mod unanswered;
 pub mod vote_outbox;

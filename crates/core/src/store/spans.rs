@@ -4,7 +4,7 @@ use countersign_wire::AgentKey;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
 use super::bulk::pieces;
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, traces};
 
 /// A span to be kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,7 +143,7 @@ pub async fn upsert(
         );
         query.build().execute(&mut *tx).await?;
     }
-    Ok(())
+    traces::touch(tx, rows.iter().map(|row| row.trace_id.as_str())).await
 }
 
 /// The spans of a trace, earliest first, at most `limit`. Agents share trace ids.

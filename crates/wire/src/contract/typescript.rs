@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use ts_rs::{Config, TS, TypeVisitor};
 
 use crate::ipc::{
-    AgentsView, Card, CheckEditArgs, ConnectHint, DecideArgs, DecideOutcome, EditCheck, EditorText,
-    HistoryFacets, HistoryPage, HistoryPageArgs, InboxBatch, InboxSnapshot, IpcError, KeyArgs,
-    Nothing, NotifyArgs, OverviewArgs, OverviewView, RawArgs, RawChunk, RejectedDetail,
-    RejectedPage, RejectedPageArgs, RequestStoryView, RevealArgs, Revealed, SavedSearch,
-    SavedSearches, SearchName, ServerTime, StatusView,
+    AgentsView, BrakeArgs, BrakeOutcome, Card, CheckEditArgs, ConnectHint, DecideArgs,
+    DecideOutcome, EditCheck, EditorText, HistoryFacets, HistoryPage, HistoryPageArgs, InboxBatch,
+    InboxSnapshot, IpcError, KeyArgs, LedHere, Nothing, NotifyArgs, OverviewArgs, OverviewView,
+    PanicArgs, RawArgs, RawChunk, RejectedDetail, RejectedPage, RejectedPageArgs, RequestStoryView,
+    RevealArgs, Revealed, SavedSearch, SavedSearches, SearchName, ServerTime, SpanArgs, SpanView,
+    StatusView, TraceArgs, TraceTree, TracesPage, TracesPageArgs,
 };
 
 macro_rules! declare {

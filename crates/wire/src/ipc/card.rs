@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::{CardState, DecidePath};
+use super::{CardState, DecidePath, VotesView};
 use crate::{RequestKind, Risk, Shown, Verdict};
 
 /// The tool that wants to run.
@@ -41,8 +41,8 @@ pub enum ArgPart {
     },
     /// Looks like a secret and is hidden.
     Hidden {
-        /// Number of the reveal within the card.
-        reveal: u32,
+        /// Number of the reveal within the card; none where it cannot be opened from here.
+        reveal: Option<u32>,
         /// Length in characters.
         characters: u32,
         /// First 8 hex characters of a keyed digest: equal values look equal.
@@ -334,8 +334,8 @@ pub struct Card {
     pub run: Option<Shown>,
     /// The verdicts that the agent can honour; deny always.
     pub allowed: Vec<Verdict>,
-    /// How many operators must agree.
-    pub approvals_required: u8,
+    /// How far the operators are, where several must agree.
+    pub votes: Option<VotesView>,
     /// Where it comes from.
     pub origin: OriginView,
     /// The server's stamp of the stored request.

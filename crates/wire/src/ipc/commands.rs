@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::{
-    AgentsView, Card, CheckEditArgs, ConnectHint, DecideArgs, DecideOutcome, EditCheck, EditorText,
-    HistoryFacets, HistoryPage, HistoryPageArgs, InboxSnapshot, KeyArgs, NotifyArgs, OverviewArgs,
-    OverviewView, RawArgs, RawChunk, RejectedDetail, RejectedPage, RejectedPageArgs,
-    RequestStoryView, RevealArgs, Revealed, SavedSearch, SavedSearches, SearchName, ServerTime,
-    StatusView,
+    AgentsView, BrakeArgs, BrakeOutcome, Card, CheckEditArgs, ConnectHint, DecideArgs,
+    DecideOutcome, EditCheck, EditorText, HistoryFacets, HistoryPage, HistoryPageArgs,
+    InboxSnapshot, KeyArgs, LedHere, NotifyArgs, OverviewArgs, OverviewView, PanicArgs, RawArgs,
+    RawChunk, RejectedDetail, RejectedPage, RejectedPageArgs, RequestStoryView, RevealArgs,
+    Revealed, SavedSearch, SavedSearches, SearchName, ServerTime, SpanArgs, SpanView, StatusView,
+    TraceArgs, TraceTree, TracesPage, TracesPageArgs,
 };
 
 /// The argument of commands that take none.
@@ -59,6 +60,20 @@ macro_rules! with_ipc_commands {
             forget_search(SearchName) -> SavedSearches,
             /// Numbers about a time.
             overview(OverviewArgs) -> OverviewView,
+            /// Traces, the one last written to first.
+            traces_page(TracesPageArgs) -> TracesPage,
+            /// One call tree.
+            trace_tree(TraceArgs) -> TraceTree,
+            /// One span whole.
+            span(SpanArgs) -> SpanView,
+            /// A part of a span's bytes.
+            span_raw(RawArgs) -> RawChunk,
+            /// The trace until a request was asked; no line where its agent sent none.
+            led_here(KeyArgs) -> LedHere,
+            /// Holds an agent back, or lets it go; it stands on the bus when this returns.
+            brake(BrakeArgs) -> BrakeOutcome,
+            /// Turns every automatic approval off, or lets them be given again.
+            panic(PanicArgs) -> BrakeOutcome,
             /// Bus, backlog, alarms, operator and audit head.
             status(Nothing) -> StatusView,
             /// Every agent that is known: its copies, its tools, its credentials.

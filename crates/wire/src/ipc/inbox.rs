@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use super::VotesCount;
 use crate::{RequestKind, Risk, Shown};
 
 /// Which way an approval takes (operator's desk, "Deciding").
@@ -101,6 +102,8 @@ pub struct InboxRow {
     pub state: CardState,
     /// The text holds characters that are shown as marks, or another warning applies.
     pub warned: bool,
+    /// How far the operators are, where several must agree.
+    pub votes: Option<VotesCount>,
 }
 
 /// The whole list, and where in the order of batches it was read.

@@ -1,7 +1,8 @@
 //! The contract between the window and the core: every command and every shape that crosses it.
 //!
-//! Refuses to carry text of an agent in any other form than [`Shown`](crate::Shown), with two named
-//! exceptions: [`EditorText`] (JSON for an editor, itself pure ASCII) and [`RawChunk::hex`].
+//! Refuses to carry text of an agent in any other form than [`Shown`](crate::Shown), with three named
+//! exceptions: [`EditorText`] (JSON for an editor, itself pure ASCII), [`RawChunk::hex`], and the bytes of
+//! an image in [`PartView`], encoded anew.
 //! Nothing here depends on Tauri; the window implements the commands, the page imports the
 //! generated TypeScript.
 //!
@@ -9,6 +10,7 @@
 
 mod agents;
 mod batch;
+mod brakes;
 mod card;
 mod commands;
 mod decide;
@@ -18,15 +20,19 @@ mod inbox;
 mod notify;
 mod overview;
 mod rejected;
+mod span;
 mod status;
 mod story;
 mod text;
+mod trace;
+mod votes;
 
 pub use agents::{
     AgentPresence, AgentToolView, AgentView, AgentsView, CredentialView, HelloFaultView,
     InstanceView,
 };
 pub use batch::{DecidedNotice, InboxBatch, InboxChange};
+pub use brakes::{BrakeArgs, BrakeOutcome, BrakeState, PanicArgs};
 pub use card::{
     ArgEntry, ArgPart, Card, DecisionView, Delta, EffectiveGroup, FormView, HistoryMessage,
     HoldView, NativeDigest, OptionView, OriginView, PreviousCall, QuestionView, Reveal, RevealKind,
@@ -46,8 +52,17 @@ pub use inbox::{CardState, DecidePath, InboxRow, InboxSnapshot, KeyArgs};
 pub use notify::{NotifyArgs, NotifyLevel};
 pub use overview::{OverviewArgs, OverviewView, PaceView, VerdictCount, VolumePiece};
 pub use rejected::{RejectedDetail, RejectedPage, RejectedPageArgs, RejectedRow};
+pub use span::{
+    ArtifactView, ChainCall, NamedId, PartView, ShortenedView, SpanArgs, SpanFault, SpanFaultKind,
+    SpanView,
+};
 pub use status::{
     AlarmView, AuditView, BrakeView, BusView, ConnectCommand, ConnectHint, ServerTime, StatusView,
 };
 pub use story::{AuditRef, RequestStoryView, RuleRef, SignatureView, VoteView};
 pub use text::{RawArgs, RawChunk, RevealArgs, Revealed};
+pub use trace::{
+    LedHere, LineKind, LineLook, LineRepair, LineWait, TraceArgs, TraceLine, TraceRow, TraceTree,
+    TracesPage, TracesPageArgs, UsageView,
+};
+pub use votes::{BallotView, VotesCount, VotesView};

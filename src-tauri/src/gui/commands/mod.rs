@@ -1,6 +1,7 @@
 //! One function per declared command.
 
 mod agents;
+mod brakes;
 mod decide;
 mod edit;
 mod history;
@@ -10,8 +11,10 @@ mod overview;
 mod raw;
 mod rejected;
 mod status;
+mod trace;
 
 pub(crate) use agents::agents_list;
+pub(crate) use brakes::{brake, panic};
 pub(crate) use decide::{decide, undo};
 pub(crate) use edit::{check_edit, editable};
 pub(crate) use history::{
@@ -23,3 +26,4 @@ pub(crate) use overview::overview;
 pub(crate) use raw::{raw, rejected_raw};
 pub(crate) use rejected::{rejected_detail, rejected_list};
 pub(crate) use status::{connect_hint, server_time, status};
+pub(crate) use trace::{led_here, span, span_raw, trace_tree, traces_page};

@@ -275,7 +275,7 @@ impl Writer<'_> {
         let reveal = u32::try_from(self.found.len()).unwrap_or(u32::MAX);
         self.found.push(place.found(RevealKind::Secret, text));
         self.parts.push(ArgPart::Hidden {
-            reveal,
+            reveal: Some(reveal),
             characters: u32::try_from(hidden.length).unwrap_or(u32::MAX),
             digest: hidden.keyed_digest,
         });
@@ -318,7 +318,7 @@ mod tests {
             ArgPart::Text { text } => text.plain(),
             ArgPart::Hidden {
                 reveal, characters, ..
-            } => format!("<{reveal}: {characters}>"),
+            } => format!("<{}: {characters}>", reveal.unwrap_or(u32::MAX)),
         };
         parts.iter().map(text).collect()
     }

@@ -15,6 +15,7 @@ use super::hidden::{escape, escape_lines, json_shown};
 use super::previous::previous;
 use super::progress::{decision_view, ladder};
 use super::story::{Story, state_of};
+use super::votes::votes_view;
 use super::warning::card_warnings;
 
 /// Which way an approval takes.
@@ -85,7 +86,7 @@ pub(crate) fn card_view(story: &Story, key: &[u8; 32], own_key: &str) -> Card {
         thread: text(request.thread_id.as_ref()),
         run: text(request.run_id.as_ref()),
         allowed: allowed(story),
-        approvals_required: request.approvals_required.unwrap_or(1),
+        votes: votes_view(story),
         origin: origin(story),
         stored_ms: story.line.stored_at,
         deadline_ms: story.line.deadline_at,
@@ -198,7 +199,7 @@ pub(super) fn hidden_for_good(walked: Walked) -> Vec<countersign_wire::ipc::ArgE
     let mut entries = walked.entries;
     for part in entries.iter_mut().flat_map(|entry| entry.value.iter_mut()) {
         if let ArgPart::Hidden { reveal, .. } = part {
-            *reveal = u32::MAX;
+            *reveal = None;
         }
     }
     entries

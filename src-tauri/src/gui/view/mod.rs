@@ -13,6 +13,8 @@ mod row;
 mod status;
 mod story;
 mod strict;
+mod trace;
+mod votes;
 mod warning;
 
 pub(crate) use agents::agent_view;
@@ -25,3 +27,4 @@ pub(crate) use row::{inbox_row, notice};
 pub(crate) use status::status_view;
 pub(crate) use story::Story;
 pub(crate) use strict::strict_json;
+pub(crate) use trace::{Glances, led_here, span_view, trace_row, trace_tree};

@@ -9,6 +9,7 @@ use super::args::is_hidden;
 use super::card::path_of;
 use super::hidden::{escape, without_secrets};
 use super::story::{read_request, state_of};
+use super::votes::votes_count;
 
 /// Characters of one line; the card shows everything.
 const LINE: usize = 160;
@@ -55,6 +56,7 @@ pub(crate) fn inbox_row(line: &LineRow, _key: &[u8; 32]) -> Option<InboxRow> {
         stored_ms: line.stored_at,
         state,
         warned: suspect,
+        votes: votes_count(line),
     })
 }
 

@@ -1,6 +1,7 @@
 //! A request of the core, read into its protocol type.
 
 use countersign_core::ops::reading::RequestStory;
+use countersign_core::ops::votes::told::ShownVote;
 use countersign_core::store::alarms::Alarm;
 use countersign_core::store::decisions::StoredDecision;
 use countersign_core::store::lines::LineRow;
@@ -21,6 +22,7 @@ pub(crate) struct Story {
     pub(crate) outgoing: Option<OutboxRow>,
     pub(crate) receipts: Vec<StoredReceipt>,
     pub(crate) alarms: Vec<Alarm>,
+    pub(crate) votes: Vec<ShownVote>,
     pub(crate) earlier: Option<(LineRow, ApprovalRequest)>,
 }
 
@@ -54,6 +56,7 @@ impl Story {
             outgoing: story.outgoing,
             receipts: story.receipts,
             alarms: story.alarms,
+            votes: story.votes,
             earlier,
             line: story.line,
         })

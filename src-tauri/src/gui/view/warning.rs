@@ -1,7 +1,5 @@
 //! Reasons to look twice at a card.
 
-use countersign_core::ops::votes::told::Approvals;
-use countersign_core::store::lines::LineRow;
 use countersign_wire::ipc::WarningView;
 use countersign_wire::{ApprovalRequest, TextWarning, warnings};
 use serde_json::Value;
@@ -31,19 +29,12 @@ pub(crate) fn card_warnings(story: &Story) -> Vec<WarningView> {
     for (place, words) in words_of(request) {
         in_text(place, words, &mut found);
     }
-    let votes = votes(&story.line);
     let others = [
         (
             request.args_raw.is_some(),
             "args_raw",
             "The arguments",
             "differ in their bytes from the text that the model wrote; look at the bytes as received (I).",
-        ),
-        (
-            votes.is_some(),
-            "votes",
-            "Several operators",
-            votes.as_deref().unwrap_or_default(),
         ),
         (
             story
@@ -150,24 +141,6 @@ fn in_text(place: &str, text: &str, found: &mut Vec<WarningView>) {
         };
         found.push(view(code, place, &message));
     }
-}
-
-/// How far several operators are; who voted what stays hidden from who has yet to vote.
-fn votes(line: &LineRow) -> Option<String> {
-    let approvals = Approvals::of(line)?;
-    let Approvals {
-        required,
-        given,
-        mine,
-    } = approvals;
-    let yours = if mine {
-        "yours is given"
-    } else {
-        "yours is missing"
-    };
-    Some(format!(
-        "must agree: {given} of {required} approvals, {yours}."
-    ))
 }
 
 fn view(code: &str, place: &str, message: &str) -> WarningView {

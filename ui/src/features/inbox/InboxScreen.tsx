@@ -1,4 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useDeferredValue, useEffect, useRef, useState } from "react";
 import { useCommand } from "../../commands/CommandContext";
 import { Kbd } from "../../components/Kbd";
@@ -23,7 +24,9 @@ export const InboxScreen = () => {
   const filterField = useRef<HTMLInputElement>(null);
   const wanted = useDeferredValue(filter);
   const rows = filterRows(all, wanted);
-  const cursor = useCursor(rows);
+  const { card: start } = useSearch({ from: "/" });
+  const navigate = useNavigate();
+  const cursor = useCursor(rows, start ?? null);
   const sent = useSent();
 
   // An open card reads itself again when something happened to it.
@@ -56,6 +59,7 @@ export const InboxScreen = () => {
   useCommand("next", () => { cursor.move(1); });
   useCommand("previous", () => { cursor.move(-1); });
   useCommand("mostUrgent", cursor.toMostUrgent);
+  useCommand("trace", () => void (key !== null && navigate({ to: "/traces/tree", search: { key, card: key } })), key !== null);
   useCommand("undo", () => void takeBack());
   // A card that is done stays until the operator moves on.
   useCommand("back", () => {

@@ -48,11 +48,3 @@ export const fade = (list: readonly Sent[], nowMs: number): readonly Sent[] => {
   const kept = list.filter((entry) => nowMs - entry.sinceMs < SEEN_MS[entry.state]);
   return kept.length === list.length ? list : kept;
 };
-
-const PAST: Record<string, string> = {
-  approve: "approved", modify: "approved with edits", deny: "denied", skip: "skipped", respond: "answered",
-  escalate: "handed on", terminate: "denied, agent stopped", expired: "expired", withdrawn: "withdrawn by the agent",
-  rejected: "rejected",
-};
-
-export const pastOf = (verdict: string): string => PAST[verdict] ?? verdict;

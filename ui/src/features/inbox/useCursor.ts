@@ -11,8 +11,8 @@ export interface CursorView {
 }
 
 /** The cursor of the list. It takes the first card when there was none, and moves by the operator alone. */
-export const useCursor = (rows: readonly InboxRow[]): CursorView => {
-  const [key, set] = useState<string | null>(null);
+export const useCursor = (rows: readonly InboxRow[], start: string | null = null): CursorView => {
+  const [key, set] = useState<string | null>(start);
   const latest = useRef({ rows, key, place: 0 });
   useLayoutEffect(() => {
     const place = placeOf(rows, key);

@@ -5,7 +5,7 @@ import { Kbd } from "../../../components/Kbd";
 import { useServerNow } from "../../../desk/DeskContext";
 import type { Card, Verdict } from "../../../ipc/generated";
 import { ApproveButton } from "../ApproveButton";
-import { pastOf } from "../sent";
+import { pastOf } from "../../../components/verdict";
 import { approveKey } from "../steps";
 import type { ArmingView } from "../useArming";
 import type { CardActs } from "../useCardActs";
@@ -26,6 +26,11 @@ const MORE: readonly (readonly [Verdict, string])[] = [
 export const mayEdit = (card: Card): boolean => card.args !== null && card.allowed.includes("modify");
 export const mayAnswer = (card: Card): boolean => card.allowed.includes("respond");
 export const mayApproveCard = (card: Card, edited: boolean): boolean => card.allowed.includes(edited ? "modify" : "approve");
+
+const labelOf = (card: Card, edited: boolean): string => {
+  const what = card.votes === null ? "Approve" : "Vote to approve";
+  return edited ? `${what} the edit` : what;
+};
 
 const HELD_MS = 100;
 
@@ -83,8 +88,12 @@ export const ActionBar = ({ card, acts, arming, ready, onApprove, onUndo }: Acti
       {acts.busy ? <span className="text-text-2">Sending…</span> : null}
       {edited ? <Button tone="quiet" onClick={() => { acts.setDraft(null); }}>Drop the edit <kbd className="kbd">Esc</kbd></Button> : null}
       {mayApproveCard(card, edited) ? (
-        <ApproveButton label={edited ? "Approve the edit" : "Approve"} command={approveKey(card.path)} arming={arming} ready={ready} onApprove={onApprove} />
-      ) : <span className="text-text-3">This agent takes no approval here</span>}
+        <ApproveButton label={labelOf(card, edited)} command={approveKey(card.path)} arming={arming} ready={ready} onApprove={onApprove} />
+      ) : (
+        <span className="text-text-3" data-testid="no-approval">
+          {card.votes?.count.mine === true ? "Your vote is given and stands. You can still deny." : "This agent takes no approval here"}
+        </span>
+      )}
     </div>
   );
 };

@@ -1,11 +1,16 @@
 import { useCallback } from "react";
+import { Decision } from "../../../components/Decision";
+import { Ladder } from "../../../components/Ladder";
+import { Section } from "../../../components/Section";
+import { Entries } from "../../../components/Values";
 import { DiffView } from "../edit/DiffView";
 import type { Card } from "../../../ipc/generated";
 import type { CardActs } from "../useCardActs";
-import { Asked, Effective, History, Previous, Section, Warnings } from "./Sections";
-import { Decision, Ladder, Origin } from "./Side";
+import { Asked, Effective, History, Previous, Warnings } from "./Sections";
+import { LedHere } from "./LedHere";
+import { Origin } from "./Origin";
 import { useSeenEnd } from "./useSeenEnd";
-import { Entries } from "./Values";
+import { Votes } from "./Votes";
 
 /** Everything that a card must show, in the order of the desk's design. */
 export const Body = ({ card, acts }: { readonly card: Card; readonly acts: CardActs }) => {
@@ -30,10 +35,12 @@ export const Body = ({ card, acts }: { readonly card: Card; readonly acts: CardA
           <Effective groups={card.effective} revealed={acts.revealed} />
           <div ref={end} id="arguments-end" className="h-px" aria-hidden="true" />
           {card.previous === null ? null : <Previous previous={card.previous} revealed={acts.revealed} />}
+          <LedHere request={card.key} />
           <History messages={card.history} open={acts.progress.evidenceOpen} onOpen={() => { advance({ evidenceOpen: true }); }} />
         </div>
         <div className="min-w-0">
           {card.decision === null ? null : <Decision decision={card.decision} />}
+          {card.votes === null ? null : <Votes votes={card.votes} />}
           <Origin card={card} />
           <Ladder card={card} />
         </div>

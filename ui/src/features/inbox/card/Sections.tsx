@@ -1,20 +1,14 @@
-import { useState, type ReactNode } from "react";
+import { useState } from "react";
+import { Section } from "../../../components/Section";
 import { ShownText } from "../../../components/ShownText";
+import { Entries, Parts } from "../../../components/Values";
+import { pastOf } from "../../../components/verdict";
 import { formatDay } from "../../../desk/clock";
 import type { Card, Delta, EffectiveGroup, PreviousCall, Revealed } from "../../../ipc/generated";
-import { pastOf } from "../sent";
-import { Entries, Parts } from "./Values";
 
 interface RevealedProps {
   readonly revealed: ReadonlyMap<number, Revealed>;
 }
-
-export const Section = ({ title, children }: { readonly title: ReactNode; readonly children: ReactNode }) => (
-  <section className="mb-5">
-    <h3>{title}</h3>
-    {children}
-  </section>
-);
 
 const EFFECTIVE: Record<string, string> = {
   fixed: "Set by the framework", defaults: "Filled in by default", injected_names: "Injected, value not shown",
@@ -111,7 +105,7 @@ export const History = ({ messages, open, onOpen }: HistoryProps) => {
   if (messages.length === 0) return null;
   const visible = open ? messages : messages.slice(-SHOWN_CLOSED);
   return (
-    <Section title={`What led here (${focus} ${focus === 1 ? "message" : "messages"}, told by the agent)`}>
+    <Section title={`Messages before it (${focus} ${focus === 1 ? "message" : "messages"}, told by the agent)`}>
       {open || messages.length <= SHOWN_CLOSED ? null : (
         <button type="button" className="mb-2 rounded border border-line px-2 py-1 text-xs text-text-2 hover:bg-raised" onClick={onOpen}>
           Show {messages.length - SHOWN_CLOSED} earlier

@@ -53,7 +53,10 @@ export const InboxItem = memo(function InboxItem({ row, selected, place, count, 
           <> · <span className="rounded border border-line px-1 text-[10.5px]">says</span> <ShownText text={row.says} /></>
         ) : null}
       </span>
-      {row.warned ? <span className="justify-self-end text-[11px] font-semibold text-warn" title="Look at its warnings">look twice</span> : <span />}
+      <span className="flex gap-2 justify-self-end text-[11px]">
+        {row.votes === null ? null : <span className="text-text-2" title={row.votes.mine ? "Your vote is given" : "Your vote is missing"}>{row.votes.given} of {row.votes.required}{row.votes.mine ? ", voted" : ""}</span>}
+        {row.warned ? <span className="font-semibold text-warn" title="Look at its warnings">look twice</span> : null}
+      </span>
     </div>
   );
 });

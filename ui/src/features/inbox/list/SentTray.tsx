@@ -2,7 +2,8 @@ import { Button } from "../../../components/Button";
 import { Kbd } from "../../../components/Kbd";
 import { ShownText } from "../../../components/ShownText";
 import { useServerNow } from "../../../desk/DeskContext";
-import { pastOf, undoable, type Sent } from "../sent";
+import { pastOf } from "../../../components/verdict";
+import { undoable, type Sent } from "../sent";
 
 const Words = ({ entry }: { readonly entry: Sent }) => {
   const now = useServerNow(100);

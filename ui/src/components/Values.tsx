@@ -1,5 +1,5 @@
-import { ShownText } from "../../../components/ShownText";
-import type { ArgEntry, ArgPart, Revealed } from "../../../ipc/generated";
+import { ShownText } from "./ShownText";
+import type { ArgEntry, ArgPart, Revealed } from "../ipc/generated";
 
 interface PartsProps {
   readonly parts: readonly ArgPart[];
@@ -17,13 +17,15 @@ export const Parts = ({ parts, revealed }: PartsProps) => (
         // oxlint-disable-next-line react/no-array-index-key
         return <ShownText key={index} text={part.text} block />;
       }
-      const open = revealed.get(part.reveal);
+      const open = part.reveal === null ? undefined : revealed.get(part.reveal);
       return open === undefined ? (
-        <span key={part.reveal} className="text-text-3">
-          {part.characters} characters hidden, {spaced(part.digest)} <kbd className="kbd">V</kbd>
+        // oxlint-disable-next-line react/no-array-index-key
+        <span key={index} className="text-text-3">
+          {part.characters} characters hidden, {spaced(part.digest)} {part.reveal === null ? null : <kbd className="kbd">V</kbd>}
         </span>
       ) : (
-        <span key={part.reveal} className="rounded bg-warn-bg px-1"><ShownText text={open.value} block /></span>
+        // oxlint-disable-next-line react/no-array-index-key
+        <span key={index} className="rounded bg-warn-bg px-1"><ShownText text={open.value} block /></span>
       );
     })}
   </>

@@ -1,0 +1,88 @@
+//! The traces that were last written to, page by page.
+
+use std::ops::ControlFlow;
+
+use crate::error::OpError;
+use crate::runtime::App;
+use crate::store::span_bodies::{self, WholeSpan};
+use crate::store::traces::{self, LOOKED_AT, TraceFigures};
+
+/// A page of traces.
+#[derive(Debug, Clone)]
+pub struct Traces {
+    /// The one last written to first.
+    pub lines: Vec<TraceLine>,
+    /// What [`App::traces`] takes for the next page; none at the end.
+    pub next: Option<i64>,
+}
+
+/// A trace in the list.
+#[derive(Debug, Clone)]
+pub struct TraceLine {
+    /// Its row, which [`App::trace_of_row`] takes.
+    pub row: i64,
+    /// What is said of it.
+    pub figures: TraceFigures,
+    /// It has more spans than were looked at for the figures.
+    pub longer: bool,
+}
+
+impl App {
+    /// The traces that were last written to, at most `limit`, from the one before `before` on.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn traces(&self, before: Option<i64>, limit: i64) -> Result<Traces, OpError> {
+        let reader = self.reader();
+        let rows = traces::page(reader, before, limit).await?;
+        let full = i64::try_from(rows.len()).is_ok_and(|count| count >= limit);
+        let next = rows.last().filter(|_| full).map(|row| row.seen);
+        let mut lines = Vec::with_capacity(rows.len());
+        for row in rows {
+            // None where retention took the last span meanwhile.
+            if let Some(mut figures) = traces::figures(reader, &row.trace_id).await? {
+                let longer = figures.spans > LOOKED_AT;
+                figures.spans = figures.spans.min(LOOKED_AT);
+                lines.push(TraceLine {
+                    row: row.id,
+                    figures,
+                    longer,
+                });
+            }
+        }
+        Ok(Traces { lines, next })
+    }
+
+    /// The trace id of a row of the list.
+    ///
+    /// # Errors
+    /// [`OpError::NotFound`], [`OpError::Store`].
+    pub async fn trace_of_row(&self, row: i64) -> Result<String, OpError> {
+        traces::trace_id(self.reader(), row)
+            .await?
+            .ok_or_else(|| OpError::NotFound("the trace; retention may have removed it".to_owned()))
+    }
+
+    /// One span with its payload.
+    ///
+    /// # Errors
+    /// [`OpError::NotFound`], [`OpError::Store`].
+    pub async fn span(&self, id: i64) -> Result<WholeSpan, OpError> {
+        span_bodies::one(self.reader(), id)
+            .await?
+            .ok_or_else(|| OpError::NotFound("the span; retention may have removed it".to_owned()))
+    }
+
+    /// Hands the payload of each span to `each`, one at a time and in no order, until it breaks.
+    /// Returns whether all were read.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn each_span_body(
+        &self,
+        ids: &[i64],
+        each: impl FnMut(i64, &[u8]) -> ControlFlow<()>,
+    ) -> Result<bool, OpError> {
+        Ok(span_bodies::each(self.reader(), ids, each).await?)
+    }
+}

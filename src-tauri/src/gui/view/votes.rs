@@ -1,0 +1,45 @@
+//! How far several operators are. Who voted what stays hidden from who has yet to vote.
+
+use countersign_core::ops::votes::told::{Approvals, ShownVote};
+use countersign_core::store::lines::LineRow;
+use countersign_wire::escape;
+use countersign_wire::ipc::{BallotView, VotesCount, VotesView};
+
+use super::progress::key_tail;
+use super::story::Story;
+
+/// How many have agreed; none where one operator is enough.
+pub(crate) fn votes_count(line: &LineRow) -> Option<VotesCount> {
+    let Approvals {
+        required,
+        given,
+        mine,
+    } = Approvals::of(line)?;
+    let small = |count: i64| u8::try_from(count).unwrap_or(u8::MAX);
+    Some(VotesCount {
+        required: small(required),
+        given: small(given),
+        mine,
+    })
+}
+
+/// The same with the votes themselves, as far as they may be shown.
+pub(crate) fn votes_view(story: &Story) -> Option<VotesView> {
+    Some(VotesView {
+        count: votes_count(&story.line)?,
+        votes: story.votes.iter().map(vote).collect(),
+    })
+}
+
+fn vote(vote: &ShownVote) -> BallotView {
+    match vote {
+        ShownVote::Hidden => BallotView::Hidden,
+        ShownVote::Open(vote) => BallotView::Open {
+            verdict: escape(vote.verdict.as_deref().unwrap_or_default()).plain(),
+            by: escape(vote.name.as_deref().unwrap_or_default()),
+            key_tail: escape(&key_tail(&vote.key)).plain(),
+            at_ms: vote.at,
+            mine: vote.mine,
+        },
+    }
+}

@@ -1,0 +1,104 @@
+// What agents tell of their work, in the real window.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Desk } from "./support/desk.mjs";
+import { KEYS, until } from "./support/webdriver.mjs";
+
+const onDesk = (name, work, limit = 90_000) =>
+  test(name, { timeout: limit }, async () => {
+    const desk = await Desk.open();
+    try {
+      await work(desk, desk.browser);
+    } finally {
+      await desk.close();
+    }
+  });
+
+const line = (name) => `[...document.querySelectorAll('[data-testid=line]')].find((line) => line.textContent.includes(${JSON.stringify(name)}))`;
+
+onDesk("T leads from a card to its trace and Esc back, and the wait for a person is told apart", async (desk, page) => {
+  const agent = await desk.agent("works.py", "medium");
+  await desk.armed("delete_customer_data");
+  await page.reads("billing.export", '[data-testid="led-here"]');
+  await page.press("t");
+  await page.sees('[data-testid="tree"]');
+  await until("the request's line", async () => (await page.run(`return ${line("delete_customer_data")}?.getAttribute("aria-selected")`)) === "true");
+  assert.equal(await page.run(`return ${line("delete_customer_data")}.dataset.look`), "waiting");
+  assert.match(await page.text('[data-testid="trace-sum"]'), /waiting for a decision/);
+  const looks = await page.run("return Object.fromEntries([...document.querySelectorAll('[data-testid=line]')].map((line) => [line.querySelector('.shown').textContent, line.dataset.look]))");
+  assert.equal(looks["crm.lookup"], "ok");
+  assert.equal(looks["billing.export"], "error");
+  assert.equal(looks["send_email"], "denied");
+  assert.equal(looks["search.index"], "timeout");
+  await page.press(KEYS.escape);
+  await desk.armed("delete_customer_data");
+  await page.press("a");
+  const { code, err } = await agent.done;
+  assert.equal(code, 0, err);
+  await page.press("g");
+  await page.press("t");
+  await page.sees('[data-testid="trace-row"]');
+  await page.reads("close account acme", '[data-testid="trace-row"]');
+  await page.press("o");
+  await page.sees('[data-testid="tree"]');
+  await until("the run has ended", async () => (await page.run(`return ${line("close account")}?.dataset.look`)) === "ok");
+});
+
+onDesk("a span shows its error, its parts and its picture, and fetches nothing", async (desk, page) => {
+  const sent = await desk.agent("works.py", "--crash");
+  assert.equal((await sent.done).code, 0, sent.output.err);
+  await page.run("window.asked = []; new PerformanceObserver((list) => window.asked.push(...list.getEntries().map((e) => e.name))).observe({ type: 'resource' }); return 1");
+  await page.press("g");
+  await page.press("t");
+  await page.reads("close account acme", '[data-testid="trace-row"]');
+  await page.press("o");
+  await page.sees('[data-testid="tree"]');
+  const choose = async (name) => {
+    await page.run(`${line(name)}.click(); return 1`);
+    await page.reads(name, '[data-testid="span-detail"] h2');
+  };
+  await choose("crm.lookup");
+  await page.sees('[data-part="image"] canvas');
+  await until("the picture is drawn", () => page.run("const c = document.querySelector('[data-part=image] canvas'); const p = c.getContext('2d').getImageData(c.width - 2, c.height - 2, 1, 1).data; return p[1] > 150"));
+  assert.match(await page.text('[data-testid="shortened"]'), /from 48,211 characters/);
+  assert.match(await page.text('[data-testid="artifact"]'), /report\.csv, 41 KB/);
+  assert.doesNotMatch(await page.text('[data-testid="span-detail"]'), /sk-aaaabbbbccccdddd/);
+  await choose("stripe.refunds");
+  await page.reads("STRIPE_SECRET_KEY", '[data-testid="fault"]');
+  await choose("weather");
+  await page.reads("Did you mean 'location'?", '[data-testid="fault"]');
+  await choose("code chain");
+  await page.reads("send_email", '[data-testid="chain"]');
+  await choose("close account acme");
+  await page.reads("1,204", '[data-testid="usage"]');
+  const asked = await page.run("return window.asked.filter((name) => !name.startsWith('ipc:') && !name.includes('ipc.localhost') && !name.includes('/assets/'))");
+  assert.deepEqual(asked, []);
+});
+
+onDesk("a trace of 10,000 spans opens at once and scrolls without a long frame", async (desk, page) => {
+  const sent = await desk.agent("many.py", "10000");
+  assert.equal((await sent.done).code, 0, sent.output.err);
+  await until("the console has read them", async () => JSON.parse((await desk.command("trace", "many", "--json")).out).spans === 10_000, 30_000);
+  await page.press("g");
+  await page.press("t");
+  await page.reads("agent number 0", '[data-testid="trace-row"]');
+  const opened = await page.run("window.began = performance.now(); return 1").then(async () => {
+    await page.press("o");
+    await page.reads("10000 lines", '[data-testid="trace-sum"]');
+    return page.run("return performance.now() - window.began");
+  });
+  // The driver looks every 25 ms: an upper bound.
+  assert.ok(opened < 2_000, `opened within ${Math.round(opened)} ms`);
+  const measure = (name, step) => page.run(`const tree = document.querySelector('[data-testid=tree]'); const frames = window[${JSON.stringify(name)}] = []; let last = performance.now(); const end = last + 2000;
+    const go = (now) => { frames.push(now - last); last = now; tree.scrollTop += ${step}; if (now < end) requestAnimationFrame(go); else frames.done = true; };
+    requestAnimationFrame(go); return 1`).then(() => until(name, () => page.run(`return window[${JSON.stringify(name)}].done === true`)))
+    .then(() => page.run(`return [...window[${JSON.stringify(name)}]].sort((a, b) => b - a)`));
+  const still = await measure("still", 0);
+  const moving = await measure("moving", 2_800);
+  const last = await page.run("return Math.max(...[...document.querySelectorAll('[data-testid=line]')].map((line) => Number(line.dataset.place)))");
+  assert.ok(last > 1_500, `scrolled to line ${last}`);
+  const words = (frames) => `${frames.length} frames, longest ${frames.slice(0, 3).map(Math.round).join(", ")} ms`;
+  process.stdout.write(`# opened in ${Math.round(opened)} ms; still: ${words(still)}; scrolling: ${words(moving)}\n`);
+  // A busy machine drops frames of a page that stands still, too.
+  assert.ok(moving[2] < Math.max(50, 2 * still[2]), words(moving));
+}, 180_000);

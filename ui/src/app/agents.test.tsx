@@ -1,0 +1,100 @@
+import { fireEvent, render, screen, waitFor, within } from "@testing-library/react";
+import { describe, expect, it } from "vitest";
+import { agent, agentTool, shown, status } from "../../test/build";
+import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
+import { CallError } from "../ipc/transport";
+import type { AgentView, StatusView } from "../ipc/generated";
+import { App } from "./App";
+
+const press = (key: string, more: KeyboardEventInit = {}): void => { fireEvent.keyDown(document.activeElement ?? document.body, { key, ...more }); };
+
+const open = async (agents: AgentView[], more: { status?: StatusView } = {}): Promise<FakeConsole> => {
+  window.location.hash = "#/agents";
+  const console = fakeConsole({
+    ...more, answers: { agents_list: () => ({ agents, serverMs: 60_000 }), brake: () => ({ terminated: 0 }), panic: () => ({ terminated: 0 }) },
+  });
+  render(<App transport={console} />);
+  await screen.findByTestId(agents.length > 0 ? "agent" : "agents-empty");
+  return console;
+};
+const brakes = (): HTMLElement => screen.getByTestId("brake-bar");
+
+describe("agents", () => {
+  it("are listed with what is wrong with them, and found by their tools", async () => {
+    await open([
+      agent({ key: "acme/a", agent: "a", tools: [agentTool({ name: shown("pay"), changed: true })] }),
+      agent({ key: "acme/b", agent: "b", presence: "silent", instances: [] }),
+    ]);
+    expect(screen.getByTestId("agents-count").textContent).toBe("1 live of 2");
+    expect(screen.getAllByTestId("agent-row")[0]?.textContent).toContain("1 tool to look at");
+    press("j");
+    await waitFor(() => { expect(screen.getByTestId("agent").dataset["key"]).toBe("acme/b"); });
+    fireEvent.change(screen.getByLabelText(/^Filter/), { target: { value: "PAY live" } });
+    expect(screen.getAllByTestId("agent-row").map((row) => row.dataset["key"])).toEqual(["acme/a"]);
+  });
+
+  it("show what changed in a tool since a person last approved it, and what no person can be asked about", async () => {
+    await open([agent({ tools: [
+      agentTool({ name: shown("pay"), changed: true, approvedMs: 0, before: shown('{"amount": "number"}'), now: shown('{"amount": "string"}') }),
+      agentTool({ name: shown("web_search"), gated: false, strict: true, strictFaults: [{ path: shown("/properties/q"), what: shown("not required") }], looksLike: shown("web_seаrch") }),
+    ] })]);
+    const [pay, search] = screen.getAllByTestId("tool");
+    fireEvent.click(within(pay as HTMLElement).getByText(/changed since it was last approved/));
+    expect(screen.getByTestId("tool-change").textContent).toContain('{"amount": "string"}');
+    expect(search?.textContent).toContain("cannot be gated");
+    expect(search?.textContent).toContain("not strict at /properties/q: not required");
+    expect(search?.textContent).toContain("can be mistaken for web_seаrch");
+  });
+
+  it("are paused and stopped only after one more question, whose focus is on the way out", async () => {
+    const console = await open([agent({ key: "acme/bot" })]);
+    fireEvent.click(within(brakes()).getByText("Stop…"));
+    expect((await screen.findByTestId("confirm")).textContent).toContain("terminated now");
+    expect(document.activeElement?.textContent).toContain("Cancel");
+    expect(console.argsOf("brake")).toEqual([]);
+    fireEvent.click(screen.getByTestId("confirm-yes"));
+    await waitFor(() => { expect(console.argsOf("brake")).toEqual([{ agent: "acme/bot", state: "stopped" }]); });
+    await waitFor(() => { expect(screen.queryByTestId("confirm")).toBeNull(); });
+  });
+
+  it("say why a brake could not be set, and keep asking", async () => {
+    const console = await open([agent({ brake: { agent: "acme/bot", stopped: false, by: shown("maria") } })]);
+    console.answers.brake = () => { throw new CallError("bus_unreachable", "the bus cannot be reached"); };
+    expect(brakes().textContent).toContain("Paused by maria");
+    expect(within(brakes()).queryByText("Pause…")).toBeNull();
+    fireEvent.click(within(brakes()).getByText("Resume…"));
+    fireEvent.click(await screen.findByTestId("confirm-yes"));
+    await screen.findByText("the bus cannot be reached");
+  });
+
+  it("are explained while there is none", async () => {
+    await open([]);
+    await screen.findByText(/No agent is known yet/);
+  });
+});
+
+describe("panic", () => {
+  const chord = { ctrlKey: true, shiftKey: true, code: "Period" };
+
+  it("is on at once", async () => {
+    const console = await open([]);
+    press(">", chord);
+    await waitFor(() => { expect(console.argsOf("panic")).toEqual([{ on: true }]); });
+    await screen.findByText(/Panic is on/);
+  });
+
+  it("says that it is not on when the bus did not take it", async () => {
+    const console = await open([]);
+    console.answers.panic = () => { throw new CallError("bus_unreachable", "the bus cannot be reached"); };
+    press(">", chord);
+    await screen.findByText(/Panic is not on: the bus cannot be reached/);
+  });
+
+  it("is turned off only after one more question", async () => {
+    const console = await open([], { status: status({ panic: shown("maria") }) });
+    await screen.findByTestId("panic");
+    press(">", chord);
+    fireEvent.click(await screen.findByTestId("confirm-yes"));
+    await waitFor(() => { expect(console.argsOf("panic")).toEqual([{ on: false }]); });
+  });
+});

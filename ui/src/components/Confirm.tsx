@@ -1,0 +1,44 @@
+import { useState, type ReactNode } from "react";
+import { toCallError } from "../ipc/transport";
+import { Button } from "./Button";
+import { Overlay } from "./Overlay";
+
+interface ConfirmProps {
+  readonly title: string;
+  /** What it will do, and to whom. */
+  readonly children: ReactNode;
+  /** The word on the button that does it. */
+  readonly verb: string;
+  readonly dangerous?: boolean;
+  readonly onConfirm: () => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+/** Asks once more before something that reaches beyond this window. The focus starts on the way out. */
+export const Confirm = ({ title, children, verb, dangerous = false, onConfirm, onClose }: ConfirmProps) => {
+  const [busy, setBusy] = useState(false);
+  const [trouble, setTrouble] = useState<string | null>(null);
+  const confirm = async (): Promise<void> => {
+    setBusy(true);
+    setTrouble(null);
+    try {
+      await onConfirm();
+      onClose();
+    } catch (thrown) {
+      setTrouble(toCallError(thrown).message);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Overlay title={title} onClose={onClose}>
+      <div className="text-text-2" data-testid="confirm">{children}</div>
+      {trouble === null ? null : <p role="alert" className="mt-3 mb-0 text-bad">{trouble}</p>}
+      <div className="mt-5 flex justify-end gap-2.5">
+        {/* oxlint-disable-next-line jsx-a11y/no-autofocus -- a stray Enter must do nothing */}
+        <Button autoFocus onClick={onClose}>Cancel <kbd className="kbd">Esc</kbd></Button>
+        <Button tone={dangerous ? "deny" : "plain"} disabled={busy} data-testid="confirm-yes" onClick={() => void confirm()}>{busy ? "Telling the bus…" : verb}</Button>
+      </div>
+    </Overlay>
+  );
+};

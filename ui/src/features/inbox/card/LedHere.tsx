@@ -1,0 +1,46 @@
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { Bar } from "../../../components/timeline/Bar";
+import { isTrouble, LOOK_WORDS, outcomeOf } from "../../../components/timeline/looks";
+import { Kbd } from "../../../components/Kbd";
+import { Section } from "../../../components/Section";
+import { ShownText } from "../../../components/ShownText";
+import { useDesk } from "../../../desk/DeskContext";
+
+const FIRST_MS = 1_000;
+const AGAIN_MS = 5_000;
+
+/** The trace until this request was asked; nothing where the agent sent no spans. */
+export const LedHere = ({ request }: { readonly request: string }) => {
+  const desk = useDesk();
+  const navigate = useNavigate();
+  // Spans travel on a stream of their own and may come after the request.
+  const { data } = useQuery({
+    queryKey: ["led", request], queryFn: () => desk.call("led_here", { key: request }),
+    refetchInterval: ({ state }) => ((state.data?.lines.length ?? 0) > 1 ? AGAIN_MS : FIRST_MS),
+  });
+  // The request alone tells nothing that the card does not.
+  if (data === undefined || data.lines.length < 2) return null;
+  const view = { from: data.fromMs, to: Math.max(data.toMs, data.fromMs + 1) };
+  return (
+    <Section title="What led here, told by the agent’s spans">
+      <div className="font-mono text-xs" data-testid="led-here">
+        {data.earlier > 0 ? <p className="mt-0 mb-1 font-sans text-text-3">{data.earlier} earlier {data.earlier === 1 ? "step" : "steps"}, in the trace</p> : null}
+        <ol className="m-0 list-none p-0">
+          {data.lines.map((line, index) => (
+            // Steps keep their order.
+            // oxlint-disable-next-line react/no-array-index-key
+            <li key={index} className={`grid h-[25px] grid-cols-[150px_minmax(0,1fr)_76px] items-center gap-x-3 ${line.request === request ? "text-text" : "text-text-2"}`}>
+              <span className="truncate"><ShownText text={line.name} /></span>
+              <Bar line={line} view={view} untilMs={data.toMs} />
+              <span className={`truncate text-right ${isTrouble(line.look) ? "text-bad" : ""}`}>{outcomeOf(line)}<span className="sr-only">, {LOOK_WORDS[line.look]}</span></span>
+            </li>
+          ))}
+        </ol>
+        <button type="button" className="mt-1 rounded border border-line px-2 py-1 font-sans text-xs text-text-2 hover:bg-raised" onClick={() => void navigate({ to: "/traces/tree", search: { key: request, card: request } })}>
+          The whole trace <Kbd command="trace" />
+        </button>
+      </div>
+    </Section>
+  );
+};

@@ -1,0 +1,96 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { memo, useEffect, useRef } from "react";
+import { ShownText } from "../../components/ShownText";
+import { formatDuration } from "../../components/timeline/scale";
+import { formatDay, formatTime } from "../../desk/clock";
+import type { TraceRow } from "../../ipc/generated";
+
+const ROW_PX = 44;
+const COLUMNS = "grid grid-cols-[minmax(0,2fr)_minmax(0,1.4fr)_130px_90px_110px_minmax(150px,1fr)] items-center gap-x-4 pr-5 pl-[17px]";
+const NAMED = 2;
+
+const optionId = (key: string): string => `trace-${key.replaceAll(":", "-")}`;
+
+/** What a person should know before opening it. */
+const State = ({ row }: { readonly row: TraceRow }) => (
+  <span className="flex gap-3 truncate">
+    {row.waiting > 0 ? <b className="font-semibold text-warn">{row.waiting} waiting</b> : null}
+    {row.failed > 0 ? <span className="text-bad">{row.failed} failed</span> : null}
+    {row.open > 0 ? <span className="text-text-2">{row.open} not ended</span> : null}
+    {row.waiting + row.failed + row.open === 0 ? <span className="text-text-3">ended</span> : null}
+  </span>
+);
+
+interface RowProps {
+  readonly row: TraceRow;
+  readonly place: number;
+  readonly count: number;
+  readonly selected: boolean;
+  readonly onChoose: (key: string) => void;
+  readonly onOpen: (key: string) => void;
+}
+
+const Row = memo(function Row({ row, place, count, selected, onChoose, onOpen }: RowProps) {
+  return (
+    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus -- the list has the keys
+    <div
+      id={optionId(row.key)} role="option" aria-selected={selected} aria-posinset={place + 1} aria-setsize={count} data-testid="trace-row" data-key={row.key}
+      className={`${COLUMNS} row-line h-11 border-l-[3px] ${selected ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
+      onClick={() => { onChoose(row.key); onOpen(row.key); }}
+    >
+      <span className="truncate font-mono text-[12.5px] font-semibold"><ShownText text={row.name} /></span>
+      <span className="truncate text-text-2" title={row.agents.join(", ")}>{row.agents.slice(0, NAMED).join(", ")}{row.agents.length > NAMED ? ` and ${row.agents.length - NAMED} more` : ""}</span>
+      <span className="whitespace-nowrap text-text-3">{formatDay(row.startedMs)}, {formatTime(row.startedMs)}</span>
+      <span className="text-right font-mono text-xs text-text-2">{formatDuration(row.lastMs - row.startedMs)}{row.longer ? "+" : ""}</span>
+      <span className="text-right whitespace-nowrap text-text-3">{row.spans.toLocaleString("en")}{row.longer ? "+" : ""} {row.spans === 1 ? "span" : "spans"}</span>
+      <State row={row} />
+    </div>
+  );
+});
+
+interface TraceListProps {
+  readonly rows: readonly TraceRow[];
+  readonly chosen: string | null;
+  readonly onChoose: (key: string) => void;
+  readonly onOpen: (key: string) => void;
+  /** The last rows are on screen. */
+  readonly onEnd: () => void;
+}
+
+export const TraceList = ({ rows, chosen, onChoose, onOpen, onEnd }: TraceListProps) => {
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => ROW_PX, overscan: 8,
+    getItemKey: (index) => rows[index]?.key ?? index,
+  });
+  const items = virtual.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => { if (rows.length > 0 && last >= rows.length - 1) onEnd(); }, [last, onEnd, rows.length]);
+  const place = rows.findIndex((row) => row.key === chosen);
+  useEffect(() => { if (place >= 0) virtual.scrollToIndex(place); }, [place, virtual]);
+  // Enter is the list's own key, alive only while the list has the focus: elsewhere it presses what has it.
+  useEffect(() => { scroller.current?.focus({ preventScroll: true }); }, []);
+  return (
+    <>
+      <div className={`${COLUMNS} row-line h-8 shrink-0 border-l-[3px] border-l-transparent text-[11px] text-text-3`} aria-hidden="true">
+        <span>What</span><span>Agents</span><span>Started</span><span className="text-right">Took</span><span className="text-right">Spans</span><span>State</span>
+      </div>
+      <div
+        ref={scroller} className="min-h-0 flex-1 overflow-auto outline-offset-[-2px]" role="listbox" tabIndex={0} aria-label="Recent traces"
+        {...(chosen === null ? {} : { "aria-activedescendant": optionId(chosen) })}
+        onKeyDown={(event) => { if (event.key === "Enter" && chosen !== null) onOpen(chosen); }}
+      >
+        <div className="relative" role="presentation" style={{ height: virtual.getTotalSize() }}>
+          {items.map((item) => {
+            const row = rows[item.index];
+            return row === undefined ? null : (
+              <div key={item.key} role="presentation" className="absolute top-0 left-0 w-full" style={{ transform: `translateY(${item.start}px)` }}>
+                <Row row={row} place={item.index} count={rows.length} selected={row.key === chosen} onChoose={onChoose} onOpen={onOpen} />
+              </div>
+            );
+          })}
+        </div>
+      </div>
+    </>
+  );
+};

@@ -1,0 +1,79 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useRef, useState } from "react";
+import { useCommand } from "../../commands/CommandContext";
+import { Kbd } from "../../components/Kbd";
+import { useDesk } from "../../desk/DeskContext";
+import { toCallError } from "../../ipc/transport";
+import { TraceList } from "./TraceList";
+
+/** Spans change no request, so nothing tells of them: the list is read again after this time. */
+const AGAIN_MS = 3_000;
+
+const useTraces = () => {
+  const desk = useDesk();
+  return useInfiniteQuery({
+    queryKey: ["traces"], initialPageParam: null as number | null,
+    queryFn: ({ pageParam }) => desk.call("traces_page", { before: pageParam }),
+    getNextPageParam: (page) => page.next, refetchInterval: AGAIN_MS, staleTime: 0,
+  });
+};
+
+/** Recent traces, the one last written to first. */
+export const TracesScreen = () => {
+  const query = useTraces();
+  const navigate = useNavigate();
+  const field = useRef<HTMLInputElement>(null);
+  const [chosen, setChosen] = useState<string | null>(null);
+  // A trace that is written to while a page is read may stand on two of them.
+  const seen = new Set<string>();
+  const rows = (query.data?.pages.flatMap((page) => page.rows) ?? []).filter((row) => !seen.has(row.key) && seen.add(row.key));
+  const place = Math.max(rows.findIndex((row) => row.key === chosen), 0);
+  const move = (step: 1 | -1): void => { setChosen(rows[Math.min(Math.max(place + step, 0), rows.length - 1)]?.key ?? null); };
+  const open = (key: string | undefined): void => { if (key !== undefined) void navigate({ to: "/traces/tree", search: { key } }); };
+  useCommand("next", () => { move(1); });
+  useCommand("previous", () => { move(-1); });
+  useCommand("choose", () => { open(rows[place]?.key); }, rows.length > 0);
+  useCommand("filter", () => { field.current?.focus(); });
+  return (
+    <main className="flex min-h-0 min-w-0 flex-1 flex-col" aria-label="Traces">
+      <header className="flex min-h-[52px] items-center gap-3 border-b border-line px-5">
+        <h1 className="m-0 text-[15px] font-semibold">Traces</h1>
+        <span className="text-text-3">last written to first</span>
+        <span className="flex-1" />
+        <form
+          className="flex w-[340px] items-center rounded-[7px] border border-line bg-panel px-2.5 py-[5px] focus-within:border-accent"
+          onSubmit={(event) => { event.preventDefault(); open(field.current?.value.trim() || undefined); }}
+        >
+          <label className="sr-only" htmlFor="trace-id">Trace id or request id</label>
+          <input
+            id="trace-id" ref={field} className="min-w-0 flex-1 bg-transparent outline-none" placeholder="Open a trace id or a request id" spellCheck={false}
+            onKeyDown={(event) => {
+              if (event.key !== "Escape") return;
+              event.preventDefault();
+              event.currentTarget.value = "";
+              event.currentTarget.blur();
+            }}
+          />
+          <Kbd command="filter" />
+        </form>
+      </header>
+      {query.error === null ? null : <p role="alert" className="px-5 text-bad">{toCallError(query.error).message}</p>}
+      {rows.length === 0 ? (
+        <div className="grid flex-1 place-items-center text-text-3" data-testid="traces-empty">
+          {query.isPending ? "Reading…" : (
+            <div className="max-w-[560px] px-7 text-center">
+              <p className="text-[15px] text-text-2">No agent has told what it did yet.</p>
+              <p>What agents send as spans appears here as call trees: the adapters do so by themselves, and <code className="font-mono text-xs">gate.span(…)</code> of the SDK does it step by step.</p>
+            </div>
+          )}
+        </div>
+      ) : (
+        <TraceList
+          rows={rows} chosen={rows[place]?.key ?? null} onChoose={setChosen} onOpen={open}
+          onEnd={() => { if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage(); }}
+        />
+      )}
+    </main>
+  );
+};
