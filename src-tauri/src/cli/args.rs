@@ -3,10 +3,14 @@
 //! Refuses to hold a default that the environment or `config.toml` may give: that is
 //! [`super::config`]'s part.
 
+mod alarms;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+
+pub(crate) use alarms::{Alarms, AlarmsWhat};
 
 use super::narrow::Narrow;
 
@@ -449,21 +453,6 @@ pub(crate) enum Role {
 pub(crate) enum Switch {
     On,
     Off,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Alarms {
-    #[command(subcommand)]
-    pub(crate) what: Option<AlarmsWhat>,
-}
-
-#[derive(Debug, Clone, Copy, Subcommand)]
-pub(crate) enum AlarmsWhat {
-    /// Say that you have seen an alarm: `status` tells it no longer, the list of alarms does. Audited.
-    Ack {
-        /// Its number, from `countersign alarms`.
-        id: i64,
-    },
 }
 
 #[derive(Debug, Subcommand)]
