@@ -42,7 +42,10 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .canonicalize()?;
-    let target = build(&root)?;
+    let target = build(
+        &root,
+        &["countersign-floor", "countersign-bench", "countersign"],
+    )?;
     let data = target.join("bench");
     let mut floor = Vec::new();
     let mut product = Vec::new();
@@ -83,20 +86,13 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Builds in the release profile; the target folder.
-fn build(root: &Path) -> anyhow::Result<PathBuf> {
+/// Builds these packages in the release profile; the target folder.
+pub(crate) fn build(root: &Path, packages: &[&str]) -> anyhow::Result<PathBuf> {
     eprintln!("bench: building the release programs");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
         .args(["build", "--release", "--quiet"])
-        .args([
-            "-p",
-            "countersign-floor",
-            "-p",
-            "countersign-bench",
-            "-p",
-            "countersign",
-        ])
+        .args(packages.iter().flat_map(|package| ["-p", package]))
         .current_dir(root)
         .status()?;
     ensure!(status.success(), "the build failed");

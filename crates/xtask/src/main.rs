@@ -5,6 +5,7 @@
 mod bench;
 mod chaos;
 mod codegen;
+mod seed;
 mod tidy;
 
 use std::process::ExitCode;
@@ -30,6 +31,8 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Make a store with a million requests, and measure how it is read
+    Seed(seed::SeedArgs),
     /// Check the rules of direction, file sizes, names and migrations
     Tidy {
         /// Add migrations that are not on the checksum list yet
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         Task::Bench(args) => bench::run(&args),
         Task::Chaos(args) => chaos::run(&args),
         Task::Codegen { check } => codegen::run(check),
+        Task::Seed(args) => seed::run(&args),
         Task::Tidy { record_migrations } => tidy::run(record_migrations),
     };
     match done {

@@ -1,0 +1,223 @@
+//! Reads a store as the screens do, and says how long that took.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use countersign_core::domain::State;
+use countersign_core::domain::history::HistoryFilter;
+use countersign_core::domain::search::TextQuery;
+use countersign_core::{App, Options};
+use countersign_load::Figures;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::Command;
+use tokio::time::Instant;
+
+use crate::MeasureArgs;
+use crate::chance::word;
+use crate::span::LARGE;
+
+/// Lines of one page, as the window reads them.
+const PAGE: i64 = 100;
+/// The window's limit for one page.
+const BUDGET: Duration = Duration::from_millis(80);
+const START: Duration = Duration::from_secs(60);
+
+pub(crate) async fn run(args: &MeasureArgs) -> anyhow::Result<Figures> {
+    let mut figures = Figures::default();
+    if let Some(program) = &args.console {
+        let mut times = Vec::new();
+        for _ in 0..args.rounds.clamp(1, 5) {
+            times.push(start(program, &args.data).await?);
+        }
+        figures.set("start_up_p95_ms", of_hundred(&mut times, 95));
+    }
+    let options = Options::embedded(args.data.clone(), "Seed", "default".parse()?);
+    let app = App::read(options, false).await?;
+    let facets = app.history_facets().await?;
+    let none = HistoryFilter::default;
+    pages(&app, "first_page", &[none()], args.rounds, &mut figures).await?;
+
+    let (mut filters, some) = (Vec::new(), |word: &str| Some(word.to_owned()));
+    for (workspace, agent) in [facets.agents.first(), facets.agents.last()]
+        .into_iter()
+        .flatten()
+    {
+        filters.push(HistoryFilter {
+            agent: some(agent),
+            ..none()
+        });
+        filters.push(HistoryFilter {
+            workspace: some(workspace),
+            agent: some(agent),
+            ..none()
+        });
+        filters.push(HistoryFilter {
+            workspace: some(workspace),
+            ..none()
+        });
+    }
+    for tool in [facets.tools.first(), facets.tools.last()]
+        .into_iter()
+        .flatten()
+    {
+        filters.push(HistoryFilter {
+            tool: some(tool),
+            ..none()
+        });
+        filters.push(HistoryFilter {
+            tool: some(tool),
+            risk: some("critical"),
+            ..none()
+        });
+    }
+    for rule in facets.rules.iter().take(2) {
+        filters.push(HistoryFilter {
+            rule: some(rule),
+            ..none()
+        });
+    }
+    for signer in &facets.signers {
+        filters.push(HistoryFilter {
+            signers: Some(vec![signer.clone()]),
+            ..none()
+        });
+    }
+    for risk in ["critical", "low"] {
+        filters.push(HistoryFilter {
+            risk: some(risk),
+            ..none()
+        });
+    }
+    for state in [State::Expired, State::Decided, State::Rejected] {
+        filters.push(HistoryFilter {
+            state: Some(state),
+            ..none()
+        });
+    }
+    for verdict in ["approve", "deny", "skip"] {
+        filters.push(HistoryFilter {
+            verdict: some(verdict),
+            ..none()
+        });
+        filters.push(HistoryFilter {
+            verdict: some(verdict),
+            origin: some("operator"),
+            ..none()
+        });
+    }
+    filters.push(HistoryFilter {
+        origin: some("rule"),
+        verdict: some("expired"),
+        ..none()
+    });
+    let day = |days: i64| Some(app.now().plus_ms(-days * 86_400_000));
+    filters.push(HistoryFilter {
+        since: day(60),
+        until: day(59),
+        ..none()
+    });
+    filters.push(HistoryFilter {
+        until: day(80),
+        risk: some("high"),
+        ..none()
+    });
+    pages(&app, "filter_change", &filters, args.rounds, &mut figures).await?;
+
+    let (common, rare) = (word(1), word(19_000));
+    let texts = [
+        common.clone(),
+        rare.clone(),
+        format!("{common} {rare}"),
+        format!("{common} {}", word(2)),
+        format!("\"{} {}\"", word(0), word(0)),
+        format!("{}*", &word(500)[..3]),
+        "ba*".to_owned(),
+        "nowhere".to_owned(),
+    ];
+    let mut filters: Vec<HistoryFilter> = texts
+        .iter()
+        .map(|text| HistoryFilter {
+            text: TextQuery::parse(text),
+            ..none()
+        })
+        .collect();
+    filters.push(HistoryFilter {
+        text: TextQuery::parse(&common),
+        verdict: some("deny"),
+        ..none()
+    });
+    filters.push(HistoryFilter {
+        text: TextQuery::parse(&common),
+        state: Some(State::Rejected),
+        ..none()
+    });
+    pages(&app, "text_search", &filters, args.rounds, &mut figures).await?;
+
+    let mut times = Vec::new();
+    for _ in 0..args.rounds.max(1) {
+        let begun = Instant::now();
+        let trace = app.trace(LARGE).await?;
+        times.push(begun.elapsed());
+        drop(trace);
+    }
+    figures.set("large_trace_p95_ms", of_hundred(&mut times, 95));
+    app.shutdown().await;
+    Ok(figures)
+}
+
+/// The first page of each filter, so many times; the slowest filter is told on standard error.
+async fn pages(
+    app: &App,
+    name: &str,
+    filters: &[HistoryFilter],
+    rounds: usize,
+    figures: &mut Figures,
+) -> anyhow::Result<()> {
+    let mut times = Vec::new();
+    let mut slowest = (Duration::ZERO, None);
+    for _ in 0..rounds.max(1) {
+        for filter in filters {
+            let begun = Instant::now();
+            let page = app.history_page(filter, None, PAGE, Some(BUDGET)).await?;
+            let took = begun.elapsed();
+            times.push(took);
+            if took > slowest.0 {
+                slowest = (took, Some((filter, page.rows.len(), page.next.is_some())));
+            }
+        }
+    }
+    eprintln!("{name}: slowest {:?}: {:?}", slowest.0, slowest.1);
+    figures.set(&format!("{name}_p50_ms"), of_hundred(&mut times, 50));
+    figures.set(&format!("{name}_p95_ms"), of_hundred(&mut times, 95));
+    Ok(())
+}
+
+/// The smallest time that so many of a hundred do not exceed, ms.
+fn of_hundred(times: &mut [Duration], share: usize) -> f64 {
+    times.sort_unstable();
+    let at = (times.len() * share).div_ceil(100).max(1) - 1;
+    times.get(at).map_or(0.0, |time| time.as_secs_f64() * 1e3)
+}
+
+/// How long `serve` takes to be ready.
+async fn start(program: &Path, data: &Path) -> anyhow::Result<Duration> {
+    let begun = Instant::now();
+    let mut child = Command::new(program)
+        .arg("serve")
+        .env("COUNTERSIGN_DATA_DIR", data)
+        .env("COUNTERSIGN_OPERATOR", "Seed")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .with_context(|| format!("{} does not start", program.display()))?;
+    let out = child.stdout.take().context("no pipe")?;
+    let mut lines = BufReader::new(out).lines();
+    let line = tokio::time::timeout(START, lines.next_line()).await??;
+    let took = begun.elapsed();
+    ensure!(line.is_some(), "no ready line");
+    child.kill().await?;
+    Ok(took)
+}
