@@ -83,7 +83,8 @@ async fn main() -> anyhow::Result<()> {
         decisions::ask(&app, &login, until)
     )?;
     let taken = begun.elapsed();
-    let projected = projected(&app, sent, begun).await?;
+    let projected = projected(&app, &sent, begun).await?;
+    let sent: u64 = sent.iter().sum();
     println!("spans acknowledged                 {sent}");
     println!(
         "a second, acknowledged             {:.0}",
@@ -99,17 +100,27 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Until the store has every span.
-async fn projected(app: &App, spans: u64, begun: Instant) -> anyhow::Result<Duration> {
-    while begun.elapsed() < LIMIT {
-        let status = app.status().await?;
-        let events = status.streams.get("CS_EVENTS");
-        if events.is_some_and(|stream| stream.projected_seq >= spans) {
-            return Ok(begun.elapsed());
+/// Until the store has the last trace of every sender.
+async fn projected(app: &App, sent: &[u64], begun: Instant) -> anyhow::Result<Duration> {
+    for (sender, sent) in (0..).zip(sent) {
+        let Some(last) = sent.checked_sub(1) else {
+            continue;
+        };
+        let (trace, spans) = senders::trace_of(sender, last);
+        while app
+            .trace(&trace)
+            .await
+            .map_or(0, |trace| trace.entries.len())
+            < spans
+        {
+            ensure!(
+                begun.elapsed() < LIMIT,
+                "the spans are not in the store after {LIMIT:?}"
+            );
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    anyhow::bail!("the spans are not in the store after {LIMIT:?}")
+    Ok(begun.elapsed())
 }
 
 #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]

@@ -16,14 +16,14 @@ const BATCH: u64 = 512;
 /// Spans of one trace.
 const TRACE: u64 = 40;
 
-/// Sends until then; how many spans were acknowledged.
+/// Sends until then; how many spans of each sender were acknowledged.
 pub(crate) async fn send(
     address: SocketAddr,
     senders: usize,
     rate: Option<u32>,
     until: Instant,
-) -> anyhow::Result<u64> {
-    let mut running = tokio::task::JoinSet::new();
+) -> anyhow::Result<Vec<u64>> {
+    let mut running = Vec::new();
     for sender in 0..senders {
         let client = TraceServiceClient::connect(format!("http://{address}")).await?;
         // Each its share; a batch that takes longer than that is followed at once.
@@ -31,11 +31,16 @@ pub(crate) async fn send(
             let batches = f64::from(rate) / 512.0 / f64::from(u32::try_from(senders).unwrap_or(1));
             Duration::from_secs_f64(1.0 / batches)
         });
-        running.spawn(one(client, u64::try_from(sender)?, pause, until));
+        running.push(tokio::spawn(one(
+            client,
+            u64::try_from(sender)?,
+            pause,
+            until,
+        )));
     }
-    let mut sent = 0;
-    while let Some(done) = running.join_next().await {
-        sent += done??;
+    let mut sent = Vec::new();
+    for sender in running {
+        sent.push(sender.await??);
     }
     Ok(sent)
 }
@@ -62,6 +67,15 @@ async fn one(
         }
     }
     Ok(sent)
+}
+
+/// The trace that a span stands in, and how many spans it has up to that one.
+pub(crate) fn trace_of(sender: u64, number: u64) -> (String, usize) {
+    let spans = usize::try_from(number % TRACE).unwrap_or(0) + 1;
+    (
+        format!("{:016x}{:016x}", sender + 1, number / TRACE + 1),
+        spans,
+    )
 }
 
 fn batch(sender: u64, first: u64) -> ExportTraceServiceRequest {
