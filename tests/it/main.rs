@@ -9,6 +9,7 @@ mod alarms;
 mod attacks;
 mod audit;
 mod backup;
+mod calls;
 mod crash;
 mod desk;
 mod doctor;

@@ -6,6 +6,7 @@
 
 mod alive;
 mod brakes;
+mod call_warning;
 pub mod contract;
 mod decision;
 mod digest;
@@ -38,6 +39,7 @@ mod words;
 
 pub use alive::{Alive, parse_alive};
 pub use brakes::{AgentBrake, PanicValue, PauseValue, parse_panic, parse_pause};
+pub use call_warning::{CallWarning, ToldBy};
 pub use decision::{
     ApprovalDecision, DECISION_MAX_BYTES, DecidedBy, DecisionCheck, DecisionFault, DecisionVerdict,
     Origin, RequestFacts, Response, RuleRef, Scope, VerifiedDecision, Vote, VoteAttachment,

@@ -43,6 +43,16 @@ async def test_an_approved_call_may_run_with_the_arguments_that_were_shown(gate,
     assert seen.body["args_digest"] == "sha256:30e64fe16d9c35d7dea1689837b3dd7e4c4a95c90b71eefec776582e94f00d95"
 
 
+async def test_an_approval_meant_for_always_lets_one_call_run_and_the_next_is_asked(gate, console, request_id):
+    for number, scope in enumerate(["always", "session"]):
+        asking = asyncio.create_task(gate.ask(call(f"{request_id}-{number}")))
+        await console.decide(f"{request_id}-{number}", scope=scope)
+        assert (await asking).allowed
+    asking = asyncio.create_task(gate.ask(call(f"{request_id}-last")))
+    await console.decide(f"{request_id}-last", "deny", message="not for ever")
+    assert not (await asking).allowed
+
+
 async def test_what_a_request_looks_like_on_the_bus(gate, console, request_id):
     asking = asyncio.create_task(gate.ask(call(request_id, reason="because"), timeout=7.5))
     seen = await console.decide(request_id, "deny")

@@ -4,6 +4,7 @@
 //! [`super::config`]'s part.
 
 mod alarms;
+mod verdicts;
 
 use std::path::PathBuf;
 
@@ -11,6 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub(crate) use alarms::{Alarms, AlarmsWhat};
+pub(crate) use verdicts::{Approve, Deny, Respond, Scope, Verdict};
 
 use super::narrow::Narrow;
 
@@ -249,67 +251,6 @@ pub(crate) struct Show {
     /// Show what looks like a secret too; the audit log then tells that you looked.
     #[arg(long)]
     pub(crate) reveal: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Approve {
-    #[command(flatten)]
-    pub(crate) id: Id,
-    /// Approve these arguments instead: a JSON file; `-` reads standard input.
-    #[arg(long, value_name = "FILE|-")]
-    pub(crate) args: Option<PathBuf>,
-    /// For the agent; `-` reads standard input.
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub(crate) message: Option<String>,
-    /// Refuse unless the stored arguments have this digest.
-    #[arg(long, value_name = "D")]
-    pub(crate) digest: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Deny {
-    #[command(flatten)]
-    pub(crate) id: Id,
-    /// Why, or what to do instead, for the agent; `-` reads standard input.
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub(crate) message: String,
-    /// End the agent's run too, where the agent can; otherwise it is denied only.
-    #[arg(long)]
-    pub(crate) terminate: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Verdict {
-    #[command(flatten)]
-    pub(crate) id: Id,
-    /// For the agent; `-` reads standard input.
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub(crate) message: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Respond {
-    #[command(flatten)]
-    pub(crate) id: Id,
-    #[command(flatten)]
-    pub(crate) answer: Answer,
-    /// Key of the option that was chosen.
-    #[arg(long, value_name = "KEY")]
-    pub(crate) selected_key: Option<String>,
-    /// For the agent; `-` reads standard input.
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub(crate) message: Option<String>,
-}
-
-#[derive(Debug, Args)]
-#[group(required = true, multiple = false)]
-pub(crate) struct Answer {
-    /// The answer as text; `-` reads standard input.
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub(crate) content: Option<String>,
-    /// The answer as a JSON file; `-` reads standard input.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json_content: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

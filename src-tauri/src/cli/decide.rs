@@ -7,10 +7,10 @@ use countersign_core::App;
 use countersign_core::ops::DecideCommand;
 use countersign_core::ops::verdicts::Decided;
 use countersign_core::store::lines::LineRow;
-use countersign_wire::{Response, Verdict};
+use countersign_wire::{Response, Scope, Verdict};
 use serde_json::{Value, json};
 
-use super::args::{Approve, Deny, Respond, Verdict as VerdictArgs};
+use super::args::{self, Approve, Deny, Respond, Verdict as VerdictArgs};
 use super::config::Settings;
 use super::console::deciding;
 use super::failure::Failure;
@@ -36,11 +36,17 @@ pub(crate) async fn approve(
         Verdict::Approve
     };
     let seen_args_digest = approve.digest;
+    let scope = match approve.scope {
+        args::Scope::Once => Scope::Once,
+        args::Scope::Session => Scope::Session,
+        args::Scope::Always => Scope::Always,
+    };
     give(settings, out, &approve.id.id, verdict, |command| {
         DecideCommand {
             edited_args,
             message,
             seen_args_digest,
+            scope,
             ..command
         }
     })

@@ -12,6 +12,7 @@ use countersign_core::domain::Timestamp;
 use countersign_core::ops::reading::RequestStory;
 use countersign_core::ops::votes::told::ShownVote;
 use countersign_core::store::alarms::Alarm;
+use countersign_core::store::re_asks::EarlierCall;
 use countersign_core::store::receipts::StoredReceipt;
 use countersign_core::store::votes::StoredVote;
 use countersign_wire::{KeptJson, text_ascii_safe};
@@ -45,6 +46,8 @@ struct Shown<'a> {
     why: Option<Value>,
     receipts: Vec<Value>,
     alarms: Vec<Value>,
+    // The very same call, decided before this one was asked.
+    repeats: Option<Value>,
 }
 
 /// Prints one request. With `--reveal` also what looks like a secret, after the audit log was told.
@@ -89,7 +92,7 @@ async fn told(
 ) -> Result<Vec<String>, Failure> {
     let request = kept(&story.line.raw);
     let known = warnings::known_tools(app, &story.line).await?;
-    let warnings = warnings::of(&story.line, request.as_ref(), &known);
+    let warnings = warnings::of(story, request.as_ref(), &known);
     if out.json {
         let decision = story
             .decision
@@ -164,6 +167,7 @@ fn as_json(
             .map(|stored| receipt(stored, secrets))
             .collect(),
         alarms: story.alarms.iter().map(alarm).collect(),
+        repeats: story.repeats.as_ref().map(repeats),
     };
     let text = serde_json::to_string(&shown).map_err(|error| {
         Failure::new(
@@ -172,6 +176,23 @@ fn as_json(
         )
     })?;
     Ok(text_ascii_safe(&text))
+}
+
+fn repeats(earlier: &EarlierCall) -> Value {
+    let by: Option<Value> = earlier
+        .decided_by
+        .as_deref()
+        .and_then(|by| serde_json::from_str(by).ok());
+    let name = by.as_ref().and_then(|by| by.get("name")?.as_str());
+    json!({
+        "workspace": earlier.ws,
+        "agent": earlier.agent,
+        "request_id": earlier.request_id,
+        "verdict": earlier.verdict.as_deref().map(plain),
+        "by": name.map(plain),
+        "message": earlier.message.as_deref().map(plain),
+        "decided_at": Timestamp(earlier.decided_at).rfc3339(),
+    })
 }
 
 fn alarm(alarm: &Alarm) -> Value {

@@ -486,6 +486,10 @@ reveals: Array<Reveal>,
  */
 previous: PreviousCall | null, 
 /**
+ * The same call, decided before it was asked again.
+ */
+reAsk?: ReAskView, 
+/**
  * Messages that led here.
  */
 history: Array<HistoryMessage>, 
@@ -805,7 +809,12 @@ typed: string | null,
 /**
  * The card's reveals that were opened, on the critical way.
  */
-revealed: Array<number>, };
+revealed: Array<number>, 
+/**
+ * How far an approval is meant, recorded in the decision: it grants nothing by itself. Absent is
+ * `once`.
+ */
+scope?: Scope, };
 
 /**
  * What became of a verdict. Only `decided` means that the stream has acknowledged it.
@@ -879,6 +888,10 @@ mine: boolean,
  * What they told the agent.
  */
 message: Shown | null, 
+/**
+ * How far it was meant, where that is more than this call; it grants nothing by itself.
+ */
+scope?: Scope, 
 /**
  * When, by the deciding console's clock.
  */
@@ -1834,6 +1847,31 @@ text: Shown,
 hex: string, };
 
 /**
+ * The very same call, asked and decided before. It is linked, nothing follows from it.
+ */
+export type ReAskView = { 
+/**
+ * `WORKSPACE/AGENT/ID` of the newest one.
+ */
+key: string, 
+/**
+ * Its verdict.
+ */
+verdict: string, 
+/**
+ * Who gave it.
+ */
+by: Shown | null, 
+/**
+ * What they told the agent.
+ */
+message: Shown | null, 
+/**
+ * When, by the server's clock.
+ */
+atMs: number, };
+
+/**
  * One rejected message whole.
  */
 export type RejectedDetail = { 
@@ -2122,6 +2160,11 @@ export type SavedSearches = {
  * At most 200.
  */
 searches: Array<SavedSearch>, };
+
+/**
+ * How far the operator meant it; informative.
+ */
+export type Scope = "once" | "session" | "always";
 
 /**
  * Names one saved search.

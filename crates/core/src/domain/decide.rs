@@ -140,6 +140,7 @@ mod tests {
             tightened_at: None,
             withdrawn_at: None,
             has_args: true,
+            refused_here: false,
         }
     }
 

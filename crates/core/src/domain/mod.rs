@@ -6,6 +6,7 @@
 pub mod agreement;
 pub mod alarm;
 pub mod brakes;
+pub mod cautions;
 pub mod decide;
 pub mod delivery;
 pub mod history;

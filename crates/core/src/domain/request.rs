@@ -36,9 +36,21 @@ pub struct RequestRecord {
     pub withdrawn_at: Option<Timestamp>,
     /// The agent's arguments are shown and can be edited.
     pub has_args: bool,
+    /// It is a request of the protocol for which this console had no room: another one may have.
+    pub refused_here: bool,
 }
 
 impl RequestRecord {
+    /// The state from which what is stored on the bus leads on. A console without room for a request
+    /// rejects it; where another one had room and was first, its decision stands here too.
+    #[must_use]
+    pub fn state_on_the_bus(&self) -> State {
+        match self.state {
+            State::Rejected if self.refused_here => State::Pending,
+            state => state,
+        }
+    }
+
     /// The deadline of a decision stored at `stored_at`: a tighten that was stored later does not reach
     /// back.
     #[must_use]
@@ -80,6 +92,7 @@ mod tests {
             tightened_at: Some(Timestamp(30)),
             withdrawn_at: Some(Timestamp(40)),
             has_args: true,
+            refused_here: false,
         };
         assert_eq!(record.deadline_for(Timestamp(29)), Timestamp(100));
         assert_eq!(record.deadline_for(Timestamp(30)), Timestamp(50));

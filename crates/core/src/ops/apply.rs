@@ -18,7 +18,7 @@ use crate::domain::{AlarmCode, RequestRecord, Timestamp};
 use crate::store::audit::Entry;
 use crate::store::{
     StoreError, WriteConnection, agent_instances, agents, audit, bus_stream, meta, outbox, policy,
-    policy_history, requests, ui_state, vote_outbox,
+    policy_history, requests, tools, ui_state, vote_outbox,
 };
 
 /// Applies the jobs. On an error the transaction must not be committed.
@@ -54,6 +54,8 @@ async fn finish(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreE
         due::run(ledger, batch).await?;
     }
     ladder::moved(ledger, batch).await?;
+    let approved = std::mem::take(&mut batch.gathered.approved);
+    tools::note_approved(batch.tx, &approved).await?;
     let entries: Vec<Entry> = std::mem::take(&mut batch.gathered.audit);
     audit::append(batch.tx, &entries).await
 }

@@ -94,19 +94,19 @@ fn row_of_request<'m>(
     let agent = parsed.key.agent_key();
     let waiting = ledger.counts.waiting.entry(agent).or_default();
     // While the past is read again, decisions lag behind their requests and the count is not true.
-    if ledger.caught_up && *waiting >= ledger.waiting_limit {
-        let rejection = too_many(parsed.key.clone(), ledger.waiting_limit);
-        return row_of_rejected(epoch, now, at, raw, rejection);
-    }
-    *waiting += 1;
-    let stopped = ledger.brakes.read();
-    if stopped.is_ok_and(|brakes| brakes.stop_of(&parsed.key.agent_key()).is_some()) {
-        ledger.due_at(now);
+    let full = ledger.caught_up && *waiting >= ledger.waiting_limit;
+    let lifetime_ms =
+        i64::try_from(parsed.request.lifetime().whole_milliseconds()).unwrap_or(i64::MAX);
+    if !full {
+        *waiting += 1;
+        let stopped = ledger.brakes.read();
+        if stopped.is_ok_and(|brakes| brakes.stop_of(&parsed.key.agent_key()).is_some()) {
+            ledger.due_at(now);
+        }
+        ledger.due_at(at.stamp.plus_ms(lifetime_ms));
     }
     let request = &parsed.request;
     let trace = request.trace_context();
-    let lifetime_ms = i64::try_from(request.lifetime().whole_milliseconds()).unwrap_or(i64::MAX);
-    ledger.due_at(at.stamp.plus_ms(lifetime_ms));
     NewRequest {
         ws: parsed.key.workspace.to_string(),
         agent: parsed.key.agent.to_string(),
@@ -133,9 +133,15 @@ fn row_of_request<'m>(
         received_at: now,
         lifetime_ms,
         deadline_at: at.stamp.plus_ms(lifetime_ms),
-        state: State::Pending,
-        error: None,
+        // Another console may have room: what is decided there must be judged here by what was asked.
+        state: if full {
+            State::Rejected
+        } else {
+            State::Pending
+        },
+        error: full.then(|| too_many(ledger.waiting_limit)),
         tightened_at: None,
+        tool_digest: parsed.tool_digest.map(|digest| digest.to_string()),
     }
 }
 
@@ -183,6 +189,7 @@ fn row_of_rejected<'m>(
         state: State::Rejected,
         error: Some((rejection.code.as_str().to_owned(), rejection.detail)),
         tightened_at: None,
+        tool_digest: None,
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use countersign_wire::{Origin, RequestKey, Verdict, args_digest};
+use countersign_wire::{Origin, RequestKey, Scope, Verdict, args_digest};
 use serde_json::json;
 use tokio::sync::oneshot;
 use uuid::Uuid;
@@ -83,6 +83,11 @@ async fn one(
             (verdict, realm, command),
             taken,
         )),
+        Ok(true) if command.scope != Scope::Once => {
+            let why =
+                "several operators must agree, and a vote says nothing of a session or of always";
+            Ok(Err(Refused::InvalidArgs(why.to_owned())))
+        }
         Ok(true) => {
             let hold = command.hold;
             let choice = match draft(record, verdict, command) {
@@ -236,6 +241,11 @@ fn draft(
     command: DecideCommand,
 ) -> Result<Draft, Refused> {
     let invalid = |why: &str| Refused::InvalidArgs(why.to_owned());
+    if command.scope != Scope::Once && !lets_it_run(verdict) {
+        return Err(invalid(
+            "only an approval can be meant for more than one call",
+        ));
+    }
     let runs = match verdict {
         Verdict::Approve => {
             let digest = record.args_digest.as_deref().map(str::parse).transpose();
@@ -265,6 +275,7 @@ fn draft(
         origin: command.origin,
         authority: command.authority,
         message: command.message,
+        scope: command.scope,
         runs,
         response,
         votes: None,

@@ -5,8 +5,8 @@
 use std::collections::{HashMap, HashSet};
 
 use countersign_wire::{
-    DecisionCheck, DecisionFault, DecisionVerdict, KeyRole, RequestFacts, RequestKey, Sha256Digest,
-    Stream, Verdict, decision_subject, verify_decision,
+    DecisionCheck, DecisionFault, DecisionVerdict, KeyRole, Origin, RequestFacts, RequestKey,
+    Sha256Digest, Stream, Verdict, decision_subject, verify_decision,
 };
 use serde_json::json;
 use uuid::Uuid;
@@ -19,12 +19,12 @@ use super::ledger::{Batch, CONFLICT, Ledger};
 use super::publisher::Settled;
 use super::votes;
 use crate::domain::life_cycle::{Step, StoredAs, next};
-use crate::domain::{AlarmCode, Delivery, RequestRecord, State, Timestamp};
+use crate::domain::{AlarmCode, Delivery, RequestRecord, State, Timestamp, lets_it_run};
 use crate::store::decisions::{self, Adopted, NewDecision};
 use crate::store::quarantine::Quarantined;
 use crate::store::requests::{self, StateChange};
 use crate::store::{StoreError, bus_stream};
-use crate::store::{outbox, vote_outbox};
+use crate::store::{outbox, unanswered, vote_outbox};
 
 /// Stores a batch of the stream with its position.
 pub(crate) async fn apply(
@@ -294,9 +294,15 @@ async fn settle(
         tracing::error!(request = %key, fault = fault.as_str(), "a stored decision does not verify");
         batch.alarm(&actor, AlarmCode::VoidDecision, &key).await?;
     }
-    let Ok(state) = next(record.state, Step::Stored(reading.stored_as)) else {
+    let Ok(state) = next(record.state_on_the_bus(), Step::Stored(reading.stored_as)) else {
         return Ok(());
     };
+    if record.refused_here && state != State::Rejected {
+        unanswered::forgive(batch.tx, record.id).await?;
+    }
+    if origin == Some(Origin::Operator.as_str()) && lets_run(&reading.effective) {
+        batch.gathered.approved.push((record.id, stored_at));
+    }
     if record.state.is_open() && !state.is_open() {
         ledger.counts.closed(&record.key.agent_key());
     }
@@ -314,6 +320,11 @@ async fn settle(
         delivery: record.delivery.raised_to(Delivery::OnBus),
     });
     Ok(())
+}
+
+/// Whether a person who gave this verdict has accepted the tool as it is described.
+fn lets_run(effective: &str) -> bool {
+    Verdict::from_word(effective).is_some_and(lets_it_run)
 }
 
 /// Judges a decision again: a withdraw or a tighten that was stored before it came later on its stream.

@@ -2,7 +2,7 @@
 
 use countersign_wire::{
     ApprovalDecision, Context, DecidedBy, DecisionVerdict, Origin, PublicKey, RequestKey, Response,
-    Sha256Digest, VoteAttachment, decision_subject, sign,
+    Scope, Sha256Digest, VoteAttachment, decision_subject, sign,
 };
 use nkeys::KeyPair;
 use serde_json::{Map, Value};
@@ -17,6 +17,7 @@ pub(crate) struct Draft {
     pub(crate) origin: Origin,
     pub(crate) authority: Authority,
     pub(crate) message: Option<String>,
+    pub(crate) scope: Scope,
     /// Digest of what may run, and the edited arguments where they differ from the request's.
     pub(crate) runs: Option<(Sha256Digest, Option<Value>)>,
     pub(crate) response: Option<Response>,
@@ -32,6 +33,7 @@ impl Draft {
             origin,
             authority: Authority::Console,
             message: None,
+            scope: Scope::Once,
             runs: None,
             response: None,
             votes: None,
@@ -89,7 +91,7 @@ pub(crate) fn write(
         args_digest,
         edited_args,
         response: draft.response,
-        scope: Some(countersign_wire::Scope::Once),
+        scope: Some(draft.scope),
         origin: draft.origin,
         rule: None,
         policy_digest: None,

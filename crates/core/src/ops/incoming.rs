@@ -132,13 +132,12 @@ fn parsed(message: &StreamMessage) -> RequestMessage {
     }
 }
 
-/// The rejection of a request that is one too many.
-pub(crate) fn too_many(key: RequestKey, limit: i64) -> Rejection {
-    Rejection {
-        code: RejectionCode::TooManyWaiting,
-        detail: format!("more than {limit} requests of this agent are waiting"),
-        key: Some(key),
-    }
+/// Code and sentence for a request that is one too many.
+pub(crate) fn too_many(limit: i64) -> (String, String) {
+    (
+        RejectionCode::TooManyWaiting.as_str().to_owned(),
+        format!("more than {limit} requests of this agent are waiting"),
+    )
 }
 
 pub(crate) fn decision(message: StreamMessage) -> IncomingDecision {
@@ -187,6 +186,7 @@ fn body(payload: &[u8]) -> DecisionBody {
         rule_version: rule.and_then(|r| r.get("version")?.as_i64()),
         policy_digest: text("policy_digest"),
         args_digest: text("args_digest"),
+        scope: text("scope"),
     }
 }
 

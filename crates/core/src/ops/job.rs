@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use countersign_wire::{AgentKey, Origin, RequestKey, Response, Risk, Verdict};
+use countersign_wire::{AgentKey, Origin, RequestKey, Response, Risk, Scope, Verdict};
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 use uuid::Uuid;
@@ -36,6 +36,8 @@ pub struct DecideCommand {
     pub message: Option<String>,
     /// The answer; `respond` only.
     pub response: Option<Response>,
+    /// How far an approval is meant: recorded, and no grant (protocol, section 5).
+    pub scope: Scope,
     /// Hold an approval back so that it can be undone.
     pub hold: bool,
     /// Who decides.
@@ -55,6 +57,7 @@ impl DecideCommand {
             edited_args: None,
             message: None,
             response: None,
+            scope: Scope::Once,
             hold: false,
             authority: Authority::Operator,
             origin: Origin::Operator,

@@ -20,7 +20,7 @@ use crate::store::audit::Entry;
 use crate::store::outbox::Place;
 use crate::store::quarantine::{self, Quarantined};
 use crate::store::{
-    StoreError, WriteConnection, alarms, bus_stream, decisions, early_receipts, requests, stalls,
+    StoreError, WriteConnection, alarms, askers, bus_stream, decisions, early_receipts, stalls,
     tombstones, votes,
 };
 
@@ -99,7 +99,7 @@ pub(crate) struct Counts {
 impl Counts {
     pub(crate) async fn read(tx: &mut WriteConnection) -> Result<Self, StoreError> {
         let mut waiting = HashMap::new();
-        for (ws, agent, count) in requests::waiting_by_agent(tx).await? {
+        for (ws, agent, count) in askers::waiting_by_agent(tx).await? {
             if let Ok(key) = format!("{ws}/{agent}").parse() {
                 waiting.insert(key, count);
             }
@@ -215,6 +215,8 @@ pub(crate) struct Gathered {
     pub(crate) touched: Vec<i64>,
     /// New requests that wait for an answer.
     pub(crate) arrived: Vec<RequestKey>,
+    /// Calls that a person let run, with the server's stamp of the decision.
+    pub(crate) approved: Vec<(i64, Timestamp)>,
     /// Signed decisions to be sent.
     pub(crate) outgoing: Vec<Outgoing>,
     /// Answers to callers.

@@ -13,6 +13,7 @@ pub mod audit_export;
 pub mod audit_verify;
 pub mod backup;
 pub mod brakes;
+mod cautions;
 mod decide;
 mod decisions;
 mod draft;

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use countersign_wire::RequestKey;
+use countersign_wire::{CallWarning, RequestKey};
 
+use super::cautions;
 use super::votes::told::{self, ShownVote};
 use crate::domain::Timestamp;
 use crate::domain::history::HistoryFilter;
@@ -14,6 +15,7 @@ use crate::store::decisions::StoredDecision;
 use crate::store::history::{self, Page};
 use crate::store::lines::{self, Filter, LineRow};
 use crate::store::outbox::OutboxRow;
+use crate::store::re_asks::EarlierCall;
 use crate::store::receipts::StoredReceipt;
 use crate::store::{alarms, audit, decisions, outbox, receipts, retention};
 
@@ -34,6 +36,10 @@ pub struct RequestStory {
     pub votes: Vec<ShownVote>,
     /// The nearest earlier decided call of the same tool.
     pub earlier: Option<LineRow>,
+    /// The very same call, decided before this one was asked.
+    pub repeats: Option<EarlierCall>,
+    /// What else a person should know of the call.
+    pub cautions: Vec<CallWarning>,
     /// When retention took the payload away, and the digest that it had; none while it is here.
     pub removed: Option<(Timestamp, String)>,
 }
@@ -177,7 +183,10 @@ impl App {
             None => Vec::new(),
         };
         let votes = told::shown(self, &line).await?;
+        let (repeats, cautions) = cautions::of(reader, &line).await?;
         Ok(RequestStory {
+            repeats,
+            cautions,
             votes,
             line,
             decision,

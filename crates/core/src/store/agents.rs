@@ -62,6 +62,20 @@ pub async fn hello(reader: &Reader, ws: &str, name: &str) -> Result<Option<Vec<u
     Ok(found.flatten())
 }
 
+/// The states of an agent's credentials, as its last hello told them: JSON.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn credentials(reader: &Reader, agent: &AgentKey) -> Result<Option<String>, StoreError> {
+    let found: Option<Option<String>> =
+        sqlx::query_scalar("SELECT credentials FROM agents WHERE ws = ? AND name = ?")
+            .bind(agent.workspace.as_ref())
+            .bind(agent.agent.as_ref())
+            .fetch_optional(&reader.0)
+            .await?;
+    Ok(found.flatten())
+}
+
 /// Gives an agent a login key.
 ///
 /// # Errors

@@ -1,6 +1,8 @@
 //! Table `requests`, agent by agent: who has asked, and what waits.
 
-use super::{Reader, StoreError, requests};
+use sqlx::SqliteConnection;
+
+use super::{Reader, StoreError};
 
 /// Agents that are listed; more than any realm has.
 const LISTED: usize = 10_000;
@@ -37,5 +39,20 @@ pub async fn all(reader: &Reader) -> Result<Vec<(String, String, i64)>, StoreErr
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn waiting(reader: &Reader) -> Result<Vec<(String, String, i64)>, StoreError> {
-    requests::waiting_by_agent(&mut *reader.0.acquire().await?).await
+    waiting_by_agent(&mut *reader.0.acquire().await?).await
+}
+
+/// How many requests of each agent wait for an answer.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn waiting_by_agent(
+    tx: &mut SqliteConnection,
+) -> Result<Vec<(String, String, i64)>, StoreError> {
+    Ok(sqlx::query_as(
+        "SELECT ws, agent, count(*) FROM requests WHERE state <> 'decided'
+         AND state IN ('pending', 'holding', 'queued') GROUP BY ws, agent",
+    )
+    .fetch_all(tx)
+    .await?)
 }

@@ -60,6 +60,7 @@ pub const ACTIONS: &[&str] = &[
     "tighten",
     "tighten_early",
     "tighten_ignored",
+    "tool_changed",
     "undo",
     "vote",
     "vote_judged",

@@ -58,6 +58,8 @@ pub struct DecisionBody {
     pub policy_digest: Option<String>,
     /// Arguments that may run.
     pub args_digest: Option<String>,
+    /// `once`, `session` or `always`, as sent.
+    pub scope: Option<String>,
 }
 
 /// A decision as other parts read it.
@@ -112,8 +114,8 @@ pub async fn insert(
         let mut insert = sqlite.prepare_cached(
             "INSERT INTO decisions(request, ws, agent, request_id, decision_id, verdict, payload, key, sig,
              origin, decided_by, message, rule_id, rule_version, policy_digest, args_digest, stream_epoch,
-             stream_seq, stored_at, effective, fault)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+             stream_seq, stored_at, effective, fault, scope)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
              ON CONFLICT DO NOTHING",
         )?;
         let mut inserted = Vec::with_capacity(rows.len());
@@ -140,6 +142,7 @@ pub async fn insert(
                 row.stored_at.0,
                 row.effective,
                 row.fault,
+                row.body.scope,
             ])?;
             if added == 1 {
                 inserted.push(row.stream_seq);

@@ -33,6 +33,7 @@ pub mod policy_history;
 mod pool;
 pub mod proofs;
 pub mod quarantine;
+pub mod re_asks;
 pub mod receipts;
 mod request_times;
 pub mod requests;

@@ -1,6 +1,6 @@
 //! Table `requests`: one row a request, in the order of arrival.
 
-use countersign_wire::{AgentKey, RequestKey, Risk, Verdict, VerdictSet};
+use countersign_wire::{AgentKey, RejectionCode, RequestKey, Risk, Verdict, VerdictSet};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use sqlx::SqliteConnection;
 
@@ -68,6 +68,8 @@ pub struct NewRequest<'m> {
     pub error: Option<(String, String)>,
     /// Seen a `tighten` already.
     pub tightened_at: Option<Timestamp>,
+    /// Digest of what it tells of its tool beyond the name.
+    pub tool_digest: Option<String>,
 }
 
 /// What the life cycle changes in a row.
@@ -122,6 +124,7 @@ fn record(row: &Row<'_>) -> rusqlite::Result<Read> {
         tightened_at: row.get::<_, Option<i64>>(15)?.map(Timestamp),
         withdrawn_at: row.get::<_, Option<i64>>(16)?.map(Timestamp),
         has_args: row.get_ref(13)?.as_str_or_null()? == Some("tool_call"),
+        refused_here: row.get_ref(17)?.as_str_or_null()? == Some(TOO_MANY),
     })))
 }
 
@@ -133,9 +136,12 @@ fn words(allowed: VerdictSet) -> String {
         .join(" ")
 }
 
+/// What one console has no room for, and another may.
+const TOO_MANY: &str = RejectionCode::TooManyWaiting.as_str();
+
 const RECORD: &str = "SELECT id, ws, agent, request_id, state, delivery, risk, args_digest, request_digest, \
-    allowed, approvals_required, stored_at, deadline_at, kind, lifetime, tightened_at, withdrawn_at \
-    FROM requests WHERE ";
+    allowed, approvals_required, stored_at, deadline_at, kind, lifetime, tightened_at, withdrawn_at, \
+    error_code FROM requests WHERE ";
 
 /// Inserts rows; a row whose key or stream position is taken is left out.
 ///
@@ -155,8 +161,8 @@ pub async fn insert(
             "INSERT INTO requests(ws, agent, request_id, kind, tool, risk, title, run_id, thread_id, call_id,
              trace_id, span_id, group_id, allowed, approvals_required, args_digest, request_digest, raw,
              stream_epoch, stream_seq, requested_at, stored_at, received_at, lifetime, deadline_at, state,
-             delivery, error_code, error_detail, tightened_at)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+             delivery, error_code, error_detail, tightened_at, tool_digest)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
              ON CONFLICT DO NOTHING",
         )?;
         let mut inserted = Vec::with_capacity(rows.len());
@@ -193,6 +199,7 @@ pub async fn insert(
                 row.error.as_ref().map(|(code, _)| code),
                 row.error.as_ref().map(|(_, detail)| detail),
                 row.tightened_at.map(|at| at.0),
+                row.tool_digest,
             ])?;
             if added == 1 {
                 let id = sqlite.last_insert_rowid();
@@ -444,21 +451,6 @@ pub async fn next_deadline(tx: &mut SqliteConnection) -> Result<Option<Timestamp
             .fetch_one(tx)
             .await?;
     Ok(earliest.map(Timestamp))
-}
-
-/// How many requests of each agent wait for an answer.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
-pub async fn waiting_by_agent(
-    tx: &mut SqliteConnection,
-) -> Result<Vec<(String, String, i64)>, StoreError> {
-    Ok(sqlx::query_as(
-        "SELECT ws, agent, count(*) FROM requests WHERE state <> 'decided'
-         AND state IN ('pending', 'holding', 'queued') GROUP BY ws, agent",
-    )
-    .fetch_all(tx)
-    .await?)
 }
 
 /// Payload of a request as received, as a transaction sees it.

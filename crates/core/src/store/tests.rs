@@ -44,6 +44,7 @@ fn row(id: &str, seq: i64, deadline: i64) -> NewRequest<'static> {
         state: State::Pending,
         error: None,
         tightened_at: None,
+        tool_digest: None,
     }
 }
 
@@ -106,6 +107,12 @@ async fn what_grows_without_end_is_searched_by_an_index() {
             "SELECT id FROM requests WHERE ws = ? AND tool = ? AND id < ? ORDER BY id DESC LIMIT 1",
             "requests_by_tool",
         ),
+        (
+            "SELECT id FROM requests WHERE ws = ? AND agent = ? AND tool = ?
+             AND substr(args_digest, 8, 8) = substr(?, 8, 8) AND state = 'decided'
+             AND args_digest IS NOT NULL AND id < ? ORDER BY id DESC LIMIT 1",
+            "requests_by_call",
+        ),
     ] {
         let plan: Vec<(i64, i64, i64, String)> =
             sqlx::query_as(sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}")))
@@ -138,7 +145,7 @@ async fn rows_get_numbers_in_the_order_of_arrival_and_a_taken_key_is_left_out() 
         .await
         .unwrap();
     assert_eq!(found.len(), 2);
-    let waiting = requests::waiting_by_agent(&mut tx).await.unwrap();
+    let waiting = super::askers::waiting_by_agent(&mut tx).await.unwrap();
     assert_eq!(waiting, [("acme".to_owned(), "bot".to_owned(), 131)]);
 }
 

@@ -114,6 +114,52 @@ pub async fn replace(
     .await
 }
 
+/// Notes that a person let these calls run, each with the server's stamp of the decision: their tools
+/// are approved as they are described. A hello that came after a call was asked is not approved by it:
+/// the person may have seen the one before.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn note_approved(
+    tx: &mut WriteConnection,
+    calls: &[(i64, Timestamp)],
+) -> Result<(), StoreError> {
+    if calls.is_empty() {
+        return Ok(());
+    }
+    tx.direct(|sqlite| {
+        let mut call = sqlite.prepare_cached(
+            "SELECT ws, agent, tool, tool_digest, stored_at FROM requests WHERE id = ? AND tool IS NOT NULL",
+        )?;
+        // Most approvals change nothing: no row is written for them.
+        let mut approve = sqlite.prepare_cached(
+            "INSERT INTO tools(ws, agent, name, call_digest, call_approved_at, call_request)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT(ws, agent, name) DO UPDATE SET call_digest = ?4, call_approved_at = ?5, call_request = ?6
+             WHERE (call_approved_at IS NULL OR call_digest IS NOT ?4) AND coalesce(call_approved_at, 0) <= ?5",
+        )?;
+        let mut accept = sqlite.prepare_cached(
+            "UPDATE tools SET approved_def = def, approved_digest = def_digest, approved_at = ?5
+             WHERE ws = ?1 AND agent = ?2 AND name = ?3 AND changed_at <= ?4
+               AND approved_digest IS NOT def_digest AND coalesce(approved_at, 0) <= ?5",
+        )?;
+        for (id, at) in calls {
+            let found: Option<(String, String, String, Option<String>, i64)> = call
+                .query_row([id], |row| {
+                    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
+                })
+                .optional()?;
+            let Some((ws, agent, tool, digest, stored_at)) = found else {
+                continue;
+            };
+            approve.execute(params![ws, agent, tool, digest, at.0, id])?;
+            accept.execute(params![ws, agent, tool, stored_at, at.0])?;
+        }
+        Ok(())
+    })
+    .await
+}
+
 /// The tools of all agents, in the order of their hellos; those that no hello lists last.
 ///
 /// # Errors

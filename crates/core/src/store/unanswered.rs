@@ -54,3 +54,15 @@ pub async fn of(tx: &mut SqliteConnection, ids: &[i64]) -> Result<Vec<i64>, Stor
     }
     Ok(found)
 }
+
+/// What another console had room for is no rejected message here.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn forgive(tx: &mut SqliteConnection, id: i64) -> Result<(), StoreError> {
+    sqlx::query("UPDATE requests SET error_code = NULL, error_detail = NULL WHERE id = ?")
+        .bind(id)
+        .execute(tx)
+        .await?;
+    Ok(())
+}

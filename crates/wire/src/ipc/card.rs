@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::{CardState, DecidePath, VotesView};
-use crate::{RequestKind, Risk, Shown, Verdict};
+use crate::{RequestKind, Risk, Scope, Shown, Verdict};
 
 /// The tool that wants to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -211,6 +211,10 @@ pub struct DecisionView {
     pub mine: bool,
     /// What they told the agent.
     pub message: Option<Shown>,
+    /// How far it was meant, where that is more than this call; it grants nothing by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub scope: Option<Scope>,
     /// When, by the deciding console's clock.
     #[ts(type = "number | null")]
     pub at_ms: Option<i64>,
@@ -257,6 +261,23 @@ pub struct PreviousCall {
     pub mine: bool,
     /// The arguments of both, name by name.
     pub deltas: Vec<Delta>,
+}
+
+/// The very same call, asked and decided before. It is linked, nothing follows from it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ReAskView {
+    /// `WORKSPACE/AGENT/ID` of the newest one.
+    pub key: String,
+    /// Its verdict.
+    pub verdict: String,
+    /// Who gave it.
+    pub by: Option<Shown>,
+    /// What they told the agent.
+    pub message: Option<Shown>,
+    /// When, by the server's clock.
+    #[ts(type = "number")]
+    pub at_ms: i64,
 }
 
 /// Where a request comes from.
@@ -319,6 +340,10 @@ pub struct Card {
     pub reveals: Vec<Reveal>,
     /// The nearest earlier decided call of the same tool.
     pub previous: Option<PreviousCall>,
+    /// The same call, decided before it was asked again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub re_ask: Option<ReAskView>,
     /// Messages that led here.
     pub history: Vec<HistoryMessage>,
     /// The question.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::CardState;
-use crate::{Shown, Verdict};
+use crate::{Scope, Shown, Verdict};
 
 /// The answer of a `respond`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -53,6 +53,11 @@ pub struct DecideArgs {
     pub typed: Option<String>,
     /// The card's reveals that were opened, on the critical way.
     pub revealed: Vec<u32>,
+    /// How far an approval is meant, recorded in the decision: it grants nothing by itself. Absent is
+    /// `once`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub scope: Option<Scope>,
 }
 
 /// What became of a verdict. Only `decided` means that the stream has acknowledged it.

@@ -29,6 +29,8 @@ pub struct ParsedRequest {
     pub args_digest: Option<Sha256Digest>,
     /// The digest of the payload.
     pub request_digest: Sha256Digest,
+    /// The digest of what it tells of its tool beyond the name; none when that is nothing.
+    pub tool_digest: Option<Sha256Digest>,
 }
 
 /// Names the request only: what an agent wrote never reaches a log.
@@ -68,6 +70,10 @@ fn read(key: Option<&RequestKey>, payload: &[u8]) -> Result<ParsedRequest, WireE
         args: request.args.clone(),
         args_digest,
         request_digest: request_digest(payload),
+        tool_digest: request
+            .tool
+            .as_ref()
+            .and_then(super::Tool::definition_digest),
         request,
     })
 }

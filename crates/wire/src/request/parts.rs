@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::AgentName;
+use crate::{AgentName, Sha256Digest, canonical_json};
 
 macro_rules! part {
     ($(#[$about:meta])* $name:ident {
@@ -92,6 +92,24 @@ impl Tool {
             effects: None,
             args_schema: None,
         }
+    }
+
+    /// Digest of what a call tells of its tool beyond the name: the RFC 8785 form of its name, namespace,
+    /// origin, description and schema. `None` when it tells nothing. Effects are those of the call.
+    pub fn definition_digest(&self) -> Option<Sha256Digest> {
+        let words = [&self.description, &self.namespace, &self.origin];
+        if self.args_schema.is_none() && words.iter().all(|word| word.is_none()) {
+            return None;
+        }
+        let definition = json!({
+            "name": self.name,
+            "namespace": self.namespace,
+            "origin": self.origin,
+            "description": self.description,
+            "args_schema": self.args_schema,
+        });
+        let canonical = canonical_json(&definition).unwrap_or_else(|_| definition.to_string());
+        Some(Sha256Digest::of_bytes(canonical.as_bytes()))
     }
 }
 

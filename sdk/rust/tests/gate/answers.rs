@@ -34,6 +34,35 @@ async fn approved_arguments_run_and_both_receipts_are_stored_in_order() {
 }
 
 #[tokio::test]
+async fn an_approval_that_is_meant_for_always_lets_one_call_run_and_the_next_is_asked() {
+    let mut console = Console::start().await;
+    let gate = console.gate().await;
+    for (verdict, scope) in [
+        ("approve", "always"),
+        ("approve", "session"),
+        ("deny", "once"),
+    ] {
+        let running = gate.clone();
+        let running = tokio::spawn(async move {
+            let tool = |_| async { Ok::<_, String>(()) };
+            running.run(delete_invoice(), tool).await
+        });
+        let seen = console.next_request().await;
+        let mut more = json!({ "scope": scope });
+        if verdict == "approve" {
+            more["args_digest"] = json!(seen.args_digest);
+        }
+        assert!(console.store(console.decision(&seen, verdict, more)).await);
+        let ran = running.await.unwrap().unwrap();
+        assert_eq!(
+            matches!(ran, Ran::Done(..)),
+            verdict == "approve",
+            "{scope}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn edited_arguments_run_instead_of_those_that_were_asked() {
     let mut console = Console::start().await;
     let gate = console.gate().await;

@@ -46,7 +46,10 @@ pub(super) fn lines(
         text.extend(
             warnings
                 .iter()
-                .map(|warning| doubtful(&format!("  {warning}"))),
+                .map(|warning| match warning["message"].as_str() {
+                    Some(words) => doubtful(&format!("  {words}")),
+                    None => doubtful(&format!("  {warning}")),
+                }),
         );
     }
     votes(story, &mut text);
@@ -169,6 +172,13 @@ fn decision(story: &RequestStory, secrets: Secrets, text: &mut Vec<String>) {
         .decision
         .as_ref()
         .and_then(|decision| serde_json::from_slice(&decision.payload).ok());
+    let scope = body.as_ref().and_then(|body| body.get("scope")?.as_str());
+    if let Some(scope) = scope.filter(|scope| *scope != "once") {
+        text.push(format!(
+            "  meant for: {}; the next call is asked all the same",
+            plain(scope)
+        ));
+    }
     for (name, title) in [
         ("edited_args", "Arguments that may run instead"),
         ("response", "Answer"),

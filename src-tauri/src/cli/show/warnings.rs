@@ -5,9 +5,10 @@
 use std::collections::BTreeSet;
 
 use countersign_core::App;
+use countersign_core::ops::reading::RequestStory;
 use countersign_core::store::lines::{Filter, LineRow};
-use countersign_wire::{KeptJson, Risk, TextWarning, looks_like, warnings};
-use serde_json::{Value, json};
+use countersign_wire::{CallWarning, KeptJson, Risk, TextWarning, looks_like, warnings};
+use serde_json::{Map, Value, json};
 
 use super::super::failure::Failure;
 use super::super::output::plain;
@@ -32,11 +33,12 @@ pub(super) async fn known_tools(app: &App, line: &LineRow) -> Result<BTreeSet<St
 
 /// Every warning with the place that it is about, a JSON pointer into the request.
 pub(super) fn of(
-    line: &LineRow,
+    story: &RequestStory,
     request: Option<&KeptJson>,
     known: &BTreeSet<String>,
 ) -> Vec<Value> {
-    let mut found = Vec::new();
+    let line = &story.line;
+    let mut found: Vec<Value> = story.cautions.iter().map(caution).collect();
     let request = request.and_then(KeptJson::value);
     if let Some(tool) = &line.tool
         && let Some(other) = looks_like(tool, known.iter().map(String::as_str))
@@ -58,6 +60,27 @@ pub(super) fn of(
         found.push(json!({ "code": "more_warnings", "count": more }));
     }
     found
+}
+
+/// As the wire has it, every text escaped, with the sentence that people read.
+fn caution(warning: &CallWarning) -> Value {
+    let mut told = serde_json::to_value(warning).unwrap_or_default();
+    for value in told.as_object_mut().into_iter().flat_map(Map::values_mut) {
+        match value {
+            Value::String(text) => *text = plain(text),
+            Value::Array(items) => {
+                for item in items {
+                    if let Value::String(text) = item {
+                        *text = plain(text);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    let (what, words) = warning.words();
+    told["message"] = plain(&format!("{what} {words}")).into();
+    told
 }
 
 fn walk(value: &Value, at: &mut String, found: &mut Vec<Value>) {

@@ -9,7 +9,7 @@ use countersign_wire::ipc::{
     Answer, CardState, DecideArgs, DecideOutcome, DecidePath, IpcError, IpcErrorCode, KeyArgs,
     Nothing,
 };
-use countersign_wire::{Response, Verdict};
+use countersign_wire::{Response, Scope, Verdict};
 use serde_json::{Value, json};
 
 use crate::gui::desk::Desk;
@@ -33,6 +33,7 @@ pub(crate) async fn decide(desk: &Desk, args: DecideArgs) -> Result<DecideOutcom
         edited_args: edited(&story, &args, &desk.hiding_key)?,
         message: args.message.clone(),
         response: response(&story, &args)?,
+        scope: args.scope.unwrap_or(Scope::Once),
         hold: runs && path_of(&story.request) == DecidePath::Low,
         ..DecideCommand::by_operator(story.key.clone(), args.verdict)
     };

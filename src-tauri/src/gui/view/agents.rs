@@ -6,8 +6,10 @@ use countersign_wire::ipc::{
     AgentPresence, AgentToolView, AgentView, BrakeView, CredentialView, HelloFaultView,
     InstanceView,
 };
-use countersign_wire::{AgentBrake, Risk, Shown, escape, escape_lines, json_shown};
+use countersign_wire::{AgentBrake, Risk, Shown};
 use serde_json::Value;
+
+use super::hidden::{escape, escape_lines, json_shown};
 
 /// As the screen shows it.
 pub(crate) fn agent_view(agent: &AgentReport) -> AgentView {

@@ -1,8 +1,9 @@
 //! One request whole.
 
+use countersign_core::store::re_asks::EarlierCall;
 use countersign_wire::ipc::{
     Card, DecidePath, EffectiveGroup, FormView, HistoryMessage, HoldView, NativeDigest, OptionView,
-    OriginView, QuestionView, RevealKind, Said, ToolView,
+    OriginView, QuestionView, ReAskView, RevealKind, Said, ToolView,
 };
 use countersign_wire::{
     ApprovalRequest, Effective, Effects, Risk, Shown, TraceContext, Verdict, is_hostile,
@@ -79,6 +80,7 @@ pub(crate) fn card_view(story: &Story, key: &[u8; 32], own_key: &str) -> Card {
         reveals: walked.as_ref().map(Walked::reveals).unwrap_or_default(),
         args: walked.map(|walked| walked.entries),
         previous: previous(story, key, own_key),
+        re_ask: story.repeats.as_ref().map(re_ask),
         history: history(request),
         question: question(request),
         form: request.response_schema.as_ref().map(form),
@@ -103,6 +105,20 @@ pub(crate) fn card_view(story: &Story, key: &[u8; 32], own_key: &str) -> Card {
             .as_ref()
             .map(|decision| decision_view(decision, key, own_key)),
         ladder: ladder(story),
+    }
+}
+
+fn re_ask(earlier: &EarlierCall) -> ReAskView {
+    let by: Option<Value> = earlier
+        .decided_by
+        .as_deref()
+        .and_then(|by| serde_json::from_str(by).ok());
+    ReAskView {
+        key: format!("{}/{}/{}", earlier.ws, earlier.agent, earlier.request_id),
+        verdict: escape(earlier.verdict.as_deref().unwrap_or_default()).plain(),
+        by: by.and_then(|by| Some(escape(by.get("name")?.as_str()?))),
+        message: earlier.message.as_deref().map(escape_lines),
+        at_ms: earlier.decided_at,
     }
 }
 

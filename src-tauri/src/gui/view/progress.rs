@@ -6,7 +6,7 @@ use countersign_core::store::decisions::StoredDecision;
 use countersign_core::store::lines::LineRow;
 use countersign_core::store::receipts::StoredReceipt;
 use countersign_wire::ipc::{CardState, DecisionView, Rung, RungName, RungState};
-use countersign_wire::{Shown, Timestamp};
+use countersign_wire::{Scope, Shown, Timestamp};
 use serde_json::Value;
 
 use super::args::walk;
@@ -46,6 +46,10 @@ pub(crate) fn decision_view(
         key_tail: escape(&key_tail(&signer)).plain(),
         mine: !signer.is_empty() && signer == own_key,
         message: payload["message"].as_str().map(escape_lines),
+        scope: payload["scope"]
+            .as_str()
+            .and_then(Scope::from_word)
+            .filter(|scope| *scope != Scope::Once),
         at_ms: at.map(|at| at.unix_millis()),
         edited: match payload.get("edited_args") {
             Some(args) => hidden_for_good(walk(args, key)),

@@ -6,9 +6,10 @@ use countersign_core::store::alarms::Alarm;
 use countersign_core::store::decisions::StoredDecision;
 use countersign_core::store::lines::LineRow;
 use countersign_core::store::outbox::OutboxRow;
+use countersign_core::store::re_asks::EarlierCall;
 use countersign_core::store::receipts::StoredReceipt;
 use countersign_wire::ipc::{CardState, IpcError, IpcErrorCode};
-use countersign_wire::{ApprovalRequest, RequestKey, request_digest};
+use countersign_wire::{ApprovalRequest, CallWarning, RequestKey, request_digest};
 
 use crate::gui::fault::refuse;
 
@@ -24,6 +25,8 @@ pub(crate) struct Story {
     pub(crate) alarms: Vec<Alarm>,
     pub(crate) votes: Vec<ShownVote>,
     pub(crate) earlier: Option<(LineRow, ApprovalRequest)>,
+    pub(crate) repeats: Option<EarlierCall>,
+    pub(crate) cautions: Vec<CallWarning>,
 }
 
 impl Story {
@@ -58,6 +61,8 @@ impl Story {
             alarms: story.alarms,
             votes: story.votes,
             earlier,
+            repeats: story.repeats,
+            cautions: story.cautions,
             line: story.line,
         })
     }

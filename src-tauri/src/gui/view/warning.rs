@@ -29,6 +29,10 @@ pub(crate) fn card_warnings(story: &Story) -> Vec<WarningView> {
     for (place, words) in words_of(request) {
         in_text(place, words, &mut found);
     }
+    for caution in &story.cautions {
+        let (place, message) = caution.words();
+        found.push(view(caution.code(), place, &message));
+    }
     let others = [
         (
             request.args_raw.is_some(),

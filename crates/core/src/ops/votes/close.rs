@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use countersign_wire::{
-    DecisionVerdict, KeyRole, Origin, PublicKey, Sha256Digest, Verdict, Vote, VoteAttachment,
+    DecisionVerdict, KeyRole, Origin, PublicKey, Scope, Sha256Digest, Verdict, Vote, VoteAttachment,
 };
 use serde_json::{Value, json};
 
@@ -119,6 +119,7 @@ fn draft(agreed: &[StoredVote]) -> Option<(Verdict, Draft)> {
         origin: Origin::Operator,
         authority: Authority::Operator,
         message: (!words.is_empty()).then(|| words.join("\n")),
+        scope: Scope::Once,
         runs: digest.map(|digest| (digest, edited)),
         response: None,
         votes: Some(attached?),

@@ -1,0 +1,61 @@
+//! Gathers what is remarkable about a call from what is stored.
+//!
+//! Refuses to fail a card for it: what cannot be read of an agent's own words tells nothing.
+
+use countersign_wire::{AgentKey, ApprovalRequest, CallWarning};
+use serde_json::Value;
+
+use super::agents::credentials;
+use crate::domain::cautions::{Described, changes, incomplete, outside_skill};
+use crate::store::lines::LineRow;
+use crate::store::re_asks::{self, EarlierCall};
+use crate::store::{Reader, StoreError, agents, tools};
+
+/// The same call decided before, and everything that is remarkable about this one, that included.
+pub(super) async fn of(
+    reader: &Reader,
+    line: &LineRow,
+) -> Result<(Option<EarlierCall>, Vec<CallWarning>), StoreError> {
+    let Some(tool) = &line.tool else {
+        return Ok((None, Vec::new()));
+    };
+    let mut found = Vec::new();
+    let repeats = re_asks::of(reader, line.id).await?;
+    if let Some(earlier) = &repeats {
+        found.push(CallWarning::ReAsk {
+            request: format!("{}/{}/{}", earlier.ws, earlier.agent, earlier.request_id),
+            verdict: earlier.verdict.clone().unwrap_or_default(),
+            by: decider(earlier),
+            before_ms: line.stored_at - earlier.decided_at,
+        });
+    }
+    let request: Option<ApprovalRequest> = serde_json::from_slice(&line.raw).ok();
+    if let Some(known) = tools::one(reader, &line.ws, &line.agent, tool).await? {
+        let told = request.as_ref().and_then(|request| request.tool.as_ref());
+        let digest = told
+            .and_then(|tool| tool.definition_digest())
+            .map(|digest| digest.to_string());
+        // Where retention took the request away, nothing is known of what it told.
+        let comparable = request.is_some();
+        found.extend(changes(&Described {
+            hello: known.def_digest.as_deref(),
+            approved_hello: known.approved_digest.as_deref(),
+            call: digest.as_deref(),
+            call_approved: known.call_approved_at.is_some() && comparable,
+            approved_call: known.call_digest.as_deref(),
+        }));
+    }
+    found.extend(request.as_ref().and_then(outside_skill));
+    let agent: Option<AgentKey> = format!("{}/{}", line.ws, line.agent).parse().ok();
+    if let Some(agent) = agent {
+        let states = agents::credentials(reader, &agent).await?;
+        found.extend(incomplete(tool, &credentials(states.as_deref())));
+    }
+    Ok((repeats, found))
+}
+
+/// Name of who decided an earlier call.
+pub(crate) fn decider(earlier: &EarlierCall) -> Option<String> {
+    let by: Value = serde_json::from_str(earlier.decided_by.as_deref()?).ok()?;
+    by.get("name")?.as_str().map(str::to_owned)
+}

@@ -1,0 +1,92 @@
+//! What is known of a call beyond itself, and how far an approval is meant.
+
+use serde_json::{Value, json};
+
+use crate::desk::{Agent, Console, Desk};
+
+fn codes(shown: &Value) -> Vec<&str> {
+    let warnings = shown["warnings"].as_array().unwrap();
+    warnings
+        .iter()
+        .map(|warning| warning["code"].as_str().unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn how_far_an_approval_is_meant_is_recorded_and_the_next_call_is_asked_all_the_same() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    for (id, scope) in [
+        ("r-once", "once"),
+        ("r-session", "session"),
+        ("r-always", "always"),
+    ] {
+        agent.ask(&agent.request(id)).await;
+        let shown = desk.show_in_state(id, "pending");
+        assert_eq!(shown["repeats"].is_object(), id != "r-once", "{shown}");
+        desk.run(&["approve", id, "--scope", scope]).success();
+        assert_eq!(agent.decision(id).await.unwrap()["scope"], scope);
+        assert_eq!(
+            desk.show_in_state(id, "decided")["decision"]["scope"],
+            scope
+        );
+        let shown = desk.run(&["show", id]).success().out;
+        assert_eq!(
+            shown.contains(&format!("meant for: {scope}")),
+            scope != "once",
+            "{shown}"
+        );
+    }
+    let again = desk.json(&["show", "r-always", "--json"]);
+    let repeats = &again["repeats"];
+    assert_eq!(
+        (&repeats["request_id"], &repeats["verdict"], &repeats["by"]),
+        (
+            &json!("r-session"),
+            &json!("approve"),
+            &json!("Test Operator")
+        )
+    );
+    assert_eq!(codes(&again), ["re_ask"]);
+    let words = again["warnings"][0]["message"].as_str().unwrap();
+    assert!(
+        words.starts_with("The very same call was answered with approve by Test Operator"),
+        "{words}"
+    );
+}
+
+#[tokio::test]
+async fn a_call_outside_the_active_skill_is_flagged_with_its_words_escaped() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    let skill = json!({"name": "invoi\u{202e}cing", "allowed_tools": ["read_mail"]});
+    agent
+        .ask(&agent.request("outside").set("skill", skill))
+        .await;
+    let skill = json!({"name": "mailing", "allowed_tools": ["send_mail"]});
+    let inside = agent.request("inside").set("skill", skill);
+    agent
+        .ask(&inside.args(json!({"to": "someone@example.org"})))
+        .await;
+    let shown = desk.show_in_state("outside", "pending");
+    let flagged = &shown["warnings"][0];
+    assert_eq!(
+        (&flagged["code"], &flagged["skill"], &flagged["tool"]),
+        (
+            &json!("outside_skill"),
+            &json!("invoi⟨U+202E⟩cing"),
+            &json!("send_mail")
+        )
+    );
+    let shown = desk.run(&["show", "outside"]).success().out;
+    assert!(
+        shown.contains("The active skill does not list send_mail"),
+        "{shown}"
+    );
+    assert_eq!(
+        codes(&desk.show_in_state("inside", "pending")),
+        Vec::<&str>::new()
+    );
+}
