@@ -4,6 +4,9 @@
 //! [`super::config`]'s part.
 
 mod alarms;
+mod history;
+mod rules;
+mod setup;
 mod verdicts;
 
 use std::path::PathBuf;
@@ -12,9 +15,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub(crate) use alarms::{Alarms, AlarmsWhat};
+pub(crate) use history::{Export, Format, History};
+pub(crate) use rules::Rules;
+pub(crate) use setup::Setup;
 pub(crate) use verdicts::{Approve, Deny, Respond, Scope, Verdict};
-
-use super::narrow::Narrow;
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 failed; 2 wrong usage, unfit surroundings or an ambiguous id; 3 not found;
@@ -125,6 +129,12 @@ pub(crate) enum Command {
     /// See and change who may decide in this realm.
     #[command(subcommand)]
     Operators(Operators),
+    /// See, try and change what need not ask.
+    #[command(subcommand)]
+    Rules(Rules),
+    /// See and change the setup keys of agents, and which spare a question.
+    #[command(subcommand)]
+    Setup(Setup),
     /// Turn every automatic approval in every console off, or let them be given again.
     Panic {
         /// `on` or `off`.
@@ -251,39 +261,6 @@ pub(crate) struct Show {
     /// Show what looks like a secret too; the audit log then tells that you looked.
     #[arg(long)]
     pub(crate) reveal: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct History {
-    #[command(flatten)]
-    pub(crate) narrow: Narrow,
-    /// How many at most.
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1_000))]
-    pub(crate) limit: u16,
-    /// Go on after this cursor: `next` of the page before.
-    #[arg(long, value_name = "CURSOR", allow_hyphen_values = true)]
-    pub(crate) after: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Export {
-    /// One JSON object a line, or a table for a spreadsheet.
-    #[arg(long, value_enum)]
-    pub(crate) format: Format,
-    /// Where to write it [default: standard output].
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
-    /// Replace an existing file.
-    #[arg(long, requires = "out")]
-    pub(crate) force: bool,
-    #[command(flatten)]
-    pub(crate) narrow: Narrow,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    Jsonl,
-    Csv,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -51,6 +51,17 @@ pub(crate) fn json_file(flag: &str, path: &Path) -> Result<Value, Failure> {
     parse(flag, &utf8(flag, read(flag, file)?)?)
 }
 
+/// The text of a file, or of standard input for `-`.
+pub(crate) fn text_of(path: &Path) -> Result<String, Failure> {
+    let name = path.display().to_string();
+    if path == Path::new("-") {
+        return utf8("-", read("-", io::stdin().lock())?);
+    }
+    let file = File::open(path)
+        .map_err(|error| Failure::usage(format!("{name} cannot be read: {error}")))?;
+    utf8(&name, read(&name, file)?)
+}
+
 fn read(flag: &str, input: impl Read) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let mut limited = input.take(LARGEST + 1);

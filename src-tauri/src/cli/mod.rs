@@ -28,7 +28,9 @@ mod operators;
 mod output;
 mod read;
 mod recover;
+mod rules;
 mod serve;
+mod setup;
 mod shell;
 mod show;
 mod status;
@@ -111,6 +113,8 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Enroll(enroll) => enroll::enroll(settings, out, enroll).await,
         Command::Revoke(agent) => enroll::revoke(settings, out, &agent).await,
         Command::Operators(command) => operators::run(settings, out, command).await,
+        Command::Rules(command) => rules::run(settings, out, command).await,
+        Command::Setup(command) => setup::run(settings, out, command).await,
         Command::Panic { state } => brakes::panic(settings, out, state).await,
         Command::Pause(agent) => brakes::pause(settings, out, &agent).await,
         Command::Resume(agent) => brakes::resume(settings, out, &agent).await,

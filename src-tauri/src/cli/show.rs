@@ -11,6 +11,7 @@ use countersign_core::App;
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::reading::RequestStory;
 use countersign_core::ops::votes::told::ShownVote;
+use countersign_core::ops::why::Why;
 use countersign_core::store::alarms::Alarm;
 use countersign_core::store::re_asks::EarlierCall;
 use countersign_core::store::receipts::StoredReceipt;
@@ -42,8 +43,8 @@ struct Shown<'a> {
     decision_fault: Option<String>,
     warnings: Vec<Value>,
     votes: Vec<Value>,
-    // Which rule asks or nearly let it pass; without rules there is nothing to tell.
-    why: Option<Value>,
+    // Which rule asks or nearly let it pass; without rules and setup key there is nothing to tell.
+    why: Option<&'a Why>,
     receipts: Vec<Value>,
     alarms: Vec<Value>,
     // The very same call, decided before this one was asked.
@@ -91,6 +92,7 @@ async fn told(
     now: Timestamp,
 ) -> Result<Vec<String>, Failure> {
     let request = kept(&story.line.raw);
+    let why = app.why(&story.line).await?;
     let known = warnings::known_tools(app, &story.line).await?;
     let warnings = warnings::of(story, request.as_ref(), &known);
     if out.json {
@@ -103,17 +105,49 @@ async fn told(
             request.as_ref(),
             decision.as_ref(),
             warnings,
-            secrets,
+            (why.as_ref(), secrets),
         )?;
         return Ok(vec![text]);
     }
-    Ok(human::lines(
-        story,
-        request.as_ref(),
-        &warnings,
-        now,
-        secrets,
-    ))
+    let mut lines = human::lines(story, request.as_ref(), &warnings, now, secrets);
+    lines.extend(why.iter().flat_map(reasons));
+    Ok(lines)
+}
+
+/// Why it asks, for a person.
+fn reasons(why: &Why) -> Vec<String> {
+    let by = why
+        .rule
+        .as_ref()
+        .map_or_else(|| "no rule matches".to_owned(), |id| format!("rule {id}"));
+    let mut lines = vec![format!("rules now: {} ({by})", why.outcome)];
+    lines.extend(
+        why.held
+            .iter()
+            .map(|held| format!("  approvals are off: {held}")),
+    );
+    let instead = why.matched.iter().filter_map(|rule| {
+        let why = rule.instead.as_ref()?;
+        Some(format!("  rule {} asks: {why}", rule.id))
+    });
+    lines.extend(instead);
+    let near = why.near_misses.iter();
+    lines.extend(near.map(|near| {
+        format!(
+            "  rule {} nearly said {}: {}",
+            near.id, near.effect, near.matcher
+        )
+    }));
+    if let Some(setup) = &why.setup {
+        let spares = setup.skips_when.as_ref();
+        let spares =
+            spares.map_or_else(String::new, |value| format!(", would not ask when {value}"));
+        lines.push(format!(
+            "  setup key {}: {}{spares}",
+            setup.key, setup.state
+        ));
+    }
+    lines.iter().map(|line| plain(line)).collect()
 }
 
 /// What the audit log says was looked at: the request and its digest.
@@ -142,7 +176,7 @@ fn as_json(
     request: Option<&KeptJson>,
     decision: Option<&KeptJson>,
     warnings: Vec<Value>,
-    secrets: Secrets,
+    (why, secrets): (Option<&Why>, Secrets),
 ) -> Result<String, Failure> {
     let words = |text: &str| secrets.line(text);
     let shown = Shown {
@@ -160,7 +194,7 @@ fn as_json(
             .and_then(|d| d.fault.as_deref().map(words)),
         warnings,
         votes: story.votes.iter().map(vote).collect(),
-        why: None,
+        why,
         receipts: story
             .receipts
             .iter()

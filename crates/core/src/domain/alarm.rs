@@ -21,6 +21,10 @@ pub enum AlarmCode {
     StoreFailed,
     /// A panic, pause or stop does not verify.
     BrakeUnverified,
+    /// A workspace's rules do not verify or cannot be read.
+    RulesUnusable,
+    /// An agent's setup does not verify or cannot be read.
+    SetupUnusable,
     /// The list of operators does not verify.
     OperatorsUnverified,
     /// A list of operators was not taken over.
@@ -43,6 +47,8 @@ impl AlarmCode {
             Self::ReadOnly,
             Self::StoreFailed,
             Self::BrakeUnverified,
+            Self::RulesUnusable,
+            Self::SetupUnusable,
             Self::OperatorsUnverified,
             Self::OperatorsRefused,
             Self::OperatorWaits,
@@ -65,6 +71,8 @@ impl AlarmCode {
             Self::ReadOnly => "read_only",
             Self::StoreFailed => "store_failed",
             Self::BrakeUnverified => "brake_unverified",
+            Self::RulesUnusable => "rules_unusable",
+            Self::SetupUnusable => "setup_unusable",
             Self::OperatorsUnverified => "operators_unverified",
             Self::OperatorsRefused => "operators_refused",
             Self::OperatorWaits => "operator_waits",
@@ -113,6 +121,12 @@ impl AlarmCode {
             Self::BrakeUnverified => {
                 "A panic, pause or stop on the bus does not verify; it counts as set."
             }
+            Self::RulesUnusable => {
+                "The rules on the bus do not verify or cannot be read; every request of the workspace asks."
+            }
+            Self::SetupUnusable => {
+                "An agent's setup on the bus does not verify or cannot be read; its keys spare no question."
+            }
             Self::OperatorsUnverified => {
                 "The list of operators on the bus does not verify; the last good one counts."
             }
@@ -154,6 +168,12 @@ impl AlarmCode {
             }
             Self::BrakeUnverified => {
                 "Find out who wrote it, then set it again (`countersign panic`, `pause` or `resume`)."
+            }
+            Self::RulesUnusable => {
+                "Find out who wrote them, then put yours in their place (`countersign rules apply FILE`)."
+            }
+            Self::SetupUnusable => {
+                "Find out who wrote it, then set the keys again (`countersign setup set`)."
             }
             Self::OperatorsUnverified | Self::OperatorsRefused => {
                 "Look at `countersign operators list` and find out who can write to CS_POLICY."

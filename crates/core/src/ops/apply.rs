@@ -11,14 +11,14 @@ use super::ledger::{Batch, Gathered, Ledger};
 use super::publisher::{Carried, Outgoing, Settlements};
 use super::votes::{cast, close};
 use super::{
-    alarms, answers, arrivals, decide, decisions, due, hellos, ladder, reports, retention,
-    search_index, spans,
+    alarms, answers, arrivals, automatic, decide, decisions, due, hellos, ladder, reports,
+    retention, search_index, spans,
 };
 use crate::domain::{AlarmCode, RequestRecord, Timestamp};
 use crate::store::audit::Entry;
 use crate::store::{
     StoreError, WriteConnection, agent_instances, agents, audit, bus_stream, meta, outbox, policy,
-    policy_history, requests, tools, ui_state, vote_outbox,
+    policy_history, requests, rule_uses, tools, ui_state, vote_outbox,
 };
 
 /// Applies the jobs. On an error the transaction must not be committed.
@@ -53,6 +53,7 @@ async fn finish(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreE
     if ledger.next_due.is_none_or(|due| due <= batch.now) {
         due::run(ledger, batch).await?;
     }
+    automatic::run(ledger, batch).await?;
     ladder::moved(ledger, batch).await?;
     let approved = std::mem::take(&mut batch.gathered.approved);
     tools::note_approved(batch.tx, &approved).await?;
@@ -294,6 +295,7 @@ async fn lost(ledger: &Ledger, batch: &mut Batch<'_>, decision_id: &str) -> Resu
     let Some(subject) = outbox::close_lost(batch.tx, decision_id).await? else {
         return Ok(());
     };
+    rule_uses::forget(batch.tx, decision_id).await?;
     let name = request_of(&subject).map_or(subject, |key| key.to_string());
     let actor = ledger.identity.auto_key().to_string();
     batch.record(actor, "lost", name, json!({ "decision_id": decision_id }));

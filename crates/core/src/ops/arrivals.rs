@@ -254,6 +254,7 @@ async fn insert(
                 None => {
                     fresh.push(key.clone());
                     if row.state == State::Pending {
+                        ledger.judge.arrived(*id);
                         batch.gathered.arrived.push(key.clone());
                     }
                 }

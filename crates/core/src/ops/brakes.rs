@@ -199,6 +199,7 @@ pub(crate) async fn changed(shared: &Shared, realm: &Uuid, key: &PolicyKey, chan
         };
         tell(shared, Job::Policy(row, vec![entry])).await;
     }
+    shared.policies.touch();
     // What waits of a stopped agent is looked at.
     tell(shared, Job::Rescan).await;
 }
@@ -342,7 +343,7 @@ impl App {
 
     /// Waits until the console of this folder has read a revision, so that who set a brake sees it when
     /// asking next. Not seeing it in time is no failure: it is on the bus.
-    async fn seen_by_console(&self, key: &str, revision: u64) {
+    pub(super) async fn seen_by_console(&self, key: &str, revision: u64) {
         let look = async {
             loop {
                 let row = policy::get(self.reader(), key).await;

@@ -135,6 +135,7 @@ fn decision(
     let now = batch.now;
     let held = command.hold && lets_it_run(verdict);
     let (authority, origin) = (command.authority, command.origin);
+    let by_rule = command.automatic.clone();
     let draft = draft(record, verdict, command)?;
     let unsigned = write(&ledger.identity, record, draft, now).map_err(refused)?;
     let step = if held { Step::Hold } else { Step::Queue };
@@ -150,16 +151,21 @@ fn decision(
         false => Some(sign(ledger, &realm, &unsigned)?),
     };
     let decision_id = unsigned.decision_id;
+    let mut detail = json!({
+        "decision_id": decision_id.to_string(),
+        "payload_digest": countersign_wire::Sha256Digest::of_bytes(&unsigned.payload).to_string(),
+        "verdict": verdict.as_str(),
+        "by": if authority == Authority::Operator { "operator" } else { "console" },
+    });
+    if let Some(by) = by_rule {
+        detail["rule"] = json!({ "id": by.rule.id, "version": by.rule.version });
+        detail["policy_digest"] = json!(by.policy_digest.to_string());
+    }
     batch.record(
         unsigned.key.to_string(),
         if held { "hold" } else { "decide" },
         record.key.to_string(),
-        json!({
-            "decision_id": decision_id.to_string(),
-            "payload_digest": countersign_wire::Sha256Digest::of_bytes(&unsigned.payload).to_string(),
-            "verdict": verdict.as_str(),
-            "by": if authority == Authority::Operator { "operator" } else { "console" },
-        }),
+        detail,
     );
     record.state = state;
     changes.push(change(record, verdict, origin, now));
@@ -279,6 +285,7 @@ fn draft(
         runs,
         response,
         votes: None,
+        automatic: command.automatic,
     })
 }
 

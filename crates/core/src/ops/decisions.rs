@@ -24,7 +24,7 @@ use crate::store::decisions::{self, Adopted, NewDecision};
 use crate::store::quarantine::Quarantined;
 use crate::store::requests::{self, StateChange};
 use crate::store::{StoreError, bus_stream};
-use crate::store::{outbox, unanswered, vote_outbox};
+use crate::store::{outbox, rule_uses, unanswered, vote_outbox};
 
 /// Stores a batch of the stream with its position.
 pub(crate) async fn apply(
@@ -195,6 +195,7 @@ async fn insert(
     let keys: Vec<RequestKey> = new.into_iter().map(|row| row.key).collect();
     let mut changes = Vec::new();
     let mut settled = Vec::new();
+    let mut by_rules = Vec::new();
     for (message, key, reading) in rows {
         let digest = Sha256Digest::of_bytes(&message.raw).to_string();
         let actor = message
@@ -239,8 +240,9 @@ async fn insert(
             &mut changes,
         )
         .await?;
-        if let Some(sig) = &message.sig {
-            ledger.own.remove(sig);
+        let own = message.sig.as_ref().and_then(|sig| ledger.own.remove(sig));
+        if own.is_none() && message.body.rule_id.is_some() {
+            by_rules.push(record.id);
         }
         tell(ledger, batch, message, &reading);
         settled.push((
@@ -249,6 +251,7 @@ async fn insert(
         ));
     }
     outbox::settle(batch.tx, &settled, &changes).await?;
+    rule_uses::take_up(batch.tx, &by_rules).await?;
     execution::take_up(ledger, batch, &keys).await
 }
 
@@ -432,6 +435,8 @@ pub(super) async fn join_orphans(
     }
     decisions::adopt(batch.tx, &adopted).await?;
     outbox::settle(batch.tx, &settled, &changes).await?;
+    let judged: Vec<i64> = adopted.iter().map(|row| row.request).collect();
+    rule_uses::take_up(batch.tx, &judged).await?;
     for row in &adopted {
         ladder::found_late(ledger, batch, row.id, row.request).await?;
     }

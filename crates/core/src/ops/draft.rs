@@ -8,6 +8,7 @@ use nkeys::KeyPair;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use super::job::Automatic;
 use crate::domain::{Authority, RequestRecord, Timestamp};
 use crate::identity::Identity;
 
@@ -23,6 +24,8 @@ pub(crate) struct Draft {
     pub(crate) response: Option<Response>,
     /// The votes that led here, when several approvals were needed.
     pub(crate) votes: Option<Vec<VoteAttachment>>,
+    /// What decided by itself.
+    pub(crate) automatic: Option<Automatic>,
 }
 
 impl Draft {
@@ -37,6 +40,7 @@ impl Draft {
             runs: None,
             response: None,
             votes: None,
+            automatic: None,
         }
     }
 }
@@ -74,6 +78,10 @@ pub(crate) fn write(
         Authority::Console => (identity.console_name(), identity.auto_key()),
     };
     let decision_id = Uuid::now_v7();
+    let (rule, policy_digest) = draft
+        .automatic
+        .map(|by| (by.rule, by.policy_digest))
+        .unzip();
     let (args_digest, edited_args) = match draft.runs {
         Some((digest, edited)) => (Some(digest), edited),
         None => (None, None),
@@ -93,8 +101,8 @@ pub(crate) fn write(
         response: draft.response,
         scope: Some(draft.scope),
         origin: draft.origin,
-        rule: None,
-        policy_digest: None,
+        rule,
+        policy_digest,
         decided_by: DecidedBy {
             name,
             key: key.clone(),

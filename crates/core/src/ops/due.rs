@@ -18,7 +18,7 @@ use crate::domain::life_cycle::{Step, next};
 use crate::domain::{Delivery, State, Timestamp};
 use crate::store::outbox::{self, OutboxRow};
 use crate::store::requests::{self, StateChange};
-use crate::store::{StoreError, vote_outbox};
+use crate::store::{StoreError, rule_uses, vote_outbox};
 
 const AT_ONCE: i64 = 500;
 
@@ -189,6 +189,7 @@ pub(crate) async fn late(
     if !ledger.projects || !outbox::close_late(batch.tx, decision_id).await? {
         return Ok(());
     }
+    rule_uses::forget(batch.tx, decision_id).await?;
     let Some(record) = requests::records_by_id(batch.tx, &[request]).await?.pop() else {
         return Ok(());
     };

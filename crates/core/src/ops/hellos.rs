@@ -53,6 +53,8 @@ pub(crate) async fn apply(
     }
     for (agent, (message, report)) in newest {
         introduce(batch, agent, message, report).await?;
+        let declared = report.hello.setup_schema.as_ref().map(ToString::to_string);
+        ledger.judge.policies.declared(agent, declared.as_deref());
     }
     bus_stream::advance(
         batch.tx,

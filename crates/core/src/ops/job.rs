@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use countersign_wire::{AgentKey, Origin, RequestKey, Response, Risk, Scope, Verdict};
+use countersign_wire::{
+    AgentKey, Origin, RequestKey, Response, Risk, RuleRef, Scope, Sha256Digest, Verdict,
+};
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 use uuid::Uuid;
@@ -44,6 +46,17 @@ pub struct DecideCommand {
     pub authority: Authority,
     /// Recorded in the decision.
     pub origin: Origin,
+    /// By which rule or setup key, and under which set.
+    pub automatic: Option<Automatic>,
+}
+
+/// What decides by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Automatic {
+    /// The rule or the setup key.
+    pub rule: RuleRef,
+    /// The whole set in force.
+    pub policy_digest: Sha256Digest,
 }
 
 impl DecideCommand {
@@ -61,6 +74,7 @@ impl DecideCommand {
             hold: false,
             authority: Authority::Operator,
             origin: Origin::Operator,
+            automatic: None,
         }
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use countersign_wire::{AgentKey, RequestKey, Sha256Digest, Stream, Verdict, is_bound_by_limits};
 use serde_json::{Value, json};
 
+use super::automatic::Judge;
 use super::job::BusBinding;
 use super::policy_feed::PolicyKnown;
 use super::publisher::{Outgoing, Settlements};
@@ -65,6 +66,8 @@ pub(crate) struct Ledger {
     pub(crate) policy_known: PolicyKnown,
     /// Panic, pauses and stops.
     pub(crate) brakes: Arc<RwLock<Brakes>>,
+    /// What rules decide.
+    pub(crate) judge: Judge,
     /// Denials of stopped agents' calls that are left to other consoles for a while.
     pub(crate) stop_turns: Turns,
     /// Answers that are left to other consoles for a while.
@@ -162,6 +165,7 @@ impl Ledger {
         self.places.clear();
         self.turns.clear();
         self.closings.clear();
+        self.judge.forget();
         self.answers_owed = true;
         self.next_due = None;
         self.next_sweep = None;

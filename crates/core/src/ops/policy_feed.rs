@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::brakes;
 use super::operators::Operators;
+use super::policies;
 use super::presence;
 use crate::bus::{PolicyChange, PolicyHeard};
 use crate::runtime::Shared;
@@ -123,6 +124,12 @@ impl PolicyFeed {
             }
             Some(key @ (PolicyKey::Panic | PolicyKey::Pause(_))) => {
                 brakes::changed(&self.shared, &self.operators.realm, &key, &change).await;
+            }
+            Some(PolicyKey::Rules(workspace)) => {
+                policies::changed(&self.shared, &self.operators.realm, workspace, change).await;
+            }
+            Some(PolicyKey::Setup(agent)) => {
+                policies::setup_changed(&self.shared, &self.operators.realm, agent, &change).await;
             }
             // Nobody here reads the other keys.
             _ => {}

@@ -12,6 +12,7 @@ pub mod glob;
 pub mod read;
 pub mod rule;
 pub mod set;
+pub mod setup;
 pub mod simulate;
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ use crate::domain::brakes::Brakes;
 use crate::domain::presence::Consoles;
 use crate::identity::Identity;
 use crate::ops::job::Job;
-use crate::ops::{KnownList, PolicyKnown, Settlements, TrustedKeys};
+use crate::ops::{KnownList, Policies, PolicyKnown, Settlements, TrustedKeys};
 use crate::store::Reader;
 
 /// Something happened. Every front end is a subscriber.
@@ -73,6 +73,8 @@ pub(crate) struct Shared {
     pub(crate) policy_known: PolicyKnown,
     /// Panic, pauses and stops as this console knows them.
     pub(crate) brakes: Arc<RwLock<Brakes>>,
+    /// The rules of all workspaces as this console knows them.
+    pub(crate) policies: Arc<Policies>,
     pub(crate) replicas: usize,
     pub(crate) realm: RwLock<Option<Uuid>>,
     /// The connection, once there is one; it restores itself.

@@ -19,7 +19,7 @@ use crate::identity::Identity;
 use crate::ops::brakes::remembered;
 use crate::ops::job::Job;
 use crate::ops::operators::{follow, settle};
-use crate::ops::{KnownList, PolicyKnown, Settlements, TrustedKeys, trusted_now};
+use crate::ops::{KnownList, Policies, PolicyKnown, Settlements, TrustedKeys, trusted_now};
 use crate::store::{self, Reader, agents, bus_stream, meta, policy};
 
 /// How long parts may take to end.
@@ -174,6 +174,10 @@ pub(super) async fn parts(
         consoles: Arc::default(),
         policy_known: PolicyKnown::new(),
         brakes: Arc::new(RwLock::new(remembered(&policy::brakes(&reader).await?))),
+        policies: Arc::new(Policies::remembered(
+            &policy::all(&reader).await?,
+            &agents::setup_schemas(&reader).await?,
+        )),
         replicas: options.replicas,
         realm: RwLock::new(realm),
         bus: watch::Sender::new(None),

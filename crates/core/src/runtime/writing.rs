@@ -11,7 +11,7 @@ use super::{App, Role};
 use crate::error::OpError;
 use crate::identity::Identity;
 use crate::ops::job::{BusBinding, Job};
-use crate::ops::{Counts, Ledger, Peers, Publisher, Turns, Wires, WriterTask};
+use crate::ops::{Counts, Judge, Ledger, Peers, Publisher, Turns, Wires, WriterTask};
 use crate::store::{self, meta};
 
 const OUTGOING: usize = 4_096;
@@ -66,6 +66,7 @@ pub(super) async fn start_writer(
         },
         policy_known: shared.policy_known.clone(),
         brakes: Arc::clone(&shared.brakes),
+        judge: Judge::new(Arc::clone(&shared.policies)),
         stop_turns: Turns::default(),
         turns: Turns::default(),
         closings: Turns::default(),

@@ -76,6 +76,22 @@ pub async fn credentials(reader: &Reader, agent: &AgentKey) -> Result<Option<Str
     Ok(found.flatten())
 }
 
+/// What agents declare of their setup keys: JSON.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn setup_schemas(reader: &Reader) -> Result<Vec<(AgentKey, String)>, StoreError> {
+    let rows: Vec<(String, String, String)> = sqlx::query_as(
+        "SELECT ws, name, setup_schema FROM agents WHERE setup_schema IS NOT NULL ORDER BY ws, name",
+    )
+    .fetch_all(&reader.0)
+    .await?;
+    let keyed = |(ws, name, schema): (String, String, String)| {
+        Some((format!("{ws}/{name}").parse().ok()?, schema))
+    };
+    Ok(rows.into_iter().filter_map(keyed).collect())
+}
+
 /// Gives an agent a login key.
 ///
 /// # Errors

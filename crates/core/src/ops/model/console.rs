@@ -16,6 +16,7 @@ use crate::domain::presence::Consoles;
 use crate::domain::{StallLimits, Timestamp};
 use crate::identity::Identity;
 use crate::ops::apply::{apply_all, drop_leftover_holds};
+use crate::ops::automatic::Judge;
 use crate::ops::job::{BusBinding, Job};
 use crate::ops::ledger::{Counts, Ledger};
 use crate::ops::policy_feed::PolicyKnown;
@@ -166,6 +167,7 @@ impl Console {
             },
             policy_known,
             brakes: Arc::default(),
+            judge: Judge::new(Arc::default()),
             stop_turns: Turns::default(),
             turns: Turns::default(),
             closings: Turns::default(),

@@ -123,6 +123,7 @@ fn draft(agreed: &[StoredVote]) -> Option<(Verdict, Draft)> {
         runs: digest.map(|digest| (digest, edited)),
         response: None,
         votes: Some(attached?),
+        automatic: None,
     };
     Some((verdict, draft))
 }

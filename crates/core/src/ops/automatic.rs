@@ -1,0 +1,452 @@
+//! Decisions that rules make: judged by every console, given by the one whose turn it is.
+//!
+//! Refuses to decide anything while the shared policy is not known as of the last seconds, while the past
+//! is not read, or with a set that does not verify. Losing to somebody else is no event.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use countersign_wire::{
+    Origin, ParsedRequest, RequestKey, RuleRef, Sha256Digest, Verdict, parse_request,
+    request_subject,
+};
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use super::decide;
+use super::job::{Automatic, DecideCommand};
+use super::ledger::{Batch, Ledger};
+use super::policies::{InForce, Policies};
+use super::turns::{Turn, Turns};
+use crate::domain::{Authority, RequestRecord, State, Timestamp};
+use crate::policy::evaluate::amount;
+use crate::policy::{
+    Asked, By, Conditions, Evaluation, Outcome, Rule, Says, Setting, SetupSays, Used, Uses,
+    evaluate,
+};
+use crate::store::rule_uses::{self, RuleNote, RuleUse, SUMMED_MAX};
+use crate::store::{StoreError, requests};
+
+/// How many waiting requests are judged in one transaction.
+const AT_ONCE: i64 = 500;
+/// How soon to look whether the policy is known again.
+const UNKNOWN_LOOK_MS: i64 = 200;
+
+/// What the writer remembers of it.
+pub(crate) struct Judge {
+    pub(crate) policies: Arc<Policies>,
+    conditions: Conditions,
+    /// New requests.
+    arrived: Vec<i64>,
+    /// Every waiting request behind this row is to be judged.
+    owed: Option<i64>,
+    /// What the last look at every waiting request saw.
+    generation: u64,
+    /// Requests that are left to other consoles for a while.
+    turns: Turns,
+    /// The same of what a limited rule approves: one console counts for it.
+    limited: Turns,
+    /// Digests whose bodies are kept.
+    kept: HashSet<String>,
+}
+
+impl Judge {
+    pub(crate) fn new(policies: Arc<Policies>) -> Self {
+        Self {
+            policies,
+            conditions: Conditions::default(),
+            arrived: Vec::new(),
+            owed: Some(0),
+            generation: 0,
+            turns: Turns::default(),
+            limited: Turns::default(),
+            kept: HashSet::new(),
+        }
+    }
+
+    /// A request came that waits.
+    pub(crate) fn arrived(&mut self, id: i64) {
+        self.arrived.push(id);
+    }
+
+    /// Everything that waits is to be judged again.
+    pub(crate) fn forget(&mut self) {
+        self.arrived.clear();
+        self.turns.clear();
+        self.limited.clear();
+        self.kept.clear();
+        self.owed = Some(0);
+    }
+}
+
+/// Judges what came, what is owed, and what other consoles were left and did not decide.
+pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
+    let judge = &mut ledger.judge;
+    if !ledger.projects || !ledger.caught_up || ledger.read_only.is_some() || ledger.bus.is_none() {
+        judge.forget();
+        return Ok(());
+    }
+    let generation = judge.policies.generation();
+    if judge.policies.is_empty() {
+        judge.forget();
+        judge.owed = None;
+        judge.generation = generation;
+        return Ok(());
+    }
+    if !ledger.policy_known.is_fresh() {
+        if judge.owed.is_some() || !judge.arrived.is_empty() || judge.turns.next().is_some() {
+            judge.forget();
+            ledger.due_at(batch.now.plus_ms(UNKNOWN_LOOK_MS));
+        }
+        return Ok(());
+    }
+    // What a retired key says would stand there, void, in the place of another console's answer.
+    if !ledger.counts(ledger.identity.auto_key().as_str(), batch.now) {
+        return Ok(());
+    }
+    let judge = &mut ledger.judge;
+    if judge.generation != generation {
+        judge.generation = generation;
+        judge.owed = Some(0);
+    }
+    let mut ids = std::mem::take(&mut judge.arrived);
+    let at_once = usize::try_from(AT_ONCE).unwrap_or(usize::MAX);
+    for turns in [&judge.turns, &judge.limited] {
+        ids.extend(turns.due(batch.now, at_once));
+    }
+    if let Some(after) = judge.owed {
+        let page = rule_uses::waiting(batch.tx, after, AT_ONCE).await?;
+        judge.owed = page.last().copied().filter(|_| page.len() >= at_once);
+        ids.extend(page);
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    decide(ledger, batch, &ids).await?;
+    let judge = &ledger.judge;
+    let next = judge
+        .turns
+        .next()
+        .into_iter()
+        .chain(judge.limited.next())
+        .min();
+    let more = judge.owed.map(|_| batch.now);
+    if let Some(at) = next.into_iter().chain(more).min() {
+        ledger.due_at(at);
+    }
+    Ok(())
+}
+
+/// What a rule or a setup key decides.
+struct Decided {
+    id: i64,
+    key: RequestKey,
+    verdict: Verdict,
+    origin: Origin,
+    rule: RuleRef,
+    message: Option<String>,
+    seen: Option<String>,
+    in_force: Arc<InForce>,
+}
+
+async fn decide(ledger: &mut Ledger, batch: &mut Batch<'_>, ids: &[i64]) -> Result<(), StoreError> {
+    let mut decided: Vec<Decided> = Vec::new();
+    // What rules approve in this transaction, beside what the store knows.
+    let mut in_hand: HashMap<(String, String), Used> = HashMap::new();
+    let records = requests::records_by_id(batch.tx, ids).await?;
+    let rows: Vec<i64> = records.iter().map(|record| record.id).collect();
+    let to_judge = rule_uses::to_judge(batch.tx, &rows).await?;
+    for (record, row) in records.into_iter().zip(to_judge) {
+        let open = record.state == State::Pending && batch.now < record.deadline_at;
+        let in_force = ledger.judge.policies.of(&record.key.workspace);
+        let Some(in_force) = in_force.filter(|of| open && !of.broken && !of.set.is_empty()) else {
+            settled(ledger, record.id);
+            continue;
+        };
+        let parsed = row
+            .as_ref()
+            .map(|row| parse_request(&request_subject(&record.key), &row.raw));
+        let (Some(Ok(parsed)), Some(row)) = (parsed, row) else {
+            settled(ledger, record.id);
+            continue;
+        };
+        let asked = Asked {
+            tool_changed_at: row.redefined_at,
+            ..Asked::of(&parsed)
+        };
+        let found = judge(ledger, batch, &record, &asked, &in_force, &in_hand).await?;
+        notes(ledger, batch, &record, &in_force, &found).await?;
+        let Some(one) = decision(&record, &parsed, &in_force, &found) else {
+            settled(ledger, record.id);
+            continue;
+        };
+        let rank = ledger.peers.rank(&record.key, batch.now, |_| true);
+        if let Turn::Later(_) = ledger.judge.turns.of(record.id, rank, batch.now) {
+            continue;
+        }
+        if let (Outcome::Approve(By::Rule(place)), Some(args)) =
+            (found.outcome, Some(&parsed.request.args))
+        {
+            let rule = &in_force.set.rules()[place].rule;
+            if is_limited(rule) {
+                let counting = ledger
+                    .peers
+                    .rank(&counter(&record.key, rule), batch.now, |_| true);
+                if let Turn::Later(_) = ledger.judge.limited.of(record.id, counting, batch.now) {
+                    continue;
+                }
+                let name = (record.key.workspace.to_string(), rule.id.clone());
+                let used = in_hand.entry(name).or_default();
+                used.count += 1;
+                let pointer = rule.sum.as_ref().map(|sum| sum.pointer.as_str());
+                used.sum += pointer
+                    .and_then(|at| amount(args.as_ref(), at))
+                    .unwrap_or(0.0);
+            }
+        }
+        settled(ledger, record.id);
+        decided.push(one);
+    }
+    give(ledger, batch, decided).await
+}
+
+/// It needs no second look.
+fn settled(ledger: &mut Ledger, id: i64) {
+    ledger.judge.turns.forget(&[id]);
+    ledger.judge.limited.forget(&[id]);
+}
+
+fn is_limited(rule: &Rule) -> bool {
+    rule.limit.is_some() || rule.sum.is_some()
+}
+
+/// Which console counts for a limited rule: the same for all its requests, so that two consoles do not
+/// each approve up to the limit.
+fn counter(request: &RequestKey, rule: &Rule) -> RequestKey {
+    let name = format!("{}/rules/r{}", request.workspace, rule.id);
+    name.parse().unwrap_or_else(|_| request.clone())
+}
+
+async fn judge(
+    ledger: &Ledger,
+    batch: &mut Batch<'_>,
+    record: &RequestRecord,
+    asked: &Asked<'_>,
+    in_force: &InForce,
+    in_hand: &HashMap<(String, String), Used>,
+) -> Result<Evaluation, StoreError> {
+    let agent = record.key.agent_key();
+    let fresh = ledger.policy_known.is_fresh();
+    let brakes = ledger.brakes.read();
+    let approves_off = match brakes {
+        Ok(brakes) => brakes.may_approve(&agent, fresh).err(),
+        Err(_) => Some(crate::domain::brakes::Braked::PolicyUnknown),
+    };
+    let workspace = &record.key.workspace;
+    let may = |(key, at): &(String, Timestamp)| {
+        ledger.trusted.may_allow(key, *at, workspace, record.risk)
+    };
+    let mut uses = Uses::new();
+    loop {
+        let setting = Setting {
+            now: batch.now,
+            approves_off,
+            author_may: in_force.authors.iter().all(may),
+            uses: &uses,
+            explain: false,
+            conditions: &ledger.judge.conditions,
+        };
+        let found = evaluate(&in_force.set, asked, &setting);
+        let known = uses.len();
+        for place in &found.unknown_uses {
+            let rule = &in_force.set.rules()[*place].rule;
+            let mut used = used(batch, workspace.as_ref(), rule).await?;
+            let name = (workspace.to_string(), rule.id.clone());
+            if let Some(more) = in_hand.get(&name) {
+                used.count += more.count;
+                used.sum += more.sum;
+            }
+            uses.insert(rule.id.clone(), used);
+        }
+        if uses.len() == known {
+            return Ok(found);
+        }
+    }
+}
+
+/// What a rule has approved in its windows. An amount that is not known any more counts as too much.
+async fn used(batch: &mut Batch<'_>, ws: &str, rule: &Rule) -> Result<Used, StoreError> {
+    let mut used = Used::default();
+    if let Some(limit) = rule.limit {
+        let since = batch.now.plus_ms(-limit.per_ms);
+        used.count = rule_uses::approved(batch.tx, ws, &rule.id, since).await?;
+    }
+    if let Some(sum) = &rule.sum {
+        let since = batch.now.plus_ms(-sum.per_ms);
+        let mut calls = 0;
+        let of = (ws, rule.id.as_str(), since);
+        rule_uses::approved_payloads(batch.tx, of, SUMMED_MAX + 1, |raw| {
+            calls += 1;
+            let request: Value = serde_json::from_slice(&raw).unwrap_or_default();
+            used.sum += amount(request.get("args"), &sum.pointer).unwrap_or(f64::INFINITY);
+        })
+        .await?;
+        if calls > SUMMED_MAX {
+            used.sum = f64::INFINITY;
+        }
+    }
+    Ok(used)
+}
+
+fn decision(
+    record: &RequestRecord,
+    parsed: &ParsedRequest,
+    in_force: &Arc<InForce>,
+    found: &Evaluation,
+) -> Option<Decided> {
+    let rules = in_force.set.rules();
+    let reference = |rule: &Rule| RuleRef {
+        id: rule.id.clone(),
+        version: rule.version,
+        name: Some(rule.name.clone()),
+    };
+    let (verdict, origin, rule, message) = match found.outcome {
+        Outcome::Ask { .. } => return None,
+        Outcome::Approve(By::Rule(place)) => (
+            Verdict::Approve,
+            Origin::Rule,
+            reference(&rules[place].rule),
+            None,
+        ),
+        Outcome::Approve(By::SetupKey) => {
+            let key = parsed
+                .request
+                .confirm
+                .as_ref()
+                .and_then(|of| of.setup_key.clone())?;
+            let Some(SetupSays::Passes { revision, value }) = &found.setup else {
+                return None;
+            };
+            let name = Some(format!("{key} = {value}"));
+            let rule = RuleRef {
+                id: key,
+                version: *revision,
+                name,
+            };
+            (Verdict::Approve, Origin::SetupKey, rule, None)
+        }
+        Outcome::Deny(place) => {
+            let rule = &rules[place].rule;
+            let message = rule.message.clone();
+            let message = message.unwrap_or_else(|| format!("Denied by rule {}.", rule.name));
+            (Verdict::Deny, Origin::Rule, reference(rule), Some(message))
+        }
+    };
+    Some(Decided {
+        id: record.id,
+        key: record.key.clone(),
+        verdict,
+        origin,
+        rule,
+        message,
+        seen: record.args_digest.clone(),
+        in_force: Arc::clone(in_force),
+    })
+}
+
+/// Takes what was decided into the outbox.
+async fn give(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    decided: Vec<Decided>,
+) -> Result<(), StoreError> {
+    if decided.is_empty() {
+        return Ok(());
+    }
+    let mut commands = Vec::with_capacity(decided.len());
+    for one in &decided {
+        let digest = *one.in_force.set.digest();
+        let name = digest.to_string();
+        if !ledger.judge.kept.contains(&name) {
+            rule_uses::keep_version(batch.tx, &name, one.in_force.set.body(), batch.now).await?;
+            ledger.judge.kept.insert(name);
+        }
+        let command = DecideCommand {
+            message: one.message.clone(),
+            seen_args_digest: one.seen.clone(),
+            authority: Authority::Console,
+            origin: one.origin,
+            automatic: Some(Automatic {
+                rule: one.rule.clone(),
+                policy_digest: digest,
+            }),
+            ..DecideCommand::by_operator(one.key.clone(), one.verdict)
+        };
+        // Nobody waits for the answer: losing this race is no event.
+        let (reply, _) = oneshot::channel();
+        commands.push((Box::new(command), reply));
+    }
+    let settlements = ledger.settlements.clone();
+    decide::apply(ledger, batch, &settlements, commands).await?;
+    let uses: Vec<RuleUse> = decided
+        .into_iter()
+        .map(|one| RuleUse {
+            request: one.id,
+            ws: one.key.workspace.to_string(),
+            rule_id: one.rule.id,
+            rule_version: i64::try_from(one.rule.version).unwrap_or(i64::MAX),
+            origin: one.origin.as_str(),
+            verdict: one.verdict.as_str(),
+            at: batch.now,
+        })
+        .collect();
+    rule_uses::insert(batch.tx, &uses).await
+}
+
+/// Keeps what shadow rules would have done, and which rules could not be read for sure.
+async fn notes(
+    ledger: &Ledger,
+    batch: &mut Batch<'_>,
+    record: &RequestRecord,
+    in_force: &InForce,
+    found: &Evaluation,
+) -> Result<(), StoreError> {
+    let digest: &Sha256Digest = in_force.set.digest();
+    let shadows = found.shadows.iter().map(|(place, says)| {
+        let word = match says {
+            Says::Approve => "approve",
+            Says::Deny => "deny",
+            Says::Ask { .. } => "ask",
+        };
+        (*place, "shadow", word.to_owned())
+    });
+    let troubles = found
+        .troubles
+        .iter()
+        .map(|(place, why)| (*place, "trouble", why.to_string()));
+    for (place, kind, detail) in shadows.chain(troubles) {
+        let rule = &in_force.set.rules()[place].rule;
+        let note = RuleNote {
+            request: record.id,
+            ws: record.key.workspace.to_string(),
+            rule_id: rule.id.clone(),
+            rule_version: i64::try_from(rule.version).unwrap_or(i64::MAX),
+            kind,
+            detail,
+            policy_digest: digest.to_string(),
+            at: batch.now,
+        };
+        if rule_uses::note(batch.tx, &note).await? && kind == "shadow" {
+            let auto = ledger.identity.auto_key().to_string();
+            batch.record(
+                auto,
+                "shadow",
+                record.key.to_string(),
+                json!({
+                    "rule": note.rule_id, "version": rule.version, "would": note.detail,
+                    "policy_digest": note.policy_digest,
+                }),
+            );
+        }
+    }
+    Ok(())
+}

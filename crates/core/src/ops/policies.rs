@@ -1,0 +1,490 @@
+//! The rule sets of all workspaces as this console knows them, and how one is changed.
+//!
+//! Refuses to decide by a set that does not verify or cannot be read: everything asks then.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, RwLock};
+
+use bytes::Bytes;
+use countersign_wire::{
+    AgentKey, Context, KeyRole, PolicyKey, Sha256Digest, SignedEnvelope, WorkspaceName,
+};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::job::Job;
+use super::setup::{SetupValue, schema_of};
+use crate::bus::{PolicyChange, PublishOutcome};
+use crate::domain::{AlarmCode, Timestamp};
+use crate::error::OpError;
+use crate::policy::read::{Problem, read_set};
+use crate::policy::setup::SetupSchema;
+use crate::policy::{PolicySet, Rule};
+use crate::runtime::{App, Shared};
+use crate::store::audit::Entry;
+use crate::store::policy::PolicyRow;
+
+/// What a workspace's requests are judged by.
+#[derive(Debug)]
+pub(crate) struct InForce {
+    pub(crate) set: PolicySet,
+    /// Who signed, and when the server stored it: their limits bind what the rules let run.
+    pub(crate) authors: Vec<(String, Timestamp)>,
+    /// It does not verify or cannot be read: nothing is decided by itself.
+    pub(crate) broken: bool,
+}
+
+/// A value of `rules.{ws}`.
+#[derive(Debug, Clone, Default)]
+struct Known {
+    revision: u64,
+    rules: Vec<Rule>,
+    author: Option<(String, Timestamp)>,
+    broken: bool,
+}
+
+/// A value of `setup.{ws}.{agent}`; without bindings when it does not verify or cannot be read.
+#[derive(Debug, Clone, Default)]
+struct KnownSetup {
+    revision: u64,
+    value: SetupValue,
+    author: Option<(String, Timestamp)>,
+}
+
+#[derive(Default)]
+struct Book {
+    rules: BTreeMap<WorkspaceName, Known>,
+    setups: BTreeMap<AgentKey, KnownSetup>,
+    schemas: BTreeMap<AgentKey, SetupSchema>,
+    in_force: BTreeMap<WorkspaceName, Arc<InForce>>,
+}
+
+impl Book {
+    /// What the workspace's requests are judged by from now on.
+    fn rebuild(&mut self, workspace: &WorkspaceName) {
+        let known = self.rules.get(workspace).cloned().unwrap_or_default();
+        let mut authors: Vec<_> = known.author.into_iter().collect();
+        let mut setup = BTreeMap::new();
+        let of_workspace = self
+            .setups
+            .iter()
+            .filter(|(agent, _)| agent.workspace == *workspace);
+        for (agent, known) in of_workspace {
+            let Some(schema) = self.schemas.get(agent) else {
+                continue;
+            };
+            let in_force = known.value.in_force(schema, known.revision);
+            if !in_force.bindings.is_empty() {
+                authors.extend(known.author.clone());
+            }
+            setup.insert(agent.agent.to_string(), in_force);
+        }
+        let set = PolicySet::new(known.rules, setup);
+        let broken = known.broken || set.is_err();
+        let empty = || PolicySet::new(Vec::new(), BTreeMap::new());
+        if let Ok(set) = set.or_else(|_| empty()) {
+            let in_force = InForce {
+                set,
+                authors,
+                broken,
+            };
+            self.in_force.insert(workspace.clone(), Arc::new(in_force));
+        }
+    }
+}
+
+/// The sets of all workspaces.
+#[derive(Default)]
+pub(crate) struct Policies {
+    book: RwLock<Book>,
+    /// Grows with everything that may change what becomes of a waiting request.
+    generation: AtomicU64,
+}
+
+impl Policies {
+    /// The sets that this folder's console knew in its earlier life, and what agents declared.
+    pub(crate) fn remembered(rows: &[PolicyRow], declared: &[(AgentKey, String)]) -> Self {
+        let policies = Self::default();
+        for (agent, schema) in declared {
+            policies.declared(agent, Some(schema));
+        }
+        for row in rows {
+            let revision = u64::try_from(row.revision).unwrap_or(0);
+            let value: Value = serde_json::from_slice(&row.payload).unwrap_or_default();
+            let at = value["at"].as_str().and_then(Timestamp::parse);
+            let author = (row.signer.clone(), at.unwrap_or(Timestamp(0)));
+            match PolicyKey::parse(&row.key) {
+                Some(PolicyKey::Rules(workspace)) => {
+                    policies.take(workspace, known(&row.payload, author, revision));
+                }
+                Some(PolicyKey::Setup(agent)) => {
+                    let value = SetupValue::read(&row.payload).unwrap_or_default();
+                    policies.take_setup(
+                        agent,
+                        KnownSetup {
+                            revision,
+                            value,
+                            author: Some(author),
+                        },
+                    );
+                }
+                _ => {}
+            }
+        }
+        policies
+    }
+
+    pub(crate) fn of(&self, workspace: &WorkspaceName) -> Option<Arc<InForce>> {
+        let book = self.book.read().ok()?;
+        book.in_force.get(workspace).map(Arc::clone)
+    }
+
+    /// Whether no workspace has anything to judge by.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.book
+            .read()
+            .is_ok_and(|book| book.in_force.values().all(|of| of.set.is_empty()))
+    }
+
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::SeqCst)
+    }
+
+    /// Something changed that the judgement of waiting requests depends on.
+    pub(crate) fn touch(&self) {
+        self.generation.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Takes the rules of a workspace over, unless newer ones are known. Returns whether it did.
+    fn take(&self, workspace: WorkspaceName, known: Known) -> bool {
+        let Ok(mut book) = self.book.write() else {
+            return false;
+        };
+        let newer = book
+            .rules
+            .get(&workspace)
+            .is_none_or(|old| old.revision < known.revision);
+        if newer {
+            book.rules.insert(workspace.clone(), known);
+            book.rebuild(&workspace);
+            self.touch();
+        }
+        newer
+    }
+
+    /// Takes the setup of an agent over, unless a newer one is known. Returns whether it did.
+    fn take_setup(&self, agent: AgentKey, known: KnownSetup) -> bool {
+        let Ok(mut book) = self.book.write() else {
+            return false;
+        };
+        let newer = book
+            .setups
+            .get(&agent)
+            .is_none_or(|old| old.revision < known.revision);
+        if newer {
+            book.setups.insert(agent.clone(), known);
+            book.rebuild(&agent.workspace);
+            self.touch();
+        }
+        newer
+    }
+
+    /// An agent says which setup keys it has; keys of a wrong declaration are none.
+    pub(crate) fn declared(&self, agent: &AgentKey, declared: Option<&str>) {
+        let schema = declared.and_then(schema_of).unwrap_or_default();
+        let Ok(mut book) = self.book.write() else {
+            return;
+        };
+        if book.schemas.get(agent) == Some(&schema) {
+            return;
+        }
+        book.schemas.insert(agent.clone(), schema);
+        if book.setups.contains_key(agent) {
+            book.rebuild(&agent.workspace);
+            self.touch();
+        }
+    }
+}
+
+fn known(payload: &[u8], author: (String, Timestamp), revision: u64) -> Known {
+    let rules = read_payload(payload);
+    Known {
+        revision,
+        broken: rules.is_err(),
+        rules: rules.unwrap_or_default(),
+        author: Some(author),
+    }
+}
+
+fn read_payload(payload: &[u8]) -> Result<Vec<Rule>, Vec<Problem>> {
+    let value: Value = serde_json::from_slice(payload).unwrap_or_default();
+    read_set(&value, "rules")
+}
+
+/// Takes a change of `rules.{ws}` over: first for who judges, then into the store.
+pub(crate) async fn changed(
+    shared: &Arc<Shared>,
+    realm: &Uuid,
+    workspace: WorkspaceName,
+    change: PolicyChange,
+) {
+    let key = PolicyKey::Rules(workspace.clone());
+    let stamp = Timestamp::from(change.stamp);
+    let opened = change
+        .value
+        .as_deref()
+        .map(|value| open(shared, realm, &key, value, stamp));
+    let (known, row) = match opened {
+        // Deleted: there are no rules.
+        None => (
+            Known {
+                revision: change.revision,
+                ..Known::default()
+            },
+            None,
+        ),
+        Some(Some((payload, signer, sig))) => {
+            let author = (signer.clone(), stamp);
+            let read = payload.clone();
+            let revision = change.revision;
+            // Conditions are compiled, which takes its time.
+            let reading = tokio::task::spawn_blocking(move || known(&read, author, revision));
+            let broken = Known {
+                revision,
+                broken: true,
+                ..Known::default()
+            };
+            let row = PolicyRow {
+                key: key.to_string(),
+                revision: i64::try_from(revision).unwrap_or(i64::MAX),
+                payload,
+                signer,
+                sig,
+            };
+            (reading.await.unwrap_or(broken), Some(row))
+        }
+        Some(None) => (
+            Known {
+                revision: change.revision,
+                broken: true,
+                ..Known::default()
+            },
+            None,
+        ),
+    };
+    if known.broken {
+        tracing::error!(%key, "the rules do not verify or cannot be read; everything asks");
+        let subject = key.to_string();
+        tell(
+            shared,
+            Job::Alarm {
+                code: AlarmCode::RulesUnusable,
+                subject,
+            },
+        )
+        .await;
+    }
+    let (count, good) = (known.rules.len(), !known.broken);
+    let policies = Arc::clone(&shared.policies);
+    let taken = tokio::task::spawn_blocking(move || policies.take(workspace, known)).await;
+    if !taken.unwrap_or(false) {
+        return;
+    }
+    if good {
+        let subject = key.to_string();
+        tell(
+            shared,
+            Job::LowerAlarm {
+                code: AlarmCode::RulesUnusable,
+                subject,
+            },
+        )
+        .await;
+    }
+    if let Some(row) = row {
+        let digest = Sha256Digest::of_bytes(&row.payload).to_string();
+        let detail = json!({ "payload_digest": digest, "revision": row.revision, "rules": count });
+        let entry = Entry {
+            at: shared.clock.now(),
+            actor: row.signer.clone(),
+            action: "policy",
+            subject: key.to_string(),
+            detail,
+        };
+        tell(shared, Job::Policy(row, vec![entry])).await;
+    }
+    // What waits is judged again.
+    tell(shared, Job::Rescan).await;
+}
+
+/// Takes a change of `setup.{ws}.{agent}` over.
+pub(crate) async fn setup_changed(
+    shared: &Shared,
+    realm: &Uuid,
+    agent: AgentKey,
+    change: &PolicyChange,
+) {
+    let key = PolicyKey::Setup(agent.clone());
+    let stamp = Timestamp::from(change.stamp);
+    let revision = change.revision;
+    let opened = change
+        .value
+        .as_deref()
+        .map(|value| open(shared, realm, &key, value, stamp));
+    let read = match &opened {
+        None => Some(SetupValue::default()),
+        Some(opened) => opened
+            .as_ref()
+            .and_then(|(payload, ..)| SetupValue::read(payload)),
+    };
+    let (code, subject) = (AlarmCode::SetupUnusable, key.to_string());
+    if read.is_none() {
+        tracing::error!(%key, "the setup does not verify or cannot be read; its keys spare no question");
+        tell(
+            shared,
+            Job::Alarm {
+                code,
+                subject: subject.clone(),
+            },
+        )
+        .await;
+    }
+    let good = read.is_some();
+    let opened = opened.flatten();
+    let author = opened
+        .as_ref()
+        .map(|(_, signer, _)| (signer.clone(), stamp));
+    let known = KnownSetup {
+        revision,
+        value: read.unwrap_or_default(),
+        author,
+    };
+    if !shared.policies.take_setup(agent, known) {
+        return;
+    }
+    if good {
+        tell(shared, Job::LowerAlarm { code, subject }).await;
+    }
+    if let Some((payload, signer, sig)) = opened {
+        let digest = Sha256Digest::of_bytes(&payload).to_string();
+        let row = PolicyRow {
+            key: key.to_string(),
+            revision: i64::try_from(revision).unwrap_or(i64::MAX),
+            payload,
+            signer,
+            sig,
+        };
+        let entry = Entry {
+            at: shared.clock.now(),
+            actor: row.signer.clone(),
+            action: "policy",
+            subject: key.to_string(),
+            detail: json!({ "payload_digest": digest, "revision": revision }),
+        };
+        tell(shared, Job::Policy(row, vec![entry])).await;
+    }
+    tell(shared, Job::Rescan).await;
+}
+
+async fn tell(shared: &Shared, job: Job) {
+    if shared.jobs.send(job).await.is_err() {
+        tracing::debug!("the console stops");
+    }
+}
+
+/// Payload, signer and signature of a value that an operator signed.
+fn open(
+    shared: &Shared,
+    realm: &Uuid,
+    key: &PolicyKey,
+    value: &[u8],
+    stamp: Timestamp,
+) -> Option<(Vec<u8>, String, String)> {
+    let envelope = SignedEnvelope::from_bytes(value).ok()?;
+    if shared.trusted.role(envelope.key.as_str(), stamp) != Some(KeyRole::Human) {
+        return None;
+    }
+    let payload = envelope.open(Context::Policy, realm, &key.subject()).ok()?;
+    Some((payload, envelope.key.to_string(), envelope.sig.to_string()))
+}
+
+/// A value of the shared policy and where it stands.
+pub(super) struct Stands {
+    /// 0 when there is none.
+    pub(super) revision: u64,
+    /// None when there is none, or it does not verify.
+    pub(super) payload: Option<Vec<u8>>,
+}
+
+impl App {
+    /// What stands under a key on the bus.
+    pub(super) async fn policy_stands(&self, key: &PolicyKey) -> Result<Stands, OpError> {
+        let shared = &self.inner.shared;
+        let (bus, realm) = self.policy_bus()?;
+        let Some(value) = bus.policy_get(&key.to_string()).await? else {
+            return Ok(Stands {
+                revision: 0,
+                payload: None,
+            });
+        };
+        let stamp = Timestamp::from(value.stamp);
+        let opened = open(shared, &realm, key, &value.value, stamp);
+        Ok(Stands {
+            revision: value.revision,
+            payload: opened.map(|(payload, ..)| payload),
+        })
+    }
+
+    fn policy_bus(&self) -> Result<(crate::bus::Bus, Uuid), OpError> {
+        let away =
+            || OpError::BusUnreachable("the bus cannot be reached; nothing was changed".to_owned());
+        if let Some(why) = self.health().borrow().read_only.clone() {
+            return Err(OpError::ReadOnly(why));
+        }
+        let bus = self.bus().ok_or_else(away)?;
+        Ok((bus, self.inner.shared.realm().ok_or_else(away)?))
+    }
+
+    /// Replaces what stands with revision `expected`. None when somebody else wrote in between.
+    pub(super) async fn put_policy(
+        &self,
+        key: &PolicyKey,
+        expected: u64,
+        payload: &Value,
+    ) -> Result<Option<u64>, OpError> {
+        let (bus, realm) = self.policy_bus()?;
+        let failed = |error: String| OpError::Failed(format!("the shared policy: {error}"));
+        let bytes =
+            serde_json_canonicalizer::to_vec(payload).map_err(|error| failed(error.to_string()))?;
+        let keys = self.identity().signing();
+        let human = &keys.human;
+        let value: Bytes =
+            SignedEnvelope::seal(human, Context::Policy, &realm, &key.subject(), &bytes)
+                .and_then(|envelope| envelope.to_bytes())
+                .map(Bytes::from)
+                .map_err(|error| failed(error.to_string()))?;
+        let name = key.to_string();
+        let revision = match bus.policy_put(&name, expected, value.clone()).await? {
+            PublishOutcome::Stored { seq } => seq,
+            PublishOutcome::Refused { code: 10071, .. } => return Ok(None),
+            PublishOutcome::Refused { code, description } => {
+                let why = format!("the bus refused the change ({code}): {description}");
+                return Err(OpError::BusUnreachable(why));
+            }
+            // It may be stored all the same.
+            PublishOutcome::NoAnswer => {
+                let stands = bus.policy_get(&name).await?;
+                match stands.filter(|stands| stands.value == value) {
+                    Some(stands) => stands.revision,
+                    None => {
+                        let why = "the bus did not answer; look with `countersign rules list` whether the change stands";
+                        return Err(OpError::BusUnreachable(why.to_owned()));
+                    }
+                }
+            }
+        };
+        self.seen_by_console(&name, revision).await;
+        Ok(Some(revision))
+    }
+}

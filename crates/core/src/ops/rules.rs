@@ -1,0 +1,265 @@
+//! Changes a workspace's rules.
+//!
+//! Refuses to write over what it has not seen, and to give an old version to other words.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use countersign_wire::{PolicyKey, WorkspaceName};
+use serde_json::{Value, json};
+
+use crate::domain::Timestamp;
+use crate::error::OpError;
+use crate::policy::read::{SCHEMA, read_set};
+use crate::policy::{Enabled, Rule};
+use crate::runtime::App;
+use crate::store::{policy, rule_uses};
+
+const TRIES: u32 = 10;
+
+/// The rules of a workspace.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RuleSet {
+    /// Revision in the shared policy; 0 when there are none.
+    pub revision: u64,
+    /// By id.
+    pub rules: Vec<Rule>,
+    /// Ids of rules that are gone, with their last version: none is given out again.
+    gone: BTreeMap<String, u64>,
+}
+
+/// What a change did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RulesChanged {
+    /// Revision in the shared policy.
+    pub revision: u64,
+    /// Ids.
+    pub added: Vec<String>,
+    /// Ids.
+    pub changed: Vec<String>,
+    /// Ids.
+    pub removed: Vec<String>,
+    /// Ids.
+    pub unchanged: Vec<String>,
+}
+
+/// What a rule did so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RuleRecord {
+    /// Requests that it decided.
+    pub uses: u64,
+    /// The last one.
+    pub last_used: Option<Timestamp>,
+    /// Requests that it would have decided in the shadow.
+    pub shadows: u64,
+    /// Why it could not be read for sure the last time.
+    pub last_error: Option<String>,
+}
+
+/// How to change a set.
+#[derive(Debug, Clone)]
+pub enum RulesChange {
+    /// These rules instead of all others; refused when the set has another revision than the given one.
+    Replace {
+        /// The rules.
+        rules: Vec<Rule>,
+        /// The revision that was seen; none writes over any.
+        seen: Option<u64>,
+    },
+    /// Without this rule.
+    Remove(String),
+    /// This rule on, off or in the shadow.
+    Enable(String, Enabled),
+}
+
+fn read(payload: &[u8], revision: u64) -> Result<RuleSet, OpError> {
+    let unreadable = |why: String| {
+        OpError::InvalidArgs(format!(
+            "the rules on the bus cannot be read ({why}); replace them with `countersign rules apply FILE`"
+        ))
+    };
+    let mut value: Value =
+        serde_json::from_slice(payload).map_err(|error| unreadable(error.to_string()))?;
+    let gone = value.as_object_mut().and_then(|map| map.remove("gone"));
+    let gone = serde_json::from_value(gone.unwrap_or_else(|| json!({})));
+    let mut rules = read_set(&value, "rules").map_err(|problems| {
+        let first = problems.first();
+        unreadable(first.map_or(String::new(), |of| {
+            format!("{}: {}", of.place(), of.message)
+        }))
+    })?;
+    rules.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(RuleSet {
+        revision,
+        rules,
+        gone: gone.unwrap_or_default(),
+    })
+}
+
+impl RuleSet {
+    /// The set after a change, and what that did.
+    ///
+    /// # Errors
+    /// [`OpError::NotFound`], [`OpError::InvalidArgs`].
+    fn after(&self, change: &RulesChange, now: Timestamp) -> Result<(Self, RulesChanged), OpError> {
+        let known = |id: &String| match self.rules.iter().any(|rule| rule.id == *id) {
+            true => Ok(()),
+            false => Err(OpError::NotFound(format!("rule {id}"))),
+        };
+        let mut rules = match change {
+            RulesChange::Replace { rules, seen } => {
+                if seen.is_some_and(|seen| seen != self.revision) {
+                    let why = "somebody else changed the rules meanwhile; look at them again";
+                    return Err(OpError::InvalidArgs(why.to_owned()));
+                }
+                rules.clone()
+            }
+            RulesChange::Remove(id) => {
+                known(id)?;
+                self.rules
+                    .iter()
+                    .filter(|rule| rule.id != *id)
+                    .cloned()
+                    .collect()
+            }
+            RulesChange::Enable(id, enabled) => {
+                known(id)?;
+                let mut rules = self.rules.clone();
+                let named = rules.iter_mut().filter(|rule| rule.id == *id);
+                named.for_each(|rule| rule.enabled = *enabled);
+                rules
+            }
+        };
+        let mut done = RulesChanged::default();
+        let mut gone = self.gone.clone();
+        for rule in &mut rules {
+            let before = self.rules.iter().find(|other| other.id == rule.id);
+            match before {
+                Some(before) if before.says_the_same(rule) => {
+                    *rule = before.clone();
+                    done.unchanged.push(rule.id.clone());
+                }
+                Some(before) => {
+                    (rule.version, rule.since) = (before.version.saturating_add(1), now);
+                    done.changed.push(rule.id.clone());
+                }
+                None => {
+                    let last = gone.remove(&rule.id).unwrap_or(0);
+                    (rule.version, rule.since) = (last.saturating_add(1), now);
+                    done.added.push(rule.id.clone());
+                }
+            }
+        }
+        for before in &self.rules {
+            if !rules.iter().any(|rule| rule.id == before.id) {
+                gone.insert(before.id.clone(), before.version);
+                done.removed.push(before.id.clone());
+            }
+        }
+        rules.sort_by(|a, b| a.id.cmp(&b.id));
+        Ok((
+            Self {
+                revision: self.revision,
+                rules,
+                gone,
+            },
+            done,
+        ))
+    }
+
+    fn payload(&self, by: &str, at: Timestamp) -> Value {
+        let rules: Vec<Value> = self.rules.iter().map(Rule::to_json).collect();
+        json!({
+            "v": 1, "schema": SCHEMA, "rules": rules, "gone": self.gone, "by": by, "at": at.rfc3339(),
+        })
+    }
+}
+
+impl App {
+    /// The rules of a workspace as this folder's console knows them.
+    ///
+    /// # Errors
+    /// [`OpError::Store`]; [`OpError::InvalidArgs`] for a set that cannot be read.
+    pub async fn rules(&self, workspace: &WorkspaceName) -> Result<RuleSet, OpError> {
+        let key = PolicyKey::Rules(workspace.clone()).to_string();
+        match policy::get(self.reader(), &key).await? {
+            None => Ok(RuleSet::default()),
+            Some(row) => read(&row.payload, u64::try_from(row.revision).unwrap_or(0)),
+        }
+    }
+
+    /// What a rule did so far.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn rule_record(
+        &self,
+        workspace: &WorkspaceName,
+        id: &str,
+    ) -> Result<RuleRecord, OpError> {
+        let row = rule_uses::record_of(self.reader(), workspace.as_ref(), id).await?;
+        Ok(RuleRecord {
+            uses: u64::try_from(row.uses).unwrap_or(0),
+            last_used: row.last_used.map(Timestamp),
+            shadows: u64::try_from(row.shadows).unwrap_or(0),
+            last_error: row.last_error,
+        })
+    }
+
+    /// The words of a rule set by the digest that a decision of this console named: canonical JSON.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn policy_version(&self, digest: &str) -> Result<Option<Vec<u8>>, OpError> {
+        Ok(rule_uses::version(self.reader(), digest).await?)
+    }
+
+    /// Changes the rules of a workspace. It stands on the bus when this returns; what others changed
+    /// meanwhile is kept, or the change is made anew on top of it.
+    ///
+    /// # Errors
+    /// [`OpError::NotFound`], [`OpError::InvalidArgs`], [`OpError::BusUnreachable`],
+    /// [`OpError::ReadOnly`]; nothing is changed then.
+    pub async fn change_rules(
+        &self,
+        workspace: &WorkspaceName,
+        change: &RulesChange,
+    ) -> Result<RulesChanged, OpError> {
+        let key = PolicyKey::Rules(workspace.clone());
+        for attempt in 0..TRIES {
+            let stands = self.policy_stands(&key).await?;
+            let revision = stands.revision;
+            let before = match (&stands.payload, change) {
+                (Some(payload), RulesChange::Replace { .. }) => {
+                    read(payload, revision).unwrap_or(RuleSet {
+                        revision,
+                        ..RuleSet::default()
+                    })
+                }
+                (Some(payload), _) => read(payload, revision)?,
+                (None, _) => RuleSet {
+                    revision,
+                    ..RuleSet::default()
+                },
+            };
+            let now = self.now();
+            let (after, mut done) = before.after(change, now)?;
+            if done.added.is_empty()
+                && done.changed.is_empty()
+                && done.removed.is_empty()
+                && revision > 0
+            {
+                done.revision = revision;
+                return Ok(done);
+            }
+            let payload = after.payload(&self.identity().operator, now);
+            if let Some(revision) = self.put_policy(&key, revision, &payload).await? {
+                done.revision = revision;
+                return Ok(done);
+            }
+            tokio::time::sleep(Duration::from_millis(20 << attempt.min(5))).await;
+        }
+        let why = "others change the rules all the time; try again";
+        Err(OpError::BusUnreachable(why.to_owned()))
+    }
+}

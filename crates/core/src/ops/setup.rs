@@ -1,0 +1,262 @@
+//! Setup keys of agents: their values, and which spare a question.
+//!
+//! Refuses a key that the agent does not declare, and a value of another type.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use countersign_wire::{AgentKey, PolicyKey, WorkspaceName};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::domain::Timestamp;
+use crate::error::OpError;
+use crate::policy::setup::{Field, SetupSchema, cast, read_schema};
+use crate::policy::{Binding, SetupInForce};
+use crate::runtime::App;
+use crate::store::{agents, policy};
+
+const TRIES: u32 = 10;
+
+/// A value that somebody chose.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Chosen {
+    /// The value.
+    pub value: Value,
+    /// The operator's name.
+    pub by: String,
+    /// When, by the operator's console.
+    pub at: String,
+}
+
+/// When a key spares the question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Bound {
+    /// The agent's call does not ask when the key has this value.
+    pub skips_when: Value,
+    /// Whether that holds for critical calls too.
+    #[serde(default)]
+    pub critical: bool,
+    /// The operator's name.
+    pub by: String,
+    /// When, by the operator's console.
+    pub at: String,
+}
+
+/// The value of `setup.{ws}.{agent}`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SetupValue {
+    v: u8,
+    #[serde(default)]
+    values: BTreeMap<String, Chosen>,
+    #[serde(default)]
+    bindings: BTreeMap<String, Bound>,
+    by: String,
+    at: String,
+}
+
+impl SetupValue {
+    /// None for what cannot be read.
+    pub(crate) fn read(payload: &[u8]) -> Option<Self> {
+        let value: Self = serde_json::from_slice(payload).ok()?;
+        (value.v == 1).then_some(value)
+    }
+
+    fn chosen(&self) -> Map<String, Value> {
+        let values = self.values.iter();
+        values
+            .map(|(key, chosen)| (key.clone(), chosen.value.clone()))
+            .collect()
+    }
+
+    /// What is in force for an agent that declares `schema`.
+    pub(crate) fn in_force(&self, schema: &SetupSchema, revision: u64) -> SetupInForce {
+        let (values, dropped) = schema.merge(&self.chosen());
+        if !dropped.is_empty() {
+            tracing::warn!(
+                count = dropped.len(),
+                "setup values of keys that no agent declares are left out"
+            );
+        }
+        let bound = |(key, bound): (&String, &Bound)| {
+            let binding = Binding {
+                skips_when: bound.skips_when.clone(),
+                critical: bound.critical,
+                since: Timestamp::parse(&bound.at).unwrap_or(Timestamp(0)),
+            };
+            (key.clone(), binding)
+        };
+        SetupInForce {
+            revision,
+            values,
+            bindings: self.bindings.iter().map(bound).collect(),
+        }
+    }
+}
+
+/// A declared key as it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SetupKey {
+    /// Whose.
+    pub agent: AgentKey,
+    /// What the agent declares.
+    pub field: Field,
+    /// The value in force.
+    pub value: Value,
+    /// Who chose it; none where the default counts.
+    pub chosen: Option<Chosen>,
+    /// When it spares the question.
+    pub bound: Option<Bound>,
+}
+
+/// What to change in an agent's setup.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SetupChange {
+    /// Choose a value; null goes back to the default.
+    Set(String, Value),
+    /// The key spares the question when it has this value, for critical calls too when told so.
+    Bind(String, Value, bool),
+    /// The key spares no question.
+    Unbind(String),
+}
+
+impl SetupChange {
+    fn key(&self) -> &str {
+        match self {
+            Self::Set(key, _) | Self::Bind(key, ..) | Self::Unbind(key) => key,
+        }
+    }
+}
+
+/// The keys that an agent declares; none that it declares wrongly.
+pub(crate) fn schema_of(declared: &str) -> Option<SetupSchema> {
+    let value: Value = serde_json::from_str(declared).ok()?;
+    read_schema(&value).ok()
+}
+
+impl App {
+    /// Every key that agents of a workspace declare, with its value.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn setup(&self, workspace: &WorkspaceName) -> Result<Vec<SetupKey>, OpError> {
+        let mut keys = Vec::new();
+        for (agent, declared) in agents::setup_schemas(self.reader()).await? {
+            let Some(schema) = schema_of(&declared).filter(|_| agent.workspace == *workspace)
+            else {
+                continue;
+            };
+            let row =
+                policy::get(self.reader(), &PolicyKey::Setup(agent.clone()).to_string()).await?;
+            let setup = row
+                .and_then(|row| SetupValue::read(&row.payload))
+                .unwrap_or_default();
+            let (values, _) = schema.merge(&setup.chosen());
+            let mut fields = schema.0;
+            fields.sort_by(|a, b| {
+                let place = |field: &Field| field.order.unwrap_or(f64::MAX);
+                a.group.cmp(&b.group).then(place(a).total_cmp(&place(b)))
+            });
+            keys.extend(fields.into_iter().map(|field| SetupKey {
+                agent: agent.clone(),
+                value: values.get(&field.name).cloned().unwrap_or_default(),
+                chosen: setup.values.get(&field.name).cloned(),
+                bound: setup.bindings.get(&field.name).cloned(),
+                field,
+            }));
+        }
+        Ok(keys)
+    }
+
+    /// Changes an agent's setup. It stands on the bus when this returns.
+    ///
+    /// # Errors
+    /// [`OpError::NotFound`] for a key that the agent does not declare, [`OpError::InvalidArgs`] for a value
+    /// of another type, [`OpError::BusUnreachable`], [`OpError::ReadOnly`]; nothing is changed then.
+    pub async fn change_setup(
+        &self,
+        agent: &AgentKey,
+        change: &SetupChange,
+    ) -> Result<u64, OpError> {
+        let field = self.declared(agent, change).await?;
+        let key = PolicyKey::Setup(agent.clone());
+        for attempt in 0..TRIES {
+            let stands = self.policy_stands(&key).await?;
+            let read = stands.payload.as_deref().map(SetupValue::read);
+            // What cannot be read spares no question, and is replaced.
+            let mut setup = read.flatten().unwrap_or_default();
+            let (by, at) = (self.identity().operator.clone(), self.now().rfc3339());
+            (setup.v, setup.by, setup.at) = (1, by.clone(), at.clone());
+            apply(&mut setup, change, field.as_ref(), (by, at))?;
+            if let Some(revision) = self
+                .put_policy(&key, stands.revision, &json!(setup))
+                .await?
+            {
+                return Ok(revision);
+            }
+            tokio::time::sleep(Duration::from_millis(20 << attempt.min(5))).await;
+        }
+        let why = "others change the setup all the time; try again";
+        Err(OpError::BusUnreachable(why.to_owned()))
+    }
+
+    /// The field that a change is about. What nobody declares any more can still be unbound.
+    async fn declared(
+        &self,
+        agent: &AgentKey,
+        change: &SetupChange,
+    ) -> Result<Option<Field>, OpError> {
+        let all = agents::setup_schemas(self.reader()).await?;
+        let declared = all.into_iter().find(|(other, _)| other == agent);
+        let schema = declared.and_then(|(_, declared)| schema_of(&declared));
+        let field = schema
+            .as_ref()
+            .and_then(|schema| schema.field(change.key()))
+            .cloned();
+        if field.is_none() && !matches!(change, SetupChange::Unbind(_)) {
+            let key = change.key();
+            return Err(OpError::NotFound(format!("setup key {key} of {agent}")));
+        }
+        Ok(field)
+    }
+}
+
+fn apply(
+    setup: &mut SetupValue,
+    change: &SetupChange,
+    field: Option<&Field>,
+    (by, at): (String, String),
+) -> Result<(), OpError> {
+    let fitting = |value: &Value| match field {
+        Some(field) => cast(field, value)
+            .map_err(|why| OpError::InvalidArgs(format!("{}: the value {why}", field.name))),
+        None => Ok(value.clone()),
+    };
+    match change {
+        SetupChange::Set(key, Value::Null) => {
+            setup.values.remove(key);
+        }
+        SetupChange::Set(key, value) => {
+            let value = fitting(value)?;
+            setup.values.insert(key.clone(), Chosen { value, by, at });
+        }
+        SetupChange::Bind(key, value, critical) => {
+            let (skips_when, critical) = (fitting(value)?, *critical);
+            setup.bindings.insert(
+                key.clone(),
+                Bound {
+                    skips_when,
+                    critical,
+                    by,
+                    at,
+                },
+            );
+        }
+        SetupChange::Unbind(key) => {
+            if setup.bindings.remove(key).is_none() {
+                return Err(OpError::NotFound(format!("a binding of setup key {key}")));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! Tries rules on the requests of the past.
+//!
+//! Refuses to judge what is no longer kept whole, and what was never valid.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use countersign_wire::{
+    PolicyKey, RequestKey, Verdict, WorkspaceName, parse_request, request_subject,
+};
+
+use super::setup::{SetupValue, schema_of};
+use crate::domain::Timestamp;
+use crate::error::OpError;
+use crate::policy::simulate::{Past, Report, Simulation};
+use crate::policy::{Asked, Conditions, PolicySet, Rule, SetupInForce};
+use crate::runtime::App;
+use crate::store::simulated::{self, PastRow};
+use crate::store::{agents, policy};
+
+/// Requests that are read at once.
+const PAGE: i64 = 500;
+
+/// How far a simulation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Requests that were looked at.
+    pub done: u64,
+    /// Requests that there are.
+    pub of: u64,
+}
+
+fn judge(simulation: &mut Simulation<'_>, row: &PastRow) {
+    let key = format!("{}/{}/{}", row.ws, row.agent, row.request_id).parse::<RequestKey>();
+    let Ok(key) = key else { return };
+    let Ok(parsed) = parse_request(&request_subject(&key), &row.raw) else {
+        return;
+    };
+    let decided = row.verdict.as_deref().and_then(Verdict::from_word);
+    let ran = matches!(decided, Some(Verdict::Approve | Verdict::Modify));
+    let by_person = row.origin.as_deref() == Some("operator");
+    let asked = Asked::of(&parsed);
+    let past = Past {
+        asked: &asked,
+        request_id: &row.request_id,
+        at: Timestamp(row.stored_at),
+        person: decided.filter(|_| by_person),
+        ran,
+    };
+    simulation.judge(&past);
+}
+
+impl App {
+    /// What these rules would have done with every request of a workspace since a moment, in the order in
+    /// which they came, panic and pauses aside. It ends when `progress` says false.
+    ///
+    /// # Errors
+    /// [`OpError::Store`]; [`OpError::Failed`] when it was cancelled.
+    pub async fn simulate_rules(
+        &self,
+        workspace: &WorkspaceName,
+        rules: Vec<Rule>,
+        since: Option<Timestamp>,
+        progress: impl Fn(Progress) -> bool,
+    ) -> Result<Report, OpError> {
+        let failed = |why: String| OpError::Failed(format!("the simulation: {why}"));
+        let setup = self.setup_in_force(workspace).await?;
+        let set = Arc::new(PolicySet::new(rules, setup).map_err(failed)?);
+        let since = since.map_or(i64::MIN, |since| since.0);
+        let of = simulated::count(self.reader(), workspace.as_ref(), since).await?;
+        let conditions = Arc::new(Conditions::default());
+        let (pages, waiting) = std::sync::mpsc::sync_channel::<Vec<PastRow>>(2);
+        let judging = tokio::task::spawn_blocking(move || {
+            let mut simulation = Simulation::new(&set, &conditions);
+            for page in waiting {
+                page.iter().for_each(|row| judge(&mut simulation, row));
+            }
+            simulation.finish()
+        });
+        let (mut after, mut done) = (0, 0);
+        loop {
+            let page =
+                simulated::page(self.reader(), workspace.as_ref(), since, after, PAGE).await?;
+            let Some(last) = page.last() else { break };
+            after = last.id;
+            done += u64::try_from(page.len()).unwrap_or(0);
+            // Two pages ahead at most; the judge is a thread of its own.
+            let mut page = Some(page);
+            while let Some(rows) = page.take() {
+                match pages.try_send(rows) {
+                    Ok(()) => {}
+                    Err(std::sync::mpsc::TrySendError::Full(rows)) => {
+                        page = Some(rows);
+                        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+                    }
+                    Err(std::sync::mpsc::TrySendError::Disconnected(_)) => {
+                        return Err(failed("it broke off".to_owned()));
+                    }
+                }
+            }
+            if !progress(Progress { done, of }) {
+                return Err(failed("it was cancelled".to_owned()));
+            }
+        }
+        drop(pages);
+        judging.await.map_err(|error| failed(error.to_string()))
+    }
+
+    /// The setup that is in force in a workspace.
+    pub(super) async fn setup_in_force(
+        &self,
+        workspace: &WorkspaceName,
+    ) -> Result<BTreeMap<String, SetupInForce>, OpError> {
+        let mut setups = BTreeMap::new();
+        for (agent, declared) in agents::setup_schemas(self.reader()).await? {
+            if agent.workspace != *workspace {
+                continue;
+            }
+            let key = PolicyKey::Setup(agent.clone()).to_string();
+            let Some(row) = policy::get(self.reader(), &key).await? else {
+                continue;
+            };
+            if let (Some(value), Some(schema)) =
+                (SetupValue::read(&row.payload), schema_of(&declared))
+            {
+                let revision = u64::try_from(row.revision).unwrap_or(0);
+                setups.insert(agent.agent.to_string(), value.in_force(&schema, revision));
+            }
+        }
+        Ok(setups)
+    }
+}

@@ -1,0 +1,359 @@
+//! Tables `rule_uses`, `rule_notes` and `policy_versions`: what rules did, and under which words.
+
+use futures::TryStreamExt;
+use rusqlite::{OptionalExtension as _, params};
+use sqlx::SqliteConnection;
+
+use super::direct::WriteConnection;
+use super::{Reader, StoreError};
+use crate::domain::Timestamp;
+
+/// Calls whose amounts a sum adds up; with more in its window the rule asks.
+pub const SUMMED_MAX: i64 = 1_000;
+
+/// A decision that a rule or a setup key made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleUse {
+    /// The request's row.
+    pub request: i64,
+    /// Workspace.
+    pub ws: String,
+    /// The rule, or the setup key.
+    pub rule_id: String,
+    /// Its version.
+    pub rule_version: i64,
+    /// `rule` or `setup_key`.
+    pub origin: &'static str,
+    /// `approve` or `deny`.
+    pub verdict: &'static str,
+    /// When, server time.
+    pub at: Timestamp,
+}
+
+/// What a rule said of a request without deciding it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleNote {
+    /// The request's row.
+    pub request: i64,
+    /// Workspace.
+    pub ws: String,
+    /// The rule.
+    pub rule_id: String,
+    /// Its version.
+    pub rule_version: i64,
+    /// `shadow` or `trouble`.
+    pub kind: &'static str,
+    /// What it would have done, or what was wrong.
+    pub detail: String,
+    /// The rule set in force.
+    pub policy_digest: String,
+    /// When, server time.
+    pub at: Timestamp,
+}
+
+/// Notes decisions that are on their way; what was refused has left nothing there.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn insert(tx: &mut WriteConnection, uses: &[RuleUse]) -> Result<(), StoreError> {
+    if uses.is_empty() {
+        return Ok(());
+    }
+    tx.direct(|sqlite| {
+        let mut insert = sqlite.prepare_cached(
+            "INSERT OR REPLACE INTO rule_uses(request, ws, rule_id, rule_version, origin, verdict,
+             decision_id, at)
+             SELECT request, ?2, ?3, ?4, ?5, ?6, decision_id, ?7 FROM outbox
+             WHERE request = ?1 AND state = 'queued'",
+        )?;
+        for of in uses {
+            insert.execute(params![
+                of.request,
+                of.ws,
+                of.rule_id,
+                of.rule_version,
+                of.origin,
+                of.verdict,
+                of.at.0
+            ])?;
+        }
+        Ok(())
+    })
+    .await
+}
+
+/// Notes what the stream says of these requests, whichever console decided them.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn take_up(tx: &mut WriteConnection, requests: &[i64]) -> Result<(), StoreError> {
+    if requests.is_empty() {
+        return Ok(());
+    }
+    tx.direct(|sqlite| {
+        let mut insert = sqlite.prepare_cached(
+            "INSERT OR REPLACE INTO rule_uses(request, ws, rule_id, rule_version, origin, verdict,
+             decision_id, at)
+             SELECT request, ws, rule_id, coalesce(rule_version, 0), origin, verdict, decision_id, stored_at
+             FROM decisions WHERE request = ? AND rule_id IS NOT NULL AND origin IN ('rule', 'setup_key')
+             AND fault IS NULL AND effective = verdict AND decision_id IS NOT NULL",
+        )?;
+        for request in requests {
+            insert.execute([request])?;
+        }
+        Ok(())
+    })
+    .await
+}
+
+/// Forgets a decision that came too late or lost.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn forget(tx: &mut SqliteConnection, decision_id: &str) -> Result<(), StoreError> {
+    sqlx::query("DELETE FROM rule_uses WHERE decision_id = ?")
+        .bind(decision_id)
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+/// How many calls a rule has approved after `since`.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn approved(
+    tx: &mut SqliteConnection,
+    ws: &str,
+    rule_id: &str,
+    since: Timestamp,
+) -> Result<u64, StoreError> {
+    let count: i64 = sqlx::query_scalar(
+        "SELECT count(*) FROM rule_uses WHERE ws = ? AND rule_id = ? AND at > ?
+         AND origin = 'rule' AND verdict = 'approve'",
+    )
+    .bind(ws)
+    .bind(rule_id)
+    .bind(since.0)
+    .fetch_one(tx)
+    .await?;
+    Ok(u64::try_from(count).unwrap_or(0))
+}
+
+/// The payloads of the calls that a rule has approved after `since`, one at a time, at most `limit`.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn approved_payloads(
+    tx: &mut SqliteConnection,
+    (ws, rule_id, since): (&str, &str, Timestamp),
+    limit: i64,
+    mut each: impl FnMut(Vec<u8>),
+) -> Result<(), StoreError> {
+    let mut rows = sqlx::query_scalar::<_, Vec<u8>>(
+        "SELECT r.raw FROM rule_uses u JOIN requests r ON r.id = u.request
+         WHERE u.ws = ? AND u.rule_id = ? AND u.at > ? AND u.origin = 'rule' AND u.verdict = 'approve'
+         ORDER BY u.at DESC LIMIT ?",
+    )
+    .bind(ws)
+    .bind(rule_id)
+    .bind(since.0)
+    .bind(limit)
+    .fetch(tx);
+    while let Some(raw) = rows.try_next().await? {
+        each(raw);
+    }
+    Ok(())
+}
+
+/// How many calls a rule has approved after the first moment, and the sum of `amount` of those after the
+/// second; infinite when there are too many to add up.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn used(
+    reader: &Reader,
+    (ws, rule_id): (&str, &str),
+    (count_since, sum_since): (Timestamp, Timestamp),
+    amount: impl Fn(Vec<u8>) -> f64,
+) -> Result<(u64, f64), StoreError> {
+    let mut connection = reader.0.acquire().await?;
+    let count = approved(&mut connection, ws, rule_id, count_since).await?;
+    let (mut sum, mut calls) = (0.0, 0);
+    approved_payloads(
+        &mut connection,
+        (ws, rule_id, sum_since),
+        SUMMED_MAX + 1,
+        |raw| {
+            calls += 1;
+            sum += amount(raw);
+        },
+    )
+    .await?;
+    Ok((
+        count,
+        if calls > SUMMED_MAX {
+            f64::INFINITY
+        } else {
+            sum
+        },
+    ))
+}
+
+/// Adds a note; false when it is there already.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn note(tx: &mut SqliteConnection, note: &RuleNote) -> Result<bool, StoreError> {
+    let done = sqlx::query(
+        "INSERT INTO rule_notes(request, ws, rule_id, rule_version, kind, detail, policy_digest, at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+    )
+    .bind(note.request)
+    .bind(&note.ws)
+    .bind(&note.rule_id)
+    .bind(note.rule_version)
+    .bind(note.kind)
+    .bind(&note.detail)
+    .bind(&note.policy_digest)
+    .bind(note.at.0)
+    .execute(tx)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// What a rule did so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq, sqlx::FromRow)]
+pub struct RuleRecord {
+    /// Decisions.
+    pub uses: i64,
+    /// The last one, ms.
+    pub last_used: Option<i64>,
+    /// What a shadow rule would have decided.
+    pub shadows: i64,
+    /// Why it could not be read for sure the last time.
+    pub last_error: Option<String>,
+}
+
+/// What a rule did so far.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn record_of(reader: &Reader, ws: &str, rule_id: &str) -> Result<RuleRecord, StoreError> {
+    Ok(sqlx::query_as(
+        "SELECT
+           (SELECT count(*) FROM rule_uses WHERE ws = ?1 AND rule_id = ?2 AND origin = 'rule') AS uses,
+           (SELECT max(at) FROM rule_uses WHERE ws = ?1 AND rule_id = ?2 AND origin = 'rule') AS last_used,
+           (SELECT count(*) FROM rule_notes WHERE ws = ?1 AND rule_id = ?2 AND kind = 'shadow') AS shadows,
+           (SELECT detail FROM rule_notes WHERE ws = ?1 AND rule_id = ?2 AND kind = 'trouble'
+            ORDER BY at DESC LIMIT 1) AS last_error",
+    )
+    .bind(ws)
+    .bind(rule_id)
+    .fetch_one(&reader.0)
+    .await?)
+}
+
+/// Keeps the body of a digest.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn keep_version(
+    tx: &mut SqliteConnection,
+    digest: &str,
+    body: &[u8],
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO policy_versions(digest, body, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+    )
+    .bind(digest)
+    .bind(body)
+    .bind(at.0)
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// The body of a digest that a decision named.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn version(reader: &Reader, digest: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    Ok(
+        sqlx::query_scalar("SELECT body FROM policy_versions WHERE digest = ?")
+            .bind(digest)
+            .fetch_optional(&reader.0)
+            .await?,
+    )
+}
+
+/// Row numbers of requests that wait behind row `after`.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn waiting(
+    tx: &mut SqliteConnection,
+    after: i64,
+    limit: i64,
+) -> Result<Vec<i64>, StoreError> {
+    Ok(sqlx::query_scalar(
+        "SELECT id FROM requests WHERE state <> 'decided' AND state = 'pending' AND id > ?
+         ORDER BY id LIMIT ?",
+    )
+    .bind(after)
+    .bind(limit)
+    .fetch_all(tx)
+    .await?)
+}
+
+/// What a judgement needs of a request beside its record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToJudge {
+    /// Payload as received.
+    pub raw: Vec<u8>,
+    /// When the definition of its tool took the place of another one.
+    pub redefined_at: Option<Timestamp>,
+}
+
+/// What a judgement needs of these requests, in their order; none where a row is not known.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn to_judge(
+    tx: &mut WriteConnection,
+    ids: &[i64],
+) -> Result<Vec<Option<ToJudge>>, StoreError> {
+    tx.direct(|sqlite| {
+        let mut select = sqlite.prepare_cached(
+            "SELECT r.raw, (SELECT t.redefined_at FROM tools t
+               WHERE t.ws = r.ws AND t.agent = r.agent AND t.name = r.tool)
+             FROM requests r WHERE r.id = ?",
+        )?;
+        let read = |row: &rusqlite::Row<'_>| {
+            Ok(ToJudge {
+                raw: row.get(0)?,
+                redefined_at: row.get::<_, Option<i64>>(1)?.map(Timestamp),
+            })
+        };
+        ids.iter()
+            .map(|id| select.query_row([id], read).optional())
+            .collect()
+    })
+    .await
+}
+
+/// When the definition of a request's tool took the place of another one.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn redefined_at(reader: &Reader, id: i64) -> Result<Option<Timestamp>, StoreError> {
+    let at: Option<Option<i64>> = sqlx::query_scalar(
+        "SELECT t.redefined_at FROM requests r JOIN tools t
+           ON t.ws = r.ws AND t.agent = r.agent AND t.name = r.tool WHERE r.id = ?",
+    )
+    .bind(id)
+    .fetch_optional(&reader.0)
+    .await?;
+    Ok(at.flatten().map(Timestamp))
+}

@@ -1,0 +1,49 @@
+//! Arguments of `rules`.
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Rules {
+    /// List the workspace's rules with how often each decided.
+    List,
+    /// Show one rule whole.
+    Show {
+        /// Its id.
+        id: String,
+    },
+    /// Check a rule file; nothing is changed.
+    Check {
+        /// TOML; `-` reads standard input.
+        file: PathBuf,
+    },
+    /// Put the rules of a file in the place of the workspace's rules, and tell what changed.
+    Apply {
+        /// TOML; `-` reads standard input. `version` is counted by the console.
+        file: PathBuf,
+    },
+    /// Take one rule away.
+    Remove {
+        /// Its id.
+        id: String,
+    },
+    /// Let one rule act.
+    Enable {
+        /// Its id.
+        id: String,
+    },
+    /// Stop one rule from acting; it stays in the set.
+    Disable {
+        /// Its id.
+        id: String,
+    },
+    /// Tell what the rules of a file would have done with the requests of the past.
+    Simulate {
+        /// TOML; `-` reads standard input.
+        file: PathBuf,
+        /// Requests stored at or after: RFC 3339, a date, or an age such as 30m, 12h, 7d.
+        #[arg(long, value_name = "T")]
+        since: Option<String>,
+    },
+}

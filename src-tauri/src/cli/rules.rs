@@ -1,0 +1,251 @@
+//! `rules`: what need not ask.
+//!
+//! Refuses to apply a file with any problem in it, and to say that a change stands before the bus has it.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
+
+use countersign_core::ops::rules::{RulesChange, RulesChanged};
+use countersign_core::ops::simulate::Progress;
+use countersign_core::policy::simulate::Report;
+use countersign_core::policy::{Enabled, FileProblem, Rule, read_file};
+use countersign_wire::ErrorCode;
+use serde_json::{Value, json};
+
+use super::args::Rules;
+use super::config::Settings;
+use super::console::{deciding, reading};
+use super::failure::Failure;
+use super::input;
+use super::output::{Output, plain, wrong};
+use super::when;
+
+/// Runs one of the subcommands.
+pub(crate) async fn run(settings: &Settings, out: Output, command: Rules) -> Result<(), Failure> {
+    match command {
+        Rules::List => list(settings, out).await,
+        Rules::Show { id } => show(settings, out, &id).await,
+        Rules::Check { file } => check(out, &file),
+        Rules::Apply { file } => {
+            let rules = read(&file)?;
+            change(settings, out, RulesChange::Replace { rules, seen: None }).await
+        }
+        Rules::Remove { id } => change(settings, out, RulesChange::Remove(id)).await,
+        Rules::Enable { id } => change(settings, out, RulesChange::Enable(id, Enabled::On)).await,
+        Rules::Simulate { file, since } => simulate(settings, out, &file, since).await,
+        Rules::Disable { id } => change(settings, out, RulesChange::Enable(id, Enabled::Off)).await,
+    }
+}
+
+fn read(file: &Path) -> Result<Vec<Rule>, Failure> {
+    let text = input::text_of(file)?;
+    read_file(&text).map_err(|problems| Failure::new(ErrorCode::InvalidArgs, told(file, &problems)))
+}
+
+fn told(file: &Path, problems: &[FileProblem]) -> String {
+    let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    format!("{}: {}", file.display(), lines.join("; "))
+}
+
+fn check(out: Output, file: &Path) -> Result<(), Failure> {
+    let rules = read(file)?;
+    if out.json {
+        return Ok(out.json_line(&json!({ "ok": true, "rules": rules.len() }))?);
+    }
+    Ok(out.line(&format!("{} rules, nothing to mend", rules.len()))?)
+}
+
+fn enabled(rule: &Rule) -> Value {
+    match rule.enabled {
+        Enabled::On => true.into(),
+        Enabled::Off => false.into(),
+        Enabled::Shadow => "shadow".into(),
+    }
+}
+
+async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
+    let workspace = &settings.workspace;
+    reading(settings, false, async |app| {
+        let set = app.rules(workspace).await?;
+        for rule in &set.rules {
+            let record = app.rule_record(workspace, &rule.id).await?;
+            let last_used = record.last_used.map(|at| at.rfc3339());
+            if out.json {
+                let mut line = rule.to_json();
+                line["workspace"] = json!(workspace.as_ref());
+                line["uses"] = json!(record.uses);
+                line["last_used"] = json!(last_used);
+                line["shadows"] = json!(record.shadows);
+                line["last_error"] = json!(record.last_error);
+                out.json_line(&line)?;
+                continue;
+            }
+            let state = match rule.enabled {
+                Enabled::On => "",
+                Enabled::Off => " (off)",
+                Enabled::Shadow => " (shadow)",
+            };
+            out.line(&format!(
+                "{:<24} {:<8} v{}{state}  {} uses  {}",
+                rule.id,
+                rule.effect.as_str(),
+                rule.version,
+                record.uses,
+                plain(&rule.name)
+            ))?;
+            if let Some(error) = record.last_error {
+                out.line(&format!("{:<24} last error: {}", "", plain(&error)))?;
+            }
+        }
+        if set.rules.is_empty() && !out.json {
+            out.line(&format!(
+                "workspace {workspace} has no rules: every request asks"
+            ))?;
+        }
+        Ok(())
+    })
+    .await
+}
+
+async fn show(settings: &Settings, out: Output, id: &str) -> Result<(), Failure> {
+    let workspace = &settings.workspace;
+    reading(settings, false, async |app| {
+        let set = app.rules(workspace).await?;
+        let Some(rule) = set.rules.iter().find(|rule| rule.id == id) else {
+            let why =
+                format!("workspace {workspace} has no rule {id}; see `countersign rules list`");
+            return Err(Failure::new(ErrorCode::NotFound, why));
+        };
+        let record = app.rule_record(workspace, id).await?;
+        let mut whole = rule.to_json();
+        whole["enabled"] = enabled(rule);
+        whole["workspace"] = json!(workspace.as_ref());
+        whole["revision"] = json!(set.revision);
+        whole["uses"] = json!(record.uses);
+        whole["last_used"] = json!(record.last_used.map(|at| at.rfc3339()));
+        whole["shadows"] = json!(record.shadows);
+        whole["last_error"] = json!(record.last_error);
+        if out.json {
+            return Ok(out.json_line(&whole)?);
+        }
+        let text = serde_json::to_string_pretty(&whole).map_err(|error| {
+            Failure::new(
+                ErrorCode::Failed,
+                format!("the rule cannot be shown: {error}"),
+            )
+        })?;
+        for line in text.lines() {
+            out.line(line)?;
+        }
+        Ok(())
+    })
+    .await
+}
+
+async fn change(settings: &Settings, out: Output, change: RulesChange) -> Result<(), Failure> {
+    let workspace = &settings.workspace;
+    let done = deciding(settings, async |app| {
+        Ok(app.change_rules(workspace, &change).await?)
+    })
+    .await?;
+    let RulesChanged {
+        revision,
+        added,
+        changed,
+        removed,
+        unchanged,
+    } = done;
+    if out.json {
+        return Ok(out.json_line(&json!({
+            "workspace": workspace.as_ref(), "revision": revision, "added": added, "changed": changed,
+            "removed": removed, "unchanged": unchanged.len(),
+        }))?);
+    }
+    for (word, ids) in [
+        ("added", &added),
+        ("changed", &changed),
+        ("removed", &removed),
+    ] {
+        for id in ids {
+            out.line(&format!("{word} {id}"))?;
+        }
+    }
+    if added.is_empty() && changed.is_empty() && removed.is_empty() {
+        out.line("nothing to change")?;
+    }
+    Ok(())
+}
+
+async fn simulate(
+    settings: &Settings,
+    out: Output,
+    file: &Path,
+    since: Option<String>,
+) -> Result<(), Failure> {
+    let rules = read(file)?;
+    let workspace = &settings.workspace;
+    reading(settings, false, async |app| {
+        let at = |text: String| when::parse("--since", &text, app.now());
+        let since = since.map(at).transpose()?;
+        let terminal = !out.json && std::io::stderr().is_terminal();
+        let told = |Progress { done, of }: Progress| {
+            if terminal {
+                // Progress that nobody can read is no failure.
+                let _ = write!(std::io::stderr(), "\r{done} of {of} requests");
+            }
+            true
+        };
+        let found = app.simulate_rules(workspace, rules, since, told).await;
+        if terminal {
+            let _ = writeln!(std::io::stderr());
+        }
+        report(out, &found?)
+    })
+    .await
+}
+
+fn report(out: Output, found: &Report) -> Result<(), Failure> {
+    if out.json {
+        let flips: Vec<Value> = found
+            .flips
+            .iter()
+            .map(|flip| {
+                json!({
+                    "request_id": flip.request_id, "person": flip.person.as_str(),
+                    "rule": flip.rule.as_str(), "rule_id": flip.rule_id,
+                })
+            })
+            .collect();
+        return Ok(out.json_line(&json!({
+            "total": found.total,
+            "matched": { "approve": found.approve, "ask": found.ask, "deny": found.deny },
+            "flips": flips,
+            "newly_approved": { "high": found.newly_high, "critical": found.newly_critical },
+        }))?);
+    }
+    let Report {
+        total,
+        approve,
+        ask,
+        deny,
+        ..
+    } = found;
+    out.line(&format!(
+        "{total} requests: {approve} would run, {deny} would be denied, {ask} would ask"
+    ))?;
+    let (high, critical) = (found.newly_high, found.newly_critical);
+    if high + critical > 0 {
+        let text =
+            format!("would run though nobody had let them: {high} high, {critical} critical");
+        out.line(&wrong(&text))?;
+    }
+    for flip in &found.flips {
+        let (id, person, rule) = (&flip.request_id, flip.person.as_str(), flip.rule.as_str());
+        out.line(&format!(
+            "{}: a person said {person}, rule {} says {rule}",
+            plain(id),
+            plain(&flip.rule_id)
+        ))?;
+    }
+    Ok(())
+}
