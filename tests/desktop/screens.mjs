@@ -165,6 +165,36 @@ const STORIES = {
     await page.sees('[data-testid="confirm"]');
     await save(desk, "agents-stop");
   },
+  async history(desk, page) {
+    const calls = [EARLIER, TYPICAL[4], TYPICAL[5]].map((call) => ({ ...call, risk: "low", timeout: 30 }));
+    for (const call of calls) {
+      const run = await desk.agent("asks.py", JSON.stringify(call));
+      await desk.armed(call.name);
+      await page.press(call.name === "git.push" ? "d" : "a");
+      if (call.name === "git.push") {
+        await page.sees('[aria-label="Reason for the agent"]');
+        await page.type('[aria-label="Reason for the agent"]', "Not on a Sunday");
+        await page.press(KEYS.enter);
+      }
+      await run.done;
+    }
+    await desk.agent("asks.py", JSON.stringify(TYPICAL[2]), JSON.stringify(TYPICAL[3]));
+    await page.reads("2 waiting", '[data-testid="waiting"]');
+    await page.press("g");
+    await page.press("h");
+    await page.reads("Not on a Sunday", '[aria-label="History"]');
+    await settled();
+    await save(desk, "history");
+    for (const key of ["j", "j", "j", "o"]) await page.press(key);
+    await page.sees('[data-testid="signature"]');
+    await settled();
+    await save(desk, "story");
+    await page.press("g");
+    await page.press("o");
+    await page.sees('[data-testid="chart"] canvas');
+    await settled();
+    await save(desk, "overview");
+  },
 };
 
 await mkdir(OUT, { recursive: true });

@@ -46,6 +46,8 @@ export const hotkeys = {
   focusSpan: { keys: ["S"], label: "Only the time of this line", group: "Time line" },
   fit: { keys: ["0"], label: "The whole time", group: "Time line" },
   inbox: { keys: ["G Q"], label: "Go to Inbox", group: "Screens" },
+  history: { keys: ["G H"], label: "Go to History", group: "Screens" },
+  overview: { keys: ["G O"], label: "Go to Overview", group: "Screens" },
   traces: { keys: ["G T"], label: "Go to Traces", group: "Screens" },
   agents: { keys: ["G A"], label: "Go to Agents", group: "Screens" },
   rejected: { keys: ["G J"], label: "Go to Rejected", group: "Screens" },

@@ -1,5 +1,5 @@
 /** Small builders for tests: only what a test names differs from the default. */
-import type { AgentToolView, AgentView, ArgEntry, Card, InboxBatch, InboxChange, InboxRow, Shown, SpanView, StatusView, TraceLine, TraceTree } from "../src/ipc/generated";
+import type { AgentToolView, AgentView, ArgEntry, Card, HistoryRow, InboxBatch, InboxChange, InboxRow, RequestStoryView, Shown, SpanView, StatusView, TraceLine, TraceTree } from "../src/ipc/generated";
 
 /** Text in which `⟨U+202E⟩` stands for a mark, as the core would send it. */
 export const shown = (text: string): Shown =>
@@ -60,6 +60,17 @@ export const agent = (more: Partial<AgentView> = {}): AgentView => ({
   lastRequestMs: null, waiting: 0, enrolled: true, revokedMs: null, brake: null,
   instances: [{ id: shown("i1"), firstSeenMs: 0, lastSeenMs: 59_000, live: true }], tools: [], credentials: [], skills: [], helloMs: 0, helloFault: null,
   faults: [], ...more,
+});
+
+export const historyRow = (number: number, more: Partial<HistoryRow> = {}): HistoryRow => ({
+  key: `acme/bot/r${number}`, seq: number, requestId: `r${number}`, workspace: "acme", agent: "bot", kind: "tool_call", tool: shown("pay"), risk: "medium",
+  state: "decided", verdict: shown("approve"), origin: shown("operator"), by: shown("maria"), mine: true, message: null, rule: null, delivery: "executed",
+  errorCode: null, storedMs: 0, decidedMs: 4_000, ...more,
+});
+
+export const story = (more: Partial<RequestStoryView> = {}): RequestStoryView => ({
+  row: historyRow(8), card: card(), argsDigest: "sha256:aa", requestDigest: "sha256:bb", requestSeq: 1, deadlineMs: 60_000, requestedMs: 0, receivedMs: 0,
+  errorDetail: null, raw: null, removedMs: null, votes: [], decision: null, rule: null, signature: null, ladder: [], audit: [], traces: [], ...more,
 });
 
 export const status = (more: Partial<StatusView> = {}): StatusView => ({

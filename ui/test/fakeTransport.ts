@@ -36,6 +36,9 @@ export const fakeConsole = (content: FakeConsoleContent = {}): FakeConsole => {
     led_here: () => ({ lines: [], earlier: 0, fromMs: 0, toMs: 0 }),
     traces_page: () => ({ rows: [], next: null }),
     agents_list: () => ({ agents: [], serverMs: 0 }),
+    history_page: () => ({ rows: [], next: null, unindexed: 0 }),
+    history_facets: () => ({ workspaces: [], agents: [], tools: [], operators: [], rules: [] }),
+    saved_searches: () => ({ searches: [] }),
     rejected_list: () => ({ rows: [], next: null }),
     notify: () => ({}),
     connect_hint: () => ({

@@ -1,11 +1,11 @@
 import { Link } from "@tanstack/react-router";
-import { Bot, ChartGantt, Check, Inbox, MailX, type LucideIcon } from "lucide-react";
+import { Bot, ChartColumn, ChartGantt, Check, History, Inbox, MailX, type LucideIcon } from "lucide-react";
 import { Tooltip } from "radix-ui";
 import { hintOf, type CommandId } from "../hotkeys";
 import { useInboxRows, useStatus } from "../desk/DeskContext";
 
 interface ItemProps {
-  readonly to: "/" | "/agents" | "/rejected" | "/traces";
+  readonly to: "/" | "/agents" | "/history" | "/overview" | "/rejected" | "/traces";
   readonly icon: LucideIcon;
   readonly name: string;
   readonly command: CommandId;
@@ -45,8 +45,10 @@ export const Navigation = () => {
     <nav className="flex flex-col items-center gap-1.5 border-r border-line py-3" aria-label="Screens">
       <span className="mb-2.5 grid size-8 place-items-center rounded-lg bg-accent text-accent-ink" aria-hidden="true"><Check size={17} strokeWidth={3} /></span>
       <Item to="/" icon={Inbox} name="Inbox" command="inbox" count={waiting} urgent />
+      <Item to="/history" icon={History} name="History" command="history" count={0} urgent={false} />
       <Item to="/traces" icon={ChartGantt} name="Traces" command="traces" count={0} urgent={false} />
       <Item to="/agents" icon={Bot} name="Agents" command="agents" count={0} urgent={false} />
+      <Item to="/overview" icon={ChartColumn} name="Overview" command="overview" count={0} urgent={false} />
       <Item to="/rejected" icon={MailX} name="Rejected" command="rejected" count={rejected} urgent={false} />
     </nav>
   );

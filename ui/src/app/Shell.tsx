@@ -23,6 +23,8 @@ export const Shell = () => {
   useCommand("palette", () => { setOpen((now) => (now === "palette" ? null : "palette")); });
   useCommand("panic", () => { setOpen("panic"); });
   useCommand("inbox", () => void navigate({ to: "/" }));
+  useCommand("history", () => void navigate({ to: "/history" }));
+  useCommand("overview", () => void navigate({ to: "/overview" }));
   useCommand("traces", () => void navigate({ to: "/traces" }));
   useCommand("agents", () => void navigate({ to: "/agents" }));
   useCommand("rejected", () => void navigate({ to: "/rejected" }));

@@ -1,6 +1,9 @@
 import { createHashHistory, createRootRoute, createRoute, createRouter } from "@tanstack/react-router";
 import { AgentsScreen } from "../features/agents/AgentsScreen";
+import { HistoryScreen } from "../features/history/HistoryScreen";
+import { StoryScreen } from "../features/history/StoryScreen";
 import { InboxScreen } from "../features/inbox/InboxScreen";
+import { OverviewScreen } from "../features/overview/OverviewScreen";
 import { RejectedScreen } from "../features/rejected/RejectedScreen";
 import { TraceScreen } from "../features/traces/TraceScreen";
 import { TracesScreen } from "../features/traces/TracesScreen";
@@ -26,8 +29,16 @@ const trace = createRoute({
 
 const agents = createRoute({ getParentRoute: () => root, path: "/agents", component: AgentsScreen });
 
+const history = createRoute({ getParentRoute: () => root, path: "/history", component: HistoryScreen });
+const story = createRoute({
+  getParentRoute: () => root, path: "/history/request", component: StoryScreen,
+  validateSearch: (search): { key: string } => ({ key: word(search["key"]) ?? "" }),
+});
+
+const overview = createRoute({ getParentRoute: () => root, path: "/overview", component: OverviewScreen });
+
 export const createDeskRouter = () =>
-  createRouter({ routeTree: root.addChildren([inbox, rejected, traces, trace, agents]), history: createHashHistory() });
+  createRouter({ routeTree: root.addChildren([inbox, rejected, traces, trace, agents, history, story, overview]), history: createHashHistory() });
 
 declare module "@tanstack/react-router" {
   interface Register {

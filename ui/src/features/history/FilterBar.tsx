@@ -1,0 +1,66 @@
+import { useQuery } from "@tanstack/react-query";
+import { plainText } from "../../components/shown";
+import { useDesk } from "../../desk/DeskContext";
+import type { Facet, HistoryFilterView } from "../../ipc/generated";
+import { EVERYTHING, isNarrow, ORIGINS, periodOf, PERIODS, RISKS, sinceOf, STATES, VERDICTS } from "./filter";
+
+interface ChoiceProps {
+  readonly label: string;
+  readonly value: string | null;
+  readonly options: readonly { readonly value: string; readonly label: string }[];
+  readonly onChange: (value: string | null) => void;
+}
+
+const Choice = ({ label, value, options, onChange }: ChoiceProps) => (
+  <label className="flex items-center">
+    <span className="sr-only">{label}</span>
+    <select
+      className={`max-w-[170px] rounded-md border bg-panel px-1.5 py-1 text-xs ${value === null ? "border-line text-text-3" : "border-accent text-text"}`}
+      value={value ?? ""} onChange={(event) => { onChange(event.target.value === "" ? null : event.target.value); }}
+    >
+      <option value="">{label}</option>
+      {options.map((option) => <option key={option.value} value={option.value}>{option.label}</option>)}
+      {value === null || options.some((option) => option.value === value) ? null : <option value={value}>{value}</option>}
+    </select>
+  </label>
+);
+
+const words = (list: readonly string[]) => list.map((value) => ({ value, label: value.replace("_", " ") }));
+const facets = (list: readonly Facet[] | undefined) => (list ?? []).map(({ value, label }) => ({ value, label: plainText(label) }));
+
+interface FilterBarProps {
+  readonly filter: HistoryFilterView;
+  readonly onChange: (filter: HistoryFilterView) => void;
+}
+
+/** What to look for, beside the words. */
+export const FilterBar = ({ filter, onChange }: FilterBarProps) => {
+  const desk = useDesk();
+  const { data } = useQuery({ queryKey: ["history-facets"], queryFn: () => desk.call("history_facets", {}) });
+  const put = (change: Partial<HistoryFilterView>): void => { onChange({ ...filter, ...change }); };
+  const pick = <N extends "risk" | "state">(name: N, value: string | null): void => {
+    onChange({ ...filter, [name]: value as HistoryFilterView[N] });
+  };
+  const period = filter.sinceMs === null ? null : (periodOf(filter.sinceMs, desk.now()) ?? "since a chosen time");
+  return (
+    <div className="flex flex-wrap items-center gap-1.5" role="group" aria-label="Filters" data-testid="filters">
+      <Choice label="Workspace" value={filter.workspace} options={facets(data?.workspaces)} onChange={(workspace) => { put({ workspace }); }} />
+      <Choice label="Agent" value={filter.agent} options={facets(data?.agents)} onChange={(agent) => { put({ agent }); }} />
+      <Choice label="Tool" value={filter.tool} options={facets(data?.tools)} onChange={(tool) => { put({ tool }); }} />
+      <Choice label="Risk" value={filter.risk} options={words(RISKS)} onChange={(risk) => { pick("risk", risk); }} />
+      <Choice label="State" value={filter.state} options={words(STATES)} onChange={(state) => { pick("state", state); }} />
+      <Choice label="Verdict" value={filter.verdict} options={words(VERDICTS)} onChange={(verdict) => { put({ verdict }); }} />
+      <Choice label="Decided by" value={filter.origin} options={words(ORIGINS)} onChange={(origin) => { put({ origin }); }} />
+      <Choice label="Operator" value={filter.operator} options={facets(data?.operators)} onChange={(operator) => { put({ operator }); }} />
+      {(data?.rules.length ?? 0) > 0 || filter.rule !== null ? <Choice label="Rule" value={filter.rule} options={facets(data?.rules)} onChange={(rule) => { put({ rule }); }} /> : null}
+      <Choice
+        label="Any time" value={period} options={PERIODS.map(([label]) => ({ value: label, label }))}
+        onChange={(label) => {
+          const length = PERIODS.find(([name]) => name === label)?.[1];
+          put({ sinceMs: length === undefined ? null : sinceOf(length, desk.now()), untilMs: null });
+        }}
+      />
+      {isNarrow(filter) ? <button type="button" className="rounded px-1.5 py-1 text-xs text-text-2 hover:bg-raised" onClick={() => { onChange(EVERYTHING); }}>Clear</button> : null}
+    </div>
+  );
+};

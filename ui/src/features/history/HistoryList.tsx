@@ -1,0 +1,98 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { memo, useEffect, useRef } from "react";
+import { RiskBadge } from "../../components/RiskBadge";
+import { plainText } from "../../components/shown";
+import { ShownText } from "../../components/ShownText";
+import { formatDuration } from "../../components/timeline/scale";
+import { pastOf } from "../../components/verdict";
+import { formatDay, formatTime } from "../../desk/clock";
+import type { HistoryRow } from "../../ipc/generated";
+
+const ROW_PX = 40;
+const COLUMNS = "grid grid-cols-[126px_minmax(0,1.5fr)_minmax(0,1.2fr)_74px_minmax(0,1.3fr)_minmax(0,1fr)_84px] items-center gap-x-4 pr-5 pl-[17px]";
+
+export const optionId = (key: string): string => `history-${key.replaceAll(/[/:]/g, "-")}`;
+
+/** What became of it, in a person's words. */
+export const outcomeOf = (row: Pick<HistoryRow, "state" | "verdict" | "errorCode">): string => {
+  if (row.state === "decided") return row.verdict === null ? "decided" : pastOf(plainText(row.verdict));
+  if (row.state === "rejected") return `rejected: ${row.errorCode ?? "not a request"}`;
+  return { pending: "waiting", holding: "held, not sent", queued: "being sent", expired: "expired", withdrawn: "withdrawn", void: "void" }[row.state];
+};
+
+const tone = (row: HistoryRow): string =>
+  row.state === "void" || row.state === "rejected" ? "text-bad" : row.state === "pending" || row.state === "holding" || row.state === "queued" ? "text-warn" : "text-text";
+
+interface RowProps {
+  readonly row: HistoryRow;
+  readonly place: number;
+  readonly count: number;
+  readonly selected: boolean;
+  readonly onOpen: (key: string) => void;
+}
+
+const Row = memo(function Row({ row, place, count, selected, onOpen }: RowProps) {
+  return (
+    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus -- the list has the keys
+    <div
+      id={optionId(row.key)} role="option" aria-selected={selected} aria-posinset={place + 1} aria-setsize={count} data-testid="history-row" data-key={row.key} data-state={row.state}
+      className={`${COLUMNS} row-line h-10 border-l-[3px] ${selected ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
+      onClick={() => { onOpen(row.key); }}
+    >
+      <span className="whitespace-nowrap text-text-3">{formatDay(row.storedMs)}, {formatTime(row.storedMs)}</span>
+      <span className="truncate font-mono text-[12.5px] font-semibold">{row.tool === null ? <span className="font-sans font-normal text-text-2">{row.kind ?? "no request"}</span> : <ShownText text={row.tool} />}</span>
+      <span className="truncate text-text-2">{row.workspace === "" ? "no valid subject" : `${row.workspace}/${row.agent}`}</span>
+      <span>{row.state === "rejected" ? null : <RiskBadge risk={row.risk} />}</span>
+      <span className="truncate"><span className={tone(row)}>{outcomeOf(row)}</span>{row.message === null ? null : <span className="text-text-3"> “<ShownText text={row.message} />”</span>}</span>
+      <span className="truncate text-text-2">
+        {row.mine ? "you" : row.by === null ? "" : <ShownText text={row.by} />}
+        {row.origin === null || plainText(row.origin) === "operator" ? null : <span className="text-text-3"> ({plainText(row.origin).replace("_", " ")})</span>}
+      </span>
+      <span className="text-right font-mono text-xs text-text-3">{row.decidedMs === null ? "" : formatDuration(row.decidedMs - row.storedMs)}</span>
+    </div>
+  );
+});
+
+interface HistoryListProps {
+  readonly rows: readonly HistoryRow[];
+  readonly chosen: string | null;
+  readonly onOpen: (key: string) => void;
+  /** The last rows are on screen. */
+  readonly onEnd: () => void;
+}
+
+export const HistoryList = ({ rows, chosen, onOpen, onEnd }: HistoryListProps) => {
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => ROW_PX, overscan: 12,
+    getItemKey: (index) => rows[index]?.key ?? index,
+  });
+  const items = virtual.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => { if (last >= rows.length - 1) onEnd(); }, [last, onEnd, rows.length]);
+  const place = rows.findIndex((row) => row.key === chosen);
+  useEffect(() => { if (place >= 0) virtual.scrollToIndex(place); }, [place, virtual]);
+  return (
+    <>
+      <div className={`${COLUMNS} row-line h-8 shrink-0 border-l-[3px] border-l-transparent text-[11px] text-text-3`} aria-hidden="true">
+        <span>Stored</span><span>Tool</span><span>Agent</span><span>Risk</span><span>Outcome</span><span>By</span><span className="text-right">Took</span>
+      </div>
+      <div
+        ref={scroller} className="min-h-0 flex-1 overflow-x-hidden overflow-y-auto" role="listbox" tabIndex={0} aria-label="History"
+        {...(chosen === null ? {} : { "aria-activedescendant": optionId(chosen) })}
+        onKeyDown={(event) => { if (event.key === "Enter" && chosen !== null) onOpen(chosen); }}
+      >
+        <div className="relative" role="presentation" style={{ height: virtual.getTotalSize() }}>
+          {items.map((item) => {
+            const row = rows[item.index];
+            return row === undefined ? null : (
+              <div key={item.key} role="presentation" className="absolute top-0 left-0 w-full" style={{ transform: `translateY(${item.start}px)` }}>
+                <Row row={row} place={item.index} count={rows.length} selected={row.key === chosen} onOpen={onOpen} />
+              </div>
+            );
+          })}
+        </div>
+      </div>
+    </>
+  );
+};

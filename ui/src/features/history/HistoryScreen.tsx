@@ -1,0 +1,98 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useDeferredValue, useEffect, useRef, useState } from "react";
+import { useCommand } from "../../commands/CommandContext";
+import { Kbd } from "../../components/Kbd";
+import { useDesk } from "../../desk/DeskContext";
+import type { HistoryFilterView } from "../../ipc/generated";
+import { toCallError } from "../../ipc/transport";
+import { FilterBar } from "./FilterBar";
+import { EVERYTHING, isNarrow } from "./filter";
+import { HistoryList } from "./HistoryList";
+import { Searches } from "./Searches";
+
+/** The screen as it was left: a story and back must not lose the place. */
+interface Left {
+  filter: HistoryFilterView;
+  chosen: string | null;
+}
+const left: Left = { filter: EVERYTHING, chosen: null };
+
+const useHistory = (filter: HistoryFilterView) => {
+  const desk = useDesk();
+  const query = useInfiniteQuery({
+    queryKey: ["history", filter], initialPageParam: null as number | null,
+    queryFn: ({ pageParam }) => desk.call("history_page", { filter, after: pageParam }),
+    getNextPageParam: (page) => page.next, placeholderData: (before) => before, staleTime: 0,
+  });
+  const { refetch } = query;
+  // What happens to requests changes their lines.
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const stop = desk.onTouched(() => {
+      clearTimeout(timer);
+      timer = setTimeout(() => { void refetch(); }, 400);
+    });
+    return () => { clearTimeout(timer); stop(); };
+  }, [desk, refetch]);
+  return query;
+};
+
+/** Every request ever, searched by words and filters. */
+export const HistoryScreen = () => {
+  const navigate = useNavigate();
+  const [filter, setFilter] = useState(left.filter);
+  const [chosen, setChosen] = useState(left.chosen);
+  const field = useRef<HTMLInputElement>(null);
+  const wanted = useDeferredValue(filter);
+  const query = useHistory(wanted);
+  const rows = query.data?.pages.flatMap((page) => page.rows) ?? [];
+  const unindexed = query.data?.pages[0]?.unindexed ?? 0;
+  useEffect(() => { Object.assign(left, { filter, chosen }); }, [filter, chosen]);
+  const place = Math.max(rows.findIndex((row) => row.key === chosen), 0);
+  const move = (step: 1 | -1): void => { setChosen(rows[Math.min(Math.max(place + step, 0), rows.length - 1)]?.key ?? null); };
+  const open = (key: string | undefined): void => {
+    if (key === undefined) return;
+    left.chosen = key;
+    void navigate({ to: "/history/request", search: { key } });
+  };
+  useCommand("next", () => { move(1); });
+  useCommand("previous", () => { move(-1); });
+  useCommand("choose", () => { open(rows[place]?.key); }, rows.length > 0);
+  useCommand("filter", () => { field.current?.focus(); });
+  return (
+    <main className="flex min-h-0 min-w-0 flex-1 flex-col" aria-label="History">
+      <header className="border-b border-line px-5 pt-3 pb-2.5">
+        <div className="mb-2.5 flex items-center gap-3">
+          <h1 className="m-0 text-[15px] font-semibold">History</h1>
+          <span className="text-text-3">newest first</span>
+          <label className="ml-auto flex w-[420px] items-center rounded-[7px] border border-line bg-panel px-2.5 py-[5px] focus-within:border-accent">
+            <span className="sr-only">Search the words of requests</span>
+            <input
+              ref={field} className="min-w-0 flex-1 bg-transparent outline-none" placeholder='Search: all words, "a phrase", beginning*' value={filter.text} spellCheck={false}
+              onChange={(event) => { setFilter({ ...filter, text: event.target.value }); }}
+              onKeyDown={(event) => {
+                if (event.key !== "Escape" && event.key !== "Enter") return;
+                if (event.key === "Escape") setFilter({ ...filter, text: "" });
+                event.preventDefault();
+                event.currentTarget.blur();
+              }}
+            />
+            <Kbd command="filter" />
+          </label>
+          <Searches filter={filter} onChoose={setFilter} />
+        </div>
+        <FilterBar filter={filter} onChange={setFilter} />
+      </header>
+      {query.error === null ? null : <p role="alert" className="px-5 text-bad">{toCallError(query.error).message}</p>}
+      {unindexed > 0 ? <p role="status" className="m-0 border-b border-warn-line bg-warn-bg px-5 py-1.5 text-warn-text">The words of {unindexed.toLocaleString("en")} requests are not indexed yet: this search does not find those.</p> : null}
+      {rows.length === 0 && query.hasNextPage !== true ? (
+        <div className="grid flex-1 place-items-center text-text-3" data-testid="history-empty">
+          {query.isPending || query.isFetching ? "Reading…" : isNarrow(filter) ? "No request passes this filter." : "Nothing was ever asked on this bus."}
+        </div>
+      ) : (
+        <HistoryList rows={rows} chosen={rows[place]?.key ?? null} onOpen={open} onEnd={() => { if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage(); }} />
+      )}
+    </main>
+  );
+};

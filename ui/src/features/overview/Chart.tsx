@@ -1,0 +1,46 @@
+import { useEffect, useRef } from "react";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import type { VolumePiece } from "../../ipc/generated";
+
+interface ChartProps {
+  readonly volume: readonly VolumePiece[];
+  /** Changes with the theme: the canvas is drawn anew. */
+  readonly theme: string;
+}
+
+/** The lines of the chart, by the names of the colours in the style sheet. */
+export const SERIES = [
+  ["arrived", "Arrived", "--text-3"], ["allowed", "Approved", "--ok"], ["denied", "Denied", "--bad"], ["expired", "Expired", "--warn"],
+] as const satisfies readonly (readonly [keyof VolumePiece, string, string])[];
+
+const HEIGHT_PX = 220;
+
+/** Requests over time. The table beside it has the same numbers. */
+export const Chart = ({ volume, theme }: ChartProps) => {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const box = place.current;
+    if (box === null) return undefined;
+    const style = getComputedStyle(document.documentElement);
+    const colour = (name: string): string => style.getPropertyValue(name).trim();
+    const axis = { stroke: colour("--text-3"), grid: { stroke: colour("--line-soft"), width: 1 }, ticks: { stroke: colour("--line"), width: 1 }, font: "11px Inter, sans-serif" };
+    const options: uPlot.Options = {
+      width: Math.max(box.clientWidth, 1), height: HEIGHT_PX, legend: { show: false }, cursor: { show: false }, padding: [8, 8, 0, 0],
+      scales: { y: { range: (_, __, max) => [0, Math.max(max, 4)] } },
+      axes: [axis, { ...axis, size: 46 }],
+      series: [{}, ...SERIES.map(([name, label, token]) => ({
+        label, stroke: colour(token), width: name === "arrived" ? 1 : 1.75, points: { show: volume.length < 3 }, ...(name === "arrived" ? { dash: [4, 3] } : {}),
+      }))],
+    };
+    const times = volume.map((piece) => piece.startMs / 1_000);
+    const plot = new uPlot(options, [times, ...SERIES.map(([name]) => volume.map((piece) => piece[name]))], box);
+    const sized = new ResizeObserver(() => { plot.setSize({ width: Math.max(box.clientWidth, 1), height: HEIGHT_PX }); });
+    sized.observe(box);
+    return () => {
+      sized.disconnect();
+      plot.destroy();
+    };
+  }, [volume, theme]);
+  return <div ref={place} className="min-w-0" role="img" aria-label="Requests over time; the table of the same name has the numbers" data-testid="chart" />;
+};

@@ -1,0 +1,146 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useSetting } from "../../commands/settings";
+import { Section } from "../../components/Section";
+import { ShownText } from "../../components/ShownText";
+import { plainText } from "../../components/shown";
+import { formatDuration } from "../../components/timeline/scale";
+import { pastOf } from "../../components/verdict";
+import { formatDay, formatTime } from "../../desk/clock";
+import { useDesk } from "../../desk/DeskContext";
+import type { OverviewView } from "../../ipc/generated";
+import { toCallError } from "../../ipc/transport";
+import { Chart, SERIES } from "./Chart";
+
+const HOUR = 3_600_000;
+const PERIODS = [["1 hour", HOUR, 60], ["24 hours", 24 * HOUR, 96], ["7 days", 168 * HOUR, 84], ["90 days", 2_160 * HOUR, 90]] as const;
+const AGAIN_MS = 15_000;
+
+const share = (part: number, all: number): string => (all === 0 ? "" : `, ${Math.round((100 * part) / all)} %`);
+
+const Figure = ({ label, value, tone = "" }: { readonly label: string; readonly value: string; readonly tone?: string }) => (
+  <div className="rounded-lg border border-line bg-panel px-3.5 py-2.5">
+    <dt className="text-xs text-text-3">{label}</dt>
+    <dd className={`m-0 mt-0.5 text-[17px] font-semibold ${tone}`}>{value}</dd>
+  </div>
+);
+
+const Figures = ({ view }: { readonly view: OverviewView }) => {
+  const arrived = view.volume.reduce((sum, piece) => sum + piece.arrived, 0);
+  const decided = view.automatic + view.human;
+  return (
+    <dl className="m-0 mb-5 grid grid-cols-[repeat(auto-fill,minmax(150px,1fr))] gap-2.5" data-testid="figures">
+      <Figure label="Requests" value={arrived.toLocaleString("en")} />
+      <Figure label="Still waiting" value={view.open.toLocaleString("en")} tone={view.open > 0 ? "text-warn" : ""} />
+      <Figure label="Decided by people" value={`${view.human.toLocaleString("en")}${share(view.human, decided)}`} />
+      <Figure label="Decided automatically" value={`${view.automatic.toLocaleString("en")}${share(view.automatic, decided)}`} />
+      <Figure label="In under 2 s by people" value={`${view.hasty.toLocaleString("en")}${share(view.hasty, view.human)}`} />
+      <Figure label="Median, 95 of 100" value={view.pace === null ? "–" : `${formatDuration(view.pace.medianMs)}, ${formatDuration(view.pace.p95Ms)}`} />
+      <Figure label="Ended without an answer" value={`${view.expired.toLocaleString("en")}${share(view.expired, arrived)}`} tone={view.expired > 0 ? "text-warn" : ""} />
+      <Figure label="Delivery overdue now" value={view.stalled.toLocaleString("en")} tone={view.stalled > 0 ? "text-bad" : ""} />
+    </dl>
+  );
+};
+
+const cell = "py-1 pr-4 text-right font-mono text-xs";
+
+const Numbers = ({ view, day }: { readonly view: OverviewView; readonly day: boolean }) => {
+  const filled = view.volume.filter((piece) => piece.arrived + piece.allowed + piece.denied + piece.expired > 0);
+  return (
+    <details className="mt-2" data-testid="numbers">
+      <summary className="rounded px-1 text-text-2">The numbers</summary>
+      <div className="mt-1 max-h-64 overflow-auto">
+        <table className="selectable w-full" aria-label="Requests over time">
+          <thead className="sticky top-0 bg-bg text-left text-xs text-text-3"><tr><th className="font-normal">From</th>{SERIES.map(([name, label]) => <th key={name} className="pr-4 text-right font-normal">{label}</th>)}</tr></thead>
+          <tbody>
+            {filled.map((piece) => (
+              <tr key={piece.startMs} className="row-line"><th scope="row" className="py-1 text-left font-normal text-text-2">{formatDay(piece.startMs)}{day ? "" : `, ${formatTime(piece.startMs)}`}</th>{SERIES.map(([name]) => <td key={name} className={cell}>{piece[name].toLocaleString("en")}</td>)}</tr>
+            ))}
+          </tbody>
+        </table>
+        {filled.length === 0 ? <p className="text-text-3">Nothing came in this time.</p> : null}
+      </div>
+    </details>
+  );
+};
+
+const Paces = ({ view }: { readonly view: OverviewView }) => (
+  <Section title="Time to decide, by agent and tool">
+    {view.paces.length === 0 ? <p className="m-0 text-text-3">Nothing was decided in this time.</p> : (
+      <table className="selectable w-full" data-testid="paces">
+        <thead className="text-left text-xs text-text-3"><tr><th className="font-normal">Agent</th><th className="font-normal">Tool</th><th className="pr-4 text-right font-normal">Decided</th><th className="pr-4 text-right font-normal">Median</th><th className="pr-4 text-right font-normal">95 of 100</th></tr></thead>
+        <tbody>
+          {view.paces.map((pace, index) => (
+            // The most decided first; drawn anew with every reading.
+            // oxlint-disable-next-line react/no-array-index-key
+            <tr key={index} className="row-line">
+              <td className="py-1 text-text-2">{pace.agent ?? "others together"}</td>
+              <td className="py-1 font-mono text-xs">{pace.tool === null ? "" : <ShownText text={pace.tool} />}</td>
+              <td className={cell}>{pace.decided.toLocaleString("en")}</td><td className={cell}>{formatDuration(pace.medianMs)}</td><td className={cell}>{formatDuration(pace.p95Ms)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    )}
+  </Section>
+);
+
+const Verdicts = ({ view }: { readonly view: OverviewView }) => {
+  const most = Math.max(...view.verdicts.map((verdict) => verdict.count), 1);
+  return (
+    <Section title="Verdicts">
+      {view.verdicts.length === 0 ? <p className="m-0 text-text-3">None yet.</p> : (
+        <ul className="m-0 list-none p-0" data-testid="verdicts">
+          {view.verdicts.map((verdict) => (
+            <li key={plainText(verdict.verdict)} className="grid grid-cols-[150px_minmax(0,1fr)_64px] items-center gap-3 py-1">
+              <span className="truncate">{pastOf(plainText(verdict.verdict))}</span>
+              <span className="relative block h-2.5" aria-hidden="true"><i className="bar" style={{ left: 0, width: `${(100 * verdict.count) / most}%` }} /></span>
+              <span className="text-right font-mono text-xs">{verdict.count.toLocaleString("en")}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Section>
+  );
+};
+
+/** Numbers and charts of a time: volume, verdicts, time to decide. */
+export const OverviewScreen = () => {
+  const desk = useDesk();
+  const [chosen, setChosen] = useState(1);
+  const [theme] = useSetting("theme");
+  const [name, length, pieces] = PERIODS[chosen] ?? PERIODS[1];
+  const { data, error } = useQuery({
+    queryKey: ["overview", name], refetchInterval: AGAIN_MS, staleTime: 0, placeholderData: (before) => before,
+    queryFn: () => {
+      const untilMs = Math.ceil(desk.now() / 1_000) * 1_000;
+      return desk.call("overview", { sinceMs: untilMs - length, untilMs, pieces, workspace: null });
+    },
+  });
+  return (
+    <main className="flex min-h-0 min-w-0 flex-1 flex-col" aria-label="Overview">
+      <header className="flex min-h-[52px] items-center gap-3 border-b border-line px-5">
+        <h1 className="m-0 text-[15px] font-semibold">Overview</h1>
+        <div className="ml-auto flex gap-1.5" role="radiogroup" aria-label="Time">
+          {PERIODS.map(([label], place) => (
+            <button key={label} type="button" role="radio" aria-checked={place === chosen} className={`rounded-md border px-2.5 py-1 text-xs ${place === chosen ? "border-accent text-text" : "border-line text-text-2 hover:bg-raised"}`} onClick={() => { setChosen(place); }}>{label}</button>
+          ))}
+        </div>
+      </header>
+      {error === null ? null : <p role="alert" className="px-5 text-bad">{toCallError(error).message}</p>}
+      {data === undefined ? (error === null ? <div className="grid flex-1 place-items-center text-text-3">Reading…</div> : null) : (
+        <div className="@container min-h-0 flex-1 overflow-auto px-5 py-[18px]" tabIndex={-1}>
+          <Figures view={data} />
+          <Section title={`Requests over the last ${name}`}>
+            <div className="mb-1 flex gap-4 text-xs text-text-2" aria-hidden="true">
+              {SERIES.map(([series, label, token]) => <span key={series} className="flex items-center gap-1.5"><i className="inline-block h-0.5 w-4" style={{ background: `var(${token})` }} />{label}</span>)}
+            </div>
+            <Chart volume={data.volume} theme={theme} />
+            <Numbers view={data} day={length > 168 * HOUR} />
+          </Section>
+          <div className="grid gap-x-10 @min-[900px]:grid-cols-[2fr_1fr]"><Paces view={data} /><Verdicts view={data} /></div>
+        </div>
+      )}
+    </main>
+  );
+};
