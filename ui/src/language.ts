@@ -1,0 +1,14 @@
+/**
+ * Imported before everything else: a desktop without a locale calls its language "C", which is no language tag, and
+ * whoever asks for number formats with it throws.
+ */
+export const languageOf = (told: string): string => {
+  try {
+    return Intl.getCanonicalLocales(told)[0] ?? "en";
+  } catch {
+    return "en";
+  }
+};
+
+const language = languageOf(navigator.language);
+if (language !== navigator.language) Object.defineProperty(navigator, "language", { value: language, configurable: true });
