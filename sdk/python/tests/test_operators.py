@@ -1,0 +1,124 @@
+"""Operators whose keys were replaced, limited or retired since the agent last read the list."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import uuid
+
+import pytest
+from countersign import Gate, ToolCall, VoidDecisionError
+from countersign.trust import take_over
+from countersign.verify import judge
+from test_trust import AT, CONSOLE, IN_TIME, OTHERS, TRUST, TWO, _list, _vote, _votes, asked, stored
+
+from console import Key, b64
+
+
+def _heir(old, new, *, by=None, realm="realm"):
+    said = {"v": 1, "old": old.public, "new": new.public, "at": "2026-11-21T11:00:00Z"}
+    payload = json.dumps(said).encode()
+    sig = (by or old).sign("policy", realm, f"$KV.CS_POLICY.operators.{new.public}", payload)
+    word = {"payload": b64(payload), "key": old.public, "sig": sig}
+    return {"key": new.public, "name": "x", "role": "human", "from": "2026-01-01T00:00:00Z", "takes_over": word}
+
+
+def test_a_list_of_a_key_that_took_over_from_a_known_one_is_taken_over_however_many_lie_between():
+    keys = [CONSOLE.human, *(Key() for _ in range(4))]
+    chain = [_heir(old, new) for old, new in itertools.pairwise(keys)]
+    after = take_over(TRUST, _list(keys[-1], chain), 3, AT)
+    assert after.role_at(keys[-1].public, AT) == "human"
+    assert after.revision == 3
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {**_heir(CONSOLE.human, OTHERS[2]), "takes_over": None},
+        _heir(CONSOLE.human, OTHERS[2], by=OTHERS[2]),
+        _heir(CONSOLE.human, OTHERS[2], realm="another"),
+        _heir(CONSOLE.auto, OTHERS[2]),
+        {**_heir(CONSOLE.human, OTHERS[2]), "role": "auto"},
+        {**_heir(CONSOLE.human, OTHERS[2]), "until": "2026-01-02T00:00:00Z"},
+        {**_heir(CONSOLE.human, Key()), "key": OTHERS[2].public},
+        _heir(OTHERS[2], OTHERS[2]),
+    ],
+)
+def test_a_stranger_whom_no_known_key_named_is_not_believed(entry):
+    assert take_over(TRUST, _list(OTHERS[2], [entry]), 3, AT) is TRUST
+
+
+LIMITED = {"key": CONSOLE.human.public, "name": "Ada", "role": "human", "from": "2026-01-01T00:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("risk", "limits", "allowed"),
+    [
+        ("high", {}, True),
+        ("high", {"max_risk": "high", "workspaces": ["acme", "other"]}, True),
+        ("high", {"max_risk": "medium"}, False),
+        ("high", {"workspaces": ["other"]}, False),
+        ("high", {"workspaces": []}, False),
+        ("of tomorrow", {"max_risk": "high"}, False),
+        ("of tomorrow", {"max_risk": "critical"}, True),
+        ("low", {"max_risk": "of tomorrow"}, False),
+        ("safe", {"max_risk": "of tomorrow"}, True),
+    ],
+)
+def test_an_approval_beyond_its_operators_limits_is_void_and_a_denial_is_not(risk, limits, allowed):
+    trust = take_over(TRUST, _list(CONSOLE.human, [{**LIMITED, **limits}]), 3, AT)
+    request, seen = asked(risk=risk)
+    if allowed:
+        assert judge(stored(seen, CONSOLE.decision(seen)), request, trust, IN_TIME).allowed
+    else:
+        with pytest.raises(VoidDecisionError) as refusal:
+            judge(stored(seen, CONSOLE.decision(seen)), request, trust, IN_TIME)
+        assert refusal.value.code == "beyond_limit"
+    assert judge(stored(seen, CONSOLE.decision(seen, "deny")), request, trust, IN_TIME).verdict == "deny"
+
+
+def test_an_operator_beyond_the_limits_has_no_vote():
+    entries = [LIMITED, {**LIMITED, "key": OTHERS[0].public, "max_risk": "safe"}]
+    trust = take_over(TRUST, _list(CONSOLE.human, entries), 3, AT)
+    with pytest.raises(VoidDecisionError) as refusal:
+        judge(_votes(_vote(CONSOLE.human), _vote(OTHERS[0])), TWO, trust, IN_TIME)
+    assert refusal.value.code == "too_few_votes"
+
+
+async def test_an_operator_who_was_retired_a_moment_ago_is_void_although_no_key_is_new(bench, console):
+    retired, request_id = Key(), str(uuid.uuid4())
+    entries = [
+        {"key": key.public, "name": "x", "role": role, "from": "2026-01-01T00:00:00Z", "until": until}
+        for key, role, until in (
+            (console.human, "human", None),
+            (console.auto, "auto", None),
+            (retired, "human", "2026-01-02T00:00:00Z"),
+        )
+    ]
+    trusted = [(console.human, "human"), (console.auto, "auto"), (retired, "human")]
+    async with Gate.connect(bench.enrolment(trusted=trusted)) as gate:
+        asking = asyncio.create_task(gate.ask(ToolCall(name="t", request_id=request_id)))
+        seen = await console.request(request_id)
+        await console.put_operators(entries, console.human)
+        body = console.decision(seen, decided_by={"name": "x", "key": retired.public})
+        await console.store(seen.decision_subject, *console.signed(seen.decision_subject, body, key=retired))
+        with pytest.raises(VoidDecisionError) as refusal:
+            await asyncio.wait_for(asking, 5)
+        assert refusal.value.code == "unknown_key"
+
+
+async def test_an_operator_who_was_freed_a_moment_ago_may_allow_although_the_agent_has_the_narrow_list(
+    bench, console
+):
+    request_id = str(uuid.uuid4())
+    auto = {**LIMITED, "key": bench.console.auto.public, "role": "auto"}
+    free = {**LIMITED, "key": bench.console.human.public}
+    await console.put_operators([{**free, "max_risk": "safe"}, auto], console.human)
+    async with Gate.connect(bench.enrolment()) as gate:
+        await gate._refresh_trust()
+        asking = asyncio.create_task(gate.ask(ToolCall(name="t", risk="high", request_id=request_id)))
+        seen = await console.request(request_id)
+        await console.put_operators([free, auto], console.human)
+        await console.store(seen.decision_subject, *console.signed(seen.decision_subject, console.decision(seen)))
+        assert (await asyncio.wait_for(asking, 5)).allowed
