@@ -169,6 +169,9 @@ const STORIES = {
     const calls = [EARLIER, TYPICAL[4], TYPICAL[5]].map((call) => ({ ...call, risk: "low", timeout: 30 }));
     for (const call of calls) {
       const run = await desk.agent("asks.py", JSON.stringify(call));
+      await page.reads("1 waiting", '[data-testid="waiting"]');
+      // The card that was decided stays until the operator moves on.
+      await page.press("n");
       await desk.armed(call.name);
       await page.press(call.name === "git.push" ? "d" : "a");
       if (call.name === "git.push") {
@@ -182,7 +185,7 @@ const STORIES = {
     await page.reads("2 waiting", '[data-testid="waiting"]');
     await page.press("g");
     await page.press("h");
-    await page.reads("Not on a Sunday", '[aria-label="History"]');
+    await page.reads("Not on a Sunday", 'main[aria-label="History"]');
     await settled();
     await save(desk, "history");
     for (const key of ["j", "j", "j", "o"]) await page.press(key);

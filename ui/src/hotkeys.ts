@@ -2,7 +2,10 @@
  * Every key of the desk, once: help, palette, button hints and the listener are drawn from here.
  * No command that lets a call run may be bound to Enter, Space or a digit; a test keeps it so.
  */
-export type CommandGroup = "Move" | "Decide" | "Look" | "Time line" | "Screens" | "Desk";
+/** In the order in which help lists them. */
+export const commandGroups = ["Move", "Decide", "Look", "Time line", "Screens", "Desk"] as const;
+
+export type CommandGroup = (typeof commandGroups)[number];
 
 export interface HotkeyDefinition {
   /** `Ctrl+Shift+A`, `J`, `ArrowDown`, `?`; a blank divides two strokes. The first one is the hint. */

@@ -1,15 +1,13 @@
 import { Overlay } from "../components/Overlay";
-import { commandIds, definitionOf, printKeys, type CommandGroup } from "../hotkeys";
+import { commandGroups, commandIds, definitionOf, printKeys } from "../hotkeys";
 import { useSetting } from "../commands/settings";
-
-const GROUPS: readonly CommandGroup[] = ["Move", "Decide", "Look", "Screens", "Desk"];
 
 /** Every key, drawn from the registry. */
 export const Help = ({ onClose }: { readonly onClose: () => void }) => {
   const [singleKeys, setSingleKeys] = useSetting("singleKeys");
   return (
     <Overlay title="Keys" onClose={onClose}>
-      {GROUPS.map((group) => (
+      {commandGroups.map((group) => (
         <section key={group} className="mb-4">
           <h3>{group}</h3>
           <dl className="m-0 grid grid-cols-[1fr_auto] gap-y-1">

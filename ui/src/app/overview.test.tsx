@@ -25,9 +25,9 @@ it("the overview draws its numbers and says them in words and tables, shares inc
   render(<App transport={console} />);
   const figures = await screen.findByTestId("figures");
   expect(figures.textContent).toContain("Requests8");
-  expect(figures.textContent).toContain("Decided by people4, 57 %");
-  expect(figures.textContent).toContain("In under 2 s by people1, 25 %");
-  expect(figures.textContent).toContain("4.0 s, 1 min 1 s");
+  expect(figures.textContent).toContain("Decided by people4 · 57 %");
+  expect(figures.textContent).toContain("In under 2 s by people1 · 25 %");
+  expect(figures.textContent).toContain("4.0 s · 1 min 1 s");
   expect(drawn.data.at(-1)).toEqual([[0, 60], [8, 0], [5, 0], [2, 0], [1, 0]]);
   // A piece in which nothing happened is a point of the chart and no line of the table.
   expect(within(screen.getByTestId("numbers")).getAllByRole("row", { hidden: true })).toHaveLength(2);

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { ChevronDown } from "lucide-react";
 import { plainText } from "../../components/shown";
 import { useDesk } from "../../desk/DeskContext";
 import type { Facet, HistoryFilterView } from "../../ipc/generated";
@@ -12,16 +13,17 @@ interface ChoiceProps {
 }
 
 const Choice = ({ label, value, options, onChange }: ChoiceProps) => (
-  <label className="flex items-center">
+  <label className="relative flex items-center">
     <span className="sr-only">{label}</span>
     <select
-      className={`max-w-[170px] rounded-md border bg-panel px-1.5 py-1 text-xs ${value === null ? "border-line text-text-3" : "border-accent text-text"}`}
+      className={`max-w-[170px] appearance-none truncate rounded-md border bg-panel py-1 pr-6 pl-2 text-xs ${value === null ? "border-line text-text-3" : "border-accent text-text"}`}
       value={value ?? ""} onChange={(event) => { onChange(event.target.value === "" ? null : event.target.value); }}
     >
       <option value="">{label}</option>
       {options.map((option) => <option key={option.value} value={option.value}>{option.label}</option>)}
       {value === null || options.some((option) => option.value === value) ? null : <option value={value}>{value}</option>}
     </select>
+    <ChevronDown size={12} className="pointer-events-none absolute right-1.5 text-text-3" aria-hidden="true" />
   </label>
 );
 

@@ -1,6 +1,7 @@
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { formatDay, formatTime } from "../../desk/clock";
 import type { VolumePiece } from "../../ipc/generated";
 
 interface ChartProps {
@@ -15,6 +16,19 @@ export const SERIES = [
 ] as const satisfies readonly (readonly [keyof VolumePiece, string, string])[];
 
 const HEIGHT_PX = 220;
+const DAY_MS = 86_400_000;
+const HH_MM = 5;
+
+/** Times of an axis as the rest of the desk prints them: 24 hours, and the day where one begins. */
+const timesOf = (seconds: readonly number[], longMs: number): string[] =>
+  seconds.map((second, place) => {
+    const ms = second * 1_000;
+    const day = formatDay(ms);
+    if (longMs > 3 * DAY_MS) return day;
+    const before = seconds[place - 1];
+    const time = formatTime(ms).slice(0, HH_MM);
+    return before === undefined || formatDay(before * 1_000) === day ? time : `${day}, ${time}`;
+  });
 
 /** Requests over time. The table beside it has the same numbers. */
 export const Chart = ({ volume, theme }: ChartProps) => {
@@ -24,11 +38,12 @@ export const Chart = ({ volume, theme }: ChartProps) => {
     if (box === null) return undefined;
     const style = getComputedStyle(document.documentElement);
     const colour = (name: string): string => style.getPropertyValue(name).trim();
+    const longMs = (volume.at(-1)?.startMs ?? 0) - (volume[0]?.startMs ?? 0);
     const axis = { stroke: colour("--text-3"), grid: { stroke: colour("--line-soft"), width: 1 }, ticks: { stroke: colour("--line"), width: 1 }, font: "11px Inter, sans-serif" };
     const options: uPlot.Options = {
       width: Math.max(box.clientWidth, 1), height: HEIGHT_PX, legend: { show: false }, cursor: { show: false }, padding: [8, 8, 0, 0],
       scales: { y: { range: (_, __, max) => [0, Math.max(max, 4)] } },
-      axes: [axis, { ...axis, size: 46 }],
+      axes: [{ ...axis, space: 76, values: (_, splits) => timesOf(splits, longMs) }, { ...axis, size: 46 }],
       series: [{}, ...SERIES.map(([name, label, token]) => ({
         label, stroke: colour(token), width: name === "arrived" ? 1 : 1.75, points: { show: volume.length < 3 }, ...(name === "arrived" ? { dash: [4, 3] } : {}),
       }))],

@@ -16,7 +16,7 @@ const HOUR = 3_600_000;
 const PERIODS = [["1 hour", HOUR, 60], ["24 hours", 24 * HOUR, 96], ["7 days", 168 * HOUR, 84], ["90 days", 2_160 * HOUR, 90]] as const;
 const AGAIN_MS = 15_000;
 
-const share = (part: number, all: number): string => (all === 0 ? "" : `, ${Math.round((100 * part) / all)} %`);
+const share = (part: number, all: number): string => (part === 0 || all === 0 ? "" : ` · ${Math.round((100 * part) / all)} %`);
 
 const Figure = ({ label, value, tone = "" }: { readonly label: string; readonly value: string; readonly tone?: string }) => (
   <div className="rounded-lg border border-line bg-panel px-3.5 py-2.5">
@@ -35,7 +35,7 @@ const Figures = ({ view }: { readonly view: OverviewView }) => {
       <Figure label="Decided by people" value={`${view.human.toLocaleString("en")}${share(view.human, decided)}`} />
       <Figure label="Decided automatically" value={`${view.automatic.toLocaleString("en")}${share(view.automatic, decided)}`} />
       <Figure label="In under 2 s by people" value={`${view.hasty.toLocaleString("en")}${share(view.hasty, view.human)}`} />
-      <Figure label="Median, 95 of 100" value={view.pace === null ? "–" : `${formatDuration(view.pace.medianMs)}, ${formatDuration(view.pace.p95Ms)}`} />
+      <Figure label="Median, 95 of 100" value={view.pace === null ? "–" : `${formatDuration(view.pace.medianMs)} · ${formatDuration(view.pace.p95Ms)}`} />
       <Figure label="Ended without an answer" value={`${view.expired.toLocaleString("en")}${share(view.expired, arrived)}`} tone={view.expired > 0 ? "text-warn" : ""} />
       <Figure label="Delivery overdue now" value={view.stalled.toLocaleString("en")} tone={view.stalled > 0 ? "text-bad" : ""} />
     </dl>
