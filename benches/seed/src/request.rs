@@ -137,6 +137,7 @@ pub(crate) fn story(
             rule_id: rule,
             policy_digest: None,
             args_digest: (verdict == "approve").then_some(digest),
+            scope: Some("once".to_owned()),
         },
         payload,
         signer: signer.to_string(),
@@ -192,6 +193,7 @@ impl Story {
             state: State::Pending,
             error: None,
             tightened_at: None,
+            tool_digest: self.parsed.tool_digest.map(|digest| digest.to_string()),
         }
     }
 }

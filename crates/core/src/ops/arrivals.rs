@@ -2,24 +2,25 @@
 //!
 //! Refuses to drop anything: a message that fits nowhere is quarantined with its bytes.
 
+mod amendments;
+
 use std::collections::{HashMap, HashSet};
 
 use countersign_wire::{
-    ParsedRequest, Rejection, RequestKey, Risk, Sha256Digest, Stream, Tighten, VerdictSet,
-    tighten_subject,
+    ParsedRequest, Rejection, RequestKey, Risk, Sha256Digest, Stream, VerdictSet, tighten_subject,
 };
 use serde_json::json;
 
+use self::amendments::{tighten, withdraw};
 use super::answers;
-use super::decisions::{join_orphans, judge_again};
+use super::decisions::join_orphans;
 use super::incoming::{At, IncomingRequest, RequestMessage, too_many};
 use super::ledger::{Batch, CONFLICT, Ledger};
 use super::votes;
-use crate::domain::life_cycle::{Step, next};
-use crate::domain::{RequestRecord, State, Timestamp};
+use crate::domain::{State, Timestamp};
 use crate::store::quarantine::Quarantined;
-use crate::store::requests::{self, NewRequest, StateChange};
-use crate::store::tombstones::{self, Tombstone, TombstoneKind};
+use crate::store::requests::{self, NewRequest};
+use crate::store::tombstones::{self, TombstoneKind};
 use crate::store::{StoreError, bus_stream};
 
 /// Stores a batch of the stream with its position.
@@ -371,131 +372,4 @@ pub(super) async fn quarantine_message(
         at: at.stamp,
     };
     batch.set_aside(message).await
-}
-
-async fn one(batch: &mut Batch<'_>, key: &RequestKey) -> Result<Option<RequestRecord>, StoreError> {
-    let mut found = requests::records(batch.tx, std::slice::from_ref(key)).await?;
-    Ok(found.pop())
-}
-
-async fn withdraw(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
-    key: &RequestKey,
-    raw: &[u8],
-    at: Timestamp,
-) -> Result<(), StoreError> {
-    let Some(record) = one(batch, key).await? else {
-        return keep(ledger, batch, key, TombstoneKind::Withdraw, raw, at).await;
-    };
-    let digest = Sha256Digest::of_bytes(raw).to_string();
-    let actor = key.agent_key().to_string();
-    batch.record(
-        actor,
-        "withdraw",
-        key.to_string(),
-        json!({ "payload_digest": digest }),
-    );
-    requests::note_withdrawn(batch.tx, record.id, at).await?;
-    // A queued decision is on its way: the stream tells which of the two was first.
-    let Ok(state) = next(record.state, Step::Withdraw) else {
-        return judge_again(ledger, batch, key).await;
-    };
-    if record.state == State::Holding {
-        crate::store::outbox::delete_held(batch.tx, record.id).await?;
-        crate::store::vote_outbox::delete_held(batch.tx, record.id).await?;
-    }
-    ledger.counts.closed(&key.agent_key());
-    let change = StateChange {
-        id: record.id,
-        state,
-        verdict: Some("withdrawn".to_owned()),
-        origin: Some("agent".to_owned()),
-        decided_at: Some(at),
-        delivery: record.delivery,
-    };
-    requests::change_states(batch.tx, &[change]).await?;
-    batch.gathered.touched.push(record.id);
-    if ledger.caught_up {
-        answers::give(ledger, batch, &[record.id]).await?;
-    }
-    Ok(())
-}
-
-/// Keeps what came before its request; it is applied, and audited again, when the request comes.
-async fn keep(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
-    key: &RequestKey,
-    kind: TombstoneKind,
-    raw: &[u8],
-    at: Timestamp,
-) -> Result<(), StoreError> {
-    ledger.counts.tombstones += 1;
-    let action = match kind {
-        TombstoneKind::Withdraw => "withdraw_early",
-        TombstoneKind::Tighten => "tighten_early",
-    };
-    batch.record(
-        key.agent_key().to_string(),
-        action,
-        key.to_string(),
-        json!({ "payload_digest": Sha256Digest::of_bytes(raw).to_string() }),
-    );
-    let stone = Tombstone {
-        raw: raw.to_vec(),
-        at,
-    };
-    tombstones::insert(batch.tx, key, kind, &stone).await
-}
-
-async fn tighten(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
-    key: &RequestKey,
-    body: Option<&Tighten>,
-    raw: &[u8],
-    at: Timestamp,
-) -> Result<(), StoreError> {
-    let Some(record) = one(batch, key).await? else {
-        return keep(ledger, batch, key, TombstoneKind::Tighten, raw, at).await;
-    };
-    let Some(body) = body else {
-        tracing::warn!(request = %key, "an unreadable tighten was ignored");
-        ignored(batch, key, raw);
-        return Ok(());
-    };
-    let Some((Some(requested), stored)) = requests::clocks(batch.tx, record.id).await? else {
-        ignored(batch, key, raw);
-        return Ok(());
-    };
-    let wanted: Timestamp = body.expires_at.get().into();
-    let deadline = stored.plus_ms(wanted.since_ms(requested).max(0));
-    if !requests::tighten(batch.tx, record.id, deadline, at).await? {
-        ignored(batch, key, raw);
-        return Ok(());
-    }
-    batch.gathered.touched.push(record.id);
-    batch.record(
-        key.agent_key().to_string(),
-        "tighten",
-        key.to_string(),
-        json!({
-            "payload_digest": Sha256Digest::of_bytes(raw).to_string(),
-            "deadline_ms": deadline.min(record.deadline_at).0,
-        }),
-    );
-    ledger.due_at(deadline);
-    // One that comes after its decision does not reach back, whichever of the two is read first.
-    judge_again(ledger, batch, key).await
-}
-
-/// A tighten that changes nothing: unreadable, or not the first.
-fn ignored(batch: &mut Batch<'_>, key: &RequestKey, raw: &[u8]) {
-    batch.record(
-        key.agent_key().to_string(),
-        "tighten_ignored",
-        key.to_string(),
-        json!({ "payload_digest": Sha256Digest::of_bytes(raw).to_string() }),
-    );
 }

@@ -1,6 +1,6 @@
 //! The Agents screen.
 
-use countersign_wire::ipc::{AgentsView, BrakeArgs, BrakeOutcome, IpcError, IpcErrorCode, Nothing};
+use countersign_wire::ipc::{AgentsView, IpcError, Nothing};
 
 use crate::gui::desk::Desk;
 use crate::gui::fault::fault;
