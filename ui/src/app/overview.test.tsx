@@ -1,4 +1,4 @@
-import { render, screen, within } from "@testing-library/react";
+import { act, render, screen, waitFor, within } from "@testing-library/react";
 import { expect, it, vi } from "vitest";
 import { shown } from "../../test/build";
 import { fakeConsole } from "../../test/fakeTransport";
@@ -32,6 +32,10 @@ it("the overview draws its numbers and says them in words and tables, shares inc
   // A piece in which nothing happened is a point of the chart and no line of the table.
   expect(within(screen.getByTestId("numbers")).getAllByRole("row", { hidden: true })).toHaveLength(2);
   expect(screen.getByTestId("paces").querySelectorAll(".shown-mark")).toHaveLength(1);
+  // The desktop's theme may change while the choice stays "system".
+  const before = drawn.data.length;
+  act(() => { document.documentElement.dataset["theme"] = document.documentElement.dataset["theme"] === "light" ? "dark" : "light"; });
+  await waitFor(() => { expect(drawn.data.length).toBe(before + 1); });
   const [asked] = console.argsOf("overview");
   expect((asked?.untilMs ?? 0) - (asked?.sinceMs ?? 0)).toBe(86_400_000);
 });

@@ -1,4 +1,4 @@
-import { useEffect } from "react";
+import { useEffect, useSyncExternalStore } from "react";
 import { useSetting } from "./settings";
 
 /** Puts the chosen theme on the document; `system` follows the desktop. */
@@ -15,3 +15,12 @@ export const useTheme = (): void => {
     return () => { light.removeEventListener("change", put); };
   }, [theme]);
 };
+
+const watchTheme = (listener: () => void): (() => void) => {
+  const watch = new MutationObserver(listener);
+  watch.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  return () => { watch.disconnect(); };
+};
+
+/** The theme that is on the document, for what draws with colours of its own; it may change with the desktop's. */
+export const useShownTheme = (): string => useSyncExternalStore(watchTheme, () => document.documentElement.dataset["theme"] ?? "dark");

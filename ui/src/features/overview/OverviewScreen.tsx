@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { useSetting } from "../../commands/settings";
+import { useShownTheme } from "../../commands/theme";
 import { Section } from "../../components/Section";
 import { ShownText } from "../../components/ShownText";
 import { plainText } from "../../components/shown";
@@ -108,7 +108,7 @@ const Verdicts = ({ view }: { readonly view: OverviewView }) => {
 export const OverviewScreen = () => {
   const desk = useDesk();
   const [chosen, setChosen] = useState(1);
-  const [theme] = useSetting("theme");
+  const theme = useShownTheme();
   const [name, length, pieces] = PERIODS[chosen] ?? PERIODS[1];
   const { data, error } = useQuery({
     queryKey: ["overview", name], refetchInterval: AGAIN_MS, staleTime: 0, placeholderData: (before) => before,
