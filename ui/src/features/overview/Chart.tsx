@@ -41,7 +41,7 @@ export const Chart = ({ volume, theme }: ChartProps) => {
     const longMs = (volume.at(-1)?.startMs ?? 0) - (volume[0]?.startMs ?? 0);
     const axis = { stroke: colour("--text-3"), grid: { stroke: colour("--line-soft"), width: 1 }, ticks: { stroke: colour("--line"), width: 1 }, font: "11px Inter, sans-serif" };
     const options: uPlot.Options = {
-      width: Math.max(box.clientWidth, 1), height: HEIGHT_PX, legend: { show: false }, cursor: { show: false }, padding: [8, 8, 0, 0],
+      width: Math.max(box.clientWidth, 1), height: HEIGHT_PX, legend: { show: false }, cursor: { show: false }, padding: [8, 24, 0, 0],
       scales: { y: { range: (_, __, max) => [0, Math.max(max, 4)] } },
       axes: [{ ...axis, space: 76, values: (_, splits) => timesOf(splits, longMs) }, { ...axis, size: 46 }],
       series: [{}, ...SERIES.map(([name, label, token]) => ({
