@@ -15,7 +15,7 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 
-use crate::agent::{Agent, Desk, LIMIT, caught_up, in_state, listed, options, verdict};
+use crate::agent::{Agent, Desk, LIMIT, caught_up, in_state, listed, options, until, verdict};
 use crate::spy::{Logged, connect, log_of, spy, unexplained};
 
 /// One random step of an agent, a person or time.
@@ -175,6 +175,12 @@ async fn what_agents_and_people_do_is_written_under_its_own_word() {
         &agent,
         json!({"v": 1, "agent": {"name": "bot"}, "instance_id": "i"}),
     )
+    .await;
+    // The stream keeps only the last hello of an agent: the next one would replace it unread.
+    until("the hello is read", async || {
+        let agents = desk.app.agents().await.unwrap();
+        agents.iter().any(|agent| agent.info.is_some())
+    })
     .await;
     hello(&agent, json!("?")).await;
     let mut bad = agent.request("bad");
