@@ -64,15 +64,32 @@ const COUNT_WORDS: &[&str] = &[
     "count", "limit", "max", "min", "num", "total", "usage", "used", "budget",
 ];
 
+/// The words of a key that mean a model's usage when they stand beside `tokens`, as OpenTelemetry's GenAI
+/// conventions and the protocol's `usage` write it.
+const USAGE_WORDS: &[&str] = &[
+    "cache",
+    "cached",
+    "charged",
+    "completion",
+    "input",
+    "output",
+    "prompt",
+    "reasoning",
+];
+
 /// Whether a key's name says that its value is secret: `api_key`,
-/// `clientSecret`, `X-Auth-Token`, but not `max_tokens`, `token_count` or `keyboard`.
+/// `clientSecret`, `X-Auth-Token`, but not `max_tokens`, `input_tokens`, `token_count` or `keyboard`.
 pub fn is_secret_key(name: &str) -> bool {
     let words = words(name);
     let counts = words
         .iter()
         .any(|word| COUNT_WORDS.contains(&word.as_str()));
+    let usage = words
+        .iter()
+        .any(|word| USAGE_WORDS.contains(&word.as_str()));
     let secret = |word: &String| match word.as_str() {
         "token" | "tokens" if counts => false,
+        "tokens" if usage => false,
         word => SECRET_WORDS.contains(&word) || SECRET_ENDS.iter().any(|end| word.ends_with(end)),
     };
     words.iter().any(secret)

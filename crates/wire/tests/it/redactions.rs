@@ -32,6 +32,8 @@ fn keys_that_name_secrets() {
         "keyboard",
         "author",
         "max_tokens",
+        "input_tokens",
+        "tokens_charged",
         "tokenCount",
         "input_tokens_used",
         "passenger",
