@@ -54,6 +54,7 @@ export const hotkeys = {
   traces: { keys: ["G T"], label: "Go to Traces", group: "Screens" },
   agents: { keys: ["G A"], label: "Go to Agents", group: "Screens" },
   rejected: { keys: ["G J"], label: "Go to Rejected", group: "Screens" },
+  alarms: { keys: ["G L"], label: "Alarms", group: "Desk" },
   panic: { keys: ["Ctrl+Shift+."], label: "Panic: every automatic approval off", group: "Desk", everywhere: true },
   palette: { keys: ["Ctrl+K"], label: "Command palette", group: "Desk", everywhere: true },
   help: { keys: ["?"], label: "Keys", group: "Desk" },

@@ -1,5 +1,5 @@
 /** Small builders for tests: only what a test names differs from the default. */
-import type { AgentToolView, AgentView, ArgEntry, Card, HistoryRow, InboxBatch, InboxChange, InboxRow, RequestStoryView, Shown, SpanView, StatusView, TraceLine, TraceTree } from "../src/ipc/generated";
+import type { AlarmItem, AgentToolView, AgentView, ArgEntry, Card, HistoryRow, InboxBatch, InboxChange, InboxRow, RequestStoryView, Shown, SpanView, StatusView, TraceLine, TraceTree } from "../src/ipc/generated";
 
 /** Text in which `⟨U+202E⟩` stands for a mark, as the core would send it. */
 export const shown = (text: string): Shown =>
@@ -77,6 +77,10 @@ export const status = (more: Partial<StatusView> = {}): StatusView => ({
   bus: { connected: true, url: "nats://127.0.0.1:4222", serverVersion: "2.15.1", insecure: [] }, caughtUp: true, lag: 0,
   waiting: 1, rejected: 0, outbox: 0, agents: 1, panic: null, brakes: [], alarms: [], readOnly: null, operator: shown("maria"), operatorKeyTail: "7Q2F",
   audit: { seq: 48_211, hash: "00", anchoredSeq: 48_200 }, ...more,
+});
+
+export const alarm = (more: Partial<AlarmItem> = {}): AlarmItem => ({
+  id: 1, code: "void_vote", subject: shown("acme/bot/r1"), request: "acme/bot/r1", atMs: 0, happened: "What happened.", next: "What to do.", lasts: false, seen: null, ...more,
 });
 
 export const batch = (number: number, changes: InboxChange[], more: Partial<InboxBatch> = {}): InboxBatch => ({

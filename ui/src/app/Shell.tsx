@@ -4,6 +4,7 @@ import { useState } from "react";
 import { useCommand } from "../commands/CommandContext";
 import { useTheme } from "../commands/theme";
 import { useLost } from "../desk/DeskContext";
+import { AlarmsDialog } from "../features/alarms/AlarmsDialog";
 import { Help } from "./Help";
 import { Navigation } from "./Navigation";
 import { useNotifications } from "./notifications";
@@ -17,10 +18,11 @@ export const Shell = () => {
   useNotifications();
   const navigate = useNavigate();
   const lost = useLost();
-  const [open, setOpen] = useState<"help" | "palette" | "panic" | null>(null);
+  const [open, setOpen] = useState<"alarms" | "help" | "palette" | "panic" | null>(null);
   const close = (): void => { setOpen(null); };
   useCommand("help", () => { setOpen("help"); });
   useCommand("palette", () => { setOpen((now) => (now === "palette" ? null : "palette")); });
+  useCommand("alarms", () => { setOpen("alarms"); });
   useCommand("panic", () => { setOpen("panic"); });
   useCommand("inbox", () => void navigate({ to: "/" }));
   useCommand("history", () => void navigate({ to: "/history" }));
@@ -40,6 +42,7 @@ export const Shell = () => {
         </div>
         <StatusBar />
       </div>
+      {open === "alarms" ? <AlarmsDialog onClose={close} /> : null}
       {open === "help" ? <Help onClose={close} /> : null}
       {open === "panic" ? <PanicDialog onClose={close} /> : null}
       {open === "palette" ? <Palette onClose={close} /> : null}

@@ -1,8 +1,7 @@
-import { Popover } from "radix-ui";
 import { Monitor, Moon, Sun, TriangleAlert } from "lucide-react";
+import { useCommandRunner } from "../commands/CommandContext";
 import { nextChoice, useSetting } from "../commands/settings";
 import { ShownText } from "../components/ShownText";
-import { formatTime } from "../desk/clock";
 import { useLost, useStatus } from "../desk/DeskContext";
 import type { StatusView } from "../ipc/generated";
 
@@ -16,29 +15,18 @@ const Chip = ({ word }: { readonly word: string }) => (
   <span className="rounded bg-bad-bg px-1.5 font-semibold text-bad" title={INSECURE[word] ?? "Insecure"} data-testid="insecure">{word.replaceAll("_", " ")}</span>
 );
 
-const Alarms = ({ alarms }: { readonly alarms: StatusView["alarms"] }) =>
-  alarms.length === 0 ? null : (
-    <Popover.Root>
-      <Popover.Trigger className="flex items-center gap-1.5 rounded px-1 font-semibold text-bad hover:bg-raised" data-testid="alarms">
-        <TriangleAlert size={13} aria-hidden="true" /> {alarms.length} {alarms.length === 1 ? "alarm" : "alarms"}
-      </Popover.Trigger>
-      <Popover.Portal>
-        <Popover.Content sideOffset={8} className="z-20 max-h-80 w-[420px] overflow-auto rounded-lg border border-line bg-panel p-3 text-[12.5px] shadow-lg">
-          <ul className="selectable m-0 list-none p-0">
-            {alarms.map((alarm, index) => (
-              // Alarms are drawn anew with every status.
-              // oxlint-disable-next-line react/no-array-index-key
-              <li key={index} className="row-line py-1.5 last:border-0">
-                <b className="font-mono text-xs">{alarm.code}</b> <span className="text-text-3">{formatTime(alarm.atMs)}</span>
-                <div className="text-text-2"><ShownText text={alarm.subject} /></div>
-                <p className="m-0 mt-0.5">{alarm.sentence}</p>
-              </li>
-            ))}
-          </ul>
-        </Popover.Content>
-      </Popover.Portal>
-    </Popover.Root>
+const Alarms = ({ count }: { readonly count: number }) => {
+  const { run } = useCommandRunner();
+  return (
+    <button
+      type="button" data-testid="alarms" data-count={count}
+      className={`flex items-center gap-1.5 rounded px-1 hover:bg-raised ${count > 0 ? "font-semibold text-bad" : "hover:text-text"}`}
+      onClick={(event) => { run("alarms", { at: event.timeStamp, repeat: false }); }}
+    >
+      <TriangleAlert size={13} aria-hidden="true" /> {count === 0 ? "No alarms" : count === 1 ? "1 alarm" : `${count} alarms`}
+    </button>
   );
+};
 
 const Brakes = ({ panic, brakes }: { readonly panic: StatusView["panic"]; readonly brakes: StatusView["brakes"] }) => (
   <>
@@ -87,7 +75,7 @@ export const StatusBar = () => {
           <span>Queue lag {status.lag}</span>
           {status.outbox > 0 ? <span className="text-warn">{status.outbox} held or on the way</span> : null}
           <Brakes panic={status.panic} brakes={status.brakes} />
-          <Alarms alarms={status.alarms} />
+          <Alarms count={status.alarms.length} />
           {status.readOnly === null ? null : <span className="truncate font-semibold text-bad" data-testid="read-only">Read-only: {status.readOnly}</span>}
           {singleKeys === "off" ? <span className="text-warn">Single keys are off</span> : null}
           <span className="ml-auto" title={status.audit.hash}>

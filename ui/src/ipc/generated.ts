@@ -1,6 +1,15 @@
 // Written by `cargo xtask codegen` from crates/wire. Do not edit.
 
 /**
+ * Says that the operator has seen an alarm.
+ */
+export type AcknowledgeArgs = { 
+/**
+ * Which.
+ */
+id: number, };
+
+/**
  * Whether an agent is there.
  */
 export type AgentPresence = "live" | "silent" | "unheard";
@@ -173,6 +182,64 @@ agents: Array<AgentView>,
 serverMs: number, };
 
 /**
+ * One alarm of the list.
+ */
+export type AlarmItem = { 
+/**
+ * Its number, for acknowledging it; 0 for one that could not be written.
+ */
+id: number, 
+/**
+ * A stable word.
+ */
+code: string, 
+/**
+ * To whom or to what.
+ */
+subject: Shown, 
+/**
+ * `WORKSPACE/AGENT/ID` of the request that it is about, where it is about one.
+ */
+request: string | null, 
+/**
+ * When.
+ */
+atMs: number, 
+/**
+ * What happened, one sentence.
+ */
+happened: string, 
+/**
+ * What to do next, one sentence; commands stand between back quotes.
+ */
+next: string, 
+/**
+ * It tells of a state that lasts: it ends with its cause and cannot be acknowledged.
+ */
+lasts: boolean, 
+/**
+ * Who has seen it; none while nobody has.
+ */
+seen: AlarmSeen | null, };
+
+/**
+ * Who said that an alarm was seen.
+ */
+export type AlarmSeen = { 
+/**
+ * When.
+ */
+atMs: number, 
+/**
+ * The operator's name, where the list of operators has the key.
+ */
+by: Shown | null, 
+/**
+ * Last characters of the operator's public key.
+ */
+keyTail: string, };
+
+/**
  * A thing that wants a person's eyes.
  */
 export type AlarmView = { 
@@ -196,6 +263,15 @@ subject: Shown,
  * When.
  */
 atMs: number, };
+
+/**
+ * Every alarm that stands, newest first, the acknowledged ones too.
+ */
+export type AlarmsView = { 
+/**
+ * At most the newest 1,000.
+ */
+alarms: Array<AlarmItem>, };
 
 /**
  * The answer of a `respond`.
@@ -698,6 +774,14 @@ panic: [PanicArgs, BrakeOutcome],
  * Bus, backlog, alarms, operator and audit head.
  */
 status: [Nothing, StatusView], 
+/**
+ * Every alarm that stands, the acknowledged ones too.
+ */
+alarms_list: [Nothing, AlarmsView], 
+/**
+ * Says that the operator has seen an alarm: the status no longer tells it. Audited.
+ */
+acknowledge_alarm: [AcknowledgeArgs, AlarmItem], 
 /**
  * Every agent that is known: its copies, its tools, its credentials.
  */

@@ -36,7 +36,10 @@ pub enum AlarmCode {
 }
 
 /// The words of a code that this version does not know.
-const UNKNOWN: &str = "A newer version of this console raised this alarm. Look at what it is about, and use that version.";
+const UNKNOWN: (&str, &str) = (
+    "A newer version of this console raised this alarm.",
+    "Look at what it is about, and use that version.",
+);
 
 impl AlarmCode {
     /// Every code.
@@ -194,13 +197,17 @@ impl AlarmCode {
     }
 }
 
-/// What happened and what to do next, for the word of an alarm.
+/// What happened, and what to do next, for the word of an alarm.
+#[must_use]
+pub fn words(word: &str) -> (&'static str, &'static str) {
+    AlarmCode::from_word(word).map_or(UNKNOWN, |code| (code.happened(), code.next()))
+}
+
+/// Both in one text.
 #[must_use]
 pub fn sentence(word: &str) -> String {
-    AlarmCode::from_word(word).map_or_else(
-        || UNKNOWN.to_owned(),
-        |code| format!("{} {}", code.happened(), code.next()),
-    )
+    let (happened, next) = words(word);
+    format!("{happened} {next}")
 }
 
 #[cfg(test)]
@@ -217,8 +224,8 @@ mod tests {
                     "{code:?}: {words}"
                 );
             }
-            assert_ne!(sentence(code.as_str()), UNKNOWN);
+            assert_eq!(words(code.as_str()), (code.happened(), code.next()));
         }
-        assert_eq!(sentence("of_tomorrow"), UNKNOWN);
+        assert_eq!(words("of_tomorrow"), UNKNOWN);
     }
 }

@@ -6,14 +6,7 @@ use std::collections::BTreeMap;
 
 use ts_rs::{Config, TS, TypeVisitor};
 
-use crate::ipc::{
-    AgentsView, BrakeArgs, BrakeOutcome, Card, CheckEditArgs, ConnectHint, DecideArgs,
-    DecideOutcome, EditCheck, EditorText, HistoryFacets, HistoryPage, HistoryPageArgs, InboxBatch,
-    InboxSnapshot, IpcError, KeyArgs, LedHere, Nothing, NotifyArgs, OverviewArgs, OverviewView,
-    PanicArgs, RawArgs, RawChunk, RejectedDetail, RejectedPage, RejectedPageArgs, RequestStoryView,
-    RevealArgs, Revealed, SavedSearch, SavedSearches, SearchName, ServerTime, SpanArgs, SpanView,
-    StatusView, TraceArgs, TraceTree, TracesPage, TracesPageArgs,
-};
+use crate::ipc::*;
 
 macro_rules! declare {
     ($( $(#[$doc:meta])* $name:ident ( $args:ty ) -> $result:ty ),* $(,)?) => {

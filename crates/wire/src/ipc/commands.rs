@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::{
-    AgentsView, BrakeArgs, BrakeOutcome, Card, CheckEditArgs, ConnectHint, DecideArgs,
-    DecideOutcome, EditCheck, EditorText, HistoryFacets, HistoryPage, HistoryPageArgs,
-    InboxSnapshot, KeyArgs, LedHere, NotifyArgs, OverviewArgs, OverviewView, PanicArgs, RawArgs,
-    RawChunk, RejectedDetail, RejectedPage, RejectedPageArgs, RequestStoryView, RevealArgs,
-    Revealed, SavedSearch, SavedSearches, SearchName, ServerTime, SpanArgs, SpanView, StatusView,
-    TraceArgs, TraceTree, TracesPage, TracesPageArgs,
+    AcknowledgeArgs, AgentsView, AlarmItem, AlarmsView, BrakeArgs, BrakeOutcome, Card,
+    CheckEditArgs, ConnectHint, DecideArgs, DecideOutcome, EditCheck, EditorText, HistoryFacets,
+    HistoryPage, HistoryPageArgs, InboxSnapshot, KeyArgs, LedHere, NotifyArgs, OverviewArgs,
+    OverviewView, PanicArgs, RawArgs, RawChunk, RejectedDetail, RejectedPage, RejectedPageArgs,
+    RequestStoryView, RevealArgs, Revealed, SavedSearch, SavedSearches, SearchName, ServerTime,
+    SpanArgs, SpanView, StatusView, TraceArgs, TraceTree, TracesPage, TracesPageArgs,
 };
 
 /// The argument of commands that take none.
@@ -76,6 +76,10 @@ macro_rules! with_ipc_commands {
             panic(PanicArgs) -> BrakeOutcome,
             /// Bus, backlog, alarms, operator and audit head.
             status(Nothing) -> StatusView,
+            /// Every alarm that stands, the acknowledged ones too.
+            alarms_list(Nothing) -> AlarmsView,
+            /// Says that the operator has seen an alarm: the status no longer tells it. Audited.
+            acknowledge_alarm(AcknowledgeArgs) -> AlarmItem,
             /// Every agent that is known: its copies, its tools, its credentials.
             agents_list(Nothing) -> AgentsView,
             /// The server's time now.

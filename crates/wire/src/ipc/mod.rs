@@ -9,6 +9,7 @@
 //! Times are milliseconds since the Unix epoch by the server's clock unless a field says otherwise.
 
 mod agents;
+mod alarms;
 mod batch;
 mod brakes;
 mod card;
@@ -31,6 +32,7 @@ pub use agents::{
     AgentPresence, AgentToolView, AgentView, AgentsView, CredentialView, HelloFaultView,
     InstanceView,
 };
+pub use alarms::{AcknowledgeArgs, AlarmItem, AlarmSeen, AlarmsView};
 pub use batch::{DecidedNotice, InboxBatch, InboxChange};
 pub use brakes::{BrakeArgs, BrakeOutcome, BrakeState, PanicArgs};
 pub use card::{

@@ -1,6 +1,7 @@
 //! One function per declared command.
 
 mod agents;
+mod alarms;
 mod brakes;
 mod decide;
 mod edit;
@@ -14,6 +15,7 @@ mod status;
 mod trace;
 
 pub(crate) use agents::agents_list;
+pub(crate) use alarms::{acknowledge_alarm, alarms_list};
 pub(crate) use brakes::{brake, panic};
 pub(crate) use decide::{decide, undo};
 pub(crate) use edit::{check_edit, editable};

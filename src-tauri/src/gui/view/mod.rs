@@ -1,6 +1,7 @@
 //! From what the core knows to what the page shows. Pure: no I/O, no clock.
 
 mod agents;
+mod alarms;
 mod args;
 mod card;
 mod edit;
@@ -18,6 +19,7 @@ mod votes;
 mod warning;
 
 pub(crate) use agents::agent_view;
+pub(crate) use alarms::alarm_item;
 pub(crate) use args::{ascii_literal, walk};
 pub(crate) use card::{card_view, path_of, reveals, typed_target};
 pub(crate) use edit::{edit_check, editor_text};

@@ -1,0 +1,24 @@
+//! The list of alarms, and that one was seen.
+
+use countersign_wire::ipc::{AcknowledgeArgs, AlarmItem, AlarmsView, IpcError, Nothing};
+
+use crate::gui::desk::Desk;
+use crate::gui::fault::fault;
+use crate::gui::view::alarm_item;
+
+pub(crate) async fn alarms_list(desk: &Desk, _: Nothing) -> Result<AlarmsView, IpcError> {
+    let alarms = desk.app.alarms().await.map_err(fault)?;
+    let (operators, _) = desk.app.operators();
+    let item = |alarm| alarm_item(alarm, &operators);
+    Ok(AlarmsView {
+        alarms: alarms.iter().map(item).collect(),
+    })
+}
+
+pub(crate) async fn acknowledge_alarm(
+    desk: &Desk,
+    args: AcknowledgeArgs,
+) -> Result<AlarmItem, IpcError> {
+    let alarm = desk.app.acknowledge_alarm(args.id).await.map_err(fault)?;
+    Ok(alarm_item(&alarm, &desk.app.operators().0))
+}
