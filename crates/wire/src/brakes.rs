@@ -1,11 +1,18 @@
-//! Values of the brakes in the shared policy (protocol, section 8): `panic` and `pause.{ws}.{agent}`.
+//! Values of the brakes in the shared policy (protocol, section 8): `panic`, `pause.{ws}.{agent}` and
+//! `bypass.{ws}.{agent}`.
 //!
-//! Refuses an unknown word: a brake that cannot be read must not read as none.
+//! Refuses an unknown word: a brake that cannot be read must not read as none, and a bypass that cannot be
+//! read lets nothing run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Timestamp, alive::check_version, json::parse_document, rejection::WireError};
+use crate::{
+    Risk, Timestamp,
+    alive::check_version,
+    json::parse_document,
+    rejection::{RejectionCode, WireError},
+};
 
 const MAX_BYTES: usize = 4 * 1024;
 
@@ -49,6 +56,29 @@ pub struct PauseValue {
     pub at: Timestamp,
 }
 
+/// What a bypass lets run without asking.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BypassGrant {
+    /// The highest risk, never `critical`.
+    pub up_to: Risk,
+    /// From here on it ends by itself, by the server's time.
+    pub until: Timestamp,
+}
+
+/// The value of `bypass.{ws}.{agent}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BypassValue {
+    /// The protocol's version, 1.
+    #[schemars(schema_with = "crate::alive::version_schema")]
+    pub v: u8,
+    /// What need not ask; none ends a bypass.
+    pub grant: Option<BypassGrant>,
+    /// The operator's name, for display.
+    pub by: String,
+    /// When, by the operator's console.
+    pub at: Timestamp,
+}
+
 /// Reads the payload of `panic`.
 pub fn parse_panic(payload: &[u8]) -> Result<PanicValue, WireError> {
     let value: PanicValue = parse_document(payload, MAX_BYTES, &[])?;
@@ -60,6 +90,23 @@ pub fn parse_panic(payload: &[u8]) -> Result<PanicValue, WireError> {
 pub fn parse_pause(payload: &[u8]) -> Result<PauseValue, WireError> {
     let value: PauseValue = parse_document(payload, MAX_BYTES, &[])?;
     check_version(value.v)?;
+    Ok(value)
+}
+
+/// Reads the payload of `bypass.{ws}.{agent}`; one that would reach critical calls does not read.
+pub fn parse_bypass(payload: &[u8]) -> Result<BypassValue, WireError> {
+    let value: BypassValue = parse_document(payload, MAX_BYTES, &[])?;
+    check_version(value.v)?;
+    if value
+        .grant
+        .as_ref()
+        .is_some_and(|grant| grant.up_to == Risk::Critical)
+    {
+        return Err(WireError::new(
+            RejectionCode::WrongType,
+            "grant.up_to: a bypass never covers critical calls",
+        ));
+    }
     Ok(value)
 }
 

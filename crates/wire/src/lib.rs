@@ -38,7 +38,10 @@ mod withdraw;
 mod words;
 
 pub use alive::{Alive, parse_alive};
-pub use brakes::{AgentBrake, PanicValue, PauseValue, parse_panic, parse_pause};
+pub use brakes::{
+    AgentBrake, BypassGrant, BypassValue, PanicValue, PauseValue, parse_bypass, parse_panic,
+    parse_pause,
+};
 pub use call_warning::{CallWarning, ToldBy};
 pub use decision::{
     ApprovalDecision, DECISION_MAX_BYTES, DecidedBy, DecisionCheck, DecisionFault, DecisionVerdict,

@@ -106,6 +106,8 @@ pub enum PolicyKey {
     Setup(AgentKey),
     /// A paused agent.
     Pause(AgentKey),
+    /// Calls of an agent that need not ask for a while.
+    Bypass(AgentKey),
     /// The operators.
     Operators,
     /// A console's presence.
@@ -128,6 +130,7 @@ impl PolicyKey {
             Some(("rules", rest)) => rest.parse().ok().map(Self::Rules),
             Some(("setup", rest)) => agent(rest).map(Self::Setup),
             Some(("pause", rest)) => agent(rest).map(Self::Pause),
+            Some(("bypass", rest)) => agent(rest).map(Self::Bypass),
             Some(("console", rest)) => rest.parse().ok().map(Self::Console),
             _ => None,
         }
@@ -146,6 +149,7 @@ impl std::fmt::Display for PolicyKey {
             Self::Rules(workspace) => write!(f, "rules.{workspace}"),
             Self::Setup(key) => write!(f, "setup.{}.{}", key.workspace, key.agent),
             Self::Pause(key) => write!(f, "pause.{}.{}", key.workspace, key.agent),
+            Self::Bypass(key) => write!(f, "bypass.{}.{}", key.workspace, key.agent),
             Self::Operators => f.write_str("operators"),
             Self::Console(id) => write!(f, "console.{id}"),
         }

@@ -4,6 +4,7 @@
 //! [`super::config`]'s part.
 
 mod alarms;
+mod bypass;
 mod history;
 mod rules;
 mod setup;
@@ -15,6 +16,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub(crate) use alarms::{Alarms, AlarmsWhat};
+pub(crate) use bypass::{Bypass, EndBypass};
 pub(crate) use history::{Export, Format, History};
 pub(crate) use rules::Rules;
 pub(crate) use setup::Setup;
@@ -147,6 +149,8 @@ pub(crate) enum Command {
     Resume(Agent),
     /// Terminate an agent's waiting calls and deny new ones until it is resumed.
     Stop(Agent),
+    /// Let calls of one agent up to a risk run without asking for a while.
+    Bypass(Bypass),
     /// List what a person must look at, or say that you have seen it.
     Alarms(Alarms),
     /// Check the hash chain of the audit log.

@@ -12,6 +12,7 @@ mod audit_export;
 mod backup;
 mod brakes;
 mod bus;
+mod bypass;
 mod config;
 mod console;
 mod decide;
@@ -119,6 +120,7 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Pause(agent) => brakes::pause(settings, out, &agent).await,
         Command::Resume(agent) => brakes::resume(settings, out, &agent).await,
         Command::Stop(agent) => brakes::stop(settings, out, &agent).await,
+        Command::Bypass(command) => bypass::run(settings, out, command).await,
         Command::Alarms(wanted) => alarms::run(settings, out, wanted).await,
         Command::Audit(Audit::Verify { head }) => audit::verify(settings, out, head).await,
         Command::Audit(Audit::Head) => audit::head(settings, out).await,

@@ -2,6 +2,8 @@
 //!
 //! Refuses to apply a file with any problem in it, and to say that a change stands before the bus has it.
 
+mod regret;
+
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
@@ -32,6 +34,7 @@ pub(crate) async fn run(settings: &Settings, out: Output, command: Rules) -> Res
         }
         Rules::Remove { id } => change(settings, out, RulesChange::Remove(id)).await,
         Rules::Enable { id } => change(settings, out, RulesChange::Enable(id, Enabled::On)).await,
+        Rules::Regret { id, reason } => regret::run(settings, out, &id, reason).await,
         Rules::Simulate { file, since } => simulate(settings, out, &file, since).await,
         Rules::Disable { id } => change(settings, out, RulesChange::Enable(id, Enabled::Off)).await,
     }
@@ -77,6 +80,8 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
                 line["last_used"] = json!(last_used);
                 line["shadows"] = json!(record.shadows);
                 line["last_error"] = json!(record.last_error);
+                let regrets = set.regrets.get(&rule.id).map_or(0, |of| of.count);
+                line["regrets"] = json!(regrets);
                 out.json_line(&line)?;
                 continue;
             }
@@ -95,6 +100,9 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
             ))?;
             if let Some(error) = record.last_error {
                 out.line(&format!("{:<24} last error: {}", "", plain(&error)))?;
+            }
+            if let Some(regrets) = set.regrets.get(&rule.id) {
+                out.line(&regret::told(regrets))?;
             }
         }
         if set.rules.is_empty() && !out.json {
@@ -125,6 +133,7 @@ async fn show(settings: &Settings, out: Output, id: &str) -> Result<(), Failure>
         whole["last_used"] = json!(record.last_used.map(|at| at.rfc3339()));
         whole["shadows"] = json!(record.shadows);
         whole["last_error"] = json!(record.last_error);
+        whole["regrets"] = regret::listed(set.regrets.get(id));
         if out.json {
             return Ok(out.json_line(&whole)?);
         }

@@ -88,6 +88,17 @@ fn as_json(status: &Status) -> Value {
             json!({ "workspace": workspace, "agent": name, "state": set.state, "by": plain(&set.by), "at": at })
         })
         .collect();
+    let bypasses: Vec<Value> = status
+        .brakes
+        .bypasses(status.at)
+        .map(|(agent, set, bypass)| {
+            json!({
+                "workspace": agent.workspace.to_string(), "agent": agent.agent.to_string(),
+                "up_to": bypass.up_to, "until": bypass.until.rfc3339(), "by": plain(&set.by),
+                "at": set.at.rfc3339(),
+            })
+        })
+        .collect();
     json!({
         "bus": {
             "connected": status.connected,
@@ -104,6 +115,7 @@ fn as_json(status: &Status) -> Value {
         "consoles": consoles,
         "panic": status.brakes.panic().is_some(),
         "brakes": brakes,
+        "bypasses": bypasses,
         "alarms": alarms,
         "audit": {
             "seq": status.audit.seq,
@@ -153,6 +165,19 @@ fn lines(status: &Status) -> Vec<(&'static str, String)> {
             word,
             doubtful(&format!("{agent} since {at}, by {}", plain(&set.by))),
         ));
+    }
+    for (agent, set, bypass) in status.brakes.bypasses(status.at) {
+        let (up_to, until, by) = (
+            bypass.up_to.as_str(),
+            when::shown(bypass.until),
+            plain(&set.by),
+        );
+        let held = match status.brakes.may_approve(agent, true) {
+            Ok(()) => String::new(),
+            Err(why) => format!("; held back: {why}"),
+        };
+        let text = format!("{agent} does not ask up to {up_to} until {until}, by {by}{held}");
+        lines.push(("bypass", doubtful(&text)));
     }
     lines.push(("waiting", format!("{}{reading}", status.waiting)));
     lines.push(("rejected", status.rejected.to_string()));

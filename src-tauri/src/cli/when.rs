@@ -2,6 +2,8 @@
 //!
 //! Refuses a time that it would have to guess: no local time zone, no words such as "yesterday".
 
+use std::time::Duration;
+
 use countersign_core::domain::Timestamp;
 
 use super::failure::Failure;
@@ -18,6 +20,16 @@ pub(crate) fn parse(flag: &str, text: &str, now: Timestamp) -> Result<Timestamp,
                 "{flag}: {text:?} is no time; write 2026-11-21T12:00:00Z, 2026-11-21, or an age such as 90s, 30m, 12h, 7d"
             ))
         })
+}
+
+/// Reads a length of time such as `90s`, `30m`, `1h`.
+pub(crate) fn lasting(flag: &str, text: &str) -> Result<Duration, Failure> {
+    let ms = age(text).and_then(|ms| u64::try_from(ms).ok());
+    ms.map(Duration::from_millis).ok_or_else(|| {
+        Failure::usage(format!(
+            "{flag}: {text:?} is no length of time; write 90s, 30m or 1h"
+        ))
+    })
 }
 
 fn age(text: &str) -> Option<i64> {

@@ -122,7 +122,7 @@ impl AlarmCode {
                 "Nothing can be written to this console's store, so it decides nothing."
             }
             Self::BrakeUnverified => {
-                "A panic, pause or stop on the bus does not verify; it counts as set."
+                "A panic, pause or stop on the bus does not verify and counts as set; a bypass that does not verify lets nothing run."
             }
             Self::RulesUnusable => {
                 "The rules on the bus do not verify or cannot be read; every request of the workspace asks."

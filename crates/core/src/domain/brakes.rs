@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use countersign_wire::{AgentBrake, AgentKey};
+use countersign_wire::{AgentBrake, AgentKey, Risk};
 
 use super::Timestamp;
 
@@ -21,11 +21,39 @@ pub struct SetBrake<T> {
     pub at: Timestamp,
 }
 
+/// The longest bypass: 8 hours (rules, "Brakes").
+pub const BYPASS_MAX_MS: i64 = 8 * 3_600_000;
+
+/// Calls of one agent that need not ask for a while.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bypass {
+    /// The highest risk; never critical.
+    pub up_to: Risk,
+    /// From here on it is over, by the server's time.
+    pub until: Timestamp,
+    /// The public key of the operator who signed it: what it lets run is bound by that key's limits.
+    pub signer: String,
+}
+
+impl Bypass {
+    /// A bypass that the server stored at `at`; it never lasts longer than [`BYPASS_MAX_MS`] from there,
+    /// whatever was signed.
+    #[must_use]
+    pub fn new(up_to: Risk, until: Timestamp, signer: String, at: Timestamp) -> Self {
+        Self {
+            up_to,
+            until: until.min(at.plus_ms(BYPASS_MAX_MS)),
+            signer,
+        }
+    }
+}
+
 /// Every brake of the realm as this console knows them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Brakes {
     panic: Option<SetBrake<bool>>,
     agents: BTreeMap<AgentKey, SetBrake<AgentBrake>>,
+    bypasses: BTreeMap<AgentKey, SetBrake<Option<Bypass>>>,
 }
 
 /// Why an automatic approval is off.
@@ -68,6 +96,42 @@ impl Brakes {
             self.agents.insert(agent, set);
         }
         newer
+    }
+
+    /// Takes a value of an agent's `bypass` over, unless a newer one is known. Returns whether it did.
+    pub fn set_bypass(&mut self, agent: AgentKey, set: SetBrake<Option<Bypass>>) -> bool {
+        let newer = self
+            .bypasses
+            .get(&agent)
+            .is_none_or(|known| known.revision < set.revision);
+        if newer {
+            self.bypasses.insert(agent, set);
+        }
+        newer
+    }
+
+    /// The bypasses that are not over at `now`. Panic, a pause or a stop holds them back all the same: see
+    /// [`Self::may_approve`].
+    pub fn bypasses(
+        &self,
+        now: Timestamp,
+    ) -> impl Iterator<Item = (&AgentKey, &SetBrake<Option<Bypass>>, &Bypass)> {
+        self.bypasses.iter().filter_map(move |(agent, set)| {
+            let bypass = set.state.as_ref().filter(|bypass| now < bypass.until)?;
+            Some((agent, set, bypass))
+        })
+    }
+
+    /// The bypass of an agent that is not over at `now`.
+    #[must_use]
+    pub fn bypass_of(
+        &self,
+        agent: &AgentKey,
+        now: Timestamp,
+    ) -> Option<(&SetBrake<Option<Bypass>>, &Bypass)> {
+        let set = self.bypasses.get(agent)?;
+        let bypass = set.state.as_ref().filter(|bypass| now < bypass.until)?;
+        Some((set, bypass))
     }
 
     /// Panic, while it is on.
@@ -164,5 +228,26 @@ mod tests {
         assert!(brakes.set_agent(bot.clone(), set(AgentBrake::Stopped, 7)));
         assert!(!brakes.set_agent(bot.clone(), set(AgentBrake::Running, 6)));
         assert!(brakes.stop_of(&bot).is_some());
+    }
+
+    #[test]
+    fn a_bypass_ends_by_itself_and_never_lasts_longer_than_eight_hours() {
+        let bot: AgentKey = "acme/bot".parse().unwrap();
+        let hours = |n: i64| Timestamp(n * 3_600_000);
+        for (asked, ends) in [
+            (hours(1), hours(1)),
+            (hours(8), hours(8)),
+            (hours(9), hours(8)),
+        ] {
+            let bypass = Bypass::new(Risk::Medium, asked, "U".into(), Timestamp(0));
+            assert_eq!(bypass.until, ends);
+            let mut brakes = Brakes::default();
+            assert!(brakes.set_bypass(bot.clone(), set(Some(bypass), 1)));
+            assert!(brakes.bypass_of(&bot, ends.plus_ms(-1)).is_some());
+            assert!(brakes.bypass_of(&bot, ends).is_none());
+            assert_eq!(brakes.bypasses(ends).count(), 0);
+            assert!(brakes.set_bypass(bot.clone(), set(None, 2)));
+            assert!(brakes.bypass_of(&bot, Timestamp(0)).is_none());
+        }
     }
 }

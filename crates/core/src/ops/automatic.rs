@@ -13,11 +13,11 @@ use countersign_wire::{
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::decide;
 use super::job::{Automatic, DecideCommand};
 use super::ledger::{Batch, Ledger};
 use super::policies::{InForce, Policies};
 use super::turns::{Turn, Turns};
+use super::{bypass, decide};
 use crate::domain::{Authority, RequestRecord, State, Timestamp};
 use crate::policy::evaluate::amount;
 use crate::policy::{
@@ -87,7 +87,11 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
         return Ok(());
     }
     let generation = judge.policies.generation();
-    if judge.policies.is_empty() {
+    let bypassed = match ledger.brakes.read() {
+        Ok(brakes) => brakes.bypasses(batch.now).next().is_some(),
+        Err(_) => false,
+    };
+    if judge.policies.is_empty() && !bypassed {
         judge.forget();
         judge.owed = None;
         judge.generation = generation;
@@ -157,8 +161,11 @@ async fn decide(ledger: &mut Ledger, batch: &mut Batch<'_>, ids: &[i64]) -> Resu
     let to_judge = rule_uses::to_judge(batch.tx, &rows).await?;
     for (record, row) in records.into_iter().zip(to_judge) {
         let open = record.state == State::Pending && batch.now < record.deadline_at;
+        let bypassed = is_bypassed(ledger, &record, batch.now);
         let in_force = ledger.judge.policies.of(&record.key.workspace);
-        let Some(in_force) = in_force.filter(|of| open && !of.broken && !of.set.is_empty()) else {
+        let in_force = in_force.or_else(|| bypassed.then(Policies::nothing).flatten());
+        let judged = |of: &Arc<InForce>| open && !of.broken && (bypassed || !of.set.is_empty());
+        let Some(in_force) = in_force.filter(judged) else {
             settled(ledger, record.id);
             continue;
         };
@@ -175,7 +182,7 @@ async fn decide(ledger: &mut Ledger, batch: &mut Batch<'_>, ids: &[i64]) -> Resu
         };
         let found = judge(ledger, batch, &record, &asked, &in_force, &in_hand).await?;
         notes(ledger, batch, &record, &in_force, &found).await?;
-        let Some(one) = decision(&record, &parsed, &in_force, &found) else {
+        let Some(one) = decision(ledger, &record, &parsed, (&in_force, &found), batch.now) else {
             settled(ledger, record.id);
             continue;
         };
@@ -209,6 +216,12 @@ async fn decide(ledger: &mut Ledger, batch: &mut Batch<'_>, ids: &[i64]) -> Resu
     give(ledger, batch, decided).await
 }
 
+fn is_bypassed(ledger: &Ledger, record: &RequestRecord, now: Timestamp) -> bool {
+    let agent = record.key.agent_key();
+    let brakes = ledger.brakes.read();
+    brakes.is_ok_and(|brakes| brakes.bypass_of(&agent, now).is_some())
+}
+
 /// It needs no second look.
 fn settled(ledger: &mut Ledger, id: i64) {
     ledger.judge.turns.forget(&[id]);
@@ -236,10 +249,12 @@ async fn judge(
 ) -> Result<Evaluation, StoreError> {
     let agent = record.key.agent_key();
     let fresh = ledger.policy_known.is_fresh();
-    let brakes = ledger.brakes.read();
-    let approves_off = match brakes {
-        Ok(brakes) => brakes.may_approve(&agent, fresh).err(),
-        Err(_) => Some(crate::domain::brakes::Braked::PolicyUnknown),
+    let (approves_off, bypass) = match ledger.brakes.read() {
+        Ok(brakes) => (
+            brakes.may_approve(&agent, fresh).err(),
+            bypass::standing(ledger, &brakes, record, batch.now),
+        ),
+        Err(_) => (Some(crate::domain::brakes::Braked::PolicyUnknown), None),
     };
     let workspace = &record.key.workspace;
     let may = |(key, at): &(String, Timestamp)| {
@@ -251,6 +266,7 @@ async fn judge(
             now: batch.now,
             approves_off,
             author_may: in_force.authors.iter().all(may),
+            bypass,
             uses: &uses,
             explain: false,
             conditions: &ledger.judge.conditions,
@@ -298,10 +314,11 @@ async fn used(batch: &mut Batch<'_>, ws: &str, rule: &Rule) -> Result<Used, Stor
 }
 
 fn decision(
+    ledger: &Ledger,
     record: &RequestRecord,
     parsed: &ParsedRequest,
-    in_force: &Arc<InForce>,
-    found: &Evaluation,
+    (in_force, found): (&Arc<InForce>, &Evaluation),
+    now: Timestamp,
 ) -> Option<Decided> {
     let rules = in_force.set.rules();
     let reference = |rule: &Rule| RuleRef {
@@ -333,6 +350,11 @@ fn decision(
                 name,
             };
             (Verdict::Approve, Origin::SetupKey, rule, None)
+        }
+        Outcome::Approve(By::Bypass) => {
+            let brakes = ledger.brakes.read().ok()?;
+            let rule = bypass::reference(&brakes, &record.key.agent_key(), now)?;
+            (Verdict::Approve, Origin::Rule, rule, None)
         }
         Outcome::Deny(place) => {
             let rule = &rules[place].rule;

@@ -1,20 +1,21 @@
-//! Panic, pause and stop, shared through `CS_POLICY` (rules, "Brakes").
+//! Panic, pause, stop and bypasses, shared through `CS_POLICY` (rules, "Brakes").
 //!
-//! Refuses to read a value that does not verify as none: automatic approvals then stay off.
+//! Refuses to read a brake that does not verify as none: automatic approvals then stay off. A bypass that
+//! does not verify lets nothing run.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use countersign_wire::{
-    AgentBrake, AgentKey, Context, KeyRole, PanicValue, PauseValue, PolicyKey, SignedEnvelope,
-    Verdict, parse_panic, parse_pause,
+    AgentBrake, AgentKey, BypassGrant, BypassValue, Context, KeyRole, PanicValue, PauseValue,
+    PolicyKey, SignedEnvelope, Verdict, parse_bypass, parse_panic, parse_pause,
 };
 use serde_json::json;
 use uuid::Uuid;
 
 use super::job::{DecideCommand, Job};
 use crate::bus::{Bus, PolicyChange, PublishOutcome};
-use crate::domain::brakes::{Brakes, SetBrake};
+use crate::domain::brakes::{Brakes, Bypass, SetBrake};
 use crate::domain::{AlarmCode, State, Timestamp};
 use crate::error::OpError;
 use crate::runtime::{App, Shared};
@@ -42,9 +43,18 @@ pub struct BrakeSet {
 
 /// What a payload sets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Said {
+pub(super) enum Said {
     Panic(bool),
     Agent(AgentKey, AgentBrake),
+    Bypass(AgentKey, Option<BypassGrant>),
+}
+
+/// Who said it, and where it stands.
+struct Place {
+    revision: u64,
+    by: String,
+    signer: String,
+    at: Timestamp,
 }
 
 impl Said {
@@ -52,13 +62,14 @@ impl Said {
         match self {
             Self::Panic(_) => PolicyKey::Panic,
             Self::Agent(agent, _) => PolicyKey::Pause(agent.clone()),
+            Self::Bypass(agent, _) => PolicyKey::Bypass(agent.clone()),
         }
     }
 
     fn word(&self) -> &'static str {
         match self {
-            Self::Panic(true) => "on",
-            Self::Panic(false) => "off",
+            Self::Panic(true) | Self::Bypass(_, Some(_)) => "on",
+            Self::Panic(false) | Self::Bypass(_, None) => "off",
             Self::Agent(_, AgentBrake::Running) => "running",
             Self::Agent(_, AgentBrake::Paused) => "paused",
             Self::Agent(_, AgentBrake::Stopped) => "stopped",
@@ -77,6 +88,10 @@ impl Said {
                 let state = *state;
                 serde_json::to_vec(&PauseValue { v, state, by, at })
             }
+            Self::Bypass(_, grant) => {
+                let grant = grant.clone();
+                serde_json::to_vec(&BypassValue { v, grant, by, at })
+            }
         }
     }
 
@@ -90,6 +105,10 @@ impl Said {
                 let value = parse_pause(payload).ok()?;
                 Some((Self::Agent(agent.clone(), value.state), value.by))
             }
+            PolicyKey::Bypass(agent) => {
+                let value = parse_bypass(payload).ok()?;
+                Some((Self::Bypass(agent.clone(), value.grant), value.by))
+            }
             _ => None,
         }
     }
@@ -99,6 +118,7 @@ impl Said {
         match key {
             PolicyKey::Panic => Some(Self::Panic(true)),
             PolicyKey::Pause(agent) => Some(Self::Agent(agent.clone(), AgentBrake::Paused)),
+            PolicyKey::Bypass(agent) => Some(Self::Bypass(agent.clone(), None)),
             _ => None,
         }
     }
@@ -107,27 +127,44 @@ impl Said {
         match key {
             PolicyKey::Panic => Some(Self::Panic(false)),
             PolicyKey::Pause(agent) => Some(Self::Agent(agent.clone(), AgentBrake::Running)),
+            PolicyKey::Bypass(agent) => Some(Self::Bypass(agent.clone(), None)),
             _ => None,
         }
     }
 
-    fn set(self, brakes: &mut Brakes, revision: u64, by: String, at: Timestamp) -> bool {
+    /// What the audit log keeps of it.
+    fn audited(&self) -> serde_json::Value {
         match self {
-            Self::Panic(state) => brakes.set_panic(SetBrake {
-                state,
-                revision,
-                by,
-                at,
-            }),
-            Self::Agent(agent, state) => {
-                let set = SetBrake {
-                    state,
-                    revision,
-                    by,
-                    at,
-                };
-                brakes.set_agent(agent, set)
+            Self::Bypass(_, Some(grant)) => {
+                json!({ "state": "on", "up_to": grant.up_to, "until": grant.until })
             }
+            other => json!({ "state": other.word() }),
+        }
+    }
+
+    fn set(self, brakes: &mut Brakes, place: Place) -> bool {
+        match self {
+            Self::Panic(state) => brakes.set_panic(place.of(state)),
+            Self::Agent(agent, state) => brakes.set_agent(agent, place.of(state)),
+            Self::Bypass(agent, grant) => {
+                let (signer, at) = (place.signer.clone(), place.at);
+                let bypass = grant.map(|grant| {
+                    let until = Timestamp::from(grant.until.get());
+                    Bypass::new(grant.up_to, until, signer, at)
+                });
+                brakes.set_bypass(agent, place.of(bypass))
+            }
+        }
+    }
+}
+
+impl Place {
+    fn of<T>(self, state: T) -> SetBrake<T> {
+        SetBrake {
+            state,
+            revision: self.revision,
+            by: self.by,
+            at: self.at,
         }
     }
 }
@@ -142,9 +179,13 @@ pub(crate) fn remembered(rows: &[PolicyRow]) -> Brakes {
         let said = Said::read(&key, &row.payload);
         let cautious = || Said::cautious(&key).map(|said| (said, String::new()));
         if let Some((said, by)) = said.or_else(cautious) {
-            let revision = u64::try_from(row.revision).unwrap_or(0);
-            let at = stamp_of(&row.payload);
-            said.set(&mut brakes, revision, by, at);
+            let place = Place {
+                revision: u64::try_from(row.revision).unwrap_or(0),
+                by,
+                signer: row.signer.clone(),
+                at: stamp_of(&row.payload),
+            };
+            said.set(&mut brakes, place);
         }
     }
     brakes
@@ -179,9 +220,18 @@ pub(crate) async fn changed(shared: &Shared, realm: &Uuid, key: &PolicyKey, chan
         }
     };
     let Some(said) = said else { return };
-    let word = said.word();
+    let mut detail = said.audited();
+    let place = Place {
+        revision: change.revision,
+        by,
+        signer: row
+            .as_ref()
+            .map(|row| row.signer.clone())
+            .unwrap_or_default(),
+        at: stamp,
+    };
     let newer = match shared.brakes.write() {
-        Ok(mut brakes) => said.set(&mut brakes, change.revision, by, stamp),
+        Ok(mut brakes) => said.set(&mut brakes, place),
         Err(_) => return,
     };
     if !newer {
@@ -190,12 +240,14 @@ pub(crate) async fn changed(shared: &Shared, realm: &Uuid, key: &PolicyKey, chan
     if let Some(mut row) = row {
         row.revision = i64::try_from(change.revision).unwrap_or(i64::MAX);
         let digest = countersign_wire::Sha256Digest::of_bytes(&row.payload).to_string();
+        detail["payload_digest"] = json!(digest);
+        detail["revision"] = json!(row.revision);
         let entry = Entry {
             at: shared.clock.now(),
             actor: row.signer.clone(),
             action: "policy",
             subject: key.to_string(),
-            detail: json!({ "payload_digest": digest, "revision": row.revision, "state": word }),
+            detail,
         };
         tell(shared, Job::Policy(row, vec![entry])).await;
     }
@@ -284,7 +336,7 @@ impl App {
 
     /// Writes over whatever revision stands: the last operator decides, and none writes over a value
     /// that was not seen.
-    async fn put_brake(&self, said: &Said) -> Result<u64, OpError> {
+    pub(super) async fn put_brake(&self, said: &Said) -> Result<u64, OpError> {
         let shared = &self.inner.shared;
         let away =
             || OpError::BusUnreachable("the bus cannot be reached; nothing was changed".to_owned());

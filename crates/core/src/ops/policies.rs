@@ -140,6 +140,16 @@ impl Policies {
         book.in_force.get(workspace).map(Arc::clone)
     }
 
+    /// What a workspace without rules and setup is judged by.
+    pub(crate) fn nothing() -> Option<Arc<InForce>> {
+        let set = PolicySet::new(Vec::new(), BTreeMap::new()).ok()?;
+        Some(Arc::new(InForce {
+            set,
+            authors: Vec::new(),
+            broken: false,
+        }))
+    }
+
     /// Whether no workspace has anything to judge by.
     pub(crate) fn is_empty(&self) -> bool {
         self.book

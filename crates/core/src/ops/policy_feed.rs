@@ -122,7 +122,7 @@ impl PolicyFeed {
             Some(PolicyKey::Console(id)) => {
                 presence::note(&self.shared, &self.operators.realm, &id, &change);
             }
-            Some(key @ (PolicyKey::Panic | PolicyKey::Pause(_))) => {
+            Some(key @ (PolicyKey::Panic | PolicyKey::Pause(_) | PolicyKey::Bypass(_))) => {
                 brakes::changed(&self.shared, &self.operators.realm, &key, &change).await;
             }
             Some(PolicyKey::Rules(workspace)) => {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use countersign_wire::{PolicyKey, WorkspaceName};
 use serde_json::{Value, json};
 
+use super::regrets::{Regret, Regrets};
 use crate::domain::Timestamp;
 use crate::error::OpError;
 use crate::policy::read::{SCHEMA, read_set};
@@ -26,6 +27,8 @@ pub struct RuleSet {
     pub rules: Vec<Rule>,
     /// Ids of rules that are gone, with their last version: none is given out again.
     gone: BTreeMap<String, u64>,
+    /// Decisions of a rule that people called wrong, by its id.
+    pub regrets: BTreeMap<String, Regrets>,
 }
 
 /// What a change did.
@@ -70,6 +73,8 @@ pub enum RulesChange {
     Remove(String),
     /// This rule on, off or in the shadow.
     Enable(String, Enabled),
+    /// A decision of this rule was wrong: it is off.
+    Regret(String, Regret),
 }
 
 fn read(payload: &[u8], revision: u64) -> Result<RuleSet, OpError> {
@@ -82,6 +87,8 @@ fn read(payload: &[u8], revision: u64) -> Result<RuleSet, OpError> {
         serde_json::from_slice(payload).map_err(|error| unreadable(error.to_string()))?;
     let gone = value.as_object_mut().and_then(|map| map.remove("gone"));
     let gone = serde_json::from_value(gone.unwrap_or_else(|| json!({})));
+    let regrets = value.as_object_mut().and_then(|map| map.remove("regrets"));
+    let regrets = serde_json::from_value(regrets.unwrap_or_else(|| json!({})));
     let mut rules = read_set(&value, "rules").map_err(|problems| {
         let first = problems.first();
         unreadable(first.map_or(String::new(), |of| {
@@ -93,6 +100,7 @@ fn read(payload: &[u8], revision: u64) -> Result<RuleSet, OpError> {
         revision,
         rules,
         gone: gone.unwrap_or_default(),
+        regrets: regrets.unwrap_or_default(),
     })
 }
 
@@ -124,12 +132,17 @@ impl RuleSet {
             }
             RulesChange::Enable(id, enabled) => {
                 known(id)?;
-                let mut rules = self.rules.clone();
-                let named = rules.iter_mut().filter(|rule| rule.id == *id);
-                named.for_each(|rule| rule.enabled = *enabled);
-                rules
+                self.with(id, *enabled)
+            }
+            RulesChange::Regret(id, _) => {
+                known(id)?;
+                self.with(id, Enabled::Off)
             }
         };
+        let mut regrets = self.regrets.clone();
+        if let RulesChange::Regret(id, regret) = change {
+            regrets.entry(id.clone()).or_default().add(regret.clone());
+        }
         let mut done = RulesChanged::default();
         let mut gone = self.gone.clone();
         for rule in &mut rules {
@@ -157,20 +170,31 @@ impl RuleSet {
             }
         }
         rules.sort_by(|a, b| a.id.cmp(&b.id));
+        regrets.retain(|id, _| rules.iter().any(|rule| rule.id == *id));
         Ok((
             Self {
                 revision: self.revision,
                 rules,
                 gone,
+                regrets,
             },
             done,
         ))
     }
 
+    /// The rules with one of them on, off or in the shadow.
+    fn with(&self, id: &str, enabled: Enabled) -> Vec<Rule> {
+        let mut rules = self.rules.clone();
+        let named = rules.iter_mut().filter(|rule| rule.id == id);
+        named.for_each(|rule| rule.enabled = enabled);
+        rules
+    }
+
     fn payload(&self, by: &str, at: Timestamp) -> Value {
         let rules: Vec<Value> = self.rules.iter().map(Rule::to_json).collect();
         json!({
-            "v": 1, "schema": SCHEMA, "rules": rules, "gone": self.gone, "by": by, "at": at.rfc3339(),
+            "v": 1, "schema": SCHEMA, "rules": rules, "gone": self.gone,
+            "regrets": self.regrets, "by": by, "at": at.rfc3339(),
         })
     }
 }
@@ -244,11 +268,7 @@ impl App {
             };
             let now = self.now();
             let (after, mut done) = before.after(change, now)?;
-            if done.added.is_empty()
-                && done.changed.is_empty()
-                && done.removed.is_empty()
-                && revision > 0
-            {
+            if after == before && revision > 0 {
                 done.revision = revision;
                 return Ok(done);
             }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::presence::LiveConsole;
 use crate::bus::STREAMS;
+use crate::domain::Timestamp;
 use crate::domain::brakes::Brakes;
 use crate::error::OpError;
 use crate::runtime::{App, Role};
@@ -46,7 +47,9 @@ pub struct Status {
     pub agents: i64,
     /// The consoles of the realm that are there.
     pub consoles: Vec<LiveConsole>,
-    /// Panic, pauses and stops.
+    /// When this was read, by the server's time.
+    pub at: Timestamp,
+    /// Panic, pauses, stops and bypasses.
     pub brakes: Brakes,
     /// What a person must look at, newest first.
     pub alarms: Vec<Alarm>,
@@ -96,6 +99,7 @@ impl App {
             outbox: outbox::count_open(reader).await?,
             agents: i64::try_from(known.iter().filter(|a| heard(a.last_seen)).count()).unwrap_or(0),
             consoles: self.consoles().await,
+            at: self.now(),
             brakes: self.brakes().await?,
             alarms: self.standing_alarms().await?,
             audit: audit::current_head(reader).await?,

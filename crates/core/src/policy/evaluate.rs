@@ -105,6 +105,15 @@ pub struct Used {
 /// By rule id.
 pub type Uses = BTreeMap<String, Used>;
 
+/// A bypass of the agent that is in force.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InBypass {
+    /// The highest risk that it covers.
+    pub up_to: Risk,
+    /// When it was set: a tool that changed later is not covered.
+    pub since: Timestamp,
+}
+
 /// What else counts.
 #[derive(Clone, Copy)]
 pub struct Setting<'a> {
@@ -114,6 +123,8 @@ pub struct Setting<'a> {
     pub approves_off: Option<Braked>,
     /// Whether who signed the set may let such a request run.
     pub author_may: bool,
+    /// The agent's bypass that is not over, of a signer who may let such a request run.
+    pub bypass: Option<InBypass>,
     /// What limited rules have approved.
     pub uses: &'a Uses,
     /// Whether near misses are wanted; the outcome is the same.
@@ -188,14 +199,19 @@ pub fn evaluate(policy: &PolicySet, asked: &Asked<'_>, setting: &Setting<'_>) ->
         }
     }
     found.setup = setup_says(policy, asked, &cover);
-    found.outcome = strongest(&found.matched, found.setup.as_ref(), setting.approves_off);
+    let beneath = match found.setup {
+        Some(SetupSays::Passes { .. }) => Some(By::SetupKey),
+        _ => bypassed(asked, &cover).then_some(By::Bypass),
+    };
+    found.outcome = strongest(&found.matched, beneath, setting.approves_off);
     found
 }
 
-/// Deny over ask over approve, the most approvals among asks, the first id among equals.
+/// Deny over ask over approve, the most approvals among asks, the first id among equals; `beneath` is what
+/// approves where no rule says anything.
 fn strongest(
     matched: &[(usize, Says)],
-    setup: Option<&SetupSays>,
+    beneath: Option<By>,
     approves_off: Option<Braked>,
 ) -> Outcome {
     let first = |says: &Says| {
@@ -224,7 +240,7 @@ fn strongest(
     }
     let by = match first(&Says::Approve) {
         Some(rule) => Some(By::Rule(rule)),
-        None => matches!(setup, Some(SetupSays::Passes { .. })).then_some(By::SetupKey),
+        None => beneath,
     };
     match (by, approves_off) {
         (Some(by), None) => Outcome::Approve(by),
@@ -356,11 +372,22 @@ fn setup_says(policy: &PolicySet, asked: &Asked<'_>, cover: &Cover<'_>) -> Optio
     if asked.risk == Risk::Critical && !binding.critical {
         return Some(SetupSays::NotCovered(Matcher::CriticalRisk));
     }
-    Some(match cover.never(binding.since) {
-        Some(never) => SetupSays::NotCovered(never),
-        None => SetupSays::Passes {
-            revision: setup.revision,
-            value,
+    Some(
+        match cover.never(binding.since).or_else(|| cover.author()) {
+            Some(never) => SetupSays::NotCovered(never),
+            None => SetupSays::Passes {
+                revision: setup.revision,
+                value,
+            },
         },
+    )
+}
+
+/// Whether a bypass lets the call run: as little as any approve, and no critical call.
+fn bypassed(asked: &Asked<'_>, cover: &Cover<'_>) -> bool {
+    cover.setting.bypass.is_some_and(|bypass| {
+        asked.risk != Risk::Critical
+            && asked.risk <= bypass.up_to
+            && cover.never(bypass.since).is_none()
     })
 }

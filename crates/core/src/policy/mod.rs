@@ -20,7 +20,8 @@ mod tests;
 pub use condition::{Condition, ConditionFault};
 pub use conditions::{ConditionError, Conditions, Facts};
 pub use evaluate::{
-    Asked, By, Evaluation, Matcher, Outcome, Says, Setting, SetupSays, Used, Uses, evaluate,
+    Asked, By, Evaluation, InBypass, Matcher, Outcome, Says, Setting, SetupSays, Used, Uses,
+    evaluate,
 };
 pub use file::{FileProblem, read_file};
 pub use rule::{Effect, Enabled, Rule};

@@ -110,7 +110,7 @@ impl Found {
 }
 
 fn set(found: &mut Found, value: &Value, list: &'static str) -> Option<Vec<Rule>> {
-    let map = found.object(value, &["schema", list, "v", "by", "at", "gone"])?;
+    let map = found.object(value, &["schema", list, "v", "by", "at", "gone", "regrets"])?;
     if map.get("schema").and_then(Value::as_u64) != Some(SCHEMA) {
         found.at("schema", |found| found.add(format!("must be {SCHEMA}")));
     }

@@ -13,6 +13,7 @@ use crate::domain::Timestamp;
 use crate::domain::brakes::Braked;
 use crate::policy::evaluate::{Instead, NearMiss, Trouble};
 
+mod bypass;
 mod covers;
 mod history;
 mod limits;
@@ -81,6 +82,7 @@ fn judge_in(
         now: noon(),
         approves_off: None,
         author_may: true,
+        bypass: None,
         uses: &uses,
         explain: false,
         conditions: &conditions,
@@ -99,6 +101,7 @@ fn word(policy: &PolicySet, found: &Evaluation) -> String {
     match found.outcome {
         Outcome::Approve(By::Rule(place)) => format!("approve {}", id(place)),
         Outcome::Approve(By::SetupKey) => "approve by setup".to_owned(),
+        Outcome::Approve(By::Bypass) => "approve by bypass".to_owned(),
         Outcome::Deny(place) => format!("deny {}", id(place)),
         Outcome::Ask {
             rule: Some(place),

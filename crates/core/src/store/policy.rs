@@ -44,14 +44,14 @@ pub async fn all(reader: &Reader) -> Result<Vec<PolicyRow>, StoreError> {
     .await?)
 }
 
-/// The values of `panic` and of every agent's `pause`.
+/// The values of `panic` and of every agent's `pause` and `bypass`.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn brakes(reader: &Reader) -> Result<Vec<PolicyRow>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT key, revision, payload, signer, sig FROM policy
-         WHERE key = 'panic' OR key GLOB 'pause.*' ORDER BY key",
+         WHERE key = 'panic' OR key GLOB 'pause.*' OR key GLOB 'bypass.*' ORDER BY key",
     )
     .fetch_all(&reader.0)
     .await?)

@@ -4,6 +4,7 @@
 mod agent;
 mod audit;
 mod brakes;
+mod bypass;
 mod calls;
 mod complete;
 mod consoles;

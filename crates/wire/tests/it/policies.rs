@@ -63,6 +63,7 @@ fn policy_keys_read_back_as_themselves() {
         "rules.acme",
         "setup.acme.bot",
         "pause.acme.bot",
+        "bypass.acme.bot",
         "console.c-1",
     ] {
         assert_eq!(PolicyKey::parse(text).unwrap().to_string(), text);

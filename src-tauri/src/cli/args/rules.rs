@@ -38,6 +38,15 @@ pub(crate) enum Rules {
         /// Its id.
         id: String,
     },
+    /// Say that what a rule, a setup key or a bypass decided was wrong: it is suspended. The decision stands.
+    Regret {
+        /// The request: `ID` or `WS/AGENT/ID`.
+        #[arg(value_name = "ID")]
+        id: String,
+        /// Why, for the other operators; `-` reads standard input.
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
     /// Tell what the rules of a file would have done with the requests of the past.
     Simulate {
         /// TOML; `-` reads standard input.

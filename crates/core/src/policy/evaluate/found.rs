@@ -171,6 +171,8 @@ pub enum By {
     Rule(usize),
     /// The setup key that the request names.
     SetupKey,
+    /// A bypass of the agent.
+    Bypass,
 }
 
 /// What becomes of a request.

@@ -52,6 +52,11 @@ pub(super) struct Cover<'a> {
 }
 
 impl Cover<'_> {
+    /// Whether who signed the rules and the setup may not let this run.
+    pub(super) fn author(&self) -> Option<Matcher> {
+        (!self.setting.author_may).then_some(Matcher::AuthorLimit)
+    }
+
     /// The first reason for which nothing may let this run by itself, critical calls aside.
     pub(super) fn never(&self, since: Timestamp) -> Option<Matcher> {
         let asked = self.asked;
@@ -75,9 +80,6 @@ impl Cover<'_> {
             .is_some_and(|changed| changed >= since)
         {
             return Some(Matcher::ToolChanged);
-        }
-        if !self.setting.author_may {
-            return Some(Matcher::AuthorLimit);
         }
         (*self.hidden.get_or_init(hidden)).then_some(Matcher::HiddenCharacters)
     }
@@ -152,7 +154,7 @@ pub(super) fn probe(rule: &Rule, cover: &Cover<'_>) -> Probe {
         if asked.risk == Risk::Critical && !names_critical(rule, asked) {
             probe.fail(Matcher::CriticalRisk);
         }
-        if let Some(never) = cover.never(rule.since) {
+        if let Some(never) = cover.never(rule.since).or_else(|| cover.author()) {
             probe.fail(never);
         }
     }

@@ -87,7 +87,7 @@ proptest! {
             let mut setting = Setting {
                 now,
                 approves_off: None,
-                author_may: true,
+                author_may: true, bypass: None,
                 uses: &uses,
                 explain: false,
                 conditions: &conditions,

@@ -1,0 +1,115 @@
+//! Timed bypass: calls of one agent up to a risk need not ask for a while (rules, "Brakes").
+//!
+//! Refuses critical calls, more than 8 hours, and to outlive the standing of who signed it.
+
+use std::time::Duration;
+
+use countersign_wire::{AgentKey, BypassGrant, PolicyKey, Risk, RuleRef};
+
+use super::brakes::{BrakeSet, Said};
+use super::ledger::Ledger;
+use crate::domain::brakes::{BYPASS_MAX_MS, Brakes, Bypass, SetBrake};
+use crate::domain::{RequestRecord, Timestamp};
+use crate::error::OpError;
+use crate::policy::InBypass;
+use crate::runtime::App;
+
+/// The shortest bypass: less is over before the bus has it.
+const SHORTEST_MS: i64 = 1_000;
+
+/// The bypass that covers a request of this agent now, as a judgement sees it.
+pub(super) fn in_bypass(brakes: &Brakes, agent: &AgentKey, now: Timestamp) -> Option<InBypass> {
+    let (set, bypass) = brakes.bypass_of(agent, now)?;
+    Some(InBypass {
+        up_to: bypass.up_to,
+        since: set.at,
+    })
+}
+
+/// The same, where its signer still may let such a request run.
+pub(super) fn standing(
+    ledger: &Ledger,
+    brakes: &Brakes,
+    record: &RequestRecord,
+    now: Timestamp,
+) -> Option<InBypass> {
+    let agent = record.key.agent_key();
+    let (_, bypass) = brakes.bypass_of(&agent, now)?;
+    let workspace = &record.key.workspace;
+    let may = ledger
+        .trusted
+        .may_allow(&bypass.signer, now, workspace, record.risk);
+    let counts = ledger.counts(&bypass.signer, now);
+    in_bypass(brakes, &agent, now).filter(|_| may && counts)
+}
+
+/// What a decision by a bypass names: the key in the shared policy and its revision. No rule can have such
+/// an id.
+pub(super) fn reference(brakes: &Brakes, agent: &AgentKey, now: Timestamp) -> Option<RuleRef> {
+    let (set, bypass) = brakes.bypass_of(agent, now)?;
+    Some(RuleRef {
+        id: rule_id(agent),
+        version: set.revision,
+        name: Some(name(set, bypass)),
+    })
+}
+
+/// The id under which decisions by a bypass of this agent are recorded.
+#[must_use]
+pub fn rule_id(agent: &AgentKey) -> String {
+    PolicyKey::Bypass(agent.clone()).to_string()
+}
+
+fn name(set: &SetBrake<Option<Bypass>>, bypass: &Bypass) -> String {
+    let (up_to, until) = (bypass.up_to.as_str(), bypass.until.rfc3339());
+    format!("bypass by {}: up to {up_to} until {until}", set.by)
+}
+
+impl App {
+    /// Lets calls of an agent up to a risk run without asking, from now on for so long; rules that deny or
+    /// ask, and what no rule may let run by itself, still hold. A later one takes the place of an earlier
+    /// one. It stands on the bus when this returns.
+    ///
+    /// # Errors
+    /// [`OpError::InvalidArgs`] for critical calls and for less than a second or more than 8 hours;
+    /// [`OpError::BusUnreachable`], [`OpError::ReadOnly`]; nothing is changed then.
+    pub async fn set_bypass(
+        &self,
+        agent: &AgentKey,
+        up_to: Risk,
+        lasting: Duration,
+    ) -> Result<BrakeSet, OpError> {
+        if up_to == Risk::Critical {
+            let why = "a bypass never covers critical calls; the highest is high";
+            return Err(OpError::InvalidArgs(why.to_owned()));
+        }
+        let ms = i64::try_from(lasting.as_millis()).unwrap_or(i64::MAX);
+        if !(SHORTEST_MS..=BYPASS_MAX_MS).contains(&ms) {
+            let why = "a bypass lasts from a second to 8 hours";
+            return Err(OpError::InvalidArgs(why.to_owned()));
+        }
+        let until = countersign_wire::Timestamp::new(self.now().plus_ms(ms).into());
+        let grant = BypassGrant { up_to, until };
+        self.put_bypass(agent, Some(grant)).await
+    }
+
+    /// Ends the bypass of an agent before its time. It stands on the bus when this returns.
+    ///
+    /// # Errors
+    /// [`OpError::BusUnreachable`], [`OpError::ReadOnly`]; nothing is changed then.
+    pub async fn end_bypass(&self, agent: &AgentKey) -> Result<BrakeSet, OpError> {
+        self.put_bypass(agent, None).await
+    }
+
+    async fn put_bypass(
+        &self,
+        agent: &AgentKey,
+        grant: Option<BypassGrant>,
+    ) -> Result<BrakeSet, OpError> {
+        let revision = self.put_brake(&Said::Bypass(agent.clone(), grant)).await?;
+        Ok(BrakeSet {
+            revision,
+            terminated: 0,
+        })
+    }
+}

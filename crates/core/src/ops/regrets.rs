@@ -1,0 +1,166 @@
+//! An automatic decision that a person calls wrong: what decided it is suspended.
+//!
+//! Refuses what a person decided, and to take back a decision: that stands for ever.
+
+use countersign_wire::RequestKey;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::bypass;
+use super::rules::RulesChange;
+use super::setup::SetupChange;
+use crate::error::OpError;
+use crate::runtime::App;
+use crate::store::lines::LineRow;
+
+/// Regrets of one rule that are kept whole; older ones are only counted.
+const KEPT: usize = 20;
+/// The longest reason, in bytes.
+pub const REASON_MAX: usize = 1_000;
+
+/// One decision that a person called wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Regret {
+    /// `WS/AGENT/ID` of the request.
+    pub request: String,
+    /// Version of the rule that decided it.
+    pub version: u64,
+    /// The operator's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The operator's name.
+    pub by: String,
+    /// When, by the operator's console: RFC 3339.
+    pub at: String,
+}
+
+/// Every regret of one rule.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Regrets {
+    /// How many there were.
+    pub count: u64,
+    /// The last 20, oldest first.
+    pub last: Vec<Regret>,
+}
+
+impl Regrets {
+    /// Counts a regret, each request once.
+    pub(super) fn add(&mut self, regret: Regret) {
+        if self
+            .last
+            .iter()
+            .any(|known| known.request == regret.request)
+        {
+            return;
+        }
+        self.count = self.count.saturating_add(1);
+        self.last.push(regret);
+        let over = self.last.len().saturating_sub(KEPT);
+        self.last.drain(..over);
+    }
+}
+
+/// What decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Suspended {
+    /// A rule: it is off.
+    Rule,
+    /// A setup key: it is bound no more.
+    SetupKey,
+    /// A bypass: it is over.
+    Bypass,
+}
+
+/// A regret that stands on the bus.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Regretted {
+    /// What was suspended.
+    pub suspended: Suspended,
+    /// The rule's id, the setup key, or the bypass's key in the shared policy.
+    pub id: String,
+    /// The version that decided.
+    pub version: u64,
+    /// Revision of the changed value in the shared policy.
+    pub revision: u64,
+}
+
+impl App {
+    /// Marks what a rule, a setup key or a bypass decided as wrong: the rule is switched off, the key's
+    /// binding is taken away, the bypass ends. It stands on the bus when this returns. The decision itself
+    /// stands. A rule that was changed since is suspended all the same.
+    ///
+    /// # Errors
+    /// [`OpError::InvalidArgs`] for what was not decided automatically and for a reason beyond
+    /// [`REASON_MAX`]; [`OpError::NotFound`] for a rule or binding that is gone;
+    /// [`OpError::BusUnreachable`], [`OpError::ReadOnly`].
+    pub async fn regret(
+        &self,
+        line: &LineRow,
+        reason: Option<String>,
+    ) -> Result<Regretted, OpError> {
+        let key = line
+            .key()
+            .ok_or_else(|| OpError::NotFound(line.request_id.clone()))?;
+        let reason = reason.filter(|reason| !reason.trim().is_empty());
+        if reason.as_ref().is_some_and(|of| of.len() > REASON_MAX) {
+            let why = format!("a reason has at most {REASON_MAX} bytes");
+            return Err(OpError::InvalidArgs(why));
+        }
+        let (origin, id) = match (line.state.as_str(), &line.origin, &line.rule_id) {
+            ("decided", Some(origin), Some(id)) => (origin.as_str(), id.clone()),
+            _ => ("", String::new()),
+        };
+        let version = u64::try_from(line.rule_version.unwrap_or(0)).unwrap_or(0);
+        let (suspended, revision) = match origin {
+            "rule" if id == bypass::rule_id(&key.agent_key()) => {
+                let set = self.end_bypass(&key.agent_key()).await?;
+                (Suspended::Bypass, set.revision)
+            }
+            "rule" => {
+                let revision = self
+                    .suspend_rule(&key, &id, version, reason.clone())
+                    .await?;
+                (Suspended::Rule, revision)
+            }
+            "setup_key" => {
+                let change = SetupChange::Unbind(id.clone());
+                let revision = self.change_setup(&key.agent_key(), &change).await?;
+                (Suspended::SetupKey, revision)
+            }
+            _ => {
+                return Err(OpError::InvalidArgs(format!(
+                    "{key} was not decided by a rule, a setup key or a bypass; there is nothing to suspend"
+                )));
+            }
+        };
+        let detail = json!({
+            "suspended": suspended, "id": id, "version": version, "revision": revision,
+        });
+        self.record("regret", key.to_string(), detail).await?;
+        Ok(Regretted {
+            suspended,
+            id,
+            version,
+            revision,
+        })
+    }
+
+    async fn suspend_rule(
+        &self,
+        key: &RequestKey,
+        id: &str,
+        version: u64,
+        reason: Option<String>,
+    ) -> Result<u64, OpError> {
+        let regret = Regret {
+            request: key.to_string(),
+            version,
+            reason,
+            by: self.identity().operator.clone(),
+            at: self.now().rfc3339(),
+        };
+        let change = RulesChange::Regret(id.to_owned(), regret);
+        Ok(self.change_rules(&key.workspace, &change).await?.revision)
+    }
+}

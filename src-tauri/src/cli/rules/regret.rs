@@ -1,0 +1,64 @@
+//! `rules regret`: what decided by itself was wrong.
+//!
+//! Refuses to say that a rule is suspended before the bus has it.
+
+use countersign_core::ops::regrets::{Regrets, Suspended};
+use serde_json::{Value, json};
+
+use crate::cli::config::Settings;
+use crate::cli::console::deciding;
+use crate::cli::failure::Failure;
+use crate::cli::input;
+use crate::cli::output::{Output, plain};
+
+/// Suspends what decided a request.
+pub(super) async fn run(
+    settings: &Settings,
+    out: Output,
+    id: &str,
+    reason: Option<String>,
+) -> Result<(), Failure> {
+    let reason = input::optional_text("--reason", reason)?;
+    let (line, done) = deciding(settings, async |app| {
+        let line = app.find(id).await?;
+        let done = app.regret(&line, reason).await?;
+        Ok((line, done))
+    })
+    .await?;
+    if out.json {
+        return Ok(out.json_line(&json!({
+            "request_id": line.request_id, "workspace": line.ws, "agent": line.agent,
+            "suspended": done.suspended, "id": done.id, "version": done.version,
+            "revision": done.revision,
+        }))?);
+    }
+    let id = plain(&done.id);
+    Ok(out.line(&match done.suspended {
+        Suspended::Rule => {
+            let again = format!("`countersign rules enable {id}` lets it act again");
+            format!("rule {id} is off; {again}. The decision stands")
+        }
+        Suspended::SetupKey => {
+            format!("setup key {id} spares no question any more. The decision stands")
+        }
+        Suspended::Bypass => "the bypass is over. The decision stands".to_owned(),
+    })?)
+}
+
+/// A rule's regrets below its line.
+pub(super) fn told(regrets: &Regrets) -> String {
+    let last = regrets.last.last().map(|last| {
+        let reason = last
+            .reason
+            .as_deref()
+            .map_or_else(String::new, |of| format!(": {of}"));
+        format!("; the last by {} at {}{reason}", last.by, last.at)
+    });
+    let text = format!("{} regrets{}", regrets.count, last.unwrap_or_default());
+    format!("{:<24} {}", "", plain(&text))
+}
+
+/// `{count, last: [{request, version, reason, by, at}]}`.
+pub(super) fn listed(regrets: Option<&Regrets>) -> Value {
+    json!(regrets.cloned().unwrap_or_default())
+}
