@@ -145,7 +145,8 @@ impl Filling<'_> {
             rows.extend(more);
             if rows.len() >= SPANS_AT_ONCE || number + 1 == self.args.requests {
                 let mut tx = writer.begin().await?;
-                spans::upsert(&mut tx, EPOCH, &rows).await?;
+                let spans: Vec<_> = rows.iter().collect();
+                spans::upsert(&mut tx, EPOCH, &spans).await?;
                 tx.commit().await?;
                 rows.clear();
                 progress("spans", number, self.args.requests);

@@ -57,6 +57,7 @@ pub(crate) fn spans(
                 request_id: gate.then(|| story.key.request_id.to_string()),
                 call_id: None,
                 stream_seq: first_seq + i64::try_from(number).unwrap_or(0),
+                stored_at: ended,
                 body: body.to_string().into_bytes(),
             }
         })

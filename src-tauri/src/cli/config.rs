@@ -66,6 +66,8 @@ struct Limits {
     receipts_mib: Option<u32>,
     quarantine_days: Option<u32>,
     quarantine_mib: Option<u32>,
+    spans_days: Option<u32>,
+    spans_mib: Option<u32>,
 }
 
 /// What this command works with.
@@ -177,6 +179,7 @@ fn retention(file: Limits) -> Result<Retention, Failure> {
         requests: limit(Kind::Requests, file.requests_days, file.requests_mib)?,
         receipts: limit(Kind::Receipts, file.receipts_days, file.receipts_mib)?,
         quarantine: limit(Kind::Quarantine, file.quarantine_days, file.quarantine_mib)?,
+        spans: limit(Kind::Spans, file.spans_days, file.spans_mib)?,
     })
 }
 

@@ -17,11 +17,18 @@ pub enum Kind {
     Receipts,
     /// Messages that were set aside.
     Quarantine,
+    /// What agents did.
+    Spans,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Requests, Self::Receipts, Self::Quarantine];
+    pub const ALL: [Self; 4] = [
+        Self::Requests,
+        Self::Receipts,
+        Self::Quarantine,
+        Self::Spans,
+    ];
 
     /// Stable word.
     #[must_use]
@@ -30,6 +37,7 @@ impl Kind {
             Self::Requests => "requests",
             Self::Receipts => "receipts",
             Self::Quarantine => "quarantine",
+            Self::Spans => "spans",
         }
     }
 
@@ -41,6 +49,7 @@ impl Kind {
             Self::Requests => 60,
             // Receipts may be set aside too.
             Self::Receipts | Self::Quarantine => 400,
+            Self::Spans => 14,
         }
     }
 }
@@ -71,6 +80,8 @@ pub struct Retention {
     pub receipts: Limit,
     /// Messages that were set aside.
     pub quarantine: Limit,
+    /// What agents did.
+    pub spans: Limit,
 }
 
 impl Retention {
@@ -81,6 +92,7 @@ impl Retention {
             Kind::Requests => self.requests,
             Kind::Receipts => self.receipts,
             Kind::Quarantine => self.quarantine,
+            Kind::Spans => self.spans,
         }
     }
 
@@ -125,6 +137,7 @@ mod tests {
             (Kind::Requests, Some(90), Some(920), Some(920)),
             (Kind::Receipts, Some(90), Some(920), Some(600)),
             (Kind::Quarantine, Some(500), None, Some(500)),
+            (Kind::Spans, Some(1), Some(999), Some(986)),
         ] {
             let limit = Limit { days, mib: Some(1) };
             let found = goes_before(kind, limit, now, oversized.map(at));

@@ -3,6 +3,8 @@
 //! Refuses nothing: what cannot be read becomes a rejected or a quarantined message with its bytes.
 //! Runs beside the writer, so that parsing does not hold up the transactions.
 
+use std::sync::Arc;
+
 use countersign_wire::{
     AgentKey, HelloReport, ParsedRequest, PublicKey, Receipt, Rejection, RejectionCode, RequestKey,
     SpanStatus, Subject, Tighten, parse_receipt, parse_request, parse_span, parse_tighten,
@@ -245,7 +247,28 @@ const SPAN_ID: usize = 200;
 /// Characters of a span's name that lists show.
 const SPAN_NAME: usize = 200;
 
-pub(crate) fn span(message: StreamMessage) -> IncomingSpan {
+/// Bytes of payloads that one transaction takes, about: a decision may wait for it.
+const SPANS_AT_ONCE: usize = 1024 * 1024;
+
+/// The messages of a batch, in as many pieces as their size asks for.
+pub(crate) fn spans(batch: Vec<StreamMessage>) -> Vec<Arc<Vec<IncomingSpan>>> {
+    let mut pieces = Vec::new();
+    let (mut piece, mut bytes) = (Vec::new(), 0);
+    for message in batch {
+        bytes += message.payload.len();
+        piece.push(span(message));
+        if bytes >= SPANS_AT_ONCE {
+            pieces.push(Arc::new(std::mem::take(&mut piece)));
+            bytes = 0;
+        }
+    }
+    if !piece.is_empty() {
+        pieces.push(Arc::new(piece));
+    }
+    pieces
+}
+
+fn span(message: StreamMessage) -> IncomingSpan {
     let at = At::of(&message);
     let span = span_row(at, &message).map_err(|why| Unreadable {
         raw: message.payload.to_vec(),
@@ -285,6 +308,7 @@ fn span_row(at: At, message: &StreamMessage) -> Result<NewSpan, String> {
         request_id: span.request_id,
         call_id: span.call_id,
         stream_seq: at.seq,
+        stored_at: at.stamp,
         body: message.payload.to_vec(),
     })
 }

@@ -237,7 +237,11 @@ impl Link {
     ) -> impl Future<Output = ()> + Send + use<> {
         let next = positions.iter().find(|at| at.stream == stream.name());
         let next = next.map_or(1, |at| u64::try_from(at.next_seq).unwrap_or(1));
-        let (bus, jobs) = (self.bus.clone(), self.shared.streams.clone());
+        let bus = self.bus.clone();
+        let jobs = match stream {
+            Stream::Events => self.shared.spans.clone(),
+            _ => self.shared.streams.clone(),
+        };
         let (stop, operators) = (session.stop.clone(), operators.clone());
         async move {
             let mut messages = bus.subscribe(stream.name(), next);
@@ -255,11 +259,10 @@ impl Link {
                         () = operators.learn_signers(&batch) => {}
                     }
                 }
-                let Some(job) = job_of(stream, batch) else {
-                    return;
-                };
-                if jobs.send(job).await.is_err() {
-                    return;
+                for job in jobs_of(stream, batch) {
+                    if jobs.send(job).await.is_err() {
+                        return;
+                    }
                 }
             }
         }
@@ -275,25 +278,22 @@ impl Link {
     }
 }
 
-fn job_of(stream: Stream, batch: Vec<StreamMessage>) -> Option<Job> {
-    match stream {
-        Stream::Requests => Some(Job::Requests(Arc::new(
-            batch.into_iter().map(incoming::request).collect(),
-        ))),
-        Stream::Decisions => Some(Job::Decisions(Arc::new(
+fn jobs_of(stream: Stream, batch: Vec<StreamMessage>) -> Vec<Job> {
+    let job = match stream {
+        Stream::Requests => {
+            Job::Requests(Arc::new(batch.into_iter().map(incoming::request).collect()))
+        }
+        Stream::Decisions => Job::Decisions(Arc::new(
             batch.into_iter().map(incoming::decision).collect(),
-        ))),
-        Stream::Receipts => Some(Job::Receipts(Arc::new(
-            batch.into_iter().map(incoming::receipt).collect(),
-        ))),
-        Stream::Agents => Some(Job::Hellos(Arc::new(
-            batch.into_iter().map(incoming::hello).collect(),
-        ))),
-        Stream::Events => Some(Job::Spans(Arc::new(
-            batch.into_iter().map(incoming::span).collect(),
-        ))),
-        Stream::Audit => None,
-    }
+        )),
+        Stream::Receipts => {
+            Job::Receipts(Arc::new(batch.into_iter().map(incoming::receipt).collect()))
+        }
+        Stream::Agents => Job::Hellos(Arc::new(batch.into_iter().map(incoming::hello).collect())),
+        Stream::Events => return incoming::spans(batch).into_iter().map(Job::Spans).collect(),
+        Stream::Audit => return Vec::new(),
+    };
+    vec![job]
 }
 
 fn binding(identity: &BusIdentity) -> BusBinding {

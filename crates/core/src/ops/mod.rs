@@ -40,6 +40,7 @@ mod policy_check;
 mod policy_feed;
 pub mod presence;
 mod publisher;
+mod queues;
 pub mod reading;
 pub mod recover;
 pub mod regrets;
@@ -74,6 +75,7 @@ pub(crate) use operators::{KnownList, trusted_now};
 pub(crate) use policies::Policies;
 pub(crate) use policy_feed::PolicyKnown;
 pub(crate) use publisher::{Publisher, Settlements};
+pub(crate) use queues::{Queues, queues};
 pub(crate) use turns::{Peers, Turns};
 pub(crate) use writer::{Wires, WriterTask};
 

@@ -3,7 +3,7 @@
 //! Refuses to run where nothing is decided, to hold people up, and to remove anything that the audit
 //! log does not name in the same transaction.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 use serde_json::json;
@@ -19,7 +19,14 @@ use crate::store::retention::{self, Gone, Item};
 use crate::store::{Reader, StoreError, audit};
 
 /// Removed in one transaction: a verdict waits no longer than for these.
-const AT_ONCE: usize = 100;
+fn at_once(kind: Kind) -> usize {
+    match kind {
+        // A piece of them is many already.
+        Kind::Spans => 1,
+        Kind::Requests | Kind::Receipts | Kind::Quarantine => 100,
+    }
+}
+
 /// Between two transactions, so that others come first.
 const PAUSE: Duration = Duration::from_millis(20);
 const FIRST: Duration = Duration::from_secs(5 * 60);
@@ -30,7 +37,7 @@ pub(crate) const ACTION: &str = "retention";
 /// What one run removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Run {
-    /// Payloads, receipts and messages.
+    /// Payloads, receipts, messages and spans.
     pub count: u64,
     /// Their bytes.
     pub bytes: u64,
@@ -55,7 +62,7 @@ impl App {
                 };
                 let found = retention::find(self.reader(), kind, before).await?;
                 let mut removed = 0;
-                for items in found.chunks(AT_ONCE) {
+                for items in found.chunks(at_once(kind)) {
                     let gone = self.remove(kind, items, before).await?;
                     removed += gone.count;
                     run.count += gone.count;
@@ -136,12 +143,14 @@ pub(super) async fn remove(
     if !gone.is_empty() {
         let names: Vec<&str> = gone.iter().map(|gone| gone.name.as_str()).collect();
         let auto = ledger.identity.auto_key().to_string();
-        batch.record(
-            auto,
-            ACTION,
-            kind.word(),
-            json!({ "before": before.rfc3339(), "bytes": bytes, "removed": names }),
-        );
+        let mut detail = json!({ "before": before.rfc3339(), "bytes": bytes, "removed": names });
+        if kind == Kind::Spans {
+            // Their traces: naming each span would take as much room as what goes.
+            let traces: BTreeSet<&str> = names.into_iter().collect();
+            detail["removed"] = json!(traces);
+            detail["spans"] = json!(gone.len());
+        }
+        batch.record(auto, ACTION, kind.word(), detail);
     }
     Ok(Run {
         count: u64::try_from(gone.len()).unwrap_or(0),

@@ -24,7 +24,7 @@ pub(crate) async fn apply(
     let mut rows = Vec::with_capacity(messages.len());
     for message in messages {
         match &message.span {
-            Ok(span) => rows.push(span.clone()),
+            Ok(span) => rows.push(span),
             Err(unreadable) => {
                 let stream = Stream::Events;
                 let place = (

@@ -111,7 +111,13 @@ impl App {
 
     /// Positions of the projected streams, and whether nothing is left to be read.
     async fn positions(&self) -> Result<(BTreeMap<String, StreamPosition>, bool), OpError> {
-        const PROJECTED: [&str; 4] = ["CS_REQUESTS", "CS_DECISIONS", "CS_RECEIPTS", "CS_AGENTS"];
+        const PROJECTED: [&str; 5] = [
+            "CS_REQUESTS",
+            "CS_DECISIONS",
+            "CS_RECEIPTS",
+            "CS_AGENTS",
+            "CS_EVENTS",
+        ];
         let rows = bus_stream::all(self.reader()).await?;
         let bus = self.bus();
         let mut streams = BTreeMap::new();

@@ -14,12 +14,11 @@ use super::apply::{apply_all, drop_leftover_holds};
 use super::job::Job;
 use super::ledger::{Counts, Gathered, Ledger};
 use super::publisher::{Outgoing, Settlements};
+use super::queues::Queues;
 use super::search_index;
 use crate::runtime::{AppEvent, Health, Positions};
 use crate::store::{self, StoreError};
 
-/// Jobs taken into one transaction.
-const BATCH: usize = 500;
 /// How long the writer sleeps at most: deadlines are looked at, and other processes' writes noticed.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// What is left in the outbox is looked for this often.
@@ -31,10 +30,7 @@ const NEVER: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 /// The ends of the writer's channels.
 pub(crate) struct Wires {
-    /// What people and the console itself ask for.
-    pub(crate) jobs: mpsc::Receiver<Job>,
-    /// What the streams bring; a full queue holds the intake up.
-    pub(crate) streams: mpsc::Receiver<Job>,
+    pub(crate) queues: Queues,
     pub(crate) outgoing: mpsc::Sender<Outgoing>,
     pub(crate) settlements: Settlements,
     pub(crate) events: broadcast::Sender<AppEvent>,
@@ -95,7 +91,9 @@ impl WriterTask {
     /// Works until it is told to stop or every handle is gone.
     pub(crate) async fn run(mut self) {
         loop {
-            let Some(mut jobs) = self.take().await else {
+            let (waiting, sleep) = (self.is_waiting(), self.sleep());
+            let taken = self.wires.queues.take(&mut self.backlog, waiting, sleep);
+            let Some(mut jobs) = taken.await else {
                 break;
             };
             if Instant::now() >= self.next_look {
@@ -124,35 +122,6 @@ impl WriterTask {
         if let Err(error) = self.store.close().await {
             tracing::warn!(%error, "the database was not closed cleanly; it recovers at the next start");
         }
-    }
-
-    /// Waits for something to do. People come first; the streams wait while the store fails.
-    async fn take(&mut self) -> Option<Vec<Job>> {
-        let mut jobs = Vec::new();
-        let waiting = self.is_waiting();
-        let sleep = self.sleep();
-        if waiting || self.backlog.is_empty() {
-            let calls = tokio::task::unconstrained(self.wires.jobs.recv_many(&mut jobs, BATCH));
-            let mut message = None;
-            tokio::select! {
-                biased;
-                taken = calls => if taken == 0 { return None },
-                job = self.wires.streams.recv(), if !waiting => message = job,
-                () = tokio::time::sleep(sleep) => {}
-            }
-            jobs.extend(message);
-        }
-        if !waiting {
-            // What failed before goes first: its order is the streams'.
-            jobs.splice(0..0, self.backlog.drain(..));
-            while jobs.len() < BATCH {
-                let Ok(job) = self.wires.streams.try_recv() else {
-                    break;
-                };
-                jobs.push(job);
-            }
-        }
-        Some(jobs)
     }
 
     fn is_waiting(&self) -> bool {

@@ -29,9 +29,9 @@ impl App {
         let lock = own(&data).await?;
         let identity = Identity::load(&data, &options.operator)?;
         let (writer, reader) = store::open(&data.database()).await?;
-        let Parts { shared, jobs, .. } = parts(&options, identity, reader).await?;
+        let Parts { shared, queues, .. } = parts(&options, identity, reader).await?;
         let app = assemble(options, data, Role::Beside, lock, Arc::clone(&shared), None);
-        start_writer(&app, writer, jobs).await?;
+        start_writer(&app, writer, queues).await?;
         Ok(app)
     }
 }

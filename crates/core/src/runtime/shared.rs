@@ -55,6 +55,8 @@ pub(crate) struct Shared {
     pub(crate) jobs: mpsc::Sender<Job>,
     /// What the streams bring; people's jobs do not wait behind it.
     pub(crate) streams: mpsc::Sender<Job>,
+    /// Spans; nothing else waits behind them.
+    pub(crate) spans: mpsc::Sender<Job>,
     /// Whether the bus was found to be the remembered one since it was last connected.
     pub(crate) compared: watch::Sender<bool>,
     pub(crate) events: broadcast::Sender<AppEvent>,

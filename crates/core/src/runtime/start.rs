@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use countersign_wire::TrustedKey;
 use serde_json::json;
-use tokio::sync::{broadcast, mpsc, watch};
+use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -17,9 +17,10 @@ use crate::data_dir::{ConsoleLock, DataDir};
 use crate::error::OpError;
 use crate::identity::Identity;
 use crate::ops::brakes::remembered;
-use crate::ops::job::Job;
 use crate::ops::operators::{follow, settle};
-use crate::ops::{KnownList, Policies, PolicyKnown, Settlements, TrustedKeys, trusted_now};
+use crate::ops::{
+    KnownList, Policies, PolicyKnown, Queues, Settlements, TrustedKeys, queues, trusted_now,
+};
 use crate::store::{self, Reader, agents, bus_stream, meta, policy};
 
 /// How long parts may take to end.
@@ -31,10 +32,6 @@ pub(super) const QUEUE_LOOK: Duration = Duration::from_millis(20);
 const LOOK_THROUGH_LIMIT: Duration = Duration::from_millis(500);
 const LOCK_LIMIT: Duration = Duration::from_secs(5);
 const LOCK_LOOK: Duration = Duration::from_millis(25);
-/// Callers that wait for the writer.
-const JOBS: usize = 2_048;
-/// Batches of messages that wait for the writer; a full queue holds the intake of the streams up.
-const STREAM_BATCHES: usize = 8;
 const EVENTS: usize = 1_024;
 
 impl App {
@@ -118,7 +115,7 @@ pub(super) async fn own(data: &DataDir) -> Result<Option<ConsoleLock>, OpError> 
 pub(super) struct Parts {
     pub(super) shared: Arc<Shared>,
     clock: Arc<BusClock>,
-    pub(super) jobs: (mpsc::Receiver<Job>, mpsc::Receiver<Job>),
+    pub(super) queues: Queues,
 }
 
 /// What every role has: identity, keys it trusts, a clock and a reader.
@@ -155,13 +152,13 @@ pub(super) async fn parts(
     let realm = meta::get(&reader, meta::REALM)
         .await?
         .and_then(|realm| realm.parse().ok());
-    let (jobs_in, jobs) = mpsc::channel(JOBS);
-    let (streams_in, streams) = mpsc::channel(STREAM_BATCHES);
+    let (senders, queues) = queues();
     let shared = Arc::new(Shared {
         identity,
         clock,
-        jobs: jobs_in,
-        streams: streams_in,
+        jobs: senders.jobs,
+        streams: senders.streams,
+        spans: senders.spans,
         compared: watch::Sender::new(false),
         events: broadcast::Sender::new(EVENTS),
         positions: watch::Sender::new(projected(&reader).await?),
@@ -186,7 +183,7 @@ pub(super) async fn parts(
     Ok(Parts {
         shared,
         clock: bus_clock,
-        jobs: (jobs, streams),
+        queues,
     })
 }
 
@@ -248,7 +245,7 @@ async fn build(
     let Parts {
         shared,
         clock,
-        jobs,
+        queues,
     } = parts(&options, identity, reader).await?;
     if lock_held {
         settle(&shared.identity).await;
@@ -258,7 +255,7 @@ async fn build(
         _ => None,
     };
     let app = assemble(options, data, role, lock, Arc::clone(&shared), server);
-    start_writer(&app, writer, jobs).await?;
+    start_writer(&app, writer, queues).await?;
     if role == Role::Console {
         app.record(
             "console_start",

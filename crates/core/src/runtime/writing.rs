@@ -10,8 +10,8 @@ use tokio::sync::mpsc;
 use super::{App, Role};
 use crate::error::OpError;
 use crate::identity::Identity;
-use crate::ops::job::{BusBinding, Job};
-use crate::ops::{Counts, Judge, Ledger, Peers, Publisher, Turns, Wires, WriterTask};
+use crate::ops::job::BusBinding;
+use crate::ops::{Counts, Judge, Ledger, Peers, Publisher, Queues, Turns, Wires, WriterTask};
 use crate::store::{self, meta};
 
 const OUTGOING: usize = 4_096;
@@ -28,7 +28,7 @@ fn console_id(identity: &Identity) -> Result<ConsoleId, OpError> {
 pub(super) async fn start_writer(
     app: &App,
     writer: store::Writer,
-    (jobs, streams): (mpsc::Receiver<Job>, mpsc::Receiver<Job>),
+    queues: Queues,
 ) -> Result<(), OpError> {
     let shared = &app.inner.shared;
     let role = app.inner.role;
@@ -78,8 +78,7 @@ pub(super) async fn start_writer(
     };
     let (outgoing, queue) = mpsc::channel(OUTGOING);
     let wires = Wires {
-        jobs,
-        streams,
+        queues,
         outgoing,
         settlements: shared.settlements.clone(),
         events: shared.events.clone(),

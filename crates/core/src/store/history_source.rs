@@ -5,7 +5,7 @@
 
 use sqlx::{QueryBuilder, Sqlite};
 
-use super::request_times::BLOCK;
+use super::block_times::BLOCK;
 use super::{Reader, StoreError};
 use crate::domain::State;
 use crate::domain::history::HistoryFilter;

@@ -4,8 +4,8 @@ use countersign_wire::{AgentKey, RejectionCode, RequestKey, Risk, Verdict, Verdi
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use sqlx::SqliteConnection;
 
+use super::block_times::{Of, Times};
 use super::direct::WriteConnection;
-use super::request_times::Times;
 use super::{Reader, StoreError};
 use crate::domain::{Delivery, RequestRecord, State, Timestamp};
 
@@ -207,7 +207,7 @@ pub async fn insert(
                 times.add(id, row.stored_at);
             }
         }
-        times.note(sqlite)?;
+        times.note(sqlite, Of::Requests)?;
         Ok(inserted)
     })
     .await

@@ -1,10 +1,11 @@
-//! What retention finds, and what it takes away: payloads of requests that have ended, receipts, and
-//! messages that were set aside.
+//! What retention finds, and what it takes away: payloads of requests that have ended, receipts,
+//! messages that were set aside, and spans.
 //!
 //! Refuses to touch the audit log, a digest or a decision, and a request that has not ended.
 
 use sqlx::SqliteConnection;
 
+use super::span_retention::{self, SpanPiece};
 use super::{Reader, StoreError, search_index};
 use crate::domain::Timestamp;
 use crate::domain::retention::Kind;
@@ -21,12 +22,14 @@ pub enum Item {
     Receipt([String; 5]),
     /// Row of `quarantine`.
     Quarantined(i64),
+    /// Rows of `spans`.
+    Spans(SpanPiece),
 }
 
 /// What was removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gone {
-    /// `WS/AGENT/ID` of a request, `STREAM/SEQ` of a message that was set aside.
+    /// `WS/AGENT/ID` of a request, `STREAM/SEQ` of a message that was set aside, the trace of a span.
     pub name: String,
     /// Bytes of its payload.
     pub bytes: i64,
@@ -54,6 +57,7 @@ pub async fn oversized_before(
             "SELECT max(at) FROM (SELECT at, sum(length(raw)) OVER
              (ORDER BY at DESC, id DESC) AS total FROM quarantine) WHERE total > ?"
         }
+        Kind::Spans => return span_retention::oversized_before(reader, bytes).await,
     };
     let newest: Option<i64> = sqlx::query_scalar(sql)
         .bind(i64::try_from(bytes).unwrap_or(i64::MAX))
@@ -107,6 +111,10 @@ pub async fn find(reader: &Reader, kind: Kind, before: Timestamp) -> Result<Vec<
                     .await?;
             Ok(ids.into_iter().map(Item::Quarantined).collect())
         }
+        Kind::Spans => {
+            let pieces = span_retention::find(reader, before, FOUND).await?;
+            Ok(pieces.into_iter().map(Item::Spans).collect())
+        }
     }
 }
 
@@ -130,7 +138,7 @@ pub async fn stop_erasing(tx: &mut SqliteConnection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Removes one thing; none when it is gone already or may not go any more.
+/// Removes one thing; nothing when it is gone already or may not go any more.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`]; then the transaction must not be committed.
@@ -138,9 +146,10 @@ pub async fn remove(
     tx: &mut SqliteConnection,
     item: &Item,
     now: Timestamp,
-) -> Result<Option<Gone>, StoreError> {
+) -> Result<Vec<Gone>, StoreError> {
     let gone: Option<(String, i64)> = match item {
-        Item::Request(id) => return empty(tx, *id, now).await,
+        Item::Request(id) => return Ok(empty(tx, *id, now).await?.into_iter().collect()),
+        Item::Spans(piece) => return span_retention::remove(tx, piece).await,
         Item::Receipt([ws, agent, request, decision, stage]) => {
             sqlx::query_as(
                 "DELETE FROM receipts WHERE ws = ? AND agent = ? AND request_id = ?
@@ -165,7 +174,8 @@ pub async fn remove(
             .await?
         }
     };
-    Ok(gone.map(|(name, bytes)| Gone { name, bytes }))
+    let gone = gone.map(|(name, bytes)| Gone { name, bytes });
+    Ok(gone.into_iter().collect())
 }
 
 async fn empty(

@@ -1,10 +1,14 @@
 //! Table `spans`: what agents did, the last state of each span.
 
 use countersign_wire::AgentKey;
-use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+use rusqlite::{OptionalExtension, params};
+use sqlx::{QueryBuilder, Sqlite};
 
+use super::block_times::{Of, Times};
 use super::bulk::pieces;
+use super::direct::WriteConnection;
 use super::{Reader, StoreError, traces};
+use crate::domain::Timestamp;
 
 /// A span to be kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +37,8 @@ pub struct NewSpan {
     pub call_id: Option<String>,
     /// Sequence in the stream.
     pub stream_seq: i64,
+    /// The server's stamp.
+    pub stored_at: Timestamp,
     /// Payload as received.
     pub body: Vec<u8>,
 }
@@ -101,49 +107,65 @@ pub struct GateRow {
     pub call_id: Option<String>,
 }
 
+const UPSERT: &str =
+    "INSERT INTO spans(ws, agent, trace_id, span_id, parent_span_id, name, kind, status,
+      started_at, ended_at, request_id, call_id, stream_epoch, stream_seq, body)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT(ws, agent, trace_id, span_id) DO UPDATE SET
+      parent_span_id = excluded.parent_span_id, name = excluded.name, kind = excluded.kind,
+      status = excluded.status, started_at = excluded.started_at, ended_at = excluded.ended_at,
+      request_id = excluded.request_id, call_id = excluded.call_id,
+      stream_epoch = excluded.stream_epoch, stream_seq = excluded.stream_seq, body = excluded.body
+      WHERE excluded.stream_seq > spans.stream_seq OR excluded.stream_epoch <> spans.stream_epoch
+    RETURNING id";
+
 /// Keeps spans; of one span the later in the stream replaces the earlier (protocol, section 6).
 ///
 /// # Errors
-/// [`StoreError::Sqlite`].
+/// [`StoreError::Direct`]; then the transaction must not be committed.
 pub async fn upsert(
-    tx: &mut SqliteConnection,
+    tx: &mut WriteConnection,
     epoch: &str,
-    rows: &[NewSpan],
+    rows: &[&NewSpan],
 ) -> Result<(), StoreError> {
-    for piece in pieces(rows) {
-        let mut query = QueryBuilder::<Sqlite>::new(
-            "INSERT INTO spans(ws, agent, trace_id, span_id, parent_span_id, name, kind, status, started_at,
-             ended_at, request_id, call_id, stream_epoch, stream_seq, body) ",
-        );
-        query.push_values(piece, |mut values, row| {
-            values
-                .push_bind(row.agent.workspace.as_ref())
-                .push_bind(row.agent.agent.as_ref())
-                .push_bind(row.trace_id.as_str())
-                .push_bind(row.span_id.as_str())
-                .push_bind(row.parent_span_id.as_deref())
-                .push_bind(row.name.as_str())
-                .push_bind(row.kind)
-                .push_bind(row.status)
-                .push_bind(row.started_at)
-                .push_bind(row.ended_at)
-                .push_bind(row.request_id.as_deref())
-                .push_bind(row.call_id.as_deref())
-                .push_bind(epoch)
-                .push_bind(row.stream_seq)
-                .push_bind(row.body.as_slice());
-        });
-        query.push(
-            " ON CONFLICT(ws, agent, trace_id, span_id) DO UPDATE SET
-              parent_span_id = excluded.parent_span_id, name = excluded.name, kind = excluded.kind,
-              status = excluded.status, started_at = excluded.started_at, ended_at = excluded.ended_at,
-              request_id = excluded.request_id, call_id = excluded.call_id,
-              stream_epoch = excluded.stream_epoch, stream_seq = excluded.stream_seq, body = excluded.body
-              WHERE excluded.stream_seq > spans.stream_seq OR excluded.stream_epoch <> spans.stream_epoch",
-        );
-        query.build().execute(&mut *tx).await?;
+    if rows.is_empty() {
+        return Ok(());
     }
-    traces::touch(tx, rows.iter().map(|row| row.trace_id.as_str())).await
+    tx.direct(|sqlite| {
+        let mut upsert = sqlite.prepare_cached(UPSERT)?;
+        let mut times = Times::default();
+        for row in rows {
+            let written = upsert
+                .query_row(
+                    params![
+                        row.agent.workspace.as_ref(),
+                        row.agent.agent.as_ref(),
+                        row.trace_id,
+                        row.span_id,
+                        row.parent_span_id,
+                        row.name,
+                        row.kind,
+                        row.status,
+                        row.started_at,
+                        row.ended_at,
+                        row.request_id,
+                        row.call_id,
+                        epoch,
+                        row.stream_seq,
+                        row.body,
+                    ],
+                    |row| row.get(0),
+                )
+                .optional()?;
+            // None where a later one stands already.
+            if let Some(id) = written {
+                times.add(id, row.stored_at);
+            }
+        }
+        times.note(sqlite, Of::Spans)?;
+        traces::touch(sqlite, rows.iter().map(|row| row.trace_id.as_str()))
+    })
+    .await
 }
 
 /// The spans of a trace, earliest first, at most `limit`. Agents share trace ids.

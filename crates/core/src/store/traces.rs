@@ -1,8 +1,8 @@
 //! Table `traces`: which trace was written to last, and what a list says of each.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 
-use sqlx::SqliteConnection;
+use rusqlite::{Connection, params};
 
 use super::{Reader, StoreError};
 
@@ -42,30 +42,27 @@ pub struct TraceFigures {
 }
 
 /// Notes that these traces were written to.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
-pub async fn touch(
-    tx: &mut SqliteConnection,
-    traces: impl Iterator<Item = &str>,
-) -> Result<(), StoreError> {
+pub(super) fn touch<'a>(
+    sqlite: &Connection,
+    traces: impl DoubleEndedIterator<Item = &'a str>,
+) -> rusqlite::Result<()> {
     // The last one that a batch names was written to last.
-    let mut known = BTreeSet::new();
+    let mut known = HashSet::new();
     let mut last_first: Vec<&str> = Vec::new();
-    let named: Vec<&str> = traces.collect();
-    for trace in named.into_iter().rev() {
+    for trace in traces.rev() {
         if known.insert(trace) {
             last_first.push(trace);
         }
     }
+    let mut last = sqlite.prepare_cached("SELECT coalesce(max(seen), 0) FROM traces")?;
+    let mut seen: i64 = last.query_row([], |row| row.get(0))?;
+    let mut touch = sqlite.prepare_cached(
+        "INSERT INTO traces(trace_id, seen) VALUES (?1, ?2)
+         ON CONFLICT(trace_id) DO UPDATE SET seen = excluded.seen",
+    )?;
     for trace in last_first.into_iter().rev() {
-        sqlx::query(
-            "INSERT INTO traces(trace_id, seen) VALUES (?1, (SELECT coalesce(max(seen), 0) + 1 FROM traces))
-             ON CONFLICT(trace_id) DO UPDATE SET seen = excluded.seen",
-        )
-        .bind(trace)
-        .execute(&mut *tx)
-        .await?;
+        seen += 1;
+        touch.execute(params![trace, seen])?;
     }
     Ok(())
 }
@@ -138,6 +135,7 @@ mod tests {
     use super::super::pool::temporary;
     use super::super::spans::{self, NewSpan};
     use super::*;
+    use crate::domain::Timestamp;
 
     fn span(trace: &str, number: i64, more: impl FnOnce(&mut NewSpan)) -> NewSpan {
         let agent: AgentKey = "acme/bot".parse().unwrap();
@@ -154,6 +152,7 @@ mod tests {
             request_id: None,
             call_id: None,
             stream_seq: number,
+            stored_at: Timestamp(number),
             body: b"{}".to_vec(),
         };
         more(&mut span);
@@ -162,7 +161,8 @@ mod tests {
 
     async fn store(writer: &mut Writer, spans: &[NewSpan]) {
         let mut tx = writer.begin().await.unwrap();
-        spans::upsert(&mut tx, "e", spans).await.unwrap();
+        let spans: Vec<&NewSpan> = spans.iter().collect();
+        spans::upsert(&mut tx, "e", &spans).await.unwrap();
         tx.commit().await.unwrap();
     }
 

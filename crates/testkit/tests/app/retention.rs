@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use countersign_core::clock::Clock;
 use countersign_core::domain::Timestamp;
 use countersign_core::domain::retention::{Limit, Retention};
-use countersign_wire::Verdict;
+use countersign_wire::{AgentKey, Verdict};
 
 use crate::agent::{Desk, in_state, inbox_ids, line_when, listed, verdict};
 
@@ -44,6 +44,7 @@ fn days(days: u32) -> Retention {
         requests: limit,
         receipts: limit,
         quarantine: limit,
+        spans: limit,
     }
 }
 
@@ -109,6 +110,66 @@ async fn an_old_payload_goes_its_digest_stays_and_the_chain_verifies() {
         0,
         "only once"
     );
+    desk.app.shutdown().await;
+}
+
+/// A span of a trace, as a program that speaks OTLP would have it relayed.
+fn span(trace: &str, number: usize) -> (AgentKey, bytes::Bytes) {
+    let body = serde_json::json!({
+        "v": 1, "type": "span", "trace_id": trace, "span_id": number.to_string(), "name": "step", "kind": "tool",
+        "status": "ok", "started_at": "2026-11-21T12:00:00.000Z", "ended_at": "2026-11-21T12:00:01.000Z",
+    });
+    ("acme/bot".parse().unwrap(), body.to_string().into())
+}
+
+async fn spans_of(desk: &Desk, trace: &str) -> usize {
+    let trace = desk.app.trace(trace).await;
+    trace.map_or(0, |trace| trace.entries.len())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn spans_go_when_the_stream_has_let_them_go_and_the_log_names_their_traces() {
+    let (desk, clock) = desk().await;
+    let spans = (0..300).map(|number| span(["one", "two"][number % 2], number));
+    desk.app.relay_events(spans.collect()).await.unwrap();
+    while spans_of(&desk, "two").await < 150 {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    let limits = days(1);
+    clock.0.store(13, Ordering::Relaxed);
+    assert_eq!(desk.app.run_retention(&limits).await.unwrap().count, 0);
+    clock.0.store(15, Ordering::Relaxed);
+    let tiny = Retention {
+        spans: Limit {
+            days: None,
+            mib: Some(1),
+        },
+        ..Retention::default()
+    };
+    assert_eq!(
+        desk.app.run_retention(&tiny).await.unwrap().count,
+        0,
+        "all of it fits into a MiB"
+    );
+    let run = desk.app.run_retention(&limits).await.unwrap();
+    assert_eq!(run.count, 300);
+    assert!(desk.app.traces(None, 9).await.unwrap().lines.is_empty());
+    assert_eq!(desk.app.audit_verify(None).await.unwrap().first_bad, None);
+    let mut bundle = Vec::new();
+    desk.app
+        .audit_export(&mut bundle, &|_, _| {})
+        .await
+        .unwrap();
+    let bundle = String::from_utf8(bundle).unwrap();
+    let removed = r#"\"removed\":[\"one\",\"two\"]"#;
+    let named = bundle.lines().filter(|line| line.contains("retention"));
+    assert!(
+        named.clone().any(|line| line.contains(removed)),
+        "{:?}",
+        named.collect::<Vec<_>>()
+    );
+    bundle_verifies(&desk).await;
+    assert_eq!(desk.app.run_retention(&limits).await.unwrap().count, 0);
     desk.app.shutdown().await;
 }
 

@@ -1,0 +1,210 @@
+//! What waits for the writer: people's jobs, what the streams bring, and spans.
+//!
+//! Refuses to let a request or a decision wait behind more than one batch of spans, and to let spans wait
+//! for ever: of two transactions one has a batch.
+
+use std::time::Duration;
+
+use tokio::sync::mpsc::{self, Receiver, Sender};
+
+use super::job::Job;
+
+/// Jobs taken into one transaction.
+const BATCH: usize = 500;
+/// Callers that wait for the writer.
+const JOBS: usize = 2_048;
+/// Batches of messages that wait for the writer; a full queue holds the intake of the streams up.
+const STREAM_BATCHES: usize = 8;
+/// Batches of spans that wait for the writer.
+const SPAN_BATCHES: usize = 2;
+
+/// The ends that fill the queues.
+#[derive(Clone)]
+pub(crate) struct Senders {
+    /// What people and the console itself ask for.
+    pub(crate) jobs: Sender<Job>,
+    /// What the streams bring; people's jobs do not wait behind it.
+    pub(crate) streams: Sender<Job>,
+    /// Spans; nothing else waits behind them.
+    pub(crate) spans: Sender<Job>,
+}
+
+/// The writer's ends.
+pub(crate) struct Queues {
+    jobs: Receiver<Job>,
+    streams: Receiver<Job>,
+    spans: Receiver<Job>,
+    /// The next batch of spans, once it was looked at.
+    next_spans: Option<Job>,
+    /// It was left out of the last transaction for something else.
+    passed_over: bool,
+}
+
+/// All three queues, empty.
+pub(crate) fn queues() -> (Senders, Queues) {
+    let (jobs_in, jobs) = mpsc::channel(JOBS);
+    let (streams_in, streams) = mpsc::channel(STREAM_BATCHES);
+    let (spans_in, spans) = mpsc::channel(SPAN_BATCHES);
+    let senders = Senders {
+        jobs: jobs_in,
+        streams: streams_in,
+        spans: spans_in,
+    };
+    let queues = Queues {
+        jobs,
+        streams,
+        spans,
+        next_spans: None,
+        passed_over: false,
+    };
+    (senders, queues)
+}
+
+impl Queues {
+    /// Waits for something to do, no longer than `sleep`; none when every handle is gone. People come first.
+    ///
+    /// `backlog` is what failed before and goes before what the streams bring; while the store is to be left
+    /// alone (`resting`), only people's jobs are taken.
+    pub(crate) async fn take(
+        &mut self,
+        backlog: &mut Vec<Job>,
+        resting: bool,
+        sleep: Duration,
+    ) -> Option<Vec<Job>> {
+        let mut jobs = Vec::new();
+        if resting || backlog.is_empty() {
+            let calls = tokio::task::unconstrained(self.jobs.recv_many(&mut jobs, BATCH));
+            let mut message = None;
+            tokio::select! {
+                biased;
+                taken = calls => if taken == 0 { return None },
+                job = self.streams.recv(), if !resting => message = job,
+                () = std::future::ready(()), if !resting && self.next_spans.is_some() => {}
+                job = self.spans.recv(), if !resting => self.next_spans = job,
+                () = tokio::time::sleep(sleep) => {}
+            }
+            jobs.extend(message);
+        }
+        if !resting {
+            // Its order is the streams'.
+            jobs.splice(0..0, backlog.drain(..));
+            while jobs.len() < BATCH {
+                let Ok(job) = self.streams.try_recv() else {
+                    break;
+                };
+                jobs.push(job);
+            }
+            self.add_spans(&mut jobs);
+        }
+        Some(jobs)
+    }
+
+    fn add_spans(&mut self, jobs: &mut Vec<Job>) {
+        if let Some(at) = jobs.iter().position(|job| matches!(job, Job::Lagging)) {
+            // What the lost connection brought is judged by what was known then.
+            let mut old: Vec<Job> = self.next_spans.take().into_iter().collect();
+            while let Ok(job) = self.spans.try_recv() {
+                old.push(job);
+            }
+            jobs.splice(at..at, old);
+            return;
+        }
+        if self.next_spans.is_none() {
+            self.next_spans = self.spans.try_recv().ok();
+        }
+        let others = !jobs.is_empty();
+        self.passed_over = others && self.next_spans.is_some() && !self.passed_over;
+        if !self.passed_over {
+            jobs.extend(self.next_spans.take());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(3_600);
+
+    fn spans() -> Job {
+        Job::Spans(Arc::default())
+    }
+
+    /// One letter a job: spans, a request of the streams, a person's job, the end of a session.
+    fn letters(jobs: &[Job]) -> String {
+        let letter = |job: &Job| match job {
+            Job::Spans(_) => 's',
+            Job::Requests(_) => 'r',
+            Job::Rescan => 'p',
+            Job::Lagging => 'L',
+            _ => '?',
+        };
+        jobs.iter().map(letter).collect()
+    }
+
+    async fn taken(queues: &mut Queues) -> String {
+        letters(&queues.take(&mut Vec::new(), false, LONG).await.unwrap())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn spans_go_alone_or_in_every_second_transaction_and_never_two_batches_in_one() {
+        let (senders, mut queues) = queues();
+        for _ in 0..SPAN_BATCHES {
+            senders.spans.try_send(spans()).unwrap();
+        }
+        let mut seen = Vec::new();
+        for _ in 0..4 {
+            senders
+                .streams
+                .try_send(Job::Requests(Arc::default()))
+                .unwrap();
+            senders.jobs.try_send(Job::Rescan).unwrap();
+            seen.push(taken(&mut queues).await);
+        }
+        assert_eq!(seen, ["pr", "prs", "pr", "prs"]);
+        senders.spans.try_send(spans()).unwrap();
+        senders.spans.try_send(spans()).unwrap();
+        assert_eq!(taken(&mut queues).await, "s");
+        senders.jobs.try_send(Job::Rescan).unwrap();
+        assert_eq!(taken(&mut queues).await, "p", "a person is not held up");
+        assert_eq!(
+            taken(&mut queues).await,
+            "s",
+            "what was passed over waits for nobody"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn spans_of_a_lost_connection_come_before_the_next_session_and_after_what_failed() {
+        let (senders, mut queues) = queues();
+        senders.spans.try_send(spans()).unwrap();
+        senders.spans.try_send(spans()).unwrap();
+        senders.jobs.try_send(Job::Rescan).unwrap();
+        assert_eq!(taken(&mut queues).await, "p");
+        senders.streams.try_send(Job::Lagging).unwrap();
+        let mut backlog = vec![Job::Requests(Arc::default()), spans()];
+        let jobs = queues.take(&mut backlog, false, LONG).await.unwrap();
+        assert_eq!(letters(&jobs), "rsssL");
+        assert!(backlog.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_store_at_rest_takes_people_only_and_the_end_of_all_handles_is_told() {
+        let (senders, mut queues) = queues();
+        senders.spans.try_send(spans()).unwrap();
+        senders.streams.try_send(Job::Lagging).unwrap();
+        let mut backlog = vec![spans()];
+        let mut rest = async || queues.take(&mut backlog, true, LONG).await;
+        assert_eq!(
+            letters(&rest().await.unwrap()),
+            "",
+            "nothing until the time is over"
+        );
+        senders.jobs.try_send(Job::Rescan).unwrap();
+        assert_eq!(letters(&rest().await.unwrap()), "p");
+        drop(senders);
+        assert!(rest().await.is_none());
+    }
+}
