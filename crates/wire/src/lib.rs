@@ -5,6 +5,7 @@
 //! error fails closed.
 
 mod alive;
+mod attestation;
 mod brakes;
 mod call_warning;
 pub mod contract;
@@ -38,6 +39,7 @@ mod withdraw;
 mod words;
 
 pub use alive::{Alive, parse_alive};
+pub use attestation::{ATTESTATION_HEADER, Attestation};
 pub use brakes::{
     AgentBrake, BypassGrant, BypassValue, PanicValue, PauseValue, parse_bypass, parse_panic,
     parse_pause,

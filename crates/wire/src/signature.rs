@@ -39,6 +39,8 @@ pub enum Context {
     Policy,
     /// A head of an audit chain.
     Audit,
+    /// When a message was stored first, on a bus that has it anew.
+    Stored,
 }
 
 impl Context {
@@ -49,6 +51,7 @@ impl Context {
             Self::Vote => "vote",
             Self::Policy => "policy",
             Self::Audit => "audit",
+            Self::Stored => "stored",
         }
     }
 }

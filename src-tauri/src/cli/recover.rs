@@ -19,10 +19,11 @@ pub(crate) async fn run(settings: &Settings, out: Output, dry_run: bool) -> Resu
     let recovery = deciding(settings, async |app| {
         let mut told = 0;
         let progress = |so_far: &Recovery| {
-            let done = so_far.republished + so_far.left + so_far.conflicts;
+            let done = so_far.decisions.done() + so_far.votes.done();
             if done / REMARK_EVERY > told {
                 told = done / REMARK_EVERY;
-                out.remark(&format!("{done} of {} decisions looked at", so_far.known));
+                let known = so_far.decisions.known + so_far.votes.known;
+                out.remark(&format!("{done} of {known} decisions and votes looked at"));
             }
         };
         Ok(app.recover(dry_run, progress).await?)
@@ -38,10 +39,16 @@ pub(crate) async fn run(settings: &Settings, out: Output, dry_run: bool) -> Resu
             "dry_run": dry_run,
             "created": recovery.created,
             "changed": recovery.changed,
-            "known": recovery.known,
-            "republished": recovery.republished,
-            "left": recovery.left,
-            "conflicts": recovery.conflicts,
+            "known": recovery.decisions.known,
+            "republished": recovery.decisions.republished,
+            "left": recovery.decisions.left,
+            "conflicts": recovery.decisions.conflicts,
+            "votes": {
+                "known": recovery.votes.known,
+                "republished": recovery.votes.republished,
+                "left": recovery.votes.left,
+                "conflicts": recovery.votes.conflicts,
+            },
             "conflicting": conflicting,
         }))?;
     } else {
@@ -49,7 +56,7 @@ pub(crate) async fn run(settings: &Settings, out: Output, dry_run: bool) -> Resu
             out.line(&line)?;
         }
     }
-    match recovery.conflicts {
+    match recovery.decisions.conflicts + recovery.votes.conflicts {
         0 => Ok(()),
         _ => Err(Failure::Told(ErrorCode::Failed)),
     }
@@ -73,14 +80,18 @@ fn sentences(recovery: &Recovery, dry_run: bool) -> Vec<String> {
             recovery.changed.join(", ")
         ));
     }
-    lines.push(format!(
-        "{} decisions known here: {} {will}published again, {} on the stream already",
-        recovery.known, recovery.republished, recovery.left
-    ));
-    if recovery.conflicts > 0 {
+    for (kind, count) in [("decisions", recovery.decisions), ("votes", recovery.votes)] {
+        if count.known > 0 || kind == "decisions" {
+            lines.push(format!(
+                "{} {kind} known here: {} {will}published again, {} on the stream already",
+                count.known, count.republished, count.left
+            ));
+        }
+    }
+    let conflicts = recovery.decisions.conflicts + recovery.votes.conflicts;
+    if conflicts > 0 {
         lines.push(wrong(&format!(
-            "{} requests have another decision on the stream, which is the one that agents read now; see `countersign status`",
-            recovery.conflicts
+            "{conflicts} decisions or votes have another one in their place on the stream, which is the one that agents read now; see `countersign status`"
         )));
         lines.extend(
             recovery

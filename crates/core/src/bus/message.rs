@@ -5,6 +5,7 @@
 use super::publish::{KEY, SIGNATURE};
 use async_nats::HeaderMap;
 use bytes::Bytes;
+use countersign_wire::ATTESTATION_HEADER;
 use std::sync::Arc;
 use time::OffsetDateTime;
 use tokio::sync::OwnedSemaphorePermit;
@@ -24,6 +25,8 @@ pub struct StreamMessage {
     pub key: Option<String>,
     /// Header `CS-Sig`.
     pub sig: Option<String>,
+    /// Header `CS-Stored`.
+    pub attestation: Option<String>,
     /// Header `KV-Operation` (`DEL` or `PURGE`), on key-value streams.
     pub(super) operation: Option<String>,
     /// The bytes.
@@ -49,6 +52,7 @@ impl StreamMessage {
             subject,
             key: text(KEY),
             sig: text(SIGNATURE),
+            attestation: text(ATTESTATION_HEADER),
             operation: text("KV-Operation"),
             payload,
             share: None,

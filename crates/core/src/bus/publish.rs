@@ -6,7 +6,7 @@
 use super::connection::Bus;
 use async_nats::HeaderMap;
 use bytes::Bytes;
-use countersign_wire::{AgentKey, event_subject};
+use countersign_wire::{ATTESTATION_HEADER, AgentKey, event_subject};
 use serde::Deserialize;
 
 const EXPECTED_LAST: &str = "Nats-Expected-Last-Subject-Sequence";
@@ -68,6 +68,17 @@ impl Bus {
         self.publish_expecting(publication, Some(0)).await
     }
 
+    /// Stores a message that a stream has lost, with a console's word on when it was stored first
+    /// ([`countersign_wire::Attestation`]).
+    pub async fn publish_again(
+        &self,
+        publication: Publication,
+        attestation: &str,
+    ) -> PublishOutcome {
+        self.publish_with(publication, Some(0), Some(attestation))
+            .await
+    }
+
     /// Stores a signed head of this console's audit chain on `countersign.v1.audit.{console}`, which
     /// holds many.
     pub async fn publish_anchor(&self, console: &str, payload: Bytes) -> PublishOutcome {
@@ -97,17 +108,31 @@ impl Bus {
         publication: Publication,
         expected: Option<u64>,
     ) -> PublishOutcome {
+        self.publish_with(publication, expected, None).await
+    }
+
+    async fn publish_with(
+        &self,
+        publication: Publication,
+        expected: Option<u64>,
+        attestation: Option<&str>,
+    ) -> PublishOutcome {
         let mut headers = HeaderMap::new();
         if let Some(expected) = expected {
             headers.insert(EXPECTED_LAST, expected.to_string());
         }
-        for (name, value) in [(KEY, &publication.key), (SIGNATURE, &publication.sig)] {
+        let named = [
+            (KEY, publication.key.as_deref()),
+            (SIGNATURE, publication.sig.as_deref()),
+            (ATTESTATION_HEADER, attestation),
+        ];
+        for (name, value) in named {
             if let Some(value) = value {
                 // A line break would start another header.
                 if value.chars().any(char::is_control) {
                     return client_refusal(format!("{name} holds a control character"));
                 }
-                headers.insert(name, value.as_str());
+                headers.insert(name, value);
             }
         }
         let answer = self

@@ -17,8 +17,8 @@ use super::{
 use crate::domain::{AlarmCode, RequestRecord, Timestamp};
 use crate::store::audit::Entry;
 use crate::store::{
-    StoreError, WriteConnection, agent_instances, agents, audit, bus_stream, meta, outbox, policy,
-    policy_history, requests, rule_uses, tools, ui_state, vote_outbox,
+    self, StoreError, WriteConnection, agent_instances, agents, audit, bus_stream, meta, outbox,
+    policy, policy_history, requests, rule_uses, tools, ui_state, vote_outbox,
 };
 
 /// Applies the jobs. On an error the transaction must not be committed.
@@ -267,6 +267,15 @@ async fn read_only(
         let auto = ledger.identity.auto_key().to_string();
         tracing::error!(code, reason, "this console is read-only now");
         batch.alarm(&auto, AlarmCode::ReadOnly, code).await?;
+    }
+    let now = why.as_ref().map(|(code, _)| code.as_str());
+    for ended in store::alarms::subjects(batch.tx, AlarmCode::ReadOnly.as_str()).await? {
+        if now != Some(ended.as_str()) {
+            let auto = ledger.identity.auto_key().to_string();
+            batch
+                .clear_alarm(&auto, AlarmCode::ReadOnly, &ended)
+                .await?;
+        }
     }
     // Other processes of this folder must know it too.
     let auto = ledger.identity.auto_key().to_string();

@@ -11,6 +11,7 @@ use countersign_wire::{
 use serde_json::json;
 use uuid::Uuid;
 
+use super::attested::{self, StoredAt, stored_at};
 use super::execution;
 use super::incoming::IncomingDecision;
 use super::judgement::{Reading, judge};
@@ -22,6 +23,7 @@ use crate::domain::life_cycle::{Step, StoredAs, next};
 use crate::domain::{AlarmCode, Delivery, RequestRecord, State, Timestamp, lets_it_run};
 use crate::store::decisions::{self, Adopted, NewDecision};
 use crate::store::quarantine::Quarantined;
+use crate::store::republish::{self, Again};
 use crate::store::requests::{self, StateChange};
 use crate::store::{StoreError, bus_stream};
 use crate::store::{outbox, rule_uses, unanswered, vote_outbox};
@@ -55,16 +57,17 @@ pub(crate) async fn apply(
             }
             continue;
         };
+        let stored_at = stored_at(ledger, &epoch, message);
         let reading = records.get(&key).map(|record| {
             let stored = Stored {
                 payload: &message.raw,
                 signer: message.signer.as_deref(),
                 sig: message.sig.as_deref(),
-                stored_at: message.at.stamp,
+                stored_at: stored_at.at,
             };
             read(ledger, record, stored)
         });
-        rows.push((message, key, reading));
+        rows.push((message, key, stored_at, reading));
     }
     insert(ledger, batch, &epoch, rows, &records).await?;
     votes::apply(ledger, batch, &epoch, &given).await?;
@@ -163,7 +166,7 @@ struct OwnVerdict {
     verdict: DecisionVerdict,
 }
 
-type Row<'m> = (&'m IncomingDecision, RequestKey, Option<Reading>);
+type Row<'m> = (&'m IncomingDecision, RequestKey, StoredAt, Option<Reading>);
 
 async fn insert(
     ledger: &mut Ledger,
@@ -174,7 +177,7 @@ async fn insert(
 ) -> Result<(), StoreError> {
     let new: Vec<NewDecision<'_>> = rows
         .iter()
-        .map(|(message, key, reading)| NewDecision {
+        .map(|(message, key, stored_at, reading)| NewDecision {
             request: records.get(key).map(|record| record.id),
             key: key.clone(),
             body: &message.body,
@@ -183,7 +186,7 @@ async fn insert(
             sig: message.sig.as_deref(),
             stream_epoch: epoch,
             stream_seq: message.at.seq,
-            stored_at: message.at.stamp,
+            stored_at: stored_at.at,
             effective: reading.as_ref().map(|reading| reading.effective.as_str()),
             fault: reading
                 .as_ref()
@@ -196,7 +199,7 @@ async fn insert(
     let mut changes = Vec::new();
     let mut settled = Vec::new();
     let mut by_rules = Vec::new();
-    for (message, key, reading) in rows {
+    for (message, key, stored_at, reading) in rows {
         let digest = Sha256Digest::of_bytes(&message.raw).to_string();
         let actor = message
             .signer
@@ -204,11 +207,16 @@ async fn insert(
             .unwrap_or_else(|| "unsigned".to_owned());
         // Messages of a stream come in its order.
         let is_new = inserted.binary_search(&message.at.seq).is_ok();
-        let (bytes, place) = (
-            (&message.raw[..], message.sig.as_deref()),
-            (epoch, message.at.seq),
-        );
-        if !is_new && decisions::moved(batch.tx, &key, bytes, place).await? {
+        let again = Again {
+            request: &key,
+            voter: None,
+            payload: &message.raw,
+            sig: message.sig.as_deref(),
+            epoch,
+            seq: message.at.seq,
+        };
+        if !is_new && let Some(first) = republish::moved(batch.tx, again).await? {
+            attested::compare(batch, &key, &stored_at, first).await?;
             continue;
         }
         if !is_new {
@@ -222,6 +230,9 @@ async fn insert(
             "stream_seq": message.at.seq,
             "decision_id": message.body.decision_id.as_deref().map(cut),
         });
+        if stored_at.by.is_some() {
+            detail["attested"] = stored_at.detail();
+        }
         let (Some(record), Some(reading)) = (records.get(&key), reading) else {
             ledger.counts.orphans += 1;
             batch.record(actor, "decision", key.to_string(), detail);
@@ -236,7 +247,7 @@ async fn insert(
             record,
             &reading,
             by,
-            message.at.stamp,
+            stored_at.at,
             &mut changes,
         )
         .await?;

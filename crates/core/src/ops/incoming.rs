@@ -58,6 +58,8 @@ pub(crate) struct IncomingDecision {
     pub(crate) raw: Vec<u8>,
     pub(crate) signer: Option<String>,
     pub(crate) sig: Option<String>,
+    /// Header `CS-Stored`, on a bus that was recovered.
+    pub(crate) attestation: Option<String>,
     pub(crate) key: Option<RequestKey>,
     pub(crate) body: DecisionBody,
     /// What it is instead of a decision.
@@ -163,6 +165,7 @@ pub(crate) fn decision(message: StreamMessage) -> IncomingDecision {
         vote,
         signer: message.key,
         sig: message.sig,
+        attestation: message.attestation,
         raw: message.payload.to_vec(),
         subject: message.subject,
     }

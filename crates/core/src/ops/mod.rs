@@ -9,6 +9,7 @@ mod answered;
 mod answers;
 mod apply;
 mod arrivals;
+mod attested;
 pub mod audit_export;
 pub mod audit_verify;
 mod automatic;

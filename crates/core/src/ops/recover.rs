@@ -2,30 +2,32 @@
 //!
 //! Refuses a bus of another realm, where no signature would hold; writes over nothing that is stored; and
 //! lifts read-only only after every decision is on the stream again. Requests are not published again:
-//! their subjects are the agents', and a new stamp would lengthen their lives.
+//! their subjects are the agents', and a new stamp would lengthen their lives. A decision that comes late
+//! by its new stamp carries this console's word on the old one.
+
+mod again;
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
-use countersign_wire::{RequestKey, SignedEnvelope, decision_subject};
+use countersign_wire::{RequestKey, SignedEnvelope};
 use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
+use self::again::{Again, Place};
 use super::job::Job;
 use super::lost_anchors;
-use crate::bus::{Bus, Publication, PublishOutcome, Survey};
+use crate::bus::{Bus, PublishOutcome, Survey};
 use crate::error::OpError;
 use crate::runtime::{App, Role};
 use crate::store::bus_stream::Position;
-use crate::store::decisions::{self, Republished};
-use crate::store::{audit, bus_stream, meta, policy};
+use crate::store::republish::{self, Kind};
+use crate::store::{Reader, audit, bus_stream, meta, policy};
 
 /// Decisions read at once.
 const PAGE: i64 = 500;
-const TRIES: u32 = 6;
-const FIRST_WAIT: Duration = Duration::from_millis(200);
 /// How long the console may take to join again and to read everything.
 const JOIN_LIMIT: Duration = Duration::from_secs(120);
 const LOOK: Duration = Duration::from_millis(50);
@@ -39,16 +41,41 @@ pub struct Recovery {
     pub created: Vec<&'static str>,
     /// Streams that were made anew by somebody, or went back.
     pub changed: Vec<&'static str>,
-    /// Decisions that this console knows.
-    pub known: u64,
-    /// Decisions that are published again.
-    pub republished: u64,
-    /// Decisions that the stream has already.
-    pub left: u64,
-    /// Requests on which the stream has another decision.
-    pub conflicts: u64,
-    /// The first of them.
+    /// Of the decisions.
+    pub decisions: Count,
+    /// Of the votes.
+    pub votes: Count,
+    /// The first requests on which the stream has another decision, or another vote of the same key.
     pub conflicting: Vec<RequestKey>,
+}
+
+/// What became of the messages of one kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Count {
+    /// How many this console knows.
+    pub known: u64,
+    /// How many are published again.
+    pub republished: u64,
+    /// How many the stream has already.
+    pub left: u64,
+    /// How many have another one in their place.
+    pub conflicts: u64,
+}
+
+impl Count {
+    /// How many were looked at.
+    #[must_use]
+    pub fn done(&self) -> u64 {
+        self.republished + self.left + self.conflicts
+    }
+
+    async fn of(reader: &Reader, kind: Kind) -> Result<Self, OpError> {
+        let known = republish::count(reader, kind).await?;
+        Ok(Self {
+            known,
+            ..Self::default()
+        })
+    }
 }
 
 impl Recovery {
@@ -60,7 +87,7 @@ impl Recovery {
 }
 
 impl App {
-    /// Publishes this console's decisions again, with their bytes and signatures and in their order, on a
+    /// Publishes the decisions and votes that this console knows again, with their bytes and signatures and in their order, on a
     /// bus whose streams were lost or went back, then lets the console join it. What is stored there is
     /// left. Can be run again at any time, and by several consoles at once. With `dry_run` it only tells.
     ///
@@ -88,7 +115,8 @@ impl App {
         let mut recovery = Recovery {
             created: survey.missing.clone(),
             changed: changed(&survey, &positions),
-            known: decisions::count(self.reader()).await?,
+            decisions: Count::of(self.reader(), Kind::Decision).await?,
+            votes: Count::of(self.reader(), Kind::Vote).await?,
             ..Recovery::default()
         };
         if recovery.is_needless() {
@@ -111,9 +139,17 @@ impl App {
         };
         let decisions_lost = lost("CS_DECISIONS");
         if decisions_lost {
-            let absent = made.missing.contains(&"CS_DECISIONS");
-            self.republish_decisions(&bus, dry_run, absent, &mut recovery, &mut progress)
-                .await?;
+            let at = Target {
+                bus: &bus,
+                realm,
+                dry_run,
+                absent: made.missing.contains(&"CS_DECISIONS"),
+            };
+            // Decisions first: who reads enough votes and no decision makes one.
+            for kind in [Kind::Decision, Kind::Vote] {
+                self.republish(at, kind, &mut recovery, &mut progress)
+                    .await?;
+            }
         }
         if dry_run {
             return Ok(recovery);
@@ -161,40 +197,44 @@ impl App {
         Ok(())
     }
 
-    async fn republish_decisions(
+    async fn republish(
         &self,
-        bus: &Bus,
-        dry_run: bool,
-        absent: bool,
+        at: Target<'_>,
+        kind: Kind,
         recovery: &mut Recovery,
         progress: &mut impl FnMut(&Recovery),
     ) -> Result<(), OpError> {
+        let keys = self.identity().signing();
         let mut last = 0;
         loop {
-            let page = decisions::page(self.reader(), last, PAGE).await?;
+            let page = republish::page(self.reader(), kind, last, PAGE).await?;
             let Some(end) = page.last() else {
                 return Ok(());
             };
             last = end.id;
             for row in page {
-                let Ok(key) = format!("{}/{}/{}", row.ws, row.agent, row.request_id).parse() else {
+                let Some(message) = Again::of(row) else {
                     continue;
                 };
-                let place = match (dry_run, absent) {
+                let place = match (at.dry_run, at.absent) {
                     (true, true) => Place::Empty,
-                    (true, false) => look(bus, &key, &row).await?,
-                    (false, _) => put(bus, &key, &row).await?,
+                    (true, false) => message.look(at.bus).await?,
+                    (false, _) => message.put(at.bus, &at.realm, &keys.auto).await?,
+                };
+                let count = match kind {
+                    Kind::Decision => &mut recovery.decisions,
+                    Kind::Vote => &mut recovery.votes,
                 };
                 match place {
-                    Place::Empty => recovery.republished += 1,
-                    Place::Same => recovery.left += 1,
+                    Place::Empty => count.republished += 1,
+                    Place::Same => count.left += 1,
                     Place::Other => {
-                        recovery.conflicts += 1;
-                        if !dry_run {
-                            self.note_conflict(&key, &row).await?;
+                        count.conflicts += 1;
+                        if !at.dry_run {
+                            self.note_conflict(&message).await?;
                         }
                         if recovery.conflicting.len() < NAMED {
-                            recovery.conflicting.push(key);
+                            recovery.conflicting.push(message.request);
                         }
                     }
                 }
@@ -203,17 +243,21 @@ impl App {
         }
     }
 
-    /// Two decisions on one request: the stream's is the one that agents read now.
-    async fn note_conflict(&self, key: &RequestKey, row: &Republished) -> Result<(), OpError> {
-        let digest = countersign_wire::Sha256Digest::of_bytes(&row.payload).to_string();
+    /// Two decisions on one request, or two votes of one key: the stream's is the one that agents read now.
+    async fn note_conflict(&self, message: &Again) -> Result<(), OpError> {
+        let digest = countersign_wire::Sha256Digest::of_bytes(&message.row.payload).to_string();
+        let name = message.request.to_string();
         self.submit(Job::Alarm {
             code: crate::domain::AlarmCode::RecoverConflict,
-            subject: key.to_string(),
+            subject: name.clone(),
         })
         .await?;
-        let detail = json!({ "payload_digest": digest, "stream": "CS_DECISIONS" });
-        self.record("recover_conflict", key.to_string(), detail)
-            .await
+        let detail = json!({
+            "payload_digest": digest,
+            "stream": "CS_DECISIONS",
+            "voter": message.row.voter,
+        });
+        self.record("recover_conflict", name, detail).await
     }
 
     /// The signed heads of this console's audit log, where its subject has none.
@@ -267,9 +311,14 @@ impl App {
             detail: json!({
                 "created": recovery.created,
                 "changed": recovery.changed,
-                "republished": recovery.republished,
-                "left": recovery.left,
-                "conflicts": recovery.conflicts,
+                "republished": recovery.decisions.republished,
+                "left": recovery.decisions.left,
+                "conflicts": recovery.decisions.conflicts,
+                "votes": {
+                    "republished": recovery.votes.republished,
+                    "left": recovery.votes.left,
+                    "conflicts": recovery.votes.conflicts,
+                },
             }),
             done,
         })
@@ -299,51 +348,14 @@ impl App {
     }
 }
 
-/// What stands on a decision's subject.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Empty,
-    Same,
-    Other,
-}
-
-async fn look(bus: &Bus, key: &RequestKey, row: &Republished) -> Result<Place, OpError> {
-    let stored = bus
-        .read_last("CS_DECISIONS", &decision_subject(key))
-        .await?;
-    Ok(match stored {
-        None => Place::Empty,
-        Some(message) if message.payload == row.payload && message.sig == row.sig => Place::Same,
-        Some(_) => Place::Other,
-    })
-}
-
-/// Publishes one, or says what stands in its place. `Empty`: it was published.
-async fn put(bus: &Bus, key: &RequestKey, row: &Republished) -> Result<Place, OpError> {
-    let mut wait = FIRST_WAIT;
-    let mut why = String::new();
-    for _ in 0..TRIES {
-        let publication = Publication {
-            subject: decision_subject(key),
-            payload: row.payload.clone().into(),
-            key: row.key.clone(),
-            sig: row.sig.clone(),
-        };
-        match bus.publish_once(publication).await {
-            PublishOutcome::Stored { .. } => return Ok(Place::Empty),
-            PublishOutcome::Refused { code, description } => why = format!("{code} {description}"),
-            PublishOutcome::NoAnswer => "no acknowledgement".clone_into(&mut why),
-        }
-        match look(bus, key, row).await {
-            Ok(Place::Empty) | Err(OpError::BusUnreachable(_)) => {}
-            other => return other,
-        }
-        sleep(wait).await;
-        wait *= 2;
-    }
-    Err(OpError::BusUnreachable(format!(
-        "the decision on {key} could not be stored ({why}); what is stored stays, run `countersign bus recover` again"
-    )))
+/// Where messages go, and whether they go at all.
+#[derive(Clone, Copy)]
+struct Target<'a> {
+    bus: &'a Bus,
+    realm: Uuid,
+    dry_run: bool,
+    /// The stream is not there, and so nothing stands on it.
+    absent: bool,
 }
 
 fn no_answer() -> OpError {

@@ -14,11 +14,13 @@ use countersign_wire::{
 };
 use serde_json::json;
 
+use super::attested::{self, stored_at};
 use super::incoming::{IncomingDecision, IncomingVote};
 use super::ledger::{Batch, CONFLICT, Ledger};
 use super::publisher::Settled;
 use crate::domain::{AlarmCode, RequestRecord, State, Timestamp};
 use crate::store::quarantine::Quarantined;
+use crate::store::republish::{self, Again};
 use crate::store::votes::{self, NewVote, StoredVote};
 use crate::store::{StoreError, requests, vote_outbox};
 
@@ -87,12 +89,13 @@ pub(super) async fn apply(
         .map(|(message, vote)| {
             let record = records.get(&vote.key);
             let voter = vote.voter.to_string();
+            let at = stored_at(ledger, epoch, message).at;
             let given = Given {
                 voter: &voter,
                 payload: &message.raw,
                 signer: message.signer.as_deref(),
                 sig: message.sig.as_deref(),
-                at: message.at.stamp,
+                at,
             };
             NewVote {
                 request: record.map(|record| record.id),
@@ -105,7 +108,7 @@ pub(super) async fn apply(
                 sig: message.sig.clone(),
                 stream_epoch: epoch.to_owned(),
                 stream_seq: message.at.seq,
-                at: message.at.stamp,
+                at,
                 voter,
             }
         })
@@ -118,7 +121,21 @@ pub(super) async fn apply(
             "payload_digest": Sha256Digest::of_bytes(&message.raw).to_string(),
             "stream_seq": message.at.seq,
         });
-        if !inserted.contains(&message.at.seq) {
+        let again = Again {
+            request: &vote.key,
+            voter: Some(&vote.voter),
+            payload: &message.raw,
+            sig: message.sig.as_deref(),
+            epoch,
+            seq: message.at.seq,
+        };
+        let is_new = inserted.contains(&message.at.seq);
+        if !is_new && let Some(first) = republish::moved(batch.tx, again).await? {
+            let told = stored_at(ledger, epoch, message);
+            attested::compare(batch, &vote.key, &told, first).await?;
+            continue;
+        }
+        if !is_new {
             set_aside(batch, epoch, message).await?;
             batch.record(row.voter.clone(), CONFLICT, name, detail);
             continue;

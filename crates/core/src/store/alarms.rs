@@ -84,6 +84,19 @@ pub async fn clear(
     Ok(done.rows_affected() == 1)
 }
 
+/// What the alarms of a code are about.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn subjects(tx: &mut SqliteConnection, code: &str) -> Result<Vec<String>, StoreError> {
+    Ok(
+        sqlx::query_scalar("SELECT subject FROM alarms WHERE code = ?")
+            .bind(code)
+            .fetch_all(tx)
+            .await?,
+    )
+}
+
 /// Notes that a person has seen an alarm. None where there is none of this number; the first one who
 /// said so stays.
 ///

@@ -20,6 +20,7 @@ pub const ACTIONS: &[&str] = &[
     "alarm_cleared",
     "anchors_lost",
     "answer",
+    "attestation_differs",
     "backup",
     "bus_recover",
     "cast",

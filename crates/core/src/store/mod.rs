@@ -36,6 +36,7 @@ pub mod proofs;
 pub mod quarantine;
 pub mod re_asks;
 pub mod receipts;
+pub mod republish;
 pub mod requests;
 pub mod retention;
 pub mod rule_uses;

@@ -1,0 +1,191 @@
+//! When a message of a recovered stream was stored first (`docs/recover.md`, "Stamps").
+//!
+//! Refuses a word that could make a late decision look early: one of a key that is no console's when the
+//! message is stored again, of a moment after that, or of the epoch in which the message stands now.
+
+use countersign_wire::{Attestation, KeyRole, RequestKey};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::incoming::IncomingDecision;
+use super::ledger::{Batch, Ledger};
+use super::trusted::TrustedKeys;
+use crate::domain::{AlarmCode, Timestamp};
+use crate::store::StoreError;
+
+/// When a message was stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct StoredAt {
+    /// The moment by which the message is judged.
+    pub(super) at: Timestamp,
+    /// The console's key on whose word it is another than the server's stamp.
+    pub(super) by: Option<String>,
+}
+
+impl StoredAt {
+    /// What the audit log says of it; null where the server's stamp is all there is.
+    pub(super) fn detail(&self) -> Value {
+        match &self.by {
+            Some(by) => json!({ "stored_at": self.at.0, "by": by }),
+            None => Value::Null,
+        }
+    }
+}
+
+/// The moment of a message of the stream's present epoch.
+pub(super) fn stored_at(ledger: &Ledger, epoch: &str, message: &IncomingDecision) -> StoredAt {
+    let stamp = message.at.stamp;
+    let said = message.attestation.as_deref().and_then(|header| {
+        let realm = ledger.bus.as_ref()?.realm;
+        let place = Place {
+            realm: &realm,
+            epoch,
+            subject: &message.subject,
+            stamp,
+        };
+        accepted(&ledger.trusted, place, header, &message.raw)
+    });
+    match said {
+        Some((by, at)) => StoredAt { at, by: Some(by) },
+        None => StoredAt {
+            at: stamp,
+            by: None,
+        },
+    }
+}
+
+/// Compares the word about a message with the stamp at which this console saw it stored: somebody's store
+/// or key is not to be trusted where they differ.
+pub(super) async fn compare(
+    batch: &mut Batch<'_>,
+    key: &RequestKey,
+    told: &StoredAt,
+    first_ms: i64,
+) -> Result<(), StoreError> {
+    let Some(by) = told.by.as_ref().filter(|_| told.at.0 != first_ms) else {
+        return Ok(());
+    };
+    let name = key.to_string();
+    let detail = json!({ "attested": told.detail(), "stored_at": first_ms });
+    batch.record(by.clone(), "attestation_differs", name.clone(), detail);
+    batch.alarm(by, AlarmCode::RecoverConflict, &name).await
+}
+
+/// Where a message stands now.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    realm: &'a Uuid,
+    epoch: &'a str,
+    subject: &'a str,
+    stamp: Timestamp,
+}
+
+fn accepted(
+    trusted: &TrustedKeys,
+    place: Place<'_>,
+    header: &str,
+    payload: &[u8],
+) -> Option<(String, Timestamp)> {
+    let (key, said) = Attestation::open(header, place.realm, place.subject, payload).ok()?;
+    // By the list in force when it was stored again: an old key says nothing new.
+    let console = trusted.role(key.as_str(), place.stamp) == Some(KeyRole::Auto);
+    let before = Timestamp::from(said.stored_at.get());
+    let elsewhere = said.epoch.to_string() != place.epoch;
+    (console && elsewhere && before <= place.stamp).then(|| (key.to_string(), before))
+}
+
+#[cfg(test)]
+mod tests {
+    use countersign_wire::{OperatorEntry, OperatorList, PublicKey, Sha256Digest};
+    use nkeys::KeyPair;
+
+    use super::*;
+    use crate::data_dir::DataDir;
+    use crate::identity::Identity;
+
+    const SUBJECT: &str = "countersign.v1.decision.acme.bot.r1";
+    const REALM: Uuid = Uuid::from_u128(7);
+    const BEFORE: Uuid = Uuid::from_u128(8);
+    const NOW: Uuid = Uuid::from_u128(9);
+
+    fn said(ms: i64, epoch: Uuid) -> Attestation {
+        Attestation {
+            v: 1,
+            payload_digest: Sha256Digest::of_bytes(b"decision"),
+            stored_at: countersign_wire::Timestamp::from_unix_millis(ms).unwrap(),
+            epoch,
+            seq: 3,
+        }
+    }
+
+    #[test]
+    fn only_a_consoles_key_in_force_moves_a_stamp_and_only_back_from_another_epoch() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = DataDir::open(folder.path()).unwrap();
+        let identity = Identity::open(&data, "Ada").unwrap();
+        let trusted = TrustedKeys::of(&identity);
+        let keys = identity.signing();
+        let retired = KeyPair::new_user();
+        let at = |ms| countersign_wire::Timestamp::from_unix_millis(ms).unwrap();
+        let mut entry = OperatorEntry::new(
+            PublicKey::of(&retired).unwrap(),
+            "gone".into(),
+            KeyRole::Auto,
+            at(0),
+        );
+        entry.until = Some(at(40_000));
+        trusted.accept(&OperatorList::new(vec![entry]));
+        let epoch = NOW.to_string();
+        let read = |header: &str, subject: &str, payload: &[u8]| {
+            let place = Place {
+                realm: &REALM,
+                epoch: &epoch,
+                subject,
+                stamp: Timestamp(50_000),
+            };
+            accepted(&trusted, place, header, payload).map(|(_, at)| at.0)
+        };
+        let good = said(10_000, BEFORE)
+            .seal(&keys.auto, &REALM, SUBJECT)
+            .unwrap();
+        assert_eq!(read(&good, SUBJECT, b"decision"), Some(10_000));
+        assert_eq!(read(&good, SUBJECT, b"another decision"), None);
+        assert_eq!(
+            read(&good, "countersign.v1.decision.acme.bot.r2", b"decision"),
+            None
+        );
+        let stranger = KeyPair::new_user();
+        let refused = [
+            (
+                "a person's key",
+                said(10_000, BEFORE).seal(&keys.human, &REALM, SUBJECT),
+            ),
+            (
+                "an unknown key",
+                said(10_000, BEFORE).seal(&stranger, &REALM, SUBJECT),
+            ),
+            (
+                "a retired key",
+                said(10_000, BEFORE).seal(&retired, &REALM, SUBJECT),
+            ),
+            (
+                "this epoch",
+                said(10_000, NOW).seal(&keys.auto, &REALM, SUBJECT),
+            ),
+            (
+                "the future",
+                said(50_001, BEFORE).seal(&keys.auto, &REALM, SUBJECT),
+            ),
+            (
+                "another realm",
+                said(10_000, BEFORE).seal(&keys.auto, &NOW, SUBJECT),
+            ),
+        ];
+        for (why, header) in refused {
+            assert_eq!(read(&header.unwrap(), SUBJECT, b"decision"), None, "{why}");
+        }
+        for header in ["", "{}", &good[1..], &"x".repeat(4_096)] {
+            assert_eq!(read(header, SUBJECT, b"decision"), None, "{header}");
+        }
+    }
+}

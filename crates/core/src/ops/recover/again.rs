@@ -1,0 +1,118 @@
+//! One decision or vote on its way back to the stream.
+//!
+//! Refuses to write over what is stored, and to be content with anything but the server's word.
+
+use std::time::Duration;
+
+use countersign_wire::{
+    Attestation, PublicKey, RequestKey, Sha256Digest, decision_subject, vote_subject,
+};
+use nkeys::KeyPair;
+use tokio::time::sleep;
+use uuid::Uuid;
+
+use crate::bus::{Bus, Publication, PublishOutcome};
+use crate::domain::Timestamp;
+use crate::error::OpError;
+use crate::store::republish::Known;
+
+const TRIES: u32 = 6;
+const FIRST_WAIT: Duration = Duration::from_millis(200);
+
+/// What stands on a message's subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Empty,
+    Same,
+    Other,
+}
+
+/// A message and its subject.
+pub(super) struct Again {
+    pub(super) request: RequestKey,
+    pub(super) row: Known,
+    subject: String,
+}
+
+impl Again {
+    /// None where the row names no request or no voter; then no stream holds it either.
+    pub(super) fn of(row: Known) -> Option<Self> {
+        let request: RequestKey = format!("{}/{}/{}", row.ws, row.agent, row.request_id)
+            .parse()
+            .ok()?;
+        let subject = match &row.voter {
+            None => decision_subject(&request),
+            Some(voter) => vote_subject(&request, &voter.parse::<PublicKey>().ok()?),
+        };
+        Some(Self {
+            request,
+            row,
+            subject,
+        })
+    }
+
+    pub(super) async fn look(&self, bus: &Bus) -> Result<Place, OpError> {
+        let stored = bus.read_last("CS_DECISIONS", &self.subject).await?;
+        Ok(match stored {
+            None => Place::Empty,
+            Some(message) if message.payload == self.row.payload && message.sig == self.row.sig => {
+                Place::Same
+            }
+            Some(_) => Place::Other,
+        })
+    }
+
+    /// Publishes it, or says what stands in its place. `Empty`: it was published.
+    pub(super) async fn put(
+        &self,
+        bus: &Bus,
+        realm: &Uuid,
+        signer: &KeyPair,
+    ) -> Result<Place, OpError> {
+        let attestation = self.attestation(realm, signer);
+        let mut wait = FIRST_WAIT;
+        let mut why = String::new();
+        for _ in 0..TRIES {
+            let publication = Publication {
+                subject: self.subject.clone(),
+                payload: self.row.payload.clone().into(),
+                key: self.row.key.clone(),
+                sig: self.row.sig.clone(),
+            };
+            let outcome = match &attestation {
+                Some(word) => bus.publish_again(publication, word).await,
+                None => bus.publish_once(publication).await,
+            };
+            match outcome {
+                PublishOutcome::Stored { .. } => return Ok(Place::Empty),
+                PublishOutcome::Refused { code, description } => {
+                    why = format!("{code} {description}");
+                }
+                PublishOutcome::NoAnswer => "no acknowledgement".clone_into(&mut why),
+            }
+            match self.look(bus).await {
+                Ok(Place::Empty) | Err(OpError::BusUnreachable(_)) => {}
+                other => return other,
+            }
+            sleep(wait).await;
+            wait *= 2;
+        }
+        Err(OpError::BusUnreachable(format!(
+            "what is known of {} could not be stored ({why}); what is stored stays, run `countersign bus recover` again",
+            self.request
+        )))
+    }
+
+    /// This console's word on when it was stored first. Without one the new stamp counts, which may make
+    /// it late and never early.
+    fn attestation(&self, realm: &Uuid, signer: &KeyPair) -> Option<String> {
+        let said = Attestation {
+            v: 1,
+            payload_digest: Sha256Digest::of_bytes(&self.row.payload),
+            stored_at: countersign_wire::Timestamp::new(Timestamp(self.row.stored_at).into()),
+            epoch: self.row.stream_epoch.parse().ok()?,
+            seq: u64::try_from(self.row.stream_seq).ok()?,
+        };
+        said.seal(signer, realm, &self.subject).ok()
+    }
+}
