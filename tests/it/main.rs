@@ -37,3 +37,4 @@ mod trace;
 mod usage;
 mod verdicts;
 mod votes;
+mod wal;

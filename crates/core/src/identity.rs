@@ -214,12 +214,12 @@ impl Identity {
         format!("console {}", &self.console_id.simple().to_string()[..8])
     }
 
-    /// Hides secrets from people under a key of this console: it comes from the one that signs what the
-    /// console decides.
+    /// Hides secrets from people under a key of this console: it comes from the login key, which no
+    /// rotation replaces, so that equal values look equal in a window that was open before.
     #[must_use]
     pub fn hiding(&self) -> Hiding {
         // A key in memory always has its seed.
-        Hiding::from_seed(&self.signing().auto.seed().unwrap_or_default())
+        Hiding::from_seed(&self.login.seed().unwrap_or_default())
     }
 
     /// What an agent must trust.
@@ -369,6 +369,7 @@ mod tests {
             let data = DataDir::open(folder.path()).unwrap();
             let mut dying = Identity::open(&data, "Ada").unwrap();
             let old = [dying.human_key(), dying.auto_key()];
+            let hidden = dying.hiding().key();
             dying.seeds = Arc::new(Dies {
                 files: SeedFiles::new(data.keys()),
                 left: steps.into(),
@@ -397,6 +398,7 @@ mod tests {
                 None => assert_eq!(now, old, "killed after {steps} steps"),
                 Some(listed) => assert_eq!(&now, listed, "killed after {steps} steps"),
             }
+            assert_eq!(again.hiding().key(), hidden, "hidden values look as before");
             let once_more = Identity::load(&data, "Ada").unwrap();
             assert_eq!(once_more.human_key(), now[0]);
             assert!(!once_more.follow(takes_over).unwrap());

@@ -103,6 +103,7 @@ pub(super) async fn own(data: &DataDir) -> Result<Option<ConsoleLock>, OpError> 
     let give_up = tokio::time::Instant::now() + LOCK_LIMIT;
     loop {
         if let Some(lock) = data.try_lock()? {
+            crate::unfinished::remove(data.path());
             return Ok(Some(lock));
         }
         if data.runtime_lives() || tokio::time::Instant::now() >= give_up {

@@ -147,9 +147,10 @@ impl Agent {
             .await
             .unwrap();
         let reply: Value = serde_json::from_slice(&reply.payload).unwrap();
-        match reply["seq"].as_u64() {
-            Some(seq) => Ok(seq),
-            None => Err(reply["error"]["err_code"].as_u64().unwrap()),
+        // A refusal may have a sequence as well: 0.
+        match reply["error"]["err_code"].as_u64() {
+            Some(code) => Err(code),
+            None => Ok(reply["seq"].as_u64().unwrap()),
         }
     }
 

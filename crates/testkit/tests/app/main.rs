@@ -11,6 +11,8 @@ mod consoles;
 mod decide;
 mod delivery;
 mod expiry;
+mod faults;
+mod fuzzed;
 mod operators;
 mod presence;
 mod ranks;
