@@ -50,14 +50,12 @@ pub fn is_vote(
     verdict: Verdict,
     authority: Authority,
 ) -> Result<bool, DecideRefusal> {
-    if !lets_it_run(verdict) || request.approvals_required <= 1 {
+    if !lets_it_run(verdict) || request.approvals_needed <= 1 {
         return Ok(false);
     }
     match authority {
         Authority::Operator => Ok(true),
-        Authority::Console => Err(DecideRefusal::NeedsMoreOperators(
-            request.approvals_required,
-        )),
+        Authority::Console => Err(DecideRefusal::NeedsMoreOperators(request.approvals_needed)),
     }
 }
 

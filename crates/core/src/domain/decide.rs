@@ -134,6 +134,7 @@ mod tests {
             request_digest: "sha256:bb".into(),
             allowed: VerdictSet::from_words(["approve", "modify"]),
             approvals_required: 1,
+            approvals_needed: 1,
             stored_at: Timestamp(0),
             deadline_at: Timestamp(1_000),
             first_deadline_at: Timestamp(1_000),
@@ -225,7 +226,7 @@ mod tests {
     fn an_approval_of_several_operators_is_a_vote_and_a_deny_is_not() {
         let one = request();
         let several = RequestRecord {
-            approvals_required: 2,
+            approvals_needed: 2,
             ..request()
         };
         let (operator, console) = (Authority::Operator, Authority::Console);

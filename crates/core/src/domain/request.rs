@@ -22,8 +22,10 @@ pub struct RequestRecord {
     pub request_digest: String,
     /// Verdicts that the agent can honour.
     pub allowed: VerdictSet,
-    /// How many operators must agree, 1 to 5.
+    /// How many operators must agree as the request says, 1 to 5: a decision with fewer is void everywhere.
     pub approvals_required: u8,
+    /// The same, or more where a rule asks for more: this console's operators have not decided before.
+    pub approvals_needed: u8,
     /// The server's stamp of the stored request.
     pub stored_at: Timestamp,
     /// From here on no approval takes effect.
@@ -86,6 +88,7 @@ mod tests {
             request_digest: "sha256:bb".into(),
             allowed: VerdictSet::DENY_ONLY,
             approvals_required: 1,
+            approvals_needed: 1,
             stored_at: Timestamp(0),
             deadline_at: Timestamp(50),
             first_deadline_at: Timestamp(100),

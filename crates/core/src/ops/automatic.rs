@@ -17,7 +17,7 @@ use super::job::{Automatic, DecideCommand};
 use super::ledger::{Batch, Ledger};
 use super::policies::{InForce, Policies};
 use super::turns::{Turn, Turns};
-use super::{bypass, decide};
+use super::{bypass, decide, quorum};
 use crate::domain::{Authority, RequestRecord, State, Timestamp};
 use crate::policy::evaluate::amount;
 use crate::policy::{
@@ -92,9 +92,13 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
         Err(_) => false,
     };
     if judge.policies.is_empty() && !bypassed {
+        let gone = judge.generation != generation;
         judge.forget();
         judge.owed = None;
         judge.generation = generation;
+        if gone {
+            quorum::forget(ledger, batch).await?;
+        }
         return Ok(());
     }
     if !ledger.policy_known.is_fresh() {
@@ -159,13 +163,17 @@ async fn decide(ledger: &mut Ledger, batch: &mut Batch<'_>, ids: &[i64]) -> Resu
     let records = requests::records_by_id(batch.tx, ids).await?;
     let rows: Vec<i64> = records.iter().map(|record| record.id).collect();
     let to_judge = rule_uses::to_judge(batch.tx, &rows).await?;
-    for (record, row) in records.into_iter().zip(to_judge) {
+    for (mut record, row) in records.into_iter().zip(to_judge) {
         let open = record.state == State::Pending && batch.now < record.deadline_at;
         let bypassed = is_bypassed(ledger, &record, batch.now);
         let in_force = ledger.judge.policies.of(&record.key.workspace);
         let in_force = in_force.or_else(|| bypassed.then(Policies::nothing).flatten());
         let judged = |of: &Arc<InForce>| open && !of.broken && (bypassed || !of.set.is_empty());
+        let unjudged = in_force.as_ref().is_none_or(|of| !of.broken) && open;
         let Some(in_force) = in_force.filter(judged) else {
+            if unjudged {
+                quorum::note(ledger, batch, &mut record, None).await?;
+            }
             settled(ledger, record.id);
             continue;
         };
@@ -182,6 +190,7 @@ async fn decide(ledger: &mut Ledger, batch: &mut Batch<'_>, ids: &[i64]) -> Resu
         };
         let found = judge(ledger, batch, &record, &asked, &in_force, &in_hand).await?;
         notes(ledger, batch, &record, &in_force, &found).await?;
+        quorum::note(ledger, batch, &mut record, Some((&in_force, &found))).await?;
         let Some(one) = decision(ledger, &record, &parsed, (&in_force, &found), batch.now) else {
             settled(ledger, record.id);
             continue;
@@ -239,7 +248,7 @@ fn counter(request: &RequestKey, rule: &Rule) -> RequestKey {
     name.parse().unwrap_or_else(|_| request.clone())
 }
 
-async fn judge(
+pub(super) async fn judge(
     ledger: &Ledger,
     batch: &mut Batch<'_>,
     record: &RequestRecord,

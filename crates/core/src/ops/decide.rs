@@ -16,6 +16,7 @@ use super::job::{Accepted, DecideCommand, DecideReply, Refused};
 use super::ledger::{Batch, Ledger};
 use super::operators::why_not;
 use super::publisher::{Carried, Outgoing, Settlements};
+use super::quorum;
 use super::votes::cast::{Choice, cast};
 use crate::domain::life_cycle::{Step, next};
 use crate::domain::{
@@ -73,6 +74,9 @@ async fn one(
         Ok(checked) => checked,
         Err(refused) => return Ok(Err(refused)),
     };
+    if command.authority == Authority::Operator && lets_it_run(verdict) {
+        quorum::look(ledger, batch, record).await?;
+    }
     match is_vote(record, verdict, command.authority) {
         Err(refusal) => Ok(Err(Refused::Domain(refusal))),
         Ok(false) => Ok(decision(

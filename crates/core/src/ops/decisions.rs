@@ -320,7 +320,7 @@ async fn settle(
     if record.state.is_open() && !state.is_open() {
         ledger.counts.closed(&record.key.agent_key());
     }
-    if record.approvals_required > 1 {
+    if record.approvals_needed > 1 {
         // A vote that is held or on its way is of no use any more.
         vote_outbox::close_of(batch.tx, record.id).await?;
     }

@@ -12,6 +12,7 @@ use super::execution;
 use super::ladder;
 use super::ledger::{Batch, Ledger};
 use super::publisher::{Carried, Outgoing};
+use super::quorum;
 use super::stopped;
 use super::votes::{cast, close};
 use crate::domain::life_cycle::{Step, next};
@@ -69,17 +70,20 @@ async fn release(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreErro
         .collect();
     let mut signed = Vec::new();
     let mut changes = Vec::new();
-    for record in requests::records(batch.tx, &keys).await? {
+    for mut record in requests::records(batch.tx, &keys).await? {
         let Some(row) = due.iter().find(|row| row.request == record.id) else {
             continue;
         };
+        quorum::look(ledger, batch, &mut record).await?;
         let human = ledger.identity.human_key();
         let human = human.as_str();
         // One that an earlier key was to sign is decided again.
         let may = row.key == human
             && ledger.counts(human, batch.now)
             && ledger.may_allow(human, Verdict::Approve, &record, batch.now);
-        if batch.now >= record.deadline_at || !may {
+        // Rules that came while it was held may ask for others too: then it is decided again, as a vote.
+        let alone = record.approvals_needed <= 1;
+        if batch.now >= record.deadline_at || !may || !alone {
             let actor = ledger.identity.auto_key().to_string();
             release_hold(batch, &record, &actor, "hold_dropped").await?;
             continue;

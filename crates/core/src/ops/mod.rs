@@ -42,6 +42,7 @@ mod policy_feed;
 pub mod presence;
 mod publisher;
 mod queues;
+mod quorum;
 pub mod reading;
 pub mod recover;
 pub mod regrets;

@@ -9,6 +9,7 @@ pub mod conditions;
 pub mod evaluate;
 pub mod file;
 pub mod glob;
+pub mod import;
 pub mod read;
 pub mod rule;
 pub mod set;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::condition::{Condition, ConditionFault};
 use super::read::SCHEMA;
-use super::rule::Rule;
+use super::rule::{Enabled, Rule};
 use crate::domain::Timestamp;
 
 /// A rule with its condition.
@@ -118,6 +118,15 @@ impl PolicySet {
     #[must_use]
     pub fn body(&self) -> &[u8] {
         &self.body
+    }
+
+    /// Whether a rule may ask for several operators.
+    #[must_use]
+    pub fn may_raise(&self) -> bool {
+        let several = |of: &Prepared| of.rule.approvals.is_some_and(|approvals| approvals > 1);
+        self.rules
+            .iter()
+            .any(|of| several(of) && of.rule.enabled == Enabled::On)
     }
 
     /// Whether there is nothing to judge by.

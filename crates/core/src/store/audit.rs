@@ -47,6 +47,7 @@ pub const ACTIONS: &[&str] = &[
     "operator_waits",
     "policy",
     "quarantine",
+    "quorum",
     "read_only",
     "read_only_ended",
     "realm",

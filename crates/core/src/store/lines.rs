@@ -112,10 +112,11 @@ pub(super) fn select(with_raw: bool) -> QueryBuilder<Sqlite> {
         "SELECT r.id, r.ws, r.agent, r.request_id, r.kind, r.tool, r.risk, r.state, r.verdict, r.origin,
          d.decided_by, d.message, r.args_digest, r.requested_at, r.stored_at, r.received_at, r.deadline_at,
          r.decided_at, r.delivery, r.stream_seq AS request_seq, d.stream_seq AS stream_seq, d.rule_id,
-         d.rule_version, r.error_code, r.error_detail, r.thread_id, r.run_id, r.approvals_required,
-         CASE WHEN r.approvals_required > 1 THEN
+         d.rule_version, r.error_code, r.error_detail, r.thread_id, r.run_id,
+         max(r.approvals_required, coalesce(r.approvals_needed, 1)) AS approvals_required,
+         CASE WHEN r.approvals_required > 1 OR r.approvals_needed > 1 THEN
            (SELECT count(*) FROM votes v WHERE v.request = r.id AND v.stands = 1) ELSE 0 END AS votes,
-         CASE WHEN r.approvals_required > 1 THEN
+         CASE WHEN r.approvals_required > 1 OR r.approvals_needed > 1 THEN
            EXISTS (SELECT 1 FROM votes v WHERE v.request = r.id AND v.mine = 1)
            OR EXISTS (SELECT 1 FROM vote_outbox o WHERE o.request = r.id AND o.state IN ('queued', 'stored'))
          ELSE 0 END AS voted, ",

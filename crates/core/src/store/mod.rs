@@ -34,6 +34,7 @@ pub mod policy_history;
 mod pool;
 pub mod proofs;
 pub mod quarantine;
+pub mod quorum;
 pub mod re_asks;
 pub mod receipts;
 pub mod republish;

@@ -118,6 +118,7 @@ fn record(row: &Row<'_>) -> rusqlite::Result<Read> {
         request_digest: row.get(8)?,
         allowed: VerdictSet::from_words(text(9)?.split(' ')),
         approvals_required,
+        approvals_needed: approvals_required.max(row.get::<_, Option<u8>>(18)?.unwrap_or(1)),
         stored_at,
         deadline_at: Timestamp(row.get(12)?),
         first_deadline_at: stored_at.plus_ms(row.get(14)?),
@@ -141,7 +142,7 @@ const TOO_MANY: &str = RejectionCode::TooManyWaiting.as_str();
 
 const RECORD: &str = "SELECT id, ws, agent, request_id, state, delivery, risk, args_digest, request_digest, \
     allowed, approvals_required, stored_at, deadline_at, kind, lifetime, tightened_at, withdrawn_at, \
-    error_code FROM requests WHERE ";
+    error_code, approvals_needed FROM requests WHERE ";
 
 /// Inserts rows; a row whose key or stream position is taken is left out.
 ///

@@ -236,7 +236,7 @@ pub async fn undecided(
 ) -> Result<Vec<i64>, StoreError> {
     Ok(sqlx::query_scalar(
         "SELECT r.id FROM requests r WHERE r.state <> 'decided' AND r.state IN ('pending', 'holding')
-         AND r.approvals_required > 1 AND r.id > ?
+         AND (r.approvals_required > 1 OR r.approvals_needed > 1) AND r.id > ?
          AND EXISTS (SELECT 1 FROM votes v WHERE v.request = r.id AND v.stands = 1)
          ORDER BY r.id LIMIT ?",
     )

@@ -15,6 +15,7 @@ mod faults;
 mod fuzzed;
 mod operators;
 mod presence;
+mod quorum;
 mod ranks;
 mod recover;
 mod rejected;

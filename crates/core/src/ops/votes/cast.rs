@@ -71,7 +71,7 @@ fn write(
         decided_at: countersign_wire::Timestamp::new(now.into()),
     };
     let payload = serde_json::to_vec(&vote).map_err(|_| DraftError::TooLarge(0))?;
-    let decision = decision_bytes(payload.len(), record.approvals_required);
+    let decision = decision_bytes(payload.len(), record.approvals_needed);
     if decision > DECISION_MAX_BYTES {
         return Err(DraftError::TooLarge(decision));
     }

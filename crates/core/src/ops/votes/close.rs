@@ -75,7 +75,7 @@ async fn agreed(
     let mut standing = votes::standing(batch.tx, record.id).await?;
     standing.retain(|vote| role(ledger, record, &vote.key, batch.now) == Some(KeyRole::Human));
     let ballots: Vec<Ballot<'_>> = standing.iter().map(ballot).collect();
-    let Some(places) = agreement(&ballots, record.approvals_required) else {
+    let Some(places) = agreement(&ballots, record.approvals_needed) else {
         return Ok(None);
     };
     Ok(Some(

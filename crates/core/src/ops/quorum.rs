@@ -1,0 +1,90 @@
+//! How many operators must agree to a request: as many as it asks for, or more where a rule says so.
+//!
+//! Refuses to judge another console's decision by it. Two consoles learn of a change of rules at different
+//! moments, so what makes a stored decision void is the request's own number, which both read on the
+//! stream; the rule's number only says when this console's operators have decided.
+
+use serde_json::json;
+
+use super::automatic::judge;
+use super::ledger::{Batch, Ledger};
+use super::policies::InForce;
+use crate::domain::RequestRecord;
+use crate::policy::{Asked, Evaluation, Outcome};
+use crate::store::{StoreError, quorum, requests, rule_uses};
+use countersign_wire::{parse_request, request_subject};
+
+/// How many operators the rules ask for, and the place of the rule that does.
+fn asked_for(found: &Evaluation) -> (u8, Option<usize>) {
+    match found.outcome {
+        Outcome::Ask {
+            rule, approvals, ..
+        } => (approvals.max(1), rule),
+        Outcome::Approve(_) | Outcome::Deny(_) => (1, None),
+    }
+}
+
+/// Keeps what the rules ask for. Once somebody has voted the number only rises.
+pub(super) async fn note(
+    ledger: &Ledger,
+    batch: &mut Batch<'_>,
+    record: &mut RequestRecord,
+    judged: Option<(&InForce, &Evaluation)>,
+) -> Result<(), StoreError> {
+    let (wanted, rule) = judged.map_or((1, None), |(_, found)| asked_for(found));
+    let needed = wanted.max(record.approvals_required);
+    if needed == record.approvals_needed {
+        return Ok(());
+    }
+    let own = needed == record.approvals_required;
+    if !quorum::note(batch.tx, record.id, if own { 1 } else { needed }).await? {
+        return Ok(());
+    }
+    record.approvals_needed = needed;
+    let mut detail = json!({ "approvals": needed });
+    if let Some((in_force, place)) = judged.map(|(of, _)| of).zip(rule) {
+        let rule = &in_force.set.rules()[place].rule;
+        detail["rule"] = json!({ "id": rule.id, "version": rule.version });
+        detail["policy_digest"] = json!(in_force.set.digest().to_string());
+    }
+    let actor = ledger.identity.auto_key().to_string();
+    batch.record(actor, "quorum", record.key.to_string(), detail);
+    batch.gathered.touched.push(record.id);
+    Ok(())
+}
+
+/// There are no rules any more.
+pub(super) async fn forget(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
+    let raised = quorum::raised(batch.tx).await?;
+    for mut record in requests::records_by_id(batch.tx, &raised).await? {
+        note(ledger, batch, &mut record, None).await?;
+    }
+    Ok(())
+}
+
+/// Looks again before an operator's approval is taken or signed, by what is known of the rules here, however
+/// old that is.
+pub(super) async fn look(
+    ledger: &Ledger,
+    batch: &mut Batch<'_>,
+    record: &mut RequestRecord,
+) -> Result<(), StoreError> {
+    let in_force = ledger.judge.policies.of(&record.key.workspace);
+    let Some(in_force) = in_force.filter(|of| !of.broken && of.set.may_raise()) else {
+        return Ok(());
+    };
+    let row = rule_uses::to_judge(batch.tx, &[record.id]).await?.pop();
+    let Some(row) = row.flatten() else {
+        return Ok(());
+    };
+    let Ok(parsed) = parse_request(&request_subject(&record.key), &row.raw) else {
+        return Ok(());
+    };
+    let asked = Asked {
+        tool_changed_at: row.redefined_at,
+        ..Asked::of(&parsed)
+    };
+    let none = std::collections::HashMap::new();
+    let found = judge(ledger, batch, record, &asked, &in_force, &none).await?;
+    note(ledger, batch, record, Some((&in_force, &found))).await
+}
