@@ -12,5 +12,7 @@ export default defineConfig({
     include: ["src/**/*.test.{ts,tsx}"],
     setupFiles: ["test/setup.ts"],
     restoreMocks: true,
+    // Whole screens are drawn here, by whatever machine has time for it.
+    testTimeout: 20_000,
   },
 });

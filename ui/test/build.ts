@@ -1,5 +1,5 @@
 /** Small builders for tests: only what a test names differs from the default. */
-import type { AlarmItem, AgentToolView, AgentView, ArgEntry, Card, HistoryRow, InboxBatch, InboxChange, InboxRow, RequestStoryView, Shown, SpanView, StatusView, TraceLine, TraceTree } from "../src/ipc/generated";
+import type { AlarmItem, AgentToolView, AgentView, ArgEntry, Card, HistoryRow, InboxBatch, InboxChange, InboxRow, RequestStoryView, SettingsView, SetupForm, SetupKeyView, SetupLineView, Shown, SpanView, StatusView, TraceLine, TraceTree } from "../src/ipc/generated";
 
 /** Text in which `⟨U+202E⟩` stands for a mark, as the core would send it. */
 export const shown = (text: string): Shown =>
@@ -75,12 +75,31 @@ export const story = (more: Partial<RequestStoryView> = {}): RequestStoryView =>
 
 export const status = (more: Partial<StatusView> = {}): StatusView => ({
   bus: { connected: true, url: "nats://127.0.0.1:4222", serverVersion: "2.15.1", insecure: [] }, caughtUp: true, lag: 0,
-  waiting: 1, rejected: 0, outbox: 0, agents: 1, panic: null, brakes: [], alarms: [], readOnly: null, operator: shown("maria"), operatorKeyTail: "7Q2F",
+  waiting: 1, rejected: 0, outbox: 0, agents: 1, panic: null, brakes: [], bypasses: [], alarms: [], readOnly: null, operator: shown("maria"), operatorKeyTail: "7Q2F",
   audit: { seq: 48_211, hash: "00", anchoredSeq: 48_200 }, ...more,
 });
 
 export const alarm = (more: Partial<AlarmItem> = {}): AlarmItem => ({
   id: 1, code: "void_vote", subject: shown("acme/bot/r1"), request: "acme/bot/r1", atMs: 0, happened: "What happened.", next: "What to do.", lasts: false, seen: null, ...more,
+});
+
+export const setupKey = (more: Partial<SetupKeyView> = {}): SetupKeyView => ({
+  key: "limit", kind: "int", group: shown("Main"), description: null, placeholder: null, importance: null, elements: [], secret: false, default: shown("1"),
+  value: shown("1"), chosen: null, bound: null, ...more,
+});
+
+export const setupForm = (more: Partial<SetupForm> = {}): SetupForm => ({
+  key: "acme/bot", workspace: "acme", agent: "bot", revision: 0, readable: true, declared: { type: "keys", keys: [setupKey()] }, leftovers: [], changed: null, ...more,
+});
+
+export const setupLine = (more: Partial<SetupLineView> = {}): SetupLineView => ({ key: "acme/bot", workspace: "acme", agent: "bot", keys: 1, chosen: 0, bound: 0, ...more });
+
+export const settings = (more: Partial<SettingsView> = {}): SettingsView => ({
+  ownServer: true, login: "own_server", tlsCa: null, tlsCert: null, allowSingleAccount: false, operator: shown("maria"), workspace: "default",
+  console: "0190a1b2", realm: "0190ffff", keys: [{ role: "human", key: "UHUMAN7Q2F" }, { role: "auto", key: "UAUTO" }, { role: "login", key: "ULOGIN" }],
+  keyPlace: "file", operators: [], operatorApproval: false, folders: [{ what: "data", path: "/home/maria/.local/share/countersign", exists: true }],
+  retention: [], stalls: { onBusS: 10, receivedS: 30, executedS: 600 }, waitingLimit: 10_000,
+  otlp: { http: null, grpc: null, allowRemote: false, requireToken: false, export: null }, ...more,
 });
 
 export const batch = (number: number, changes: InboxChange[], more: Partial<InboxBatch> = {}): InboxBatch => ({

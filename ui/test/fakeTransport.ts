@@ -40,6 +40,7 @@ export const fakeConsole = (content: FakeConsoleContent = {}): FakeConsole => {
     history_facets: () => ({ workspaces: [], agents: [], tools: [], operators: [], rules: [] }),
     saved_searches: () => ({ searches: [] }),
     rejected_list: () => ({ rows: [], next: null }),
+    alarms_list: () => ({ alarms: [] }),
     notify: () => ({}),
     connect_hint: () => ({
       natsUrl: "nats://127.0.0.1:41997", agentJson: "/home/maria/.local/share/countersign/agent.json",

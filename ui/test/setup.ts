@@ -1,5 +1,8 @@
-import { cleanup } from "@testing-library/react";
+import { cleanup, configure } from "@testing-library/react";
 import { afterEach, beforeEach, vi } from "vitest";
+
+// A busy machine takes its time; what never comes still fails.
+configure({ asyncUtilTimeout: 4_000 });
 
 /** The test document has no layout: what is observed counts as on screen when a test says so. */
 export const screenObserver = { seesEverything: true };

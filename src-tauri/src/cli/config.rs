@@ -32,7 +32,8 @@ const WORKSPACE: &str = "COUNTERSIGN_WORKSPACE";
 const ALLOW_SINGLE_ACCOUNT: &str = "COUNTERSIGN_ALLOW_SINGLE_ACCOUNT";
 const OTLP_HTTP: &str = "COUNTERSIGN_OTLP_HTTP";
 const OTLP_GRPC: &str = "COUNTERSIGN_OTLP_GRPC";
-const FILE: &str = "config.toml";
+/// Name of the file in the data folder.
+pub(crate) const FILE: &str = "config.toml";
 
 /// One source of settings.
 #[derive(Debug, Default, PartialEq, Deserialize)]

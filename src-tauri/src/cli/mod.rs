@@ -40,6 +40,9 @@ mod unfinished;
 mod watch;
 mod when;
 
+#[cfg(feature = "gui")]
+pub(crate) use config::FILE as CONFIG_FILE;
+
 use std::env;
 use std::ffi::OsString;
 use std::future::Future;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use countersign_core::App;
-use countersign_wire::ipc::{IpcError, NotifyLevel};
+use countersign_wire::ipc::{IpcError, NotifyLevel, OtlpView};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -18,6 +18,8 @@ pub(crate) struct Desk {
     pub(crate) app: App,
     /// Enrolment file of the local agent; none on an outside server.
     pub(crate) agent_json: Option<PathBuf>,
+    /// What was switched on of OTLP when the console was started.
+    pub(crate) otlp: OtlpView,
     /// Key of the digests that stand for hidden values; only this console can compute them.
     pub(crate) hiding_key: [u8; 32],
     /// Which desktop notifications are wanted.
@@ -27,12 +29,13 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    pub(crate) fn new(app: App, agent_json: Option<PathBuf>) -> Self {
+    pub(crate) fn new(app: App, agent_json: Option<PathBuf>, otlp: OtlpView) -> Self {
         hide_under(app.identity().hiding());
         Self {
             hiding_key: app.identity().hiding().key(),
             app,
             agent_json,
+            otlp,
             notify_level: watch::Sender::default(),
             batches: AtomicU64::new(0),
             listener: Mutex::new(None),

@@ -11,8 +11,6 @@ mod fault;
 mod notify;
 mod view;
 
-use std::path::PathBuf;
-
 use countersign_core::{App, OpError, Options};
 use tauri::{Manager as _, RunEvent, WebviewWindowBuilder};
 
@@ -32,6 +30,7 @@ pub(crate) fn run(options: Options, otlp: &otlp::Settings) -> Result<(), OpError
         .build()
         .map_err(|error| OpError::Environment(format!("no threads could be started: {error}")))?;
     let app = runtime.block_on(App::start(options))?;
+    let shown = view::otlp_view(otlp);
     let otlp = match runtime.block_on(Otlp::start(&app, otlp)) {
         Ok(otlp) => otlp,
         Err(error) => {
@@ -45,25 +44,20 @@ pub(crate) fn run(options: Options, otlp: &otlp::Settings) -> Result<(), OpError
             tracing::warn!(%error, "the local agent could not be enrolled");
             None
         });
-    let opened = window(&runtime, &app, agent_json);
+    let opened = window(&runtime, Desk::new(app.clone(), agent_json, shown));
     runtime.block_on(otlp.stop());
     runtime.block_on(app.shutdown());
     opened
 }
 
-fn window(
-    runtime: &tokio::runtime::Runtime,
-    app: &App,
-    agent_json: Option<PathBuf>,
-) -> Result<(), OpError> {
+fn window(runtime: &tokio::runtime::Runtime, desk: Desk) -> Result<(), OpError> {
     let failed = |error: tauri::Error| {
         OpError::Environment(format!(
             "the window could not be opened: {error}; run `countersign serve` for a console without one"
         ))
     };
     tauri::async_runtime::set(runtime.handle().clone());
-    let web_data = app.data().path().join(WEB_DATA);
-    let desk = Desk::new(app.clone(), agent_json);
+    let web_data = desk.app.data().path().join(WEB_DATA);
     let built = tauri::Builder::default()
         .manage(desk)
         .invoke_handler(tauri::generate_handler![call::call, channel::subscribe])

@@ -29,6 +29,8 @@ export const Shell = () => {
   useCommand("overview", () => void navigate({ to: "/overview" }));
   useCommand("traces", () => void navigate({ to: "/traces" }));
   useCommand("agents", () => void navigate({ to: "/agents" }));
+  useCommand("setup", () => void navigate({ to: "/setup" }));
+  useCommand("settings", () => void navigate({ to: "/settings" }));
   useCommand("rejected", () => void navigate({ to: "/rejected" }));
   return (
     <Tooltip.Provider delayDuration={300}>

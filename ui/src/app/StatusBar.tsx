@@ -2,7 +2,8 @@ import { Monitor, Moon, Sun, TriangleAlert } from "lucide-react";
 import { useCommandRunner } from "../commands/CommandContext";
 import { nextChoice, useSetting } from "../commands/settings";
 import { ShownText } from "../components/ShownText";
-import { useLost, useStatus } from "../desk/DeskContext";
+import { formatTime } from "../desk/clock";
+import { useLost, useServerNow, useStatus } from "../desk/DeskContext";
 import type { StatusView } from "../ipc/generated";
 
 const INSECURE: Record<string, string> = {
@@ -36,6 +37,13 @@ const Brakes = ({ panic, brakes }: { readonly panic: StatusView["panic"]; readon
     ))}
   </>
 );
+
+const Bypasses = ({ bypasses }: { readonly bypasses: StatusView["bypasses"] }) => {
+  const now = useServerNow();
+  return bypasses.filter((bypass) => bypass.untilMs > now).map((bypass) => (
+    <span key={bypass.agent} className="font-semibold text-warn" data-testid="bypass">{bypass.agent} runs by itself up to {bypass.upTo} until {formatTime(bypass.untilMs)}, by <ShownText text={bypass.by} /></span>
+  ));
+};
 
 const THEME_ICON = { system: Monitor, dark: Moon, light: Sun } as const;
 
@@ -75,6 +83,7 @@ export const StatusBar = () => {
           <span>Queue lag {status.lag}</span>
           {status.outbox > 0 ? <span className="text-warn">{status.outbox} held or on the way</span> : null}
           <Brakes panic={status.panic} brakes={status.brakes} />
+          {status.bypasses.length === 0 ? null : <Bypasses bypasses={status.bypasses} />}
           <Alarms count={status.alarms.length} />
           {status.readOnly === null ? null : <span className="truncate font-semibold text-bad" data-testid="read-only">Read-only: {status.readOnly}</span>}
           {singleKeys === "off" ? <span className="text-warn">Single keys are off</span> : null}

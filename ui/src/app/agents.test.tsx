@@ -73,6 +73,30 @@ describe("agents", () => {
   });
 });
 
+describe("a bypass", () => {
+  it("is started for a risk and a time after one more question", async () => {
+    const console = await open([agent({ key: "acme/bot" })]);
+    console.answers.bypass = () => ({ terminated: 0 });
+    fireEvent.click(within(brakes()).getByText("Bypass…"));
+    expect((await screen.findByTestId("confirm")).textContent).toContain("critical calls always ask");
+    fireEvent.change(screen.getByTestId("bypass-risk"), { target: { value: "medium" } });
+    fireEvent.change(screen.getByTestId("bypass-time"), { target: { value: "3600" } });
+    expect(within(screen.getByTestId("bypass-risk")).queryByText("critical")).toBeNull();
+    fireEvent.click(screen.getByTestId("confirm-yes"));
+    await waitFor(() => { expect(console.argsOf("bypass")).toEqual([{ agent: "acme/bot", grant: { upTo: "medium", seconds: 3_600 } }]); });
+  });
+
+  it("is shown with its end in the status bar while it lasts, and ended at once", async () => {
+    const bypass = { agent: "acme/bot", upTo: "low" as const, untilMs: 60_000, by: shown("ann") };
+    const console = await open([agent({ key: "acme/bot" })], { status: status({ bypasses: [bypass, { ...bypass, agent: "acme/over", untilMs: -1 }] }) });
+    expect((await screen.findAllByTestId("bypass")).map((one) => one.textContent)).toEqual([expect.stringMatching(/^acme\/bot runs by itself up to low until [\d:]+, by ann$/u)]);
+    console.answers.bypass = () => { throw new CallError("bus_unreachable", "the bus cannot be reached"); };
+    fireEvent.click(within(brakes()).getByText("End the bypass"));
+    await screen.findByText("the bus cannot be reached");
+    expect(console.argsOf("bypass")).toEqual([{ agent: "acme/bot", grant: null }]);
+  });
+});
+
 describe("panic", () => {
   const chord = { ctrlKey: true, shiftKey: true, code: "Period" };
 

@@ -5,6 +5,8 @@ import { StoryScreen } from "../features/history/StoryScreen";
 import { InboxScreen } from "../features/inbox/InboxScreen";
 import { OverviewScreen } from "../features/overview/OverviewScreen";
 import { RejectedScreen } from "../features/rejected/RejectedScreen";
+import { SettingsScreen } from "../features/settings/SettingsScreen";
+import { SetupScreen } from "../features/setup/SetupScreen";
 import { TraceScreen } from "../features/traces/TraceScreen";
 import { TracesScreen } from "../features/traces/TracesScreen";
 import { Shell } from "./Shell";
@@ -37,8 +39,11 @@ const story = createRoute({
 
 const overview = createRoute({ getParentRoute: () => root, path: "/overview", component: OverviewScreen });
 
+const setup = createRoute({ getParentRoute: () => root, path: "/setup", component: SetupScreen });
+const settings = createRoute({ getParentRoute: () => root, path: "/settings", component: SettingsScreen });
+
 export const createDeskRouter = () =>
-  createRouter({ routeTree: root.addChildren([inbox, rejected, traces, trace, agents, history, story, overview]), history: createHashHistory() });
+  createRouter({ routeTree: root.addChildren([inbox, rejected, traces, trace, agents, history, story, overview, setup, settings]), history: createHashHistory() });
 
 declare module "@tanstack/react-router" {
   interface Register {

@@ -494,6 +494,53 @@ serverVersion: string | null,
 insecure: Array<string>, };
 
 /**
+ * Lets calls of an agent run without asking for a while, or ends that before its time.
+ */
+export type BypassArgs = { 
+/**
+ * `WORKSPACE/AGENT`.
+ */
+agent: string, 
+/**
+ * None ends it.
+ */
+grant: BypassFor | null, };
+
+/**
+ * How far a bypass goes.
+ */
+export type BypassFor = { 
+/**
+ * The highest risk; never critical.
+ */
+upTo: Risk, 
+/**
+ * How long from now, in seconds; at most 8 hours.
+ */
+seconds: number, };
+
+/**
+ * An agent whose calls need not ask for a while.
+ */
+export type BypassView = { 
+/**
+ * `WORKSPACE/AGENT`.
+ */
+agent: string, 
+/**
+ * The highest risk that it covers.
+ */
+upTo: Risk, 
+/**
+ * From here on it is over.
+ */
+untilMs: number, 
+/**
+ * Who started it.
+ */
+by: Shown, };
+
+/**
  * One request whole.
  */
 export type Card = { 
@@ -771,6 +818,11 @@ brake: [BrakeArgs, BrakeOutcome],
  */
 panic: [PanicArgs, BrakeOutcome], 
 /**
+ * Lets calls of an agent run without asking for a while, or ends that; it stands on the bus when
+ * this returns. Audited.
+ */
+bypass: [BypassArgs, BrakeOutcome], 
+/**
  * Bus, backlog, alarms, operator and audit head.
  */
 status: [Nothing, StatusView], 
@@ -782,6 +834,22 @@ alarms_list: [Nothing, AlarmsView],
  * Says that the operator has seen an alarm: the status no longer tells it. Audited.
  */
 acknowledge_alarm: [AcknowledgeArgs, AlarmItem], 
+/**
+ * Every known agent with what it lets people set.
+ */
+setup_list: [Nothing, SetupLines], 
+/**
+ * One agent's setup keys.
+ */
+setup_of: [SetupArgs, SetupForm], 
+/**
+ * Changes setup keys, all or none, on the revision that was seen. Audited.
+ */
+setup_save: [SetupSaveArgs, SetupSaved], 
+/**
+ * How this console was started, who it is and what it keeps.
+ */
+settings: [Nothing, SettingsView], 
 /**
  * Every agent that is known: its copies, its tools, its credentials.
  */
@@ -1105,6 +1173,23 @@ value: string,
  * How it reads.
  */
 label: Shown, };
+
+/**
+ * A folder or a file of this console.
+ */
+export type FolderView = { 
+/**
+ * `data`, `database`, `keys`, `config`.
+ */
+what: string, 
+/**
+ * Where it is.
+ */
+path: string, 
+/**
+ * Whether it is there.
+ */
+exists: boolean, };
 
 /**
  * A form.
@@ -1529,6 +1614,11 @@ export type KeyArgs = {
 key: string, };
 
 /**
+ * What a signing key may sign.
+ */
+export type KeyRole = "human" | "auto";
+
+/**
  * What led to a request: the trace until it was asked.
  */
 export type LedHere = { 
@@ -1590,6 +1680,11 @@ origin: string | null,
 by: Shown | null, };
 
 /**
+ * How the console logs in to the bus.
+ */
+export type LoginKind = "own_server" | "nkey" | "creds" | "url" | "none";
+
+/**
  * A name that the agent gave to something.
  */
 export type NamedId = { 
@@ -1634,6 +1729,47 @@ level: NotifyLevel, };
  * `off`.
  */
 export type NotifyLevel = "all" | "urgent" | "off";
+
+/**
+ * One line of the realm's list of operators.
+ */
+export type OperatorLine = { 
+/**
+ * As it named itself, or as an operator named it.
+ */
+name: Shown, 
+/**
+ * The public key.
+ */
+key: string, 
+/**
+ * What it may sign.
+ */
+role: KeyRole, 
+/**
+ * `in_force`, `waiting`, `retired`.
+ */
+state: string, 
+/**
+ * Since when; for a waiting key, when it asked.
+ */
+fromMs: number, 
+/**
+ * Until when.
+ */
+untilMs: number | null, 
+/**
+ * Whether it is this console's.
+ */
+mine: boolean, 
+/**
+ * None: all.
+ */
+workspaces: Array<string> | null, 
+/**
+ * None: any.
+ */
+maxRisk: Risk | null, };
 
 /**
  * One option of a question.
@@ -1684,6 +1820,31 @@ nativeDigest: NativeDigest | null,
  * Sequence in the stream of requests.
  */
 streamSeq: number, };
+
+/**
+ * What is received and sent over OTLP.
+ */
+export type OtlpView = { 
+/**
+ * Where the receiver listens over HTTP; none when it does not.
+ */
+http: string | null, 
+/**
+ * The same over gRPC.
+ */
+grpc: string | null, 
+/**
+ * Whether it listens on other addresses than loopback.
+ */
+allowRemote: boolean, 
+/**
+ * Whether every sender needs a token.
+ */
+requireToken: boolean, 
+/**
+ * Where this console's answers are told; none when they are not.
+ */
+export: string | null, };
 
 /**
  * Asks for the numbers of a time.
@@ -1750,6 +1911,20 @@ human: number,
  * Of these, in less than two seconds.
  */
 hasty: number, };
+
+/**
+ * A key of this console. Only its public half is ever shown.
+ */
+export type OwnKey = { 
+/**
+ * `human` signs what the operator decides, `auto` what the console decides by itself, `login` logs in to
+ * the bus and signs nothing else.
+ */
+role: string, 
+/**
+ * The public key.
+ */
+key: string, };
 
 /**
  * How long decisions took.
@@ -2286,6 +2461,415 @@ export type ServerTime = {
 serverMs: number, };
 
 /**
+ * How this console was started.
+ */
+export type SettingsView = { 
+/**
+ * Whether the console runs its own server.
+ */
+ownServer: boolean, 
+/**
+ * How it logs in.
+ */
+login: LoginKind, 
+/**
+ * File with the authority that the server's certificate is checked by; none for the system's.
+ */
+tlsCa: string | null, 
+/**
+ * File with this console's own certificate.
+ */
+tlsCert: string | null, 
+/**
+ * Whether a bus without separate accounts was accepted.
+ */
+allowSingleAccount: boolean, 
+/**
+ * Display name.
+ */
+operator: Shown, 
+/**
+ * The workspace where a command takes one.
+ */
+workspace: string, 
+/**
+ * This console's id.
+ */
+console: string, 
+/**
+ * The bus's realm, once it was met.
+ */
+realm: string | null, 
+/**
+ * Its keys.
+ */
+keys: Array<OwnKey>, 
+/**
+ * Where their seeds are: `file`, `keychain`.
+ */
+keyPlace: string, 
+/**
+ * Everybody of the realm's list.
+ */
+operators: Array<OperatorLine>, 
+/**
+ * Whether a new key must be accepted by an operator.
+ */
+operatorApproval: boolean, 
+/**
+ * Folders and files.
+ */
+folders: Array<FolderView>, 
+/**
+ * How long payloads are kept.
+ */
+retention: Array<StoreLimit>, 
+/**
+ * When the ladder raises an alarm.
+ */
+stalls: StallView, 
+/**
+ * More waiting requests than these from one agent are rejected.
+ */
+waitingLimit: number, 
+/**
+ * OTLP.
+ */
+otlp: OtlpView, };
+
+/**
+ * Names an agent.
+ */
+export type SetupArgs = { 
+/**
+ * `WORKSPACE/AGENT`.
+ */
+agent: string, };
+
+/**
+ * When a key spares the question.
+ */
+export type SetupBinding = { 
+/**
+ * Calls do not ask while the key has this value.
+ */
+skipsWhen: Shown, 
+/**
+ * Whether that holds for critical calls too.
+ */
+critical: boolean, 
+/**
+ * Whether the key has this value now.
+ */
+spares: boolean, 
+/**
+ * The operator's name.
+ */
+by: Shown, 
+/**
+ * When, by the operator's console.
+ */
+atMs: number | null, };
+
+/**
+ * The last change of a setup.
+ */
+export type SetupChanged = { 
+/**
+ * The operator's name.
+ */
+by: Shown, 
+/**
+ * When, by the operator's console.
+ */
+atMs: number | null, };
+
+/**
+ * A value that somebody chose.
+ */
+export type SetupChosen = { 
+/**
+ * The value as JSON in ASCII, indented; none where it looks like a secret: it can be replaced only.
+ */
+json: string | null, 
+/**
+ * False when the agent's declaration has changed and the value counts no more.
+ */
+fits: boolean, 
+/**
+ * The operator's name.
+ */
+by: Shown, 
+/**
+ * When, by the operator's console; none where that cannot be read.
+ */
+atMs: number | null, };
+
+/**
+ * What an agent says of its setup keys.
+ */
+export type SetupDeclared = { "type": "nothing" } | { "type": "wrong", 
+/**
+ * Why, each with its path.
+ */
+problems: Array<SetupProblem>, } | { "type": "keys", 
+/**
+ * Each as it stands.
+ */
+keys: Array<SetupKeyView>, };
+
+/**
+ * One change of a setup.
+ */
+export type SetupEdit = { "type": "set", 
+/**
+ * Of which key.
+ */
+key: string, 
+/**
+ * The value as JSON; none goes back to the default.
+ */
+json: string | null, } | { "type": "bind", 
+/**
+ * Which key.
+ */
+key: string, 
+/**
+ * That value as JSON.
+ */
+json: string, 
+/**
+ * For critical calls too.
+ */
+critical: boolean, } | { "type": "unbind", 
+/**
+ * Which key.
+ */
+key: string, };
+
+/**
+ * What the objects of a list hold.
+ */
+export type SetupElement = { 
+/**
+ * Its name: letters, digits and `_`.
+ */
+name: string, 
+/**
+ * Its type.
+ */
+kind: SetupType, 
+/**
+ * What it does, in the agent's words.
+ */
+description: Shown | null, };
+
+/**
+ * One agent's setup.
+ */
+export type SetupForm = { 
+/**
+ * `WORKSPACE/AGENT`.
+ */
+key: string, 
+/**
+ * Workspace.
+ */
+workspace: string, 
+/**
+ * Agent.
+ */
+agent: string, 
+/**
+ * Where it stands on the bus; 0 while nobody has set anything.
+ */
+revision: number, 
+/**
+ * False when what stands on the bus does not verify or cannot be read: no key spares a question.
+ */
+readable: boolean, 
+/**
+ * What the agent declares.
+ */
+declared: SetupDeclared, 
+/**
+ * What was set for anything else.
+ */
+leftovers: Array<SetupLeftover>, 
+/**
+ * Who changed it last.
+ */
+changed: SetupChanged | null, };
+
+/**
+ * A declared key as it stands.
+ */
+export type SetupKeyView = { 
+/**
+ * Its name: letters, digits and `_`.
+ */
+key: string, 
+/**
+ * Its type.
+ */
+kind: SetupType, 
+/**
+ * What it belongs to.
+ */
+group: Shown | null, 
+/**
+ * What it does, in the agent's words.
+ */
+description: Shown | null, 
+/**
+ * What an empty field shows.
+ */
+placeholder: Shown | null, 
+/**
+ * How important it is, in the agent's word.
+ */
+importance: Shown | null, 
+/**
+ * What the objects of a list hold; empty where they may hold anything.
+ */
+elements: Array<SetupElement>, 
+/**
+ * Its name says that the value is a secret.
+ */
+secret: boolean, 
+/**
+ * Its value where nobody chose one: a text as it is, anything else as JSON.
+ */
+default: Shown, 
+/**
+ * The value in force.
+ */
+value: Shown, 
+/**
+ * What somebody chose; none where the default counts.
+ */
+chosen: SetupChosen | null, 
+/**
+ * When it spares the question; none where it always asks.
+ */
+bound: SetupBinding | null, };
+
+/**
+ * Something that was set for a key which the agent does not declare, or no longer.
+ */
+export type SetupLeftover = { 
+/**
+ * The key, for taking it away.
+ */
+key: string, 
+/**
+ * The same, for showing it.
+ */
+name: Shown, 
+/**
+ * Its value, which counts for nothing.
+ */
+value: Shown | null, 
+/**
+ * Its binding, which spares no question.
+ */
+bound: SetupBinding | null, };
+
+/**
+ * One agent in the list of setups.
+ */
+export type SetupLineView = { 
+/**
+ * `WORKSPACE/AGENT`.
+ */
+key: string, 
+/**
+ * Workspace.
+ */
+workspace: string, 
+/**
+ * Agent.
+ */
+agent: string, 
+/**
+ * How many keys it declares; none when its declaration cannot be used.
+ */
+keys: number | null, 
+/**
+ * How many of them have a value that somebody chose.
+ */
+chosen: number, 
+/**
+ * How many of them spare a question at some value.
+ */
+bound: number, };
+
+/**
+ * Every known agent, by name.
+ */
+export type SetupLines = { 
+/**
+ * One line each.
+ */
+agents: Array<SetupLineView>, };
+
+/**
+ * Something that is wrong, and where.
+ */
+export type SetupProblem = { 
+/**
+ * The key that it is about; none for a declaration.
+ */
+key: string | null, 
+/**
+ * `rows[0].name`.
+ */
+path: Shown, 
+/**
+ * What is wrong.
+ */
+message: Shown, };
+
+/**
+ * Several changes of one setup: all or none.
+ */
+export type SetupSaveArgs = { 
+/**
+ * `WORKSPACE/AGENT`.
+ */
+agent: string, 
+/**
+ * The revision of the form that the person saw.
+ */
+revision: number, 
+/**
+ * The changes.
+ */
+edits: Array<SetupEdit>, };
+
+/**
+ * What became of them.
+ */
+export type SetupSaved = { "type": "stored", 
+/**
+ * As it stands now.
+ */
+form: SetupForm, } | { "type": "conflict", 
+/**
+ * As it stands now.
+ */
+form: SetupForm, } | { "type": "refused", 
+/**
+ * What is wrong.
+ */
+problems: Array<SetupProblem>, };
+
+/**
+ * What a value may be.
+ */
+export type SetupType = "string_short" | "string_long" | "string_multiline" | "bool" | "int" | "float" | "list_dict";
+
+/**
  * A mark that a framework left on a text that it shortened.
  */
 export type ShortenedView = { "type": "compressed", 
@@ -2461,6 +3045,23 @@ attributes: Array<ArgEntry>,
 attributesCut: boolean, };
 
 /**
+ * How long a step of the delivery ladder may take before it is an alarm, in seconds.
+ */
+export type StallView = { 
+/**
+ * From signed to stored on the bus.
+ */
+onBusS: number, 
+/**
+ * From stored on the bus to received, while the agent is heard.
+ */
+receivedS: number, 
+/**
+ * From received to executed.
+ */
+executedS: number, };
+
+/**
  * What the status bar shows.
  */
 export type StatusView = { 
@@ -2501,6 +3102,10 @@ panic: Shown | null,
  */
 brakes: Array<BrakeView>, 
 /**
+ * Agents whose calls need not ask for a while.
+ */
+bypasses: Array<BypassView>, 
+/**
  * Open alarms.
  */
 alarms: Array<AlarmView>, 
@@ -2520,6 +3125,23 @@ operatorKeyTail: string,
  * The audit chain.
  */
 audit: AuditView, };
+
+/**
+ * How long payloads of one kind are kept.
+ */
+export type StoreLimit = { 
+/**
+ * `requests`, `receipts`, `quarantine`.
+ */
+kind: string, 
+/**
+ * None: for ever.
+ */
+days: number | null, 
+/**
+ * None: whatever they take.
+ */
+mib: number | null, };
 
 /**
  * The tool that wants to run.

@@ -2,6 +2,8 @@
 //!
 //! Refuses a key that the agent does not declare, and a value of another type.
 
+mod form;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -15,6 +17,8 @@ use crate::policy::setup::{Field, SetupSchema, cast, read_schema};
 use crate::policy::{Binding, SetupInForce};
 use crate::runtime::App;
 use crate::store::{agents, policy};
+
+pub use form::{AgentSetup, Declared, Leftover, Saved, SetupLine};
 
 const TRIES: u32 = 10;
 

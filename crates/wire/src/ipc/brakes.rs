@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::AgentBrake;
+use crate::{AgentBrake, Risk};
 
 /// How an agent is held back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -41,6 +41,25 @@ pub struct BrakeArgs {
 pub struct PanicArgs {
     /// From now on.
     pub on: bool,
+}
+
+/// How far a bypass goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct BypassFor {
+    /// The highest risk; never critical.
+    pub up_to: Risk,
+    /// How long from now, in seconds; at most 8 hours.
+    pub seconds: u32,
+}
+
+/// Lets calls of an agent run without asking for a while, or ends that before its time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct BypassArgs {
+    /// `WORKSPACE/AGENT`.
+    pub agent: String,
+    /// None ends it.
+    pub grant: Option<BypassFor>,
 }
 
 /// A brake that stands on the bus.

@@ -6,14 +6,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::{
-    AcknowledgeArgs, AgentsView, AlarmItem, AlarmsView, BrakeArgs, BrakeOutcome, Card,
-    CheckEditArgs, ConnectHint, DecideArgs, DecideOutcome, EditCheck, EditorText, HistoryFacets,
-    HistoryPage, HistoryPageArgs, InboxSnapshot, KeyArgs, LedHere, NotifyArgs, OverviewArgs,
-    OverviewView, PanicArgs, RawArgs, RawChunk, RejectedDetail, RejectedPage, RejectedPageArgs,
-    RequestStoryView, RevealArgs, Revealed, SavedSearch, SavedSearches, SearchName, ServerTime,
-    SpanArgs, SpanView, StatusView, TraceArgs, TraceTree, TracesPage, TracesPageArgs,
-};
+use super::*;
 
 /// The argument of commands that take none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -74,12 +67,23 @@ macro_rules! with_ipc_commands {
             brake(BrakeArgs) -> BrakeOutcome,
             /// Turns every automatic approval off, or lets them be given again.
             panic(PanicArgs) -> BrakeOutcome,
+            /// Lets calls of an agent run without asking for a while, or ends that; it stands on the bus when
+            /// this returns. Audited.
+            bypass(BypassArgs) -> BrakeOutcome,
             /// Bus, backlog, alarms, operator and audit head.
             status(Nothing) -> StatusView,
             /// Every alarm that stands, the acknowledged ones too.
             alarms_list(Nothing) -> AlarmsView,
             /// Says that the operator has seen an alarm: the status no longer tells it. Audited.
             acknowledge_alarm(AcknowledgeArgs) -> AlarmItem,
+            /// Every known agent with what it lets people set.
+            setup_list(Nothing) -> SetupLines,
+            /// One agent's setup keys.
+            setup_of(SetupArgs) -> SetupForm,
+            /// Changes setup keys, all or none, on the revision that was seen. Audited.
+            setup_save(SetupSaveArgs) -> SetupSaved,
+            /// How this console was started, who it is and what it keeps.
+            settings(Nothing) -> SettingsView,
             /// Every agent that is known: its copies, its tools, its credentials.
             agents_list(Nothing) -> AgentsView,
             /// The server's time now.

@@ -21,6 +21,8 @@ mod inbox;
 mod notify;
 mod overview;
 mod rejected;
+mod settings;
+mod setup;
 mod span;
 mod status;
 mod story;
@@ -34,7 +36,7 @@ pub use agents::{
 };
 pub use alarms::{AcknowledgeArgs, AlarmItem, AlarmSeen, AlarmsView};
 pub use batch::{DecidedNotice, InboxBatch, InboxChange};
-pub use brakes::{BrakeArgs, BrakeOutcome, BrakeState, PanicArgs};
+pub use brakes::{BrakeArgs, BrakeOutcome, BrakeState, BypassArgs, BypassFor, PanicArgs};
 pub use card::{
     ArgEntry, ArgPart, Card, DecisionView, Delta, EffectiveGroup, FormView, HistoryMessage,
     HoldView, NativeDigest, OptionView, OriginView, PreviousCall, QuestionView, ReAskView, Reveal,
@@ -54,12 +56,21 @@ pub use inbox::{CardState, DecidePath, InboxRow, InboxSnapshot, KeyArgs};
 pub use notify::{NotifyArgs, NotifyLevel};
 pub use overview::{OverviewArgs, OverviewView, PaceView, VerdictCount, VolumePiece};
 pub use rejected::{RejectedDetail, RejectedPage, RejectedPageArgs, RejectedRow};
+pub use settings::{
+    FolderView, LoginKind, OperatorLine, OtlpView, OwnKey, SettingsView, StallView, StoreLimit,
+};
+pub use setup::{
+    SetupArgs, SetupBinding, SetupChanged, SetupChosen, SetupDeclared, SetupEdit, SetupElement,
+    SetupForm, SetupKeyView, SetupLeftover, SetupLineView, SetupLines, SetupProblem, SetupSaveArgs,
+    SetupSaved, SetupType,
+};
 pub use span::{
     ArtifactView, ChainCall, NamedId, PartView, ShortenedView, SpanArgs, SpanFault, SpanFaultKind,
     SpanView,
 };
 pub use status::{
-    AlarmView, AuditView, BrakeView, BusView, ConnectCommand, ConnectHint, ServerTime, StatusView,
+    AlarmView, AuditView, BrakeView, BusView, BypassView, ConnectCommand, ConnectHint, ServerTime,
+    StatusView,
 };
 pub use story::{AuditRef, RequestStoryView, RuleRef, SignatureView, VoteView};
 pub use text::{RawArgs, RawChunk, RevealArgs, Revealed};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::Shown;
+use crate::{Risk, Shown};
 
 /// The bus as this console sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -48,6 +48,21 @@ pub struct BrakeView {
     pub by: Shown,
 }
 
+/// An agent whose calls need not ask for a while.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct BypassView {
+    /// `WORKSPACE/AGENT`.
+    pub agent: String,
+    /// The highest risk that it covers.
+    pub up_to: Risk,
+    /// From here on it is over.
+    #[ts(type = "number")]
+    pub until_ms: i64,
+    /// Who started it.
+    pub by: Shown,
+}
+
 /// The head of the audit chain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -89,6 +104,8 @@ pub struct StatusView {
     pub panic: Option<Shown>,
     /// Agents that are paused or stopped.
     pub brakes: Vec<BrakeView>,
+    /// Agents whose calls need not ask for a while.
+    pub bypasses: Vec<BypassView>,
     /// Open alarms.
     pub alarms: Vec<AlarmView>,
     /// Why no decision is taken at the moment; none when decisions are taken.

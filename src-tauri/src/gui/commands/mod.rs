@@ -11,12 +11,14 @@ mod notify;
 mod overview;
 mod raw;
 mod rejected;
+mod settings;
+mod setup;
 mod status;
 mod trace;
 
 pub(crate) use agents::agents_list;
 pub(crate) use alarms::{acknowledge_alarm, alarms_list};
-pub(crate) use brakes::{brake, panic};
+pub(crate) use brakes::{brake, bypass, panic};
 pub(crate) use decide::{decide, undo};
 pub(crate) use edit::{check_edit, editable};
 pub(crate) use history::{
@@ -27,5 +29,7 @@ pub(crate) use notify::notify;
 pub(crate) use overview::overview;
 pub(crate) use raw::{raw, rejected_raw};
 pub(crate) use rejected::{rejected_detail, rejected_list};
+pub(crate) use settings::settings;
+pub(crate) use setup::{setup_list, setup_of, setup_save};
 pub(crate) use status::{connect_hint, server_time, status};
 pub(crate) use trace::{led_here, span, span_raw, trace_tree, traces_page};

@@ -3,7 +3,7 @@
 use countersign_core::App;
 use countersign_core::domain::alarm::sentence;
 use countersign_core::ops::status::Status;
-use countersign_wire::ipc::{AlarmView, AuditView, BrakeView, BusView, StatusView};
+use countersign_wire::ipc::{AlarmView, AuditView, BrakeView, BusView, BypassView, StatusView};
 use countersign_wire::{AgentBrake, escape};
 
 use super::progress::key_tail;
@@ -37,6 +37,16 @@ pub(crate) fn status_view(app: &App, status: Status) -> StatusView {
             .map(|(agent, set)| BrakeView {
                 agent: agent.to_string(),
                 stopped: set.state == AgentBrake::Stopped,
+                by: escape(&set.by),
+            })
+            .collect(),
+        bypasses: status
+            .brakes
+            .bypasses(app.now())
+            .map(|(agent, set, bypass)| BypassView {
+                agent: agent.to_string(),
+                up_to: bypass.up_to,
+                until_ms: bypass.until.0,
                 by: escape(&set.by),
             })
             .collect(),

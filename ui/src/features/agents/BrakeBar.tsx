@@ -5,6 +5,7 @@ import { Confirm } from "../../components/Confirm";
 import { ShownText } from "../../components/ShownText";
 import { useDesk, useLost, useStatus } from "../../desk/DeskContext";
 import type { AgentView, BrakeState } from "../../ipc/generated";
+import { BypassBar } from "./BypassBar";
 
 interface Brake {
   readonly state: BrakeState;
@@ -34,6 +35,7 @@ export const BrakeBar = ({ agent }: { readonly agent: AgentView }) => {
       <span className="mr-auto text-text-2">
         {brake === null ? "It runs: rules and setup keys apply." : <><b className={`font-semibold ${brake.stopped ? "text-bad" : "text-warn"}`}>{brake.stopped ? "Stopped" : "Paused"}</b> by <ShownText text={brake.by} /></>}
       </span>
+      <BypassBar agent={agent.key} disabled={lost !== null || readOnly !== null} />
       {offered.map((choice) => (
         <Button key={choice.state} tone={choice === STOP ? "deny" : "plain"} disabled={lost !== null || readOnly !== null} onClick={() => { setAsked(choice); }}>{choice.verb}…</Button>
       ))}

@@ -8,6 +8,7 @@ import { toCallError } from "../../ipc/transport";
 import { ActionBar, mayAnswer, mayApproveCard, mayEdit } from "./acts/ActionBar";
 import { AnswerPanel } from "./acts/AnswerPanel";
 import { DenyPanel } from "./acts/DenyPanel";
+import { SnoozePanel } from "./acts/SnoozePanel";
 import { WayPanel } from "./acts/WayPanel";
 import { Body } from "./card/Body";
 import { Head } from "./card/Head";
@@ -23,11 +24,13 @@ interface CardViewProps {
   readonly sent: SentView;
   readonly onSent: () => void;
   readonly onUndo: () => void;
+  /** Hides the card until a time, server time. */
+  readonly onSnooze: (untilMs: number) => void;
 }
 
 const FEW_MESSAGES = 2;
 
-const CardView = ({ card, sent, onSent, onUndo }: CardViewProps) => {
+const CardView = ({ card, sent, onSent, onUndo, onSnooze }: CardViewProps) => {
   const acts = useCardActs(card, sent.decide, onSent);
   const field = useRef<HTMLInputElement>(null);
   const blocked = useBlocked();
@@ -65,6 +68,7 @@ const CardView = ({ card, sent, onSent, onUndo }: CardViewProps) => {
   useCommand("terminate", () => { acts.open("terminate"); }, pending);
   useCommand("edit", () => { acts.open("edit"); }, pending && mayEdit(card));
   useCommand("answer", () => { acts.open("answer"); }, pending && mayAnswer(card));
+  useCommand("snooze", () => { acts.open("snooze"); }, pending);
   useCommand("reveal", () => void acts.revealAll(), card.reveals.length > 0);
   useCommand("raw", () => { acts.open("raw"); });
   useCommand("back", () => {
@@ -94,6 +98,7 @@ const CardView = ({ card, sent, onSent, onUndo }: CardViewProps) => {
           onDeny={(message) => void send(acts.panel === "terminate" ? "terminate" : "deny", { message })}
         />
       ) : null}
+      {acts.panel === "snooze" ? <SnoozePanel card={card} onSnooze={onSnooze} onClose={close} /> : null}
       {acts.panel === "answer" ? <AnswerPanel card={card} busy={acts.busy} onAnswer={(answer) => void acts.answer(answer)} onClose={close} /> : null}
       {acts.panel === "none" || acts.panel === "raw" ? (
         <ActionBar card={card} acts={acts} arming={arming} ready={ready} onApprove={approve} onUndo={onUndo} />

@@ -4,6 +4,7 @@ import { useCallback, useDeferredValue, useEffect, useRef, useState } from "reac
 import { useCommand } from "../../commands/CommandContext";
 import { Kbd } from "../../components/Kbd";
 import { useDesk, useInboxRows, useLoaded } from "../../desk/DeskContext";
+import { BatchPane } from "./BatchPane";
 import { CardPane } from "./CardPane";
 import { placeOf } from "./cursor";
 import { filterRows } from "./filter";
@@ -11,8 +12,11 @@ import { Arrivals } from "./list/Arrivals";
 import { EmptyInbox } from "./list/EmptyInbox";
 import { InboxList } from "./list/InboxList";
 import { SentTray } from "./list/SentTray";
+import { SnoozedList } from "./list/SnoozedList";
 import { useCursor } from "./useCursor";
+import { useSelection } from "./useSelection";
 import { useSent } from "./useSent";
+import { useSnoozes } from "./useSnoozes";
 
 /** What waits, and the card under the cursor. */
 export const InboxScreen = () => {
@@ -23,11 +27,13 @@ export const InboxScreen = () => {
   const [filter, setFilter] = useState("");
   const filterField = useRef<HTMLInputElement>(null);
   const wanted = useDeferredValue(filter);
-  const rows = filterRows(all, wanted);
+  const { awake, snoozed, snooze, wake } = useSnoozes(all);
+  const rows = filterRows(awake, wanted);
   const { card: start } = useSearch({ from: "/" });
   const navigate = useNavigate();
   const cursor = useCursor(rows, start ?? null);
   const sent = useSent();
+  const selection = useSelection(rows, cursor);
 
   // An open card reads itself again when something happened to it.
   useEffect(() => desk.onTouched((notices) => {
@@ -56,6 +62,12 @@ export const InboxScreen = () => {
     cursor.toNextAfter(key);
   }, [cursor, key, queries]);
 
+  const onSnooze = useCallback((untilMs: number) => {
+    if (key === null) return;
+    cursor.toNextAfter(key);
+    snooze(key, untilMs);
+  }, [cursor, key, snooze]);
+
   useCommand("next", () => { cursor.move(1); });
   useCommand("previous", () => { cursor.move(-1); });
   useCommand("mostUrgent", cursor.toMostUrgent);
@@ -78,7 +90,8 @@ export const InboxScreen = () => {
       <section className="flex min-h-0 flex-col border-r border-line" aria-label="Inbox">
         <header className="flex items-baseline gap-2 px-3.5 pt-3 pb-2">
           <h1 className="m-0 text-[15px] font-semibold">Inbox</h1>
-          <span className="text-text-3" data-testid="waiting">{rows.length === all.length ? `${all.length} waiting` : `${rows.length} of ${all.length}`}</span>
+          <span className="text-text-3" data-testid="waiting">{rows.length === awake.length ? `${awake.length} waiting` : `${rows.length} of ${awake.length}`}</span>
+          <SnoozedList snoozed={snoozed} onWake={wake} />
           <span className="ml-auto text-text-3">sorted by deadline</span>
         </header>
         <label className="mx-3.5 mb-2 flex items-center rounded-[7px] border border-line bg-panel px-2.5 py-[5px] focus-within:border-accent">
@@ -94,16 +107,17 @@ export const InboxScreen = () => {
           />
           <Kbd command="filter" />
         </label>
-        {loaded && all.length > 0 && rows.length === 0 ? <p className="px-3.5 text-text-3">Nothing fits the filter. Esc clears it.</p> : null}
-        <InboxList rows={rows} cursor={key} onSelect={cursor.set} />
+        {loaded && awake.length > 0 && rows.length === 0 ? <p className="px-3.5 text-text-3">Nothing fits the filter. Esc clears it.</p> : null}
+        {selection.refusal === null ? null : <p role="status" className="m-0 px-3.5 pb-2 text-warn" data-testid="refusal">{selection.refusal}</p>}
+        <InboxList rows={rows} cursor={key} picked={selection.picked} onSelect={cursor.set} />
         <SentTray list={sent.list} onUndo={() => void takeBack()} onSelect={cursor.set} />
         <Arrivals rows={all} />
       </section>
       <main className="flex min-h-0 min-w-0 flex-col">
-        {key === null ? (
+        {selection.picked.length > 0 ? <BatchPane picked={selection.picked} sent={sent} onDone={selection.clear} /> : key === null ? (
           loaded ? <EmptyInbox /> : <div className="grid flex-1 place-items-center text-text-3">Reading what waits…</div>
         ) : (
-          <CardPane key={key} requestKey={key} sent={sent} onSent={onSent} onUndo={() => void takeBack()} />
+          <CardPane key={key} requestKey={key} sent={sent} onSent={onSent} onUndo={() => void takeBack()} onSnooze={onSnooze} />
         )}
       </main>
     </div>

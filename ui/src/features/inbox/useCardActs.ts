@@ -11,7 +11,7 @@ export interface Draft {
   readonly check: EditCheck;
 }
 
-export type Panel = "none" | "deny" | "terminate" | "answer" | "edit" | "raw";
+export type Panel = "none" | "deny" | "terminate" | "answer" | "edit" | "raw" | "snooze";
 
 export interface CardActs {
   readonly panel: Panel;

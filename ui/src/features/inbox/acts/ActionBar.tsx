@@ -80,6 +80,7 @@ export const ActionBar = ({ card, acts, arming, ready, onApprove, onUndo }: Acti
             <DropdownMenu.Item className="rounded px-3 py-1.5 text-bad outline-none data-[highlighted]:bg-panel" onSelect={() => { acts.open("terminate"); }}>
               Deny and stop the agent…
             </DropdownMenu.Item>
+            <DropdownMenu.Item className="rounded px-3 py-1.5 outline-none data-[highlighted]:bg-panel" onSelect={() => { acts.open("snooze"); }}>Snooze…</DropdownMenu.Item>
             <DropdownMenu.Item className="rounded px-3 py-1.5 outline-none data-[highlighted]:bg-panel" onSelect={() => { acts.open("raw"); }}>Bytes as received…</DropdownMenu.Item>
           </DropdownMenu.Content>
         </DropdownMenu.Portal>

@@ -1,3 +1,4 @@
+import { Check } from "lucide-react";
 import { memo } from "react";
 import { Countdown } from "../../../components/Countdown";
 import { RiskBadge } from "../../../components/RiskBadge";
@@ -7,6 +8,8 @@ import type { InboxRow } from "../../../ipc/generated";
 interface InboxItemProps {
   readonly row: InboxRow;
   readonly selected: boolean;
+  /** It is answered together with others. */
+  readonly picked: boolean;
   readonly place: number;
   readonly count: number;
   readonly onSelect: (key: string) => void;
@@ -25,18 +28,19 @@ const Origin = ({ row }: { readonly row: InboxRow }) => (
 );
 
 /** One line of the list: key arguments first, the agent's words second and marked as such. */
-export const InboxItem = memo(function InboxItem({ row, selected, place, count, onSelect }: InboxItemProps) {
+export const InboxItem = memo(function InboxItem({ row, selected, picked, place, count, onSelect }: InboxItemProps) {
   const state = STATE[row.state];
   return (
     // The list itself has the focus and the keys; the pointer may choose an option.
     // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus
     <div
-      id={optionId(row.key)} role="option" aria-selected={selected} aria-posinset={place + 1} aria-setsize={count}
-      data-testid="row" data-key={row.key}
+      id={optionId(row.key)} role="option" aria-selected={selected || picked} aria-posinset={place + 1} aria-setsize={count}
+      data-testid="row" data-key={row.key} data-picked={picked}
       className={`row-line grid h-[72px] grid-cols-[minmax(0,1fr)_auto] content-center gap-x-2 gap-y-px border-l-[3px] py-2 pr-3.5 pl-[11px] ${selected ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
       onClick={() => { onSelect(row.key); }}
     >
       <span className="truncate font-mono text-[12.5px] font-semibold">
+        {picked ? <Check size={13} strokeWidth={3} className="mr-1.5 inline text-accent" aria-label="selected" /> : null}
         {row.kind === "tool_call" ? <ShownText text={row.tool} /> : <span className="font-sans"><ShownText text={row.tool} /></span>}
       </span>
       <RiskBadge risk={row.risk} />

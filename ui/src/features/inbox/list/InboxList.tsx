@@ -8,6 +8,8 @@ import { InboxItem, optionId } from "./InboxItem";
 interface InboxListProps {
   readonly rows: readonly InboxRow[];
   readonly cursor: string | null;
+  /** Rows that are answered together. */
+  readonly picked: readonly string[];
   readonly onSelect: (key: string) => void;
 }
 
@@ -16,7 +18,7 @@ const HEADING = { soon: "Due within a minute", later: "Later" } as const;
 const TICK_MS = 1_000;
 
 /** The waiting requests. What arrives above the cursor moves no row that is on screen. */
-export const InboxList = ({ rows, cursor, onSelect }: InboxListProps) => {
+export const InboxList = ({ rows, cursor, picked, onSelect }: InboxListProps) => {
   const scroller = useRef<HTMLDivElement>(null);
   const now = useServerNow(TICK_MS);
   const soon = countSoon(rows, now);
@@ -55,7 +57,7 @@ export const InboxList = ({ rows, cursor, onSelect }: InboxListProps) => {
   return (
     <div
       ref={scroller} className="min-h-0 flex-1 overflow-auto outline-offset-[-2px]" role="listbox" tabIndex={0}
-      aria-label="Waiting requests, by deadline" {...(place < 0 || cursor === null ? {} : { "aria-activedescendant": optionId(cursor) })}
+      aria-label="Waiting requests, by deadline" aria-multiselectable={picked.length > 0} {...(place < 0 || cursor === null ? {} : { "aria-activedescendant": optionId(cursor) })}
     >
       <div className="relative" style={{ height: virtual.getTotalSize() }} role="presentation">
         {virtual.getVirtualItems().map((item) => {
@@ -66,7 +68,7 @@ export const InboxList = ({ rows, cursor, onSelect }: InboxListProps) => {
               {line.type === "heading" ? (
                 <div role="presentation" className="flex h-[30px] items-end px-3.5 pb-1 text-[11px] tracking-wide text-text-3">{HEADING[line.id]}</div>
               ) : (
-                <InboxItem row={line.row} place={line.place} count={rows.length} selected={line.row.key === cursor} onSelect={onSelect} />
+                <InboxItem row={line.row} place={line.place} count={rows.length} selected={line.row.key === cursor} picked={picked.includes(line.row.key)} onSelect={onSelect} />
               )}
             </div>
           );

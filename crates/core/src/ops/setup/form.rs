@@ -1,0 +1,364 @@
+//! An agent's setup as a form: everything it declares, what was chosen, and several changes at once.
+//!
+//! Refuses to write over what the person has not seen: a form is saved on the revision that it was read at.
+
+use std::collections::BTreeMap;
+
+use countersign_wire::{AgentKey, PolicyKey};
+use serde_json::{Value, json};
+
+use super::{Bound, Chosen, SetupChange, SetupKey, SetupValue, apply};
+use crate::error::OpError;
+use crate::policy::arguments::same;
+use crate::policy::read::Problem;
+use crate::policy::setup::{Field, FieldType, SetupSchema, cast, read_schema};
+use crate::runtime::App;
+use crate::store::{agents, policy};
+
+/// Problems that are told at once.
+const PROBLEMS_MAX: usize = 20;
+
+/// What an agent says of its setup keys.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Declared {
+    /// It has none, or has sent no hello.
+    Nothing,
+    /// Its declaration cannot be used: none of its keys spares a question.
+    Wrong(Vec<Problem>),
+    /// Its keys as they stand, in the order of the form.
+    Keys(Vec<SetupKey>),
+}
+
+/// Something that was set for a key which the agent does not declare, or no longer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Leftover {
+    /// The key.
+    pub key: String,
+    /// Its value, which counts for nothing.
+    pub chosen: Option<Chosen>,
+    /// Its binding, which spares no question.
+    pub bound: Option<Bound>,
+}
+
+/// An agent's setup.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentSetup {
+    /// Whose.
+    pub agent: AgentKey,
+    /// What it declares.
+    pub declared: Declared,
+    /// What was set for anything else.
+    pub leftovers: Vec<Leftover>,
+    /// Where it stands on the bus; 0 while nobody has set anything.
+    pub revision: u64,
+    /// False when what stands on the bus does not verify or cannot be read: no key spares a question.
+    pub readable: bool,
+    /// Name and console's time of the last change.
+    pub changed: Option<(String, String)>,
+}
+
+/// One line of the list of setups.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetupLine {
+    /// Whose.
+    pub agent: AgentKey,
+    /// How many keys it declares; none when its declaration cannot be used.
+    pub keys: Option<usize>,
+    /// How many of them have a value that somebody chose.
+    pub chosen: usize,
+    /// How many of them spare a question at some value.
+    pub bound: usize,
+}
+
+/// What became of a form.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Saved {
+    /// It stands on the bus.
+    Stored(AgentSetup),
+    /// Somebody else changed the setup in between: nothing was written.
+    Conflict(AgentSetup),
+    /// What is wrong, each with its path; nothing was written.
+    Refused(Vec<Problem>),
+}
+
+impl SetupKey {
+    /// Whether its value is the one at which calls do not ask.
+    #[must_use]
+    pub fn spares(&self) -> bool {
+        let bound = self.bound.as_ref();
+        bound.is_some_and(|bound| same(&bound.skips_when, &self.value) == Ok(true))
+    }
+}
+
+impl App {
+    /// Every known agent with what it declares, by name.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn setups(&self) -> Result<Vec<SetupLine>, OpError> {
+        let declared: BTreeMap<_, _> = agents::setup_schemas(self.reader())
+            .await?
+            .into_iter()
+            .collect();
+        let mut set: BTreeMap<AgentKey, SetupValue> = BTreeMap::new();
+        for row in policy::all(self.reader()).await? {
+            if let Some(PolicyKey::Setup(agent)) = PolicyKey::parse(&row.key) {
+                set.insert(agent, SetupValue::read(&row.payload).unwrap_or_default());
+            }
+        }
+        let mut all: Vec<AgentKey> = agents::all(self.reader())
+            .await?
+            .iter()
+            .filter_map(|row| format!("{}/{}", row.ws, row.name).parse().ok())
+            .collect();
+        all.extend(
+            set.keys()
+                .filter(|agent| !all.contains(agent))
+                .cloned()
+                .collect::<Vec<_>>(),
+        );
+        let line = |agent: AgentKey| {
+            let read = declared.get(&agent).map(|text| read_declared(text));
+            let schema = read.as_ref().and_then(|read| read.as_ref().ok());
+            let setup = set.get(&agent);
+            let known = |key: &&String| schema.is_some_and(|schema| schema.field(key).is_some());
+            SetupLine {
+                keys: match &read {
+                    None => Some(0),
+                    Some(read) => read.as_ref().ok().map(|schema| schema.0.len()),
+                },
+                chosen: setup.map_or(0, |setup| setup.values.keys().filter(known).count()),
+                bound: setup.map_or(0, |setup| setup.bindings.keys().filter(known).count()),
+                agent,
+            }
+        };
+        let mut lines: Vec<_> = all.into_iter().map(line).collect();
+        lines.sort_by(|a, b| a.agent.cmp(&b.agent));
+        Ok(lines)
+    }
+
+    /// One agent's setup as this console knows it.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn setup_of(&self, agent: &AgentKey) -> Result<AgentSetup, OpError> {
+        let row = policy::get(self.reader(), &PolicyKey::Setup(agent.clone()).to_string()).await?;
+        let read = row.as_ref().map(|row| SetupValue::read(&row.payload));
+        let revision = row
+            .as_ref()
+            .map_or(0, |row| u64::try_from(row.revision).unwrap_or(0));
+        let declared = self.declaration(agent).await?;
+        Ok(form(agent, declared, read, revision))
+    }
+
+    /// Makes several changes of one agent's setup at once, all or none, if it still stands as it was `seen`.
+    ///
+    /// # Errors
+    /// [`OpError::Usage`] without a change, [`OpError::NotFound`] for a binding that is not there,
+    /// [`OpError::BusUnreachable`], [`OpError::ReadOnly`]; nothing is changed then.
+    pub async fn save_setup(
+        &self,
+        agent: &AgentKey,
+        seen: u64,
+        changes: &[SetupChange],
+    ) -> Result<Saved, OpError> {
+        if changes.is_empty() {
+            return Err(OpError::Usage("there is nothing to change".to_owned()));
+        }
+        let declared = self.declaration(agent).await?;
+        let empty = SetupSchema::default();
+        let schema = match &declared {
+            Some(Ok(schema)) => schema,
+            _ => &empty,
+        };
+        let problems = problems(schema, changes);
+        if !problems.is_empty() {
+            return Ok(Saved::Refused(problems));
+        }
+        let key = PolicyKey::Setup(agent.clone());
+        let stands = self.policy_stands(&key).await?;
+        let read =
+            (stands.revision > 0).then(|| stands.payload.as_deref().and_then(SetupValue::read));
+        if stands.revision != seen {
+            return Ok(Saved::Conflict(form(
+                agent,
+                declared,
+                read,
+                stands.revision,
+            )));
+        }
+        // What cannot be read spares no question, and is replaced.
+        let mut setup = read.flatten().unwrap_or_default();
+        let (by, at) = (self.identity().operator.clone(), self.now().rfc3339());
+        (setup.v, setup.by, setup.at) = (1, by.clone(), at.clone());
+        for change in changes {
+            let field = schema.field(change.key());
+            apply(&mut setup, change, field, (by.clone(), at.clone()))?;
+        }
+        if let Some(revision) = self.put_policy(&key, seen, &json!(setup)).await? {
+            return Ok(Saved::Stored(form(
+                agent,
+                declared,
+                Some(Some(setup)),
+                revision,
+            )));
+        }
+        let stands = self.policy_stands(&key).await?;
+        let read = stands.payload.as_deref().and_then(SetupValue::read);
+        Ok(Saved::Conflict(form(
+            agent,
+            declared,
+            Some(read),
+            stands.revision,
+        )))
+    }
+
+    /// What an agent declares; none when it declares nothing.
+    async fn declaration(&self, agent: &AgentKey) -> Result<Option<Read>, OpError> {
+        let declared = agents::setup_schema_of(self.reader(), agent).await?;
+        Ok(declared.map(|declared| read_schema(&declared)))
+    }
+}
+
+type Read = Result<SetupSchema, Vec<Problem>>;
+
+fn read_declared(text: &str) -> Read {
+    let value: Value = serde_json::from_str(text).unwrap_or_default();
+    read_schema(&value)
+}
+
+/// `read` is none where nothing was ever set, and holds none where what was set cannot be read.
+fn form(
+    agent: &AgentKey,
+    declared: Option<Read>,
+    read: Option<Option<SetupValue>>,
+    revision: u64,
+) -> AgentSetup {
+    let readable = !matches!(read, Some(None));
+    let setup = read.flatten().unwrap_or_default();
+    let schema = declared.as_ref().and_then(|read| read.as_ref().ok());
+    let unknown = |key: &str| schema.is_none_or(|schema| schema.field(key).is_none());
+    let mut leftovers: BTreeMap<&String, Leftover> = BTreeMap::new();
+    let keys = setup.values.keys().chain(setup.bindings.keys());
+    for key in keys.filter(|key| unknown(key)) {
+        leftovers.entry(key).or_insert_with(|| Leftover {
+            key: key.clone(),
+            chosen: setup.values.get(key).cloned(),
+            bound: setup.bindings.get(key).cloned(),
+        });
+    }
+    AgentSetup {
+        agent: agent.clone(),
+        leftovers: leftovers.into_values().collect(),
+        revision,
+        readable,
+        changed: (!setup.at.is_empty()).then(|| (setup.by.clone(), setup.at.clone())),
+        declared: match declared {
+            None => Declared::Nothing,
+            Some(Err(problems)) => Declared::Wrong(problems),
+            Some(Ok(schema)) if schema.0.is_empty() => Declared::Nothing,
+            Some(Ok(schema)) => {
+                let (values, _) = schema.merge(&setup.chosen());
+                let key = |field: Field| SetupKey {
+                    agent: agent.clone(),
+                    value: values.get(&field.name).cloned().unwrap_or_default(),
+                    chosen: setup.values.get(&field.name).cloned(),
+                    bound: setup.bindings.get(&field.name).cloned(),
+                    field,
+                };
+                Declared::Keys(ordered(schema.0).into_iter().map(key).collect())
+            }
+        },
+    }
+}
+
+/// Groups by the lowest place in them, then fields by place, then the more important first, then as declared.
+fn ordered(fields: Vec<Field>) -> Vec<Field> {
+    let place = |field: &Field| field.order.unwrap_or(f64::MAX);
+    let importance = |field: &Field| {
+        field
+            .importance
+            .as_ref()
+            .and_then(Value::as_f64)
+            .unwrap_or(0.0)
+    };
+    let mut groups: BTreeMap<Option<String>, (f64, usize)> = BTreeMap::new();
+    for (number, field) in fields.iter().enumerate() {
+        let group = groups
+            .entry(field.group.clone())
+            .or_insert((f64::MAX, number));
+        group.0 = group.0.min(place(field));
+    }
+    let mut fields = fields;
+    // Stable: what is equal stays as declared.
+    fields.sort_by(|a, b| {
+        let (of_a, of_b) = (groups.get(&a.group), groups.get(&b.group));
+        let lowest = |of: Option<&(f64, usize)>| of.map_or(f64::MAX, |of| of.0);
+        let first = |of: Option<&(f64, usize)>| of.map_or(usize::MAX, |of| of.1);
+        lowest(of_a)
+            .total_cmp(&lowest(of_b))
+            .then(first(of_a).cmp(&first(of_b)))
+            .then(place(a).total_cmp(&place(b)))
+            .then(importance(b).total_cmp(&importance(a)))
+    });
+    fields
+}
+
+fn problems(schema: &SetupSchema, changes: &[SetupChange]) -> Vec<Problem> {
+    let mut found = Vec::new();
+    for change in changes {
+        let (key, value) = match change {
+            SetupChange::Unbind(_) | SetupChange::Set(_, Value::Null) => continue,
+            SetupChange::Set(key, value) | SetupChange::Bind(key, value, _) => (key, value),
+        };
+        match schema.field(key) {
+            None => found.push(problem(&[key], "is not declared by the agent")),
+            Some(field) => of_value(field, value, &mut found),
+        }
+    }
+    found.truncate(PROBLEMS_MAX);
+    found
+}
+
+/// Everything that is wrong with a value. A list is looked through: what its items hold and do not declare
+/// would be dropped without a word.
+fn of_value(field: &Field, value: &Value, found: &mut Vec<Problem>) {
+    let name = field.name.as_str();
+    let Some(items) = value
+        .as_array()
+        .filter(|_| field.kind == FieldType::ListDict)
+    else {
+        if let Err(why) = cast(field, value) {
+            found.push(problem(&[name], why));
+        }
+        return;
+    };
+    for (place, item) in items.iter().enumerate() {
+        let place = place.to_string();
+        let Some(map) = item.as_object() else {
+            found.push(problem(&[name, &place], "must be an object"));
+            continue;
+        };
+        if field.elements.is_empty() {
+            continue;
+        }
+        for (inner, value) in map.iter().filter(|(_, value)| !value.is_null()) {
+            let element = field.elements.iter().find(|element| element.name == *inner);
+            let wrong = element.map_or_else(
+                || Some("is not known here".to_owned()),
+                |element| cast(element, value).err(),
+            );
+            found.extend(wrong.map(|why| problem(&[name, &place, inner], why)));
+        }
+    }
+}
+
+fn problem(path: &[&str], message: impl Into<String>) -> Problem {
+    Problem {
+        path: path.iter().map(|part| (*part).to_owned()).collect(),
+        message: message.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use serde_json::json;
+
+use super::*;
+
+fn bot() -> AgentKey {
+    "acme/bot".parse().unwrap()
+}
+
+fn field(name: &str, more: Value) -> Value {
+    let mut field = json!({"bs_name": name, "bs_type": "int", "bs_default": 1, "bs_group": "g"});
+    field
+        .as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
+    field
+}
+
+fn names(fields: &Value) -> Vec<String> {
+    let read = read_schema(fields).unwrap();
+    ordered(read.0)
+        .into_iter()
+        .map(|field| field.name)
+        .collect()
+}
+
+#[test]
+fn keys_stand_by_group_then_place_then_importance_then_as_declared() {
+    let fields = json!([
+        field("late", json!({"bs_group": "b", "bs_order": 9})),
+        field("plain", json!({"bs_group": "c"})),
+        field("b2", json!({"bs_group": "a", "bs_order": 2})),
+        field("b1", json!({"bs_group": "a", "bs_order": 1})),
+        field("other", json!({"bs_group": "c"})),
+        field("first", json!({"bs_group": "c", "bs_importance": 2})),
+    ]);
+    assert_eq!(
+        names(&fields),
+        ["b1", "b2", "late", "first", "plain", "other"]
+    );
+}
+
+#[test]
+fn everything_that_is_wrong_is_told_with_its_path_and_what_is_right_is_not() {
+    let schema = read_schema(&json!([
+        field("count", json!({})),
+        field(
+            "rows",
+            json!({"bs_type": "list_dict", "bs_default": [], "bs_elements": [
+                {"bs_name": "name", "bs_type": "string_short", "bs_default": ""},
+                {"bs_name": "size", "bs_type": "int", "bs_default": 1},
+            ]})
+        ),
+        field("free", json!({"bs_type": "list_dict", "bs_default": []})),
+    ]))
+    .unwrap();
+    let set = |key: &str, value: Value| SetupChange::Set(key.into(), value);
+    for (change, places) in [
+        (set("count", json!(2)), vec![]),
+        (set("count", Value::Null), vec![]),
+        (set("count", json!(true)), vec!["count"]),
+        (
+            SetupChange::Bind("count".into(), json!("1"), false),
+            vec!["count"],
+        ),
+        (set("gone", json!(1)), vec!["gone"]),
+        (set("gone", Value::Null), vec![]),
+        (SetupChange::Unbind("gone".into()), vec![]),
+        (set("rows", json!({})), vec!["rows"]),
+        (set("rows", json!([{"name": "a", "size": null}])), vec![]),
+        (
+            set(
+                "rows",
+                json!([{"name": 1}, 2, {"name": "a", "size": "x", "sise": 1}]),
+            ),
+            vec!["rows[0].name", "rows[1]", "rows[2].sise", "rows[2].size"],
+        ),
+        (set("free", json!([{"any": {"thing": 1}}])), vec![]),
+        (set("free", json!([1])), vec!["free[0]"]),
+    ] {
+        let mut found: Vec<_> = problems(&schema, std::slice::from_ref(&change))
+            .iter()
+            .map(Problem::place)
+            .collect();
+        found.sort();
+        assert_eq!(found, places, "{change:?}");
+    }
+}
+
+fn value(payload: Value) -> SetupValue {
+    SetupValue::read(payload.to_string().as_bytes()).unwrap()
+}
+
+#[test]
+fn a_form_tells_what_spares_a_question_and_what_was_set_for_keys_that_are_gone() {
+    let declared = read_schema(&json!([
+        field("count", json!({})),
+        field("other", json!({}))
+    ]));
+    let at = "2026-11-22T09:00:00Z";
+    let bound = |skips_when: i64| json!({"skips_when": skips_when, "by": "ann", "at": at});
+    let set = value(json!({
+        "v": 1, "by": "ann", "at": at,
+        "values": {"count": {"value": 5, "by": "ann", "at": at}, "gone": {"value": 1, "by": "ann", "at": at}},
+        "bindings": {"count": bound(5), "other": bound(2), "away": bound(1)},
+    }));
+    let form = form(&bot(), Some(declared), Some(Some(set)), 7);
+    let Declared::Keys(keys) = &form.declared else {
+        panic!("{form:?}");
+    };
+    let told: Vec<_> = keys
+        .iter()
+        .map(|key| (key.value.clone(), key.spares()))
+        .collect();
+    assert_eq!(told, [(json!(5), true), (json!(1), false)]);
+    let gone: Vec<_> = form
+        .leftovers
+        .iter()
+        .map(|left| left.key.as_str())
+        .collect();
+    assert_eq!(gone, ["away", "gone"]);
+    assert!(form.readable && form.changed == Some(("ann".into(), at.into())));
+}
+
+#[test]
+fn an_agent_without_keys_one_with_wrong_ones_and_an_unreadable_setup_are_told_apart() {
+    let wrong = read_schema(&json!([{"bs_name": "1"}]));
+    let none = form(&bot(), None, None, 0);
+    assert_eq!((&none.declared, none.readable), (&Declared::Nothing, true));
+    let empty = form(&bot(), Some(Ok(SetupSchema::default())), None, 0);
+    assert_eq!(empty.declared, Declared::Nothing);
+    let bad = form(&bot(), Some(wrong), Some(None), 3);
+    assert!(matches!(bad.declared, Declared::Wrong(problems) if !problems.is_empty()));
+    assert!(!bad.readable);
+}

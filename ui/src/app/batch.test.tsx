@@ -1,0 +1,113 @@
+import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { describe, expect, it } from "vitest";
+import { arg, batch, card, row, shown, status } from "../../test/build";
+import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
+import { screenObserver } from "../../test/setup";
+import { CallError } from "../ipc/transport";
+import type { Card, InboxRow, StatusView } from "../ipc/generated";
+import { App } from "./App";
+
+const FAR = 600_000;
+const KEYS = ["a/b/1", "a/b/2", "a/b/3"];
+const press = (key: string, more: KeyboardEventInit = {}): void => { fireEvent.keyDown(document.activeElement ?? document.body, { key, ...more }); };
+const pause = (ms: number): Promise<void> => act(async () => { await new Promise((done) => { setTimeout(done, ms); }); });
+
+interface Desk { readonly rows?: Partial<InboxRow>[]; readonly cards?: Partial<Card>[]; readonly status?: StatusView }
+
+/** Three calls of one tool, the first two of them selected. */
+const two = async (more: Desk = {}): Promise<FakeConsole> => {
+  const console = fakeConsole({
+    rows: KEYS.map((key, place) => row({ key, seq: place, deadlineMs: FAR + place, ...more.rows?.[place] })),
+    cards: KEYS.map((key, place) => card({ key, deadlineMs: FAR + place, args: [arg("invoice_id", `"INV-${place}"`)], ...more.cards?.[place] })),
+    answers: { decide: () => ({ state: "holding", verdict: "approve", releaseMs: 3_000 }) }, ...(more.status === undefined ? {} : { status: more.status }),
+  });
+  render(<App transport={console} />);
+  await screen.findByTestId("card");
+  press("J", { shiftKey: true });
+  await waitFor(() => { expect(screen.getByTestId("batch").dataset["count"]).toBe("2"); });
+  return console;
+};
+const armed = (): Promise<void> => waitFor(() => { expect(screen.getByTestId("batch").dataset["armed"]).toBe("true"); });
+const decided = (console: FakeConsole): readonly string[] => console.argsOf("decide").map((args) => `${args.key} ${args.verdict}`);
+
+describe("several calls of one tool", () => {
+  it("are shown whole, and approved by one key with a decision of their own each", async () => {
+    const console = await two({ cards: [{}, { origin: { ...card().origin, requestDigest: "sha256:other" } }] });
+    await waitFor(() => { expect(screen.getAllByTestId("batch-card").map((one) => one.textContent?.includes("INV-"))).toEqual([true, true]); });
+    press("a");
+    expect(decided(console)).toEqual([]);
+    await armed();
+    press("a");
+    await waitFor(() => { expect(decided(console)).toEqual(["a/b/1 approve", "a/b/2 approve"]); });
+    expect(console.argsOf("decide").map((args) => args.seenRequestDigest)).toEqual([card().origin.requestDigest, "sha256:other"]);
+    await waitFor(() => { expect(screen.queryByTestId("batch")).toBeNull(); });
+  });
+
+  it("are denied with one reason without arming, also when one of them could not be approved", async () => {
+    const console = await two({ cards: [{ reveals: [{ reveal: 0, kind: "hidden_characters", place: shown("invoice_id") }] }] });
+    await screen.findByText(/This one holds hidden characters/);
+    press("d");
+    fireEvent.change(await screen.findByLabelText("Reason for the agent"), { target: { value: "not today" } });
+    fireEvent.click(screen.getByTestId("send-denial"));
+    await waitFor(() => { expect(console.argsOf("decide").map((args) => [args.key, args.verdict, args.message])).toEqual([["a/b/1", "deny", "not today"], ["a/b/2", "deny", "not today"]]); });
+  });
+
+  it.each<[string, Desk]>([
+    ["one holds hidden characters", { cards: [{}, { reveals: [{ reveal: 0, kind: "hidden_characters", place: shown("x") }] }] }],
+    ["one turned out to be critical", { cards: [{}, { path: "critical", risk: "critical" }] }],
+    ["one takes no approval", { cards: [{}, { allowed: ["deny"] }] }],
+    ["one is past its deadline", { cards: [{}, { deadlineMs: -1 }] }],
+    ["the console decides nothing", { status: status({ readOnly: "the disk is full" }) }],
+  ])("cannot be approved while %s", async (_, more) => {
+    const console = await two(more);
+    await pause(500);
+    press("a");
+    await pause(20);
+    expect(decided(console)).toEqual([]);
+  });
+
+  it("cannot be approved before they were read to their end", async () => {
+    screenObserver.seesEverything = false;
+    const console = await two();
+    await screen.findByText("Read them to their end first");
+    await pause(450);
+    press("a");
+    await pause(20);
+    expect(decided(console)).toEqual([]);
+  });
+
+  it("are disarmed when one of them leaves or another joins", async () => {
+    const console = await two();
+    await armed();
+    act(() => { console.send(batch(1, [{ type: "gone", key: "a/b/1" }])); });
+    await waitFor(() => { expect(screen.getByTestId("batch").dataset["count"]).toBe("1"); });
+    press("a");
+    expect(decided(console)).toEqual([]);
+    await armed();
+    press("J", { shiftKey: true });
+    press("a");
+    expect([decided(console), screen.getByTestId("batch").dataset["count"]]).toEqual([[], "2"]);
+  });
+
+  it("tell of each that was refused, and go on with the others", async () => {
+    const console = await two();
+    console.answers.decide = ({ key }) => {
+      if (key === "a/b/1") throw new CallError("already_decided", "ann denied it at 12:04:31");
+      return { state: "holding", verdict: "approve", releaseMs: 3_000 };
+    };
+    await armed();
+    press("a");
+    await waitFor(() => { expect(decided(console)).toHaveLength(2); });
+    expect(await screen.findByText(/ann denied it/)).toBeTruthy();
+    expect(screen.getByText("held, not sent")).toBeTruthy();
+  });
+
+  it("are let go with Esc, and a high call is never among them", async () => {
+    const console = await two({ rows: [{}, {}, { risk: "high", path: "high" }] });
+    press("Escape");
+    await screen.findByTestId("card");
+    for (const key of ["j", "x"]) press(key);
+    expect((await screen.findByTestId("refusal")).textContent).toContain("High and critical calls are decided one by one");
+    expect([screen.queryByTestId("batch"), decided(console)]).toEqual([null, []]);
+  });
+});

@@ -1,0 +1,65 @@
+import { useState } from "react";
+import { Button } from "../../components/Button";
+import { Confirm } from "../../components/Confirm";
+import { ShownText } from "../../components/ShownText";
+import { formatTime } from "../../desk/clock";
+import { useDesk, useServerNow, useStatus } from "../../desk/DeskContext";
+import type { BypassView, Risk } from "../../ipc/generated";
+import { toCallError } from "../../ipc/transport";
+
+const RISKS: readonly Risk[] = ["safe", "low", "medium", "high"];
+const TIMES = [{ seconds: 900, label: "15 minutes" }, { seconds: 3_600, label: "1 hour" }, { seconds: 4 * 3_600, label: "4 hours" }, { seconds: 8 * 3_600, label: "8 hours" }] as const;
+const SELECT = "rounded-[7px] border border-line bg-panel px-2 py-1 text-text";
+
+/** The bypass of an agent that is not over. */
+export const useBypass = (agent: string): BypassView | null => {
+  const now = useServerNow();
+  return useStatus()?.bypasses.find((bypass) => bypass.agent === agent && bypass.untilMs > now) ?? null;
+};
+
+const Ask = ({ agent, onClose }: { readonly agent: string; readonly onClose: () => void }) => {
+  const desk = useDesk();
+  const [upTo, setUpTo] = useState<Risk>("low");
+  const [seconds, setSeconds] = useState<number>(900);
+  return (
+    <Confirm title={`Let calls of ${agent} run without asking?`} verb="Start the bypass" dangerous onConfirm={() => desk.call("bypass", { agent, grant: { upTo, seconds } })} onClose={onClose}>
+      <div className="flex flex-wrap items-center gap-2.5 text-text">
+        <label>Up to risk <select className={SELECT} data-testid="bypass-risk" value={upTo} onChange={(event) => { setUpTo(RISKS.find((risk) => risk === event.target.value) ?? "low"); }}>{RISKS.map((risk) => <option key={risk}>{risk}</option>)}</select></label>
+        <label>for <select className={SELECT} data-testid="bypass-time" value={seconds} onChange={(event) => { setSeconds(Number(event.target.value)); }}>{TIMES.map((time) => <option key={time.seconds} value={time.seconds}>{time.label}</option>)}</select></label>
+      </div>
+      <p className="mb-0">What waits and what comes of it is approved in your name without a person, in every console, until the time is over. Rules that deny or ask still win, and critical calls always ask. Every call is recorded, and the status bar shows the bypass.</p>
+    </Confirm>
+  );
+};
+
+/** Starts a bypass after one more question, and ends one at once. */
+export const BypassBar = ({ agent, disabled }: { readonly agent: string; readonly disabled: boolean }) => {
+  const desk = useDesk();
+  const bypass = useBypass(agent);
+  const [asked, setAsked] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [trouble, setTrouble] = useState<string | null>(null);
+  const end = async (): Promise<void> => {
+    setBusy(true);
+    setTrouble(null);
+    try {
+      await desk.call("bypass", { agent, grant: null });
+    } catch (thrown) {
+      setTrouble(toCallError(thrown).message);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      {trouble === null ? null : <span role="alert" className="text-bad">{trouble}</span>}
+      {bypass === null ? <Button disabled={disabled} onClick={() => { setAsked(true); }}>Bypass…</Button> : (
+        <>
+          <span className="text-warn" data-testid="agent-bypass">runs by itself up to <b className="font-semibold">{bypass.upTo}</b> until {formatTime(bypass.untilMs)}, by <ShownText text={bypass.by} /></span>
+          <Button disabled={disabled || busy} onClick={() => void end()}>{busy ? "Telling the bus…" : "End the bypass"}</Button>
+        </>
+      )}
+      {asked ? <Ask agent={agent} onClose={() => { setAsked(false); }} /> : null}
+    </>
+  );
+};

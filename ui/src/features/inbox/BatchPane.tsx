@@ -1,0 +1,126 @@
+import { useQueries } from "@tanstack/react-query";
+import { useState } from "react";
+import { useCommand, useCovered } from "../../commands/CommandContext";
+import { Button } from "../../components/Button";
+import { Countdown } from "../../components/Countdown";
+import { Kbd } from "../../components/Kbd";
+import { RiskBadge } from "../../components/RiskBadge";
+import { ShownText } from "../../components/ShownText";
+import { Entries } from "../../components/Values";
+import { useBlocked, useDesk, useServerNow } from "../../desk/DeskContext";
+import type { Card, Verdict } from "../../ipc/generated";
+import { toCallError } from "../../ipc/transport";
+import { mayApproveCard } from "./acts/ActionBar";
+import { DenyPanel } from "./acts/DenyPanel";
+import { ApproveButton } from "./ApproveButton";
+import { Effective, Warnings } from "./card/Sections";
+import { useSeenEnd } from "./card/useSeenEnd";
+import type { Picked } from "./selection";
+import { missingStep, noProgress } from "./steps";
+import { useArming } from "./useArming";
+import type { SentView } from "./useSent";
+
+const NOTHING = new Map<number, never>();
+
+/** Why a batch with this card cannot be approved; a denial is never kept back. */
+const holdsBack = (card: Card, now: number): string | null => {
+  if (card.path !== "low") return "is decided alone";
+  if (card.state !== "pending") return "no longer waits";
+  if (now >= card.deadlineMs) return "is past its deadline";
+  if (missingStep(card, noProgress) !== null) return "holds hidden characters: open it alone and reveal them (V)";
+  return mayApproveCard(card, false) ? null : "takes no approval here";
+};
+
+const One = ({ card, why }: { readonly card: Card; readonly why: string | null }) => (
+  <section className="row-line py-4 last:border-0" data-testid="batch-card" data-key={card.key}>
+    <header className="mb-2 flex flex-wrap items-baseline gap-x-2.5 text-[11.5px] text-text-3">
+      <RiskBadge risk={card.risk} />
+      {card.thread === null ? null : <span>thread <ShownText text={card.thread} /></span>}
+      <span className="font-mono">{card.requestId}</span>
+      <span className="ml-auto"><Countdown deadlineMs={card.deadlineMs} hasDeadline={card.hasDeadline} /></span>
+    </header>
+    {card.says.map((said) => (
+      <p key={said.field} className="selectable mt-0 mb-2 text-text-2"><span className="mr-1.5 rounded border border-line px-1 text-[10.5px] text-text-3">says</span><ShownText text={said.text} block /></p>
+    ))}
+    <Entries entries={card.args ?? []} revealed={NOTHING} label="Arguments at the gate" />
+    <Warnings card={card} revealed={NOTHING} />
+    <Effective groups={card.effective} revealed={NOTHING} />
+    {why === null ? null : <p role="note" className="m-0 text-warn">This one {why}.</p>}
+  </section>
+);
+
+interface BatchPaneProps {
+  readonly picked: Picked;
+  readonly sent: SentView;
+  readonly onDone: () => void;
+}
+
+/** Several calls of one tool and agent, each shown whole, for one answer. Each gets a decision of its own. */
+export const BatchPane = ({ picked, sent, onDone }: BatchPaneProps) => {
+  const desk = useDesk();
+  const now = useServerNow();
+  const blocked = useBlocked();
+  const covered = useCovered();
+  const [denying, setDenying] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [read, setRead] = useState("");
+  const found = useQueries({ queries: picked.map((key) => ({ queryKey: ["card", key], queryFn: () => desk.call("card", { key }) })) });
+  const cards = found.map((query) => query.data).filter((card): card is Card => card !== undefined);
+  const error = found.find((query) => query.error !== null)?.error ?? null;
+  const whole = cards.length === picked.length;
+  // What is on screen: another card, or another version of one, disarms.
+  const content = whole ? cards.map((card) => `${card.key} ${card.origin.requestDigest} ${card.state}`).join("\n") : "";
+  const end = useSeenEnd(content, () => { setRead(content); });
+  const arming = useArming(content === "" ? null : content, !covered && !denying && !busy);
+  const faulty = cards.filter((card) => holdsBack(card, now) !== null).length;
+  const ready = whole && faulty === 0 && read === content && blocked === null && !busy && !denying && !covered;
+
+  const send = async (verdict: Verdict, message: string | null): Promise<void> => {
+    if (busy) return;
+    setBusy(true);
+    for (const card of cards.filter((one) => one.state === "pending")) {
+      // One after the other, each signed by itself; what became of each is told in the list.
+      // oxlint-disable-next-line no-await-in-loop
+      await sent.decide(card, {
+        key: card.key, verdict, seenRequestDigest: card.origin.requestDigest, seenArgsDigest: card.origin.argsDigest,
+        edited: null, seenEditDigest: null, message, answer: null, typed: null, revealed: [],
+      });
+    }
+    onDone();
+  };
+  useCommand("approve", (press) => { if (ready && arming.accepts(press)) void send("approve", null); });
+  useCommand("deny", () => { setDenying(true); }, cards.length > 0);
+  useCommand("back", () => {
+    if (covered) return false;
+    if (denying) setDenying(false);
+    else onDone();
+    return true;
+  });
+
+  const [first] = cards;
+  return (
+    <article className="flex min-h-0 min-w-0 flex-1 flex-col" aria-label="Several requests" data-testid="batch" data-count={picked.length} data-armed={arming.armed && ready}>
+      <header className="border-b border-line px-7 pt-[18px] pb-3.5">
+        <div className="mb-1.5 text-xs text-text-3">{first === undefined ? "" : <>workspace <em className="text-text-2 not-italic">{first.workspace}</em> / agent <em className="text-text-2 not-italic">{first.agent}</em></>}</div>
+        <h2 className="selectable m-0 text-xl/tight font-semibold">{picked.length} {picked.length === 1 ? "call" : "calls"} of <span className="font-mono">{first?.tool === undefined || first.tool === null ? "…" : <ShownText text={first.tool.name} />}</span></h2>
+        <p className="mt-2 mb-0 text-text-2">One answer for all of them, sent as {picked.length === 1 ? "one decision" : `${picked.length} decisions of their own`}.</p>
+      </header>
+      <div className="min-h-0 flex-1 overflow-auto px-7" tabIndex={-1}>
+        {error === null ? null : <p role="alert" className="text-bad">{toCallError(error).message}</p>}
+        {cards.map((card) => <One key={card.key} card={card} why={holdsBack(card, now)} />)}
+        <div ref={end} className="h-px" aria-hidden="true" />
+      </div>
+      {blocked === null ? null : <p role="status" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad">{blocked}</p>}
+      {denying ? <DenyPanel stops={false} canStop={false} busy={busy} onClose={() => { setDenying(false); }} onDeny={(message) => void send("deny", message)} /> : (
+        <div className="flex min-h-[63px] items-center gap-2.5 border-t border-line bg-panel px-7 py-3" role="toolbar" aria-label="Decide all">
+          <Button tone="deny" disabled={busy || cards.length === 0} onClick={() => { setDenying(true); }}>Deny all… <Kbd command="deny" quiet /></Button>
+          <Button tone="quiet" disabled={busy} onClick={onDone}>Unselect <kbd className="kbd">Esc</kbd></Button>
+          <span className="ml-auto text-text-2">
+            {busy ? "Sending…" : !whole ? "Reading the requests…" : faulty > 0 ? `${faulty} of them ${faulty === 1 ? "keeps" : "keep"} the others back` : read === content ? "" : "Read them to their end first"}
+          </span>
+          <ApproveButton label={`Approve all ${picked.length}`} command="approve" arming={arming} ready={ready} onApprove={() => void send("approve", null)} />
+        </div>
+      )}
+    </article>
+  );
+};

@@ -1,0 +1,29 @@
+import { useState } from "react";
+import { Button } from "../../../components/Button";
+import { formatTime } from "../../../desk/clock";
+import { useDesk } from "../../../desk/DeskContext";
+import type { Card } from "../../../ipc/generated";
+import { choicesOf } from "../snooze";
+
+interface SnoozePanelProps {
+  readonly card: Card;
+  readonly onSnooze: (untilMs: number) => void;
+  readonly onClose: () => void;
+}
+
+/** For how long a card is put off. It decides nothing: the agent goes on waiting. */
+export const SnoozePanel = ({ card, onSnooze, onClose }: SnoozePanelProps) => {
+  const desk = useDesk();
+  const [choices] = useState(() => choicesOf(card, desk.now()));
+  return (
+    <div className="flex flex-wrap items-center gap-2.5 border-t border-line bg-panel px-7 py-[13px]" role="toolbar" aria-label="Snooze" data-testid="snooze-panel">
+      <span className="text-text-2">{choices.length === 0 ? "It is due within a minute or so: it cannot be put off." : "Hide it here for"}</span>
+      {choices.map((choice, place) => (
+        // oxlint-disable-next-line jsx-a11y/no-autofocus -- the key S asks for exactly this, and nothing here decides
+        <Button key={choice.label} autoFocus={place === 0} title={`back at ${formatTime(choice.untilMs)}`} onClick={() => { onSnooze(choice.untilMs); }}>{choice.label}</Button>
+      ))}
+      <Button tone="quiet" onClick={onClose}>Back <kbd className="kbd">Esc</kbd></Button>
+      <span className="ml-auto text-[11.5px] text-text-3">Nothing is decided, and nobody else is kept from deciding.</span>
+    </div>
+  );
+};

@@ -1,0 +1,29 @@
+import { useQuery } from "@tanstack/react-query";
+import { useDesk } from "../../desk/DeskContext";
+import { toCallError } from "../../ipc/transport";
+import { BusSettings } from "./BusSettings";
+import { IdentitySettings } from "./IdentitySettings";
+import { StoreSettings } from "./StoreSettings";
+import { WindowSettings } from "./WindowSettings";
+
+/** What this window can change, and how the rest was set. */
+export const SettingsScreen = () => {
+  const desk = useDesk();
+  const { data, error, isPending } = useQuery({ queryKey: ["settings"], queryFn: () => desk.call("settings", {}), staleTime: 0 });
+  return (
+    <main className="min-h-0 min-w-0 flex-1 overflow-auto px-7 py-[18px]" aria-label="Settings">
+      <div className="max-w-[860px]">
+        <h1 className="mt-0 mb-5 text-[15px] font-semibold">Settings</h1>
+        <WindowSettings />
+        {error === null ? null : <p role="alert" className="text-bad">{toCallError(error).message}</p>}
+        {data === undefined ? (isPending ? <p className="text-text-3">Reading…</p> : null) : (
+          <>
+            <BusSettings settings={data} />
+            <IdentitySettings settings={data} />
+            <StoreSettings settings={data} />
+          </>
+        )}
+      </div>
+    </main>
+  );
+};

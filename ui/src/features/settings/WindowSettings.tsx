@@ -1,0 +1,56 @@
+import { Monitor, Moon, Sun, type LucideIcon } from "lucide-react";
+import { useId } from "react";
+import { useSetting, type SettingName, type SettingValue } from "../../commands/settings";
+import { Part } from "./Part";
+
+interface Choice<N extends SettingName> {
+  readonly value: SettingValue<N>;
+  readonly label: string;
+  readonly icon?: LucideIcon;
+}
+
+interface ChoicesProps<N extends SettingName> {
+  readonly name: N;
+  readonly title: string;
+  readonly means: string;
+  readonly choices: readonly Choice<N>[];
+}
+
+const Choices = <N extends SettingName>({ name, title, means, choices }: ChoicesProps<N>) => {
+  const [value, write] = useSetting(name);
+  const id = useId();
+  return (
+    <div className="row-line grid grid-cols-[220px_minmax(0,1fr)] gap-x-5 py-3 last:border-0" role="radiogroup" aria-labelledby={id} data-testid={`setting-${name}`}>
+      <div id={id} className="font-semibold">{title}</div>
+      <div>
+        <div className="flex flex-wrap gap-5">
+          {choices.map((choice) => (
+            <label key={choice.value} className="flex items-center gap-2">
+              <input type="radio" name={id} value={choice.value} checked={value === choice.value} onChange={() => { write(choice.value); }} />
+              {choice.icon === undefined ? null : <choice.icon size={14} aria-hidden="true" className="text-text-3" />}{choice.label}
+            </label>
+          ))}
+        </div>
+        <p className="mt-1.5 mb-0 text-[11.5px] text-text-3">{means}</p>
+      </div>
+    </div>
+  );
+};
+
+/** What is changed right here, and kept by this window. */
+export const WindowSettings = () => (
+  <Part title="This window" from="takes effect at once">
+    <Choices
+      name="theme" title="Theme" means="System follows the desktop, also while the window is open."
+      choices={[{ value: "system", label: "System", icon: Monitor }, { value: "dark", label: "Dark", icon: Moon }, { value: "light", label: "Light", icon: Sun }]}
+    />
+    <Choices
+      name="singleKeys" title="Single keys" means="Off, only keys with Ctrl and Esc act: nothing can be approved or denied by a letter."
+      choices={[{ value: "on", label: "Act" }, { value: "off", label: "Off" }]}
+    />
+    <Choices
+      name="notifications" title="Desktop notifications" means="While the window is not in front. They never show arguments and never decide; alarms are told unless off."
+      choices={[{ value: "all", label: "Every request" }, { value: "urgent", label: "High and critical" }, { value: "off", label: "Off" }]}
+    />
+  </Part>
+);

@@ -1,0 +1,61 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useRef } from "react";
+import type { SetupLineView } from "../../ipc/generated";
+
+const ROW_PX = 52;
+
+const says = ({ keys, chosen, bound }: SetupLineView): string => {
+  if (keys === null) return "its declaration cannot be used";
+  if (keys === 0) return "declares no setup keys";
+  const parts = [`${keys} ${keys === 1 ? "key" : "keys"}`];
+  if (chosen > 0) parts.push(`${chosen} set`);
+  if (bound > 0) parts.push(`${bound} bound`);
+  return parts.join(", ");
+};
+
+interface SetupListProps {
+  readonly lines: readonly SetupLineView[];
+  readonly chosen: string | null;
+  /** Agents with something typed and not saved. */
+  readonly unsaved: ReadonlySet<string>;
+  readonly onChoose: (key: string) => void;
+}
+
+const optionId = (key: string): string => `setup-of-${key.replaceAll("/", "-")}`;
+
+export const SetupList = ({ lines, chosen, unsaved, onChoose }: SetupListProps) => {
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: lines.length, getScrollElement: () => scroller.current, estimateSize: () => ROW_PX, overscan: 8,
+    getItemKey: (index) => lines[index]?.key ?? index,
+  });
+  const place = lines.findIndex((line) => line.key === chosen);
+  useEffect(() => { if (place >= 0) virtual.scrollToIndex(place); }, [place, virtual]);
+  return (
+    <div
+      ref={scroller} className="min-h-0 flex-1 overflow-auto" role="listbox" tabIndex={0} aria-label="Agents with their setup"
+      {...(chosen === null ? {} : { "aria-activedescendant": optionId(chosen) })}
+    >
+      <div className="relative" role="presentation" style={{ height: virtual.getTotalSize() }}>
+        {virtual.getVirtualItems().map((item) => {
+          const line = lines[item.index];
+          if (line === undefined) return null;
+          const selected = line.key === chosen;
+          return (
+            // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus -- the list has the keys
+            <div
+              key={item.key} id={optionId(line.key)} role="option" aria-selected={selected} aria-posinset={item.index + 1} aria-setsize={lines.length}
+              data-testid="setup-row" data-key={line.key}
+              className={`row-line absolute top-0 left-0 grid h-[52px] w-full grid-cols-[minmax(0,1fr)_auto] content-center gap-x-2 border-l-[3px] pr-3.5 pl-[11px] ${selected ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
+              style={{ transform: `translateY(${item.start}px)` }} onClick={() => { onChoose(line.key); }}
+            >
+              <span className="truncate font-mono text-[12.5px] font-semibold">{line.key}</span>
+              <span className="text-[11.5px] text-accent">{unsaved.has(line.key) ? "not saved" : ""}</span>
+              <span className={`col-span-2 truncate text-[11.5px] ${line.keys === null ? "text-warn" : line.keys === 0 ? "text-text-3" : "text-text-2"}`}>{says(line)}</span>
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+};

@@ -1,0 +1,95 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { useDesk } from "../../desk/DeskContext";
+import type { SetupEdit, SetupForm, SetupKeyView, SetupProblem } from "../../ipc/generated";
+import { CallError, toCallError } from "../../ipc/transport";
+import { plainText } from "../../components/shown";
+import { clashes, editsOf, typedWith, type Draft, type Drafts } from "./drafts";
+import { keepDrafts, useAllDrafts } from "./draftStore";
+
+/** Others change a setup without a word to this window: it is read again after this time. */
+const AGAIN_MS = 3_000;
+
+export interface SetupFormState {
+  readonly form: SetupForm | undefined;
+  readonly trouble: string | null;
+  readonly drafts: Drafts | undefined;
+  /** Somebody else changed the setup since the first of these drafts was typed. */
+  readonly stale: boolean;
+  readonly clashes: readonly string[];
+  readonly problems: readonly SetupProblem[];
+  readonly busy: boolean;
+  readonly type: (key: SetupKeyView, draft: Draft | null) => void;
+  /** Saves over the form on which the drafts were typed. */
+  readonly save: () => Promise<void>;
+  /** The person has seen what others changed: the drafts are meant for that. */
+  readonly keepMine: () => void;
+  readonly drop: () => void;
+  /** Changes a binding at once; throws what went wrong. */
+  readonly bind: (edit: SetupEdit) => Promise<void>;
+}
+
+/** One agent's setup, what was typed over it, and how both come together. */
+export const useSetupForm = (agent: string): SetupFormState => {
+  const desk = useDesk();
+  const queries = useQueryClient();
+  const queryKey = ["setup", agent];
+  const { data: form, error } = useQuery({ queryKey, queryFn: () => desk.call("setup_of", { agent }), refetchInterval: AGAIN_MS, staleTime: 0 });
+  const drafts = useAllDrafts()[agent];
+  const [problems, setProblems] = useState<readonly SetupProblem[]>([]);
+  const [failed, setFailed] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+  const stale = form !== undefined && drafts !== undefined && drafts.base.revision !== form.revision;
+
+  /** Whether it stands now. What somebody else changed is shown at once. */
+  const send = async (shown: SetupForm, edits: SetupEdit[]): Promise<"stored" | "conflict" | readonly SetupProblem[]> => {
+    const saved = await desk.call("setup_save", { agent, revision: shown.revision, edits });
+    if (saved.type === "refused") return saved.problems;
+    queries.setQueryData(queryKey, saved.form);
+    void queries.invalidateQueries({ queryKey: ["setups"] });
+    return saved.type;
+  };
+
+  const save = async (): Promise<void> => {
+    if (form === undefined || drafts === undefined || busy) return;
+    setBusy(true);
+    setFailed(null);
+    setProblems([]);
+    try {
+      const done = await send(drafts.base, editsOf(form, drafts));
+      if (done === "stored") keepDrafts(agent, undefined);
+      // After a conflict the newer form is shown, and the drafts are stale.
+      else if (done !== "conflict") setProblems(done);
+    } catch (thrown) {
+      setFailed(toCallError(thrown).message);
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  const bind = async (edit: SetupEdit): Promise<void> => {
+    if (form === undefined) return;
+    const done = await send(form, [edit]);
+    if (done === "stored") return;
+    throw new CallError("failed", done === "conflict"
+      ? "Somebody changed this setup in between; nothing was changed. Look at what stands now, then try again."
+      : done.map((problem) => `${plainText(problem.path)}: ${plainText(problem.message)}`).join("; "));
+  };
+
+  return {
+    form, drafts, stale, problems, busy, save, bind,
+    trouble: failed ?? (error === null ? null : toCallError(error).message),
+    clashes: form === undefined || drafts === undefined || !stale ? [] : clashes(form, drafts),
+    type: (key, draft) => {
+      if (form === undefined) return;
+      setProblems((before) => before.filter((problem) => problem.key !== key.key));
+      keepDrafts(agent, typedWith(drafts, form, key, draft));
+    },
+    keepMine: () => { if (form !== undefined && drafts !== undefined) keepDrafts(agent, { ...drafts, base: form }); },
+    drop: () => {
+      setProblems([]);
+      setFailed(null);
+      keepDrafts(agent, undefined);
+    },
+  };
+};
