@@ -103,7 +103,7 @@ async fn write(
             return Ok(());
         }
         store::commit(&mut connection, &batch).await?;
-        if mode != Mode::Decide {
+        if !matches!(mode, Mode::Decide | Mode::ByRule) {
             tell(&Report::Listed {
                 count: batch.len().try_into()?,
                 at: monotonic_ns(),

@@ -28,6 +28,8 @@ pub enum Mode {
     Keep,
     /// Approves it at once and tells nothing.
     Decide,
+    /// The same by a rule of its own, where the console knows rules.
+    ByRule,
     /// Approves it 5 ms after it is listed, and tells when.
     DecideLater,
 }
@@ -40,6 +42,7 @@ impl Mode {
         match self {
             Self::Keep => "keep",
             Self::Decide => "decide",
+            Self::ByRule => "by-rule",
             Self::DecideLater => "decide-later",
         }
     }

@@ -45,6 +45,8 @@ pub enum Phase {
     Accept,
     /// The whole way under load.
     RoundTrip,
+    /// The whole way under load, approved by a rule; by the approver again where there are no rules.
+    ByRule,
     /// One request at a time.
     Latency,
 }
@@ -65,6 +67,13 @@ pub async fn run(args: &RoundArgs) -> anyhow::Result<Figures> {
         let agents = connect(&console.agents).await?;
         let rate = round_trips(&agents, WAITING, WARM_UP, time).await?;
         figures.set("end_to_end_per_s", rate);
+        console.stop().await?;
+    }
+    if wanted(Phase::ByRule) {
+        let console = Console::start(Mode::ByRule, AGENTS, &args.data).await?;
+        let agents = connect(&console.agents).await?;
+        let rate = round_trips(&agents, WAITING, WARM_UP, time).await?;
+        figures.set("by_rule_per_s", rate);
         console.stop().await?;
     }
     if wanted(Phase::Latency) {

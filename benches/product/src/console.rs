@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use countersign_core::ops::DecideCommand;
+use countersign_core::ops::rules::RulesChange;
+use countersign_core::policy::read_file;
 use countersign_core::{App, AppEvent, Options};
 use countersign_load::{ConsoleArgs, Login, Mode, Ready, Report, monotonic_ns};
 use countersign_wire::{AgentKey, Verdict};
@@ -15,6 +17,18 @@ use tokio::sync::broadcast::error::RecvError;
 const DECIDING: usize = 1_000;
 /// More than one phase publishes: the limit is not what is measured.
 const WAITING_LIMIT: i64 = 10_000_000;
+/// Approves what the agents of the bench ask.
+const RULE: &str = r#"
+schema = 1
+[[rule]]
+id = "bench"
+effect = "approve"
+expires_at = "2999-01-01T00:00:00Z"
+tool = ["delete_invoice"]
+risk = ["medium"]
+args."/invoice_id" = { glob = "INV-*" }
+only_args = true
+"#;
 
 pub(crate) async fn run(args: &ConsoleArgs) -> anyhow::Result<()> {
     let mut options = Options::embedded(args.data.clone(), "Bench", "bench".parse()?);
@@ -34,7 +48,13 @@ pub(crate) async fn run(args: &ConsoleArgs) -> anyhow::Result<()> {
             &enrolment,
         )?)?);
     }
-    let approver = tokio::spawn(approve(app.clone(), args.mode));
+    let approver = match args.mode {
+        Mode::ByRule => {
+            allow(&app).await?;
+            tokio::spawn(std::future::ready(Ok(())))
+        }
+        mode => tokio::spawn(approve(app.clone(), mode)),
+    };
     tell(&Ready { agents })?;
     countersign_load::until_told_to_stop().await;
     approver.abort();
@@ -44,6 +64,14 @@ pub(crate) async fn run(args: &ConsoleArgs) -> anyhow::Result<()> {
         Err(error) => return Err(error.into()),
     }
     app.shutdown().await;
+    Ok(())
+}
+
+/// Lets every call of the bench run by a rule.
+async fn allow(app: &App) -> anyhow::Result<()> {
+    let rules = read_file(RULE).map_err(|problems| anyhow::anyhow!("{problems:?}"))?;
+    let change = RulesChange::Replace { rules, seen: None };
+    app.change_rules(&"bench".parse()?, &change).await?;
     Ok(())
 }
 

@@ -7,6 +7,7 @@ mod chance;
 mod fill;
 mod measure;
 mod request;
+mod rules;
 mod span;
 
 use std::path::PathBuf;
@@ -26,6 +27,8 @@ enum Command {
     Fill(FillArgs),
     /// Read it as the screens do
     Measure(MeasureArgs),
+    /// Judge by many rules: single calls, and a simulation over the store
+    Rules(rules::RulesArgs),
 }
 
 /// What to make.
@@ -64,6 +67,7 @@ async fn main() -> anyhow::Result<()> {
     let figures = match Cli::parse().command {
         Command::Fill(args) => fill::run(&args).await?,
         Command::Measure(args) => measure::run(&args).await?,
+        Command::Rules(args) => rules::run(&args).await?,
     };
     println!("{}", serde_json::to_string(&figures)?);
     Ok(())

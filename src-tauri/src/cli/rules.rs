@@ -2,7 +2,10 @@
 //!
 //! Refuses to apply a file with any problem in it, and to say that a change stands before the bus has it.
 
+mod import;
 mod regret;
+mod shown;
+mod suggest;
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
@@ -35,6 +38,8 @@ pub(crate) async fn run(settings: &Settings, out: Output, command: Rules) -> Res
         Rules::Remove { id } => change(settings, out, RulesChange::Remove(id)).await,
         Rules::Enable { id } => change(settings, out, RulesChange::Enable(id, Enabled::On)).await,
         Rules::Regret { id, reason } => regret::run(settings, out, &id, reason).await,
+        Rules::Import(command) => import::run(settings, out, command).await,
+        Rules::Suggest => suggest::run(settings, out).await,
         Rules::Simulate { file, since } => simulate(settings, out, &file, since).await,
         Rules::Disable { id } => change(settings, out, RulesChange::Enable(id, Enabled::Off)).await,
     }

@@ -60,6 +60,7 @@ pub mod status;
 mod stopped;
 mod store_state;
 mod story;
+pub mod suggest;
 pub mod trace;
 pub mod traces;
 mod trusted;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::regrets::{Regret, Regrets};
 use crate::domain::Timestamp;
 use crate::error::OpError;
-use crate::policy::read::{SCHEMA, read_set};
+use crate::policy::read::{RULES_MAX, SCHEMA, read_set};
 use crate::policy::{Enabled, Rule};
 use crate::runtime::App;
 use crate::store::{policy, rule_uses};
@@ -69,6 +69,8 @@ pub enum RulesChange {
         /// The revision that was seen; none writes over any.
         seen: Option<u64>,
     },
+    /// These rules beside the others; one whose id is there already is left as it stands.
+    Add(Vec<Rule>),
     /// Without this rule.
     Remove(String),
     /// This rule on, off or in the shadow.
@@ -121,6 +123,15 @@ impl RuleSet {
                     return Err(OpError::InvalidArgs(why.to_owned()));
                 }
                 rules.clone()
+            }
+            RulesChange::Add(more) => {
+                let new = more.iter().filter(|rule| known(&rule.id).is_err());
+                let rules: Vec<Rule> = self.rules.iter().chain(new).cloned().collect();
+                if rules.len() > RULES_MAX {
+                    let why = format!("a workspace has at most {RULES_MAX} rules");
+                    return Err(OpError::InvalidArgs(why));
+                }
+                rules
             }
             RulesChange::Remove(id) => {
                 known(id)?;

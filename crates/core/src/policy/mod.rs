@@ -15,6 +15,7 @@ pub mod rule;
 pub mod set;
 pub mod setup;
 pub mod simulate;
+pub mod suggest;
 #[cfg(test)]
 mod tests;
 

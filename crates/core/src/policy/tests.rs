@@ -15,6 +15,7 @@ use crate::policy::evaluate::{Instead, NearMiss, Trouble};
 
 mod bypass;
 mod covers;
+mod guide;
 mod history;
 mod limits;
 mod setup_keys;

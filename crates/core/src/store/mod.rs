@@ -7,6 +7,7 @@ pub mod agent_instances;
 pub mod agents;
 pub mod alarms;
 pub mod answered;
+pub mod approvals;
 pub mod askers;
 pub mod audit;
 pub mod audit_refs;

@@ -17,7 +17,7 @@ enum Goal {
     None,
 }
 
-const ROWS: [(&str, &str, Goal); 17] = [
+const ROWS: [(&str, &str, Goal); 18] = [
     (
         "accepted_one_per_s",
         "accepted /s, one agent, each awaited",
@@ -36,6 +36,11 @@ const ROWS: [(&str, &str, Goal); 17] = [
     (
         "end_to_end_per_s",
         "end to end /s, 1,000 in flight",
+        Goal::PerSecond(None),
+    ),
+    (
+        "by_rule_per_s",
+        "the same, approved by a rule",
         Goal::PerSecond(None),
     ),
     (

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand, ValueEnum};
+use countersign_core::policy::import::Source;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Rules {
@@ -47,6 +48,10 @@ pub(crate) enum Rules {
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
+    /// Read rules from the policy of another system, and tell what could not be carried over.
+    Import(ImportRules),
+    /// Suggest rules for what people approved at least 5 times in 30 days and nobody denied.
+    Suggest,
     /// Tell what the rules of a file would have done with the requests of the past.
     Simulate {
         /// TOML; `-` reads standard input.
@@ -55,4 +60,43 @@ pub(crate) enum Rules {
         #[arg(long, value_name = "T")]
         since: Option<String>,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportRules {
+    /// Whose policy it is.
+    #[arg(long, value_enum)]
+    pub(crate) from: ImportFrom,
+    /// A policy of selectools (YAML or JSON) or a settings.json of Claude Code; `-` reads standard input.
+    pub(crate) file: PathBuf,
+    /// Only for agents whose name matches; can be given several times.
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) agent: Vec<String>,
+    /// Put the rules beside the workspace's own; without it nothing is changed.
+    #[arg(long)]
+    pub(crate) apply: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ImportFrom {
+    Selectools,
+    ClaudeCode,
+}
+
+impl ImportFrom {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Selectools => "selectools",
+            Self::ClaudeCode => "claude-code",
+        }
+    }
+}
+
+impl From<ImportFrom> for Source {
+    fn from(from: ImportFrom) -> Self {
+        match from {
+            ImportFrom::Selectools => Self::Selectools,
+            ImportFrom::ClaudeCode => Self::ClaudeCode,
+        }
+    }
 }

@@ -1,0 +1,76 @@
+//! Suggests rules for what people approve again and again.
+//!
+//! Refuses to change anything.
+
+use std::sync::Arc;
+
+use countersign_wire::{RequestKey, Verdict, WorkspaceName, parse_request, request_subject};
+
+use crate::domain::Timestamp;
+use crate::error::OpError;
+use crate::policy::suggest::{Decided, Suggesting, WINDOW_DAYS};
+use crate::policy::{Asked, PolicySet};
+use crate::runtime::App;
+use crate::store::approvals::{self, ApprovalRow};
+
+pub use crate::policy::suggest::Suggestion;
+
+/// Requests that are read at once.
+const PAGE: i64 = 500;
+
+fn take(suggesting: &mut Suggesting<'_>, row: &ApprovalRow) {
+    let key = format!("{}/{}/{}", row.ws, row.agent, row.request_id).parse::<RequestKey>();
+    let (Ok(key), Some(verdict)) = (key, Verdict::from_word(&row.verdict)) else {
+        return;
+    };
+    let Ok(parsed) = parse_request(&request_subject(&key), &row.raw) else {
+        return;
+    };
+    suggesting.take(&Decided {
+        asked: &Asked::of(&parsed),
+        request_id: &row.request_id,
+        verdict,
+        operator: &row.key,
+        at: Timestamp(row.stored_at),
+    });
+}
+
+impl App {
+    /// Rules that would have said what people said at least five times in the last 30 days, and nobody
+    /// denied: the narrowest ones, off, the most frequent first, at most 50.
+    ///
+    /// # Errors
+    /// [`OpError::Store`]; [`OpError::InvalidArgs`] for rules that cannot be read.
+    pub async fn suggest_rules(
+        &self,
+        workspace: &WorkspaceName,
+    ) -> Result<Vec<Suggestion>, OpError> {
+        let failed = |why: String| OpError::Failed(format!("the suggestions: {why}"));
+        let rules = self.rules(workspace).await?.rules;
+        let setup = self.setup_in_force(workspace).await?;
+        let set = Arc::new(PolicySet::new(rules, setup).map_err(failed)?);
+        let now = self.now();
+        let since = now.plus_ms(-WINDOW_DAYS * 24 * 3_600_000).0;
+        // Two pages ahead at most; the judge is a thread of its own.
+        let (pages, mut waiting) = tokio::sync::mpsc::channel::<Vec<ApprovalRow>>(2);
+        let judging = tokio::task::spawn_blocking(move || {
+            let mut suggesting = Suggesting::new(&set);
+            while let Some(page) = waiting.blocking_recv() {
+                page.iter().for_each(|row| take(&mut suggesting, row));
+            }
+            suggesting.finish(now)
+        });
+        let mut after = 0;
+        loop {
+            let page =
+                approvals::by_people(self.reader(), workspace.as_ref(), since, after, PAGE).await?;
+            let Some(last) = page.last() else { break };
+            after = last.id;
+            if pages.send(page).await.is_err() {
+                return Err(failed("it broke off".to_owned()));
+            }
+        }
+        drop(pages);
+        judging.await.map_err(|error| failed(error.to_string()))
+    }
+}
