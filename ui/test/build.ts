@@ -1,5 +1,5 @@
 /** Small builders for tests: only what a test names differs from the default. */
-import type { AlarmItem, AgentToolView, AgentView, ArgEntry, Card, HistoryRow, InboxBatch, InboxChange, InboxRow, RequestStoryView, SettingsView, SetupForm, SetupKeyView, SetupLineView, Shown, SpanView, StatusView, TraceLine, TraceTree } from "../src/ipc/generated";
+import type { AlarmItem, AgentToolView, AgentView, ArgEntry, Card, HistoryRow, InboxBatch, InboxChange, InboxRow, PreviewReport, RequestStoryView, RuleRow, SettingsView, SetupForm, SetupKeyView, SetupLineView, Shown, SpanView, StatusView, TraceLine, TraceTree } from "../src/ipc/generated";
 
 /** Text in which `⟨U+202E⟩` stands for a mark, as the core would send it. */
 export const shown = (text: string): Shown =>
@@ -104,4 +104,14 @@ export const settings = (more: Partial<SettingsView> = {}): SettingsView => ({
 
 export const batch = (number: number, changes: InboxChange[], more: Partial<InboxBatch> = {}): InboxBatch => ({
   number, changes, touched: [], status: null, resync: false, serverMs: 0, ...more,
+});
+
+export const ruleRow = (more: Partial<RuleRow> = {}): RuleRow => ({
+  id: "small", name: shown("Small refunds"), effect: "approve", approvals: null, state: "on", version: 3, sinceMs: 0, about: shown("refund; any agent"), uses: 0,
+  today: 0, lastUsedMs: null, shadows: 0, lastError: null, regrets: 0, lastRegrets: [], expiresMs: null, thread: false, limit: null, ...more,
+});
+
+export const previewReport = (more: Partial<PreviewReport> = {}): PreviewReport => ({
+  total: 10, approve: 0, ask: 0, deny: 0, agreed: 0, denied: 0, refused: 0, unseen: 0, newlyHigh: 0, newlyCritical: 0, unsure: 0, unsureWhy: null,
+  flips: [], newly: [], samples: [], ...more,
 });

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::fault::fault;
+use super::previews::Previews;
 use super::view::Story;
 use crate::secrets::hide_under;
 
@@ -24,6 +25,8 @@ pub(crate) struct Desk {
     pub(crate) hiding_key: [u8; 32],
     /// Which desktop notifications are wanted.
     pub(crate) notify_level: watch::Sender<NotifyLevel>,
+    /// Simulations of rules.
+    pub(crate) previews: Previews,
     batches: AtomicU64,
     listener: Mutex<Option<JoinHandle<()>>>,
 }
@@ -37,6 +40,7 @@ impl Desk {
             agent_json,
             otlp,
             notify_level: watch::Sender::default(),
+            previews: Previews::default(),
             batches: AtomicU64::new(0),
             listener: Mutex::new(None),
         }

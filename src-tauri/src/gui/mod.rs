@@ -9,6 +9,7 @@ mod commands;
 mod desk;
 mod fault;
 mod notify;
+mod previews;
 mod view;
 
 use countersign_core::{App, OpError, Options};

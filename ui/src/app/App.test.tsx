@@ -205,7 +205,7 @@ describe("a lost console", () => {
     console.answers.decide = () => { throw new CallError("ipc_lost", "The window has lost the console."); };
     press("a");
     expect((await screen.findByTestId("lost")).textContent).toContain("lost the console");
-    expect(screen.getByTestId("card").dataset["armed"]).toBe("false");
+    await waitFor(() => { expect(screen.getByTestId("card").dataset["armed"]).toBe("false"); });
   });
 });
 

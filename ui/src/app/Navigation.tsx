@@ -1,11 +1,11 @@
 import { Link } from "@tanstack/react-router";
-import { Bot, ChartColumn, ChartGantt, Check, History, Inbox, MailX, Settings, SlidersHorizontal, type LucideIcon } from "lucide-react";
+import { Bot, ChartColumn, ChartGantt, Check, History, Inbox, MailX, Scale, Settings, SlidersHorizontal, type LucideIcon } from "lucide-react";
 import { Tooltip } from "radix-ui";
 import { hintOf, type CommandId } from "../hotkeys";
 import { useInboxRows, useStatus } from "../desk/DeskContext";
 
 interface ItemProps {
-  readonly to: "/" | "/agents" | "/history" | "/overview" | "/rejected" | "/settings" | "/setup" | "/traces";
+  readonly to: "/" | "/agents" | "/history" | "/overview" | "/rejected" | "/rules" | "/settings" | "/setup" | "/traces";
   readonly icon: LucideIcon;
   readonly name: string;
   readonly command: CommandId;
@@ -48,6 +48,7 @@ export const Navigation = () => {
       <Item to="/history" icon={History} name="History" command="history" count={0} urgent={false} />
       <Item to="/traces" icon={ChartGantt} name="Traces" command="traces" count={0} urgent={false} />
       <Item to="/agents" icon={Bot} name="Agents" command="agents" count={0} urgent={false} />
+      <Item to="/rules" icon={Scale} name="Rules" command="rules" count={0} urgent={false} />
       <Item to="/setup" icon={SlidersHorizontal} name="Setup" command="setup" count={0} urgent={false} />
       <Item to="/overview" icon={ChartColumn} name="Overview" command="overview" count={0} urgent={false} />
       <Item to="/rejected" icon={MailX} name="Rejected" command="rejected" count={rejected} urgent={false} />

@@ -31,6 +31,7 @@ export const Shell = () => {
   useCommand("agents", () => void navigate({ to: "/agents" }));
   useCommand("setup", () => void navigate({ to: "/setup" }));
   useCommand("settings", () => void navigate({ to: "/settings" }));
+  useCommand("rules", () => void navigate({ to: "/rules" }));
   useCommand("rejected", () => void navigate({ to: "/rejected" }));
   return (
     <Tooltip.Provider delayDuration={300}>

@@ -7,11 +7,18 @@ import { OverviewScreen } from "../features/overview/OverviewScreen";
 import { RejectedScreen } from "../features/rejected/RejectedScreen";
 import { SettingsScreen } from "../features/settings/SettingsScreen";
 import { SetupScreen } from "../features/setup/SetupScreen";
+import { MatrixScreen } from "../features/rules/MatrixScreen";
+import { RulesScreen } from "../features/rules/RulesScreen";
 import { TraceScreen } from "../features/traces/TraceScreen";
 import { TracesScreen } from "../features/traces/TracesScreen";
 import { Shell } from "./Shell";
 
 const word = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
+
+const optional = <N extends string>(search: Record<string, unknown>, name: N): Partial<Record<N, string>> => {
+  const value = word(search[name]);
+  return value === null ? {} : ({ [name]: value } as Record<N, string>);
+};
 
 /** A request that the screen was opened for, where the address names one. */
 const named = (search: Record<string, unknown>, name: "card"): { card?: string } => {
@@ -31,7 +38,18 @@ const trace = createRoute({
 
 const agents = createRoute({ getParentRoute: () => root, path: "/agents", component: AgentsScreen });
 
-const history = createRoute({ getParentRoute: () => root, path: "/history", component: HistoryScreen });
+const rules = createRoute({
+  getParentRoute: () => root, path: "/rules", component: RulesScreen,
+  validateSearch: (search): { ws?: string; id?: string } => ({ ...optional(search, "ws"), ...optional(search, "id") }),
+});
+const matrix = createRoute({
+  getParentRoute: () => root, path: "/rules/matrix", component: MatrixScreen, validateSearch: (search): { ws?: string } => optional(search, "ws"),
+});
+
+const history = createRoute({
+  getParentRoute: () => root, path: "/history", component: HistoryScreen,
+  validateSearch: (search): { ws?: string; rule?: string } => ({ ...optional(search, "ws"), ...optional(search, "rule") }),
+});
 const story = createRoute({
   getParentRoute: () => root, path: "/history/request", component: StoryScreen,
   validateSearch: (search): { key: string } => ({ key: word(search["key"]) ?? "" }),
@@ -43,7 +61,7 @@ const setup = createRoute({ getParentRoute: () => root, path: "/setup", componen
 const settings = createRoute({ getParentRoute: () => root, path: "/settings", component: SettingsScreen });
 
 export const createDeskRouter = () =>
-  createRouter({ routeTree: root.addChildren([inbox, rejected, traces, trace, agents, history, story, overview, setup, settings]), history: createHashHistory() });
+  createRouter({ routeTree: root.addChildren([inbox, rejected, traces, trace, agents, rules, matrix, history, story, overview, setup, settings]), history: createHashHistory() });
 
 declare module "@tanstack/react-router" {
   interface Register {

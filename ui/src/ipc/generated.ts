@@ -714,6 +714,15 @@ key: string,
 json: string, };
 
 /**
+ * Asks whether a rule may be saved.
+ */
+export type CheckRuleArgs = { 
+/**
+ * As in [`RuleText`].
+ */
+text: string, };
+
+/**
  * Each command's name with its argument and its result.
  */
 export type Commands = { 
@@ -854,6 +863,58 @@ settings: [Nothing, SettingsView],
  * Every agent that is known: its copies, its tools, its credentials.
  */
 agents_list: [Nothing, AgentsView], 
+/**
+ * A workspace's rules and what they did.
+ */
+rules_list: [RulesArgs, RulesView], 
+/**
+ * One rule for the editor.
+ */
+rule_text: [RuleArgs, RuleText], 
+/**
+ * What can be written in a rule.
+ */
+rule_words: [Nothing, RuleWords], 
+/**
+ * Whether a rule may be saved: the check of `countersign rules check`.
+ */
+check_rule: [CheckRuleArgs, RuleCheck], 
+/**
+ * Saves a rule unless somebody else changed it; it stands on the bus when this returns.
+ */
+save_rule: [SaveRuleArgs, SavedRule], 
+/**
+ * Removes a rule; it is gone from the bus when this returns.
+ */
+remove_rule: [RuleArgs, Nothing], 
+/**
+ * Begins to try a rule on the past.
+ */
+start_preview: [StartPreviewArgs, PreviewNumber], 
+/**
+ * How far that is, and what it found.
+ */
+preview: [PreviewNumber, PreviewView], 
+/**
+ * Ends it.
+ */
+stop_preview: [PreviewNumber, Nothing], 
+/**
+ * The narrowest rule that lets a request run; it stands nowhere yet.
+ */
+draft_rule: [DraftRuleArgs, RuleText], 
+/**
+ * Calls an automatic decision wrong; what decided it is suspended when this returns.
+ */
+regret: [RegretArgs, RegretOutcome], 
+/**
+ * Which rule decides a request or asks, which nearly did, and which setup key.
+ */
+why: [KeyArgs, WhyView], 
+/**
+ * What happens now to each tool at each risk.
+ */
+matrix: [RulesArgs, MatrixView], 
 /**
  * The server's time now.
  */
@@ -1101,6 +1162,23 @@ kind: DiffKind,
 text: Shown, };
 
 /**
+ * Asks for the narrowest rule that lets a request run.
+ */
+export type DraftRuleArgs = { 
+/**
+ * Which request.
+ */
+key: string, 
+/**
+ * How far it reaches.
+ */
+reach: GrantReach, 
+/**
+ * For `always`, 1 to 366; none is 90.
+ */
+days: number | null, };
+
+/**
  * Whether an edit may be sent, and how it differs from the arguments at the gate.
  */
 export type EditCheck = { 
@@ -1203,6 +1281,11 @@ schema: Shown,
  * A first answer to fill in: JSON in pure ASCII.
  */
 skeleton: string, };
+
+/**
+ * How far a grant reaches.
+ */
+export type GrantReach = "thread" | "always";
 
 /**
  * Something that is wrong, and where.
@@ -1685,6 +1768,106 @@ by: Shown | null, };
 export type LoginKind = "own_server" | "nkey" | "creds" | "url" | "none";
 
 /**
+ * A rule that matches.
+ */
+export type MatchedRule = { 
+/**
+ * Its id.
+ */
+id: string, 
+/**
+ * Its version.
+ */
+version: number, 
+/**
+ * Its name.
+ */
+name: Shown, 
+/**
+ * What it says.
+ */
+says: RuleEffect, 
+/**
+ * Why it asks instead of what it says otherwise.
+ */
+instead: Shown | null, };
+
+/**
+ * What happens now to a plain call of a tool at a risk.
+ */
+export type MatrixCell = { 
+/**
+ * What the set says of a call of which nothing is known but agent, tool and risk.
+ */
+outcome: RuleEffect, 
+/**
+ * The rule that says so.
+ */
+rule: string | null, 
+/**
+ * The agent's bypass says so.
+ */
+bypass: boolean, 
+/**
+ * How many operators it asks for.
+ */
+approvals: number, 
+/**
+ * Rules that could say something else, once the arguments, the thread or more are known.
+ */
+depends: Array<string>, 
+/**
+ * Why an approve does not count now.
+ */
+held: Shown | null, };
+
+/**
+ * A tool in the matrix.
+ */
+export type MatrixRow = { 
+/**
+ * Agent.
+ */
+agent: string, 
+/**
+ * Tool.
+ */
+tool: Shown, 
+/**
+ * The risk that its agent gives it; none when it says nothing.
+ */
+risk: Risk | null, 
+/**
+ * In the order of the columns.
+ */
+cells: Array<MatrixCell>, };
+
+/**
+ * Tools by risks.
+ */
+export type MatrixView = { 
+/**
+ * Which workspace.
+ */
+workspace: string, 
+/**
+ * Columns.
+ */
+risks: Array<Risk>, 
+/**
+ * By agent, then in the order of its hello; at most 500.
+ */
+rows: Array<MatrixRow>, 
+/**
+ * Tools that are left out.
+ */
+more: number, 
+/**
+ * Digest of the set in force.
+ */
+policyDigest: string, };
+
+/**
  * A name that the agent gave to something.
  */
 export type NamedId = { 
@@ -1709,6 +1892,31 @@ alg: Shown,
  * Its value.
  */
 value: Shown, };
+
+/**
+ * A rule of which exactly one matcher failed.
+ */
+export type NearRule = { 
+/**
+ * Its id.
+ */
+id: string, 
+/**
+ * Its version.
+ */
+version: number, 
+/**
+ * Its name.
+ */
+name: Shown, 
+/**
+ * What it would have said.
+ */
+effect: RuleEffect, 
+/**
+ * The one that failed, such as `risk`, `args./amount` or `critical_risk`.
+ */
+matcher: Shown, };
 
 /**
  * The argument of commands that take none.
@@ -2026,6 +2234,118 @@ mime: Shown,
 why: string, };
 
 /**
+ * A call of the past.
+ */
+export type PreviewCase = { 
+/**
+ * Its line of the history.
+ */
+row: HistoryRow, 
+/**
+ * Key arguments first, on one line.
+ */
+summary: Shown, 
+/**
+ * What the rule says.
+ */
+rule: RuleEffect, };
+
+/**
+ * Names a simulation.
+ */
+export type PreviewNumber = { 
+/**
+ * Its number.
+ */
+number: number, };
+
+/**
+ * What one rule would have done.
+ */
+export type PreviewReport = { 
+/**
+ * Requests that were looked at.
+ */
+total: number, 
+/**
+ * It would have let them run.
+ */
+approve: number, 
+/**
+ * It would have left them to people.
+ */
+ask: number, 
+/**
+ * It would have refused them.
+ */
+deny: number, 
+/**
+ * It says what a person said.
+ */
+agreed: number, 
+/**
+ * It would have let run what a person refused.
+ */
+denied: number, 
+/**
+ * It would have refused what a person let run.
+ */
+refused: number, 
+/**
+ * It would have let run what no person decided.
+ */
+unseen: number, 
+/**
+ * High risks that would have run though nobody had let them.
+ */
+newlyHigh: number, 
+/**
+ * Critical ones.
+ */
+newlyCritical: number, 
+/**
+ * It could not be read for sure.
+ */
+unsure: number, 
+/**
+ * The first reason for that.
+ */
+unsureWhy: Shown | null, 
+/**
+ * Where it differs from a person, a denied call first; at most 20.
+ */
+flips: Array<PreviewCase>, 
+/**
+ * High and critical calls that would have run though nobody had let them; at most 20.
+ */
+newly: Array<PreviewCase>, 
+/**
+ * The last calls that it matched; at most 10.
+ */
+samples: Array<PreviewCase>, };
+
+/**
+ * A simulation: how far it is, and what it found.
+ */
+export type PreviewView = { 
+/**
+ * Requests that were looked at.
+ */
+done: number, 
+/**
+ * Requests that there are.
+ */
+of: number, 
+/**
+ * None while it runs, or when it ended early.
+ */
+report: PreviewReport | null, 
+/**
+ * Why it ended early.
+ */
+trouble: string | null, };
+
+/**
  * The nearest earlier decided call of the same tool.
  */
 export type PreviousCall = { 
@@ -2127,6 +2447,57 @@ by: Shown | null,
 message: Shown | null, 
 /**
  * When, by the server's clock.
+ */
+atMs: number, };
+
+/**
+ * Calls an automatic decision wrong: what decided it is suspended.
+ */
+export type RegretArgs = { 
+/**
+ * Which request.
+ */
+key: string, 
+/**
+ * Why, at most 1,000 bytes.
+ */
+reason: string | null, };
+
+/**
+ * What was suspended; it stands on the bus.
+ */
+export type RegretOutcome = { 
+/**
+ * `rule`, `setup_key` or `bypass`.
+ */
+suspended: string, 
+/**
+ * The rule's id or the setup key.
+ */
+id: Shown, };
+
+/**
+ * A decision that a person called wrong.
+ */
+export type RegretView = { 
+/**
+ * `WORKSPACE/AGENT/ID` of the request.
+ */
+key: string, 
+/**
+ * The version that decided.
+ */
+version: number, 
+/**
+ * The operator's words.
+ */
+reason: Shown | null, 
+/**
+ * Who.
+ */
+by: Shown, 
+/**
+ * When; 0 where that cannot be read.
  */
 atMs: number, };
 
@@ -2338,6 +2709,62 @@ ascii: string, };
 export type Risk = "safe" | "low" | "medium" | "high" | "critical";
 
 /**
+ * Names a rule.
+ */
+export type RuleArgs = { 
+/**
+ * Its workspace.
+ */
+workspace: string, 
+/**
+ * Its id.
+ */
+id: string, };
+
+/**
+ * Whether a rule may be saved.
+ */
+export type RuleCheck = { 
+/**
+ * Empty when it may.
+ */
+problems: Array<RuleProblem>, 
+/**
+ * What it does; none while there are problems.
+ */
+effect: RuleEffect | null, 
+/**
+ * Whether it acts; none while there are problems.
+ */
+state: RuleState | null, };
+
+/**
+ * What a rule does with a request that it matches.
+ */
+export type RuleEffect = "approve" | "ask" | "deny";
+
+/**
+ * What is wrong with a rule, and where; lines and columns from 1.
+ */
+export type RuleProblem = { 
+/**
+ * Line.
+ */
+line: number, 
+/**
+ * Column, in characters.
+ */
+column: number, 
+/**
+ * Which field; empty for a text that is no TOML.
+ */
+place: Shown, 
+/**
+ * What is wrong.
+ */
+message: Shown, };
+
+/**
  * The rule that decided, as the signed decision names it.
  */
 export type RuleRef = { 
@@ -2353,6 +2780,160 @@ version: number | null,
  * Digest of the whole set of rules.
  */
 policyDigest: Shown | null, };
+
+/**
+ * One rule in the list.
+ */
+export type RuleRow = { 
+/**
+ * `[a-z0-9-]{1,64}`.
+ */
+id: string, 
+/**
+ * For people.
+ */
+name: Shown, 
+/**
+ * What it does.
+ */
+effect: RuleEffect, 
+/**
+ * Ask: how many operators must agree.
+ */
+approvals: number | null, 
+/**
+ * Whether it acts.
+ */
+state: RuleState, 
+/**
+ * Grows with each change.
+ */
+version: number, 
+/**
+ * When this version was made; 0 where that is not known.
+ */
+sinceMs: number, 
+/**
+ * Tools and agents that it is about.
+ */
+about: Shown, 
+/**
+ * Requests that it decided.
+ */
+uses: number, 
+/**
+ * Of these, approved within the last 24 hours.
+ */
+today: number, 
+/**
+ * The last one.
+ */
+lastUsedMs: number | null, 
+/**
+ * Requests that it would have decided in the shadow.
+ */
+shadows: number, 
+/**
+ * Why it could not be read for sure the last time.
+ */
+lastError: Shown | null, 
+/**
+ * Decisions that people called wrong.
+ */
+regrets: number, 
+/**
+ * The last of them, the newest first; at most 20.
+ */
+lastRegrets: Array<RegretView>, 
+/**
+ * From here on it does nothing.
+ */
+expiresMs: number | null, 
+/**
+ * It ends with the threads that it names.
+ */
+thread: boolean, 
+/**
+ * `20 in 1h`.
+ */
+limit: string | null, };
+
+/**
+ * Whether a rule acts.
+ */
+export type RuleState = "on" | "off" | "shadow";
+
+/**
+ * A rule as the editor shows it.
+ */
+export type RuleText = { 
+/**
+ * Its id.
+ */
+id: string, 
+/**
+ * The version that this is; 0 for a draft that stands nowhere.
+ */
+version: number, 
+/**
+ * The lines of a rule file below `[[rule]]`, in pure ASCII.
+ */
+text: string, };
+
+/**
+ * What can be written in a rule.
+ */
+export type RuleWords = { 
+/**
+ * Fields of a rule.
+ */
+fields: Array<string>, 
+/**
+ * Names of tests on an argument.
+ */
+tests: Array<string>, 
+/**
+ * What a condition can name.
+ */
+variables: Array<string>, 
+/**
+ * What a condition can call.
+ */
+functions: Array<string>, };
+
+/**
+ * Asks for a workspace's rules.
+ */
+export type RulesArgs = { 
+/**
+ * None is the first one that has any.
+ */
+workspace: string | null, };
+
+/**
+ * A workspace's rules.
+ */
+export type RulesView = { 
+/**
+ * Which workspace.
+ */
+workspace: string, 
+/**
+ * Every workspace that has rules or agents.
+ */
+workspaces: Array<string>, 
+/**
+ * Revision in the shared policy; 0 when there are none.
+ */
+revision: number, 
+/**
+ * Deny, ask, approve; within that by id.
+ */
+rules: Array<RuleRow>, 
+/**
+ * Server's time.
+ */
+serverMs: number, };
 
 /**
  * One rung with its time.
@@ -2397,6 +2978,53 @@ field: string,
  * The words.
  */
 text: Shown, };
+
+/**
+ * Saves a rule; it stands on the bus when this returns.
+ */
+export type SaveRuleArgs = { 
+/**
+ * Where.
+ */
+workspace: string, 
+/**
+ * As in [`RuleText`].
+ */
+text: string, 
+/**
+ * Instead of what the text says.
+ */
+state: RuleState | null, 
+/**
+ * The version that was seen; none for a new rule.
+ */
+seenVersion: number | null, 
+/**
+ * The operator was asked once more. Needed to let a rule approve unless a whole simulation of these
+ * very words found nothing that a person had denied.
+ */
+sure: boolean, };
+
+/**
+ * What became of a rule that was saved.
+ */
+export type SavedRule = { 
+/**
+ * Its id.
+ */
+id: string, 
+/**
+ * Its version now; none when it was not saved.
+ */
+version: number | null, 
+/**
+ * Nothing was saved: somebody else changed it meanwhile, and this stands.
+ */
+conflict: RuleText | null, 
+/**
+ * Nothing was saved: somebody else removed it meanwhile.
+ */
+gone: boolean, };
 
 /**
  * A filter with a name.
@@ -2831,6 +3459,27 @@ path: Shown,
 message: Shown, };
 
 /**
+ * What the setup says about the key that the request names.
+ */
+export type SetupReasonView = { 
+/**
+ * The key.
+ */
+key: Shown, 
+/**
+ * `undeclared`, `unbound`, `differs`, `not_covered` or `passes`.
+ */
+state: string, 
+/**
+ * Its value.
+ */
+value: Shown | null, 
+/**
+ * The value that spares the question.
+ */
+skipsWhen: Shown | null, };
+
+/**
  * Several changes of one setup: all or none.
  */
 export type SetupSaveArgs = { 
@@ -3060,6 +3709,23 @@ receivedS: number,
  * From received to executed.
  */
 executedS: number, };
+
+/**
+ * Begins a simulation of one rule by itself; one that runs ends.
+ */
+export type StartPreviewArgs = { 
+/**
+ * Where.
+ */
+workspace: string, 
+/**
+ * As in [`RuleText`].
+ */
+text: string, 
+/**
+ * How far back; 0 is everything.
+ */
+days: number, };
 
 /**
  * What the status bar shows.
@@ -3494,3 +4160,78 @@ place: Shown,
  * What it means.
  */
 message: Shown, };
+
+/**
+ * What decided by itself.
+ */
+export type WhyDecided = { 
+/**
+ * `rule`, `setup_key` or another word of the protocol.
+ */
+origin: Shown, 
+/**
+ * The rule, or the setup key.
+ */
+rule: Shown | null, 
+/**
+ * Its version.
+ */
+version: number | null, 
+/**
+ * Digest of the set that was in force.
+ */
+policyDigest: Shown | null, 
+/**
+ * The rule's words in that set; none where another console decided and its set is not kept here.
+ */
+words: Shown | null, };
+
+/**
+ * What the rules in force say now.
+ */
+export type WhyNow = { 
+/**
+ * Digest of the set in force.
+ */
+policyDigest: string, 
+/**
+ * What the set says.
+ */
+outcome: RuleEffect, 
+/**
+ * The rule that says so; none when nothing matched.
+ */
+rule: string | null, 
+/**
+ * How many operators it asks for.
+ */
+approvals: number, 
+/**
+ * Why an approve does not count now.
+ */
+held: Shown | null, 
+/**
+ * Every rule that matches.
+ */
+matched: Array<MatchedRule>, 
+/**
+ * Every rule that nearly did.
+ */
+near: Array<NearRule>, 
+/**
+ * What the setup says, where the request names a key.
+ */
+setup: SetupReasonView | null, };
+
+/**
+ * Why a request asks or was decided.
+ */
+export type WhyView = { 
+/**
+ * By the rules in force now; none where there are neither rules nor a setup key to tell of.
+ */
+now: WhyNow | null, 
+/**
+ * What decided it, where no person did.
+ */
+decided: WhyDecided | null, };

@@ -71,6 +71,14 @@ pub enum RulesChange {
     },
     /// These rules beside the others; one whose id is there already is left as it stands.
     Add(Vec<Rule>),
+    /// This rule in the place of the one with its id; refused when that one has another version than was
+    /// seen, or when there is one and none was seen.
+    Put {
+        /// The rule.
+        rule: Box<Rule>,
+        /// The version that was seen; none for a new rule.
+        seen: Option<u64>,
+    },
     /// Without this rule.
     Remove(String),
     /// This rule on, off or in the shadow.
@@ -132,6 +140,26 @@ impl RuleSet {
                     return Err(OpError::InvalidArgs(why));
                 }
                 rules
+            }
+            RulesChange::Put { rule, seen } => {
+                let stands = self.rules.iter().find(|other| other.id == rule.id);
+                if stands.map(|other| other.version) != *seen {
+                    return Err(OpError::InvalidArgs(match stands {
+                        Some(_) if seen.is_none() => {
+                            format!("there is a rule {} already; choose another id", rule.id)
+                        }
+                        _ => format!(
+                            "somebody else changed the rule {} meanwhile; look at it again",
+                            rule.id
+                        ),
+                    }));
+                }
+                if stands.is_none() && self.rules.len() >= RULES_MAX {
+                    let why = format!("a workspace has at most {RULES_MAX} rules");
+                    return Err(OpError::InvalidArgs(why));
+                }
+                let others = self.rules.iter().filter(|other| other.id != rule.id);
+                others.cloned().chain([(**rule).clone()]).collect()
             }
             RulesChange::Remove(id) => {
                 known(id)?;
@@ -199,6 +227,12 @@ impl RuleSet {
         let named = rules.iter_mut().filter(|rule| rule.id == id);
         named.for_each(|rule| rule.enabled = enabled);
         rules
+    }
+
+    /// Whether an id was ever given out.
+    #[must_use]
+    pub fn is_taken(&self, id: &str) -> bool {
+        self.gone.contains_key(id) || self.rules.iter().any(|rule| rule.id == id)
     }
 
     fn payload(&self, by: &str, at: Timestamp) -> Value {
@@ -294,3 +328,6 @@ impl App {
         Err(OpError::BusUnreachable(why.to_owned()))
     }
 }
+
+#[cfg(test)]
+mod tests;

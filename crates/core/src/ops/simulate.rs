@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TrySendError};
 
 use countersign_wire::{
     PolicyKey, RequestKey, Verdict, WorkspaceName, parse_request, request_subject,
@@ -30,7 +31,8 @@ pub struct Progress {
     pub of: u64,
 }
 
-fn judge(simulation: &mut Simulation<'_>, row: &PastRow) {
+/// Reads a stored request as a simulation takes it; what was never valid is left out.
+pub(super) fn with_past(row: &PastRow, judge: impl FnOnce(&Past<'_>)) {
     let key = format!("{}/{}/{}", row.ws, row.agent, row.request_id).parse::<RequestKey>();
     let Ok(key) = key else { return };
     let Ok(parsed) = parse_request(&request_subject(&key), &row.raw) else {
@@ -40,14 +42,13 @@ fn judge(simulation: &mut Simulation<'_>, row: &PastRow) {
     let ran = matches!(decided, Some(Verdict::Approve | Verdict::Modify));
     let by_person = row.origin.as_deref() == Some("operator");
     let asked = Asked::of(&parsed);
-    let past = Past {
+    judge(&Past {
         asked: &asked,
         request_id: &row.request_id,
         at: Timestamp(row.stored_at),
         person: decided.filter(|_| by_person),
         ran,
-    };
-    simulation.judge(&past);
+    });
 }
 
 impl App {
@@ -66,17 +67,34 @@ impl App {
         let failed = |why: String| OpError::Failed(format!("the simulation: {why}"));
         let setup = self.setup_in_force(workspace).await?;
         let set = Arc::new(PolicySet::new(rules, setup).map_err(failed)?);
-        let since = since.map_or(i64::MIN, |since| since.0);
-        let of = simulated::count(self.reader(), workspace.as_ref(), since).await?;
-        let conditions = Arc::new(Conditions::default());
-        let (pages, waiting) = std::sync::mpsc::sync_channel::<Vec<PastRow>>(2);
-        let judging = tokio::task::spawn_blocking(move || {
+        let judge = move |pages: Receiver<Vec<PastRow>>| {
+            let conditions = Conditions::default();
             let mut simulation = Simulation::new(&set, &conditions);
-            for page in waiting {
-                page.iter().for_each(|row| judge(&mut simulation, row));
+            for row in pages.iter().flatten() {
+                with_past(&row, |past| drop(simulation.judge(past)));
             }
             simulation.finish()
-        });
+        };
+        self.replay(workspace, since, progress, judge).await
+    }
+
+    /// Hands every request of a workspace since a moment to a thread of its own, in the order in which they
+    /// came. It ends when `progress` says false.
+    ///
+    /// # Errors
+    /// [`OpError::Store`]; [`OpError::Failed`] when it was cancelled.
+    pub(super) async fn replay<T: Send + 'static>(
+        &self,
+        workspace: &WorkspaceName,
+        since: Option<Timestamp>,
+        progress: impl Fn(Progress) -> bool,
+        judge: impl FnOnce(Receiver<Vec<PastRow>>) -> T + Send + 'static,
+    ) -> Result<T, OpError> {
+        let failed = |why: String| OpError::Failed(format!("the simulation: {why}"));
+        let since = since.map_or(i64::MIN, |since| since.0);
+        let of = simulated::count(self.reader(), workspace.as_ref(), since).await?;
+        let (pages, waiting) = std::sync::mpsc::sync_channel::<Vec<PastRow>>(2);
+        let judging = tokio::task::spawn_blocking(move || judge(waiting));
         let (mut after, mut done) = (0, 0);
         loop {
             let page =
@@ -89,11 +107,11 @@ impl App {
             while let Some(rows) = page.take() {
                 match pages.try_send(rows) {
                     Ok(()) => {}
-                    Err(std::sync::mpsc::TrySendError::Full(rows)) => {
+                    Err(TrySendError::Full(rows)) => {
                         page = Some(rows);
                         tokio::time::sleep(std::time::Duration::from_millis(1)).await;
                     }
-                    Err(std::sync::mpsc::TrySendError::Disconnected(_)) => {
+                    Err(TrySendError::Disconnected(_)) => {
                         return Err(failed("it broke off".to_owned()));
                     }
                 }

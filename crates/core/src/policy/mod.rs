@@ -4,12 +4,16 @@
 //! a deny or an ask become an ask. Nothing here reads the store, the bus or a clock.
 
 pub mod arguments;
+pub mod body;
 pub mod condition;
 pub mod conditions;
+pub mod draft;
 pub mod evaluate;
 pub mod file;
 pub mod glob;
 pub mod import;
+pub mod matrix;
+pub mod preview;
 pub mod read;
 pub mod rule;
 pub mod set;

@@ -139,7 +139,8 @@ fn set(found: &mut Found, value: &Value, list: &'static str) -> Option<Vec<Rule>
     Some(read)
 }
 
-const KEYS: [&str; 23] = [
+/// Every field of a rule, in the order in which a person writes them.
+pub const FIELDS: [&str; 23] = [
     "id",
     "version",
     "name",
@@ -166,7 +167,7 @@ const KEYS: [&str; 23] = [
 ];
 
 fn rule(found: &mut Found, value: &Value) -> Option<Rule> {
-    let map = found.object(value, &KEYS)?;
+    let map = found.object(value, &FIELDS)?;
     let before = found.problems.len();
     let id = text(found, map, "id");
     let id = id.filter(|id| {

@@ -15,9 +15,12 @@ use crate::policy::evaluate::{Instead, NearMiss, Trouble};
 
 mod bypass;
 mod covers;
+mod drafts;
 mod guide;
 mod history;
 mod limits;
+mod matrices;
+mod previews;
 mod setup_keys;
 mod strongest;
 

@@ -38,6 +38,7 @@ pub mod quarantine;
 pub mod quorum;
 pub mod re_asks;
 pub mod receipts;
+pub mod redefined;
 pub mod republish;
 pub mod requests;
 pub mod retention;

@@ -86,6 +86,32 @@ macro_rules! with_ipc_commands {
             settings(Nothing) -> SettingsView,
             /// Every agent that is known: its copies, its tools, its credentials.
             agents_list(Nothing) -> AgentsView,
+            /// A workspace's rules and what they did.
+            rules_list(RulesArgs) -> RulesView,
+            /// One rule for the editor.
+            rule_text(RuleArgs) -> RuleText,
+            /// What can be written in a rule.
+            rule_words(Nothing) -> RuleWords,
+            /// Whether a rule may be saved: the check of `countersign rules check`.
+            check_rule(CheckRuleArgs) -> RuleCheck,
+            /// Saves a rule unless somebody else changed it; it stands on the bus when this returns.
+            save_rule(SaveRuleArgs) -> SavedRule,
+            /// Removes a rule; it is gone from the bus when this returns.
+            remove_rule(RuleArgs) -> Nothing,
+            /// Begins to try a rule on the past.
+            start_preview(StartPreviewArgs) -> PreviewNumber,
+            /// How far that is, and what it found.
+            preview(PreviewNumber) -> PreviewView,
+            /// Ends it.
+            stop_preview(PreviewNumber) -> Nothing,
+            /// The narrowest rule that lets a request run; it stands nowhere yet.
+            draft_rule(DraftRuleArgs) -> RuleText,
+            /// Calls an automatic decision wrong; what decided it is suspended when this returns.
+            regret(RegretArgs) -> RegretOutcome,
+            /// Which rule decides a request or asks, which nearly did, and which setup key.
+            why(KeyArgs) -> WhyView,
+            /// What happens now to each tool at each risk.
+            matrix(RulesArgs) -> MatrixView,
             /// The server's time now.
             server_time(Nothing) -> ServerTime,
             /// Which desktop notifications are wanted from now on.

@@ -1,8 +1,8 @@
 //! The contract between the window and the core: every command and every shape that crosses it.
 //!
-//! Refuses to carry text of an agent in any other form than [`Shown`](crate::Shown), with three named
-//! exceptions: [`EditorText`] (JSON for an editor, itself pure ASCII), [`RawChunk::hex`], and the bytes of
-//! an image in [`PartView`], encoded anew.
+//! Refuses to carry text of an agent in any other form than [`Shown`](crate::Shown), with four named
+//! exceptions: [`EditorText`] (JSON for an editor, itself pure ASCII), [`RuleText`] (the same in TOML),
+//! [`RawChunk::hex`], and the bytes of an image in [`PartView`], encoded anew.
 //! Nothing here depends on Tauri; the window implements the commands, the page imports the
 //! generated TypeScript.
 //!
@@ -21,6 +21,7 @@ mod inbox;
 mod notify;
 mod overview;
 mod rejected;
+mod rules;
 mod settings;
 mod setup;
 mod span;
@@ -29,6 +30,7 @@ mod story;
 mod text;
 mod trace;
 mod votes;
+mod why;
 
 pub use agents::{
     AgentPresence, AgentToolView, AgentView, AgentsView, CredentialView, HelloFaultView,
@@ -56,6 +58,12 @@ pub use inbox::{CardState, DecidePath, InboxRow, InboxSnapshot, KeyArgs};
 pub use notify::{NotifyArgs, NotifyLevel};
 pub use overview::{OverviewArgs, OverviewView, PaceView, VerdictCount, VolumePiece};
 pub use rejected::{RejectedDetail, RejectedPage, RejectedPageArgs, RejectedRow};
+pub use rules::{
+    CheckRuleArgs, DraftRuleArgs, GrantReach, PreviewCase, PreviewNumber, PreviewReport,
+    PreviewView, RegretArgs, RegretOutcome, RegretView, RuleArgs, RuleCheck, RuleEffect,
+    RuleProblem, RuleRow, RuleState, RuleText, RuleWords, RulesArgs, RulesView, SaveRuleArgs,
+    SavedRule, StartPreviewArgs,
+};
 pub use settings::{
     FolderView, LoginKind, OperatorLine, OtlpView, OwnKey, SettingsView, StallView, StoreLimit,
 };
@@ -79,3 +87,7 @@ pub use trace::{
     TracesPage, TracesPageArgs, UsageView,
 };
 pub use votes::{BallotView, VotesCount, VotesView};
+pub use why::{
+    MatchedRule, MatrixCell, MatrixRow, MatrixView, NearRule, SetupReasonView, WhyDecided, WhyNow,
+    WhyView,
+};

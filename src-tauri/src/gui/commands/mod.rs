@@ -9,12 +9,15 @@ mod history;
 mod inbox;
 mod notify;
 mod overview;
+mod previews;
 mod raw;
 mod rejected;
+mod rules;
 mod settings;
 mod setup;
 mod status;
 mod trace;
+mod why;
 
 pub(crate) use agents::agents_list;
 pub(crate) use alarms::{acknowledge_alarm, alarms_list};
@@ -27,9 +30,14 @@ pub(crate) use history::{
 pub(crate) use inbox::{card, inbox_snapshot, reveal};
 pub(crate) use notify::notify;
 pub(crate) use overview::overview;
+pub(crate) use previews::{preview, start_preview, stop_preview};
 pub(crate) use raw::{raw, rejected_raw};
 pub(crate) use rejected::{rejected_detail, rejected_list};
+pub(crate) use rules::{
+    check_rule, draft_rule, regret, remove_rule, rule_text, rule_words, rules_list, save_rule,
+};
 pub(crate) use settings::settings;
 pub(crate) use setup::{setup_list, setup_of, setup_save};
 pub(crate) use status::{connect_hint, server_time, status};
 pub(crate) use trace::{led_here, span, span_raw, trace_tree, traces_page};
+pub(crate) use why::{matrix, why};

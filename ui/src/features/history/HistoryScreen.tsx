@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useDeferredValue, useEffect, useRef, useState } from "react";
 import { useCommand } from "../../commands/CommandContext";
 import { Kbd } from "../../components/Kbd";
@@ -41,7 +41,9 @@ const useHistory = (filter: HistoryFilterView) => {
 /** Every request ever, searched by words and filters. */
 export const HistoryScreen = () => {
   const navigate = useNavigate();
-  const [filter, setFilter] = useState(left.filter);
+  const { ws, rule } = useSearch({ from: "/history" });
+  // Opened for one rule: what that decided.
+  const [filter, setFilter] = useState(rule === undefined ? left.filter : { ...EVERYTHING, workspace: ws ?? null, rule });
   const [chosen, setChosen] = useState(left.chosen);
   const field = useRef<HTMLInputElement>(null);
   const wanted = useDeferredValue(filter);

@@ -15,7 +15,9 @@ import { Entries } from "../../components/Values";
 import { useDesk } from "../../desk/DeskContext";
 import type { RequestStoryView } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
+import { WhyDialog } from "../../components/why/WhyDialog";
 import { outcomeOf } from "./HistoryList";
+import { RegretBar } from "./RegretBar";
 import { Audit, Origin, Signature, Votes } from "./StoryParts";
 
 const NOTHING = new Map<number, never>();
@@ -74,9 +76,11 @@ const What = ({ story }: { readonly story: RequestStoryView }) => {
 const Story = ({ story }: { readonly story: RequestStoryView }) => {
   const navigate = useNavigate();
   const [raw, setRaw] = useState(false);
+  const [why, setWhy] = useState(false);
   const { key } = story.row;
   const hasTrace = story.traces.length > 0;
   const openTrace = (): void => void navigate({ to: "/traces/tree", search: { key } });
+  useCommand("why", () => { setWhy(true); }, story.row.kind !== null);
   useCommand("raw", () => { setRaw(true); }, story.raw !== null);
   useCommand("trace", openTrace, hasTrace);
   return (
@@ -99,11 +103,14 @@ const Story = ({ story }: { readonly story: RequestStoryView }) => {
             <Votes votes={story.votes} />
             <Ladder card={{ agent: story.row.agent, votes: story.card?.votes ?? null, ladder: story.ladder }} />
             <Origin story={story} />
+            <RegretBar story={story} />
+            {story.row.kind === null ? null : <Button className="mb-5" onClick={() => { setWhy(true); }}>Why <Kbd command="why" /></Button>}
             {hasTrace ? <Button className="mb-5" onClick={openTrace}>Its trace <Kbd command="trace" /></Button> : null}
             <Audit rows={story.audit} />
           </div>
         </div>
       </div>
+      {why ? <WhyDialog requestKey={key} onClose={() => { setWhy(false); }} /> : null}
       {raw ? <RawDialog command="raw" requestKey={key} onClose={() => { setRaw(false); }} /> : null}
     </article>
   );

@@ -10,12 +10,14 @@ import { AnswerPanel } from "./acts/AnswerPanel";
 import { DenyPanel } from "./acts/DenyPanel";
 import { SnoozePanel } from "./acts/SnoozePanel";
 import { WayPanel } from "./acts/WayPanel";
+import { RuleFromCard } from "../../components/rules/RuleFromCard";
+import { WhyDialog } from "../../components/why/WhyDialog";
 import { Body } from "./card/Body";
 import { Head } from "./card/Head";
 import { EditPanel } from "./edit/EditPanel";
 import { approveKey, type StepId } from "./steps";
 import { useArming } from "./useArming";
-import { useCardActs } from "./useCardActs";
+import { useCardActs, type Panel } from "./useCardActs";
 import type { SentView } from "./useSent";
 import { useVersion } from "./useVersion";
 
@@ -29,6 +31,9 @@ interface CardViewProps {
 }
 
 const FEW_MESSAGES = 2;
+
+/** These take the place of the action bar; the others lie over the desk. */
+const inPlace = (panel: Panel): boolean => panel === "deny" || panel === "terminate" || panel === "answer" || panel === "edit" || panel === "snooze";
 
 const CardView = ({ card, sent, onSent, onUndo, onSnooze }: CardViewProps) => {
   const acts = useCardActs(card, sent.decide, onSent);
@@ -71,6 +76,8 @@ const CardView = ({ card, sent, onSent, onUndo, onSnooze }: CardViewProps) => {
   useCommand("snooze", () => { acts.open("snooze"); }, pending);
   useCommand("reveal", () => void acts.revealAll(), card.reveals.length > 0);
   useCommand("raw", () => { acts.open("raw"); });
+  useCommand("why", () => { acts.open("why"); });
+  useCommand("grant", () => { acts.open("grant"); }, card.kind === "tool_call");
   useCommand("back", () => {
     const typing = field.current !== null && document.activeElement === field.current;
     if (covered || (acts.panel === "none" && draft === null && !typing)) return false;
@@ -91,7 +98,7 @@ const CardView = ({ card, sent, onSent, onUndo, onSnooze }: CardViewProps) => {
         <p role="status" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad">{late ? "Its deadline has passed: it can no longer be approved." : blocked}</p>
       ) : null}
       {acts.problem === null ? null : <p role="alert" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad" data-testid="problem">{acts.problem}</p>}
-      {pending && (acts.panel === "none" || acts.panel === "raw") ? <WayPanel card={card} acts={acts} field={field} /> : null}
+      {pending && !inPlace(acts.panel) ? <WayPanel card={card} acts={acts} field={field} /> : null}
       {acts.panel === "deny" || acts.panel === "terminate" ? (
         <DenyPanel
           stops={acts.panel === "terminate"} canStop={card.allowed.includes("terminate")} busy={acts.busy} onClose={close}
@@ -100,10 +107,12 @@ const CardView = ({ card, sent, onSent, onUndo, onSnooze }: CardViewProps) => {
       ) : null}
       {acts.panel === "snooze" ? <SnoozePanel card={card} onSnooze={onSnooze} onClose={close} /> : null}
       {acts.panel === "answer" ? <AnswerPanel card={card} busy={acts.busy} onAnswer={(answer) => void acts.answer(answer)} onClose={close} /> : null}
-      {acts.panel === "none" || acts.panel === "raw" ? (
+      {inPlace(acts.panel) ? null : (
         <ActionBar card={card} acts={acts} arming={arming} ready={ready} onApprove={approve} onUndo={onUndo} />
-      ) : null}
+      )}
       {acts.panel === "raw" ? <RawDialog command="raw" requestKey={card.key} onClose={close} /> : null}
+      {acts.panel === "why" ? <WhyDialog requestKey={card.key} onClose={close} /> : null}
+      {acts.panel === "grant" ? <RuleFromCard card={card} onClose={close} /> : null}
     </article>
   );
 };

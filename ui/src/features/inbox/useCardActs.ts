@@ -11,7 +11,7 @@ export interface Draft {
   readonly check: EditCheck;
 }
 
-export type Panel = "none" | "deny" | "terminate" | "answer" | "edit" | "raw" | "snooze";
+export type Panel = "none" | "deny" | "terminate" | "answer" | "edit" | "raw" | "snooze" | "grant" | "why";
 
 export interface CardActs {
   readonly panel: Panel;

@@ -68,6 +68,7 @@ export const ActionBar = ({ card, acts, arming, ready, onApprove, onUndo }: Acti
       <Button tone="deny" onClick={() => { acts.open("deny"); }}>Deny… <Kbd command="deny" quiet /></Button>
       {mayEdit(card) ? <Button onClick={() => { acts.open("edit"); }}>Edit <Kbd command="edit" /></Button> : null}
       {mayAnswer(card) ? <Button onClick={() => { acts.open("answer"); }}>Answer <Kbd command="answer" /></Button> : null}
+      {card.kind === "tool_call" ? <Button onClick={() => { acts.open("grant"); }}>Rule <Kbd command="grant" /></Button> : null}
       <DropdownMenu.Root>
         <DropdownMenu.Trigger asChild>
           <Button tone="quiet" aria-label="More"><Ellipsis size={16} aria-hidden="true" /></Button>
@@ -82,6 +83,7 @@ export const ActionBar = ({ card, acts, arming, ready, onApprove, onUndo }: Acti
             </DropdownMenu.Item>
             <DropdownMenu.Item className="rounded px-3 py-1.5 outline-none data-[highlighted]:bg-panel" onSelect={() => { acts.open("snooze"); }}>Snooze…</DropdownMenu.Item>
             <DropdownMenu.Item className="rounded px-3 py-1.5 outline-none data-[highlighted]:bg-panel" onSelect={() => { acts.open("raw"); }}>Bytes as received…</DropdownMenu.Item>
+            <DropdownMenu.Item className="rounded px-3 py-1.5 outline-none data-[highlighted]:bg-panel" onSelect={() => { acts.open("why"); }}>Why was I asked…</DropdownMenu.Item>
           </DropdownMenu.Content>
         </DropdownMenu.Portal>
       </DropdownMenu.Root>

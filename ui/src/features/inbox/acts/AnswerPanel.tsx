@@ -2,7 +2,8 @@ import { useState } from "react";
 import { Button } from "../../../components/Button";
 import { ShownText } from "../../../components/ShownText";
 import type { Answer, Card } from "../../../ipc/generated";
-import { JsonEditor, type EditorProblem } from "../edit/JsonEditor";
+import type { EditorProblem } from "../../../components/code/CodeField";
+import { JsonEditor } from "../edit/JsonEditor";
 
 interface AnswerPanelProps {
   readonly card: Card;

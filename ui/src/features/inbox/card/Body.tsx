@@ -3,6 +3,7 @@ import { Decision } from "../../../components/Decision";
 import { Ladder } from "../../../components/Ladder";
 import { Section } from "../../../components/Section";
 import { Entries } from "../../../components/Values";
+import { WhyHere } from "../../../components/why/WhyHere";
 import { DiffView } from "../edit/DiffView";
 import type { Card } from "../../../ipc/generated";
 import type { CardActs } from "../useCardActs";
@@ -40,6 +41,7 @@ export const Body = ({ card, acts }: { readonly card: Card; readonly acts: CardA
         </div>
         <div className="min-w-0">
           {card.decision === null ? null : <Decision decision={card.decision} />}
+          {card.state === "pending" ? <WhyHere requestKey={card.key} workspace={card.workspace} /> : null}
           {card.votes === null ? null : <Votes votes={card.votes} />}
           <Origin card={card} />
           <Ladder card={card} />

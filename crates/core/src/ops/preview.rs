@@ -1,0 +1,78 @@
+//! What one rule would have done with a workspace's past, and which rule a card would make.
+//!
+//! Refuses to judge in another way than the console that decides.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+
+use countersign_wire::{WorkspaceName, parse_request, request_subject};
+
+use super::simulate::{Progress, with_past};
+use crate::domain::Timestamp;
+use crate::error::OpError;
+use crate::policy::draft::{Grant, draft};
+use crate::policy::preview::{Preview, Tally};
+use crate::policy::simulate::Simulation;
+use crate::policy::{Asked, Conditions, Enabled, PolicySet, Rule};
+use crate::runtime::App;
+use crate::store::lines::LineRow;
+use crate::store::rule_uses;
+use crate::store::simulated::PastRow;
+
+impl App {
+    /// What a rule would have done by itself, were it on, with every request of a workspace since a moment.
+    /// It ends when `progress` says false.
+    ///
+    /// # Errors
+    /// [`OpError::Store`]; [`OpError::Failed`] when it was cancelled.
+    pub async fn preview_rule(
+        &self,
+        workspace: &WorkspaceName,
+        rule: Rule,
+        since: Option<Timestamp>,
+        progress: impl Fn(Progress) -> bool,
+    ) -> Result<Preview, OpError> {
+        let failed = |why: String| OpError::Failed(format!("the simulation: {why}"));
+        // Bindings would let calls pass that the rule does not; values stay, conditions name them.
+        let mut setup = self.setup_in_force(workspace).await?;
+        for of in setup.values_mut() {
+            of.bindings = BTreeMap::new();
+        }
+        let rule = Rule {
+            enabled: Enabled::On,
+            ..rule
+        };
+        let set = Arc::new(PolicySet::new(vec![rule], setup).map_err(failed)?);
+        let judge = move |pages: Receiver<Vec<PastRow>>| {
+            let conditions = Conditions::default();
+            let mut simulation = Simulation::new(&set, &conditions);
+            let mut tally = Tally::default();
+            for row in pages.iter().flatten() {
+                with_past(&row, |past| {
+                    let found = simulation.judge(past);
+                    tally.add(past, row.id, &found);
+                });
+            }
+            tally.finish()
+        };
+        self.replay(workspace, since, progress, judge).await
+    }
+
+    /// The narrowest rule that would let this request run; it stands nowhere yet.
+    ///
+    /// # Errors
+    /// [`OpError::NotApprovable`] with the reason when no rule may; [`OpError::Store`].
+    pub async fn draft_rule(&self, line: &LineRow, grant: Grant) -> Result<Rule, OpError> {
+        let unread = || OpError::NotApprovable("this was rejected; no rule covers it".to_owned());
+        let key = line.key().ok_or_else(unread)?;
+        let parsed = parse_request(&request_subject(&key), &line.raw).map_err(|_| unread())?;
+        let asked = Asked {
+            tool_changed_at: rule_uses::redefined_at(self.reader(), line.id).await?,
+            ..Asked::of(&parsed)
+        };
+        let known = self.rules(&key.workspace).await?;
+        draft(&asked, grant, self.now(), |id| known.is_taken(id))
+            .map_err(|fault| OpError::NotApprovable(fault.to_string()))
+    }
+}

@@ -1,0 +1,235 @@
+//! The narrowest rule that a person can make of one card.
+//!
+//! Refuses what no rule may let run by itself, and to write a secret into a rule: rules stand on every
+//! console of the realm.
+
+use std::collections::BTreeMap;
+
+use countersign_wire::{hides_whole, secret_spans};
+use serde_json::Value;
+
+use super::conditions::Conditions;
+use super::evaluate::{Asked, By, Matcher, Outcome, Setting, Uses, evaluate};
+use super::glob::Glob;
+use super::rule::{ArgTest, Effect, Enabled, Matchers, Rule};
+use super::set::PolicySet;
+use crate::domain::Timestamp;
+
+/// How long "always" lasts unless somebody chooses otherwise, days (rules, "Grants").
+pub const ALWAYS_DAYS: u16 = 90;
+/// More arguments than these, or more text in them, are named by their digest: nobody reads such a rule.
+const NAMED_MAX: usize = 50;
+const NAMED_BYTES_MAX: usize = 4_096;
+/// Integers beyond it are no exact numbers for everybody (RFC 7493).
+const EXACT: u64 = 1 << 53;
+const SLUG_MAX: usize = 48;
+const NAME_MAX: usize = 500;
+
+/// How far a grant reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grant {
+    /// The card's thread.
+    Thread,
+    /// Every thread, until then.
+    Until(Timestamp),
+}
+
+/// Why no rule can be drafted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DraftFault {
+    /// A question or a form.
+    #[error("a rule lets tool calls run; this request calls no tool")]
+    NoTool,
+    /// A rule cannot name it literally.
+    #[error("no rule can name this call: its tool's name is too long or holds a wildcard")]
+    NoName,
+    /// A grant for a thread, and none is told.
+    #[error("this call names no thread; grant it until a day")]
+    NoThread,
+    /// They can be named neither one by one nor by their digest.
+    #[error("the arguments of this call cannot be named in a rule")]
+    NoArguments,
+    /// [`evaluate`] lets no rule cover it.
+    #[error("no rule may let this call run by itself: {}", why(*.0))]
+    NeverCovered(Option<Matcher>),
+}
+
+fn why(matcher: Option<Matcher>) -> &'static str {
+    match matcher {
+        Some(Matcher::HiddenCharacters) => "it holds characters that hide or reorder text",
+        Some(Matcher::OutsideSkill) => "it is outside the active skill",
+        Some(Matcher::ToolChanged) => "its tool changed just now",
+        Some(Matcher::SeveralApprovals) => "several operators must agree on it",
+        Some(Matcher::NotApprovable) => "its agent takes no approval for it",
+        Some(Matcher::CriticalRisk) => "it is critical",
+        Some(Matcher::ExpiresAt) => "the day it would end has passed",
+        _ => "it does not match itself",
+    }
+}
+
+/// Drafts an approve that matches this call and none with another argument. `taken` says which ids are
+/// given out already.
+///
+/// # Errors
+/// [`DraftFault`].
+pub fn draft(
+    asked: &Asked<'_>,
+    grant: Grant,
+    now: Timestamp,
+    taken: impl Fn(&str) -> bool,
+) -> Result<Rule, DraftFault> {
+    let tool = asked.tool.ok_or(DraftFault::NoTool)?;
+    let literal = |name: &str| {
+        let glob = Glob::new(name).ok().filter(Glob::is_literal);
+        glob.ok_or(DraftFault::NoName)
+    };
+    let mut matchers = Matchers {
+        agent: vec![literal(asked.agent)?],
+        tool: vec![literal(tool)?],
+        risk: vec![asked.risk],
+        ..Matchers::default()
+    };
+    let expires_at = match grant {
+        Grant::Until(at) => Some(at),
+        Grant::Thread => {
+            let thread = asked.thread_id.filter(|thread| !thread.is_empty());
+            matchers.thread_id = vec![thread.ok_or(DraftFault::NoThread)?.to_owned()];
+            None
+        }
+    };
+    match asked.args.and_then(named) {
+        Some(args) => (matchers.args, matchers.only_args) = (args, true),
+        None => {
+            let digest = asked.args_digest.ok_or(DraftFault::NoArguments)?;
+            matchers.args_digest = vec![*digest];
+        }
+    }
+    let words = match grant {
+        Grant::Thread => format!("{tool} by {}, this thread", asked.agent),
+        Grant::Until(_) => format!("{tool} by {}", asked.agent),
+    };
+    let rule = Rule {
+        id: free_id(tool, taken),
+        version: 1,
+        name: words.chars().take(NAME_MAX).collect(),
+        enabled: Enabled::On,
+        effect: Effect::Approve,
+        expires_at,
+        matchers,
+        when: None,
+        limit: None,
+        sum: None,
+        approvals: None,
+        message: None,
+        since: now,
+    };
+    lets_run(&rule, asked, now)?;
+    Ok(rule)
+}
+
+/// Judged by the function that will judge it.
+fn lets_run(rule: &Rule, asked: &Asked<'_>, now: Timestamp) -> Result<(), DraftFault> {
+    let set = PolicySet::new(vec![rule.clone()], BTreeMap::new());
+    let set = set.map_err(|_| DraftFault::NoArguments)?;
+    let setting = Setting {
+        now,
+        approves_off: None,
+        author_may: true,
+        bypass: None,
+        uses: &Uses::new(),
+        explain: true,
+        conditions: &Conditions::default(),
+    };
+    let found = evaluate(&set, asked, &setting);
+    match found.outcome {
+        Outcome::Approve(By::Rule(_)) => Ok(()),
+        _ => Err(DraftFault::NeverCovered(
+            found.near.first().map(|near| near.matcher),
+        )),
+    }
+}
+
+/// Every argument by its JSON pointer; none where they cannot be told apart that way, or a rule should not
+/// show them.
+fn named(args: &Value) -> Option<BTreeMap<String, ArgTest>> {
+    let mut tests = BTreeMap::new();
+    let mut bytes = 0;
+    let fits = args.is_object() && leaves(args, None, &mut String::new(), &mut bytes, &mut tests);
+    (fits && !tests.is_empty()).then_some(tests)
+}
+
+fn leaves(
+    value: &Value,
+    name: Option<&str>,
+    at: &mut String,
+    bytes: &mut usize,
+    tests: &mut BTreeMap<String, ArgTest>,
+) -> bool {
+    if hides_whole(name, value) {
+        return false;
+    }
+    let below: Vec<(String, Option<&str>, &Value)> = match value {
+        Value::Object(map) if !map.is_empty() => map
+            .iter()
+            .map(|(key, value)| (key.clone(), Some(key.as_str()), value))
+            .collect(),
+        Value::Array(list) if !list.is_empty() => list
+            .iter()
+            .enumerate()
+            .map(|(place, value)| (place.to_string(), name, value))
+            .collect(),
+        leaf => {
+            *bytes += at.len() + leaf.as_str().map_or(0, str::len);
+            let test = ArgTest {
+                eq: Some(leaf.clone()),
+                ..ArgTest::default()
+            };
+            tests.insert(at.clone(), test);
+            return *bytes <= NAMED_BYTES_MAX && tests.len() <= NAMED_MAX && can_be_written(leaf);
+        }
+    };
+    below.into_iter().all(|(part, name, value)| {
+        let length = at.len();
+        at.push('/');
+        at.push_str(&part.replace('~', "~0").replace('/', "~1"));
+        let fits = leaves(value, name, at, bytes, tests);
+        at.truncate(length);
+        fits
+    })
+}
+
+/// TOML has no null, and a number must be the same for everybody who compares it.
+fn can_be_written(leaf: &Value) -> bool {
+    match leaf {
+        Value::Null => false,
+        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+            (Some(whole), _) => whole.unsigned_abs() < EXACT,
+            (None, Some(real)) => number.is_f64() && real.is_finite(),
+            (None, None) => false,
+        },
+        Value::String(text) => secret_spans(text).is_empty(),
+        _ => true,
+    }
+}
+
+/// An id that reads like the tool and was never given out.
+fn free_id(tool: &str, taken: impl Fn(&str) -> bool) -> String {
+    let mut slug = String::new();
+    for c in tool.chars() {
+        match c.to_ascii_lowercase() {
+            c @ ('a'..='z' | '0'..='9') => slug.push(c),
+            _ if slug.ends_with('-') || slug.is_empty() => {}
+            _ => slug.push('-'),
+        }
+    }
+    slug.truncate(SLUG_MAX);
+    let slug = match slug.trim_end_matches('-') {
+        "" => "rule",
+        slug => slug,
+    };
+    let mut numbered = (2_u64..).map(|number| format!("{slug}-{number}"));
+    match taken(slug) {
+        false => slug.to_owned(),
+        true => numbered.find(|id| !taken(id)).unwrap_or_default(),
+    }
+}

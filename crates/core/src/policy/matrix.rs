@@ -1,0 +1,206 @@
+//! What happens to a call of which only agent, tool and risk are known.
+//!
+//! Refuses to guess: what a rule says once the arguments, the thread or the hour are known is named beside
+//! the answer and never in it.
+
+use std::collections::BTreeMap;
+
+use countersign_wire::{RequestKind, Risk};
+
+use super::conditions::Conditions;
+use super::evaluate::{Asked, By, Evaluation, InBypass, Outcome, Setting, Uses, evaluate};
+use super::rule::{Enabled, Matchers, Rule};
+use super::set::PolicySet;
+use crate::domain::Timestamp;
+use crate::domain::brakes::Braked;
+
+/// Risks, the columns.
+pub const RISKS: [Risk; 5] = [
+    Risk::Safe,
+    Risk::Low,
+    Risk::Medium,
+    Risk::High,
+    Risk::Critical,
+];
+
+/// A tool as its agent describes it.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'a> {
+    /// Agent.
+    pub agent: &'a str,
+    /// Its framework.
+    pub framework: Option<&'a str>,
+    /// Tool.
+    pub tool: &'a str,
+    /// Where it comes from.
+    pub origin: Option<&'a str>,
+    /// When its definition took the place of another one.
+    pub redefined_at: Option<Timestamp>,
+    /// Why no approve counts for this agent.
+    pub approves_off: Option<Braked>,
+    /// A bypass of this agent.
+    pub bypass: Option<InBypass>,
+}
+
+/// What happens now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cell {
+    /// `approve`, `ask` or `deny`.
+    pub outcome: &'static str,
+    /// The rule that says so; none when nothing matched.
+    pub rule: Option<String>,
+    /// The agent's bypass says so.
+    pub bypass: bool,
+    /// How many operators it asks for.
+    pub approvals: u8,
+    /// Rules that may say something else once more is known.
+    pub depends: Vec<String>,
+    /// Why an approve does not count.
+    pub held: Option<Braked>,
+}
+
+/// A rule set, divided into what is certain and what depends on more.
+pub struct Matrix {
+    certain: PolicySet,
+    /// Rules that depend on more, without what they depend on.
+    widened: PolicySet,
+    now: Timestamp,
+    conditions: Conditions,
+}
+
+impl Matrix {
+    /// Divides rules that are in force.
+    ///
+    /// # Errors
+    /// Why the set has no canonical form.
+    pub fn new(rules: Vec<Rule>, now: Timestamp) -> Result<Self, String> {
+        let on = rules.into_iter().filter(|rule| rule.enabled == Enabled::On);
+        let (widened, certain): (Vec<Rule>, Vec<Rule>) = on.partition(depends);
+        let widened = widened.into_iter().map(widen).collect();
+        Ok(Self {
+            certain: PolicySet::new(certain, BTreeMap::new())?,
+            widened: PolicySet::new(widened, BTreeMap::new())?,
+            now,
+            conditions: Conditions::default(),
+        })
+    }
+
+    /// One cell for each of [`RISKS`].
+    #[must_use]
+    pub fn cells(&self, of: &Known<'_>) -> Vec<Cell> {
+        RISKS.iter().map(|risk| self.cell(of, *risk)).collect()
+    }
+
+    fn cell(&self, of: &Known<'_>, risk: Risk) -> Cell {
+        let asked = Asked {
+            agent: of.agent,
+            kind: RequestKind::ToolCall,
+            tool: Some(of.tool),
+            origin: of.origin,
+            framework: of.framework,
+            skill: None,
+            skill_tools: None,
+            thread_id: None,
+            run_id: None,
+            args: None,
+            args_digest: None,
+            risk,
+            takes_approval: true,
+            approvals_required: 1,
+            setup_key: None,
+            tool_changed_at: of.redefined_at,
+        };
+        let found = self.judge(&self.certain, &asked, (of.approves_off, of.bypass));
+        let id = |set: &PolicySet, place: usize| {
+            let rule = set.rules().get(place);
+            rule.map(|of| of.rule.id.clone())
+        };
+        let (outcome, rule, approvals, held) = match found.outcome {
+            Outcome::Approve(By::Rule(place)) => ("approve", id(&self.certain, place), 1, None),
+            Outcome::Deny(place) => ("deny", id(&self.certain, place), 1, None),
+            Outcome::Ask {
+                rule,
+                approvals,
+                held,
+            } => (
+                "ask",
+                rule.and_then(|place| id(&self.certain, place)),
+                approvals,
+                held,
+            ),
+            Outcome::Approve(_) => ("approve", None, 1, None),
+        };
+        let bypass = matches!(found.outcome, Outcome::Approve(By::Bypass));
+        // Nothing outweighs a deny.
+        let depends = match outcome {
+            "deny" => Vec::new(),
+            _ => {
+                let widened = self.judge(&self.widened, &asked, (None, None));
+                let places = widened.matched.iter().map(|(place, _)| *place);
+                places
+                    .filter_map(|place| id(&self.widened, place))
+                    .collect()
+            }
+        };
+        Cell {
+            outcome,
+            rule,
+            bypass,
+            approvals,
+            depends,
+            held,
+        }
+    }
+
+    fn judge(
+        &self,
+        set: &PolicySet,
+        asked: &Asked<'_>,
+        (approves_off, bypass): (Option<Braked>, Option<InBypass>),
+    ) -> Evaluation {
+        let setting = Setting {
+            now: self.now,
+            approves_off,
+            author_may: true,
+            bypass,
+            uses: &Uses::new(),
+            explain: false,
+            conditions: &self.conditions,
+        };
+        evaluate(set, asked, &setting)
+    }
+}
+
+/// Whether a rule looks at more than agent, tool, risk, kind, origin and framework.
+fn depends(rule: &Rule) -> bool {
+    let of = &rule.matchers;
+    !(of.skill.is_empty()
+        && of.thread_id.is_empty()
+        && of.args_digest.is_empty()
+        && of.args.is_empty()
+        && rule.when.is_none()
+        && rule.limit.is_none()
+        && rule.sum.is_none())
+}
+
+fn widen(rule: Rule) -> Rule {
+    let mut of = rule.matchers;
+    // A digest means one call, critical or not: without it only a rule that names the risk does.
+    if !of.args_digest.is_empty() && of.risk.is_empty() {
+        of.risk = RISKS.to_vec();
+    }
+    Rule {
+        matchers: Matchers {
+            skill: Vec::new(),
+            thread_id: Vec::new(),
+            args_digest: Vec::new(),
+            args: BTreeMap::new(),
+            only_args: false,
+            ..of
+        },
+        when: None,
+        limit: None,
+        sum: None,
+        ..rule
+    }
+}

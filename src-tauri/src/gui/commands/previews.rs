@@ -1,0 +1,90 @@
+//! Tries a rule on the past while the operator looks on.
+
+use countersign_core::policy::preview::Case;
+use countersign_wire::Hiding;
+use countersign_wire::ipc::{
+    IpcError, IpcErrorCode, Nothing, PreviewCase, PreviewNumber, PreviewReport, PreviewView,
+    StartPreviewArgs,
+};
+
+use super::rules::{good, workspace};
+use crate::gui::desk::Desk;
+use crate::gui::fault::{fault, refuse};
+use crate::gui::view::{history_row, past_summary, rule_effect};
+use crate::secrets::hiding;
+
+const DAY_MS: i64 = 86_400_000;
+/// Cases of one kind that the page shows.
+const SHOWN: usize = 20;
+
+pub(crate) async fn start_preview(
+    desk: &Desk,
+    args: StartPreviewArgs,
+) -> Result<PreviewNumber, IpcError> {
+    let rule = good(args.text).await?;
+    let workspace = workspace(&args.workspace)?;
+    let days = i64::from(args.days);
+    let since = (days > 0).then(|| desk.app.now().plus_ms(-days * DAY_MS));
+    let number = desk.previews.start(&desk.app, workspace, rule, since);
+    Ok(PreviewNumber { number })
+}
+
+pub(crate) async fn preview(desk: &Desk, args: PreviewNumber) -> Result<PreviewView, IpcError> {
+    let Some(seen) = desk.previews.look(args.number) else {
+        let why = "another simulation took its place; start it again";
+        return Err(refuse(IpcErrorCode::NotFound, why));
+    };
+    let mut view = PreviewView {
+        done: seen.done,
+        of: seen.of,
+        report: None,
+        trouble: None,
+    };
+    match seen.ended {
+        None => {}
+        Some(Err(why)) => view.trouble = Some(hiding().escape_lines(&why).plain()),
+        Some(Ok(found)) => {
+            view.report = Some(Box::new(PreviewReport {
+                total: found.total,
+                approve: found.approve,
+                ask: found.ask,
+                deny: found.deny,
+                agreed: found.agreed,
+                denied: found.denied,
+                refused: found.refused,
+                unseen: found.unseen,
+                newly_high: found.newly_high,
+                newly_critical: found.newly_critical,
+                unsure: found.unsure,
+                unsure_why: found.unsure_why.as_deref().map(|why| hiding().escape(why)),
+                flips: cases(desk, &found.flips).await?,
+                newly: cases(desk, &found.newly).await?,
+                samples: cases(desk, &found.samples).await?,
+            }));
+        }
+    }
+    Ok(view)
+}
+
+pub(crate) async fn stop_preview(desk: &Desk, args: PreviewNumber) -> Result<Nothing, IpcError> {
+    desk.previews.stop(args.number);
+    Ok(Nothing {})
+}
+
+/// The first cases with what was asked then, in their order.
+async fn cases(desk: &Desk, cases: &[Case]) -> Result<Vec<PreviewCase>, IpcError> {
+    let cases = &cases[..cases.len().min(SHOWN)];
+    let ids: Vec<i64> = cases.iter().map(|case| case.request).collect();
+    let lines = desk.app.lines(&ids).await.map_err(fault)?;
+    let own_key = desk.app.identity().human_key().to_string();
+    let hiding = Hiding::new(desk.hiding_key);
+    let known = cases.iter().filter_map(|case| {
+        let line = lines.iter().find(|line| line.id == case.request)?;
+        Some(PreviewCase {
+            row: history_row(line, &hiding, &own_key),
+            summary: past_summary(line),
+            rule: rule_effect(case.rule),
+        })
+    });
+    Ok(known.collect())
+}

@@ -1,0 +1,268 @@
+//! Rules: the list, the editor, what is saved.
+//!
+//! Refuses to let a rule approve that nobody has held against the past, unless the operator was asked twice.
+
+use std::collections::BTreeSet;
+
+use countersign_core::domain::Timestamp;
+use countersign_core::ops::regrets::Suspended;
+use countersign_core::ops::rules::{RuleSet, RulesChange};
+use countersign_core::policy::body::{read_rule, write_rule};
+use countersign_core::policy::condition::{FUNCTIONS, VARIABLES};
+use countersign_core::policy::draft::{ALWAYS_DAYS, Grant};
+use countersign_core::policy::read::FIELDS;
+use countersign_core::policy::{Effect, Enabled, FileProblem, Rule};
+use countersign_wire::WorkspaceName;
+use countersign_wire::ipc::{
+    CheckRuleArgs, DraftRuleArgs, GrantReach, IpcError, IpcErrorCode, Nothing, RegretArgs,
+    RegretOutcome, RuleArgs, RuleCheck, RuleProblem, RuleText, RuleWords, RulesArgs, RulesView,
+    SaveRuleArgs, SavedRule,
+};
+
+use crate::gui::desk::Desk;
+use crate::gui::fault::{fault, refuse};
+use crate::gui::view::{rule_effect, rule_row, rule_state};
+use crate::secrets::hiding;
+
+const DAY_MS: i64 = 86_400_000;
+/// Fields that the console counts itself.
+const COUNTED: [&str; 2] = ["version", "since"];
+const TESTS: [&str; 7] = ["eq", "in", "glob", "lt", "gt", "min_len", "max_len"];
+
+pub(super) fn workspace(name: &str) -> Result<WorkspaceName, IpcError> {
+    name.parse()
+        .map_err(|_| refuse(IpcErrorCode::NotFound, "this names no workspace"))
+}
+
+/// Every workspace that has rules or agents, the one that is meant first.
+pub(super) async fn workspaces(
+    desk: &Desk,
+    wanted: Option<String>,
+) -> Result<(WorkspaceName, BTreeSet<String>), IpcError> {
+    let mut known = desk.app.rule_workspaces().await.map_err(fault)?;
+    let ruled = known.iter().next().cloned();
+    let agents = desk.app.agents().await.map_err(fault)?;
+    known.extend(agents.into_iter().map(|agent| agent.workspace));
+    let first = wanted.or(ruled).or_else(|| known.iter().next().cloned());
+    let name = workspace(first.as_deref().unwrap_or("default"))?;
+    known.insert(name.to_string());
+    Ok((name, known))
+}
+
+pub(crate) async fn rules_list(desk: &Desk, args: RulesArgs) -> Result<RulesView, IpcError> {
+    let (workspace, known) = workspaces(desk, args.workspace).await?;
+    let set = desk.app.rules(&workspace).await.map_err(fault)?;
+    let now = desk.app.now();
+    let mut rows = Vec::with_capacity(set.rules.len());
+    for rule in &set.rules {
+        let record = desk.app.rule_record(&workspace, &rule.id).await;
+        let record = record.map_err(fault)?;
+        let today = desk
+            .app
+            .rule_approved_since(&workspace, &rule.id, now.plus_ms(-DAY_MS))
+            .await
+            .map_err(fault)?;
+        rows.push(rule_row(rule, &record, today, set.regrets.get(&rule.id)));
+    }
+    let strongest = |effect: Effect| std::cmp::Reverse(effect);
+    let effects: std::collections::HashMap<&str, Effect> = set
+        .rules
+        .iter()
+        .map(|rule| (rule.id.as_str(), rule.effect))
+        .collect();
+    rows.sort_by_key(|row| effects.get(row.id.as_str()).copied().map(strongest));
+    Ok(RulesView {
+        workspace: workspace.to_string(),
+        workspaces: known.into_iter().collect(),
+        revision: set.revision,
+        rules: rows,
+        server_ms: now.0,
+    })
+}
+
+fn text_of(rule: &Rule, version: u64) -> Result<RuleText, IpcError> {
+    let text = write_rule(rule)
+        .map_err(|error| refuse(IpcErrorCode::NotApprovable, &error.to_string()))?;
+    Ok(RuleText {
+        id: rule.id.clone(),
+        version,
+        text,
+    })
+}
+
+async fn set_of(desk: &Desk, name: &str) -> Result<(WorkspaceName, RuleSet), IpcError> {
+    let workspace = workspace(name)?;
+    let set = desk.app.rules(&workspace).await.map_err(fault)?;
+    Ok((workspace, set))
+}
+
+pub(crate) async fn rule_text(desk: &Desk, args: RuleArgs) -> Result<RuleText, IpcError> {
+    let (_, set) = set_of(desk, &args.workspace).await?;
+    match set.rules.iter().find(|rule| rule.id == args.id) {
+        Some(rule) => text_of(rule, rule.version),
+        None => Err(refuse(
+            IpcErrorCode::NotFound,
+            "this rule is gone: somebody removed it",
+        )),
+    }
+}
+
+pub(crate) async fn rule_words(_: &Desk, _: Nothing) -> Result<RuleWords, IpcError> {
+    let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect();
+    let mut fields: Vec<String> = words(&FIELDS);
+    fields.retain(|field| !COUNTED.contains(&field.as_str()));
+    Ok(RuleWords {
+        fields,
+        tests: words(&TESTS),
+        variables: words(&VARIABLES),
+        functions: words(&FUNCTIONS),
+    })
+}
+
+/// Reads on a thread of its own: a condition is compiled, which takes its time.
+pub(super) async fn read(text: String) -> Result<Result<Rule, Vec<FileProblem>>, IpcError> {
+    tokio::task::spawn_blocking(move || read_rule(&text))
+        .await
+        .map_err(|error| refuse(IpcErrorCode::Failed, &error.to_string()))
+}
+
+/// A rule without a problem.
+pub(super) async fn good(text: String) -> Result<Rule, IpcError> {
+    read(text).await?.map_err(|problems| {
+        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        refuse(IpcErrorCode::InvalidArgs, &told.join("; "))
+    })
+}
+
+pub(crate) async fn check_rule(_: &Desk, args: CheckRuleArgs) -> Result<RuleCheck, IpcError> {
+    let number = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
+    Ok(match read(args.text).await? {
+        Ok(rule) => RuleCheck {
+            problems: Vec::new(),
+            effect: Some(rule_effect(rule.effect.as_str())),
+            state: Some(rule_state(rule.enabled)),
+        },
+        Err(problems) => RuleCheck {
+            problems: problems
+                .iter()
+                .map(|problem| RuleProblem {
+                    line: number(problem.line),
+                    column: number(problem.column),
+                    place: hiding().escape(&problem.place),
+                    message: hiding().escape(&problem.message),
+                })
+                .collect(),
+            effect: None,
+            state: None,
+        },
+    })
+}
+
+pub(crate) async fn save_rule(desk: &Desk, args: SaveRuleArgs) -> Result<SavedRule, IpcError> {
+    let mut rule = good(args.text).await?;
+    if let Some(state) = args.state {
+        rule.enabled = enabled(state);
+    }
+    let (workspace, before) = set_of(desk, &args.workspace).await?;
+    if let Some(stands) = not_seen(&before, &rule.id, args.seen_version)? {
+        return Ok(stands);
+    }
+    let known = before.rules.iter().find(|other| other.id == rule.id);
+    let begins = rule.effect == Effect::Approve
+        && rule.enabled == Enabled::On
+        && known.is_none_or(|other| !other.says_the_same(&rule));
+    if begins && !args.sure && !desk.previews.clears(&workspace, &rule) {
+        return Err(refuse(
+            IpcErrorCode::NotArmed,
+            "no whole simulation shows that this rule agrees with what people denied; look at it, then enable it once more",
+        ));
+    }
+    let id = rule.id.clone();
+    let change = RulesChange::Put {
+        rule: Box::new(rule),
+        seen: args.seen_version,
+    };
+    let done = desk.app.change_rules(&workspace, &change).await;
+    let after = desk.app.rules(&workspace).await.map_err(fault)?;
+    match done {
+        Ok(_) => Ok(SavedRule {
+            version: after
+                .rules
+                .iter()
+                .find(|rule| rule.id == id)
+                .map(|rule| rule.version),
+            id,
+            conflict: None,
+            gone: false,
+        }),
+        // Somebody else was first between the look and the change.
+        Err(error) => match not_seen(&after, &id, args.seen_version)? {
+            Some(stands) => Ok(stands),
+            None => Err(fault(error)),
+        },
+    }
+}
+
+/// What stands instead of the version that the operator saw.
+fn not_seen(set: &RuleSet, id: &str, seen: Option<u64>) -> Result<Option<SavedRule>, IpcError> {
+    let stands = set.rules.iter().find(|rule| rule.id == id);
+    if stands.map(|rule| rule.version) == seen {
+        return Ok(None);
+    }
+    let conflict = stands.map(|rule| text_of(rule, rule.version)).transpose()?;
+    Ok(Some(SavedRule {
+        id: id.to_owned(),
+        version: None,
+        gone: conflict.is_none(),
+        conflict,
+    }))
+}
+
+fn enabled(state: countersign_wire::ipc::RuleState) -> Enabled {
+    use countersign_wire::ipc::RuleState;
+    match state {
+        RuleState::On => Enabled::On,
+        RuleState::Off => Enabled::Off,
+        RuleState::Shadow => Enabled::Shadow,
+    }
+}
+
+pub(crate) async fn remove_rule(desk: &Desk, args: RuleArgs) -> Result<Nothing, IpcError> {
+    let workspace = workspace(&args.workspace)?;
+    let change = RulesChange::Remove(args.id);
+    desk.app
+        .change_rules(&workspace, &change)
+        .await
+        .map_err(fault)?;
+    Ok(Nothing {})
+}
+
+pub(crate) async fn draft_rule(desk: &Desk, args: DraftRuleArgs) -> Result<RuleText, IpcError> {
+    let line = desk.app.find(&args.key).await.map_err(fault)?;
+    let days = args.days.unwrap_or(ALWAYS_DAYS);
+    if !(1..=366).contains(&days) {
+        return Err(refuse(IpcErrorCode::Usage, "a grant lasts 1 to 366 days"));
+    }
+    let now = desk.app.now();
+    let until = Timestamp(now.plus_ms(i64::from(days) * DAY_MS).0 / 1_000 * 1_000);
+    let grant = match args.reach {
+        GrantReach::Thread => Grant::Thread,
+        GrantReach::Always => Grant::Until(until),
+    };
+    let rule = desk.app.draft_rule(&line, grant).await.map_err(fault)?;
+    text_of(&rule, 0)
+}
+
+pub(crate) async fn regret(desk: &Desk, args: RegretArgs) -> Result<RegretOutcome, IpcError> {
+    let line = desk.app.find(&args.key).await.map_err(fault)?;
+    let done = desk.app.regret(&line, args.reason).await.map_err(fault)?;
+    let suspended = match done.suspended {
+        Suspended::Rule => "rule",
+        Suspended::SetupKey => "setup_key",
+        Suspended::Bypass => "bypass",
+    };
+    Ok(RegretOutcome {
+        suspended: suspended.to_owned(),
+        id: hiding().escape(&done.id),
+    })
+}

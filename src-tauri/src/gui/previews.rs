@@ -1,0 +1,138 @@
+//! Simulations that the window began: one at a time, looked at and ended by its number.
+//!
+//! Refuses to keep more than the last one, and to take a simulation that was broken off as evidence.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use countersign_core::App;
+use countersign_core::domain::Timestamp;
+use countersign_core::ops::simulate::Progress;
+use countersign_core::policy::Rule;
+use countersign_core::policy::preview::Preview;
+use countersign_wire::WorkspaceName;
+
+/// How a simulation ended.
+pub(crate) type Ended = Result<Preview, String>;
+
+struct Running {
+    number: u64,
+    workspace: WorkspaceName,
+    rule: Rule,
+    /// Nothing older was left out.
+    whole: bool,
+    done: AtomicU64,
+    of: AtomicU64,
+    cancelled: AtomicBool,
+    ended: Mutex<Option<Ended>>,
+}
+
+impl Running {
+    fn ended(&self) -> Option<Ended> {
+        let place = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        place.clone()
+    }
+}
+
+/// How far a simulation is.
+pub(crate) struct Seen {
+    pub(crate) done: u64,
+    pub(crate) of: u64,
+    pub(crate) ended: Option<Ended>,
+}
+
+/// The last simulation.
+#[derive(Default)]
+pub(crate) struct Previews {
+    last: Mutex<Option<Arc<Running>>>,
+    numbers: AtomicU64,
+}
+
+impl Previews {
+    /// Begins one and ends the one before.
+    pub(crate) fn start(
+        &self,
+        app: &App,
+        workspace: WorkspaceName,
+        rule: Rule,
+        since: Option<Timestamp>,
+    ) -> u64 {
+        let number = self.numbers.fetch_add(1, Ordering::SeqCst) + 1;
+        let running = Arc::new(Running {
+            number,
+            workspace: workspace.clone(),
+            rule: rule.clone(),
+            whole: since.is_none_or(|since| app.now().since_ms(since) >= EVIDENCE_MS),
+            done: AtomicU64::new(0),
+            of: AtomicU64::new(0),
+            cancelled: AtomicBool::new(false),
+            ended: Mutex::new(None),
+        });
+        let before = self.place().replace(Arc::clone(&running));
+        if let Some(before) = before {
+            before.cancelled.store(true, Ordering::SeqCst);
+        }
+        let app = app.clone();
+        tokio::spawn(async move {
+            let told = Arc::clone(&running);
+            let progress = move |Progress { done, of }: Progress| {
+                told.done.store(done, Ordering::SeqCst);
+                told.of.store(of, Ordering::SeqCst);
+                !told.cancelled.load(Ordering::SeqCst)
+            };
+            let found = app.preview_rule(&workspace, rule, since, progress).await;
+            let ended = found.map_err(|error| error.to_string());
+            let mut place = running.ended.lock().unwrap_or_else(PoisonError::into_inner);
+            *place = Some(ended);
+        });
+        number
+    }
+
+    /// How far it is; none for one that is not the last.
+    pub(crate) fn look(&self, number: u64) -> Option<Seen> {
+        let running = self.of(number)?;
+        Some(Seen {
+            done: running.done.load(Ordering::SeqCst),
+            of: running.of.load(Ordering::SeqCst),
+            ended: running.ended(),
+        })
+    }
+
+    /// Ends it, if it still runs.
+    pub(crate) fn stop(&self, number: u64) {
+        if let Some(running) = self.of(number) {
+            running.cancelled.store(true, Ordering::SeqCst);
+        }
+    }
+
+    /// Whether the last simulation was of this rule, over the time that a person is shown, and found nothing
+    /// that a person had denied.
+    pub(crate) fn clears(&self, workspace: &WorkspaceName, rule: &Rule) -> bool {
+        let Some(running) = self.place().clone() else {
+            return false;
+        };
+        // Whether it acts is what the operator decides now.
+        let same = Rule {
+            enabled: rule.enabled,
+            ..running.rule.clone()
+        };
+        let found = running.ended();
+        running.whole
+            && running.workspace == *workspace
+            && same.says_the_same(rule)
+            && found.is_some_and(|ended| ended.is_ok_and(|preview| preview.denied == 0))
+    }
+
+    fn place(&self) -> std::sync::MutexGuard<'_, Option<Arc<Running>>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn of(&self, number: u64) -> Option<Arc<Running>> {
+        self.place()
+            .clone()
+            .filter(|running| running.number == number)
+    }
+}
+
+/// A look at less than this is no evidence: 90 days.
+const EVIDENCE_MS: i64 = 90 * 86_400_000;

@@ -1,0 +1,154 @@
+//! A rule in the list, and a judgement as the page explains it.
+
+use countersign_core::domain::Timestamp;
+use countersign_core::ops::regrets::{Regret, Regrets};
+use countersign_core::ops::rules::RuleRecord;
+use countersign_core::ops::why::Why;
+use countersign_core::policy::rule::per;
+use countersign_core::policy::{Enabled, Rule};
+use countersign_core::store::decisions::StoredDecision;
+use countersign_core::store::lines::LineRow;
+use countersign_wire::Shown;
+use countersign_wire::ipc::{
+    MatchedRule, NearRule, RegretView, RuleEffect, RuleRow, RuleState, SetupReasonView, WhyDecided,
+    WhyNow,
+};
+use serde_json::Value;
+
+use super::hidden::{escape, escape_lines, json_shown};
+
+/// The page's word for a word of the core; what is not known asks.
+pub(crate) fn rule_effect(word: &str) -> RuleEffect {
+    match word {
+        "approve" => RuleEffect::Approve,
+        "deny" => RuleEffect::Deny,
+        _ => RuleEffect::Ask,
+    }
+}
+
+pub(crate) fn rule_state(enabled: Enabled) -> RuleState {
+    match enabled {
+        Enabled::On => RuleState::On,
+        Enabled::Off => RuleState::Off,
+        Enabled::Shadow => RuleState::Shadow,
+    }
+}
+
+/// One line of the list. `today` counts approvals of the last 24 hours.
+pub(crate) fn rule_row(
+    rule: &Rule,
+    record: &RuleRecord,
+    today: u64,
+    regrets: Option<&Regrets>,
+) -> RuleRow {
+    RuleRow {
+        id: rule.id.clone(),
+        name: escape(&rule.name),
+        effect: rule_effect(rule.effect.as_str()),
+        approvals: rule.approvals,
+        state: rule_state(rule.enabled),
+        version: rule.version,
+        since_ms: rule.since.0,
+        about: escape(&about(rule)),
+        uses: record.uses,
+        today,
+        last_used_ms: record.last_used.map(|at| at.0),
+        shadows: record.shadows,
+        last_error: record.last_error.as_deref().map(escape),
+        regrets: regrets.map_or(0, |of| of.count),
+        last_regrets: regrets
+            .map_or_else(Vec::new, |of| of.last.iter().rev().map(regret).collect()),
+        expires_ms: rule.expires_at.map(|at| at.0),
+        thread: !rule.matchers.thread_id.is_empty(),
+        limit: rule
+            .limit
+            .map(|limit| format!("{} in {}", limit.count, per(limit.per_ms))),
+    }
+}
+
+fn regret(of: &Regret) -> RegretView {
+    RegretView {
+        key: of.request.clone(),
+        version: of.version,
+        reason: of.reason.as_deref().map(escape_lines),
+        by: escape(&of.by),
+        at_ms: Timestamp::parse(&of.at).map_or(0, |at| at.0),
+    }
+}
+
+/// Tools, then agents: `delete_invoice, billing-*`.
+fn about(rule: &Rule) -> String {
+    let names = |list: &[countersign_core::policy::glob::Glob], any: &str| match list {
+        [] => any.to_owned(),
+        list => {
+            let words: Vec<&str> = list.iter().map(|glob| glob.as_str()).collect();
+            words.join(", ")
+        }
+    };
+    let of = &rule.matchers;
+    let tools = names(&of.tool, "any tool");
+    format!("{tools}; {}", names(&of.agent, "any agent"))
+}
+
+/// What the rules in force say now.
+pub(crate) fn why_now(why: Why) -> WhyNow {
+    WhyNow {
+        policy_digest: why.policy_digest,
+        outcome: rule_effect(why.outcome),
+        rule: why.rule,
+        approvals: why.approvals,
+        held: why.held.as_deref().map(escape),
+        matched: why
+            .matched
+            .into_iter()
+            .map(|rule| MatchedRule {
+                id: rule.id,
+                version: rule.version,
+                name: escape(&rule.name),
+                says: rule_effect(rule.says),
+                instead: rule.instead.as_deref().map(escape),
+            })
+            .collect(),
+        near: why
+            .near_misses
+            .into_iter()
+            .map(|rule| NearRule {
+                id: rule.id,
+                version: rule.version,
+                name: escape(&rule.name),
+                effect: rule_effect(rule.effect),
+                matcher: escape(&rule.matcher),
+            })
+            .collect(),
+        setup: why.setup.map(|setup| SetupReasonView {
+            key: escape(&setup.key),
+            state: setup.state.to_owned(),
+            value: setup.value.as_ref().map(json_shown),
+            skips_when: setup.skips_when.as_ref().map(json_shown),
+        }),
+    }
+}
+
+/// What decided by itself; none where a person or nobody did. Its words are added by who can read them.
+pub(crate) fn why_decided(line: &LineRow, decision: Option<&StoredDecision>) -> Option<WhyDecided> {
+    let origin = line.origin.as_deref()?;
+    line.rule_id.as_deref()?;
+    let payload: Value = decision
+        .and_then(|decision| serde_json::from_slice(&decision.payload).ok())
+        .unwrap_or_default();
+    Some(WhyDecided {
+        origin: escape(origin),
+        rule: line.rule_id.as_deref().map(escape),
+        version: line.rule_version,
+        policy_digest: payload["policy_digest"].as_str().map(escape),
+        words: None,
+    })
+}
+
+/// The words of one rule in the canonical JSON of a set.
+pub(crate) fn words_of(set: &[u8], id: &str) -> Option<Shown> {
+    let set: Value = serde_json::from_slice(set).ok()?;
+    let rules = set["rules"].as_array()?;
+    let rule = rules.iter().find(|rule| rule["id"] == id)?;
+    Some(json_shown(rule))
+}

@@ -1,0 +1,121 @@
+// From a card to a rule that decides, and back, in the real window.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Desk } from "./support/desk.mjs";
+import { KEYS, until } from "./support/webdriver.mjs";
+
+const onDesk = (name, work) =>
+  test(name, { timeout: 120_000 }, async () => {
+    const desk = await Desk.open();
+    try {
+      await work(desk, desk.browser);
+    } finally {
+      await desk.close();
+    }
+  });
+
+const call = (invoice) => JSON.stringify({ name: "delete_invoice", args: { invoice }, risk: "low", thread_id: "T1", timeout: 50 });
+const rows = async (desk) => (await desk.command("rules", "list", "--json")).out.trim().split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+
+/** Clicks a button of a part of the page once it can be clicked. */
+const click = async (page, part, text) => {
+  const script = "return [...document.querySelectorAll(arguments[0] + ' button')].find((b) => b.textContent.startsWith(arguments[1]) && !b.disabled)";
+  await until(`the button ${text}`, () => page.run(`${script} !== undefined`, part, text));
+  await page.run(`${script.replace("return ", "")}.click(); return 1`, part, text);
+};
+
+onDesk("a card becomes the narrowest rule, which then decides by itself until somebody regrets it", async (desk, page) => {
+  const first = await desk.agent("asks.py", call("INV-1"));
+  await desk.armed("delete_invoice");
+  await page.reads("no rules: every request asks", '[data-testid="card"]');
+  await page.press("p");
+  await page.sees('[data-testid="grant"][data-reach="thread"]');
+  await page.reads('thread_id = ["T1"]', '[data-testid="grant"] .cm-content');
+  await page.reads("INV-1", '[data-testid="grant"] .cm-content');
+  await page.sees('[data-testid="preview-words"]');
+  assert.match(await page.text('[data-testid="preview-words"]'), /1 approved that nobody has decided/);
+  await page.reads("delete_invoice", '[data-testid="samples"]');
+  await click(page, '[data-testid="grant"]', "Enable");
+  await page.reads("delete-invoice", '[data-testid="grant-done"]');
+  // What waited is judged again, and let run by the rule.
+  assert.equal(JSON.parse((await first.done).out.trim()).verdict, "approve");
+  await page.press(KEYS.escape);
+  const [rule] = await rows(desk);
+  assert.equal(rule.id, "delete-invoice");
+  assert.deepEqual(rule.args, { "/invoice": { eq: "INV-1" } });
+
+  // The same call runs at once; another argument asks.
+  const again = await desk.agent("asks.py", call("INV-1"));
+  assert.equal(JSON.parse((await again.done).out.trim()).verdict, "approve");
+  await desk.agent("asks.py", call("INV-2"));
+  await page.reads("INV-2", '[data-testid="card"]');
+  await page.press("w");
+  await page.reads("delete-invoice nearly let it run", '[data-testid="why"]');
+  await page.reads("args./invoice", '[data-testid="why"]');
+  await page.press(KEYS.escape);
+
+  // Its page tells the uses; the history tells which rule decided, and takes the regret.
+  await page.press("g");
+  await page.press("r");
+  await page.reads("Used 2 times", '[data-testid="rule-record"]');
+  await page.press("g");
+  await page.press("h");
+  await page.reads("delete_invoice", 'main[aria-label="History"]');
+  await page.press("j");
+  await page.press("o");
+  await page.sees('[data-testid="regret"]');
+  await page.press("w");
+  await page.reads("The rule delete-invoice, version 1", '[data-testid="why"]');
+  await page.reads('"/invoice"', '[data-testid="why"] pre');
+  await page.press(KEYS.escape);
+  await click(page, '[data-testid="regret"]', "This was wrong");
+  await page.type('[data-testid="confirm"] input', "that invoice was paid");
+  await page.click('[data-testid="confirm-yes"]');
+  await page.reads("is off", '[data-testid="regret"]');
+  await page.press("g");
+  await page.press("r");
+  await page.sees('[data-testid="rule"][data-state="off"]');
+  await page.reads("that invoice was paid", '[data-testid="rule-regrets"]');
+  await desk.agent("asks.py", call("INV-1"));
+  await page.press("g");
+  await page.press("q");
+  await page.reads("2 waiting", '[data-testid="waiting"]');
+});
+
+onDesk("a rule that would approve what a person denied is told so, asked twice, and can run in the shadow instead", async (desk, page) => {
+  const asked = await desk.agent("asks.py", call("INV-7"));
+  await desk.armed("delete_invoice");
+  await page.press("d");
+  await page.sees('[aria-label="Reason for the agent"]');
+  await page.type('[aria-label="Reason for the agent"]', "this is production");
+  await page.press(KEYS.enter);
+  await asked.done;
+  await page.press("g");
+  await page.press("r");
+  await page.sees('[data-testid="rules-empty"]');
+  await page.press("c");
+  await page.sees('[data-testid="rule-desk"] .cm-content');
+  await page.press(KEYS.control, "a");
+  await page.type('[data-testid="rule-desk"] .cm-content', 'id = "invoices"\neffect = "aprove"\ntool = "delete_invoice"\nexpires_at = "2099-01-01T00:00:00Z"\n');
+  await page.reads("must be deny, ask or approve", '[data-testid="rule-problems"]');
+  await page.sees('[data-testid="rule-desk"] .cm-lintRange-error');
+  await page.press(KEYS.control, "a");
+  await page.type('[data-testid="rule-desk"] .cm-content', 'id = "invoices"\neffect = "approve"\ntool = "delete_invoice"\nexpires_at = "2099-01-01T00:00:00Z"\n');
+  await page.reads("1 approved that a person had denied", '[data-testid="preview-words"]');
+  await page.reads("this is production", '[data-testid="flips"]');
+  await click(page, '[data-testid="rule-acts"]', "Enable anyway");
+  await page.reads("1 call", '[data-testid="enable"]');
+  await page.click('[data-testid="enable-next"]');
+  await page.sees('[data-testid="enable"][data-step="2"]');
+  await page.press(KEYS.escape);
+  assert.deepEqual(await rows(desk), []);
+  await click(page, '[data-testid="rule-acts"]', "Run in shadow");
+  await page.sees('[data-testid="rule"][data-id="invoices"][data-state="shadow"]');
+  // Somebody else changes it: told, nothing lost.
+  await desk.command("rules", "disable", "invoices");
+  await page.sees('[data-testid="rule"][data-id="invoices"][data-state="off"]');
+  await page.press("m");
+  await page.sees('[data-testid="matrix"], [data-testid="matrix-empty"]');
+  await page.press(KEYS.escape);
+  await page.sees('[data-testid="rule"]');
+});

@@ -1,0 +1,48 @@
+import { useState } from "react";
+import { Button } from "../Button";
+import { Overlay } from "../Overlay";
+import type { PreviewReport } from "../../ipc/generated";
+import { Cases } from "./Cases";
+
+interface EnableDialogProps {
+  /** None when the simulation was not waited for. */
+  readonly report: PreviewReport | null;
+  readonly onEnable: () => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+const calls = (count: number): string => `${count.toLocaleString("en")} ${count === 1 ? "call" : "calls"}`;
+
+/** Asks twice before a rule may approve what people denied, or what nobody has looked at. */
+export const EnableDialog = ({ report, onEnable, onClose }: EnableDialogProps) => {
+  const [second, setSecond] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const denied = report?.denied ?? 0;
+  const enable = async (): Promise<void> => {
+    setBusy(true);
+    await onEnable();
+    onClose();
+  };
+  return (
+    <Overlay title={second ? "Once more: enable it?" : "Enable this rule?"} onClose={onClose}>
+      <div data-testid="enable" data-step={second ? 2 : 1}>
+        {second ? (
+          <p className="mt-0 text-text-2">From now on calls like these run in every console without a person being asked{denied > 0 ? <>, <b className="font-semibold text-bad">{calls(denied)}</b> of the past among them that a person denied</> : null}. You can turn the rule off at any time.</p>
+        ) : report === null ? (
+          <p className="mt-0 text-text-2">The simulation over the last 90 days has not come to its end. Nobody knows yet whether this rule would approve what a person denied.</p>
+        ) : (
+          <>
+            <p className="mt-0 text-text-2">It would have approved <b className="font-semibold text-bad">{calls(denied)}</b> that a person had denied:</p>
+            <Cases cases={report.flips.filter((found) => found.rule === "approve")} more={Math.max(denied - report.flips.length, 0)} testId="enable-flips" />
+          </>
+        )}
+      </div>
+      <div className="mt-5 flex justify-end gap-2.5">
+        {/* oxlint-disable-next-line jsx-a11y/no-autofocus -- a stray Enter must do nothing */}
+        <Button autoFocus onClick={onClose}>Cancel <kbd className="kbd">Esc</kbd></Button>
+        {second ? <Button tone="deny" disabled={busy} data-testid="enable-yes" onClick={() => void enable()}>{busy ? "Telling the bus…" : "Enable"}</Button>
+          : <Button tone="deny" data-testid="enable-next" onClick={() => { setSecond(true); }}>Go on…</Button>}
+      </div>
+    </Overlay>
+  );
+};

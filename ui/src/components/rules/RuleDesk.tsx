@@ -1,0 +1,104 @@
+import { useMemo, useState, type ReactNode } from "react";
+import { Button } from "../Button";
+import { CodeField } from "../code/CodeField";
+import { plainText } from "../shown";
+import { ShownText } from "../ShownText";
+import { useLost, useStatus } from "../../desk/DeskContext";
+import type { RuleProblem, RuleState, RuleText, RuleWords, SavedRule } from "../../ipc/generated";
+import { Conflict } from "./Conflict";
+import { EnableDialog } from "./EnableDialog";
+import { ruleLanguage } from "./language";
+import { PreviewPanel } from "./PreviewPanel";
+import { usePreview } from "./usePreview";
+import { useRuleEdit } from "./useRuleEdit";
+
+interface RuleDeskProps {
+  readonly workspace: string;
+  readonly rule: RuleText;
+  readonly words: RuleWords;
+  /** As it stands; none for one that stands nowhere yet. */
+  readonly state: RuleState | null;
+  /** Beside each other where there is room for both. */
+  readonly wide?: boolean;
+  readonly takesFocus?: boolean;
+  readonly onSaved: (saved: SavedRule) => void;
+  /** More buttons. */
+  readonly children?: ReactNode;
+}
+
+const NOTHING: RuleProblem[] = [];
+
+/** One rule: its words, what is wrong with them, what they would have done, and what can be done with it. */
+export const RuleDesk = ({ workspace, rule, words, state, wide = false, takesFocus = false, onSaved, children }: RuleDeskProps) => {
+  const edit = useRuleEdit(workspace, rule);
+  const language = useMemo(() => ruleLanguage(words), [words]);
+  const [asking, setAsking] = useState(false);
+  const problems = edit.check?.problems ?? NOTHING;
+  const current = edit.checked === edit.text;
+  const good = current && problems.length === 0;
+  // While somebody types, what was checked last stands.
+  const preview = usePreview(workspace, problems.length === 0 ? edit.checked : null);
+  const lost = useLost();
+  const readOnly = useStatus()?.readOnly ?? null;
+  const effect = edit.check?.effect ?? null;
+  const report = preview.view?.report ?? null;
+  const approves = effect === "approve";
+  const cleared = report !== null && report.denied === 0 && (preview.days === 90 || preview.days === 0);
+  const ready = good && !edit.busy && edit.conflict === null && lost === null && readOnly === null;
+  const save = async (next: RuleState | null, sure: boolean): Promise<void> => {
+    const saved = await edit.save(next, sure);
+    if (saved !== null) onSaved(saved);
+  };
+  const enable = (): void => {
+    if (approves && !cleared) setAsking(true);
+    else void save("on", false);
+  };
+  const plainSave = (): void => {
+    if (!ready || !edit.edited) return;
+    // What it says of itself is saved; whatever lets it approve goes the way of enabling.
+    if (edit.check?.state === "on" && approves) enable();
+    else void save(null, false);
+  };
+  const marks = useMemo(() => problems.map(({ line, column, place, message }) => ({ line, column, text: `${plainText(place)} ${plainText(message)}`.trim() })), [problems]);
+  return (
+    <div className="flex min-h-0 flex-1 flex-col">
+      <div className={`min-h-0 flex-1 overflow-auto px-5 py-4 ${wide ? "grid content-start gap-x-[26px] grid-cols-[minmax(0,1fr)_minmax(0,1fr)]" : ""}`}>
+        <div className="mb-4 min-w-0">
+          <Conflict edit={edit} />
+          <CodeField
+            initial={edit.initial} label="Rule as TOML" language={language} takesFocus={takesFocus} className="max-h-[46vh] min-h-[150px] overflow-auto"
+            problems={marks} onChange={edit.setText} onSubmit={plainSave}
+          />
+          <div role="alert" className="mt-1.5 text-[12.5px] text-bad" data-testid="rule-problems">
+            {edit.trouble}
+            {problems.map((problem, index) => (
+              // Problems are drawn anew for every check.
+              // oxlint-disable-next-line react/no-array-index-key
+              <p key={index} className="m-0">Line {problem.line}: <code className="font-mono"><ShownText text={problem.place} /></code> <ShownText text={problem.message} /></p>
+            ))}
+          </div>
+        </div>
+        <div className="min-w-0">
+          {good || preview.view !== null || preview.trouble !== null ? <PreviewPanel preview={preview} effect={effect} /> : current ? <p className="m-0 text-text-3">It can be tried on the past once nothing is wrong with it.</p> : null}
+        </div>
+      </div>
+      <div className="flex flex-wrap items-center gap-2.5 border-t border-line bg-panel px-5 py-3" role="toolbar" aria-label="This rule" data-testid="rule-acts">
+        {edit.edited && rule.version > 0 ? (
+          <>
+            <Button disabled={!ready} onClick={plainSave}>Save <kbd className="kbd">Ctrl Enter</kbd></Button>
+            <Button tone="quiet" onClick={edit.revert}>Drop changes</Button>
+          </>
+        ) : null}
+        {state === "off" || state === null ? null : <Button disabled={!ready} onClick={() => void save("off", false)}>Turn off</Button>}
+        {state === "shadow" && !edit.edited ? null : <Button disabled={!ready} onClick={() => void save("shadow", false)}>Run in shadow</Button>}
+        {children}
+        <span className="flex-1" />
+        {edit.busy ? <span className="text-text-3">Telling the bus…</span> : null}
+        {state === "on" && !edit.edited ? null : (
+          <Button tone={approves && !cleared ? "deny" : "plain"} disabled={!ready} data-testid="rule-enable" onClick={enable}>{approves && !cleared ? (report === null ? "Enable unseen…" : "Enable anyway…") : "Enable"}</Button>
+        )}
+      </div>
+      {asking ? <EnableDialog report={preview.days === 90 || preview.days === 0 ? report : null} onClose={() => { setAsking(false); }} onEnable={() => save("on", true)} /> : null}
+    </div>
+  );
+};

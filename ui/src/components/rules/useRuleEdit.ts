@@ -1,0 +1,122 @@
+/** One rule while it is edited: its text, what is wrong with it, and what became of saving it. */
+import { useQueryClient } from "@tanstack/react-query";
+import { useCallback, useEffect, useState } from "react";
+import { useDesk } from "../../desk/DeskContext";
+import type { RuleCheck, RuleState, RuleText, SavedRule } from "../../ipc/generated";
+import { toCallError } from "../../ipc/transport";
+import { drop, keep, keptOf } from "./kept";
+
+/** Typing is checked when it pauses. */
+const PAUSE_MS = 250;
+
+export interface RuleEdit {
+  /** What the editor began with; changes only when the editor should begin anew. */
+  readonly initial: string;
+  readonly text: string;
+  readonly setText: (text: string) => void;
+  /** The version that was seen; 0 for a rule that stands nowhere yet. */
+  readonly seen: number;
+  readonly edited: boolean;
+  /** None while the text was not checked. */
+  readonly check: RuleCheck | null;
+  readonly checked: string | null;
+  readonly busy: boolean;
+  readonly trouble: string | null;
+  /** What stands instead of the version that was seen; nothing was saved. */
+  readonly conflict: SavedRule | null;
+  /** Saves; null when it did not. */
+  readonly save: (state: RuleState | null, sure: boolean) => Promise<SavedRule | null>;
+  /** Takes what somebody else wrote and drops the own text. */
+  readonly takeTheirs: () => void;
+  /** Keeps the own text: the next saving puts it over theirs. */
+  readonly keepMine: () => void;
+  readonly revert: () => void;
+}
+
+export const useRuleEdit = (workspace: string, given: RuleText): RuleEdit => {
+  const desk = useDesk();
+  const queries = useQueryClient();
+  const [base, setBase] = useState(given);
+  const place = given.version === 0 ? null : `${workspace}/${given.id}`;
+  const [kept] = useState(() => (place === null ? undefined : keptOf(place)));
+  const [initial, setInitial] = useState(kept?.text ?? given.text);
+  const [text, write] = useState(kept?.text ?? given.text);
+  const [seen, setSeen] = useState(kept?.seen ?? given.version);
+  const [check, setCheck] = useState<{ readonly of: string; readonly found: RuleCheck } | null>(null);
+  const [busy, setBusy] = useState(false);
+  const [trouble, setTrouble] = useState<string | null>(null);
+  const [conflict, setConflict] = useState<SavedRule | null>(null);
+
+  const begin = useCallback((next: RuleText) => {
+    if (place !== null) drop(place);
+    setBase(next);
+    setInitial(next.text);
+    write(next.text);
+    setSeen(next.version);
+    setConflict(null);
+    setTrouble(null);
+  }, [place]);
+  const edited = text !== base.text;
+  // Somebody else changed it: shown at once where nothing is lost by it.
+  useEffect(() => {
+    // What was saved here may be newer than what was read last.
+    if (given.version <= base.version) return;
+    if (!edited) begin(given);
+    else setConflict({ id: given.id, version: null, conflict: given, gone: false });
+  }, [base, begin, edited, given]);
+
+  const setText = useCallback((next: string) => {
+    write(next);
+    if (place === null) return;
+    if (next === base.text) drop(place);
+    else keep(place, { text: next, seen });
+  }, [base.text, place, seen]);
+
+  useEffect(() => {
+    let wanted = true;
+    const timer = setTimeout(() => {
+      desk.call("check_rule", { text }).then(
+        (found) => { if (wanted) setCheck({ of: text, found }); },
+        (thrown: unknown) => { if (wanted) setTrouble(toCallError(thrown).message); },
+      );
+    }, text === initial ? 0 : PAUSE_MS);
+    return () => {
+      wanted = false;
+      clearTimeout(timer);
+    };
+  }, [desk, initial, text]);
+
+  const save = async (state: RuleState | null, sure: boolean): Promise<SavedRule | null> => {
+    setBusy(true);
+    setTrouble(null);
+    try {
+      const saved = await desk.call("save_rule", { workspace, text, state, seenVersion: seen === 0 ? null : seen, sure });
+      if (saved.version === null) {
+        setConflict(saved);
+        return null;
+      }
+      const stands = await desk.call("rule_text", { workspace, id: saved.id });
+      queries.setQueryData(["rule", workspace, saved.id], stands);
+      begin(stands);
+      await queries.invalidateQueries({ queryKey: ["rules"] });
+      return saved;
+    } catch (thrown) {
+      setTrouble(toCallError(thrown).message);
+      return null;
+    } finally {
+      setBusy(false);
+    }
+  };
+  const keepMine = (): void => {
+    const version = conflict?.conflict?.version ?? 0;
+    setSeen(version);
+    if (conflict?.conflict != null) setBase(conflict.conflict);
+    if (place !== null) keep(place, { text, seen: version });
+    setConflict(null);
+  };
+  return {
+    initial, text, setText, seen, edited, check: check?.found ?? null, checked: check?.of ?? null, busy, trouble, conflict, save, keepMine,
+    takeTheirs: () => { if (conflict?.conflict != null) begin(conflict.conflict); },
+    revert: () => { begin(base); },
+  };
+};

@@ -1,0 +1,47 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { Button } from "../../components/Button";
+import { Confirm } from "../../components/Confirm";
+import { plainText } from "../../components/shown";
+import { ShownText } from "../../components/ShownText";
+import { useDesk, useLost, useStatus } from "../../desk/DeskContext";
+import type { RegretOutcome, RequestStoryView } from "../../ipc/generated";
+
+const MEANS: Record<string, string> = {
+  rule: "The rule that decided it is switched off in every console until somebody enables it again.",
+  setup_key: "The setup key that let it pass is bound no more: its calls ask again.",
+};
+const DONE: Record<string, string> = { rule: "is off", setup_key: "is bound no more", bypass: "has ended" };
+
+/** On what was decided by itself: says that it was wrong, which suspends what decided. */
+export const RegretBar = ({ story }: { readonly story: RequestStoryView }) => {
+  const desk = useDesk();
+  const queries = useQueryClient();
+  const lost = useLost();
+  const readOnly = useStatus()?.readOnly ?? null;
+  const [asking, setAsking] = useState(false);
+  const [reason, setReason] = useState("");
+  const [done, setDone] = useState<RegretOutcome | null>(null);
+  const { row } = story;
+  const origin = row.origin === null ? "" : plainText(row.origin);
+  if (row.state !== "decided" || row.rule === null || (origin !== "rule" && origin !== "setup_key")) return null;
+  const regret = async (): Promise<void> => {
+    setDone(await desk.call("regret", { key: row.key, reason: reason.trim() === "" ? null : reason.trim() }));
+    await Promise.all([queries.invalidateQueries({ queryKey: ["rules"] }), queries.invalidateQueries({ queryKey: ["story", row.key] })]);
+  };
+  return (
+    <div className="mb-5" data-testid="regret">
+      {done === null ? (
+        <Button tone="deny" disabled={lost !== null || readOnly !== null} onClick={() => { setAsking(true); }}>This was wrong…</Button>
+      ) : <p role="status" className="m-0 text-warn-text">Recorded as wrong: <b className="font-mono font-semibold"><ShownText text={done.id} /></b> {DONE[done.suspended] ?? "is suspended"}.</p>}
+      {asking ? (
+        <Confirm title="This automatic decision was wrong?" verb="Suspend it" dangerous onConfirm={regret} onClose={() => { setAsking(false); }}>
+          <p className="mt-0">{MEANS[origin]} What it decided stands: it cannot be called back.</p>
+          <label className="block">Why
+            <input className="mt-1 block w-full rounded-md border border-line bg-bg px-2.5 py-2 text-text" value={reason} maxLength={240} placeholder="For whoever looks at the rule next" onChange={(event) => { setReason(event.target.value); }} />
+          </label>
+        </Confirm>
+      ) : null}
+    </div>
+  );
+};

@@ -1,0 +1,88 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useRef } from "react";
+import { ShownText } from "../../components/ShownText";
+import { formatDay } from "../../desk/clock";
+import type { RuleEffect, RuleRow } from "../../ipc/generated";
+import { keptOf } from "../../components/rules/kept";
+
+const ROW_PX = 58;
+const LOOKS: Record<RuleEffect, string> = { approve: "bg-ok-bg text-ok", ask: "bg-warn-bg text-warn", deny: "bg-bad-bg text-bad" };
+
+export const EffectBadge = ({ effect, approvals = null, state = "on" }: { readonly effect: RuleEffect; readonly approvals?: number | null; readonly state?: RuleRow["state"] }) => (
+  <span className={`rounded px-2 py-0.5 text-center text-[11px] font-semibold whitespace-nowrap ${state === "off" ? "border border-line text-text-3" : state === "shadow" ? "border border-dashed border-warn-line text-warn" : LOOKS[effect]}`} data-effect={effect}>
+    {effect}{effect === "ask" && approvals !== null && approvals > 1 ? ` ×${approvals}` : ""}
+  </span>
+);
+
+const usesOf = ({ state, effect, uses, today, shadows }: RuleRow): string => {
+  if (state === "shadow") return `in the shadow: ${shadows.toLocaleString("en")}`;
+  if (effect === "ask") return "";
+  return effect === "approve" ? `${today.toLocaleString("en")} today, ${uses.toLocaleString("en")} ever` : `${uses.toLocaleString("en")} ever`;
+};
+
+const endOf = (row: RuleRow, nowMs: number): { readonly text: string; readonly over: boolean } => {
+  if (row.expiresMs !== null && row.expiresMs <= nowMs) return { text: `ended ${formatDay(row.expiresMs)}`, over: true };
+  const parts = [row.expiresMs === null ? (row.thread ? "ends with the thread" : "") : `until ${formatDay(row.expiresMs)}`, row.limit ?? ""];
+  return { text: parts.filter((part) => part !== "").join(", "), over: false };
+};
+
+const Row = ({ row, workspace, nowMs }: { readonly row: RuleRow; readonly workspace: string; readonly nowMs: number }) => {
+  const end = endOf(row, nowMs);
+  return (
+    <>
+      <EffectBadge effect={row.effect} approvals={row.approvals} state={row.state} />
+      <span className="min-w-0">
+        <b className="block truncate font-semibold"><ShownText text={row.name} />{keptOf(`${workspace}/${row.id}`) === undefined ? null : <span className="ml-2 font-normal text-warn">changed, not saved</span>}</b>
+        <small className="block truncate text-xs text-text-3">
+          {row.state === "on" ? "" : `${row.state === "off" ? "off" : "shadow"}; `}<ShownText text={row.about} />
+          {row.regrets === 0 ? null : <span className="text-bad"> · {row.regrets} {row.regrets === 1 ? "regret" : "regrets"}</span>}
+          {row.lastError === null ? null : <span className="text-warn"> · last error: <ShownText text={row.lastError} /></span>}
+        </small>
+      </span>
+      <span className="truncate text-text-3">{usesOf(row)}</span>
+      <span className={`line-clamp-2 ${end.over ? "text-warn" : "text-text-3"}`}>{end.text}</span>
+    </>
+  );
+};
+
+interface RuleListProps {
+  readonly rows: readonly RuleRow[];
+  readonly workspace: string;
+  readonly chosen: string | null;
+  readonly nowMs: number;
+  readonly onChoose: (id: string) => void;
+}
+
+export const RuleList = ({ rows, workspace, chosen, nowMs, onChoose }: RuleListProps) => {
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => ROW_PX, overscan: 8, getItemKey: (index) => rows[index]?.id ?? index,
+  });
+  const place = rows.findIndex((row) => row.id === chosen);
+  useEffect(() => { if (place >= 0) virtual.scrollToIndex(place); }, [place, virtual]);
+  return (
+    <div
+      ref={scroller} className="min-h-0 flex-1 overflow-auto" role="listbox" tabIndex={0} aria-label="Rules"
+      {...(chosen === null ? {} : { "aria-activedescendant": `rule-${chosen}` })}
+    >
+      <div className="relative" role="presentation" style={{ height: virtual.getTotalSize() }}>
+        {virtual.getVirtualItems().map((item) => {
+          const row = rows[item.index];
+          if (row === undefined) return null;
+          const selected = row.id === chosen;
+          return (
+            // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus -- the list has the keys
+            <div
+              key={item.key} id={`rule-${row.id}`} role="option" aria-selected={selected} aria-posinset={item.index + 1} aria-setsize={rows.length}
+              data-testid="rule-row" data-id={row.id} data-state={row.state}
+              className={`row-line absolute top-0 left-0 grid h-[58px] w-full grid-cols-[78px_minmax(0,1fr)_150px_120px] items-center gap-3 border-l-[3px] pr-5 pl-[17px] ${selected ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
+              style={{ transform: `translateY(${item.start}px)` }} onClick={() => { onChoose(row.id); }}
+            >
+              <Row row={row} workspace={workspace} nowMs={nowMs} />
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+};

@@ -1,0 +1,83 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { Button } from "../../components/Button";
+import { Confirm } from "../../components/Confirm";
+import { ShownText } from "../../components/ShownText";
+import { formatAgo, formatDay } from "../../desk/clock";
+import { useDesk, useLost, useStatus } from "../../desk/DeskContext";
+import type { RuleRow, RuleWords, SavedRule } from "../../ipc/generated";
+import { toCallError } from "../../ipc/transport";
+import { RuleDesk } from "../../components/rules/RuleDesk";
+
+interface RulePaneProps {
+  readonly workspace: string;
+  readonly row: RuleRow;
+  readonly words: RuleWords;
+  readonly nowMs: number;
+  readonly onSaved: (saved: SavedRule) => void;
+}
+
+const STATE: Record<RuleRow["state"], string> = { on: "on", off: "off", shadow: "in the shadow" };
+
+/** What the rule did so far. */
+const Record = ({ row, nowMs }: { readonly row: RuleRow; readonly nowMs: number }) => (
+  <p className="m-0 text-text-3" data-testid="rule-record">
+    version {row.version}{row.sinceMs === 0 ? "" : `, ${formatDay(row.sinceMs)}`}, {STATE[row.state]}. {row.uses === 0 ? "Never used" : `Used ${row.uses.toLocaleString("en")} times`}{row.lastUsedMs === null ? "" : `, last ${formatAgo(nowMs - row.lastUsedMs)}`}.
+    {" "}Last error: {row.lastError === null ? "none" : <span className="text-warn"><ShownText text={row.lastError} /></span>}.
+    {" "}Regrets: {row.regrets === 0 ? "none" : <b className="font-semibold text-bad">{row.regrets}</b>}.
+  </p>
+);
+
+/** Its decisions that people called wrong. */
+const Regrets = ({ row }: { readonly row: RuleRow }) =>
+  row.lastRegrets.length === 0 ? null : (
+    <ul className="m-0 mt-2 max-h-24 list-none overflow-auto p-0 text-[12.5px]" data-testid="rule-regrets">
+      {row.lastRegrets.map((regret) => (
+        <li key={regret.key} className="py-0.5">
+          <Link to="/history/request" search={{ key: regret.key }} className="text-text hover:underline">{regret.key}</Link>
+          <span className="text-text-3">, version {regret.version}, <ShownText text={regret.by} />{regret.atMs === 0 ? "" : `, ${formatDay(regret.atMs)}`}</span>
+          {regret.reason === null ? null : <span className="text-text-2">: “<ShownText text={regret.reason} />”</span>}
+        </li>
+      ))}
+    </ul>
+  );
+
+/** A rule's page: what it did, its words, and what they would have done. */
+export const RulePane = ({ workspace, row, words, nowMs, onSaved }: RulePaneProps) => {
+  const desk = useDesk();
+  const queries = useQueryClient();
+  const lost = useLost();
+  const readOnly = useStatus()?.readOnly ?? null;
+  const [removing, setRemoving] = useState(false);
+  const { data, error } = useQuery({
+    // A new version is a new text.
+    queryKey: ["rule", workspace, row.id, row.version], queryFn: () => desk.call("rule_text", { workspace, id: row.id }), placeholderData: (before) => (before?.id === row.id ? before : undefined),
+  });
+  const remove = async (): Promise<void> => {
+    await desk.call("remove_rule", { workspace, id: row.id });
+    await queries.invalidateQueries({ queryKey: ["rules"] });
+  };
+  return (
+    <article className="flex min-h-0 flex-1 flex-col" aria-label="Rule" data-testid="rule" data-id={row.id} data-state={row.state} data-version={row.version}>
+      <header className="px-5 pt-[18px]">
+        <h2 className="selectable m-0 mb-1 text-base font-semibold"><ShownText text={row.name} /></h2>
+        <Record row={row} nowMs={nowMs} />
+        {row.uses === 0 ? null : <Link className="text-xs text-accent hover:underline" to="/history" search={{ ws: workspace, rule: row.id }}>What it decided</Link>}
+        <Regrets row={row} />
+      </header>
+      {data === undefined ? (
+        <div className="grid flex-1 place-items-center text-text-3">{error === null ? "Reading the rule…" : <p role="alert" className="px-5 text-bad">{toCallError(error).message}</p>}</div>
+      ) : (
+        <RuleDesk workspace={workspace} rule={data} words={words} state={row.state} onSaved={onSaved}>
+          <Button tone="quiet" disabled={lost !== null || readOnly !== null} onClick={() => { setRemoving(true); }}>Remove…</Button>
+        </RuleDesk>
+      )}
+      {removing ? (
+        <Confirm title="Remove this rule?" verb="Remove" dangerous onConfirm={remove} onClose={() => { setRemoving(false); }}>
+          Nothing is decided by it any more, in no console. What it decided stays in the history, with its words.
+        </Confirm>
+      ) : null}
+    </article>
+  );
+};

@@ -1,0 +1,89 @@
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
+import { useCommand } from "../../commands/CommandContext";
+import { Kbd } from "../../components/Kbd";
+import { useDesk } from "../../desk/DeskContext";
+import type { RuleText } from "../../ipc/generated";
+import { toCallError } from "../../ipc/transport";
+import { RuleDesk } from "../../components/rules/RuleDesk";
+import { RuleList } from "./RuleList";
+import { RulePane } from "./RulePane";
+
+/** Other consoles change rules too: the list is read again after this time. */
+const AGAIN_MS = 3_000;
+const NEW: RuleText = {
+  id: "", version: 0,
+  text: 'id = "my-rule"\nname = "What it is for"\nenabled = "shadow"\neffect = "ask"\ntool = ["the_tool"]\n',
+};
+
+const bar = "flex items-center gap-1.5 rounded-md border border-line bg-panel px-[9px] py-[3px] text-text-2 hover:bg-raised hover:text-text";
+
+/** What need not ask: the rules of a workspace, and one of them beside its effect on the past. */
+export const RulesScreen = () => {
+  const desk = useDesk();
+  const navigate = useNavigate();
+  const { ws, id } = useSearch({ from: "/rules" });
+  const { data, error, isPending } = useQuery({
+    queryKey: ["rules", ws ?? null], queryFn: () => desk.call("rules_list", { workspace: ws ?? null }), refetchInterval: AGAIN_MS, staleTime: 0,
+    placeholderData: (before) => before,
+  });
+  const { data: words } = useQuery({ queryKey: ["rule-words"], queryFn: () => desk.call("rule_words", {}), staleTime: Infinity });
+  const [writing, setWriting] = useState(false);
+  const rows = data?.rules ?? [];
+  const workspace = data?.workspace ?? ws ?? "";
+  const place = Math.max(rows.findIndex((row) => row.id === id), 0);
+  const row = writing ? undefined : rows[place];
+  const choose = (next: string | undefined): void => {
+    setWriting(false);
+    if (next !== undefined) void navigate({ to: "/rules", search: { ...(workspace === "" ? {} : { ws: workspace }), id: next }, replace: true });
+  };
+  useCommand("next", () => { choose(rows[Math.min(place + (writing ? 0 : 1), rows.length - 1)]?.id); });
+  useCommand("previous", () => { choose(rows[Math.max(place - (writing ? 0 : 1), 0)]?.id); });
+  useCommand("newRule", () => { setWriting(true); });
+  useCommand("matrix", () => void navigate({ to: "/rules/matrix", search: workspace === "" ? {} : { ws: workspace } }));
+  useCommand("choose", () => { document.querySelector<HTMLElement>("[data-testid=rule-desk] .cm-content")?.focus(); });
+  useCommand("back", () => {
+    const typing = document.activeElement instanceof HTMLElement && document.activeElement.closest(".cm-editor") !== null;
+    if (!typing && !writing) return false;
+    if (typing) (document.activeElement as HTMLElement).blur();
+    else setWriting(false);
+    return true;
+  });
+  return (
+    <div className="grid min-h-0 min-w-0 flex-1 grid-cols-[minmax(0,1fr)_470px] grid-rows-[minmax(0,1fr)]">
+      <section className="flex min-h-0 flex-col border-r border-line" aria-label="Rules">
+        <header className="flex items-center gap-2.5 border-b border-line px-5 py-3">
+          <h1 className="m-0 mr-1.5 text-[15px] font-semibold">Rules</h1>
+          <label className="flex items-center gap-1.5 text-text-2">workspace
+            <select
+              className="max-w-44 rounded-md border border-line bg-panel px-2 py-[3px] font-semibold text-text" aria-label="Workspace" value={workspace}
+              onChange={(event) => { setWriting(false); void navigate({ to: "/rules", search: { ws: event.target.value } }); }}
+            >
+              {(data?.workspaces ?? [workspace]).map((name) => <option key={name} value={name}>{name}</option>)}
+            </select>
+          </label>
+          <span className="truncate text-text-3">strongest wins: deny, ask, approve</span>
+          <button type="button" className={`ml-auto ${bar}`} onClick={() => void navigate({ to: "/rules/matrix", search: workspace === "" ? {} : { ws: workspace } })}>Matrix <Kbd command="matrix" /></button>
+          <button type="button" className={bar} onClick={() => { setWriting(true); }}>New <Kbd command="newRule" /></button>
+        </header>
+        {error === null ? null : <p role="alert" className="px-5 text-bad">{toCallError(error).message}</p>}
+        {rows.length > 0 ? <RuleList rows={rows} workspace={workspace} chosen={row?.id ?? null} nowMs={data?.serverMs ?? 0} onChoose={choose} /> : (
+          <div className="grid flex-1 place-items-center px-7 text-center text-text-3" data-testid="rules-empty">
+            {isPending ? "Reading…" : error === null ? <p className="m-0 max-w-[420px]">No rules: every request asks. Write one with <Kbd command="newRule" />, or draft the narrowest one from a card with <Kbd command="grant" />.</p> : ""}
+          </div>
+        )}
+      </section>
+      <main className="flex min-h-0 min-w-0 flex-col" data-testid="rule-desk">
+        {words === undefined || data === undefined ? null : row === undefined ? (
+          writing ? (
+            <>
+              <h2 className="m-0 px-5 pt-[18px] text-base font-semibold">New rule</h2>
+              <RuleDesk key={`new in ${workspace}`} workspace={workspace} rule={NEW} words={words} state={null} takesFocus onSaved={(saved) => { choose(saved.id); }} />
+            </>
+          ) : <div className="grid flex-1 place-items-center px-7 text-center text-text-3">{rows.length === 0 ? "" : "No rule is chosen."}</div>
+        ) : <RulePane key={`${workspace}/${row.id}`} workspace={workspace} row={row} words={words} nowMs={data.serverMs} onSaved={(saved) => { choose(saved.id); }} />}
+      </main>
+    </div>
+  );
+};
