@@ -30,6 +30,7 @@ mod refusals;
 mod rejected;
 mod rotation;
 mod round_trip;
+mod rules;
 mod secrets;
 mod show;
 mod states;

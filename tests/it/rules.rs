@@ -1,0 +1,275 @@
+//! Rules, bypasses, regrets, imports and suggestions on the command line.
+
+use serde_json::{Value, json};
+
+use crate::desk::{Agent, Console, Desk, eventually};
+
+const MAILS: &str = r#"
+schema = 1
+[[rule]]
+id = "mails"
+effect = "approve"
+expires_at = "2999-01-01T00:00:00Z"
+tool = ["send_mail"]
+args."/to" = { glob = "*@example.org" }
+"#;
+
+fn file(desk: &Desk, name: &str, text: &str) -> String {
+    let path = desk.path().join(name);
+    std::fs::write(&path, text).expect("our folder");
+    path.display().to_string()
+}
+
+fn show(desk: &Desk, id: &str) -> Value {
+    desk.json(&["show", id, "--json"])
+}
+
+#[tokio::test]
+async fn a_regret_switches_a_rule_off_and_shows_with_it() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    let rules = file(&desk, "rules.toml", MAILS);
+    let applied = desk.json(&["rules", "apply", &rules, "--json"]);
+    assert_eq!(applied["added"], json!(["mails"]));
+    agent.ask(&agent.request("r1")).await;
+    let shown = desk.show_in_state("r1", "decided");
+    assert_eq!(
+        (&shown["origin"], &shown["rule"]),
+        (&json!("rule"), &json!("mails"))
+    );
+
+    let done = desk.json(&[
+        "rules",
+        "regret",
+        "r1",
+        "--reason",
+        "Wrong customer.",
+        "--json",
+    ]);
+    assert_eq!(
+        (&done["suspended"], &done["id"], &done["version"]),
+        (&json!("rule"), &json!("mails"), &json!(1))
+    );
+    let rule = desk.json(&["rules", "show", "mails", "--json"]);
+    assert_eq!(
+        (&rule["enabled"], &rule["version"], &rule["uses"]),
+        (&json!(false), &json!(2), &json!(1))
+    );
+    assert_eq!(rule["regrets"]["count"], 1);
+    assert_eq!(rule["regrets"]["last"][0]["reason"], "Wrong customer.");
+    assert_eq!(desk.json(&["rules", "list", "--json"])["regrets"], 1);
+    let told = desk.run(&["rules", "list"]).success().out;
+    assert!(told.contains("Wrong customer."), "{told}");
+    agent.ask(&agent.request("r2")).await;
+    desk.show_in_state("r2", "pending");
+    desk.json(&["approve", "r2", "--json"]);
+    let by_person = desk.run(&["rules", "regret", "r2", "--json"]).error();
+    assert_eq!((by_person.0, by_person.1.as_str()), (6, "invalid_args"));
+    let unknown = desk.run(&["rules", "regret", "nobody", "--json"]).error();
+    assert_eq!((unknown.0, unknown.1.as_str()), (3, "not_found"));
+}
+
+#[tokio::test]
+async fn a_bypass_is_set_shown_and_ended() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    let set = desk.json(&[
+        "bypass", "local", "--up-to", "medium", "--for", "1h", "--json",
+    ]);
+    assert_eq!(
+        (&set["agent"], &set["up_to"]),
+        (&json!("local"), &json!("medium"))
+    );
+    assert!(
+        set["until"].is_string() && set["revision"].is_u64(),
+        "{set}"
+    );
+    let status = desk.json(&["status", "--json"]);
+    let bypasses = status["bypasses"].as_array().expect("a list");
+    assert_eq!(bypasses.len(), 1);
+    assert_eq!(
+        (&bypasses[0]["up_to"], &bypasses[0]["until"]),
+        (&json!("medium"), &set["until"])
+    );
+    let told = desk.run(&["status"]).success().out;
+    assert!(told.contains("does not ask up to medium until"), "{told}");
+    agent.ask(&agent.request("r1")).await;
+    let shown = desk.show_in_state("r1", "decided");
+    assert_eq!(shown["rule"], "bypass.default.local");
+    assert_eq!(shown["decision"]["rule"]["version"], set["revision"]);
+    agent
+        .ask(&agent.request("r2").set("risk", json!("high")))
+        .await;
+    desk.show_in_state("r2", "pending");
+
+    desk.json(&["bypass", "off", "local", "--json"]);
+    assert_eq!(desk.json(&["status", "--json"])["bypasses"], json!([]));
+    agent.ask(&agent.request("r3")).await;
+    desk.show_in_state("r3", "pending");
+    for (arguments, code) in [
+        (
+            &["bypass", "local", "--up-to", "medium", "--for", "9h"][..],
+            6,
+        ),
+        (
+            &["bypass", "local", "--up-to", "critical", "--for", "1h"],
+            2,
+        ),
+        (&["bypass", "local", "--up-to", "low", "--for", "soon"], 2),
+        (&["bypass", "local", "--up-to", "low"], 2),
+    ] {
+        assert_eq!(desk.run(arguments).code, code, "{arguments:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_import_tells_of_every_entry_and_changes_nothing_until_it_is_applied() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    let policy = "allow:\n  - send_*\n  - '*'\ndeny: [drop_*]\ndeny_when:\n  - {tool: send_mail, arg: to, pattern: '*@evil.example'}\n";
+    let policy = file(&desk, "policy.yaml", policy);
+    let tried = desk.json(&["rules", "import", "--from", "selectools", &policy, "--json"]);
+    assert_eq!(
+        (&tried["applied"], &tried["revision"]),
+        (&json!(false), &Value::Null)
+    );
+    assert_eq!(tried["carried"].as_array().map(Vec::len), Some(3));
+    assert_eq!(tried["left_out"][0]["place"], "allow[1]");
+    assert!(
+        desk.run(&["rules", "list", "--json"])
+            .success()
+            .out
+            .is_empty()
+    );
+    let text = desk
+        .run(&["rules", "import", "--from", "selectools", &policy])
+        .success()
+        .out;
+    assert!(
+        text.contains("[[rule]]") && text.contains("not carried over"),
+        "{text}"
+    );
+
+    let applied = desk.json(&[
+        "rules",
+        "import",
+        "--from",
+        "selectools",
+        &policy,
+        "--apply",
+        "--json",
+    ]);
+    assert_eq!(applied["added"].as_array().map(Vec::len), Some(3));
+    agent.ask(&agent.request("r1")).await;
+    assert_eq!(desk.show_in_state("r1", "decided")["verdict"], "approve");
+    let evil = json!({ "to": "x@evil.example", "copies": 1 });
+    agent.ask(&agent.request("r2").args(evil)).await;
+    assert_eq!(desk.show_in_state("r2", "decided")["verdict"], "deny");
+
+    // What somebody turned off stays off.
+    let id = show(&desk, "r1")["rule"]
+        .as_str()
+        .expect("a rule")
+        .to_owned();
+    desk.json(&["rules", "disable", &id, "--json"]);
+    let again = desk.json(&[
+        "rules",
+        "import",
+        "--from",
+        "selectools",
+        &policy,
+        "--apply",
+        "--json",
+    ]);
+    assert_eq!((&again["added"], &again["kept"]), (&json!([]), &json!(3)));
+    assert_eq!(
+        desk.json(&["rules", "show", &id, "--json"])["enabled"],
+        false
+    );
+
+    let settings = json!({"permissions": {"allow": ["Bash(npm run test:*)", "Read(./src/**)"], "deny": ["Bash(curl:*)"]}});
+    let settings = file(&desk, "settings.json", &settings.to_string());
+    let tried = desk.json(&[
+        "rules",
+        "import",
+        "--from",
+        "claude-code",
+        &settings,
+        "--json",
+    ]);
+    assert_eq!(
+        (
+            tried["from"].as_str(),
+            tried["left_out"].as_array().map(Vec::len)
+        ),
+        (Some("claude-code"), Some(1))
+    );
+    let wrong = desk
+        .run(&[
+            "rules",
+            "import",
+            "--from",
+            "claude-code",
+            &policy,
+            "--json",
+        ])
+        .error();
+    assert_eq!((wrong.0, wrong.1.as_str()), (6, "invalid_args"));
+}
+
+#[tokio::test]
+async fn what_people_approve_again_and_again_is_suggested_and_stays_off() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    assert!(
+        desk.run(&["rules", "suggest", "--json"])
+            .success()
+            .out
+            .is_empty()
+    );
+    for number in 0..5 {
+        let id = format!("r{number}");
+        agent.ask(&agent.request(&id)).await;
+        desk.show_in_state(&id, "pending");
+        desk.json(&["approve", &id, "--json"]);
+    }
+    let found = eventually(|| {
+        let found = desk.lines(&["rules", "suggest", "--json"]);
+        (found.len() == 1).then(|| found[0].clone()).ok_or(found)
+    });
+    assert_eq!(
+        (&found["approvals"], &found["operators"]),
+        (&json!(5), &json!(1))
+    );
+    assert_eq!(found["requests"], json!(["r0", "r1", "r2", "r3", "r4"]));
+    let rule = &found["rule"];
+    assert_eq!(
+        (&rule["effect"], &rule["enabled"]),
+        (&json!("approve"), &json!(false))
+    );
+    assert_eq!(rule["args"]["/to"], json!({"eq": "customer@example.org"}));
+
+    // Its text is a rule file.
+    let text = desk.run(&["rules", "suggest"]).success().out;
+    let suggested = file(&desk, "suggested.toml", &text);
+    desk.run(&["rules", "apply", &suggested]).success();
+    agent.ask(&agent.request("r5")).await;
+    desk.show_in_state("r5", "pending");
+    let id = rule["id"].as_str().expect("an id");
+    desk.json(&["rules", "enable", id, "--json"]);
+    let shown = desk.show_in_state("r5", "decided");
+    assert_eq!(
+        (&shown["origin"], &shown["rule"]),
+        (&json!("rule"), &json!(id))
+    );
+    assert!(
+        desk.run(&["rules", "suggest", "--json"])
+            .success()
+            .out
+            .is_empty()
+    );
+}
