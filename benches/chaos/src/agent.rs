@@ -107,7 +107,10 @@ async fn ask(gate: &Gate, journal: &Journal, random: &mut StdRng) -> anyhow::Res
     let limit = Duration::from_millis(random.random_range(PATIENCE));
     let risk = [Risk::Low, Risk::Medium, Risk::High][random.random_range(0..3)];
     let args = json!({ "to": "customer@example.org", "copies": random.random_range(1..9) });
+    // Some calls need both operators.
+    let approvals = if random.random_bool(0.2) { 2 } else { 1 };
     let question = Ask::tool("send_mail", args)
+        .approvals_required(approvals)
         .request_id(id)
         .risk(risk)
         .allow([

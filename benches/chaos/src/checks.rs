@@ -7,6 +7,7 @@ mod consoles;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod votes;
 
 use std::collections::BTreeMap;
 
@@ -47,6 +48,8 @@ pub(crate) fn all(facts: &Facts) -> Vec<Check> {
         settled(facts),
         consoles::know_every_request(facts),
         consoles::know_every_decision(facts),
+        votes::are_known_everywhere(facts),
+        votes::are_enough(facts, &judged),
         consoles::agree(facts),
         consoles::read_decisions_right(facts, &judged),
         consoles::put_nothing_aside(facts),

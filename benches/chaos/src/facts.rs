@@ -40,6 +40,8 @@ pub(crate) struct Streams {
     pub(crate) withdraws: BTreeMap<String, Stored>,
     pub(crate) tightens: BTreeMap<String, Stored>,
     pub(crate) decisions: BTreeMap<String, Stored>,
+    /// By request and voter.
+    pub(crate) votes: BTreeMap<(String, String), Stored>,
     /// Messages on subjects that nobody here uses.
     pub(crate) strange: Vec<String>,
 }
@@ -169,6 +171,15 @@ fn take(streams: &mut Streams, message: &jetstream::Message) -> anyhow::Result<u
     };
     let subject = message.subject.as_str();
     let (place, key) = match Subject::parse(subject) {
+        Some(Subject::Vote(key, voter)) => {
+            let name = (key.to_string(), voter.to_string());
+            if streams.votes.insert(name, stored).is_some() {
+                streams
+                    .strange
+                    .push(format!("{subject} holds two messages"));
+            }
+            return Ok(seq);
+        }
         Some(Subject::Request(key)) => (&mut streams.requests, key),
         Some(Subject::Withdraw(key)) => (&mut streams.withdraws, key),
         Some(Subject::Tighten(key)) => (&mut streams.tightens, key),

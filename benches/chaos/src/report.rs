@@ -49,6 +49,7 @@ impl RoundReport {
         report.figures = BTreeMap::from([
             ("requests", number(facts.streams.requests.len())),
             ("decisions", number(facts.streams.decisions.len())),
+            ("votes", number(facts.streams.votes.len())),
             ("calls run", number(ran.count())),
             ("faults", number(outcome.faults.len())),
             ("console restarts", facts.console_restarts),

@@ -36,6 +36,8 @@ pub(crate) struct DecisionRow {
 pub(crate) struct ConsoleRows {
     pub(crate) requests: BTreeMap<String, RequestRow>,
     pub(crate) decisions: BTreeMap<String, DecisionRow>,
+    /// Payloads of votes, by request and voter.
+    pub(crate) votes: BTreeMap<(String, String), Vec<u8>>,
     /// What was put aside, and why.
     pub(crate) quarantine: Vec<String>,
     /// Outbox rows that are still open.
@@ -79,6 +81,14 @@ pub(crate) async fn read(path: &Path) -> anyhow::Result<ConsoleRows> {
             stored_at: row.try_get("stored_at")?,
         };
         rows.decisions.insert(row.try_get("name")?, decision);
+    }
+    let votes = format!("SELECT {key}, key, payload FROM votes");
+    for row in sqlx::query(sqlx::AssertSqlSafe(votes))
+        .fetch_all(&mut database)
+        .await?
+    {
+        let name = (row.try_get("name")?, row.try_get("key")?);
+        rows.votes.insert(name, row.try_get("payload")?);
     }
     rows.quarantine = sqlx::query_scalar("SELECT subject || ': ' || code FROM quarantine")
         .fetch_all(&mut database)

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use countersign_wire::{
-    Context, Enrolment, RequestKey, Sha256Digest, args_digest, decision_subject, sign,
+    Context, Enrolment, PublicKey, RequestKey, Sha256Digest, VoteAttachment, args_digest,
+    decision_subject, sign, vote_subject,
 };
 use nkeys::KeyPair;
 use serde_json::{Value, json};
@@ -166,6 +167,67 @@ fn sound(human: &KeyPair) -> Facts {
     }
 }
 
+/// The same round with a call that two operators must agree to, and their votes.
+fn of_two(facts: &mut Facts, human: &KeyPair) {
+    let key: RequestKey = NAME.parse().unwrap();
+    let realm = REALM.parse().unwrap();
+    let other = KeyPair::new_user();
+    let trusted = &mut facts.enrolment.trusted_keys;
+    let mut grace = trusted[0].clone();
+    grace.key = other.public_key().parse().unwrap();
+    trusted.push(grace);
+    let mut request = facts.streams.requests[NAME].clone();
+    let mut body: Value = serde_json::from_slice(&request.payload).unwrap();
+    body["approvals_required"] = json!(2);
+    request.payload = serde_json::to_vec(&body).unwrap();
+    let mut attached = Vec::new();
+    for voter in [human, &other] {
+        let public: PublicKey = voter.public_key().parse().unwrap();
+        let vote = stored(
+            &json!({
+                "v": 1, "vote_id": ID, "verdict": "approve",
+                "request_digest": Sha256Digest::of_bytes(&request.payload).to_string(),
+                "args_digest": args_digest(&json!({})).unwrap().to_string(),
+                "decided_by": {"name": "Ada", "key": public}, "decided_at": "2026-11-21T12:00:01.000Z",
+            }),
+            1,
+        );
+        let subject = vote_subject(&key, &public);
+        let sig = sign(voter, Context::Vote, &realm, &subject, &vote.payload).unwrap();
+        attached.push(VoteAttachment::new(
+            public.clone(),
+            subject,
+            &vote.payload,
+            sig,
+        ));
+        let place = (NAME.to_owned(), public.to_string());
+        facts.streams.votes.insert(place, vote);
+    }
+    let mut decision = decided(human, &request, "approve", 1);
+    let mut body: Value = serde_json::from_slice(&decision.payload).unwrap();
+    body["votes"] = json!(attached);
+    decision.payload = serde_json::to_vec(&body).unwrap();
+    decision.seq = 3;
+    let subject = decision_subject(&key);
+    let sig = sign(
+        human,
+        Context::Decision,
+        &realm,
+        &subject,
+        &decision.payload,
+    );
+    decision.sig = Some(sig.unwrap().as_str().to_owned());
+    for console in &mut facts.consoles {
+        console.rows = self::console("", &request, &decision).rows;
+        for (place, vote) in &facts.streams.votes {
+            let votes = &mut console.rows.votes;
+            votes.insert(place.clone(), vote.payload.clone());
+        }
+    }
+    facts.streams.requests.insert(NAME.to_owned(), request);
+    facts.streams.decisions.insert(NAME.to_owned(), decision);
+}
+
 fn broken(facts: &Facts) -> Vec<&'static str> {
     let checks = all(facts);
     let broken = checks.iter().filter(|check| !check.breaches.is_empty());
@@ -175,7 +237,7 @@ fn broken(facts: &Facts) -> Vec<&'static str> {
 type Change = fn(&mut Facts, &KeyPair);
 
 /// What goes wrong, and a promise that must be found broken by it.
-const CHANGES: [(&str, Change); 14] = [
+const CHANGES: [(&str, Change); 17] = [
     ("everything works again in time", |facts, _| {
         facts.odd_ends.push("a console crashed".to_owned());
     }),
@@ -240,6 +302,25 @@ const CHANGES: [(&str, Change); 14] = [
     ("every decision on the bus verifies", |facts, _| {
         facts.enrolment.trusted_keys.clear();
     }),
+    (
+        "votes on the bus = votes in every console",
+        |facts, human| {
+            of_two(facts, human);
+            facts.consoles[1].rows.votes.pop_first();
+        },
+    ),
+    // A console knows votes that the bus never had.
+    (
+        "no call of several operators ran without their votes",
+        |facts, human| {
+            of_two(facts, human);
+            facts.streams.votes.pop_first();
+        },
+    ),
+    ("every decision on the bus verifies", |facts, human| {
+        of_two(facts, human);
+        facts.enrolment.trusted_keys.pop();
+    }),
     ("no call ran twice", |facts, _| {
         let ran = facts.agents[0].lines[2].clone();
         facts.agents[0].lines.push(ran);
@@ -258,7 +339,11 @@ const CHANGES: [(&str, Change); 14] = [
 
 #[test]
 fn a_sound_round_breaks_no_promise() {
-    assert_eq!(broken(&sound(&KeyPair::new_user())), Vec::<&str>::new());
+    let human = KeyPair::new_user();
+    let mut facts = sound(&human);
+    assert_eq!(broken(&facts), Vec::<&str>::new());
+    of_two(&mut facts, &human);
+    assert_eq!(broken(&facts), Vec::<&str>::new());
 }
 
 #[test]
