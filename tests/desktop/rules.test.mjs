@@ -24,6 +24,12 @@ const click = async (page, part, text) => {
   await page.run(`${script.replace("return ", "")}.click(); return 1`, part, text);
 };
 
+/** Writes over the rule in the editor, key by key. */
+const rewrite = async (page, text) => {
+  await page.press(KEYS.control, "a");
+  for (const key of text) await page.press(key === "\n" ? KEYS.enter : key);
+};
+
 onDesk("a card becomes the narrowest rule, which then decides by itself until somebody regrets it", async (desk, page) => {
   const first = await desk.agent("asks.py", call("INV-1"));
   await desk.armed("delete_invoice");
@@ -48,6 +54,9 @@ onDesk("a card becomes the narrowest rule, which then decides by itself until so
   const again = await desk.agent("asks.py", call("INV-1"));
   assert.equal(JSON.parse((await again.done).out.trim()).verdict, "approve");
   await desk.agent("asks.py", call("INV-2"));
+  await page.reads("1 waiting", '[data-testid="waiting"]');
+  // The card that was decided stays until the operator moves on.
+  await page.press("n");
   await page.reads("INV-2", '[data-testid="card"]');
   await page.press("w");
   await page.reads("delete-invoice nearly let it run", '[data-testid="why"]');
@@ -95,12 +104,10 @@ onDesk("a rule that would approve what a person denied is told so, asked twice, 
   await page.sees('[data-testid="rules-empty"]');
   await page.press("c");
   await page.sees('[data-testid="rule-desk"] .cm-content');
-  await page.press(KEYS.control, "a");
-  await page.type('[data-testid="rule-desk"] .cm-content', 'id = "invoices"\neffect = "aprove"\ntool = "delete_invoice"\nexpires_at = "2099-01-01T00:00:00Z"\n');
+  await rewrite(page, 'id = "invoices"\neffect = "aprove"\ntool = "delete_invoice"\nexpires_at = "2099-01-01T00:00:00Z"\n');
   await page.reads("must be deny, ask or approve", '[data-testid="rule-problems"]');
   await page.sees('[data-testid="rule-desk"] .cm-lintRange-error');
-  await page.press(KEYS.control, "a");
-  await page.type('[data-testid="rule-desk"] .cm-content', 'id = "invoices"\neffect = "approve"\ntool = "delete_invoice"\nexpires_at = "2099-01-01T00:00:00Z"\n');
+  await rewrite(page, 'id = "invoices"\neffect = "approve"\ntool = "delete_invoice"\nexpires_at = "2099-01-01T00:00:00Z"\n');
   await page.reads("1 approved that a person had denied", '[data-testid="preview-words"]');
   await page.reads("this is production", '[data-testid="flips"]');
   await click(page, '[data-testid="rule-acts"]', "Enable anyway");

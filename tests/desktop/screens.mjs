@@ -232,7 +232,7 @@ const STORIES = {
     await page.press("c");
     await page.sees('[data-testid="rule-desk"] .cm-content');
     await page.press(KEYS.control, "a");
-    await page.type('[data-testid="rule-desk"] .cm-content', 'id = "x"\neffect = "aprove"\nrisk = ["mild"]\n');
+    for (const key of 'id = "x"\neffect = "aprove"\nrisk = ["mild"]\n') await page.press(key === "\n" ? KEYS.enter : key);
     await page.reads("must be deny", '[data-testid="rule-problems"]');
     await settled();
     await save(desk, "rules-problem");
