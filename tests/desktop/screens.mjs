@@ -276,6 +276,77 @@ const STORIES = {
     await settled();
     await save(desk, "overview");
   },
+  async setup(desk, page) {
+    await desk.agent("declares.py", JSON.stringify({ name: "hire", args: { who: "ada" }, risk: "medium", timeout: 300, confirm: { setup_key: "confirm_hire_or_fire", command: "hire(ada)", explanation: "She signed" } }));
+    await page.reads("1 waiting", '[data-testid="waiting"]');
+    await desk.command("enroll", "acme-prod/infra-agent");
+    await desk.command("setup", "set", "default/local", "max_refund", "80");
+    await desk.command("setup", "set", "default/local", "api_key", "sk-live-4f9a8b7c6d5e4f3a2b1c");
+    await desk.command("setup", "bind", "default/local", "allow_dangerous", "--skips-when", "true");
+    await desk.command("bypass", "default/local", "--up-to", "low", "--for", "1h");
+    await page.press("g");
+    await page.press("s");
+    await page.sees('[data-testid="setup-key"][data-key="allow_dangerous"] [data-bound="true"]');
+    await page.run("document.querySelector('[data-key=confirm_hire_or_fire] [data-testid=setup-binding] button').click(); return 1");
+    await page.sees('[data-testid="bind-form"]');
+    await settled();
+    await save(desk, "setup");
+    await page.run("document.querySelector('[data-testid=bind-form] button:last-child').click(); document.querySelector('[data-key=greeting]').scrollIntoView(); return 1");
+    await page.type('[data-key="greeting"] input', "Servus");
+    await page.type('[data-key="retries"] input', "many");
+    await page.click('[data-testid="setup-save"]');
+    await page.sees('[data-testid="setup-problem"]');
+    await desk.command("setup", "set", "default/local", "greeting", "Salve");
+    await page.sees('[data-testid="setup-conflict"]');
+    await page.run("document.querySelector('[data-key=greeting]').scrollIntoView(); return 1");
+    await settled();
+    await save(desk, "setup-conflict");
+    await page.press("g");
+    await page.press("a");
+    await page.sees('[data-testid="agent-row"][data-key="default/local"]');
+    await page.press("j");
+    await page.sees('[data-testid="agent-bypass"]');
+    await page.run("[...document.querySelectorAll('[data-testid=brake-bar] button')].find((b) => b.textContent.startsWith('End')).click(); return 1");
+    await page.press("g");
+    await page.press(",");
+    await page.reads("config.toml", 'main[aria-label="Settings"]');
+    await settled();
+    await save(desk, "settings");
+  },
+  /** Three calls of one tool for one answer, and a fourth that is put off. */
+  async batch(desk, page) {
+    const push = (branch) => JSON.stringify({ ...TYPICAL[4], timeout: 500, args: { ...TYPICAL[4].args, branch } });
+    await desk.agent("asks.py", push("main"), push("docs"), push("release/2.4"), JSON.stringify({ ...TYPICAL[3], timeout: 900 }));
+    await page.reads("4 waiting", '[data-testid="waiting"]');
+    await page.press("j");
+    await page.press("j");
+    await page.press("j");
+    await page.reads("http.post", '[data-testid="card"] h2');
+    await page.press("s");
+    await page.sees('[data-testid="snooze-panel"]');
+    await settled();
+    await save(desk, "inbox-snooze");
+    await page.run("document.querySelector('[data-testid=snooze-panel] button').click(); return 1");
+    await page.sees('[data-testid="snoozed"]');
+    await page.press("n");
+    for (const _ of [1, 2]) await page.press(KEYS.shift, "j");
+    await page.sees('[data-testid="batch"][data-armed="true"]');
+    await settled();
+    await save(desk, "inbox-batch");
+  },
+  async alarms(desk, page) {
+    const run = await desk.agent("disobeys.py", JSON.stringify({ name: "pay", args: { to: "ada" }, risk: "medium" }));
+    await page.reads("pay", '[data-testid="card"] h2');
+    await page.press("d");
+    await page.sees('[aria-label="Reason for the agent"]');
+    await page.press(KEYS.enter);
+    await run.done;
+    await page.reads("1 alarm", '[data-testid="alarms"]');
+    await page.click('[data-testid="alarms"]');
+    await page.sees('[data-testid="alarm"]');
+    await settled();
+    await save(desk, "alarms");
+  },
 };
 
 await mkdir(OUT, { recursive: true });

@@ -41,7 +41,7 @@ const Brakes = ({ panic, brakes }: { readonly panic: StatusView["panic"]; readon
 const Bypasses = ({ bypasses }: { readonly bypasses: StatusView["bypasses"] }) => {
   const now = useServerNow();
   return bypasses.filter((bypass) => bypass.untilMs > now).map((bypass) => (
-    <span key={bypass.agent} className="font-semibold text-warn" data-testid="bypass">{bypass.agent} runs by itself up to {bypass.upTo} until {formatTime(bypass.untilMs)}, by <ShownText text={bypass.by} /></span>
+    <span key={bypass.agent} className="font-semibold text-warn" data-testid="bypass">Bypass: {bypass.agent}, up to {bypass.upTo}, until {formatTime(bypass.untilMs)}, by <ShownText text={bypass.by} /></span>
   ));
 };
 

@@ -83,6 +83,10 @@ fn read(key: &str, json: &str) -> Result<Value, SetupProblem> {
     match strict_json(json) {
         Ok(Value::Null) => Err(wrong("null is no value; use the default instead")),
         Ok(value) => Ok(value),
+        // A word where a number is wanted: the type says what is wrong with it, not the JSON.
+        Err(_) if !json.starts_with(['[', '{']) && serde_json::from_str::<Value>(json).is_err() => {
+            Ok(Value::from(json))
+        }
         Err(problem) => Err(wrong(&match problem.line {
             Some(line) if json.contains('\n') => format!("line {line}: {}", problem.message),
             _ => problem.message,
@@ -106,13 +110,12 @@ mod tests {
             set("2").ok(),
             Some(SetupChange::Set("limit".to_owned(), 2.into()))
         );
-        for json in [
-            "",
-            "two",
-            "null",
-            "{\"a\":1,\"a\":2}",
-            "99999999999999999999",
-        ] {
+        assert_eq!(
+            set("two").ok(),
+            Some(SetupChange::Set("limit".to_owned(), "two".into())),
+            "its type is told by the core"
+        );
+        for json in ["[1,", "null", "{\"a\":1,\"a\":2}", "99999999999999999999"] {
             let problem = set(json).err();
             assert_eq!(
                 problem.and_then(|problem| problem.key).as_deref(),

@@ -55,7 +55,7 @@ export const BypassBar = ({ agent, disabled }: { readonly agent: string; readonl
       {trouble === null ? null : <span role="alert" className="text-bad">{trouble}</span>}
       {bypass === null ? <Button disabled={disabled} onClick={() => { setAsked(true); }}>Bypass…</Button> : (
         <>
-          <span className="text-warn" data-testid="agent-bypass">runs by itself up to <b className="font-semibold">{bypass.upTo}</b> until {formatTime(bypass.untilMs)}, by <ShownText text={bypass.by} /></span>
+          <span className="text-warn" data-testid="agent-bypass">bypass up to <b className="font-semibold">{bypass.upTo}</b> until {formatTime(bypass.untilMs)}, by <ShownText text={bypass.by} /></span>
           <Button disabled={disabled || busy} onClick={() => void end()}>{busy ? "Telling the bus…" : "End the bypass"}</Button>
         </>
       )}

@@ -13,9 +13,9 @@ describe("snoozing", () => {
       }
     }
     expect(choicesOf(due(60_000), 0)).toEqual([]);
-    expect(choicesOf(due(61_000), 0).map((choice) => choice.label)).toEqual(["a minute before its deadline"]);
-    expect(choicesOf(due(HOUR + BACK_MS + 1), 0).map((choice) => choice.label)).toEqual(["5 minutes", "15 minutes", "1 hour", "a minute before its deadline"]);
-    expect(choicesOf(due(1_000 * HOUR, false), 0).map((choice) => choice.label)).not.toContain("a minute before its deadline");
+    expect(choicesOf(due(61_000), 0).map((choice) => choice.label)).toEqual(["until a minute before its deadline"]);
+    expect(choicesOf(due(HOUR + BACK_MS + 1), 0).map((choice) => choice.label)).toEqual(["5 minutes", "15 minutes", "1 hour", "until a minute before its deadline"]);
+    expect(choicesOf(due(1_000 * HOUR, false), 0).map((choice) => choice.label)).not.toContain("until a minute before its deadline");
   });
 
   it.each([

@@ -21,7 +21,7 @@ export const choicesOf = (card: Due, nowMs: number): readonly SnoozeChoice[] => 
   const latest = card.deadlineMs - BACK_MS;
   if (latest <= nowMs) return [];
   const times = TIMES.map(([label, ms]): SnoozeChoice => ({ label, untilMs: nowMs + ms })).filter((choice) => choice.untilMs < latest);
-  return card.hasDeadline ? [...times, { label: "a minute before its deadline", untilMs: latest }] : times;
+  return card.hasDeadline ? [...times, { label: "until a minute before its deadline", untilMs: latest }] : times;
 };
 
 /** When a row that is put off comes back; null for one that is not. A deadline that came closer counts. */

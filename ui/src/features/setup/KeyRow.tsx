@@ -38,7 +38,7 @@ export const KeyRow = ({ field, agent, draft, clash, problems, disabled, onDraft
   const text = draft === undefined ? (chosen === null ? null : startText(field)) : draft.type === "text" ? draft.text : null;
   const usable = !hasMarks(field.default) && !field.secret && field.kind !== "bool";
   return (
-    <div className={`row-line grid grid-cols-[200px_minmax(0,1fr)] gap-x-6 py-4 last:border-0 ${draft === undefined ? "" : "border-l-[3px] border-l-accent pl-3"}`} data-testid="setup-key" data-key={field.key} data-draft={draft?.type ?? ""}>
+    <div className={`row-line grid grid-cols-[200px_minmax(0,1fr)] gap-x-6 py-4 last:border-b-0 ${draft === undefined ? "" : "-ml-3.5 border-l-[3px] border-l-accent pl-[11px]"}`} data-testid="setup-key" data-key={field.key} data-draft={draft?.type ?? ""}>
       <div className="min-w-0">
         <label htmlFor={id} className="block font-mono text-[12.5px] font-semibold [overflow-wrap:anywhere]">{field.key}</label>
         <div className="mt-0.5 text-[11.5px] text-text-3">{TYPE[field.kind]}{field.importance === null ? null : <>, importance <ShownText text={field.importance} /></>}</div>
