@@ -49,6 +49,15 @@ async fn how_far_an_approval_is_meant_is_recorded_and_the_next_call_is_asked_all
         )
     );
     assert_eq!(codes(&again), ["re_ask"]);
+    let listed = desk.run(&["history", "--json"]).success().out;
+    let exported = desk.run(&["export", "--format", "jsonl"]).success().out;
+    for text in [listed, exported] {
+        let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+        let lines: Vec<Value> = lines.collect();
+        let of = |id: &str| lines.iter().find(|line| line["request_id"] == id).unwrap();
+        assert_eq!(of("r-always")["repeats"], *repeats);
+        assert_eq!(of("r-once").get("repeats"), None);
+    }
     let words = again["warnings"][0]["message"].as_str().unwrap();
     assert!(
         words.starts_with("The very same call was answered with approve by Test Operator"),

@@ -15,7 +15,7 @@ impl Figures {
     }
 
     /// Sets `{name}_p50_ms` and `{name}_p99_ms` from nanoseconds.
-    pub(crate) fn percentiles(&mut self, name: &str, mut ns: Vec<i64>) {
+    pub fn percentiles(&mut self, name: &str, mut ns: Vec<i64>) {
         ns.sort_unstable();
         for (label, per_cent) in [("p50", 50), ("p99", 99)] {
             // The smallest value that this share of all does not exceed.

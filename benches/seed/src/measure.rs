@@ -21,7 +21,7 @@ use crate::span::LARGE;
 /// Lines of one page, as the window reads them.
 const PAGE: i64 = 100;
 /// The window's limit for one page.
-const BUDGET: Duration = Duration::from_millis(80);
+const BUDGET: Duration = Duration::from_millis(60);
 const START: Duration = Duration::from_secs(60);
 
 pub(crate) async fn run(args: &MeasureArgs) -> anyhow::Result<Figures> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use countersign_core::ops::DecideCommand;
 use countersign_core::{App, AppEvent};
-use countersign_load::{Agent, Login, monotonic_ns};
+use countersign_load::{Agent, Figures, Login, monotonic_ns};
 use countersign_wire::Verdict;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;
@@ -22,6 +22,12 @@ pub(crate) struct Times {
 }
 
 impl Times {
+    /// The same times as figures.
+    pub(crate) fn figures(self, figures: &mut Figures) {
+        figures.percentiles("spans_request", self.asked);
+        figures.percentiles("spans_verdict", self.decided);
+    }
+
     pub(crate) fn print(mut self) {
         for (what, times) in [
             ("request to decision at the agent  ", &mut self.asked),

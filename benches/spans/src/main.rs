@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use clap::Parser;
 use countersign_core::{App, Options};
-use countersign_load::Login;
+use countersign_load::{Figures, Login};
 use countersign_otlp::receiver::{self, NotStored, Receiver, Sink, Storing};
 use countersign_otlp::translate::Event;
 use tokio::time::Instant;
@@ -30,6 +30,9 @@ struct Args {
     /// Programs that send at the same time.
     #[arg(long, default_value_t = 4)]
     senders: usize,
+    /// Print the figures as JSON.
+    #[arg(long)]
+    json: bool,
     /// Folder for the data of the run, on the disk to be measured.
     #[arg(long, default_value = "target")]
     folder: std::path::PathBuf,
@@ -84,19 +87,22 @@ async fn main() -> anyhow::Result<()> {
     )?;
     let taken = begun.elapsed();
     let projected = projected(&app, &sent, begun).await?;
-    let sent: u64 = sent.iter().sum();
-    println!("spans acknowledged                 {sent}");
-    println!(
-        "a second, acknowledged             {:.0}",
-        per_second(sent, taken)
-    );
-    println!(
-        "a second, until in the store       {:.0}",
-        per_second(sent, projected)
-    );
-    decided.print();
     receiver.stop().await;
     app.shutdown().await;
+    let sent: u64 = sent.iter().sum();
+    let (acknowledged, stored) = (per_second(sent, taken), per_second(sent, projected));
+    if args.json {
+        let mut figures = Figures::default();
+        figures.set("spans_acknowledged_per_s", acknowledged);
+        figures.set("spans_stored_per_s", stored);
+        decided.figures(&mut figures);
+        println!("{}", serde_json::to_string(&figures)?);
+    } else {
+        println!("spans acknowledged                 {sent}");
+        println!("a second, acknowledged             {acknowledged:.0}");
+        println!("a second, until in the store       {stored:.0}");
+        decided.print();
+    }
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Refuses to judge: a missed goal is printed, not an error. What could not be measured is said so.
 
+mod large;
 mod machine;
 mod table;
 
@@ -28,6 +29,12 @@ pub(crate) struct BenchArgs {
     /// Requests of each latency phase
     #[arg(long, default_value_t = 200)]
     samples: usize,
+    /// Requests of the large store, each with five spans; 0 for none
+    #[arg(long, default_value_t = 20_000)]
+    requests: u64,
+    /// Seconds for which spans are sent over OTLP; 0 for none
+    #[arg(long, default_value_t = 10)]
+    span_seconds: u64,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -44,7 +51,13 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
         .canonicalize()?;
     let target = build(
         &root,
-        &["countersign-floor", "countersign-bench", "countersign"],
+        &[
+            "countersign-floor",
+            "countersign-bench",
+            "countersign-bench-spans",
+            "countersign-seed",
+            "countersign",
+        ],
     )?;
     let data = target.join("bench");
     let mut floor = Vec::new();
@@ -71,7 +84,8 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
         }
     }
     let mut product = medians(product);
-    let missing = footprint(&target, &data, &mut product)?;
+    let mut missing = footprint(&target, &data, &mut product)?;
+    missing.extend(large::measure(&target, &data, args, &mut product)?);
     let report = table::Report {
         floor: medians(floor),
         product,

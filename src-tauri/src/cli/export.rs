@@ -20,7 +20,7 @@ use super::config::Settings;
 use super::console::{options, reading};
 use super::export_csv;
 use super::failure::Failure;
-use super::line::fields;
+use super::line::{add_repeats, fields};
 use super::narrow::bring_up_to_date;
 use super::output::{Output, plain};
 use super::serve::Stop;
@@ -115,9 +115,11 @@ async fn pages(
             .map(|row| (row.id, row))
             .collect();
         let mut audit = app.audit_of(&ids).await?;
+        let repeated = app.repeated(&ids).await?;
         for row in &page.rows {
             let audit = audit.remove(&row.id).unwrap_or_default();
-            let line = line(row, facts.remove(&row.id), audit);
+            let mut line = line(row, facts.remove(&row.id), audit);
+            add_repeats(&mut line, repeated.get(&row.id));
             match wanted.format {
                 Format::Jsonl => writeln!(to, "{}", json_ascii_safe(&Value::Object(line)))?,
                 Format::Csv => export_csv::row(to, &line)?,

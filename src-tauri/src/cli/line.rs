@@ -6,6 +6,7 @@ use comfy_table::{Cell, Table};
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::votes::told::Approvals;
 use countersign_core::store::lines::LineRow;
+use countersign_core::store::re_asks::EarlierCall;
 use serde_json::{Map, Value, json};
 
 use super::output::{plain, risk_cell, table};
@@ -68,6 +69,31 @@ pub(crate) fn fields_with(row: &LineRow, secrets: Secrets) -> Map<String, Value>
         fields.insert("approvals".to_owned(), told);
     }
     fields
+}
+
+/// Adds `repeats` to a line of the history, only where the same call was asked before.
+pub(crate) fn add_repeats(line: &mut Map<String, Value>, earlier: Option<&EarlierCall>) {
+    if let Some(earlier) = earlier {
+        line.insert("repeats".to_owned(), repeats(earlier));
+    }
+}
+
+/// The same call asked before, as `repeats` tells it.
+pub(crate) fn repeats(earlier: &EarlierCall) -> Value {
+    let by: Option<Value> = earlier
+        .decided_by
+        .as_deref()
+        .and_then(|by| serde_json::from_str(by).ok());
+    let name = by.as_ref().and_then(|by| by.get("name")?.as_str());
+    json!({
+        "workspace": earlier.ws,
+        "agent": earlier.agent,
+        "request_id": earlier.request_id,
+        "verdict": earlier.verdict.as_deref().map(plain),
+        "by": name.map(plain),
+        "message": earlier.message.as_deref().map(plain),
+        "decided_at": Timestamp(earlier.decided_at).rfc3339(),
+    })
 }
 
 fn decided_by(row: &LineRow) -> Option<Value> {

@@ -12,7 +12,7 @@ use super::args::{History, Inbox};
 use super::config::Settings;
 use super::console::reading;
 use super::failure::Failure;
-use super::line::{fields, history_table, inbox_table};
+use super::line::{add_repeats, fields, history_table, inbox_table};
 use super::narrow::bring_up_to_date;
 use super::output::Output;
 
@@ -56,7 +56,13 @@ pub(crate) async fn history(
         let Page { rows, next } = app.history_page(&filter, after, limit, None).await?;
         let next = next.map(|id| id.to_string());
         if out.json {
-            print_lines(out, &rows)?;
+            let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
+            let repeated = app.repeated(&ids).await?;
+            for row in &rows {
+                let mut line = fields(row);
+                add_repeats(&mut line, repeated.get(&row.id));
+                out.json_line(&Value::Object(line))?;
+            }
             return Ok(out.json_line(&json!({ "next": next }))?);
         }
         print_page(out, &rows, &history_table(&rows), next.as_deref())

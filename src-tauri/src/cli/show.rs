@@ -13,7 +13,6 @@ use countersign_core::ops::reading::RequestStory;
 use countersign_core::ops::votes::told::ShownVote;
 use countersign_core::ops::why::Why;
 use countersign_core::store::alarms::Alarm;
-use countersign_core::store::re_asks::EarlierCall;
 use countersign_core::store::receipts::StoredReceipt;
 use countersign_core::store::votes::StoredVote;
 use countersign_wire::{KeptJson, text_ascii_safe};
@@ -24,7 +23,7 @@ use super::args::Show;
 use super::config::Settings;
 use super::console::{options, reading};
 use super::failure::Failure;
-use super::line::fields_with;
+use super::line::{fields_with, repeats};
 use super::output::{Output, plain};
 use crate::secrets::Secrets;
 
@@ -210,23 +209,6 @@ fn as_json(
         )
     })?;
     Ok(text_ascii_safe(&text))
-}
-
-fn repeats(earlier: &EarlierCall) -> Value {
-    let by: Option<Value> = earlier
-        .decided_by
-        .as_deref()
-        .and_then(|by| serde_json::from_str(by).ok());
-    let name = by.as_ref().and_then(|by| by.get("name")?.as_str());
-    json!({
-        "workspace": earlier.ws,
-        "agent": earlier.agent,
-        "request_id": earlier.request_id,
-        "verdict": earlier.verdict.as_deref().map(plain),
-        "by": name.map(plain),
-        "message": earlier.message.as_deref().map(plain),
-        "decided_at": Timestamp(earlier.decided_at).rfc3339(),
-    })
 }
 
 fn alarm(alarm: &Alarm) -> Value {

@@ -20,7 +20,7 @@ pub(super) async fn of(
         return Ok((None, Vec::new()));
     };
     let mut found = Vec::new();
-    let repeats = re_asks::of(reader, line.id).await?;
+    let repeats = re_asks::of(reader, &[line.id]).await?.remove(&line.id);
     if let Some(earlier) = &repeats {
         found.push(CallWarning::ReAsk {
             request: format!("{}/{}/{}", earlier.ws, earlier.agent, earlier.request_id),

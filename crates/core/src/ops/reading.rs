@@ -1,5 +1,6 @@
 //! Lists and single requests, for every front end.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use countersign_wire::{CallWarning, RequestKey};
@@ -15,7 +16,7 @@ use crate::store::decisions::StoredDecision;
 use crate::store::history::{self, Page};
 use crate::store::lines::{self, Filter, LineRow};
 use crate::store::outbox::OutboxRow;
-use crate::store::re_asks::EarlierCall;
+use crate::store::re_asks::{self, EarlierCall};
 use crate::store::receipts::StoredReceipt;
 use crate::store::{alarms, audit, decisions, outbox, receipts, retention};
 
@@ -119,6 +120,14 @@ impl App {
     /// [`OpError::Store`].
     pub async fn lines(&self, ids: &[i64]) -> Result<Vec<LineRow>, OpError> {
         Ok(lines::by_ids(self.reader(), ids).await?)
+    }
+
+    /// Which of these rows ask again what was decided before, and what that was.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn repeated(&self, ids: &[i64]) -> Result<BTreeMap<i64, EarlierCall>, OpError> {
+        Ok(re_asks::of(self.reader(), ids).await?)
     }
 
     /// Finds a request by `ID` or `WS/AGENT/ID`.

@@ -73,7 +73,7 @@ impl App {
             .ok_or_else(|| OpError::NotFound("the span; retention may have removed it".to_owned()))
     }
 
-    /// Hands the payload of each span to `each`, one at a time and in no order, until it breaks.
+    /// Hands the payload of each span to `each`, one at a time and in their order, until it breaks.
     /// Returns whether all were read.
     ///
     /// # Errors

@@ -78,9 +78,9 @@ impl WriteConnection {
 }
 
 #[allow(unsafe_code)]
-fn borrowed(handle: *mut rusqlite::ffi::sqlite3) -> Result<Connection, StoreError> {
+pub(super) fn borrowed(handle: *mut rusqlite::ffi::sqlite3) -> Result<Connection, StoreError> {
     // SAFETY: the handle is open. The connection does not own it, and all its statements end before it
-    // is closed: `WriteConnection` drops them first.
+    // is closed: `WriteConnection` drops them first, and `Reader::direct` before it gives its connection back.
     Ok(unsafe { Connection::from_handle(handle) }?)
 }
 

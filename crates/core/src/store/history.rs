@@ -1,20 +1,21 @@
 //! The history: requests that pass a filter, newest first, page by page.
 //!
 //! Refuses to look at every request for one page: candidates come in the order of their rows from one
-//! index, and a page that would take too long ends early and says where to go on.
+//! index, other indexes tell which of them pass, and a page that would take too long ends early and says where to go on.
 
 use std::time::Duration;
 
 use sqlx::{QueryBuilder, Sqlite};
 use tokio::time::Instant;
 
+use super::history_narrow::passing;
 use super::history_source::{Source, Span};
 use super::lines::{LineRow, select};
-use super::{Reader, StoreError, history_source, search_index};
+use super::{Reader, StoreError, history_source};
 use crate::domain::history::HistoryFilter;
 
 /// Candidates looked at together, at most.
-const MOST: i64 = 4_096;
+const MOST: i64 = 16_384;
 /// Candidates for each row that is wanted, at first.
 const FIRST: i64 = 4;
 
@@ -43,101 +44,90 @@ pub async fn page(
     let mut span = history_source::span(reader, filter).await?;
     span.below = span.below.min(after.unwrap_or(i64::MAX));
     let source = history_source::of(reader, filter).await?;
-    let mut page = Page::default();
+    let mut ids: Vec<i64> = Vec::new();
+    let mut next = None;
     let mut chunk = match source.is_exact(filter) {
         true => limit + 1,
         false => (limit * FIRST).clamp(64, MOST),
     };
     let full = usize::try_from(limit).unwrap_or(usize::MAX);
     loop {
-        let ids = candidates(reader, &source, filter, span, chunk).await?;
-        let Some(last) = ids.last().copied() else {
-            return Ok(page);
+        let begun = Instant::now();
+        let Some(found) = candidates(reader, &source, span, chunk).await? else {
+            break;
         };
-        page.rows.extend(passing(reader, filter, &ids).await?);
-        if page.rows.len() > full {
-            page.rows.truncate(full);
-            page.next = page.rows.last().map(|row| row.id);
-            return Ok(page);
+        let room = i64::try_from(full.saturating_sub(ids.len())).unwrap_or(i64::MAX);
+        if let Some(mut query) = passing(&source, filter, found.span, room.saturating_add(1)) {
+            let passing: Vec<i64> = query.build_query_scalar().fetch_all(&reader.0).await?;
+            ids.extend(passing);
         }
-        if ids.len() < usize::try_from(chunk).unwrap_or(usize::MAX) {
-            return Ok(page);
+        if ids.len() > full {
+            ids.truncate(full);
+            next = ids.last().copied();
+            break;
         }
-        if give_up.is_some_and(|give_up| Instant::now() >= give_up) {
-            page.next = Some(last);
-            return Ok(page);
+        if found.count < chunk {
+            break;
         }
-        span.below = last;
+        let oldest = found.span.above + 1;
+        // The next look takes twice as many.
+        let longer = begun.elapsed() * 2;
+        if give_up.is_some_and(|give_up| Instant::now() + longer >= give_up) {
+            next = Some(oldest);
+            break;
+        }
+        span.below = oldest;
         chunk = (chunk * 2).min(MOST);
     }
+    Ok(Page {
+        rows: rows(reader, &ids).await?,
+        next,
+    })
 }
 
+/// How many candidates stand in a span.
+struct Candidates {
+    count: i64,
+    /// Around them: what arrives meanwhile does not push one out.
+    span: Span,
+}
+
+/// The newest candidates of a span, at most `limit`; none where there is none.
 async fn candidates(
     reader: &Reader,
     source: &Source,
-    filter: &HistoryFilter,
     span: Span,
     limit: i64,
-) -> Result<Vec<i64>, StoreError> {
-    if *source == Source::Text {
-        let span = (span.above, span.below);
-        return search_index::matching(reader, &filter.text, span, limit).await;
+) -> Result<Option<Candidates>, StoreError> {
+    let mut query = QueryBuilder::<Sqlite>::new("SELECT count(*), min(id), max(id) FROM (");
+    if !source.push(&mut query, span, limit) {
+        return Ok(None);
     }
-    let Some(mut query) = source.query(span, limit) else {
-        return Ok(Vec::new());
-    };
-    Ok(query.build_query_scalar().fetch_all(&reader.0).await?)
+    query.push(")");
+    let found: (i64, Option<i64>, Option<i64>) =
+        query.build_query_as().fetch_one(&reader.0).await?;
+    Ok(match found {
+        (count, Some(oldest), Some(newest)) => Some(Candidates {
+            count,
+            span: Span {
+                above: oldest - 1,
+                below: newest + 1,
+            },
+        }),
+        _ => None,
+    })
 }
 
-/// Those of the candidates for which everything holds, newest first.
-async fn passing(
-    reader: &Reader,
-    filter: &HistoryFilter,
-    ids: &[i64],
-) -> Result<Vec<LineRow>, StoreError> {
-    let list = serde_json::Value::from(ids).to_string();
+/// The lines of these rows, newest first.
+async fn rows(reader: &Reader, ids: &[i64]) -> Result<Vec<LineRow>, StoreError> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
     let mut query = select(false);
     query.push(" AND r.id IN (SELECT value FROM json_each(");
-    query.push_bind(list);
+    query.push_bind(serde_json::Value::from(ids).to_string());
     query.push("))");
-    narrow(&mut query, filter);
     let mut rows: Vec<LineRow> = query.build_query_as().fetch_all(&reader.0).await?;
     rows.sort_unstable_by_key(|row| std::cmp::Reverse(row.id));
     Ok(rows)
-}
-
-/// All of the filter but its text, which only the index of words can tell.
-fn narrow(query: &mut QueryBuilder<Sqlite>, filter: &HistoryFilter) {
-    let words = [
-        (" AND r.ws = ", &filter.workspace),
-        (" AND r.agent = ", &filter.agent),
-        (" AND r.tool = ", &filter.tool),
-        (" AND r.risk = ", &filter.risk),
-        (" AND r.verdict = ", &filter.verdict),
-        (" AND r.origin = ", &filter.origin),
-        (" AND d.rule_id = ", &filter.rule),
-    ];
-    for (condition, value) in words {
-        if let Some(value) = value {
-            query.push(condition);
-            query.push_bind(value.clone());
-        }
-    }
-    if let Some(state) = filter.state {
-        query.push(" AND r.state = ");
-        query.push_bind(state.as_str());
-    }
-    if let Some(signers) = &filter.signers {
-        query.push(" AND d.key IN (SELECT value FROM json_each(");
-        query.push_bind(serde_json::Value::from(signers.as_slice()).to_string());
-        query.push("))");
-    }
-    if let Some(since) = filter.since {
-        query.push(" AND r.stored_at >= ");
-        query.push_bind(since.0);
-    }
-    if let Some(until) = filter.until {
-        query.push(" AND r.stored_at < ");
-        query.push_bind(until.0);
-    }
 }

@@ -6,7 +6,7 @@
 use sqlx::{QueryBuilder, Sqlite};
 
 use super::block_times::BLOCK;
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, search_index};
 use crate::domain::State;
 use crate::domain::history::HistoryFilter;
 
@@ -35,8 +35,8 @@ pub(super) struct Span {
 pub(super) enum Source {
     /// Every row in its order.
     All,
-    /// The index of words.
-    Text,
+    /// The index of words, with what it is asked for.
+    Text(String),
     /// Ranges of indexes: the beginning of a statement, and its values.
     Ranges(Vec<(&'static str, Vec<String>)>),
 }
@@ -72,39 +72,63 @@ impl Source {
         }
     }
 
-    /// The statement that gives the newest candidates of a span; none where nothing can be found.
-    pub(super) fn query(&self, span: Span, limit: i64) -> Option<QueryBuilder<Sqlite>> {
-        let all = [("SELECT id FROM requests WHERE id", Vec::new())];
-        let ranges = match self {
-            Self::All => &all[..],
-            Self::Ranges(ranges) if !ranges.is_empty() => ranges,
-            _ => return None,
+    /// Whether every candidate has what the filter asks of this column of `requests` or `decisions`.
+    pub(super) fn is_by(&self, column: &str) -> bool {
+        let Self::Ranges(ranges) = self else {
+            return false;
         };
-        let mut query = QueryBuilder::<Sqlite>::new("");
-        for (number, (sql, values)) in ranges.iter().enumerate() {
-            if number > 0 {
-                query.push(" UNION ALL ");
+        let by = match column {
+            "rule_id" => BY_RULE,
+            "key" => BY_SIGNER,
+            "state" => BY_STATE,
+            "tool" => BY_TOOL,
+            "agent" => BY_AGENT,
+            "verdict" => BY_VERDICT,
+            "origin" => BY_ORIGIN,
+            "risk" => BY_RISK,
+            _ => return false,
+        };
+        ranges.first().is_some_and(|(sql, _)| *sql == by)
+    }
+
+    /// Writes the statement that gives the newest candidates of a span, as `id`, at most `limit` (-1: all).
+    /// Returns false, and writes nothing, where nothing can be found.
+    pub(super) fn push(&self, query: &mut QueryBuilder<Sqlite>, span: Span, limit: i64) -> bool {
+        match self {
+            Self::All => range(query, "SELECT id FROM requests WHERE id", &[], span),
+            Self::Text(words) => {
+                let words = std::slice::from_ref(words);
+                range(query, search_index::MATCHING, words, span);
             }
-            let mut pieces = sql.split('?');
-            query.push(pieces.next().unwrap_or_default());
-            for (piece, value) in pieces.zip(values) {
-                query.push_bind(value.clone());
-                query.push(piece);
+            Self::Ranges(ranges) if ranges.is_empty() => return false,
+            Self::Ranges(ranges) => {
+                for (number, (sql, values)) in ranges.iter().enumerate() {
+                    if number > 0 {
+                        query.push(" UNION ALL ");
+                    }
+                    range(query, sql, values, span);
+                }
             }
-            let column = if sql.contains("FROM decisions") {
-                "request"
-            } else {
-                "id"
-            };
-            query.push(" > ");
-            query.push_bind(span.above);
-            query.push(format!(" AND {column} < "));
-            query.push_bind(span.below);
         }
         query.push(" ORDER BY id DESC LIMIT ");
         query.push_bind(limit);
-        Some(query)
+        true
     }
+}
+
+/// One range: a statement that ends with its row number, the values of its places, and the span.
+fn range(query: &mut QueryBuilder<Sqlite>, sql: &str, values: &[String], span: Span) {
+    let mut pieces = sql.split('?');
+    query.push(pieces.next().unwrap_or_default());
+    for (piece, value) in pieces.zip(values) {
+        query.push_bind(value.clone());
+        query.push(piece);
+    }
+    let column = sql.rsplit(' ').next().unwrap_or("id");
+    query.push(" > ");
+    query.push_bind(span.above);
+    query.push(format!(" AND {column} < "));
+    query.push_bind(span.below);
 }
 
 /// The source with the fewest candidates, as far as that is known without looking.
@@ -112,7 +136,8 @@ pub(super) async fn of(reader: &Reader, filter: &HistoryFilter) -> Result<Source
     let one = |sql, value: &String| Source::Ranges(vec![(sql, vec![value.clone()])]);
     // Nothing else can tell whether a row has the words.
     if !filter.text.is_blank() {
-        return Ok(Source::Text);
+        let words = search_index::expression(&filter.text);
+        return Ok(words.map_or(Source::Ranges(Vec::new()), Source::Text));
     }
     if let Some(rule) = &filter.rule {
         return Ok(one(BY_RULE, rule));

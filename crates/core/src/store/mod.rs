@@ -23,6 +23,7 @@ mod error;
 pub mod export;
 pub mod facets;
 pub mod history;
+mod history_narrow;
 #[cfg(test)]
 mod history_plans;
 mod history_source;
@@ -37,6 +38,7 @@ pub mod proofs;
 pub mod quarantine;
 pub mod quorum;
 pub mod re_asks;
+mod reader_direct;
 pub mod receipts;
 pub mod redefined;
 pub mod republish;

@@ -1,5 +1,7 @@
 //! Table `requests`: the same call asked again.
 
+use std::collections::BTreeMap;
+
 use super::{Reader, StoreError};
 
 /// An earlier decided call of the same agent, tool and arguments.
@@ -23,22 +25,34 @@ pub struct EarlierCall {
     pub decided_at: i64,
 }
 
-/// The newest call that was decided, by the server's stamps, before row `id` was asked, and that has
-/// its workspace, agent, tool and argument digest. The same in every console, whenever it was read.
+/// For each of these rows the newest call that was decided, by the server's stamps, before it was asked, and
+/// that has its workspace, agent, tool and argument digest; rows without one are left out. The same in every
+/// console, whenever it was read.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
-pub async fn of(reader: &Reader, id: i64) -> Result<Option<EarlierCall>, StoreError> {
-    Ok(sqlx::query_as(
-        "SELECT e.id, e.ws, e.agent, e.request_id, e.verdict, d.decided_by, d.message, e.decided_at
-         FROM requests r CROSS JOIN requests e
-           ON e.ws = r.ws AND e.agent = r.agent AND e.tool = r.tool
-           AND substr(e.args_digest, 8, 8) = substr(r.args_digest, 8, 8) AND e.state = 'decided'
-         LEFT JOIN decisions d ON d.request = e.id
-         WHERE r.id = ?1 AND e.id < ?1 AND e.args_digest = r.args_digest AND e.decided_at <= r.stored_at
-         ORDER BY e.id DESC LIMIT 1",
+pub async fn of(reader: &Reader, ids: &[i64]) -> Result<BTreeMap<i64, EarlierCall>, StoreError> {
+    let found: Vec<Repeating> = sqlx::query_as(
+        "SELECT r.id AS asked, e.id, e.ws, e.agent, e.request_id, e.verdict, d.decided_by, d.message, e.decided_at
+         FROM json_each(?) wanted CROSS JOIN requests r ON r.id = wanted.value
+         CROSS JOIN requests e ON e.id = (
+           SELECT x.id FROM requests x
+           WHERE x.ws = r.ws AND x.agent = r.agent AND x.tool = r.tool
+           AND substr(x.args_digest, 8, 8) = substr(r.args_digest, 8, 8) AND x.state = 'decided'
+           AND x.id < r.id AND x.args_digest = r.args_digest AND x.decided_at <= r.stored_at
+           ORDER BY x.id DESC LIMIT 1)
+         LEFT JOIN decisions d ON d.request = e.id",
     )
-    .bind(id)
-    .fetch_optional(&reader.0)
-    .await?)
+    .bind(serde_json::Value::from(ids).to_string())
+    .fetch_all(&reader.0)
+    .await?;
+    let found = found.into_iter().map(|row| (row.asked, row.earlier));
+    Ok(found.collect())
+}
+
+#[derive(sqlx::FromRow)]
+struct Repeating {
+    asked: i64,
+    #[sqlx(flatten)]
+    earlier: EarlierCall,
 }

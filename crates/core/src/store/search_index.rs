@@ -177,40 +177,19 @@ pub async fn remove(tx: &mut SqliteConnection, id: i64) -> Result<(), StoreError
     Ok(())
 }
 
-/// Rows whose words hold everything that is asked for, newest first: those between `above` and `below`,
-/// at most `limit`.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
-pub async fn matching(
-    reader: &Reader,
-    query: &TextQuery,
-    (above, below): (i64, i64),
-    limit: i64,
-) -> Result<Vec<i64>, StoreError> {
-    if query.terms().is_empty() {
-        return Ok(Vec::new());
-    }
-    Ok(sqlx::query_scalar(MATCHING)
-        .bind(expression(query))
-        .bind(above)
-        .bind(below)
-        .bind(limit)
-        .fetch_all(&reader.0)
-        .await?)
-}
+/// Rows whose words hold what is asked for ([`expression`]).
+pub(super) const MATCHING: &str =
+    "SELECT rowid AS id FROM requests_fts WHERE requests_fts MATCH ? AND rowid";
 
-pub(super) const MATCHING: &str = "SELECT rowid FROM requests_fts
-    WHERE requests_fts MATCH ? AND rowid > ? AND rowid < ? ORDER BY rowid DESC LIMIT ?";
-
-/// The query as FTS5 reads it: every word is in quotation marks, so that none is an operator.
-fn expression(query: &TextQuery) -> String {
+/// The query as FTS5 reads it: every word is in quotation marks, so that none is an operator. None where
+/// there is no word.
+pub(super) fn expression(query: &TextQuery) -> Option<String> {
     let term = |term: &Term| {
         let star = if term.prefix { " *" } else { "" };
         format!("\"{}\"{star}", term.text.replace('"', "\"\""))
     };
     let terms: Vec<String> = query.terms().iter().map(term).collect();
-    terms.join(" AND ")
+    (!terms.is_empty()).then(|| terms.join(" AND "))
 }
 
 /// How many requests a search would not find yet.

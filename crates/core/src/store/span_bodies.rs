@@ -1,15 +1,17 @@
 //! Payloads of spans, as received.
 //!
-//! Refuses to hold more than one in memory: a trace of 20,000 spans may be many gigabytes.
+//! Refuses to hold more than some megabytes of them in memory: a trace of 20,000 spans may be many gigabytes.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use futures::TryStreamExt;
-use sqlx::{QueryBuilder, Sqlite};
+use rusqlite::{Connection, OptionalExtension};
 
-use super::bulk::pieces;
 use super::spans::SpanRow;
 use super::{Reader, StoreError};
+
+/// Bytes of payloads in memory at the same time; one more payload may be.
+const AT_ONCE: usize = 4 * 1024 * 1024;
 
 /// A span with its payload.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
@@ -37,29 +39,48 @@ pub async fn one(reader: &Reader, id: i64) -> Result<Option<WholeSpan>, StoreErr
     .await?)
 }
 
-/// Hands the payload of each row to `each`, one at a time and in no order, until it breaks. Returns
+/// Hands the payload of each row to `each`, one at a time and in their order, until it breaks. Returns
 /// whether all were read.
 ///
 /// # Errors
-/// [`StoreError::Sqlite`].
+/// [`StoreError`].
 pub async fn each(
     reader: &Reader,
     ids: &[i64],
     mut each: impl FnMut(i64, &[u8]) -> ControlFlow<()>,
 ) -> Result<bool, StoreError> {
-    for piece in pieces(ids) {
-        let mut query = QueryBuilder::<Sqlite>::new("SELECT id, body FROM spans WHERE id IN (");
-        let mut list = query.separated(", ");
-        for id in piece {
-            list.push_bind(*id);
-        }
-        query.push(")");
-        let mut rows = query.build_query_as::<(i64, Vec<u8>)>().fetch(&reader.0);
-        while let Some((id, body)) = rows.try_next().await? {
-            if each(id, &body).is_break() {
+    let ids: Arc<[i64]> = ids.into();
+    let mut done = 0;
+    while done < ids.len() {
+        let (all, from) = (Arc::clone(&ids), done);
+        let bodies = reader.direct(move |sqlite| some(sqlite, all.iter().skip(from)));
+        for (id, body) in bodies.await? {
+            done += 1;
+            // None where retention took it meanwhile.
+            if let Some(body) = body
+                && each(id, &body).is_break()
+            {
                 return Ok(false);
             }
         }
     }
     Ok(true)
+}
+
+/// The payloads of the next rows, as many as fit.
+fn some<'i>(
+    sqlite: &Connection,
+    ids: impl Iterator<Item = &'i i64>,
+) -> rusqlite::Result<Vec<(i64, Option<Vec<u8>>)>> {
+    let mut select = sqlite.prepare("SELECT body FROM spans WHERE id = ?")?;
+    let (mut bodies, mut bytes) = (Vec::new(), 0);
+    for id in ids {
+        let body: Option<Vec<u8>> = select.query_row([id], |row| row.get(0)).optional()?;
+        bytes += body.as_ref().map_or(0, Vec::len);
+        bodies.push((*id, body));
+        if bytes >= AT_ONCE {
+            break;
+        }
+    }
+    Ok(bodies)
 }

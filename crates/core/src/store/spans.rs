@@ -177,14 +177,31 @@ pub async fn of_trace(
     trace_id: &str,
     limit: i64,
 ) -> Result<Vec<SpanRow>, StoreError> {
-    Ok(sqlx::query_as(
-        "SELECT id, ws, agent, span_id, parent_span_id, name, kind, status, started_at, ended_at,
-         request_id, call_id FROM spans WHERE trace_id = ? ORDER BY started_at, id LIMIT ?",
-    )
-    .bind(trace_id)
-    .bind(limit)
-    .fetch_all(&reader.0)
-    .await?)
+    let trace_id = trace_id.to_owned();
+    let read = reader.direct(move |sqlite| {
+        let mut select = sqlite.prepare(
+            "SELECT id, ws, agent, span_id, parent_span_id, name, kind, status, started_at, ended_at,
+             request_id, call_id FROM spans WHERE trace_id = ? ORDER BY started_at, id LIMIT ?",
+        )?;
+        let rows = select.query_map(params![trace_id, limit], |row| {
+            Ok(SpanRow {
+                id: row.get(0)?,
+                ws: row.get(1)?,
+                agent: row.get(2)?,
+                span_id: row.get(3)?,
+                parent_span_id: row.get(4)?,
+                name: row.get(5)?,
+                kind: row.get(6)?,
+                status: row.get(7)?,
+                started_at: row.get(8)?,
+                ended_at: row.get(9)?,
+                request_id: row.get(10)?,
+                call_id: row.get(11)?,
+            })
+        })?;
+        rows.collect()
+    });
+    read.await
 }
 
 /// The requests that name a trace, and those that its spans name; oldest first, at most `limit`.

@@ -13,11 +13,15 @@ enum Goal {
     PerSecond(Option<f64>),
     /// Twice the floor, and this many ms.
     Within(Option<f64>),
+    /// This many, whatever the floor does.
+    AtLeast(f64),
+    /// No more than this, whatever the floor does.
+    AtMost(f64),
     /// Nothing was promised.
     None,
 }
 
-const ROWS: [(&str, &str, Goal); 18] = [
+const ROWS: [(&str, &str, Goal); 31] = [
     (
         "accepted_one_per_s",
         "accepted /s, one agent, each awaited",
@@ -84,6 +88,59 @@ const ROWS: [(&str, &str, Goal); 18] = [
     ),
     ("window_page_mib", "the window's page, MiB", Goal::None),
     ("window_server_mib", "its nats-server, MiB", Goal::None),
+    ("requests", "large store, requests", Goal::None),
+    ("spans", "large store, spans", Goal::None),
+    (
+        "row_bytes_per_request",
+        "rows of a request, bytes",
+        Goal::None,
+    ),
+    (
+        "index_bytes_per_request",
+        "words of a request, bytes",
+        Goal::None,
+    ),
+    ("bytes_per_span", "a span, bytes", Goal::None),
+    (
+        "start_up_p95_ms",
+        "start-up on it, p95 ms",
+        Goal::AtMost(2_000.0),
+    ),
+    (
+        "first_page_p95_ms",
+        "history, first page, p95 ms",
+        Goal::AtMost(100.0),
+    ),
+    (
+        "filter_change_p95_ms",
+        "history, filter change, p95 ms",
+        Goal::AtMost(100.0),
+    ),
+    (
+        "text_search_p95_ms",
+        "history, text search, p95 ms",
+        Goal::AtMost(100.0),
+    ),
+    (
+        "large_trace_p95_ms",
+        "trace of 10,000 spans read, p95 ms",
+        Goal::AtMost(500.0),
+    ),
+    (
+        "spans_acknowledged_per_s",
+        "spans over OTLP, acknowledged /s",
+        Goal::AtLeast(20_000.0),
+    ),
+    (
+        "spans_stored_per_s",
+        "spans over OTLP, in the store /s",
+        Goal::AtLeast(20_000.0),
+    ),
+    (
+        "spans_verdict_p99_ms",
+        "decision to agent meanwhile, p99 ms",
+        Goal::AtMost(50.0),
+    ),
 ];
 
 /// Everything that one run measured.
@@ -101,6 +158,7 @@ impl Goal {
             Self::PerSecond(Some(least)) => format!("half, {least:.0}"),
             Self::Within(None) => "twice".to_owned(),
             Self::Within(Some(most)) => format!("twice, {most:.0}"),
+            Self::AtLeast(value) | Self::AtMost(value) => format!("{value:.0}"),
             Self::None => String::new(),
         }
     }
@@ -113,6 +171,8 @@ impl Goal {
             Self::Within(most) => {
                 Some(product <= floor? * 2.0 && product <= most.unwrap_or(f64::INFINITY))
             }
+            Self::AtLeast(least) => Some(product >= least),
+            Self::AtMost(most) => Some(product <= most),
             Self::None => None,
         }
     }
@@ -192,6 +252,10 @@ mod tests {
             (Goal::Within(Some(10.0)), 1.0, 2.0, true),
             (Goal::Within(Some(10.0)), 1.0, 2.1, false),
             (Goal::Within(Some(10.0)), 9.0, 11.0, false),
+            (Goal::AtLeast(20.0), 0.0, 20.0, true),
+            (Goal::AtLeast(20.0), 0.0, 19.9, false),
+            (Goal::AtMost(50.0), 0.0, 50.0, true),
+            (Goal::AtMost(50.0), 0.0, 50.1, false),
         ] {
             assert_eq!(
                 goal.is_met(Some(floor), product),

@@ -18,7 +18,7 @@ use crate::gui::view::{HistoryReading, history_row, story_view};
 
 const PAGE: i64 = 100;
 /// A page that takes longer comes with what was found by then.
-const BUDGET: Duration = Duration::from_millis(80);
+const BUDGET: Duration = Duration::from_millis(60);
 /// How long a search waits for the index of words.
 const INDEXING: Duration = Duration::from_millis(500);
 const SAVED: &str = "saved_searches";

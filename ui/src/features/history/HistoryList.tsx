@@ -1,10 +1,10 @@
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { memo, useEffect, useRef } from "react";
+import { memo } from "react";
 import { RiskBadge } from "../../components/RiskBadge";
 import { plainText } from "../../components/shown";
 import { ShownText } from "../../components/ShownText";
 import { formatDuration } from "../../components/timeline/scale";
 import { pastOf } from "../../components/verdict";
+import { useVirtualRows } from "../../components/virtualRows";
 import { formatDay, formatTime } from "../../desk/clock";
 import type { HistoryRow } from "../../ipc/generated";
 
@@ -26,17 +26,19 @@ const tone = (row: HistoryRow): string =>
 interface RowProps {
   readonly row: HistoryRow;
   readonly place: number;
+  readonly top: number;
   readonly count: number;
   readonly selected: boolean;
   readonly onOpen: (key: string) => void;
 }
 
-const Row = memo(function Row({ row, place, count, selected, onOpen }: RowProps) {
+const Row = memo(function Row({ row, place, top, count, selected, onOpen }: RowProps) {
   return (
     // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus -- the list has the keys
     <div
       id={optionId(row.key)} role="option" aria-selected={selected} aria-posinset={place + 1} aria-setsize={count} data-testid="history-row" data-key={row.key} data-state={row.state}
-      className={`${COLUMNS} row-line h-10 border-l-[3px] ${selected ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
+      style={{ transform: `translateY(${top}px)` }}
+      className={`${COLUMNS} row-line absolute top-0 left-0 h-10 w-full border-l-[3px] contain-strict ${selected ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
       onClick={() => { onOpen(row.key); }}
     >
       <span className="whitespace-nowrap text-text-3">{formatDay(row.storedMs)}, {formatTime(row.storedMs)}</span>
@@ -62,16 +64,8 @@ interface HistoryListProps {
 }
 
 export const HistoryList = ({ rows, chosen, onOpen, onEnd }: HistoryListProps) => {
-  const scroller = useRef<HTMLDivElement>(null);
-  const virtual = useVirtualizer({
-    count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => ROW_PX, overscan: 12,
-    getItemKey: (index) => rows[index]?.key ?? index,
-  });
-  const items = virtual.getVirtualItems();
-  const last = items.at(-1)?.index ?? 0;
-  useEffect(() => { if (last >= rows.length - 1) onEnd(); }, [last, onEnd, rows.length]);
   const place = rows.findIndex((row) => row.key === chosen);
-  useEffect(() => { if (place >= 0) virtual.scrollToIndex(place); }, [place, virtual]);
+  const { scroller, height, rows: drawn } = useVirtualRows({ count: rows.length, rowPx: ROW_PX, overscan: 6, at: place, onEnd });
   return (
     <>
       <div className={`${COLUMNS} row-line h-8 shrink-0 border-l-[3px] border-l-transparent text-[11px] text-text-3`} aria-hidden="true">
@@ -82,13 +76,11 @@ export const HistoryList = ({ rows, chosen, onOpen, onEnd }: HistoryListProps) =
         {...(chosen === null ? {} : { "aria-activedescendant": optionId(chosen) })}
         onKeyDown={(event) => { if (event.key === "Enter" && chosen !== null) onOpen(chosen); }}
       >
-        <div className="relative" role="presentation" style={{ height: virtual.getTotalSize() }}>
-          {items.map((item) => {
-            const row = rows[item.index];
+        <div className="relative" role="presentation" style={{ height }}>
+          {drawn.map(({ index, start, slot }) => {
+            const row = rows[index];
             return row === undefined ? null : (
-              <div key={item.key} role="presentation" className="absolute top-0 left-0 w-full" style={{ transform: `translateY(${item.start}px)` }}>
-                <Row row={row} place={item.index} count={rows.length} selected={row.key === chosen} onOpen={onOpen} />
-              </div>
+              <Row key={slot} row={row} place={index} top={start} count={rows.length} selected={row.key === chosen} onOpen={onOpen} />
             );
           })}
         </div>

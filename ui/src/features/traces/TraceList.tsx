@@ -1,7 +1,7 @@
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { memo, useEffect, useRef } from "react";
+import { memo, useEffect } from "react";
 import { ShownText } from "../../components/ShownText";
 import { formatDuration } from "../../components/timeline/scale";
+import { useVirtualRows } from "../../components/virtualRows";
 import { formatDay, formatTime } from "../../desk/clock";
 import type { TraceRow } from "../../ipc/generated";
 
@@ -24,18 +24,20 @@ const State = ({ row }: { readonly row: TraceRow }) => (
 interface RowProps {
   readonly row: TraceRow;
   readonly place: number;
+  readonly top: number;
   readonly count: number;
   readonly selected: boolean;
   readonly onChoose: (key: string) => void;
   readonly onOpen: (key: string) => void;
 }
 
-const Row = memo(function Row({ row, place, count, selected, onChoose, onOpen }: RowProps) {
+const Row = memo(function Row({ row, place, top, count, selected, onChoose, onOpen }: RowProps) {
   return (
     // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus -- the list has the keys
     <div
       id={optionId(row.key)} role="option" aria-selected={selected} aria-posinset={place + 1} aria-setsize={count} data-testid="trace-row" data-key={row.key}
-      className={`${COLUMNS} row-line h-11 border-l-[3px] ${selected ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
+      style={{ transform: `translateY(${top}px)` }}
+      className={`${COLUMNS} row-line absolute top-0 left-0 h-11 w-full border-l-[3px] contain-strict ${selected ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
       onClick={() => { onChoose(row.key); onOpen(row.key); }}
     >
       <span className="truncate font-mono text-[12.5px] font-semibold"><ShownText text={row.name} /></span>
@@ -58,18 +60,12 @@ interface TraceListProps {
 }
 
 export const TraceList = ({ rows, chosen, onChoose, onOpen, onEnd }: TraceListProps) => {
-  const scroller = useRef<HTMLDivElement>(null);
-  const virtual = useVirtualizer({
-    count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => ROW_PX, overscan: 8,
-    getItemKey: (index) => rows[index]?.key ?? index,
-  });
-  const items = virtual.getVirtualItems();
-  const last = items.at(-1)?.index ?? 0;
-  useEffect(() => { if (rows.length > 0 && last >= rows.length - 1) onEnd(); }, [last, onEnd, rows.length]);
   const place = rows.findIndex((row) => row.key === chosen);
-  useEffect(() => { if (place >= 0) virtual.scrollToIndex(place); }, [place, virtual]);
+  const { scroller, height, rows: drawn } = useVirtualRows({
+    count: rows.length, rowPx: ROW_PX, overscan: 6, at: place, onEnd: rows.length > 0 ? onEnd : undefined,
+  });
   // Enter is the list's own key, alive only while the list has the focus: elsewhere it presses what has it.
-  useEffect(() => { scroller.current?.focus({ preventScroll: true }); }, []);
+  useEffect(() => { scroller.current?.focus({ preventScroll: true }); }, [scroller]);
   return (
     <>
       <div className={`${COLUMNS} row-line h-8 shrink-0 border-l-[3px] border-l-transparent text-[11px] text-text-3`} aria-hidden="true">
@@ -80,13 +76,11 @@ export const TraceList = ({ rows, chosen, onChoose, onOpen, onEnd }: TraceListPr
         {...(chosen === null ? {} : { "aria-activedescendant": optionId(chosen) })}
         onKeyDown={(event) => { if (event.key === "Enter" && chosen !== null) onOpen(chosen); }}
       >
-        <div className="relative" role="presentation" style={{ height: virtual.getTotalSize() }}>
-          {items.map((item) => {
-            const row = rows[item.index];
+        <div className="relative" role="presentation" style={{ height }}>
+          {drawn.map(({ index, start, slot }) => {
+            const row = rows[index];
             return row === undefined ? null : (
-              <div key={item.key} role="presentation" className="absolute top-0 left-0 w-full" style={{ transform: `translateY(${item.start}px)` }}>
-                <Row row={row} place={item.index} count={rows.length} selected={row.key === chosen} onChoose={onChoose} onOpen={onOpen} />
-              </div>
+              <Row key={slot} row={row} place={index} top={start} count={rows.length} selected={row.key === chosen} onChoose={onChoose} onOpen={onOpen} />
             );
           })}
         </div>

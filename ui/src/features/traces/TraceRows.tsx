@@ -1,10 +1,10 @@
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronDown, ChevronRight, Paperclip, TriangleAlert } from "lucide-react";
-import { memo, useEffect, useRef, type WheelEvent } from "react";
+import { memo, useRef, type WheelEvent } from "react";
 import { Bar } from "../../components/timeline/Bar";
 import { isTrouble, KIND_WORDS, LOOK_WORDS, outcomeOf } from "../../components/timeline/looks";
 import { formatTick, placed, ticks, type TimeWindow } from "../../components/timeline/scale";
 import { ShownText } from "../../components/ShownText";
+import { useVirtualRows } from "../../components/virtualRows";
 import type { TraceLine, TraceTree } from "../../ipc/generated";
 import type { TraceViewState } from "./useTraceView";
 
@@ -18,6 +18,7 @@ interface RowProps {
   readonly line: TraceLine;
   readonly agent: string | null;
   readonly place: number;
+  readonly top: number;
   readonly selected: boolean;
   readonly branch: boolean;
   readonly closed: boolean;
@@ -29,14 +30,15 @@ interface RowProps {
 
 export const lineId = (place: number): string => `line-${place}`;
 
-const Row = memo(function Row({ line, agent, place, selected, branch, closed, view, untilMs, onChoose, onToggle }: RowProps) {
+const Row = memo(function Row({ line, agent, place, top, selected, branch, closed, view, untilMs, onChoose, onToggle }: RowProps) {
   const Fold = closed ? ChevronRight : ChevronDown;
   return (
     // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus -- the tree has the keys
     <div
       id={lineId(place)} role="treeitem" aria-level={line.depth + 1} aria-selected={selected} {...(branch ? { "aria-expanded": !closed } : {})}
       data-testid="line" data-look={line.look} data-place={place}
-      className={`${COLUMNS} h-7 items-center font-mono text-xs ${selected ? "bg-raised shadow-[inset_3px_0_var(--accent)]" : "hover:bg-panel"}`}
+      style={{ transform: `translateY(${top}px)` }}
+      className={`${COLUMNS} absolute top-0 left-0 h-7 w-full items-center font-mono text-xs contain-strict ${selected ? "bg-raised shadow-[inset_3px_0_var(--accent)]" : "hover:bg-panel"}`}
       onClick={() => { onChoose(place); }}
     >
       <span className="flex min-w-0 items-center text-text-2" style={{ paddingLeft: Math.min(line.depth, DEEPEST_DRAWN) * INDENT_PX }}>
@@ -71,14 +73,8 @@ const WHEEL_STEP = 1.15;
 /** The call tree on its time line; only what is on screen is drawn. */
 export const TraceRows = ({ tree, state }: TraceRowsProps) => {
   const { places, at, view, closed, branch } = state;
-  const scroller = useRef<HTMLDivElement>(null);
   const axis = useRef<HTMLDivElement>(null);
-  const virtual = useVirtualizer({
-    count: places.length, getScrollElement: () => scroller.current, estimateSize: () => ROW_PX, overscan: 12,
-    getItemKey: (index) => places[index] ?? index,
-  });
-  const row = places.indexOf(at);
-  useEffect(() => { if (row >= 0) virtual.scrollToIndex(row); }, [row, virtual]);
+  const { scroller, height, rows } = useVirtualRows({ count: places.length, rowPx: ROW_PX, overscan: 6, at: places.indexOf(at) });
   const onWheel = (event: WheelEvent): void => {
     const box = axis.current?.getBoundingClientRect();
     if (!event.ctrlKey || box === undefined || box.width === 0) return;
@@ -103,22 +99,20 @@ export const TraceRows = ({ tree, state }: TraceRowsProps) => {
         ref={scroller} className="min-h-0 flex-1 overflow-x-hidden overflow-y-auto" role="tree" tabIndex={0} aria-label="Call tree" data-testid="tree"
         aria-activedescendant={lineId(at)}
       >
-        <div className="relative" role="presentation" style={{ height: virtual.getTotalSize() }}>
-          {virtual.getVirtualItems().map((item) => {
-            const place = places[item.index] ?? 0;
+        <div className="relative" role="presentation" style={{ height }}>
+          {rows.map(({ index, start, slot }) => {
+            const place = places[index] ?? 0;
             const line = tree.lines[place];
             if (line === undefined) return null;
             const above = line.parent === null ? null : tree.lines[line.parent];
             const stranger = above === null ? tree.agents.length > 1 : above?.agent !== line.agent;
             return (
-              <div key={item.key} role="presentation" className="absolute top-0 left-0 w-full" style={{ transform: `translateY(${item.start}px)` }}>
-                <Row
-                  line={line} agent={stranger ? (tree.agents[line.agent] ?? null) : null} place={place} selected={place === at}
-                  branch={branch[place] === true} closed={closed.has(place)} view={view}
-                  untilMs={line.look === "unfinished" && above != null ? (above.endMs ?? tree.durationMs) : tree.durationMs}
-                  onChoose={state.choose} onToggle={state.toggle}
-                />
-              </div>
+              <Row
+                key={slot} line={line} agent={stranger ? (tree.agents[line.agent] ?? null) : null} place={place} top={start} selected={place === at}
+                branch={branch[place] === true} closed={closed.has(place)} view={view}
+                untilMs={line.look === "unfinished" && above != null ? (above.endMs ?? tree.durationMs) : tree.durationMs}
+                onChoose={state.choose} onToggle={state.toggle}
+              />
             );
           })}
         </div>

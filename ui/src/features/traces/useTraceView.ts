@@ -31,7 +31,8 @@ export const useTraceView = (tree: TraceTree, start: number): TraceViewState => 
   const [closed, setClosed] = useState<ReadonlySet<number>>(new Set<number>());
   // Null follows the whole trace while it grows.
   const [chosen, setChosen] = useState<TimeWindow | null>(null);
-  const view = chosen ?? whole(durationMs);
+  // The same one as long as nothing changes: every line on screen hangs on it.
+  const view = useMemo(() => chosen ?? whole(durationMs), [chosen, durationMs]);
   const places = useMemo(() => openPlaces(lines, closed), [lines, closed]);
   const branch = useMemo(() => branches(lines), [lines]);
   const at = standIn(lines, closed, Math.min(cursor, Math.max(lines.length - 1, 0)));

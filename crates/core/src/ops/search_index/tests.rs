@@ -7,8 +7,9 @@ use serde_json::json;
 
 use super::*;
 use crate::domain::Timestamp;
+use crate::domain::history::HistoryFilter;
 use crate::domain::search::TextQuery;
-use crate::store::{Reader, Writer, retention, temporary};
+use crate::store::{Reader, Writer, history, retention, temporary};
 
 /// Adds a decided request and gives its row.
 async fn add(writer: &mut Writer, seq: i64, words: &str) -> i64 {
@@ -51,10 +52,16 @@ async fn index(writer: &mut Writer) {
 }
 
 async fn found(reader: &Reader, text: &str) -> Vec<i64> {
-    let query = TextQuery::parse(text);
-    search_index::matching(reader, &query, (0, i64::MAX), 100)
-        .await
-        .unwrap()
+    found_below(reader, text, None).await
+}
+
+async fn found_below(reader: &Reader, text: &str, below: Option<i64>) -> Vec<i64> {
+    let filter = HistoryFilter {
+        text: TextQuery::parse(text),
+        ..HistoryFilter::default()
+    };
+    let page = history::page(reader, &filter, below, 100, None).await;
+    page.unwrap().rows.iter().map(|row| row.id).collect()
 }
 
 #[tokio::test]
@@ -80,9 +87,7 @@ async fn all_words_a_phrase_and_a_prefix_are_found_newest_first() {
     ] {
         assert_eq!(found(&reader, text).await, rows, "{text}");
     }
-    let query = TextQuery::parse("refund");
-    let below = search_index::matching(&reader, &query, (0, other), 9).await;
-    assert_eq!(below.unwrap(), [refund]);
+    assert_eq!(found_below(&reader, "refund", Some(other)).await, [refund]);
 }
 
 #[tokio::test]

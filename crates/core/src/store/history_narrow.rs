@@ -1,0 +1,171 @@
+//! Which candidates of a page of the history pass the rest of its filter.
+//!
+//! Refuses to read a request's row for what an index tells: a row has a page of its own, an index a few
+//! hundred entries on each.
+
+use sqlx::{QueryBuilder, Sqlite};
+
+use super::history_source::{Source, Span};
+use crate::domain::State;
+use crate::domain::history::HistoryFilter;
+
+/// A condition that an entry of one index tells.
+struct Told<'f> {
+    /// Table and index.
+    from: &'static str,
+    /// Where the entry has the request's row number.
+    id: &'static str,
+    /// Columns, each with the value that it must have.
+    values: Vec<(&'static str, &'f str)>,
+    /// Makes a partial index usable.
+    literal: &'static str,
+}
+
+fn told<'f>(source: &Source, filter: &'f HistoryFilter) -> Vec<Told<'f>> {
+    let of_request = |from, column, value: &'f Option<String>| {
+        let value = value.as_deref()?;
+        let values = vec![(column, value)];
+        Some(Told {
+            from,
+            id: "id",
+            values,
+            literal: "",
+        })
+    };
+    let with_workspace = |from, column, name: &'f Option<String>| {
+        let values = vec![
+            ("ws", filter.workspace.as_deref()?),
+            (column, name.as_deref()?),
+        ];
+        Some(Told {
+            from,
+            id: "id",
+            values,
+            literal: "",
+        })
+    };
+    let state = filter.state.filter(|state| *state != State::Decided);
+    let state = state.map(|state| Told {
+        from: "requests x INDEXED BY requests_by_state",
+        id: "id",
+        values: vec![("state", state.as_str())],
+        literal: " AND x.state <> 'decided'",
+    });
+    let rule = filter.rule.as_deref().map(|rule| Told {
+        from: "decisions x INDEXED BY decisions_by_rule",
+        id: "request",
+        values: vec![("rule_id", rule)],
+        literal: "",
+    });
+    let all = [
+        rule,
+        state,
+        of_request(
+            "requests x INDEXED BY requests_by_risk",
+            "risk",
+            &filter.risk,
+        ),
+        of_request(
+            "requests x INDEXED BY requests_by_verdict",
+            "verdict",
+            &filter.verdict,
+        ),
+        of_request(
+            "requests x INDEXED BY requests_by_origin",
+            "origin",
+            &filter.origin,
+        ),
+        with_workspace(
+            "requests x INDEXED BY requests_by_tool",
+            "tool",
+            &filter.tool,
+        ),
+        with_workspace(
+            "requests x INDEXED BY requests_by_agent",
+            "agent",
+            &filter.agent,
+        ),
+    ];
+    let all = all.into_iter().flatten();
+    // Every candidate has what it was found by.
+    all.filter(|told| {
+        !told
+            .values
+            .last()
+            .is_some_and(|(column, _)| source.is_by(column))
+    })
+    .collect()
+}
+
+/// Whether something is left that only a request's row tells.
+fn needs_row(source: &Source, filter: &HistoryFilter) -> bool {
+    let named = |name: &Option<String>, column| name.is_some() && !source.is_by(column);
+    let workspace_told = filter.agent.is_some() || filter.tool.is_some();
+    let by_name = match filter.workspace {
+        Some(_) => !workspace_told && !source.is_by("agent"),
+        None => named(&filter.agent, "agent") || named(&filter.tool, "tool"),
+    };
+    let decided = filter.state == Some(State::Decided);
+    by_name || decided || filter.since.is_some() || filter.until.is_some()
+}
+
+/// The statement that gives those candidates of a span for which everything holds, newest first, at most
+/// `limit`; none where nothing can be found.
+pub(super) fn passing(
+    source: &Source,
+    filter: &HistoryFilter,
+    span: Span,
+    limit: i64,
+) -> Option<QueryBuilder<Sqlite>> {
+    let mut query = QueryBuilder::<Sqlite>::new("SELECT c.id FROM (");
+    if !source.push(&mut query, span, -1) {
+        return None;
+    }
+    query.push(") c");
+    for (number, told) in told(source, filter).into_iter().enumerate() {
+        let name = format!("x{number}");
+        let from = told.from.replacen(" x ", &format!(" {name} "), 1);
+        query.push(format!(" CROSS JOIN {from} ON {name}.{} = c.id", told.id));
+        for (column, value) in told.values {
+            query.push(format!(" AND {name}.{column} = "));
+            query.push_bind(value.to_owned());
+        }
+        query.push(told.literal.replace(" x.", &format!(" {name}.")));
+    }
+    if let Some(signers) = filter.signers.as_ref().filter(|_| !source.is_by("key")) {
+        query.push(" CROSS JOIN decisions d ON d.request = c.id AND d.key IN (SELECT value FROM json_each(");
+        query.push_bind(serde_json::Value::from(signers.as_slice()).to_string());
+        query.push("))");
+    }
+    if needs_row(source, filter) {
+        row(&mut query, filter);
+    }
+    query.push(" ORDER BY c.id DESC LIMIT ");
+    query.push_bind(limit);
+    Some(query)
+}
+
+fn row(query: &mut QueryBuilder<Sqlite>, filter: &HistoryFilter) {
+    query.push(" CROSS JOIN requests r NOT INDEXED ON r.id = c.id");
+    for (condition, value) in [
+        (" AND r.ws = ", &filter.workspace),
+        (" AND r.agent = ", &filter.agent),
+        (" AND r.tool = ", &filter.tool),
+    ] {
+        if let Some(value) = value {
+            query.push(condition);
+            query.push_bind(value.clone());
+        }
+    }
+    if filter.state == Some(State::Decided) {
+        query.push(" AND r.state = 'decided'");
+    }
+    if let Some(since) = filter.since {
+        query.push(" AND r.stored_at >= ");
+        query.push_bind(since.0);
+    }
+    if let Some(until) = filter.until {
+        query.push(" AND r.stored_at < ");
+        query.push_bind(until.0);
+    }
+}
