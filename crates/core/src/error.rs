@@ -12,9 +12,17 @@ use crate::store::StoreError;
 /// Why an operation was not done. Nothing was changed unless the variant says so.
 #[derive(Debug, thiserror::Error)]
 pub enum OpError {
-    /// No such request, agent or rule here.
+    /// No such request here.
     #[error("{0} is not known here; see `countersign history`")]
     NotFound(String),
+    /// No such agent, rule or setup key here.
+    #[error("{what} is not known here; see `countersign {see}`")]
+    Unknown {
+        /// What was asked for, such as `rule test-invoices`.
+        what: String,
+        /// The command that lists what there is.
+        see: &'static str,
+    },
     /// A request id that several agents used.
     #[error("{id} is ambiguous; use one of {}", .candidates.join(", "))]
     Ambiguous {
@@ -90,7 +98,10 @@ impl OpError {
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::NotFound(_) | Self::NoSuchKey(_) | Self::NoSuchAlarm(_) => ErrorCode::NotFound,
+            Self::NotFound(_)
+            | Self::Unknown { .. }
+            | Self::NoSuchKey(_)
+            | Self::NoSuchAlarm(_) => ErrorCode::NotFound,
             Self::Ambiguous { .. } => ErrorCode::AmbiguousId,
             Self::AlreadyDecided { .. } | Self::AlreadyVoted { .. } => ErrorCode::AlreadyDecided,
             Self::Expired(_) => ErrorCode::Expired,

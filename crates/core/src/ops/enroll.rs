@@ -66,7 +66,10 @@ impl App {
         })
         .await?;
         if !self.answer(written).await? {
-            return Err(OpError::NotFound(agent.to_string()));
+            return Err(OpError::Unknown {
+                what: format!("agent {agent}"),
+                see: "agents",
+            });
         }
         match self.has_own_server() {
             true => self.bring_into_force().await,

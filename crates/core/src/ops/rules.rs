@@ -122,7 +122,10 @@ impl RuleSet {
     fn after(&self, change: &RulesChange, now: Timestamp) -> Result<(Self, RulesChanged), OpError> {
         let known = |id: &String| match self.rules.iter().any(|rule| rule.id == *id) {
             true => Ok(()),
-            false => Err(OpError::NotFound(format!("rule {id}"))),
+            false => Err(OpError::Unknown {
+                what: format!("rule {id}"),
+                see: "rules list",
+            }),
         };
         let mut rules = match change {
             RulesChange::Replace { rules, seen } => {

@@ -219,7 +219,10 @@ impl App {
             .cloned();
         if field.is_none() && !matches!(change, SetupChange::Unbind(_)) {
             let key = change.key();
-            return Err(OpError::NotFound(format!("setup key {key} of {agent}")));
+            return Err(OpError::Unknown {
+                what: format!("setup key {key} of {agent}"),
+                see: "setup list",
+            });
         }
         Ok(field)
     }
@@ -258,7 +261,10 @@ fn apply(
         }
         SetupChange::Unbind(key) => {
             if setup.bindings.remove(key).is_none() {
-                return Err(OpError::NotFound(format!("a binding of setup key {key}")));
+                return Err(OpError::Unknown {
+                    what: format!("a binding of setup key {key}"),
+                    see: "setup list",
+                });
             }
         }
     }

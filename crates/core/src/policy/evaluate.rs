@@ -150,7 +150,7 @@ pub fn evaluate(policy: &PolicySet, asked: &Asked<'_>, setting: &Setting<'_>) ->
         }
         let probe = probe(&prepared.rule, &cover);
         // A rule that only failed because it could not be read is told of, though it does not match.
-        if probe.failures <= most || (probe.failures == 1 && probe.trouble.is_some()) {
+        if probe.failures <= most || probe.only_unsure(prepared.rule.effect) {
             probes.push((place, probe));
         }
     }
@@ -189,7 +189,8 @@ pub fn evaluate(policy: &PolicySet, asked: &Asked<'_>, setting: &Setting<'_>) ->
         if limited == Some(Trouble::UsesUnknown) {
             found.unknown_uses.push(place);
         }
-        if let Some(trouble) = probe.trouble.or(limited) {
+        let matters = probe.failures == 0 || probe.only_unsure(rule.effect);
+        if let Some(trouble) = probe.trouble.or(limited).filter(|_| matters) {
             found.troubles.push((place, trouble));
         }
         match (says, rule.enabled) {

@@ -27,6 +27,12 @@ impl Probe {
         self.failed.get_or_insert(matcher);
     }
 
+    /// Whether an approve would match but for what could not be read. A deny or an ask does not fail for that:
+    /// what failed there is another matcher, and the request is none of the rule's.
+    pub(super) fn only_unsure(&self, effect: Effect) -> bool {
+        effect == Effect::Approve && self.failures == 1 && self.trouble.is_some()
+    }
+
     /// An error makes an approve not match; of the others it makes an ask.
     fn take(&mut self, effect: Effect, matcher: Matcher, answer: Result<bool, Unsure>) {
         match answer {

@@ -155,6 +155,23 @@ fn what_cannot_be_read_for_sure_keeps_an_approve_from_matching_and_makes_the_oth
 }
 
 #[test]
+fn what_could_not_be_read_is_told_only_of_rules_that_are_meant_by_the_request() {
+    let args = json!({});
+    let asked = pay(&args);
+    let unsure = json!({"args": {"/to": {"eq": "production"}}});
+    let elsewhere = json!({"tool": ["deploy"], "args": {"/to": {"eq": "production"}}});
+    for effect in ["approve", "ask", "deny"] {
+        for (more, told) in [(&unsure, 1), (&elsewhere, 0)] {
+            let policy = set(vec![rule("r", effect, more.clone())]);
+            for explain in [false, true] {
+                let found = judge_in(&policy, &asked, |setting| setting.explain = explain);
+                assert_eq!(found.troubles.len(), told, "{effect} {more} {explain}");
+            }
+        }
+    }
+}
+
+#[test]
 fn what_fails_for_sure_outweighs_what_is_unsure() {
     let args = json!({});
     let more = json!({"tool": ["refund"], "args": {"/env": {"eq": "prod"}}});
