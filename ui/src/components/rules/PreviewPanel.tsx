@@ -15,7 +15,7 @@ const Words = ({ report, effect }: { readonly report: PreviewReport; readonly ef
   if (approve + ask + deny === 0) return <>It matches none of them.</>;
   const words = [
     effect === "deny" ? `${count(deny)} denied, ${count(agreed)} of them as people did.` : "",
-    effect === "approve" ? `${count(agreed)} approved as people did.` : "",
+    effect === "approve" && (agreed > 0 || denied + unseen === 0) ? `${count(agreed)} approved as people did.` : "",
     refused > 0 ? `${count(refused)} denied that a person had let run.` : "",
     denied > 0 ? `${count(denied)} approved that a person had denied.` : "",
     unseen > 0 ? `${count(unseen)} approved that nobody has decided.` : "",
@@ -62,7 +62,7 @@ export const PreviewPanel = ({ preview, effect }: { readonly preview: RulePrevie
         <h3 className="!m-0">What it would have done{view?.report == null ? "" : `, ${count(view.report.total)} requests`}</h3>
         <label className="ml-auto text-[11.5px] text-text-3">
           <span className="sr-only">How far back</span>
-          <select className="rounded border border-line bg-panel px-1 py-0.5 text-text-2" value={preview.days} onChange={(event) => { preview.setDays(Number(event.target.value) as Days); }}>
+          <select className="appearance-none rounded border border-line bg-panel px-1 py-0.5 text-text-2" value={preview.days} onChange={(event) => { preview.setDays(Number(event.target.value) as Days); }}>
             {DAYS.map((days) => <option key={days} value={days}>{SPANS[days]}</option>)}
           </select>
         </label>

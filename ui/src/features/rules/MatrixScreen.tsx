@@ -67,7 +67,7 @@ export const MatrixScreen = () => {
               ))}
             </tbody>
           </table>
-          <p className="selectable px-5 text-xs text-text-3">{data.more === 0 ? "" : `${data.more} more tools are left out. `}Rule set <code className="font-mono">{data.policyDigest}</code></p>
+          <p className="selectable mt-3 px-5 text-xs text-text-3">{data.more === 0 ? "" : `${data.more} more tools are left out. `}Rule set <code className="font-mono">{data.policyDigest}</code></p>
         </div>
       )}
     </main>

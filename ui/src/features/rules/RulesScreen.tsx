@@ -57,7 +57,7 @@ export const RulesScreen = () => {
           <h1 className="m-0 mr-1.5 text-[15px] font-semibold">Rules</h1>
           <label className="flex items-center gap-1.5 text-text-2">workspace
             <select
-              className="max-w-44 rounded-md border border-line bg-panel px-2 py-[3px] font-semibold text-text" aria-label="Workspace" value={workspace}
+              className="max-w-44 appearance-none rounded-md border border-line bg-panel px-2 py-[3px] font-semibold text-text" aria-label="Workspace" value={workspace}
               onChange={(event) => { setWriting(false); void navigate({ to: "/rules", search: { ws: event.target.value } }); }}
             >
               {(data?.workspaces ?? [workspace]).map((name) => <option key={name} value={name}>{name}</option>)}
