@@ -77,7 +77,7 @@ pub struct Why {
     pub held: Option<String>,
     /// Every rule that matches.
     pub matched: Vec<NamedRule>,
-    /// Every rule that nearly did.
+    /// Every rule that nearly did; those that name another tool or agent last.
     pub near_misses: Vec<Nearly>,
     /// What the setup says, where the request names a key.
     pub setup: Option<SetupReason>,
@@ -202,6 +202,9 @@ fn told(set: &PolicySet, found: Evaluation, named: Option<String>, agent: &Agent
             matcher: near.matcher.word(rule),
         })
     });
+    let mut near: Vec<Nearly> = near.collect();
+    // A rule for one tool alone is nearly meant by every other call of every agent: that tells least.
+    near.sort_by_key(|near| ["tool", "agent"].contains(&near.matcher.as_str()));
     let setup = found.setup.zip(named).map(|(says, key)| {
         let (state, value, skips_when) = match says {
             SetupSays::Undeclared => ("undeclared", None, None),
@@ -224,7 +227,7 @@ fn told(set: &PolicySet, found: Evaluation, named: Option<String>, agent: &Agent
         approvals,
         held: held.map(|held| held.to_string()),
         matched: matched.collect(),
-        near_misses: near.collect(),
+        near_misses: near,
         setup,
     }
 }
