@@ -144,13 +144,11 @@ pub fn evaluate(policy: &PolicySet, asked: &Asked<'_>, setting: &Setting<'_>) ->
     let rules = policy.rules();
     let most = u8::from(setting.explain);
     let mut probes: Vec<(usize, Probe)> = Vec::new();
-    for (place, prepared) in rules.iter().enumerate() {
-        if prepared.rule.enabled == Enabled::Off {
-            continue;
-        }
-        let probe = probe(&prepared.rule, &cover);
+    for &place in policy.places(asked.tool, setting.explain).iter() {
+        let rule = &rules[place].rule;
+        let probe = probe(rule, &cover);
         // A rule that only failed because it could not be read is told of, though it does not match.
-        if probe.failures <= most || probe.only_unsure(prepared.rule.effect) {
+        if probe.failures <= most || probe.only_unsure(rule.effect) {
             probes.push((place, probe));
         }
     }

@@ -5,6 +5,7 @@
 
 pub mod arguments;
 pub mod body;
+mod by_tool;
 pub mod condition;
 pub mod conditions;
 pub mod draft;

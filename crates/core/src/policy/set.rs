@@ -1,11 +1,13 @@
 //! A workspace's rules and setup as they are in force, and their digest.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use countersign_wire::Sha256Digest;
 use serde_json::{Map, Value, json};
 
+use super::by_tool::ByTool;
 use super::condition::{Condition, ConditionFault};
 use super::read::SCHEMA;
 use super::rule::{Enabled, Rule};
@@ -59,6 +61,7 @@ impl SetupInForce {
 #[derive(Debug)]
 pub struct PolicySet {
     rules: Vec<Prepared>,
+    by_tool: ByTool,
     setup: BTreeMap<String, SetupInForce>,
     digest: Sha256Digest,
     body: Vec<u8>,
@@ -89,6 +92,7 @@ impl PolicySet {
             rule,
         };
         Ok(Self {
+            by_tool: ByTool::of(rules.iter()),
             rules: rules.into_iter().map(prepare).collect(),
             setup,
             digest: Sha256Digest::of_bytes(&body),
@@ -100,6 +104,14 @@ impl PolicySet {
     #[must_use]
     pub fn rules(&self) -> &[Prepared] {
         &self.rules
+    }
+
+    /// The places of the rules to look at, in order: where near misses are wanted, of all that are not off.
+    pub(super) fn places(&self, tool: Option<&str>, near_misses: bool) -> Cow<'_, [usize]> {
+        match near_misses {
+            true => Cow::Borrowed(self.by_tool.all()),
+            false => Cow::Owned(self.by_tool.of_tool(tool)),
+        }
     }
 
     /// The setup of an agent.
