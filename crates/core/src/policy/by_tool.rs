@@ -1,58 +1,121 @@
 //! Which rules of a set can match a call of one tool.
 //!
 //! Refuses to leave a rule out that could match, or could ask because something cannot be read: only
-//! whole names that differ from the tool's rule one out.
+//! tools that the request's is none of rule one out.
 
 use std::collections::HashMap;
+use std::sync::{Arc, RwLock};
 
 use super::rule::{Enabled, Rule};
 
-/// The places of a set's rules by the tools that they name. Rules that are off are left out.
+/// Tools whose rules are remembered. Workspaces have fewer; an agent that makes up names only makes
+/// others be looked up again.
+const REMEMBERED: usize = 1_024;
+
+/// The places of a set's rules by the tools that they concern. Rules that are off are left out.
 #[derive(Debug, Default)]
 pub(super) struct ByTool {
-    /// Rules that name whole tools only.
-    named: HashMap<String, Vec<usize>>,
-    /// All others: a wildcard among the tools, or no tool at all.
-    any: Vec<usize>,
-    all: Vec<usize>,
+    all: Arc<[usize]>,
+    known: RwLock<HashMap<String, Arc<[usize]>>>,
 }
 
 impl ByTool {
     pub(super) fn of<'a>(rules: impl Iterator<Item = &'a Rule>) -> Self {
-        let mut found = Self::default();
-        for (place, rule) in rules.enumerate() {
-            if rule.enabled == Enabled::Off {
-                continue;
-            }
-            found.all.push(place);
-            let tools = &rule.matchers.tool;
-            if tools.is_empty() || !tools.iter().all(|tool| tool.is_literal()) {
-                found.any.push(place);
-                continue;
-            }
-            for tool in tools {
-                let places = found.named.entry(tool.as_str().to_owned()).or_default();
-                if places.last() != Some(&place) {
-                    places.push(place);
-                }
-            }
+        let acting = rules
+            .enumerate()
+            .filter(|(_, rule)| rule.enabled != Enabled::Off);
+        Self {
+            all: acting.map(|(place, _)| place).collect(),
+            known: RwLock::default(),
         }
-        found
     }
 
     /// Every rule that is not off, in order.
-    pub(super) fn all(&self) -> &[usize] {
-        &self.all
+    pub(super) fn all(&self) -> Arc<[usize]> {
+        Arc::clone(&self.all)
     }
 
-    /// The rules that a request of `tool` may concern, in order: all, where it names none.
-    pub(super) fn of_tool(&self, tool: Option<&str>) -> Vec<usize> {
+    /// The rules that a request of `tool` may concern, in order: all, where it names none. `rule` gives the
+    /// rule at a place.
+    pub(super) fn of_tool<'a>(
+        &self,
+        tool: Option<&str>,
+        rule: impl Fn(usize) -> &'a Rule,
+    ) -> Arc<[usize]> {
         let Some(tool) = tool else {
-            return self.all.clone();
+            return self.all();
         };
-        let named = self.named.get(tool).map_or(&[][..], Vec::as_slice);
-        let mut places = [named, &self.any].concat();
-        places.sort_unstable();
+        // A lock that a panic poisoned costs the memory and nothing else.
+        if let Ok(known) = self.known.read()
+            && let Some(places) = known.get(tool)
+        {
+            return Arc::clone(places);
+        }
+        let concerns = |place: &usize| {
+            let tools = &rule(*place).matchers.tool;
+            tools.is_empty() || tools.iter().any(|glob| glob.matches_name(tool))
+        };
+        let places: Arc<[usize]> = self.all.iter().copied().filter(concerns).collect();
+        if let Ok(mut known) = self.known.write() {
+            if known.len() >= REMEMBERED {
+                known.clear();
+            }
+            known.insert(tool.to_owned(), Arc::clone(&places));
+        }
         places
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::policy::read_file;
+
+    const RULES: &str = r#"
+schema = 1
+[[rule]]
+id = "a-any"
+effect = "deny"
+risk = ["high"]
+[[rule]]
+id = "b-literal"
+effect = "ask"
+tool = ["delete_invoice", "send_mail"]
+[[rule]]
+id = "c-off"
+effect = "deny"
+enabled = false
+tool = ["*"]
+[[rule]]
+id = "d-glob"
+effect = "ask"
+tool = ["delete_*"]
+"#;
+
+    #[test]
+    fn a_tool_finds_the_rules_that_may_concern_it_and_no_others() {
+        let rules = read_file(RULES).unwrap();
+        let by_tool = ByTool::of(rules.iter());
+        let of = |tool| by_tool.of_tool(tool, |place| &rules[place]).to_vec();
+        // Asked for twice: found, and remembered.
+        for _ in 0..2 {
+            assert_eq!(of(Some("delete_invoice")), [0, 1, 3]);
+            assert_eq!(of(Some("delete_user")), [0, 3]);
+            assert_eq!(of(Some("send_mail")), [0, 1]);
+            assert_eq!(of(Some("read")), [0]);
+            assert_eq!(of(None), [0, 1, 3]);
+        }
+    }
+
+    #[test]
+    fn made_up_names_fill_no_memory() {
+        let rules = read_file(RULES).unwrap();
+        let by_tool = ByTool::of(rules.iter());
+        for number in 0..3 * REMEMBERED {
+            by_tool.of_tool(Some(&format!("t{number}")), |place| &rules[place]);
+            assert!(by_tool.known.read().unwrap().len() <= REMEMBERED);
+        }
     }
 }

@@ -1,6 +1,5 @@
 //! A workspace's rules and setup as they are in force, and their digest.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -107,10 +106,10 @@ impl PolicySet {
     }
 
     /// The places of the rules to look at, in order: where near misses are wanted, of all that are not off.
-    pub(super) fn places(&self, tool: Option<&str>, near_misses: bool) -> Cow<'_, [usize]> {
+    pub(super) fn places(&self, tool: Option<&str>, near_misses: bool) -> Arc<[usize]> {
         match near_misses {
-            true => Cow::Borrowed(self.by_tool.all()),
-            false => Cow::Owned(self.by_tool.of_tool(tool)),
+            true => self.by_tool.all(),
+            false => self.by_tool.of_tool(tool, |place| &self.rules[place].rule),
         }
     }
 

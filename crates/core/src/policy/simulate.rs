@@ -86,7 +86,7 @@ impl<'p> Simulation<'p> {
 
     /// Judges the next request.
     pub fn judge(&mut self, past: &Past<'_>) -> Evaluation {
-        let uses = self.uses(past.at);
+        let uses = self.uses(past);
         let setting = Setting {
             now: past.at,
             approves_off: None,
@@ -166,14 +166,20 @@ impl<'p> Simulation<'p> {
         }
     }
 
-    /// What is in each rule's windows at this moment.
-    fn uses(&mut self, now: Timestamp) -> Uses {
+    /// What is in the windows of the rules that the request may concern.
+    fn uses(&mut self, past: &Past<'_>) -> Uses {
         let mut uses = Uses::new();
-        for (place, window) in &mut self.windows {
+        if self.windows.is_empty() {
+            return uses;
+        }
+        for place in self.policy.places(past.asked.tool, false).iter() {
+            let Some(window) = self.windows.get_mut(place) else {
+                continue;
+            };
             let rule = &self.policy.rules()[*place].rule;
             let count_ms = rule.limit.map_or(0, |limit| limit.per_ms);
             let sum_ms = rule.sum.as_ref().map_or(0, |sum| sum.per_ms);
-            let within = |at: Timestamp, per_ms: i64| now.since_ms(at) < per_ms;
+            let within = |at: Timestamp, per_ms: i64| past.at.since_ms(at) < per_ms;
             while window
                 .front()
                 .is_some_and(|(at, _)| !within(*at, count_ms.max(sum_ms)))
