@@ -11,9 +11,9 @@ import pytest
 from countersign import Gate, ToolCall, VoidDecisionError
 from countersign.trust import take_over
 from countersign.verify import judge
-from test_trust import AT, CONSOLE, IN_TIME, OTHERS, TRUST, TWO, _list, _vote, _votes, asked, stored
 
 from console import Key, b64
+from test_trust import AT, CONSOLE, IN_TIME, OTHERS, TRUST, TWO, _list, _vote, _votes, asked, stored
 
 
 def _heir(old, new, *, by=None, realm="realm"):

@@ -234,9 +234,6 @@ NOT_ENOUGH = {
     "signed for something else": [MINE, {**_vote(OTHERS[0]), "subject": _vote(OTHERS[1])["subject"]}],
     "altered": [MINE, {**_vote(OTHERS[0]), "sig": _vote(OTHERS[1])["sig"]}],
     "in another's name": [MINE, {**_vote(OTHERS[0]), "key": OTHERS[1].public}],
-    "no object": [MINE, 1],
-    "a key that is no text": [MINE, {**_vote(OTHERS[0]), "key": 5}],
-    "a signature that is no text": [MINE, {**_vote(OTHERS[0]), "sig": 5}],
     "naming another voter": [MINE, _vote(OTHERS[0], decided_by={"name": "x", "key": OTHERS[1].public})],
     "another version": [MINE, _vote(OTHERS[0], v=2)],
     "a vote on another request": [MINE, CONSOLE.vote(SEEN, OTHERS[0])],
@@ -251,6 +248,13 @@ def test_too_few_votes_deny(case):
     with pytest.raises(VoidDecisionError) as refusal:
         judge(_votes(*NOT_ENOUGH[case]), TWO, TRUST, IN_TIME)
     assert refusal.value.code == "too_few_votes"
+
+
+@pytest.mark.parametrize("vote", [1, {**MINE, "key": 5}, {**MINE, "sig": 5}], ids=["no object", "key", "signature"])
+def test_what_is_no_vote_at_all_voids_the_decision_beside_enough_votes(vote):
+    with pytest.raises(VoidDecisionError) as refusal:
+        judge(_votes(MINE, _vote(OTHERS[0]), vote), TWO, TRUST, IN_TIME)
+    assert refusal.value.code == "malformed"
 
 
 def test_a_rule_cannot_stand_in_for_several_people():

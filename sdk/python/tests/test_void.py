@@ -6,7 +6,7 @@ import asyncio
 import json
 
 import pytest
-from countersign import ToolCall, VoidDecisionError, args_digest
+from countersign import ToolCall, VoidDecisionError, args_digest, payload_digest
 
 from console import Console, Key
 
@@ -98,7 +98,7 @@ VOID = {
     "with a number that is none": (_raw(b'{"v": NaN}'), "malformed"),
     "two verdicts in one object": (_duplicate, "malformed"),
     "for another request": (_body(request_id="another"), "wrong_request"),
-    "for other request bytes": (_body(request_digest="sha256:00"), "wrong_request_digest"),
+    "for other request bytes": (_body(request_digest=payload_digest(b"{}")), "wrong_request_digest"),
     "approving other arguments": (_body(args_digest=args_digest(EDIT)), "wrong_args_digest"),
     "approving no arguments": (_body(args_digest=...), "wrong_args_digest"),
     "approving and editing at once": (_body(edited_args=EDIT), "malformed"),

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from .digest import args_digest, check_canonical
 from .errors import InvalidRequestError, VoidDecisionError
+from .shape import DECISION, VOTE, misshapen
 from .signature import decode_base64url, verify
 from .trust import Trust
 from .wire import SentRequest
@@ -128,7 +129,7 @@ def judge(stored: StoredDecision, request: SentRequest, trust: Trust, deadline: 
         request_id=request.request_id,
         decision_id=body["decision_id"],
         origin=body["origin"],
-        message=message if isinstance(message := body.get("message"), str) else None,
+        message=body.get("message"),
         args=args,
         args_digest=digest,
         response=response,
@@ -180,22 +181,15 @@ def _check_signature(stored: StoredDecision, trust: Trust, subject: str) -> tupl
 
 
 def _check_fields(body: dict[str, Any]) -> str:
-    """The fields that every decision has; the key that it says decided."""
-    if body.get("v") != 1 or isinstance(body.get("v"), bool):
-        _void("malformed", "the decision has an unknown version")
-    for name in ("decision_id", "verdict", "origin", "decided_at"):
-        if not isinstance(body.get(name), str):
-            _void("malformed", f"the decision has no {name}")
-    by = body.get("decided_by")
-    if not isinstance(by, dict) or not isinstance(by.get("name"), str) or not isinstance(by.get("key"), str):
-        _void("malformed", "the decision does not say who decided")
-    return str(by["key"])
+    """Every field has its type; the key that the decision says decided."""
+    wrong = misshapen(body, *DECISION)
+    if wrong is not None:
+        _void("malformed", f"the decision's {wrong} is not what it must be")
+    return str(body["decided_by"]["key"])
 
 
 def _check_origin(verdict: str, origin: str, role: str | None) -> None:
-    needed = ROLE_OF_ORIGIN.get(origin)
-    if needed is None:
-        _void("malformed", "the decision has an unknown origin")
+    needed = ROLE_OF_ORIGIN[origin]
     if role is not None and role != needed:
         _void("wrong_role", f"a key of role {role} cannot decide as {origin}")
     if verdict in ORIGIN_OF_SYSTEM_VERDICT:
@@ -236,8 +230,8 @@ def _digest_or_void(args: Any) -> str:
 def _response(verdict: str, body: dict[str, Any]) -> dict[str, Any] | None:
     if verdict != "respond":
         return None
-    response = body.get("response")
-    if not isinstance(response, dict) or "content" not in response:
+    response: dict[str, Any] | None = body.get("response")
+    if response is None:
         _void("malformed", "the decision responds without a response")
     return response
 
@@ -250,10 +244,9 @@ def _check_votes(
     request: SentRequest,
     trust: Trust,
 ) -> None:
-    votes = body.get("votes")
     keys = {
         key
-        for vote in (votes if isinstance(votes, list) else [])
+        for vote in body.get("votes") or []
         if (key := _voter(vote, verdict, digest, stored, request, trust)) is not None
     }
     if len(keys) < request.approvals_required:
@@ -261,7 +254,7 @@ def _check_votes(
 
 
 def _voter(
-    vote: Any,
+    vote: dict[str, str],
     verdict: str,
     digest: str | None,
     stored: StoredDecision,
@@ -269,14 +262,13 @@ def _voter(
     trust: Trust,
 ) -> str | None:
     """The key of a vote that counts for this decision, None for any other."""
+    key, subject, sig = vote["key"], vote["subject"], vote["sig"]
     try:
-        key, subject, sig = vote["key"], vote["subject"], vote["sig"]
         payload = decode_base64url(vote["payload"])
         body = parse_payload(payload)
-        signer = body["decided_by"]["key"]
-    except (TypeError, KeyError, ValueError, AttributeError, VoidDecisionError):
+    except (ValueError, VoidDecisionError):
         return None
-    if not isinstance(key, str) or not isinstance(sig, str) or signer != key:
+    if misshapen(body, *VOTE) is not None or body["decided_by"]["key"] != key:
         return None
     if subject != f"{request.subject('vote')}.{key}" or not verify(key, sig, "vote", trust.realm, subject, payload):
         return None
@@ -284,9 +276,9 @@ def _voter(
         return None
     if not trust.may_allow(key, stored.stored_at, request.workspace, request.risk):
         return None
-    if body.get("v") != 1 or isinstance(body.get("v"), bool) or body.get("request_digest") != request.digest:
+    if body["request_digest"] != request.digest:
         return None
-    if body.get("verdict") != verdict or body.get("args_digest") != digest:
+    if body["verdict"] != verdict or body.get("args_digest") != digest:
         return None
     if ("edited_args" in body) is not (verdict == "modify"):
         return None
