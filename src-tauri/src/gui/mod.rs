@@ -7,6 +7,8 @@ mod call;
 mod channel;
 mod commands;
 mod desk;
+#[cfg(target_os = "linux")]
+mod drawing;
 mod fault;
 mod notify;
 mod previews;
@@ -71,9 +73,11 @@ fn window(runtime: &tokio::runtime::Runtime, desk: Desk) -> Result<(), OpError> 
         .first()
         .ok_or(tauri::Error::WebviewNotFound)
         .map_err(failed)?;
-    WebviewWindowBuilder::from_config(&handle, config)
+    let window = WebviewWindowBuilder::from_config(&handle, config)
         .and_then(|window| window.data_directory(web_data).build())
         .map_err(failed)?;
+    #[cfg(target_os = "linux")]
+    drawing::suit(&window);
     let notifying = runtime.spawn(notify::run(handle.clone()));
     runtime.spawn(async move {
         ended().await;
