@@ -1,18 +1,7 @@
 // Who is there, and what holds them back, in the real window.
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { Desk } from "./support/desk.mjs";
+import { onDesk } from "./support/desk.mjs";
 import { KEYS, until } from "./support/webdriver.mjs";
-
-const onDesk = (name, work) =>
-  test(name, { timeout: 90_000 }, async () => {
-    const desk = await Desk.open();
-    try {
-      await work(desk, desk.browser);
-    } finally {
-      await desk.close();
-    }
-  });
 
 const button = async (page, text) => {
   await until(`the button ${text}`, () => page.run("return [...document.querySelectorAll('[data-testid=brake-bar] button')].some((b) => b.textContent.startsWith(arguments[0]) && !b.disabled)", text));
@@ -57,4 +46,32 @@ onDesk("panic is on with one chord, shown everywhere, and off only after one mor
   await page.sees('[data-testid="confirm"]');
   await page.click('[data-testid="confirm-yes"]');
   await until("panic is off", async () => (await page.text('[data-testid="panic"]')) === null);
+});
+
+const low = (name) => JSON.stringify({ name, args: {}, risk: "low", timeout: 60 });
+
+onDesk("a timed bypass lets what waits up to its risk run, is told with its end, and is over with one click", async (desk, page) => {
+  const first = await desk.agent("asks.py", low("read"), JSON.stringify({ name: "pay", args: {}, risk: "medium", timeout: 60 }));
+  await page.reads("2 waiting", '[data-testid="waiting"]');
+  await page.press("g");
+  await page.press("a");
+  await page.sees('[data-testid="agent-row"]');
+  await button(page, "Bypass");
+  assert.equal(await page.run("return document.querySelector('[data-testid=bypass-risk]').value"), "low");
+  await page.click('[data-testid="confirm-yes"]');
+  await page.reads("Bypass: default/local, up to low, until", '[data-testid="bypass"]');
+  await page.reads("by maria", '[data-testid="agent-bypass"]');
+  await until("the low call runs", () => first.output.out.includes('"asked": "read", "verdict": "approve"'));
+  assert.doesNotMatch(first.output.out, /pay/, "a call beyond its risk goes on to wait");
+  const { out } = await desk.command("history", "--json");
+  const line = out.trim().split("\n").map((text) => JSON.parse(text)).find((row) => row.tool === "read");
+  assert.match(JSON.stringify(line), /bypass/, "the call is recorded under it");
+  await until("the bypass can be ended", () => page.run(
+    "const found = [...document.querySelectorAll('[data-testid=brake-bar] button')].find((b) => b.textContent.startsWith('End')); found?.click(); return found !== undefined",
+  ));
+  await until("the bypass is over", async () => (await page.text('[data-testid="bypass"]')) === null);
+  await desk.agent("asks.py", low("read_again"));
+  await page.press("g");
+  await page.press("q");
+  await page.reads("2 waiting", '[data-testid="waiting"]');
 });

@@ -1,18 +1,8 @@
 // One person at the real window, real agents on the real bus.
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { Desk } from "./support/desk.mjs";
+import { onDesk } from "./support/desk.mjs";
 import { KEYS, until } from "./support/webdriver.mjs";
 
-const onDesk = (name, work) =>
-  test(name, { timeout: 90_000 }, async () => {
-    const desk = await Desk.open();
-    try {
-      await work(desk, desk.browser);
-    } finally {
-      await desk.close();
-    }
-  });
 const lines = (output) => output.out.trim().split("\n").filter(Boolean).map((line) => JSON.parse(line));
 const rung = (name) => `[data-testid="ladder"] [data-rung="${name}"]`;
 

@@ -1,18 +1,7 @@
 // From a card to a rule that decides, and back, in the real window.
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { Desk } from "./support/desk.mjs";
+import { onDesk } from "./support/desk.mjs";
 import { KEYS, until } from "./support/webdriver.mjs";
-
-const onDesk = (name, work) =>
-  test(name, { timeout: 120_000 }, async () => {
-    const desk = await Desk.open();
-    try {
-      await work(desk, desk.browser);
-    } finally {
-      await desk.close();
-    }
-  });
 
 const call = (invoice) => JSON.stringify({ name: "delete_invoice", args: { invoice }, risk: "low", thread_id: "T1", timeout: 50 });
 const rows = async (desk) => (await desk.command("rules", "list", "--json")).out.trim().split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));

@@ -1,18 +1,7 @@
 // Setup keys in the real window: what spares a question, and what happens when two people change them.
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { Desk } from "./support/desk.mjs";
+import { onDesk } from "./support/desk.mjs";
 import { until } from "./support/webdriver.mjs";
-
-const onDesk = (name, work) =>
-  test(name, { timeout: 120_000 }, async () => {
-    const desk = await Desk.open();
-    try {
-      await work(desk, desk.browser);
-    } finally {
-      await desk.close();
-    }
-  });
 
 const row = (key) => `[data-testid="setup-key"][data-key="${key}"]`;
 

@@ -1,18 +1,7 @@
 // What agents tell of their work, in the real window.
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { Desk } from "./support/desk.mjs";
+import { onDesk } from "./support/desk.mjs";
 import { KEYS, until } from "./support/webdriver.mjs";
-
-const onDesk = (name, work, limit = 90_000) =>
-  test(name, { timeout: limit }, async () => {
-    const desk = await Desk.open();
-    try {
-      await work(desk, desk.browser);
-    } finally {
-      await desk.close();
-    }
-  });
 
 const line = (name) => `[...document.querySelectorAll('[data-testid=line]')].find((line) => line.textContent.includes(${JSON.stringify(name)}))`;
 
@@ -113,4 +102,4 @@ onDesk("a trace of 10,000 spans opens at once and scrolls without a long frame",
   const told = `${measured.frames.length} frames; work p50 ${at(measured.work, 0.5)}, p95 ${at(measured.work, 0.95)} ms; frame p50 ${at(measured.frames, 0.5)}, p95 ${at(measured.frames, 0.95)} ms`;
   process.stdout.write(`# opened in ${Math.round(opened)} ms; scrolling 600 px a frame: ${told}\n`);
   assert.ok(at(measured.work, 0.95) < 50, told);
-}, 180_000);
+}, { timeout: 180_000 });

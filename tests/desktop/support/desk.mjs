@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Browser, until } from "./webdriver.mjs";
 
@@ -96,6 +97,17 @@ export class Desk {
     await rm(this.data, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 }
+
+/** A test at a desk of its own. */
+export const onDesk = (name, work, { timeout = 120_000 } = {}) =>
+  test(name, { timeout }, async () => {
+    const desk = await Desk.open();
+    try {
+      await work(desk, desk.browser);
+    } finally {
+      await desk.close();
+    }
+  });
 
 const lockedBy = async (data) => {
   try {

@@ -1,4 +1,5 @@
 import { Section } from "../Section";
+import { Select } from "../Select";
 import { ShownText } from "../ShownText";
 import type { PreviewReport, RuleEffect } from "../../ipc/generated";
 import { Cases } from "./Cases";
@@ -62,9 +63,9 @@ export const PreviewPanel = ({ preview, effect }: { readonly preview: RulePrevie
         <h3 className="!m-0">What it would have done{view?.report == null ? "" : `, ${count(view.report.total)} requests`}</h3>
         <label className="ml-auto text-[11.5px] text-text-3">
           <span className="sr-only">How far back</span>
-          <select className="appearance-none rounded border border-line bg-panel px-1 py-0.5 text-text-2" value={preview.days} onChange={(event) => { preview.setDays(Number(event.target.value) as Days); }}>
+          <Select className="border-line py-0.5 text-text-2" value={preview.days} onChange={(event) => { preview.setDays(Number(event.target.value) as Days); }}>
             {DAYS.map((days) => <option key={days} value={days}>{SPANS[days]}</option>)}
-          </select>
+          </Select>
         </label>
       </div>
       {running ? (

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { Button } from "../../components/Button";
 import { Confirm } from "../../components/Confirm";
+import { Select } from "../../components/Select";
 import { ShownText } from "../../components/ShownText";
 import { formatTime } from "../../desk/clock";
 import { useDesk, useServerNow, useStatus } from "../../desk/DeskContext";
@@ -9,7 +10,7 @@ import { toCallError } from "../../ipc/transport";
 
 const RISKS: readonly Risk[] = ["safe", "low", "medium", "high"];
 const TIMES = [{ seconds: 900, label: "15 minutes" }, { seconds: 3_600, label: "1 hour" }, { seconds: 4 * 3_600, label: "4 hours" }, { seconds: 8 * 3_600, label: "8 hours" }] as const;
-const SELECT = "rounded-[7px] border border-line bg-panel px-2 py-1 text-text";
+const SELECT = "border-line py-1 text-text";
 
 /** The bypass of an agent that is not over. */
 export const useBypass = (agent: string): BypassView | null => {
@@ -24,8 +25,8 @@ const Ask = ({ agent, onClose }: { readonly agent: string; readonly onClose: () 
   return (
     <Confirm title={`Let calls of ${agent} run without asking?`} verb="Start the bypass" dangerous onConfirm={() => desk.call("bypass", { agent, grant: { upTo, seconds } })} onClose={onClose}>
       <div className="flex flex-wrap items-center gap-2.5 text-text">
-        <label>Up to risk <select className={SELECT} data-testid="bypass-risk" value={upTo} onChange={(event) => { setUpTo(RISKS.find((risk) => risk === event.target.value) ?? "low"); }}>{RISKS.map((risk) => <option key={risk}>{risk}</option>)}</select></label>
-        <label>for <select className={SELECT} data-testid="bypass-time" value={seconds} onChange={(event) => { setSeconds(Number(event.target.value)); }}>{TIMES.map((time) => <option key={time.seconds} value={time.seconds}>{time.label}</option>)}</select></label>
+        <label>Up to risk <Select className={SELECT} data-testid="bypass-risk" value={upTo} onChange={(event) => { setUpTo(RISKS.find((risk) => risk === event.target.value) ?? "low"); }}>{RISKS.map((risk) => <option key={risk}>{risk}</option>)}</Select></label>
+        <label>for <Select className={SELECT} data-testid="bypass-time" value={seconds} onChange={(event) => { setSeconds(Number(event.target.value)); }}>{TIMES.map((time) => <option key={time.seconds} value={time.seconds}>{time.label}</option>)}</Select></label>
       </div>
       <p className="mb-0">What waits and what comes of it is approved in your name without a person, in every console, until the time is over. Rules that deny or ask still win, and critical calls always ask. Every call is recorded, and the status bar shows the bypass.</p>
     </Confirm>

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { ChevronDown } from "lucide-react";
+import { Select } from "../../components/Select";
 import { plainText } from "../../components/shown";
 import { useDesk } from "../../desk/DeskContext";
 import type { Facet, HistoryFilterView } from "../../ipc/generated";
@@ -13,17 +13,16 @@ interface ChoiceProps {
 }
 
 const Choice = ({ label, value, options, onChange }: ChoiceProps) => (
-  <label className="relative flex items-center">
+  <label className="flex items-center">
     <span className="sr-only">{label}</span>
-    <select
-      className={`max-w-[170px] appearance-none truncate rounded-md border bg-panel py-1 pr-6 pl-2 text-xs ${value === null ? "border-line text-text-3" : "border-accent text-text"}`}
+    <Select
+      className={`max-w-[170px] py-1 text-xs ${value === null ? "border-line text-text-3" : "border-accent text-text"}`}
       value={value ?? ""} onChange={(event) => { onChange(event.target.value === "" ? null : event.target.value); }}
     >
       <option value="">{label}</option>
       {options.map((option) => <option key={option.value} value={option.value}>{option.label}</option>)}
       {value === null || options.some((option) => option.value === value) ? null : <option value={value}>{value}</option>}
-    </select>
-    <ChevronDown size={12} className="pointer-events-none absolute right-1.5 text-text-3" aria-hidden="true" />
+    </Select>
   </label>
 );
 

@@ -3,6 +3,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { useCommand } from "../../commands/CommandContext";
 import { Kbd } from "../../components/Kbd";
+import { Select } from "../../components/Select";
 import { useDesk } from "../../desk/DeskContext";
 import type { RuleText } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
@@ -56,12 +57,12 @@ export const RulesScreen = () => {
         <header className="flex items-center gap-2.5 border-b border-line px-5 py-3">
           <h1 className="m-0 mr-1.5 text-[15px] font-semibold">Rules</h1>
           <label className="flex items-center gap-1.5 text-text-2">workspace
-            <select
-              className="max-w-44 appearance-none rounded-md border border-line bg-panel px-2 py-[3px] font-semibold text-text" aria-label="Workspace" value={workspace}
+            <Select
+              className="max-w-44 border-line py-[3px] font-semibold text-text" aria-label="Workspace" value={workspace}
               onChange={(event) => { setWriting(false); void navigate({ to: "/rules", search: { ws: event.target.value } }); }}
             >
               {(data?.workspaces ?? [workspace]).map((name) => <option key={name} value={name}>{name}</option>)}
-            </select>
+            </Select>
           </label>
           <span className="truncate text-text-3">strongest wins: deny, ask, approve</span>
           <button type="button" className={`ml-auto ${bar}`} onClick={() => void navigate({ to: "/rules/matrix", search: workspace === "" ? {} : { ws: workspace } })}>Matrix <Kbd command="matrix" /></button>

@@ -1,0 +1,74 @@
+// The inbox and its cards.
+import { KEYS } from "../support/webdriver.mjs";
+import { EARLIER, LONG, TYPICAL } from "./calls.mjs";
+import { save, settled } from "./shots.mjs";
+
+export async function inbox(desk, page) {
+  await settled();
+  await save(desk, "inbox-empty");
+  // An earlier call of the same tool, so that the card has something to compare with.
+  const earlier = await desk.agent("asks.py", JSON.stringify(EARLIER));
+  await desk.armed("delete_customer_data");
+  await page.press("a");
+  await earlier.done;
+  await desk.agent("asks.py", ...TYPICAL.map((call) => JSON.stringify(call)));
+  await page.reads("7 waiting", '[data-testid="waiting"]');
+  await page.press("n");
+  await page.reads("irreversible", '[data-testid="card"]').catch(() => {});
+  await settled();
+  await save(desk, "inbox");
+  await page.press("d");
+  await page.sees('[aria-label="Reason for the agent"]');
+  await save(desk, "inbox-deny");
+  await page.press(KEYS.escape);
+  await page.press("?");
+  await settled();
+  await save(desk, "keys");
+}
+
+export async function long(desk, page) {
+  await desk.agent("asks.py", JSON.stringify(LONG));
+  await desk.browser.reads("write_file", '[data-testid="card"] h2');
+  await settled();
+  await save(desk, "inbox-long");
+  await page.press("e");
+  await page.sees(".cm-content");
+  await settled();
+  await save(desk, "inbox-edit");
+}
+
+export async function operators(desk, page) {
+  await desk.agent("asks.py", JSON.stringify({ ...TYPICAL[1], approvals_required: 2, timeout: 300 }), JSON.stringify({ ...TYPICAL[3], timeout: 500 }));
+  await page.reads("2 waiting", '[data-testid="waiting"]');
+  const grace = await desk.operator("grace");
+  const row = JSON.parse((await desk.command("inbox", "--json")).out.trim().split("\n")[0]);
+  const voted = await grace("approve", row.request_id, "--message", "fine with me");
+  if (voted.code !== 0) throw new Error(voted.err);
+  await page.reads("1 of 2", '[data-testid="votes"]');
+  await desk.command("pause", "default/local");
+  await desk.command("panic", "on");
+  await page.sees('[data-testid="panic"]');
+  await settled();
+  await save(desk, "inbox-votes");
+}
+
+export async function batch(desk, page) {
+  const push = (branch) => JSON.stringify({ ...TYPICAL[4], timeout: 500, args: { ...TYPICAL[4].args, branch } });
+  await desk.agent("asks.py", push("main"), push("docs"), push("release/2.4"), JSON.stringify({ ...TYPICAL[3], timeout: 900 }));
+  await page.reads("4 waiting", '[data-testid="waiting"]');
+  await page.press("j");
+  await page.press("j");
+  await page.press("j");
+  await page.reads("http.post", '[data-testid="card"] h2');
+  await page.press("s");
+  await page.sees('[data-testid="snooze-panel"]');
+  await settled();
+  await save(desk, "inbox-snooze");
+  await page.run("document.querySelector('[data-testid=snooze-panel] button').click(); return 1");
+  await page.sees('[data-testid="snoozed"]');
+  await page.press("n");
+  for (const _ of [1, 2]) await page.press(KEYS.shift, "j");
+  await page.sees('[data-testid="batch"][data-armed="true"]');
+  await settled();
+  await save(desk, "inbox-batch");
+}
