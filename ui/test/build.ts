@@ -103,7 +103,7 @@ export const settings = (more: Partial<SettingsView> = {}): SettingsView => ({
 });
 
 export const batch = (number: number, changes: InboxChange[], more: Partial<InboxBatch> = {}): InboxBatch => ({
-  number, changes, touched: [], status: null, resync: false, serverMs: 0, ...more,
+  number, changes, touched: [], status: null, resync: false, panicAsked: false, serverMs: 0, ...more,
 });
 
 export const ruleRow = (more: Partial<RuleRow> = {}): RuleRow => ({

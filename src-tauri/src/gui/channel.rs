@@ -42,6 +42,7 @@ struct News {
     rows: BTreeSet<i64>,
     status: bool,
     resync: bool,
+    panic_asked: bool,
 }
 
 impl News {
@@ -67,10 +68,13 @@ async fn send(shell: AppHandle, mut events: Receiver<AppEvent>, channel: Channel
     let mut news = News::default();
     loop {
         // A status that was put off is sent even when nothing else happens.
-        let first = if news.status {
-            tokio::time::timeout(STATUS_EVERY, events.recv()).await.ok()
-        } else {
-            Some(events.recv().await)
+        let first = tokio::select! {
+            event = events.recv() => Some(event),
+            () = desk.panic_asked.notified() => {
+                news.panic_asked = true;
+                None
+            }
+            () = tokio::time::sleep(STATUS_EVERY), if news.status => None,
         };
         match first {
             None => {}
@@ -93,13 +97,15 @@ async fn send(shell: AppHandle, mut events: Receiver<AppEvent>, channel: Channel
         };
         let rows = std::mem::take(&mut news.rows);
         let resync = std::mem::take(&mut news.resync);
-        if rows.is_empty() && !resync && status.is_none() {
+        let panic_asked = std::mem::take(&mut news.panic_asked);
+        if rows.is_empty() && !resync && !panic_asked && status.is_none() {
             continue;
         }
-        if channel
-            .send(batch(&desk, rows, resync, status).await)
-            .is_err()
-        {
+        let batch = InboxBatch {
+            panic_asked,
+            ..batch(&desk, rows, resync, status).await
+        };
+        if channel.send(batch).is_err() {
             return;
         }
     }
@@ -145,6 +151,7 @@ async fn batch(
         touched: rows.iter().filter_map(|row| touched(desk, row)).collect(),
         status,
         resync: resync || unread,
+        panic_asked: false,
         server_ms: desk.app.now().0,
     }
 }

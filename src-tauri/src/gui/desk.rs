@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use countersign_core::App;
 use countersign_wire::ipc::{IpcError, NotifyLevel, OtlpView};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
 use super::fault::fault;
@@ -27,6 +27,8 @@ pub(crate) struct Desk {
     pub(crate) notify_level: watch::Sender<NotifyLevel>,
     /// Simulations of rules.
     pub(crate) previews: Previews,
+    /// Somebody asked in the tray to turn panic off.
+    pub(crate) panic_asked: Notify,
     batches: AtomicU64,
     listener: Mutex<Option<JoinHandle<()>>>,
 }
@@ -41,6 +43,7 @@ impl Desk {
             otlp,
             notify_level: watch::Sender::default(),
             previews: Previews::default(),
+            panic_asked: Notify::new(),
             batches: AtomicU64::new(0),
             listener: Mutex::new(None),
         }

@@ -12,6 +12,7 @@ mod drawing;
 mod fault;
 mod notify;
 mod previews;
+mod tray;
 mod view;
 
 use countersign_core::{App, OpError, Options};
@@ -79,6 +80,7 @@ fn window(runtime: &tokio::runtime::Runtime, desk: Desk) -> Result<(), OpError> 
     #[cfg(target_os = "linux")]
     drawing::suit(&window);
     let notifying = runtime.spawn(notify::run(handle.clone()));
+    let tray = runtime.spawn(tray::run(handle.clone()));
     runtime.spawn(async move {
         ended().await;
         handle.exit(0);
@@ -86,6 +88,7 @@ fn window(runtime: &tokio::runtime::Runtime, desk: Desk) -> Result<(), OpError> 
     built.run_return(move |shell, event| {
         if let RunEvent::Exit = event {
             notifying.abort();
+            tray.abort();
             shell.state::<Desk>().close();
         }
     });

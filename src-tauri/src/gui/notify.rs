@@ -89,6 +89,15 @@ pub(crate) async fn run(shell: AppHandle) {
     }
 }
 
+/// Tells of something that the operator asked for and that was not done, whatever the level.
+pub(super) async fn trouble(summary: &str, body: &str) {
+    let words = Words {
+        summary: summary.to_owned(),
+        body: body.to_owned(),
+    };
+    show(words, Urgency::Critical, None).await;
+}
+
 fn drain(events: &mut Receiver<AppEvent>, news: &mut News) {
     loop {
         match events.try_recv() {

@@ -1,8 +1,9 @@
 // A session bus of its own, and every notification that a program asks for on it.
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { promisify } from "node:util";
 import { until } from "./webdriver.mjs";
 
 // Without service folders: a usual session bus would start portals and an accessibility bus.
@@ -46,6 +47,18 @@ export class SessionBus {
     const child = spawn(program, words, { stdio: ["ignore", "pipe", "ignore"] });
     this.#processes.push(child);
     return child;
+  }
+
+  /** Calls a method as another program of the desktop would; gives the answer as `dbus-send` prints it. */
+  async call(to, object, method, ...args) {
+    const words = [`--bus=${this.address}`, "--print-reply", `--dest=${to}`, object, method, ...args];
+    return (await promisify(execFile)("dbus-send", words)).stdout;
+  }
+
+  /** The names on the bus that begin so. */
+  async names(start) {
+    const all = await this.call("org.freedesktop.DBus", "/", "org.freedesktop.DBus.ListNames");
+    return [...all.matchAll(/string "([^"]+)"/g)].map(([, name]) => name).filter((name) => name.startsWith(start));
   }
 
   async close() {

@@ -1,9 +1,9 @@
 import { Outlet, useNavigate } from "@tanstack/react-router";
 import { Tooltip } from "radix-ui";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useCommand } from "../commands/CommandContext";
 import { useTheme } from "../commands/theme";
-import { useLost } from "../desk/DeskContext";
+import { useDesk, useLost } from "../desk/DeskContext";
 import { AlarmsDialog } from "../features/alarms/AlarmsDialog";
 import { Help } from "./Help";
 import { Navigation } from "./Navigation";
@@ -17,6 +17,7 @@ export const Shell = () => {
   useTheme();
   useNotifications();
   const navigate = useNavigate();
+  const desk = useDesk();
   const lost = useLost();
   const [open, setOpen] = useState<"alarms" | "help" | "palette" | "panic" | null>(null);
   const close = (): void => { setOpen(null); };
@@ -24,6 +25,8 @@ export const Shell = () => {
   useCommand("palette", () => { setOpen((now) => (now === "palette" ? null : "palette")); });
   useCommand("alarms", () => { setOpen("alarms"); });
   useCommand("panic", () => { setOpen("panic"); });
+  // Whoever turned it off meanwhile has answered: the dialog would turn it on again.
+  useEffect(() => desk.onPanicAsked(() => { if ((desk.view().status?.panic ?? null) !== null) setOpen("panic"); }), [desk]);
   useCommand("inbox", () => void navigate({ to: "/" }));
   useCommand("history", () => void navigate({ to: "/history" }));
   useCommand("overview", () => void navigate({ to: "/overview" }));

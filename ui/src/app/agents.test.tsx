@@ -1,6 +1,6 @@
-import { fireEvent, render, screen, waitFor, within } from "@testing-library/react";
+import { act, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import { agent, agentTool, shown, status } from "../../test/build";
+import { agent, agentTool, batch, shown, status } from "../../test/build";
 import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
 import { CallError } from "../ipc/transport";
 import type { AgentView, StatusView } from "../ipc/generated";
@@ -120,5 +120,19 @@ describe("panic", () => {
     press(">", chord);
     fireEvent.click(await screen.findByTestId("confirm-yes"));
     await waitFor(() => { expect(console.argsOf("panic")).toEqual([{ on: false }]); });
+  });
+
+  it("asked for in the tray to be turned off is asked once more here, and never turned on by that", async () => {
+    const console = await open([], { status: status({ panic: shown("maria") }) });
+    await screen.findByTestId("panic");
+    act(() => { console.send(batch(1, [], { panicAsked: true })); });
+    expect(await screen.findByText("Turn panic off?")).toBeTruthy();
+    expect(console.argsOf("panic")).toEqual([]);
+    fireEvent.keyDown(document.body, { key: "Escape" });
+    act(() => { console.send(batch(2, [], { status: status() })); });
+    await waitFor(() => { expect(screen.queryByTestId("panic")).toBeNull(); });
+    act(() => { console.send(batch(3, [], { panicAsked: true })); });
+    await act(async () => { await new Promise((done) => { setTimeout(done, 20); }); });
+    expect([screen.queryByTestId("panic-dialog"), console.argsOf("panic")]).toEqual([null, []]);
   });
 });

@@ -20,6 +20,8 @@ export interface Desk {
   subscribe(listener: () => void): () => void;
   /** Requests whose card, decision or delivery changed. */
   onTouched(listener: (notices: readonly DecidedNotice[]) => void): () => void;
+  /** Somebody asked outside of the page to turn panic off. */
+  onPanicAsked(listener: () => void): () => void;
   call<N extends CommandName>(name: N, args: ArgsOf<N>): Promise<ResultOf<N>>;
   /** The server's time. */
   now(): number;
@@ -39,6 +41,7 @@ export const createDesk = (transport: Transport): Desk => {
   let stopChannel: (() => void) | null = null;
   let running = false;
   const listeners = new Set<() => void>();
+  const panicListeners = new Set<() => void>();
   const touchedListeners = new Set<(notices: readonly DecidedNotice[]) => void>();
 
   const set = (change: Partial<DeskView>): void => {
@@ -90,6 +93,7 @@ export const createDesk = (transport: Transport): Desk => {
     const applied = applyBatch(view.inbox, batch);
     set(batch.status === null ? { inbox: applied.state } : { inbox: applied.state, status: batch.status });
     if (batch.touched.length > 0) for (const listener of touchedListeners) listener(batch.touched);
+    if (batch.panicAsked) for (const listener of panicListeners) listener();
     if (applied.resync) void readSnapshot();
   };
 
@@ -127,6 +131,10 @@ export const createDesk = (transport: Transport): Desk => {
     onTouched: (listener) => {
       touchedListeners.add(listener);
       return () => touchedListeners.delete(listener);
+    },
+    onPanicAsked: (listener) => {
+      panicListeners.add(listener);
+      return () => panicListeners.delete(listener);
     },
     call,
     now: () => serverNow(clock, performance.now()),

@@ -1536,6 +1536,10 @@ status: StatusView | null,
  */
 resync: boolean, 
 /**
+ * Somebody asked outside of the page to turn panic off: it asks once more.
+ */
+panicAsked: boolean, 
+/**
  * The server's time.
  */
 serverMs: number, };

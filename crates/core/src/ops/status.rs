@@ -109,6 +109,14 @@ impl App {
         })
     }
 
+    /// How many requests wait.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn waiting(&self) -> Result<i64, OpError> {
+        Ok(requests::counts(self.reader()).await?.0)
+    }
+
     /// Positions of the projected streams, and whether nothing is left to be read.
     async fn positions(&self) -> Result<(BTreeMap<String, StreamPosition>, bool), OpError> {
         const PROJECTED: [&str; 5] = [

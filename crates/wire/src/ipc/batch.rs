@@ -52,6 +52,8 @@ pub struct InboxBatch {
     pub status: Option<StatusView>,
     /// The core could not say what changed: read a new snapshot.
     pub resync: bool,
+    /// Somebody asked outside of the page to turn panic off: it asks once more.
+    pub panic_asked: bool,
     /// The server's time.
     #[ts(type = "number")]
     pub server_ms: i64,

@@ -1,0 +1,131 @@
+//! What the tray says: how many wait, and which brakes are on.
+//!
+//! Refuses everything that an agent wrote, and a name as it came: operators are shown through the escaper.
+
+use countersign_core::domain::Timestamp;
+use countersign_core::domain::brakes::Brakes;
+use countersign_wire::{AgentBrake, escape};
+
+/// Brakes that are named; a menu is no list to scroll.
+const NAMED: usize = 8;
+/// Characters of an operator's name: a menu is as wide as its longest line.
+const NAME: usize = 40;
+
+/// The tray as it should be now.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Face {
+    /// Requests that wait.
+    pub(super) waiting: i64,
+    /// Nothing is approved automatically.
+    pub(super) panic: bool,
+    /// One line for each brake and bypass, panic first.
+    pub(super) brakes: Vec<String>,
+}
+
+impl Face {
+    pub(super) fn of(waiting: i64, brakes: &Brakes, now: Timestamp) -> Self {
+        let panic = brakes.panic().map(|set| {
+            let by = name(&set.by);
+            format!("Panic, by {by}: nothing is approved automatically")
+        });
+        let held = brakes.agents().map(|(agent, set)| {
+            let stopped = set.state == AgentBrake::Stopped;
+            let what = if stopped { "stopped" } else { "paused" };
+            format!("{agent} {what} by {}", name(&set.by))
+        });
+        let bypasses = brakes.bypasses(now).map(|(agent, set, bypass)| {
+            let minutes = (bypass.until.0 - now.0 + 59_999) / 60_000;
+            let (up_to, by) = (bypass.up_to.as_str(), name(&set.by));
+            format!("Bypass: {agent}, up to {up_to}, {minutes} min left, by {by}")
+        });
+        let mut lines: Vec<String> = panic.iter().cloned().chain(held).chain(bypasses).collect();
+        let more = lines.len().saturating_sub(NAMED);
+        if more > 0 {
+            lines.truncate(NAMED);
+            lines.push(format!("and {more} more"));
+        }
+        Self {
+            waiting,
+            panic: panic.is_some(),
+            brakes: lines,
+        }
+    }
+
+    /// `3 waiting`.
+    pub(super) fn headline(&self) -> String {
+        match self.waiting {
+            0 => "Nothing waits".to_owned(),
+            count => format!("{count} waiting"),
+        }
+    }
+}
+
+fn name(by: &str) -> String {
+    let plain = escape(by).plain();
+    match plain.chars().nth(NAME) {
+        None => plain,
+        Some(_) => plain.chars().take(NAME).chain(['…']).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use countersign_core::domain::brakes::{Bypass, SetBrake};
+    use countersign_wire::Risk;
+
+    use super::*;
+
+    fn set<T>(state: T, by: &str) -> SetBrake<T> {
+        SetBrake {
+            state,
+            by: by.to_owned(),
+            revision: 1,
+            at: Timestamp(0),
+        }
+    }
+
+    fn agent(name: &str) -> countersign_wire::AgentKey {
+        format!("acme/{name}").parse().unwrap()
+    }
+
+    #[test]
+    fn every_brake_is_named_with_who_set_it_and_a_bypass_with_the_time_left() {
+        let now = Timestamp(1_000_000);
+        let mut brakes = Brakes::default();
+        assert_eq!(Face::of(0, &brakes, now), Face::default());
+        brakes.set_agent(agent("bill_er"), set(AgentBrake::Paused, "maria"));
+        brakes.set_agent(agent("infra"), set(AgentBrake::Stopped, "a\u{202e}b"));
+        let until = now.plus_ms(14 * 60_000 + 1);
+        let bypass = Bypass::new(Risk::Low, until, "UKEY".to_owned(), now);
+        brakes.set_bypass(agent("crm"), set(Some(bypass), "ann"));
+        brakes.set_panic(set(true, "maria"));
+        let face = Face::of(3, &brakes, now);
+        assert!(face.panic);
+        assert_eq!(face.headline(), "3 waiting");
+        assert_eq!(
+            face.brakes,
+            [
+                "Panic, by maria: nothing is approved automatically".to_owned(),
+                "acme/bill_er paused by maria".to_owned(),
+                format!("acme/infra stopped by {}", escape("a\u{202e}b").plain()),
+                "Bypass: acme/crm, up to low, 15 min left, by ann".to_owned(),
+            ]
+        );
+        assert!(!face.brakes[2].contains('\u{202e}'));
+        let over = Face::of(3, &brakes, until);
+        assert_eq!(over.brakes.len(), 3, "a bypass that is over");
+    }
+
+    #[test]
+    fn a_long_list_and_a_long_name_are_cut() {
+        let mut brakes = Brakes::default();
+        for number in 0..12 {
+            let by = "x".repeat(200);
+            brakes.set_agent(agent(&format!("a{number}")), set(AgentBrake::Paused, &by));
+        }
+        let face = Face::of(0, &brakes, Timestamp(0));
+        assert_eq!(face.brakes.len(), NAMED + 1);
+        assert_eq!(face.brakes.last().unwrap(), "and 4 more");
+        assert!(face.brakes.iter().all(|line| line.chars().count() < 80));
+    }
+}
