@@ -1,5 +1,8 @@
 //! Consoles on a bus that is not their own.
 
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
 use countersign_testkit::PlainServer;
 use serde_json::json;
 
@@ -60,7 +63,7 @@ async fn two_consoles_that_decide_at_once_agree_on_one_winner() {
         for desk in [&first, &second] {
             desk.show_in_state(&id, "pending");
         }
-        let approve = first.start(&["approve", &id, "--json"], std::process::Stdio::null());
+        let approve = first.start(&["approve", &id, "--json"], Stdio::null());
         let deny = second.run(&["deny", &id, "--message", "no", "--json"]);
         let approve = crate::desk::ended(approve.wait_with_output().unwrap());
         let mut codes = [approve.code, deny.code];
@@ -81,11 +84,18 @@ async fn a_server_with_one_account_for_all_is_refused_unless_the_risk_is_accepte
     let (exit, _, message) = desk.run(&["serve", "--json"]).error();
     assert_ne!(exit, 0);
     assert!(message.contains("--allow-single-account"), "{message}");
-    let desk = desk.with("COUNTERSIGN_ALLOW_SINGLE_ACCOUNT", "1");
-    let _console = Console::start(&desk);
+    let mut serve = desk.command(&["serve", "--allow-single-account"]);
+    let mut serve = crate::desk::Running(serve.stdout(Stdio::piped()).spawn().unwrap());
+    let mut ready = BufReader::new(serve.0.stdout.take().unwrap());
+    ready.read_line(&mut String::new()).unwrap();
+    // Who only looks need not accept the risk to be told of it.
     let status = desk.json(&["status", "--json"]);
+    assert_eq!(status["bus"]["connected"], true, "{status}");
     let insecure = status["bus"]["insecure"].as_array().unwrap();
     assert!(insecure.contains(&json!("single_account")), "{status}");
+    let (exit, code, _) = desk.run(&["panic", "on", "--json"]).error();
+    assert_eq!((exit, code.as_str()), (2, "environment"));
+    let desk = desk.with("COUNTERSIGN_ALLOW_SINGLE_ACCOUNT", "1");
     let doctor = desk.run(&["doctor", "--json"]);
     assert_eq!(doctor.code, 1);
     assert!(doctor.out.contains("single_account"));
@@ -96,10 +106,10 @@ async fn a_command_that_does_not_name_the_outside_server_is_told_to() {
     let server = PlainServer::start().await;
     let desk = Desk::new().with("COUNTERSIGN_ALLOW_SINGLE_ACCOUNT", "1");
     let mut serve = desk.command(&["serve", "--nats-url", server.url()]);
-    let mut child = serve.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut child = serve.stdout(Stdio::piped()).spawn().unwrap();
     let mut ready = String::new();
-    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap());
-    std::io::BufRead::read_line(&mut lines, &mut ready).unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    lines.read_line(&mut ready).unwrap();
     let mut console = crate::desk::Running(child);
     assert!(ready.contains(server.url()), "{ready}");
     let told = || {
@@ -168,4 +178,21 @@ async fn a_console_whose_bus_was_replaced_is_read_only_and_exits_8() {
     assert_eq!((exit, code.as_str()), (8, "read_only"), "{message}");
     assert!(desk.json(&["status", "--json"])["read_only"].is_string());
     assert_eq!(desk.run(&["doctor", "--json"]).code, 1);
+    // Nor does a command beside it write to a bus that is not the remembered one.
+    let console = Console::start(&desk);
+    let key = console.ready["operator_key"].as_str().unwrap();
+    for arguments in [
+        &["panic", "on"][..],
+        &["stop", "acme/bot"],
+        &["rules", "remove", "r"],
+        &["operators", "retire", key],
+        &["approve", "r1"],
+    ] {
+        let (exit, code, message) = desk.run(&[arguments, &["--json"]].concat()).error();
+        assert_eq!(
+            (exit, code.as_str()),
+            (8, "read_only"),
+            "{arguments:?}: {message}"
+        );
+    }
 }

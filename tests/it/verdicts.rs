@@ -137,9 +137,10 @@ async fn a_question_and_a_form_are_answered_and_the_answer_is_checked() {
     };
     let options = json!([{"key": "y", "label": "Yes"}, {"key": "n", "label": "No"}]);
     let question = json!({"text": "Go?", "options": options, "allow_freeform": false});
-    agent
-        .ask(&bare("q1", "question").set("question", question))
-        .await;
+    for id in ["q1", "q2"] {
+        let asked = bare(id, "question").set("question", question.clone());
+        agent.ask(&asked).await;
+    }
     let schema =
         json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}});
     agent
@@ -155,6 +156,11 @@ async fn a_question_and_a_form_are_answered_and_the_answer_is_checked() {
     assert_eq!(
         agent.decision("q1").await.unwrap()["response"]["selected_key"],
         "y"
+    );
+    desk.run(&["respond", "q2", "--content", "n"]).success();
+    assert_eq!(
+        agent.decision("q2").await.unwrap()["response"],
+        json!({"content": "n", "selected_key": "n"})
     );
     let refused = desk
         .run_with(

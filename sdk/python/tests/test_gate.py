@@ -292,6 +292,15 @@ async def test_a_request_that_would_be_rejected_is_not_sent(gate, console, reque
     assert len(console.received["request"]) == count
 
 
+@pytest.mark.parametrize("timeout", [0, -1, 0.0004, float("nan"), float("inf"), -1e300])
+async def test_a_time_out_that_is_no_time_is_not_sent(gate, console, request_id, timeout):
+    count = len(console.received["request"])
+    with pytest.raises(InvalidRequestError) as refusal:
+        await gate.ask(call(request_id), timeout=timeout)
+    assert refusal.value.code == "bad_lifetime"
+    assert len(console.received["request"]) == count
+
+
 async def test_a_gate_without_trusted_keys_does_not_open(bench):
     with pytest.raises(EnrolmentError):
         async with Gate.connect(bench.enrolment(trusted=[])):

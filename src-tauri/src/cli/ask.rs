@@ -189,18 +189,33 @@ fn as_json(decision: &Decision) -> Result<Value, Failure> {
 
 /// One sentence for whoever waits at the script.
 fn not_allowed(decision: &Decision) -> Failure {
-    let (code, what) = match decision.verdict() {
-        DecisionVerdict::Expired => (ErrorCode::Expired, "nobody allowed it before the deadline"),
-        DecisionVerdict::Rejected => (ErrorCode::NotApprovable, "the console rejected the request"),
-        DecisionVerdict::Withdrawn => (ErrorCode::Failed, "the request was withdrawn"),
-        DecisionVerdict::Skip => (ErrorCode::Failed, "skipped: the call is not to run"),
-        DecisionVerdict::Respond => (ErrorCode::Failed, "answered instead of run"),
-        DecisionVerdict::Escalate => (ErrorCode::Failed, "escalated: ask your own next approver"),
-        _ => (ErrorCode::Failed, "denied"),
+    let (code, what, then) = match decision.verdict() {
+        DecisionVerdict::Expired => (
+            ErrorCode::Expired,
+            "nobody allowed it before the deadline",
+            None,
+        ),
+        DecisionVerdict::Rejected => (
+            ErrorCode::NotApprovable,
+            "the console rejected the request",
+            None,
+        ),
+        DecisionVerdict::Withdrawn => (ErrorCode::Failed, "the request was withdrawn", None),
+        DecisionVerdict::Skip => (ErrorCode::Failed, "skipped", Some("the call is not to run")),
+        DecisionVerdict::Respond => (ErrorCode::Failed, "answered instead of run", Some("")),
+        DecisionVerdict::Escalate => (
+            ErrorCode::Failed,
+            "escalated",
+            Some("ask your own next approver"),
+        ),
+        _ => (ErrorCode::Failed, "denied", Some("")),
     };
     let mut sentence = what.to_owned();
-    if let Some(by) = decision.decided_by() {
+    if let (Some(then), Some(by)) = (then, decision.decided_by()) {
         sentence.push_str(&format!(" by {}", by.name));
+        if !then.is_empty() {
+            sentence.push_str(&format!(": {then}"));
+        }
     }
     let answer = decision.response().map(|response| match &response.content {
         Value::String(text) => text.clone(),

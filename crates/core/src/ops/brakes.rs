@@ -340,13 +340,11 @@ impl App {
         let shared = &self.inner.shared;
         let away =
             || OpError::BusUnreachable("the bus cannot be reached; nothing was changed".to_owned());
+        self.knows_the_bus().await?;
         let (bus, realm) = (
             self.bus().ok_or_else(away)?,
             shared.realm().ok_or_else(away)?,
         );
-        if let Some(why) = self.health().borrow().read_only.clone() {
-            return Err(OpError::ReadOnly(why));
-        }
         let key = said.key();
         let value = self.sealed(said, &realm)?;
         for attempt in 0..TRIES {

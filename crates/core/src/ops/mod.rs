@@ -45,6 +45,7 @@ pub mod preview;
 mod publisher;
 mod queues;
 mod quorum;
+mod read_only;
 pub mod reading;
 pub mod recover;
 pub mod regrets;

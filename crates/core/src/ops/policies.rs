@@ -431,7 +431,7 @@ impl App {
     /// What stands under a key on the bus.
     pub(super) async fn policy_stands(&self, key: &PolicyKey) -> Result<Stands, OpError> {
         let shared = &self.inner.shared;
-        let (bus, realm) = self.policy_bus()?;
+        let (bus, realm) = self.policy_bus().await?;
         let Some(value) = bus.policy_get(&key.to_string()).await? else {
             return Ok(Stands {
                 revision: 0,
@@ -446,12 +446,10 @@ impl App {
         })
     }
 
-    fn policy_bus(&self) -> Result<(crate::bus::Bus, Uuid), OpError> {
+    async fn policy_bus(&self) -> Result<(crate::bus::Bus, Uuid), OpError> {
         let away =
             || OpError::BusUnreachable("the bus cannot be reached; nothing was changed".to_owned());
-        if let Some(why) = self.health().borrow().read_only.clone() {
-            return Err(OpError::ReadOnly(why));
-        }
+        self.knows_the_bus().await?;
         let bus = self.bus().ok_or_else(away)?;
         Ok((bus, self.inner.shared.realm().ok_or_else(away)?))
     }
@@ -463,7 +461,7 @@ impl App {
         expected: u64,
         payload: &Value,
     ) -> Result<Option<u64>, OpError> {
-        let (bus, realm) = self.policy_bus()?;
+        let (bus, realm) = self.policy_bus().await?;
         let failed = |error: String| OpError::Failed(format!("the shared policy: {error}"));
         let bytes =
             serde_json_canonicalizer::to_vec(payload).map_err(|error| failed(error.to_string()))?;

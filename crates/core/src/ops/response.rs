@@ -1,17 +1,18 @@
 //! Whether an answer fits what was asked (protocol, section 3).
 
-use countersign_wire::{ApprovalRequest, RequestKind, Response};
+use countersign_wire::{ApprovalRequest, QuestionOption, RequestKind, Response};
 use serde_json::Value;
 
 use crate::error::OpError;
 
-/// Checks an answer against the question's options or the form's schema.
+/// The answer as it fits the question's options or the form's schema. A content that is the key of an option
+/// chooses that option.
 ///
 /// # Errors
 /// [`OpError::InvalidArgs`] naming the place that does not fit.
-pub(crate) fn check(raw: &[u8], response: Option<&Response>) -> Result<(), OpError> {
+pub(crate) fn fitted(raw: &[u8], response: Option<Response>) -> Result<Response, OpError> {
     let invalid = |why: String| OpError::InvalidArgs(why);
-    let response = response.ok_or_else(|| invalid("respond needs an answer".to_owned()))?;
+    let mut response = response.ok_or_else(|| invalid("respond needs an answer".to_owned()))?;
     let Ok(request) = serde_json::from_slice::<ApprovalRequest>(raw) else {
         return Err(invalid("the request cannot be read".to_owned()));
     };
@@ -29,44 +30,43 @@ pub(crate) fn check(raw: &[u8], response: Option<&Response>) -> Result<(), OpErr
             }
             // Without options there is nothing but free words.
             let freeform = question.allow_freeform.unwrap_or(options.is_empty());
-            if response.selected_key.is_none()
-                && !freeform
-                && !names_option(&options, &response.content)
-            {
+            if response.selected_key.is_none() {
+                response.selected_key = named_option(&options, &response.content);
+            }
+            if response.selected_key.is_none() && !freeform {
                 return Err(invalid(
                     "this question takes one of its options only".to_owned(),
                 ));
             }
-            Ok(())
+            Ok(response)
         }
         (RequestKind::Form, _, Some(schema)) => {
             let schema = jsonschema::validator_for(&schema).map_err(|_| {
                 invalid("the form's schema is not valid; deny the request".to_owned())
             })?;
             let error = schema.iter_errors(&response.content).next();
-            error.map_or(Ok(()), |error| {
+            if let Some(error) = error {
                 let place = error.instance_path().to_string();
                 let place = if place.is_empty() {
                     "the answer".to_owned()
                 } else {
                     place
                 };
-                Err(invalid(format!(
+                return Err(invalid(format!(
                     "{place} does not fit the form: {}",
                     error.kind().keyword()
-                )))
-            })
+                )));
+            }
+            Ok(response)
         }
-        _ => Ok(()),
+        _ => Ok(response),
     }
 }
 
-fn names_option(options: &[countersign_wire::QuestionOption], content: &Value) -> bool {
-    content.as_str().is_some_and(|text| {
-        options
-            .iter()
-            .any(|option| option.key.as_deref() == Some(text))
-    })
+fn named_option(options: &[QuestionOption], content: &Value) -> Option<String> {
+    let mut keys = options.iter().filter_map(|option| option.key.as_deref());
+    let text = content.as_str()?;
+    keys.find(|key| *key == text).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -96,12 +96,26 @@ mod tests {
     fn a_question_takes_its_options_and_free_words_only_where_it_says_so() {
         let options = json!({"text": "Go?", "options": [{"key": "y", "label": "Yes"}]});
         let closed = request("question", json!({ "question": options }));
-        assert!(check(&closed, Some(&answer(json!("Yes"), Some("y")))).is_ok());
-        assert!(check(&closed, Some(&answer(json!("No"), Some("n")))).is_err());
-        assert!(check(&closed, Some(&answer(json!("whatever"), None))).is_err());
+        let chosen = answer(json!("Yes"), Some("y"));
+        assert_eq!(fitted(&closed, Some(chosen.clone())).unwrap(), chosen);
+        assert!(fitted(&closed, Some(answer(json!("No"), Some("n")))).is_err());
+        assert!(fitted(&closed, Some(answer(json!("whatever"), None))).is_err());
         let open = request("question", json!({"question": {"text": "Why?"}}));
-        assert!(check(&open, Some(&answer(json!("because"), None))).is_ok());
-        assert!(check(&open, None).is_err());
+        let words = answer(json!("because"), None);
+        assert_eq!(fitted(&open, Some(words.clone())).unwrap(), words);
+        assert!(fitted(&open, None).is_err());
+    }
+
+    #[test]
+    fn the_key_of_an_option_as_content_chooses_that_option() {
+        for freeform in [true, false] {
+            let question = json!({
+                "text": "Go?", "options": [{"key": "y"}, {"key": "n"}], "allow_freeform": freeform,
+            });
+            let question = request("question", json!({ "question": question }));
+            let chosen = fitted(&question, Some(answer(json!("n"), None))).unwrap();
+            assert_eq!(chosen, answer(json!("n"), Some("n")));
+        }
     }
 
     #[test]
@@ -109,9 +123,9 @@ mod tests {
         let schema =
             json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}});
         let form = request("form", json!({ "response_schema": schema }));
-        assert!(check(&form, Some(&answer(json!({"n": 1}), None))).is_ok());
+        assert!(fitted(&form, Some(answer(json!({"n": 1}), None))).is_ok());
         for bad in [json!({}), json!({"n": "1"}), json!(null)] {
-            let refused = check(&form, Some(&answer(bad, None))).unwrap_err();
+            let refused = fitted(&form, Some(answer(bad, None))).unwrap_err();
             assert_eq!(refused.code(), countersign_wire::ErrorCode::InvalidArgs);
         }
     }

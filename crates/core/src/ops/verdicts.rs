@@ -58,14 +58,14 @@ impl App {
     /// # Errors
     /// Those of the command line contract; [`OpError::Queued`] when the bus did not answer: the
     /// decision then stays in the outbox.
-    pub async fn decide(&self, command: DecideCommand) -> Result<Decided, OpError> {
+    pub async fn decide(&self, mut command: DecideCommand) -> Result<Decided, OpError> {
         self.knows_the_past().await?;
         let key = command.key.clone();
         let human = command.origin == Origin::Operator && lets_it_run(command.verdict);
         if command.verdict == Verdict::Respond
             && let Some(row) = lines::by_key(self.reader(), &key).await?
         {
-            response::check(&row.raw, command.response.as_ref())?;
+            command.response = Some(response::fitted(&row.raw, command.response)?);
         }
         let (reply, accepted) = oneshot::channel();
         self.submit(Job::Decide(Box::new(command), reply)).await?;

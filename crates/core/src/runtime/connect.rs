@@ -45,9 +45,12 @@ impl App {
     /// Best effort: a reader says "not connected" instead of failing.
     pub(super) async fn meet_bus(&self, clock: &BusClock) {
         let inner = &self.inner;
-        let Ok(options) = bus_options(&inner.options, &inner.data, &inner.shared.identity) else {
+        let Ok(mut options) = bus_options(&inner.options, &inner.data, &inner.shared.identity)
+        else {
             return;
         };
+        // Whoever only looks decides nothing that could be forged, and is to tell of the risk.
+        options.allow_single_account = true;
         if let Ok(bus) = Bus::connect(options).await {
             clock.follow(bus.clock().clone());
             inner.shared.bus.send_replace(Some(bus));

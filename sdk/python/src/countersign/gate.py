@@ -32,7 +32,7 @@ from .outbox import Outbox
 from .trust import Trust, take_over
 from .verify import Decision, StoredDecision, parse_payload
 from .waiting import Wait
-from .wire import Ask, Hello, Receipt, Span, build_request, encode, rfc3339, uuid7
+from .wire import Ask, Hello, Receipt, Span, build_request, encode, lifetime_of, rfc3339, uuid7
 
 log = logging.getLogger("countersign")
 
@@ -115,7 +115,7 @@ class Gate:
             raise GateClosedError("the gate is closed")
         if len(self._waits) >= MAX_WAITING:
             raise TooManyWaitingError(f"{MAX_WAITING} requests wait already")
-        lifetime = None if timeout is None else dt.timedelta(seconds=timeout)
+        lifetime = None if timeout is None else lifetime_of(timeout)
         request = build_request(call, self._enrolment, self._agent, lifetime, clock.now())
         if request.request_id in self._waits:
             raise TooManyWaitingError("this request id waits already", code="duplicate_request_id")

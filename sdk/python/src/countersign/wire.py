@@ -168,6 +168,14 @@ class SentRequest:
         return f"countersign.v1.{what}.{self.workspace}.{self.agent}.{self.request_id}"
 
 
+def lifetime_of(seconds: float) -> dt.timedelta:
+    """How long an answer is wanted. Raises `InvalidRequestError` for what is no number of seconds."""
+    try:
+        return min(dt.timedelta(seconds=seconds), LONGEST_LIFETIME)
+    except (ValueError, OverflowError) as error:
+        raise InvalidRequestError("the time-out is no number of seconds", code="bad_lifetime") from error
+
+
 def build_request(
     ask: Ask, enrolment: Enrolment, agent: dict[str, Any], lifetime: dt.timedelta | None, now: dt.datetime
 ) -> SentRequest:

@@ -136,9 +136,7 @@ impl App {
         if self.role() == Role::Console {
             self.ready(JOIN_LIMIT).await;
         }
-        if let Some(why) = self.health().borrow().read_only.clone() {
-            return Err(OpError::ReadOnly(why));
-        }
+        self.knows_the_bus().await?;
         let (Some(bus), Some(realm)) = (self.bus(), self.realm()) else {
             return Err(OpError::BusUnreachable(
                 "the list of operators is on the bus, and the bus cannot be reached; try again when it is back"
