@@ -76,3 +76,39 @@ async fn an_alarm_says_what_happened_and_is_told_until_a_person_has_seen_it() {
     let rows = bundle.matches("\"alarm_acknowledged\"").count();
     assert_eq!(rows, 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_panic_that_does_not_verify_is_told_as_on_until_one_that_verifies_stands_there() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let login = std::fs::read_to_string(desk.path().join("keys/login.nk")).unwrap();
+    let core = async_nats::ConnectOptions::with_nkey(login.trim().to_owned())
+        .connect(console.url())
+        .await
+        .unwrap();
+    assert_eq!(desk.json(&["status", "--json"])["panic"], false);
+    for key in ["panic", "pause.acme.bot"] {
+        let subject = format!("$KV.CS_POLICY.{key}");
+        core.publish(subject, "{\"on\":false}".into())
+            .await
+            .unwrap();
+    }
+    core.flush().await.unwrap();
+    for alarm in standing(&desk, 2) {
+        assert_eq!(alarm["code"], "brake_unverified");
+        // Having been seen ends no state.
+        let id = alarm["id"].as_i64().unwrap().to_string();
+        desk.run(&["alarms", "ack", &id]).success();
+    }
+    let status = desk.json(&["status", "--json"]);
+    assert_eq!(status["panic"], true, "{status}");
+    assert_eq!(status["brakes"][0]["state"], "paused", "{status}");
+    desk.run(&["panic", "off"]).success();
+    desk.run(&["resume", "acme/bot"]).success();
+    let status = desk.json(&["status", "--json"]);
+    assert_eq!(
+        (&status["panic"], &status["brakes"]),
+        (&json!(false), &json!([]))
+    );
+    assert!(desk.lines(&["alarms", "--json"]).is_empty());
+}

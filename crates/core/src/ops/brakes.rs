@@ -24,6 +24,8 @@ use crate::store::lines::{self, Filter};
 use crate::store::policy::{self, PolicyRow};
 
 const TRIES: u32 = 10;
+/// Who set a brake that does not verify, for display.
+const UNVERIFIED: &str = "unverified";
 /// How long a command waits until the console of its folder has read what it wrote.
 const SEEN_LIMIT: Duration = Duration::from_secs(3);
 const SEEN_LOOK: Duration = Duration::from_millis(20);
@@ -205,6 +207,7 @@ pub(crate) async fn changed(shared: &Shared, realm: &Uuid, key: &PolicyKey, chan
         .value
         .as_deref()
         .map(|value| open(shared, realm, key, value, stamp));
+    let verifies = !matches!(opened, Some(None));
     let (said, by, row) = match opened {
         // Deleted: nothing holds back any more.
         None => (Said::off(key), String::new(), None),
@@ -216,7 +219,7 @@ pub(crate) async fn changed(shared: &Shared, realm: &Uuid, key: &PolicyKey, chan
                 subject: key.to_string(),
             };
             tell(shared, alarm).await;
-            (Said::cautious(key), "unverified".to_owned(), None)
+            (Said::cautious(key), UNVERIFIED.to_owned(), None)
         }
     };
     let Some(said) = said else { return };
@@ -236,6 +239,10 @@ pub(crate) async fn changed(shared: &Shared, realm: &Uuid, key: &PolicyKey, chan
     };
     if !newer {
         return;
+    }
+    if verifies {
+        let (code, subject) = (AlarmCode::BrakeUnverified, key.to_string());
+        tell(shared, Job::LowerAlarm { code, subject }).await;
     }
     if let Some(mut row) = row {
         row.revision = i64::try_from(change.revision).unwrap_or(i64::MAX);
@@ -331,7 +338,24 @@ impl App {
         {
             return Ok(brakes.clone());
         }
-        Ok(remembered(&policy::brakes(self.reader()).await?))
+        let mut brakes = remembered(&policy::brakes(self.reader()).await?);
+        // What does not verify leaves no row; the console of this folder told of it, and counts it as set.
+        for alarm in self.alarms().await? {
+            if alarm.code == AlarmCode::BrakeUnverified.as_str()
+                && let Some(said) = PolicyKey::parse(&alarm.subject)
+                    .as_ref()
+                    .and_then(Said::cautious)
+            {
+                let place = Place {
+                    revision: u64::MAX,
+                    by: UNVERIFIED.to_owned(),
+                    signer: String::new(),
+                    at: Timestamp(alarm.at),
+                };
+                said.set(&mut brakes, place);
+            }
+        }
+        Ok(brakes)
     }
 
     /// Writes over whatever revision stands: the last operator decides, and none writes over a value
