@@ -115,3 +115,29 @@ onDesk("a rule that would approve what a person denied is told so, asked twice, 
   await page.press(KEYS.escape);
   await page.sees('[data-testid="rule"]');
 });
+
+onDesk("what people approved five times is suggested with its evidence, opens in the shadow, and tells who changed it since", async (desk, page) => {
+  const pay = JSON.stringify({ name: "pay", args: { to: "ada", amount: 5 }, risk: "low", timeout: 60 });
+  const agent = await desk.agent("asks.py", ...Array.from({ length: 5 }, () => pay));
+  await page.reads("5 waiting", '[data-testid="waiting"]');
+  const waiting = (await desk.command("inbox", "--json")).out.trim().split("\n").map((line) => JSON.parse(line));
+  const approved = await Promise.all(waiting.map((row) => desk.command("approve", row.request_id)));
+  assert.deepEqual(approved.map(({ code }) => code), [0, 0, 0, 0, 0], approved[0].err);
+  await agent.done;
+  await page.press("g");
+  await page.press("r");
+  await page.reads("5 approvals by maria, none denied", '[data-testid="suggestion"]');
+  await page.reads('amount: 5, to: "ada"', '[data-testid="suggestion"]');
+  await page.press("u");
+  await page.reads('enabled = "shadow"', '[data-testid="suggested-rule"] .cm-content');
+  await page.reads("5 approved as people did", '[data-testid="preview-words"]');
+  assert.deepEqual(await rows(desk), [], "a suggestion stands nowhere");
+  await click(page, '[data-testid="rule-acts"]', "Run in shadow");
+  await page.sees('[data-testid="rule"][data-state="shadow"]');
+  await page.reads("version 1: made, in the shadow", '[data-testid="rule-changes"]');
+  await page.sees('[data-testid="suggestions-empty"]');
+  const [rule] = await rows(desk);
+  await desk.command("rules", "disable", rule.id);
+  await page.reads("version 2: turned off", '[data-testid="rule-changes"]');
+  await page.reads("maria", '[data-testid="rule-changes"]');
+});

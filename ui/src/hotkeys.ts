@@ -65,6 +65,7 @@ export const hotkeys = {
   alarms: { keys: ["G L"], label: "Alarms", group: "Desk" },
   rules: { keys: ["G R"], label: "Go to Rules", group: "Screens" },
   newRule: { keys: ["C"], label: "Write a new rule", group: "Desk" },
+  suggestion: { keys: ["U"], label: "Next suggested rule", group: "Desk" },
   matrix: { keys: ["M"], label: "What happens now: tools by risks", group: "Desk" },
   panic: { keys: ["Ctrl+Shift+."], label: "Panic: every automatic approval off", group: "Desk", everywhere: true },
   palette: { keys: ["Ctrl+K"], label: "Command palette", group: "Desk", everywhere: true },

@@ -40,6 +40,8 @@ export const fakeConsole = (content: FakeConsoleContent = {}): FakeConsole => {
     rule_words: () => ({ fields: ["id", "effect", "expires_at"], tests: ["eq", "glob"], variables: ["args", "tool"], functions: ["size"] }),
     check_rule: () => ({ problems: [], effect: "approve", state: "on" }),
     stop_preview: () => ({}),
+    suggestions: () => ({ ready: true, looked: 0, trouble: null, suggestions: [], approvalsMin: 5, windowDays: 30 }),
+    rule_changes: () => ({ changes: [], more: false }),
     agents_list: () => ({ agents: [], serverMs: 0 }),
     history_page: () => ({ rows: [], next: null, unindexed: 0 }),
     history_facets: () => ({ workspaces: [], agents: [], tools: [], operators: [], rules: [] }),

@@ -18,7 +18,7 @@ use clap_complete::Shell;
 pub(crate) use alarms::{Alarms, AlarmsWhat};
 pub(crate) use bypass::{Bypass, EndBypass};
 pub(crate) use history::{Export, Format, History};
-pub(crate) use rules::{ImportFrom, ImportRules, Rules};
+pub(crate) use rules::{AcceptLimits, ImportFrom, ImportRules, Rules};
 pub(crate) use setup::Setup;
 pub(crate) use verdicts::{Approve, Deny, Respond, Scope, Verdict};
 

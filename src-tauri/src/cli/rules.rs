@@ -10,14 +10,15 @@ mod suggest;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
-use countersign_core::ops::rules::{RulesChange, RulesChanged};
+use countersign_core::ops::rules::{RulesChange, RulesChanged, Signing};
 use countersign_core::ops::simulate::Progress;
 use countersign_core::policy::simulate::Report;
 use countersign_core::policy::{Enabled, FileProblem, Rule, read_file};
-use countersign_wire::ErrorCode;
+use countersign_core::{App, OpError};
+use countersign_wire::{ErrorCode, WorkspaceName};
 use serde_json::{Value, json};
 
-use super::args::Rules;
+use super::args::{AcceptLimits, Rules};
 use super::config::Settings;
 use super::console::{deciding, reading};
 use super::failure::Failure;
@@ -31,17 +32,30 @@ pub(crate) async fn run(settings: &Settings, out: Output, command: Rules) -> Res
         Rules::List => list(settings, out).await,
         Rules::Show { id } => show(settings, out, &id).await,
         Rules::Check { file } => check(out, &file),
-        Rules::Apply { file } => {
+        Rules::Apply { file, signing } => {
             let rules = read(&file)?;
-            change(settings, out, RulesChange::Replace { rules, seen: None }).await
+            let all = RulesChange::Replace { rules, seen: None };
+            change(settings, out, all, signing).await
         }
-        Rules::Remove { id } => change(settings, out, RulesChange::Remove(id)).await,
-        Rules::Enable { id } => change(settings, out, RulesChange::Enable(id, Enabled::On)).await,
+        Rules::Remove { id, signing } => {
+            change(settings, out, RulesChange::Remove(id), signing).await
+        }
+        Rules::Enable { id, signing } => {
+            change(settings, out, RulesChange::Enable(id, Enabled::On), signing).await
+        }
+        Rules::Disable { id, signing } => {
+            change(
+                settings,
+                out,
+                RulesChange::Enable(id, Enabled::Off),
+                signing,
+            )
+            .await
+        }
         Rules::Regret { id, reason } => regret::run(settings, out, &id, reason).await,
         Rules::Import(command) => import::run(settings, out, command).await,
         Rules::Suggest => suggest::run(settings, out).await,
         Rules::Simulate { file, since } => simulate(settings, out, &file, since).await,
-        Rules::Disable { id } => change(settings, out, RulesChange::Enable(id, Enabled::Off)).await,
     }
 }
 
@@ -75,8 +89,9 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
     let workspace = &settings.workspace;
     reading(settings, false, async |app| {
         let set = app.rules(workspace).await?;
+        let mut records = app.rule_records(workspace, app.now()).await?;
         for rule in &set.rules {
-            let record = app.rule_record(workspace, &rule.id).await?;
+            let (record, _) = records.remove(&rule.id).unwrap_or_default();
             let last_used = record.last_used.map(|at| at.rfc3339());
             if out.json {
                 let mut line = rule.to_json();
@@ -156,10 +171,36 @@ async fn show(settings: &Settings, out: Output, id: &str) -> Result<(), Failure>
     .await
 }
 
-async fn change(settings: &Settings, out: Output, change: RulesChange) -> Result<(), Failure> {
+/// Changes the set; refuses what would change other rules unless that was accepted.
+pub(super) async fn changed(
+    app: &App,
+    workspace: &WorkspaceName,
+    change: &RulesChange,
+    accepted: AcceptLimits,
+) -> Result<RulesChanged, Failure> {
+    let signing = match accepted.accept_limits {
+        true => Signing::Accepted,
+        false => Signing::Careful,
+    };
+    let done = app.change_rules_signing(workspace, change, signing).await;
+    done.map_err(|error| match error {
+        OpError::VerdictNotAllowed(why) => Failure::new(
+            ErrorCode::VerdictNotAllowed,
+            format!("{why}. Ask an operator without that limit, or add --accept-limits"),
+        ),
+        other => other.into(),
+    })
+}
+
+async fn change(
+    settings: &Settings,
+    out: Output,
+    change: RulesChange,
+    accepted: AcceptLimits,
+) -> Result<(), Failure> {
     let workspace = &settings.workspace;
     let done = deciding(settings, async |app| {
-        Ok(app.change_rules(workspace, &change).await?)
+        changed(app, workspace, &change, accepted).await
     })
     .await?;
     let RulesChanged {
@@ -168,11 +209,13 @@ async fn change(settings: &Settings, out: Output, change: RulesChange) -> Result
         changed,
         removed,
         unchanged,
+        shift,
     } = done;
     if out.json {
         return Ok(out.json_line(&json!({
             "workspace": workspace.as_ref(), "revision": revision, "added": added, "changed": changed,
             "removed": removed, "unchanged": unchanged.len(),
+            "approve_less": shift.loses, "approve_more": shift.gains,
         }))?);
     }
     for (word, ids) in [
@@ -186,6 +229,11 @@ async fn change(settings: &Settings, out: Output, change: RulesChange) -> Result
     }
     if added.is_empty() && changed.is_empty() && removed.is_empty() {
         out.line("nothing to change")?;
+    }
+    for (word, ids) in [("less", &shift.loses), ("more", &shift.gains)] {
+        for id in ids {
+            out.line(&format!("approves {word} than before: {id}"))?;
+        }
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ use tokio::task::JoinHandle;
 
 use super::fault::fault;
 use super::previews::Previews;
+use super::suggested::Suggested;
 use super::view::Story;
 use crate::secrets::hide_under;
 
@@ -27,6 +28,8 @@ pub(crate) struct Desk {
     pub(crate) notify_level: watch::Sender<NotifyLevel>,
     /// Simulations of rules.
     pub(crate) previews: Previews,
+    /// Rules that are suggested.
+    pub(crate) suggested: Suggested,
     /// Somebody asked in the tray to turn panic off.
     pub(crate) panic_asked: Notify,
     batches: AtomicU64,
@@ -43,6 +46,7 @@ impl Desk {
             otlp,
             notify_level: watch::Sender::default(),
             previews: Previews::default(),
+            suggested: Suggested::default(),
             panic_asked: Notify::new(),
             batches: AtomicU64::new(0),
             listener: Mutex::new(None),

@@ -12,6 +12,7 @@ mod drawing;
 mod fault;
 mod notify;
 mod previews;
+mod suggested;
 mod tray;
 mod view;
 

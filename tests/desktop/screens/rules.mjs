@@ -1,7 +1,8 @@
 // What need not ask.
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import { KEYS } from "../support/webdriver.mjs";
+import { KEYS, until } from "../support/webdriver.mjs";
+import { TYPICAL } from "./calls.mjs";
 import { save, settled } from "./shots.mjs";
 
 export async function rules(desk, page) {
@@ -75,6 +76,22 @@ export async function rules(desk, page) {
   await page.reads("must be deny", '[data-testid="rule-problems"]');
   await settled();
   await save(desk, "rules-problem");
+  await page.press(KEYS.escape);
+  const alike = JSON.stringify({ ...TYPICAL[5], timeout: 60 });
+  const asked = await desk.agent("asks.py", ...Array.from({ length: 6 }, () => alike));
+  const waits = () => desk.command("inbox", "--json").then(({ out }) => out.trim().split("\n").map((line) => JSON.parse(line)).filter((row) => row.tool === TYPICAL[5].name));
+  const calls = await until("six calls", async () => { const found = await waits(); return found.length === 6 ? found : null; });
+  for (const call of calls) await desk.command("approve", call.request_id);
+  await asked.done;
+  await page.press("g");
+  await page.press("q");
+  await page.press("g");
+  await page.press("r");
+  await page.sees('[data-testid="suggestion"]');
+  await page.press("u");
+  await page.sees('[data-testid="suggested-rule"] [data-testid="samples"]');
+  await settled();
+  await save(desk, "rules-suggested");
   await page.press(KEYS.escape);
   await desk.agent("tells.py", "60");
   await page.press("m");

@@ -125,7 +125,7 @@ describe("the rules", () => {
     fireEvent.click(await screen.findByText("Remove…"));
     expect(console.argsOf("remove_rule")).toEqual([]);
     fireEvent.click(await screen.findByTestId("confirm-yes"));
-    await waitFor(() => { expect(console.argsOf("remove_rule")).toEqual([{ workspace: "acme", id: "small" }]); });
+    await waitFor(() => { expect(console.argsOf("remove_rule")).toEqual([{ workspace: "acme", id: "small", acceptLimits: false }]); });
   });
 
   it("are explained while there is none, and begin with C", async () => {

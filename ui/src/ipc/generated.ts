@@ -872,6 +872,10 @@ rules_list: [RulesArgs, RulesView],
  */
 rule_text: [RuleArgs, RuleText], 
 /**
+ * Who changed it, what and when.
+ */
+rule_changes: [RuleArgs, RuleChangesView], 
+/**
  * What can be written in a rule.
  */
 rule_words: [Nothing, RuleWords], 
@@ -886,7 +890,7 @@ save_rule: [SaveRuleArgs, SavedRule],
 /**
  * Removes a rule; it is gone from the bus when this returns.
  */
-remove_rule: [RuleArgs, Nothing], 
+remove_rule: [RemoveRuleArgs, Nothing], 
 /**
  * Begins to try a rule on the past.
  */
@@ -903,6 +907,14 @@ stop_preview: [PreviewNumber, Nothing],
  * The narrowest rule that lets a request run; it stands nowhere yet.
  */
 draft_rule: [DraftRuleArgs, RuleText], 
+/**
+ * Rules that would have said what people said again and again.
+ */
+suggestions: [SuggestionsArgs, SuggestionsView], 
+/**
+ * Takes a suggestion away for good, or back.
+ */
+dismiss_suggestion: [DismissArgs, Nothing], 
 /**
  * Calls an automatic decision wrong; what decided it is suspended when this returns.
  */
@@ -1160,6 +1172,23 @@ kind: DiffKind,
  * The line.
  */
 text: Shown, };
+
+/**
+ * Takes a suggestion away for good, or back.
+ */
+export type DismissArgs = { 
+/**
+ * Its workspace.
+ */
+workspace: string, 
+/**
+ * Its id.
+ */
+id: string, 
+/**
+ * False suggests it again.
+ */
+dismissed: boolean, };
 
 /**
  * Asks for the narrowest rule that lets a request run.
@@ -2574,6 +2603,23 @@ detail: Shown,
 atMs: number, };
 
 /**
+ * Takes a rule away.
+ */
+export type RemoveRuleArgs = { 
+/**
+ * Its workspace.
+ */
+workspace: string, 
+/**
+ * Its id.
+ */
+id: string, 
+/**
+ * As in [`SaveRuleArgs`].
+ */
+acceptLimits: boolean, };
+
+/**
  * What is asked.
  */
 export type RequestKind = "tool_call" | "question" | "form";
@@ -2724,6 +2770,61 @@ workspace: string,
  * Its id.
  */
 id: string, };
+
+/**
+ * What somebody did to a rule.
+ */
+export type RuleChangeKind = "made" | "known" | "changed" | "removed";
+
+/**
+ * One change of a rule.
+ */
+export type RuleChangeView = { 
+/**
+ * What somebody did.
+ */
+kind: RuleChangeKind, 
+/**
+ * The version that came of it.
+ */
+version: number, 
+/**
+ * Whether it acts from then on; none where that did not change.
+ */
+state: RuleState | null, 
+/**
+ * Other fields that changed.
+ */
+fields: Array<Shown>, 
+/**
+ * A decision of it was called wrong, which turned it off.
+ */
+regret: boolean, 
+/**
+ * Who: the name on the realm's list, or what the signer called itself.
+ */
+by: Shown, 
+/**
+ * End of the key that signed.
+ */
+keyTail: string, 
+/**
+ * When; 0 where that is not told.
+ */
+atMs: number, };
+
+/**
+ * The changes of a rule.
+ */
+export type RuleChangesView = { 
+/**
+ * The newest first.
+ */
+changes: Array<RuleChangeView>, 
+/**
+ * Older ones are not told.
+ */
+more: boolean, };
 
 /**
  * Whether a rule may be saved.
@@ -3007,7 +3108,12 @@ seenVersion: number | null,
  * The operator was asked once more. Needed to let a rule approve unless a whole simulation of these
  * very words found nothing that a person had denied.
  */
-sure: boolean, };
+sure: boolean, 
+/**
+ * The operator was told what the limits of whoever signs change for other rules. Without it such a change
+ * is refused with `verdict_not_allowed`.
+ */
+acceptLimits: boolean, };
 
 /**
  * What became of a rule that was saved.
@@ -3812,6 +3918,93 @@ days: number | null,
  * None: whatever they take.
  */
 mib: number | null, };
+
+/**
+ * A rule that would have said what people said. It stands nowhere.
+ */
+export type SuggestionView = { 
+/**
+ * The same for the same calls, whenever they are suggested.
+ */
+id: string, 
+/**
+ * For people.
+ */
+name: Shown, 
+/**
+ * Tool and agent.
+ */
+about: Shown, 
+/**
+ * The arguments that it names, on one line; the whole stands in the rule.
+ */
+args: Shown, 
+/**
+ * Approvals that it stands for; nobody denied such a call.
+ */
+approvals: number, 
+/**
+ * Who gave them.
+ */
+operators: Array<Shown>, 
+/**
+ * The first of them.
+ */
+firstMs: number, 
+/**
+ * The last of them.
+ */
+lastMs: number, 
+/**
+ * `WORKSPACE/AGENT/ID` of some of them, the newest last.
+ */
+requests: Array<string>, 
+/**
+ * The rule, in the shadow.
+ */
+rule: RuleText, 
+/**
+ * Somebody at this console wants to hear no more of it.
+ */
+dismissed: boolean, };
+
+/**
+ * Asks what is suggested in a workspace.
+ */
+export type SuggestionsArgs = { 
+/**
+ * Which one.
+ */
+workspace: string, };
+
+/**
+ * What is suggested, or how far the search for it is.
+ */
+export type SuggestionsView = { 
+/**
+ * False while people's decisions are still read: ask again.
+ */
+ready: boolean, 
+/**
+ * Decisions that were read.
+ */
+looked: number, 
+/**
+ * Why nothing was found out.
+ */
+trouble: string | null, 
+/**
+ * The one with most approvals first; those that were dismissed, too.
+ */
+suggestions: Array<SuggestionView>, 
+/**
+ * So many like approvals make a suggestion.
+ */
+approvalsMin: number, 
+/**
+ * Within so many days.
+ */
+windowDays: number, };
 
 /**
  * The tool that wants to run.

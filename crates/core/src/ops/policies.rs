@@ -1,4 +1,4 @@
-//! The rule sets of all workspaces as this console knows them, and how one is changed.
+//! The rule sets of all workspaces as this console knows them.
 //!
 //! Refuses to decide by a set that does not verify or cannot be read: everything asks then.
 
@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 
-use bytes::Bytes;
 use countersign_wire::{
     AgentKey, Context, KeyRole, PolicyKey, Sha256Digest, SignedEnvelope, WorkspaceName,
 };
@@ -15,13 +14,12 @@ use uuid::Uuid;
 
 use super::job::Job;
 use super::setup::{SetupValue, schema_of};
-use crate::bus::{PolicyChange, PublishOutcome};
+use crate::bus::PolicyChange;
 use crate::domain::{AlarmCode, Timestamp};
-use crate::error::OpError;
 use crate::policy::read::{Problem, read_set};
 use crate::policy::setup::SetupSchema;
 use crate::policy::{PolicySet, Rule};
-use crate::runtime::{App, Shared};
+use crate::runtime::Shared;
 use crate::store::audit::Entry;
 use crate::store::policy::PolicyRow;
 
@@ -404,7 +402,7 @@ async fn tell(shared: &Shared, job: Job) {
 }
 
 /// Payload, signer and signature of a value that an operator signed.
-fn open(
+pub(super) fn open(
     shared: &Shared,
     realm: &Uuid,
     key: &PolicyKey,
@@ -417,82 +415,4 @@ fn open(
     }
     let payload = envelope.open(Context::Policy, realm, &key.subject()).ok()?;
     Some((payload, envelope.key.to_string(), envelope.sig.to_string()))
-}
-
-/// A value of the shared policy and where it stands.
-pub(super) struct Stands {
-    /// 0 when there is none.
-    pub(super) revision: u64,
-    /// None when there is none, or it does not verify.
-    pub(super) payload: Option<Vec<u8>>,
-}
-
-impl App {
-    /// What stands under a key on the bus.
-    pub(super) async fn policy_stands(&self, key: &PolicyKey) -> Result<Stands, OpError> {
-        let shared = &self.inner.shared;
-        let (bus, realm) = self.policy_bus().await?;
-        let Some(value) = bus.policy_get(&key.to_string()).await? else {
-            return Ok(Stands {
-                revision: 0,
-                payload: None,
-            });
-        };
-        let stamp = Timestamp::from(value.stamp);
-        let opened = open(shared, &realm, key, &value.value, stamp);
-        Ok(Stands {
-            revision: value.revision,
-            payload: opened.map(|(payload, ..)| payload),
-        })
-    }
-
-    async fn policy_bus(&self) -> Result<(crate::bus::Bus, Uuid), OpError> {
-        let away =
-            || OpError::BusUnreachable("the bus cannot be reached; nothing was changed".to_owned());
-        self.knows_the_bus().await?;
-        let bus = self.bus().ok_or_else(away)?;
-        Ok((bus, self.inner.shared.realm().ok_or_else(away)?))
-    }
-
-    /// Replaces what stands with revision `expected`. None when somebody else wrote in between.
-    pub(super) async fn put_policy(
-        &self,
-        key: &PolicyKey,
-        expected: u64,
-        payload: &Value,
-    ) -> Result<Option<u64>, OpError> {
-        let (bus, realm) = self.policy_bus().await?;
-        let failed = |error: String| OpError::Failed(format!("the shared policy: {error}"));
-        let bytes =
-            serde_json_canonicalizer::to_vec(payload).map_err(|error| failed(error.to_string()))?;
-        let keys = self.identity().signing();
-        let human = &keys.human;
-        let value: Bytes =
-            SignedEnvelope::seal(human, Context::Policy, &realm, &key.subject(), &bytes)
-                .and_then(|envelope| envelope.to_bytes())
-                .map(Bytes::from)
-                .map_err(|error| failed(error.to_string()))?;
-        let name = key.to_string();
-        let revision = match bus.policy_put(&name, expected, value.clone()).await? {
-            PublishOutcome::Stored { seq } => seq,
-            PublishOutcome::Refused { code: 10071, .. } => return Ok(None),
-            PublishOutcome::Refused { code, description } => {
-                let why = format!("the bus refused the change ({code}): {description}");
-                return Err(OpError::BusUnreachable(why));
-            }
-            // It may be stored all the same.
-            PublishOutcome::NoAnswer => {
-                let stands = bus.policy_get(&name).await?;
-                match stands.filter(|stands| stands.value == value) {
-                    Some(stands) => stands.revision,
-                    None => {
-                        let why = "the bus did not answer; look with `countersign rules list` whether the change stands";
-                        return Err(OpError::BusUnreachable(why.to_owned()));
-                    }
-                }
-            }
-        };
-        self.seen_by_console(&name, revision).await;
-        Ok(Some(revision))
-    }
 }

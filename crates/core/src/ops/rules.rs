@@ -2,12 +2,15 @@
 //!
 //! Refuses to write over what it has not seen, and to give an old version to other words.
 
+mod signed;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use countersign_wire::{PolicyKey, WorkspaceName};
+use countersign_wire::{PolicyKey, Risk, WorkspaceName};
 use serde_json::{Value, json};
 
+pub use self::signed::Shift;
 use super::regrets::{Regret, Regrets};
 use crate::domain::Timestamp;
 use crate::error::OpError;
@@ -44,6 +47,17 @@ pub struct RulesChanged {
     pub removed: Vec<String>,
     /// Ids.
     pub unchanged: Vec<String>,
+    /// What it did to rules that it left as they were.
+    pub shift: Shift,
+}
+
+/// What may happen to rules that a change leaves as they are, when another operator signs them with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signing {
+    /// Nothing: the change is refused.
+    Careful,
+    /// Whatever follows from the limits of this operator: a person was asked.
+    Accepted,
 }
 
 /// What a rule did so far.
@@ -247,6 +261,15 @@ impl RuleSet {
     }
 }
 
+pub(super) fn record(row: rule_uses::RuleRecord) -> RuleRecord {
+    RuleRecord {
+        uses: u64::try_from(row.uses).unwrap_or(0),
+        last_used: row.last_used.map(Timestamp),
+        shadows: u64::try_from(row.shadows).unwrap_or(0),
+        last_error: row.last_error,
+    }
+}
+
 impl App {
     /// The rules of a workspace as this folder's console knows them.
     ///
@@ -270,12 +293,7 @@ impl App {
         id: &str,
     ) -> Result<RuleRecord, OpError> {
         let row = rule_uses::record_of(self.reader(), workspace.as_ref(), id).await?;
-        Ok(RuleRecord {
-            uses: u64::try_from(row.uses).unwrap_or(0),
-            last_used: row.last_used.map(Timestamp),
-            shadows: u64::try_from(row.shadows).unwrap_or(0),
-            last_error: row.last_error,
-        })
+        Ok(record(row))
     }
 
     /// The words of a rule set by the digest that a decision of this console named: canonical JSON.
@@ -291,11 +309,27 @@ impl App {
     ///
     /// # Errors
     /// [`OpError::NotFound`], [`OpError::InvalidArgs`], [`OpError::BusUnreachable`],
-    /// [`OpError::ReadOnly`]; nothing is changed then.
+    /// [`OpError::ReadOnly`]; [`OpError::VerdictNotAllowed`] where it would change what other rules
+    /// approve ([`Shift`]). Nothing is changed then.
     pub async fn change_rules(
         &self,
         workspace: &WorkspaceName,
         change: &RulesChange,
+    ) -> Result<RulesChanged, OpError> {
+        self.change_rules_signing(workspace, change, Signing::Careful)
+            .await
+    }
+
+    /// As [`App::change_rules`], and says what may happen to rules that are left as they are. A regret is
+    /// never refused for that: what is wrong must be off.
+    ///
+    /// # Errors
+    /// As [`App::change_rules`].
+    pub async fn change_rules_signing(
+        &self,
+        workspace: &WorkspaceName,
+        change: &RulesChange,
+        signing: Signing,
     ) -> Result<RulesChanged, OpError> {
         let key = PolicyKey::Rules(workspace.clone());
         for attempt in 0..TRIES {
@@ -320,6 +354,11 @@ impl App {
                 done.revision = revision;
                 return Ok(done);
             }
+            done.shift = self.shift(workspace, (&before, &stands.author), &after, now);
+            let refuses = signing == Signing::Careful && !matches!(change, RulesChange::Regret(..));
+            if refuses && !done.shift.is_empty() {
+                return Err(OpError::VerdictNotAllowed(done.shift.words()));
+            }
             let payload = after.payload(&self.identity().operator, now);
             if let Some(revision) = self.put_policy(&key, revision, &payload).await? {
                 done.revision = revision;
@@ -329,6 +368,28 @@ impl App {
         }
         let why = "others change the rules all the time; try again";
         Err(OpError::BusUnreachable(why.to_owned()))
+    }
+}
+
+impl App {
+    fn shift(
+        &self,
+        workspace: &WorkspaceName,
+        (before, author): (&RuleSet, &Option<(String, Timestamp)>),
+        after: &RuleSet,
+        now: Timestamp,
+    ) -> Shift {
+        let Some((signer, at)) = author else {
+            return Shift::default();
+        };
+        let trusted = &self.inner.shared.trusted;
+        let own = self.identity().human_key();
+        signed::shift(
+            &before.rules,
+            &after.rules,
+            |risk: Risk| trusted.may_allow(signer, *at, workspace, risk),
+            |risk: Risk| trusted.may_allow(own.as_str(), now, workspace, risk),
+        )
     }
 }
 

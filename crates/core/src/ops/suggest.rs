@@ -37,13 +37,16 @@ fn take(suggesting: &mut Suggesting<'_>, row: &ApprovalRow) {
 
 impl App {
     /// Rules that would have said what people said at least five times in the last 30 days, and nobody
-    /// denied: the narrowest ones, off, the most frequent first, at most 50.
+    /// denied: the narrowest ones, off, the most frequent first, at most 50. `progress` hears how many
+    /// decisions were read and ends it with false.
     ///
     /// # Errors
-    /// [`OpError::Store`]; [`OpError::InvalidArgs`] for rules that cannot be read.
+    /// [`OpError::Store`]; [`OpError::InvalidArgs`] for rules that cannot be read; [`OpError::Failed`] when
+    /// `progress` ended it.
     pub async fn suggest_rules(
         &self,
         workspace: &WorkspaceName,
+        mut progress: impl FnMut(u64) -> bool,
     ) -> Result<Vec<Suggestion>, OpError> {
         let failed = |why: String| OpError::Failed(format!("the suggestions: {why}"));
         let rules = self.rules(workspace).await?.rules;
@@ -60,12 +63,16 @@ impl App {
             }
             suggesting.finish(now)
         });
-        let mut after = 0;
+        let (mut after, mut looked) = (0, 0_u64);
         loop {
             let page =
                 approvals::by_people(self.reader(), workspace.as_ref(), since, after, PAGE).await?;
             let Some(last) = page.last() else { break };
             after = last.id;
+            looked = looked.saturating_add(page.len() as u64);
+            if !progress(looked) {
+                return Err(failed("nobody waits for them any more".to_owned()));
+            }
             if pages.send(page).await.is_err() {
                 return Err(failed("it broke off".to_owned()));
             }

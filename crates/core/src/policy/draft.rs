@@ -5,23 +5,18 @@
 
 use std::collections::BTreeMap;
 
-use countersign_wire::{hides_whole, secret_spans};
 use serde_json::Value;
 
 use super::conditions::Conditions;
 use super::evaluate::{Asked, By, Matcher, Outcome, Setting, Uses, evaluate};
 use super::glob::Glob;
+use super::leaves::leaves;
 use super::rule::{ArgTest, Effect, Enabled, Matchers, Rule};
 use super::set::PolicySet;
 use crate::domain::Timestamp;
 
 /// How long "always" lasts unless somebody chooses otherwise, days (rules, "Grants").
 pub const ALWAYS_DAYS: u16 = 90;
-/// More arguments than these, or more text in them, are named by their digest: nobody reads such a rule.
-const NAMED_MAX: usize = 50;
-const NAMED_BYTES_MAX: usize = 4_096;
-/// Integers beyond it are no exact numbers for everybody (RFC 7493).
-const EXACT: u64 = 1 << 53;
 const SLUG_MAX: usize = 48;
 const NAME_MAX: usize = 500;
 
@@ -149,67 +144,19 @@ fn lets_run(rule: &Rule, asked: &Asked<'_>, now: Timestamp) -> Result<(), DraftF
     }
 }
 
-/// Every argument by its JSON pointer; none where they cannot be told apart that way, or a rule should not
-/// show them.
+/// Every argument by its JSON pointer, with the value that it must have.
 fn named(args: &Value) -> Option<BTreeMap<String, ArgTest>> {
-    let mut tests = BTreeMap::new();
-    let mut bytes = 0;
-    let fits = args.is_object() && leaves(args, None, &mut String::new(), &mut bytes, &mut tests);
-    (fits && !tests.is_empty()).then_some(tests)
-}
-
-fn leaves(
-    value: &Value,
-    name: Option<&str>,
-    at: &mut String,
-    bytes: &mut usize,
-    tests: &mut BTreeMap<String, ArgTest>,
-) -> bool {
-    if hides_whole(name, value) {
-        return false;
-    }
-    let below: Vec<(String, Option<&str>, &Value)> = match value {
-        Value::Object(map) if !map.is_empty() => map
-            .iter()
-            .map(|(key, value)| (key.clone(), Some(key.as_str()), value))
-            .collect(),
-        Value::Array(list) if !list.is_empty() => list
-            .iter()
-            .enumerate()
-            .map(|(place, value)| (place.to_string(), name, value))
-            .collect(),
-        leaf => {
-            *bytes += at.len() + leaf.as_str().map_or(0, str::len);
-            let test = ArgTest {
-                eq: Some(leaf.clone()),
-                ..ArgTest::default()
-            };
-            tests.insert(at.clone(), test);
-            return *bytes <= NAMED_BYTES_MAX && tests.len() <= NAMED_MAX && can_be_written(leaf);
-        }
+    let is = |value| ArgTest {
+        eq: Some(value),
+        ..ArgTest::default()
     };
-    below.into_iter().all(|(part, name, value)| {
-        let length = at.len();
-        at.push('/');
-        at.push_str(&part.replace('~', "~0").replace('/', "~1"));
-        let fits = leaves(value, name, at, bytes, tests);
-        at.truncate(length);
-        fits
-    })
-}
-
-/// TOML has no null, and a number must be the same for everybody who compares it.
-fn can_be_written(leaf: &Value) -> bool {
-    match leaf {
-        Value::Null => false,
-        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
-            (Some(whole), _) => whole.unsigned_abs() < EXACT,
-            (None, Some(real)) => number.is_f64() && real.is_finite(),
-            (None, None) => false,
-        },
-        Value::String(text) => secret_spans(text).is_empty(),
-        _ => true,
-    }
+    let found = leaves(args)?;
+    Some(
+        found
+            .into_iter()
+            .map(|(at, value)| (at, is(value)))
+            .collect(),
+    )
 }
 
 /// An id that reads like the tool and was never given out.

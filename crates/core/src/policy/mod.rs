@@ -6,6 +6,7 @@
 pub mod arguments;
 pub mod body;
 mod by_tool;
+pub mod changes;
 pub mod condition;
 pub mod conditions;
 pub mod draft;
@@ -13,6 +14,7 @@ pub mod evaluate;
 pub mod file;
 pub mod glob;
 pub mod import;
+mod leaves;
 pub mod matrix;
 pub mod preview;
 pub mod read;

@@ -12,10 +12,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use countersign_wire::{Risk, Sha256Digest, Verdict};
 use serde_json::json;
 
-use self::group::{Exact, Group, leaves};
+use self::group::{Exact, Group};
 use super::conditions::Conditions;
 use super::evaluate::{Asked, By, Outcome, Setting, Uses, evaluate};
 use super::glob::Glob;
+use super::leaves::leaves;
 use super::read::{SCHEMA, read_set};
 use super::rule::{ArgTest, Effect, Enabled, Matchers, Rule};
 use super::set::{PolicySet, Prepared};
@@ -54,8 +55,8 @@ pub struct Suggestion {
     pub rule: Rule,
     /// How many approvals it stands for.
     pub approvals: u64,
-    /// How many people gave them.
-    pub operators: u64,
+    /// Public keys of the people who gave them.
+    pub operators: Vec<String>,
     /// The first of them.
     pub first: Timestamp,
     /// The last of them.
@@ -226,7 +227,7 @@ impl<'p> Suggesting<'p> {
         Some(Suggestion {
             rule,
             approvals: exact.approvals,
-            operators: u64::try_from(exact.operators.len()).unwrap_or(u64::MAX),
+            operators: exact.operators.iter().cloned().collect(),
             first: exact.first,
             last: exact.last,
             requests: exact.requests.iter().cloned().collect(),

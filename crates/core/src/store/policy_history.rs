@@ -26,6 +26,28 @@ pub async fn add(tx: &mut SqliteConnection, row: &PolicyRow) -> Result<(), Store
     Ok(())
 }
 
+/// Values of one key, the last accepted first, at most `limit` before row `before`.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn of_key(
+    reader: &Reader,
+    key: &str,
+    before: i64,
+    limit: i64,
+) -> Result<Vec<(i64, PolicyRow)>, StoreError> {
+    let rows: Vec<Row> = sqlx::query_as(
+        "SELECT id, key, revision, payload, signer, sig FROM policy_history
+         WHERE key = ? AND id < ? ORDER BY id DESC LIMIT ?",
+    )
+    .bind(key)
+    .bind(before)
+    .bind(limit)
+    .fetch_all(&reader.0)
+    .await?;
+    Ok(rows.into_iter().map(numbered).collect())
+}
+
 /// Values in the order in which they were accepted, at most `limit` behind row `after`.
 ///
 /// # Errors
@@ -35,24 +57,25 @@ pub async fn after(
     after: i64,
     limit: i64,
 ) -> Result<Vec<(i64, PolicyRow)>, StoreError> {
-    let rows: Vec<(i64, String, i64, Vec<u8>, String, String)> = sqlx::query_as(
+    let rows: Vec<Row> = sqlx::query_as(
         "SELECT id, key, revision, payload, signer, sig FROM policy_history WHERE id > ? ORDER BY id LIMIT ?",
     )
     .bind(after)
     .bind(limit)
     .fetch_all(&reader.0)
     .await?;
-    Ok(rows
-        .into_iter()
-        .map(|(id, key, revision, payload, signer, sig)| {
-            let row = PolicyRow {
-                key,
-                revision,
-                payload,
-                signer,
-                sig,
-            };
-            (id, row)
-        })
-        .collect())
+    Ok(rows.into_iter().map(numbered).collect())
+}
+
+type Row = (i64, String, i64, Vec<u8>, String, String);
+
+fn numbered((id, key, revision, payload, signer, sig): Row) -> (i64, PolicyRow) {
+    let row = PolicyRow {
+        key,
+        revision,
+        payload,
+        signer,
+        sig,
+    };
+    (id, row)
 }

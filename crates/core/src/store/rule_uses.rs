@@ -1,5 +1,7 @@
 //! Tables `rule_uses`, `rule_notes` and `policy_versions`: what rules did, and under which words.
 
+use std::collections::BTreeMap;
+
 use futures::TryStreamExt;
 use rusqlite::{OptionalExtension as _, params};
 use sqlx::SqliteConnection;
@@ -252,6 +254,50 @@ pub async fn record_of(reader: &Reader, ws: &str, rule_id: &str) -> Result<RuleR
     .bind(rule_id)
     .fetch_one(&reader.0)
     .await?)
+}
+
+/// What every rule of a workspace did so far, and how many calls it has approved after `since`, by its id.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn records(
+    reader: &Reader,
+    ws: &str,
+    since: Timestamp,
+) -> Result<BTreeMap<String, (RuleRecord, i64)>, StoreError> {
+    let mut found: BTreeMap<String, (RuleRecord, i64)> = BTreeMap::new();
+    let used: Vec<(String, i64, Option<i64>, i64)> = sqlx::query_as(
+        "SELECT rule_id, count(*), max(at), sum(at > ?2 AND verdict = 'approve') FROM rule_uses
+         WHERE ws = ?1 AND origin = 'rule' GROUP BY rule_id",
+    )
+    .bind(ws)
+    .bind(since.0)
+    .fetch_all(&reader.0)
+    .await?;
+    for (id, uses, last_used, today) in used {
+        let record = RuleRecord {
+            uses,
+            last_used,
+            ..RuleRecord::default()
+        };
+        found.insert(id, (record, today));
+    }
+    // With `max` alone the other columns are those of the row that holds it.
+    let noted: Vec<(String, String, i64, String, i64)> = sqlx::query_as(
+        "SELECT rule_id, kind, count(*), detail, max(at) FROM rule_notes WHERE ws = ?
+         GROUP BY rule_id, kind",
+    )
+    .bind(ws)
+    .fetch_all(&reader.0)
+    .await?;
+    for (id, kind, count, detail, _) in noted {
+        let (record, _) = found.entry(id).or_default();
+        match kind.as_str() {
+            "shadow" => record.shadows = count,
+            _ => record.last_error = Some(detail),
+        }
+    }
+    Ok(found)
 }
 
 /// Keeps the body of a digest.

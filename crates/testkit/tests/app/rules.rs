@@ -1,10 +1,12 @@
 use std::time::Duration;
 
 use countersign_core::App;
-use countersign_core::ops::rules::{RulesChange, RulesChanged};
+use countersign_core::ops::operators::{Change, Limits};
+use countersign_core::ops::regrets::Regret;
+use countersign_core::ops::rules::{RulesChange, RulesChanged, Signing};
 use countersign_core::policy::{Enabled, read_file};
 use countersign_testkit::TempData;
-use countersign_wire::{Sha256Digest, Verdict, WorkspaceName};
+use countersign_wire::{Risk, Sha256Digest, Verdict, WorkspaceName};
 use serde_json::json;
 
 use crate::agent::{
@@ -251,6 +253,81 @@ async fn edits_of_two_operators_at_once_are_both_kept() {
     apply(&desk.app, back).await;
     assert_eq!(desk.app.rules(&acme()).await.unwrap().rules[0].version, 2);
     second.shutdown().await;
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_signs_under_a_limit_is_asked_before_the_rules_of_others_lose_by_it_and_a_regret_never_waits()
+ {
+    let desk = Desk::open().await;
+    let data = TempData::new();
+    let junior = colleague(&desk, &data, "Grace").await;
+    apply(&desk.app, &format!("{INVOICES}{DENY}")).await;
+    until("the rules are known", async || {
+        junior.rules(&acme()).await.unwrap().rules.len() == 2
+    })
+    .await;
+    let key = junior.identity().human_key();
+    let limits = Limits {
+        workspaces: None,
+        max_risk: Some(Risk::Low),
+    };
+    let limit = Change::Limit(key, limits);
+    assert!(desk.app.change_operators(&limit).await.unwrap());
+    let limited = async || {
+        let (list, _) = junior.operators();
+        list.iter().any(|line| line.max_risk == Some(Risk::Low))
+    };
+    until("the limit is known", limited).await;
+    let off = RulesChange::Enable("no-bots".to_owned(), Enabled::Off);
+    let refused = junior.change_rules(&acme(), &off).await.unwrap_err();
+    assert_eq!(refused.code().as_str(), "verdict_not_allowed", "{refused}");
+    assert!(refused.to_string().contains("test-invoices"), "{refused}");
+    let still = desk.app.rules(&acme()).await.unwrap();
+    assert_eq!(
+        still.revision,
+        junior.rules(&acme()).await.unwrap().revision
+    );
+    let done = junior
+        .change_rules_signing(&acme(), &off, Signing::Accepted)
+        .await
+        .unwrap();
+    assert_eq!(done.shift.loses, ["test-invoices"]);
+    // The other way: what was held back would run under a signer without a limit.
+    until("the change is known", async || {
+        desk.app.rules(&acme()).await.unwrap().revision == done.revision
+    })
+    .await;
+    let on = RulesChange::Enable("no-bots".to_owned(), Enabled::On);
+    let refused = desk.app.change_rules(&acme(), &on).await.unwrap_err();
+    assert!(refused.to_string().contains("approve more"), "{refused}");
+    let changes = desk.app.rule_changes(&acme(), "no-bots").await.unwrap();
+    let told: Vec<_> = changes
+        .changes
+        .iter()
+        .map(|of| (of.change.version, of.change.state, of.by.as_str()))
+        .collect();
+    let owner = desk.app.identity().operator.clone();
+    assert_eq!(
+        told,
+        [
+            (2, Some(Enabled::Off), "Grace"),
+            (1, Some(Enabled::On), owner.as_str())
+        ]
+    );
+    let regret = RulesChange::Regret(
+        "test-invoices".to_owned(),
+        Regret {
+            request: "acme/bot/r1".to_owned(),
+            version: 1,
+            reason: None,
+            by: "Grace".to_owned(),
+            at: desk.app.now().rfc3339(),
+        },
+    );
+    let done = junior.change_rules(&acme(), &regret).await.unwrap();
+    assert_eq!(done.changed, ["test-invoices"]);
+    junior.shutdown().await;
     desk.app.shutdown().await;
 }
 

@@ -90,6 +90,8 @@ macro_rules! with_ipc_commands {
             rules_list(RulesArgs) -> RulesView,
             /// One rule for the editor.
             rule_text(RuleArgs) -> RuleText,
+            /// Who changed it, what and when.
+            rule_changes(RuleArgs) -> RuleChangesView,
             /// What can be written in a rule.
             rule_words(Nothing) -> RuleWords,
             /// Whether a rule may be saved: the check of `countersign rules check`.
@@ -97,7 +99,7 @@ macro_rules! with_ipc_commands {
             /// Saves a rule unless somebody else changed it; it stands on the bus when this returns.
             save_rule(SaveRuleArgs) -> SavedRule,
             /// Removes a rule; it is gone from the bus when this returns.
-            remove_rule(RuleArgs) -> Nothing,
+            remove_rule(RemoveRuleArgs) -> Nothing,
             /// Begins to try a rule on the past.
             start_preview(StartPreviewArgs) -> PreviewNumber,
             /// How far that is, and what it found.
@@ -106,6 +108,10 @@ macro_rules! with_ipc_commands {
             stop_preview(PreviewNumber) -> Nothing,
             /// The narrowest rule that lets a request run; it stands nowhere yet.
             draft_rule(DraftRuleArgs) -> RuleText,
+            /// Rules that would have said what people said again and again.
+            suggestions(SuggestionsArgs) -> SuggestionsView,
+            /// Takes a suggestion away for good, or back.
+            dismiss_suggestion(DismissArgs) -> Nothing,
             /// Calls an automatic decision wrong; what decided it is suspended when this returns.
             regret(RegretArgs) -> RegretOutcome,
             /// Which rule decides a request or asks, which nearly did, and which setup key.

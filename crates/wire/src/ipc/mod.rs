@@ -21,12 +21,14 @@ mod inbox;
 mod notify;
 mod overview;
 mod rejected;
+mod rule_changes;
 mod rules;
 mod settings;
 mod setup;
 mod span;
 mod status;
 mod story;
+mod suggest;
 mod text;
 mod trace;
 mod votes;
@@ -58,11 +60,12 @@ pub use inbox::{CardState, DecidePath, InboxRow, InboxSnapshot, KeyArgs};
 pub use notify::{NotifyArgs, NotifyLevel};
 pub use overview::{OverviewArgs, OverviewView, PaceView, VerdictCount, VolumePiece};
 pub use rejected::{RejectedDetail, RejectedPage, RejectedPageArgs, RejectedRow};
+pub use rule_changes::{RuleChangeKind, RuleChangeView, RuleChangesView};
 pub use rules::{
     CheckRuleArgs, DraftRuleArgs, GrantReach, PreviewCase, PreviewNumber, PreviewReport,
-    PreviewView, RegretArgs, RegretOutcome, RegretView, RuleArgs, RuleCheck, RuleEffect,
-    RuleProblem, RuleRow, RuleState, RuleText, RuleWords, RulesArgs, RulesView, SaveRuleArgs,
-    SavedRule, StartPreviewArgs,
+    PreviewView, RegretArgs, RegretOutcome, RegretView, RemoveRuleArgs, RuleArgs, RuleCheck,
+    RuleEffect, RuleProblem, RuleRow, RuleState, RuleText, RuleWords, RulesArgs, RulesView,
+    SaveRuleArgs, SavedRule, StartPreviewArgs,
 };
 pub use settings::{
     FolderView, LoginKind, OperatorLine, OtlpView, OwnKey, SettingsView, StallView, StoreLimit,
@@ -81,6 +84,7 @@ pub use status::{
     StatusView,
 };
 pub use story::{AuditRef, RequestStoryView, RuleRef, SignatureView, VoteView};
+pub use suggest::{DismissArgs, SuggestionView, SuggestionsArgs, SuggestionsView};
 pub use text::{RawArgs, RawChunk, RevealArgs, Revealed};
 pub use trace::{
     LedHere, LineKind, LineLook, LineRepair, LineWait, TraceArgs, TraceLine, TraceRow, TraceTree,

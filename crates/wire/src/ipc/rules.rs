@@ -222,6 +222,21 @@ pub struct SaveRuleArgs {
     /// The operator was asked once more. Needed to let a rule approve unless a whole simulation of these
     /// very words found nothing that a person had denied.
     pub sure: bool,
+    /// The operator was told what the limits of whoever signs change for other rules. Without it such a change
+    /// is refused with `verdict_not_allowed`.
+    pub accept_limits: bool,
+}
+
+/// Takes a rule away.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct RemoveRuleArgs {
+    /// Its workspace.
+    pub workspace: String,
+    /// Its id.
+    pub id: String,
+    /// As in [`SaveRuleArgs`].
+    pub accept_limits: bool,
 }
 
 /// What became of a rule that was saved.

@@ -23,21 +23,29 @@ pub(crate) enum Rules {
     Apply {
         /// TOML; `-` reads standard input. `version` is counted by the console.
         file: PathBuf,
+        #[command(flatten)]
+        signing: AcceptLimits,
     },
     /// Take one rule away.
     Remove {
         /// Its id.
         id: String,
+        #[command(flatten)]
+        signing: AcceptLimits,
     },
     /// Let one rule act.
     Enable {
         /// Its id.
         id: String,
+        #[command(flatten)]
+        signing: AcceptLimits,
     },
     /// Stop one rule from acting; it stays in the set.
     Disable {
         /// Its id.
         id: String,
+        #[command(flatten)]
+        signing: AcceptLimits,
     },
     /// Say that what a rule, a setup key or a bypass decided was wrong: it is suspended. The decision stands.
     Regret {
@@ -62,6 +70,13 @@ pub(crate) enum Rules {
     },
 }
 
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct AcceptLimits {
+    /// Also where the limits of your key, or of who signed before, change what other rules approve.
+    #[arg(long)]
+    pub(crate) accept_limits: bool,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ImportRules {
     /// Whose policy it is.
@@ -75,6 +90,8 @@ pub(crate) struct ImportRules {
     /// Put the rules beside the workspace's own; without it nothing is changed.
     #[arg(long)]
     pub(crate) apply: bool,
+    #[command(flatten)]
+    pub(crate) signing: AcceptLimits,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -11,6 +11,7 @@ use countersign_core::policy::import::{Imported, import};
 use countersign_wire::ErrorCode;
 use serde_json::{Value, json};
 
+use super::changed;
 use super::shown::toml_of;
 use crate::cli::args::{ImportFrom, ImportRules};
 use crate::cli::config::Settings;
@@ -41,7 +42,7 @@ pub(super) async fn run(
     let (found, done) = deciding(settings, async |app| {
         let found = read(&command, source, &file, &agents, app.now())?;
         let change = RulesChange::Add(found.rules.clone());
-        let done = app.change_rules(workspace, &change).await?;
+        let done = changed(app, workspace, &change, command.signing).await?;
         Ok((found, done))
     })
     .await?;

@@ -15,7 +15,7 @@ use crate::cli::output::{Output, plain};
 pub(super) async fn run(settings: &Settings, out: Output) -> Result<(), Failure> {
     let workspace = &settings.workspace;
     reading(settings, false, async |app| {
-        let found = app.suggest_rules(workspace).await?;
+        let found = app.suggest_rules(workspace, |_| true).await?;
         for of in &found {
             one(out, of)?;
         }
@@ -33,11 +33,15 @@ fn one(out: Output, of: &Suggestion) -> Result<(), Failure> {
     let (since, until) = (of.first.rfc3339(), of.last.rfc3339());
     if out.json {
         return Ok(out.json_line(&json!({
-            "rule": of.rule.to_json(), "approvals": of.approvals, "operators": of.operators,
+            "rule": of.rule.to_json(), "approvals": of.approvals, "operators": of.operators.len(),
             "first": since, "last": until, "requests": of.requests,
         }))?);
     }
-    let who = format!("{} approvals by {} operators", of.approvals, of.operators);
+    let who = format!(
+        "{} approvals by {} operators",
+        of.approvals,
+        of.operators.len()
+    );
     let requests: Vec<String> = of.requests.iter().map(|id| plain(id)).collect();
     out.line(&format!(
         "# {who}, {since} to {until}, such as {}",

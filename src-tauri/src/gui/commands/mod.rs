@@ -12,10 +12,12 @@ mod overview;
 mod previews;
 mod raw;
 mod rejected;
+mod rule_changes;
 mod rules;
 mod settings;
 mod setup;
 mod status;
+mod suggest;
 mod trace;
 mod why;
 
@@ -33,11 +35,13 @@ pub(crate) use overview::overview;
 pub(crate) use previews::{preview, start_preview, stop_preview};
 pub(crate) use raw::{raw, rejected_raw};
 pub(crate) use rejected::{rejected_detail, rejected_list};
+pub(crate) use rule_changes::rule_changes;
 pub(crate) use rules::{
     check_rule, draft_rule, regret, remove_rule, rule_text, rule_words, rules_list, save_rule,
 };
 pub(crate) use settings::settings;
 pub(crate) use setup::{setup_list, setup_of, setup_save};
 pub(crate) use status::{connect_hint, server_time, status};
+pub(crate) use suggest::{dismiss_suggestion, suggestions};
 pub(crate) use trace::{led_here, span, span_raw, trace_tree, traces_page};
 pub(crate) use why::{matrix, why};

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::regrets::Suspended;
-use countersign_core::ops::rules::{RuleSet, RulesChange};
+use countersign_core::ops::rules::{RuleSet, RulesChange, Signing};
 use countersign_core::policy::body::{read_rule, write_rule};
 use countersign_core::policy::condition::{FUNCTIONS, VARIABLES};
 use countersign_core::policy::draft::{ALWAYS_DAYS, Grant};
@@ -15,8 +15,8 @@ use countersign_core::policy::{Effect, Enabled, FileProblem, Rule};
 use countersign_wire::WorkspaceName;
 use countersign_wire::ipc::{
     CheckRuleArgs, DraftRuleArgs, GrantReach, IpcError, IpcErrorCode, Nothing, RegretArgs,
-    RegretOutcome, RuleArgs, RuleCheck, RuleProblem, RuleText, RuleWords, RulesArgs, RulesView,
-    SaveRuleArgs, SavedRule,
+    RegretOutcome, RemoveRuleArgs, RuleArgs, RuleCheck, RuleProblem, RuleText, RuleWords,
+    RulesArgs, RulesView, SaveRuleArgs, SavedRule,
 };
 
 use crate::gui::desk::Desk;
@@ -53,17 +53,14 @@ pub(crate) async fn rules_list(desk: &Desk, args: RulesArgs) -> Result<RulesView
     let (workspace, known) = workspaces(desk, args.workspace).await?;
     let set = desk.app.rules(&workspace).await.map_err(fault)?;
     let now = desk.app.now();
-    let mut rows = Vec::with_capacity(set.rules.len());
-    for rule in &set.rules {
-        let record = desk.app.rule_record(&workspace, &rule.id).await;
-        let record = record.map_err(fault)?;
-        let today = desk
-            .app
-            .rule_approved_since(&workspace, &rule.id, now.plus_ms(-DAY_MS))
-            .await
-            .map_err(fault)?;
-        rows.push(rule_row(rule, &record, today, set.regrets.get(&rule.id)));
-    }
+    let yesterday = now.plus_ms(-DAY_MS);
+    let records = desk.app.rule_records(&workspace, yesterday).await;
+    let mut records = records.map_err(fault)?;
+    let row = |rule: &Rule| {
+        let (record, today) = records.remove(&rule.id).unwrap_or_default();
+        rule_row(rule, &record, today, set.regrets.get(&rule.id))
+    };
+    let mut rows: Vec<_> = set.rules.iter().map(row).collect();
     let strongest = |effect: Effect| std::cmp::Reverse(effect);
     let effects: std::collections::HashMap<&str, Effect> = set
         .rules
@@ -80,7 +77,7 @@ pub(crate) async fn rules_list(desk: &Desk, args: RulesArgs) -> Result<RulesView
     })
 }
 
-fn text_of(rule: &Rule, version: u64) -> Result<RuleText, IpcError> {
+pub(super) fn text_of(rule: &Rule, version: u64) -> Result<RuleText, IpcError> {
     let text = write_rule(rule)
         .map_err(|error| refuse(IpcErrorCode::NotApprovable, &error.to_string()))?;
     Ok(RuleText {
@@ -182,7 +179,11 @@ pub(crate) async fn save_rule(desk: &Desk, args: SaveRuleArgs) -> Result<SavedRu
         rule: Box::new(rule),
         seen: args.seen_version,
     };
-    let done = desk.app.change_rules(&workspace, &change).await;
+    let signing = signing(args.accept_limits);
+    let done = desk
+        .app
+        .change_rules_signing(&workspace, &change, signing)
+        .await;
     let after = desk.app.rules(&workspace).await.map_err(fault)?;
     match done {
         Ok(_) => Ok(SavedRule {
@@ -227,11 +228,18 @@ fn enabled(state: countersign_wire::ipc::RuleState) -> Enabled {
     }
 }
 
-pub(crate) async fn remove_rule(desk: &Desk, args: RuleArgs) -> Result<Nothing, IpcError> {
+fn signing(accepted: bool) -> Signing {
+    match accepted {
+        true => Signing::Accepted,
+        false => Signing::Careful,
+    }
+}
+
+pub(crate) async fn remove_rule(desk: &Desk, args: RemoveRuleArgs) -> Result<Nothing, IpcError> {
     let workspace = workspace(&args.workspace)?;
     let change = RulesChange::Remove(args.id);
     desk.app
-        .change_rules(&workspace, &change)
+        .change_rules_signing(&workspace, &change, signing(args.accept_limits))
         .await
         .map_err(fault)?;
     Ok(Nothing {})

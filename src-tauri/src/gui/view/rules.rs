@@ -77,7 +77,7 @@ fn regret(of: &Regret) -> RegretView {
 }
 
 /// Tools, then agents: `delete_invoice, billing-*`.
-fn about(rule: &Rule) -> String {
+pub(super) fn about(rule: &Rule) -> String {
     let names = |list: &[countersign_core::policy::glob::Glob], any: &str| match list {
         [] => any.to_owned(),
         list => {

@@ -8,6 +8,7 @@ import type { RuleProblem, RuleState, RuleText, RuleWords, SavedRule } from "../
 import { Conflict } from "./Conflict";
 import { EnableDialog } from "./EnableDialog";
 import { ruleLanguage } from "./language";
+import { LimitsDialog } from "./LimitsDialog";
 import { PreviewPanel } from "./PreviewPanel";
 import { usePreview } from "./usePreview";
 import { useRuleEdit } from "./useRuleEdit";
@@ -45,8 +46,8 @@ export const RuleDesk = ({ workspace, rule, words, state, wide = false, takesFoc
   const approves = effect === "approve";
   const cleared = report !== null && report.denied === 0 && (preview.days === 90 || preview.days === 0);
   const ready = good && !edit.busy && edit.conflict === null && lost === null && readOnly === null;
-  const save = async (next: RuleState | null, sure: boolean): Promise<void> => {
-    const saved = await edit.save(next, sure);
+  const save = async (next: RuleState | null, sure: boolean, acceptLimits = false): Promise<void> => {
+    const saved = await edit.save(next, sure, acceptLimits);
     if (saved !== null) onSaved(saved);
   };
   const enable = (): void => {
@@ -98,6 +99,7 @@ export const RuleDesk = ({ workspace, rule, words, state, wide = false, takesFoc
           <Button tone={approves && !cleared ? "deny" : "plain"} disabled={!ready} data-testid="rule-enable" onClick={enable}>{approves && !cleared ? (report === null ? "Enable unseen…" : "Enable anyway…") : "Enable"}</Button>
         )}
       </div>
+      {edit.held === null ? null : <LimitsDialog held={edit.held} onClose={edit.letGo} onConfirm={({ state: wanted, sure }) => save(wanted, sure, true)} />}
       {asking ? <EnableDialog report={preview.days === 90 || preview.days === 0 ? report : null} onClose={() => { setAsking(false); }} onEnable={() => save("on", true)} /> : null}
     </div>
   );

@@ -9,6 +9,12 @@ import { drop, keep, keptOf } from "./kept";
 /** Typing is checked when it pauses. */
 const PAUSE_MS = 250;
 
+export interface Held {
+  readonly message: string;
+  readonly state: RuleState | null;
+  readonly sure: boolean;
+}
+
 export interface RuleEdit {
   /** What the editor began with; changes only when the editor should begin anew. */
   readonly initial: string;
@@ -24,8 +30,11 @@ export interface RuleEdit {
   readonly trouble: string | null;
   /** What stands instead of the version that was seen; nothing was saved. */
   readonly conflict: SavedRule | null;
+  /** Saving would change what other rules approve: what, and how it was tried. Nothing was saved. */
+  readonly held: Held | null;
+  readonly letGo: () => void;
   /** Saves; null when it did not. */
-  readonly save: (state: RuleState | null, sure: boolean) => Promise<SavedRule | null>;
+  readonly save: (state: RuleState | null, sure: boolean, acceptLimits?: boolean) => Promise<SavedRule | null>;
   /** Takes what somebody else wrote and drops the own text. */
   readonly takeTheirs: () => void;
   /** Keeps the own text: the next saving puts it over theirs. */
@@ -46,6 +55,7 @@ export const useRuleEdit = (workspace: string, given: RuleText): RuleEdit => {
   const [busy, setBusy] = useState(false);
   const [trouble, setTrouble] = useState<string | null>(null);
   const [conflict, setConflict] = useState<SavedRule | null>(null);
+  const [held, setHeld] = useState<Held | null>(null);
 
   const begin = useCallback((next: RuleText) => {
     if (place !== null) drop(place);
@@ -86,11 +96,12 @@ export const useRuleEdit = (workspace: string, given: RuleText): RuleEdit => {
     };
   }, [desk, initial, text]);
 
-  const save = async (state: RuleState | null, sure: boolean): Promise<SavedRule | null> => {
+  const save = async (state: RuleState | null, sure: boolean, acceptLimits = false): Promise<SavedRule | null> => {
     setBusy(true);
     setTrouble(null);
+    setHeld(null);
     try {
-      const saved = await desk.call("save_rule", { workspace, text, state, seenVersion: seen === 0 ? null : seen, sure });
+      const saved = await desk.call("save_rule", { workspace, text, state, seenVersion: seen === 0 ? null : seen, sure, acceptLimits });
       if (saved.version === null) {
         setConflict(saved);
         return null;
@@ -101,7 +112,9 @@ export const useRuleEdit = (workspace: string, given: RuleText): RuleEdit => {
       await queries.invalidateQueries({ queryKey: ["rules"] });
       return saved;
     } catch (thrown) {
-      setTrouble(toCallError(thrown).message);
+      const { code, message } = toCallError(thrown);
+      if (code === "verdict_not_allowed" && !acceptLimits) setHeld({ message, state, sure });
+      else setTrouble(message);
       return null;
     } finally {
       setBusy(false);
@@ -115,7 +128,7 @@ export const useRuleEdit = (workspace: string, given: RuleText): RuleEdit => {
     setConflict(null);
   };
   return {
-    initial, text, setText, seen, edited, check: check?.found ?? null, checked: check?.of ?? null, busy, trouble, conflict, save, keepMine,
+    initial, text, setText, seen, edited, check: check?.found ?? null, checked: check?.of ?? null, busy, trouble, conflict, held, letGo: () => { setHeld(null); }, save, keepMine,
     takeTheirs: () => { if (conflict?.conflict != null) begin(conflict.conflict); },
     revert: () => { begin(base); },
   };

@@ -9,6 +9,7 @@ import { useDesk, useLost, useStatus } from "../../desk/DeskContext";
 import type { RuleRow, RuleWords, SavedRule } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
 import { RuleDesk } from "../../components/rules/RuleDesk";
+import { RuleChanges } from "./RuleChanges";
 
 interface RulePaneProps {
   readonly workspace: string;
@@ -54,8 +55,15 @@ export const RulePane = ({ workspace, row, words, nowMs, onSaved }: RulePaneProp
     // A new version is a new text.
     queryKey: ["rule", workspace, row.id, row.version], queryFn: () => desk.call("rule_text", { workspace, id: row.id }), placeholderData: (before) => (before?.id === row.id ? before : undefined),
   });
+  const [limits, setLimits] = useState(false);
   const remove = async (): Promise<void> => {
-    await desk.call("remove_rule", { workspace, id: row.id });
+    try {
+      await desk.call("remove_rule", { workspace, id: row.id, acceptLimits: limits });
+    } catch (thrown) {
+      // Told in the dialog, which offers it once more.
+      setLimits(toCallError(thrown).code === "verdict_not_allowed");
+      throw thrown;
+    }
     await queries.invalidateQueries({ queryKey: ["rules"] });
   };
   return (
@@ -64,6 +72,7 @@ export const RulePane = ({ workspace, row, words, nowMs, onSaved }: RulePaneProp
         <h2 className="selectable m-0 mb-1 text-base font-semibold"><ShownText text={row.name} /></h2>
         <Record row={row} nowMs={nowMs} />
         {row.uses === 0 ? null : <Link className="text-xs text-accent hover:underline" to="/history" search={{ ws: workspace, rule: row.id }}>What it decided</Link>}
+        <RuleChanges workspace={workspace} id={row.id} version={row.version} />
         <Regrets row={row} />
       </header>
       {data === undefined ? (
@@ -74,7 +83,7 @@ export const RulePane = ({ workspace, row, words, nowMs, onSaved }: RulePaneProp
         </RuleDesk>
       )}
       {removing ? (
-        <Confirm title="Remove this rule?" verb="Remove" dangerous onConfirm={remove} onClose={() => { setRemoving(false); }}>
+        <Confirm title="Remove this rule?" verb={limits ? "Remove all the same" : "Remove"} dangerous onConfirm={remove} onClose={() => { setRemoving(false); setLimits(false); }}>
           Nothing is decided by it any more, in no console. What it decided stays in the history, with its words.
         </Confirm>
       ) : null}

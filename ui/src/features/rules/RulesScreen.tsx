@@ -10,6 +10,9 @@ import { toCallError } from "../../ipc/transport";
 import { RuleDesk } from "../../components/rules/RuleDesk";
 import { RuleList } from "./RuleList";
 import { RulePane } from "./RulePane";
+import { SuggestionList } from "./SuggestionList";
+import { SuggestionPane } from "./SuggestionPane";
+import { useSuggestions } from "./useSuggestions";
 
 /** Other consoles change rules too: the list is read again after this time. */
 const AGAIN_MS = 3_000;
@@ -31,24 +34,38 @@ export const RulesScreen = () => {
   });
   const { data: words } = useQuery({ queryKey: ["rule-words"], queryFn: () => desk.call("rule_words", {}), staleTime: Infinity });
   const [writing, setWriting] = useState(false);
+  const [looked, setLooked] = useState<string | null>(null);
   const rows = data?.rules ?? [];
   const workspace = data?.workspace ?? ws ?? "";
   const place = Math.max(rows.findIndex((row) => row.id === id), 0);
-  const row = writing ? undefined : rows[place];
+  const suggestions = useSuggestions(data?.workspace ?? "");
+  const offered = suggestions.view?.suggestions.filter((of) => !of.dismissed) ?? [];
+  const suggested = suggestions.view?.suggestions.find((of) => of.id === looked) ?? null;
+  const row = writing || suggested !== null ? undefined : rows[place];
+  const look = (next: string | null, write = false): void => {
+    setWriting(write);
+    setLooked(next);
+  };
   const choose = (next: string | undefined): void => {
-    setWriting(false);
+    look(null);
     if (next !== undefined) void navigate({ to: "/rules", search: { ...(workspace === "" ? {} : { ws: workspace }), id: next }, replace: true });
   };
   useCommand("next", () => { choose(rows[Math.min(place + (writing ? 0 : 1), rows.length - 1)]?.id); });
   useCommand("previous", () => { choose(rows[Math.max(place - (writing ? 0 : 1), 0)]?.id); });
-  useCommand("newRule", () => { setWriting(true); });
+  useCommand("newRule", () => { look(null, true); });
+  useCommand("suggestion", () => {
+    const next = offered[(offered.findIndex((of) => of.id === looked) + 1) % Math.max(offered.length, 1)];
+    if (next === undefined) return false;
+    look(next.id);
+    return true;
+  });
   useCommand("matrix", () => void navigate({ to: "/rules/matrix", search: workspace === "" ? {} : { ws: workspace } }));
   useCommand("choose", () => { document.querySelector<HTMLElement>("[data-testid=rule-desk] .cm-content")?.focus(); });
   useCommand("back", () => {
     const typing = document.activeElement instanceof HTMLElement && document.activeElement.closest(".cm-editor") !== null;
-    if (!typing && !writing) return false;
+    if (!typing && !writing && suggested === null) return false;
     if (typing) (document.activeElement as HTMLElement).blur();
-    else setWriting(false);
+    else look(null);
     return true;
   });
   return (
@@ -59,14 +76,14 @@ export const RulesScreen = () => {
           <label className="flex items-center gap-1.5 text-text-2">workspace
             <Select
               className="max-w-44 border-line py-[3px] font-semibold text-text" aria-label="Workspace" value={workspace}
-              onChange={(event) => { setWriting(false); void navigate({ to: "/rules", search: { ws: event.target.value } }); }}
+              onChange={(event) => { look(null); void navigate({ to: "/rules", search: { ws: event.target.value } }); }}
             >
               {(data?.workspaces ?? [workspace]).map((name) => <option key={name} value={name}>{name}</option>)}
             </Select>
           </label>
           <span className="truncate text-text-3">strongest wins: deny, ask, approve</span>
           <button type="button" className={`ml-auto ${bar}`} onClick={() => void navigate({ to: "/rules/matrix", search: workspace === "" ? {} : { ws: workspace } })}>Matrix <Kbd command="matrix" /></button>
-          <button type="button" className={bar} onClick={() => { setWriting(true); }}>New <Kbd command="newRule" /></button>
+          <button type="button" className={bar} onClick={() => { look(null, true); }}>New <Kbd command="newRule" /></button>
         </header>
         {error === null ? null : <p role="alert" className="px-5 text-bad">{toCallError(error).message}</p>}
         {rows.length > 0 ? <RuleList rows={rows} workspace={workspace} chosen={row?.id ?? null} nowMs={data?.serverMs ?? 0} onChoose={choose} /> : (
@@ -74,6 +91,7 @@ export const RulesScreen = () => {
             {isPending ? "Reading…" : error === null ? <p className="m-0 max-w-[420px]">No rules: every request asks. Write one with <Kbd command="newRule" />, or draft the narrowest one from a card with <Kbd command="grant" />.</p> : ""}
           </div>
         )}
+        <SuggestionList suggestions={suggestions} chosen={suggested?.id ?? null} onLook={look} />
       </section>
       <main className="flex min-h-0 min-w-0 flex-col" data-testid="rule-desk">
         {words === undefined || data === undefined ? null : row === undefined ? (
@@ -82,6 +100,11 @@ export const RulesScreen = () => {
               <h2 className="m-0 px-5 pt-[18px] text-base font-semibold">New rule</h2>
               <RuleDesk key={`new in ${workspace}`} workspace={workspace} rule={NEW} words={words} state={null} takesFocus onSaved={(saved) => { choose(saved.id); }} />
             </>
+          ) : suggested !== null ? (
+            <SuggestionPane
+              key={`${workspace} ${suggested.id}`} workspace={workspace} of={suggested} words={words} onSaved={(saved) => { choose(saved.id); }}
+              onDismiss={() => { look(null); void suggestions.dismiss(suggested, !suggested.dismissed); }}
+            />
           ) : <div className="grid flex-1 place-items-center px-7 text-center text-text-3">{rows.length === 0 ? "" : "No rule is chosen."}</div>
         ) : <RulePane key={`${workspace}/${row.id}`} workspace={workspace} row={row} words={words} nowMs={data.serverMs} onSaved={(saved) => { choose(saved.id); }} />}
       </main>

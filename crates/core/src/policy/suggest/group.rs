@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use countersign_wire::{hides_whole, secret_spans};
 use serde_json::Value;
 
 use super::Decided;
@@ -13,14 +12,9 @@ use crate::policy::rule::ArgTest;
 
 /// Values of one argument that a rule lists; more are no narrow rule.
 const VALUES_MAX: usize = 10;
-/// Arguments that a rule names one by one.
-const NAMED_MAX: usize = 50;
-const NAMED_BYTES_MAX: usize = 4_096;
 /// Different calls of a group that are told apart.
 const DIGESTS_MAX: usize = 1_000;
 const SAMPLES: usize = 5;
-/// Beyond it no number is the same for everybody (RFC 7493).
-const EXACT: u64 = 1 << 53;
 
 /// Approvals of the same.
 #[derive(Debug, Clone)]
@@ -125,54 +119,5 @@ fn is(value: Value) -> ArgTest {
     ArgTest {
         eq: Some(value),
         ..ArgTest::default()
-    }
-}
-
-/// Every value by its JSON pointer; none where a rule cannot name them, or should not show them.
-pub(super) fn leaves(args: &Value) -> Option<BTreeMap<String, Value>> {
-    let mut found = BTreeMap::new();
-    let mut bytes = 0;
-    let fits = args.is_object() && walk(args, None, String::new(), &mut bytes, &mut found);
-    (fits && !found.is_empty()).then_some(found)
-}
-
-fn walk(
-    value: &Value,
-    name: Option<&str>,
-    at: String,
-    bytes: &mut usize,
-    found: &mut BTreeMap<String, Value>,
-) -> bool {
-    if hides_whole(name, value) {
-        return false;
-    }
-    let below = |part: &str| format!("{at}/{}", part.replace('~', "~0").replace('/', "~1"));
-    match value {
-        Value::Object(map) if !map.is_empty() => map
-            .iter()
-            .all(|(key, value)| walk(value, Some(key), below(key), bytes, found)),
-        Value::Array(list) if !list.is_empty() => list
-            .iter()
-            .enumerate()
-            .all(|(place, value)| walk(value, name, below(&place.to_string()), bytes, found)),
-        leaf => {
-            *bytes += at.len() + leaf.as_str().map_or(0, str::len);
-            found.insert(at, leaf.clone());
-            *bytes <= NAMED_BYTES_MAX && found.len() <= NAMED_MAX && can_be_written(leaf)
-        }
-    }
-}
-
-/// A rule file has no null, and a number must be the same for everybody who compares it.
-fn can_be_written(leaf: &Value) -> bool {
-    match leaf {
-        Value::Null => false,
-        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
-            (Some(whole), _) => whole.unsigned_abs() < EXACT,
-            (None, Some(real)) => number.is_f64() && real.is_finite(),
-            (None, None) => false,
-        },
-        Value::String(text) => secret_spans(text).is_empty(),
-        _ => true,
     }
 }

@@ -73,7 +73,7 @@ fn five_like_approvals_and_no_denial_make_a_rule_that_is_off() {
     assert_eq!(found.len(), 1);
     let one = &found[0];
     assert_eq!(
-        (one.approvals, one.operators, one.requests.len()),
+        (one.approvals, one.operators.len(), one.requests.len()),
         (5, 2, 5)
     );
     assert_eq!((one.first, one.last), (now(), now().plus_ms(4)));

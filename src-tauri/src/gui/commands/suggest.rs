@@ -1,0 +1,105 @@
+//! Suggested rules, and those that nobody wants to hear of any more.
+//!
+//! Refuses to make a rule: what is suggested opens in the editor.
+
+use std::collections::BTreeMap;
+
+use countersign_core::ops::suggest::Suggestion;
+use countersign_core::policy::Enabled;
+use countersign_core::policy::suggest::{APPROVALS_MIN, WINDOW_DAYS};
+use countersign_wire::ipc::{
+    DismissArgs, IpcError, IpcErrorCode, Nothing, SuggestionView, SuggestionsArgs, SuggestionsView,
+};
+
+use super::rules::{text_of, workspace};
+use crate::gui::desk::Desk;
+use crate::gui::fault::{fault, refuse};
+use crate::gui::view::suggestion_view;
+use crate::secrets::hiding;
+
+/// Where the window remembers what was dismissed: ids by workspace, the oldest first.
+const DISMISSED: &str = "rules.dismissed";
+/// More are forgotten, the oldest first.
+const KEPT: usize = 500;
+
+type Dismissed = BTreeMap<String, Vec<String>>;
+
+pub(crate) async fn suggestions(
+    desk: &Desk,
+    args: SuggestionsArgs,
+) -> Result<SuggestionsView, IpcError> {
+    let workspace = workspace(&args.workspace)?;
+    let revision = desk.app.rules(&workspace).await.map_err(fault)?.revision;
+    let seen = desk.suggested.look(&desk.app, &workspace, revision).await;
+    let mut view = SuggestionsView {
+        ready: seen.found.is_some(),
+        looked: seen.looked,
+        trouble: None,
+        suggestions: Vec::new(),
+        approvals_min: APPROVALS_MIN,
+        window_days: WINDOW_DAYS,
+    };
+    match seen.found {
+        None => {}
+        Some(Err(why)) => view.trouble = Some(hiding().escape_lines(&why).plain()),
+        Some(Ok(found)) => {
+            let dismissed = dismissed(desk).await?;
+            let names = operator_names(desk);
+            let gone = dismissed.get(workspace.as_ref());
+            for of in found.iter() {
+                let known = gone.is_some_and(|ids| ids.contains(&of.rule.id));
+                view.suggestions
+                    .push(one(of, &args.workspace, &names, known)?);
+            }
+        }
+    }
+    Ok(view)
+}
+
+fn one(
+    of: &Suggestion,
+    workspace: &str,
+    names: &BTreeMap<String, String>,
+    dismissed: bool,
+) -> Result<SuggestionView, IpcError> {
+    let mut shadow = of.rule.clone();
+    shadow.enabled = Enabled::Shadow;
+    let text = text_of(&shadow, 0)?;
+    Ok(suggestion_view(of, workspace, names, text, dismissed))
+}
+
+/// Names on the realm's list by key.
+pub(super) fn operator_names(desk: &Desk) -> BTreeMap<String, String> {
+    let (listed, _) = desk.app.operators();
+    let named = listed
+        .into_iter()
+        .map(|one| (one.key.to_string(), one.name));
+    named.collect()
+}
+
+async fn dismissed(desk: &Desk) -> Result<Dismissed, IpcError> {
+    let kept = desk.app.remembered(DISMISSED).await.map_err(fault)?;
+    // What another version kept and this one cannot read hides nothing.
+    Ok(kept
+        .and_then(|kept| serde_json::from_str(&kept).ok())
+        .unwrap_or_default())
+}
+
+pub(crate) async fn dismiss_suggestion(
+    desk: &Desk,
+    args: DismissArgs,
+) -> Result<Nothing, IpcError> {
+    let workspace = workspace(&args.workspace)?;
+    let mut kept = dismissed(desk).await?;
+    let ids = kept.entry(workspace.to_string()).or_default();
+    ids.retain(|id| *id != args.id);
+    if args.dismissed {
+        ids.push(args.id);
+        let over = ids.len().saturating_sub(KEPT);
+        ids.drain(..over);
+    }
+    let text = serde_json::to_string(&kept)
+        .map_err(|error| refuse(IpcErrorCode::Failed, &error.to_string()))?;
+    desk.app.remember(DISMISSED, text).await.map_err(fault)?;
+    Ok(Nothing {})
+}

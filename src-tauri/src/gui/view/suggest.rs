@@ -1,0 +1,98 @@
+//! A suggested rule as the page lists it.
+
+use std::collections::BTreeMap;
+
+use countersign_core::ops::suggest::Suggestion;
+use countersign_core::policy::rule::ArgTest;
+use countersign_wire::ipc::{RuleText, SuggestionView};
+use serde_json::Value;
+
+use super::hidden::escape;
+use super::progress::key_tail;
+use super::rules::about;
+
+/// Characters of the arguments on the line; the whole stands in the rule.
+const LINE: usize = 160;
+
+pub(crate) fn suggestion_view(
+    of: &Suggestion,
+    workspace: &str,
+    names: &BTreeMap<String, String>,
+    rule: RuleText,
+    dismissed: bool,
+) -> SuggestionView {
+    let matchers = &of.rule.matchers;
+    let agent = matchers.agent.first().map_or("", |glob| glob.as_str());
+    let named = |key: &String| match names.get(key) {
+        Some(name) => escape(name),
+        None => escape(&format!("…{}", key_tail(key))),
+    };
+    SuggestionView {
+        id: of.rule.id.clone(),
+        name: escape(&of.rule.name),
+        about: escape(&about(&of.rule)),
+        args: escape(&line(&matchers.args)),
+        approvals: of.approvals,
+        operators: of.operators.iter().map(named).collect(),
+        first_ms: of.first.0,
+        last_ms: of.last.0,
+        requests: of
+            .requests
+            .iter()
+            .map(|id| format!("{workspace}/{agent}/{id}"))
+            .collect(),
+        rule,
+        dismissed,
+    }
+}
+
+/// `to: "ada", amount: 5 or 10`; arguments that are named by their digest say so.
+fn line(args: &BTreeMap<String, ArgTest>) -> String {
+    if args.is_empty() {
+        return "the very same arguments, by their digest".to_owned();
+    }
+    let one = |(pointer, test): (&String, &ArgTest)| {
+        let values: Vec<&Value> = match &test.one_of {
+            Some(several) => several.iter().collect(),
+            None => test.eq.iter().collect(),
+        };
+        let words: Vec<String> = values.iter().map(ToString::to_string).collect();
+        format!(
+            "{}: {}",
+            pointer.trim_start_matches('/'),
+            words.join(" or ")
+        )
+    };
+    let whole = args.iter().map(one).collect::<Vec<_>>().join(", ");
+    match whole.char_indices().nth(LINE) {
+        None => whole,
+        Some((end, _)) => format!("{}…", &whole[..end]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_line_names_every_argument_with_its_values_and_is_cut() {
+        let is = |value: Value| ArgTest {
+            eq: Some(value),
+            ..ArgTest::default()
+        };
+        let few = ArgTest {
+            one_of: Some(vec![json!(5), json!(10)]),
+            ..ArgTest::default()
+        };
+        let args = BTreeMap::from([
+            ("/amount".to_owned(), few),
+            ("/to".to_owned(), is(json!("ada"))),
+        ]);
+        assert_eq!(line(&args), "amount: 5 or 10, to: \"ada\"");
+        assert!(line(&BTreeMap::new()).contains("digest"));
+        let long = BTreeMap::from([("/t".to_owned(), is(json!("ä".repeat(500))))]);
+        assert_eq!(line(&long).chars().count(), LINE + 1);
+    }
+}
