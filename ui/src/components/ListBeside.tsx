@@ -1,0 +1,79 @@
+import { useRef, useState, type ReactNode } from "react";
+import { useCommand } from "../commands/CommandContext";
+import { toCallError } from "../ipc/transport";
+import { Kbd } from "./Kbd";
+
+interface Shown<T> {
+  readonly rows: readonly T[];
+  readonly chosen: string | null;
+  readonly onChoose: (key: string) => void;
+}
+
+interface ListBesideProps<T> {
+  readonly title: string;
+  /** Beside the title. */
+  readonly count: ReactNode;
+  /** What the filter looks at. */
+  readonly hint: string;
+  /** Begins the names for tests: `agents` gives `agents-count`. */
+  readonly name: string;
+  readonly all: readonly T[];
+  readonly fits: (one: T, filter: string) => boolean;
+  /** What is shown while nobody has chosen; without it the first. */
+  readonly first?: (one: T) => boolean;
+  readonly pending: boolean;
+  readonly error: Error | null;
+  /** Instead of everything, when there is nothing. */
+  readonly empty: string;
+  readonly renderList: (shown: Shown<T>) => ReactNode;
+  readonly renderDetail: (one: T) => ReactNode;
+}
+
+/** A list with a filter, and what is chosen of it beside it. What is chosen is remembered by its key, not by its place. */
+export const ListBeside = <T extends { readonly key: string }>({ title, count, hint, name, all, fits, first, pending, error, empty, renderList, renderDetail }: ListBesideProps<T>) => {
+  const [chosen, setChosen] = useState<string | null>(null);
+  const [filter, setFilter] = useState("");
+  const field = useRef<HTMLInputElement>(null);
+  const rows = all.filter((one) => fits(one, filter));
+  const usual = first === undefined ? undefined : rows.find(first);
+  const shown = rows.find((one) => one.key === chosen) ?? usual ?? rows[0];
+  const move = (step: 1 | -1): void => {
+    const place = rows.findIndex((one) => one.key === shown?.key);
+    setChosen(rows[Math.min(Math.max(place + step, 0), rows.length - 1)]?.key ?? null);
+  };
+  useCommand("next", () => { move(1); });
+  useCommand("previous", () => { move(-1); });
+  useCommand("filter", () => { field.current?.focus(); });
+  return (
+    <div className="grid min-h-0 min-w-0 flex-1 grid-cols-[372px_minmax(0,1fr)] grid-rows-[minmax(0,1fr)]">
+      <section className="flex min-h-0 flex-col border-r border-line" aria-label={title}>
+        <header className="flex items-baseline gap-2 px-3.5 pt-3 pb-2">
+          <h1 className="m-0 text-[15px] font-semibold">{title}</h1>
+          <span className="text-text-3" data-testid={`${name}-count`}>{count}</span>
+        </header>
+        <label className="mx-3.5 mb-2 flex items-center rounded-[7px] border border-line bg-panel px-2.5 py-[5px] focus-within:border-accent">
+          <span className="sr-only">Filter</span>
+          <input
+            ref={field} className="min-w-0 flex-1 bg-transparent outline-none" placeholder={`Filter: ${hint}…`} value={filter} spellCheck={false}
+            onChange={(event) => { setFilter(event.target.value); }}
+            onKeyDown={(event) => {
+              if (event.key !== "Escape" && event.key !== "Enter") return;
+              if (event.key === "Escape") setFilter("");
+              event.preventDefault();
+              event.currentTarget.blur();
+            }}
+          />
+          <Kbd command="filter" />
+        </label>
+        {all.length > 0 && rows.length === 0 ? <p className="px-3.5 text-text-3">No agent fits the filter. Esc clears it.</p> : null}
+        {renderList({ rows, chosen: shown?.key ?? null, onChoose: setChosen })}
+      </section>
+      <main className="flex min-h-0 min-w-0 flex-col">
+        {error === null ? null : <p role="alert" className="px-7 text-bad">{toCallError(error).message}</p>}
+        {shown === undefined ? (
+          <div className="grid flex-1 place-items-center text-text-3" data-testid={`${name}-empty`}>{pending ? "Reading…" : all.length > 0 || error !== null ? "" : empty}</div>
+        ) : renderDetail(shown)}
+      </main>
+    </div>
+  );
+};
