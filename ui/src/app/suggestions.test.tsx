@@ -54,6 +54,22 @@ describe("suggested rules", () => {
     expect((await screen.findByTestId("rule")).dataset["id"]).toBe("small");
   });
 
+  it("go when the rules say what they would have said", async () => {
+    let revision = 1;
+    const console = await open({
+      rules_list: () => ({ workspace: "acme", workspaces: ["acme"], revision, rules: [ruleRow()], serverMs: 0 }),
+      suggestions: () => found(revision === 1 ? [suggestion("pay")] : []),
+      save_rule: () => { revision = 2; return { id: "pay", version: 1, conflict: null, gone: false }; },
+    });
+    await screen.findByTestId("suggestion");
+    press("u");
+    const shadow = await screen.findByText("Run in shadow");
+    await waitFor(() => { expect((shadow as HTMLButtonElement).disabled).toBe(false); }, { timeout: 3_000 });
+    fireEvent.click(shadow);
+    await screen.findByTestId("suggestions-empty", {}, { timeout: 3_000 });
+    expect(console.argsOf("suggestions").length).toBeGreaterThan(1);
+  });
+
   it("stay dismissed, and come back when somebody wants them", async () => {
     let dismissed = false;
     const console = await open({

@@ -38,7 +38,7 @@ export const RulesScreen = () => {
   const rows = data?.rules ?? [];
   const workspace = data?.workspace ?? ws ?? "";
   const place = Math.max(rows.findIndex((row) => row.id === id), 0);
-  const suggestions = useSuggestions(data?.workspace ?? "");
+  const suggestions = useSuggestions(data?.workspace ?? "", data?.revision ?? 0);
   const offered = suggestions.view?.suggestions.filter((of) => !of.dismissed) ?? [];
   const suggested = suggestions.view?.suggestions.find((of) => of.id === looked) ?? null;
   const row = writing || suggested !== null ? undefined : rows[place];

@@ -15,13 +15,15 @@ export interface Suggestions {
   readonly dismiss: (of: SuggestionView, dismissed: boolean) => Promise<void>;
 }
 
-/** What people of a workspace approve again and again; `workspace` is empty until it is known. */
-export const useSuggestions = (workspace: string): Suggestions => {
+/** What people of a workspace approve again and again under these rules; `workspace` is empty until it is known. */
+export const useSuggestions = (workspace: string, revision: number): Suggestions => {
   const desk = useDesk();
   const queries = useQueryClient();
   const [refused, setRefused] = useState<string | null>(null);
   const { data, error } = useQuery({
-    queryKey: ["suggestions", workspace], queryFn: () => desk.call("suggestions", { workspace }), enabled: workspace !== "", staleTime: 0,
+    // Other rules suggest something else: until that is known, what was suggested before stands.
+    queryKey: ["suggestions", workspace, revision], queryFn: () => desk.call("suggestions", { workspace }), enabled: workspace !== "", staleTime: 0,
+    placeholderData: (before, query) => (query?.queryKey[1] === workspace ? before : undefined),
     refetchInterval: (query) => (query.state.data?.ready === false ? SEARCHING_MS : AGAIN_MS),
   });
   const dismiss = async (of: SuggestionView, dismissed: boolean): Promise<void> => {
