@@ -20,7 +20,7 @@ export const card = (more: Partial<Card> = {}): Card => ({
   key: "acme/billing-bot/r1", workspace: "acme", agent: "billing-bot", requestId: "r1", kind: "tool_call",
   tool: { name: shown("delete_invoice"), description: null, namespace: null, origin: shown("local"), effects: null },
   risk: "medium", unknownRisk: null, path: "low", state: "pending",
-  says: [{ field: "reason", text: shown("The invoice is a duplicate.") }], args: [arg("invoice_id", '"INV-42"')],
+  says: [{ field: "reason", text: shown("The invoice is a duplicate.") }], args: [arg("invoice_id", '"INV-42"')], looks: [],
   effective: [], warnings: [], reveals: [], previous: null, history: [], question: null, form: null, target: "delete_invoice",
   thread: shown("8f21"), run: null, allowed: ["approve", "modify", "deny"], votes: null,
   origin: {

@@ -198,6 +198,45 @@ describe("text of agents", () => {
   });
 });
 
+describe("the record of a tool", () => {
+  const record = { approved: 10, denied: 3, expired: 1, other: 0, automatic: 4, medianMs: 38_000, newest: 1_000 };
+
+  it.each([
+    [record, "This tool, last 90 days", "10 approved, 3 denied, 1 expired. By rules or setup keys: 4. Median decision 38"],
+    [{ ...record, approved: 996, automatic: 0, medianMs: null }, "This tool, last 1,000 calls", "996 approved, 3 denied, 1 expired."],
+    [{ ...record, approved: 0, denied: 0, expired: 0, automatic: 0, medianMs: null }, "This tool, last 90 days", "No call of it was decided before."],
+  ])("stands beside its next call", async (answer, title, words) => {
+    const console = await desk([row({ deadlineMs: FAR })], [card({ deadlineMs: FAR })], { answers: { tool_record: () => answer } });
+    expect((await screen.findByTestId("tool-record")).textContent).toContain(words);
+    expect(screen.getByText(title)).toBeTruthy();
+    expect(console.argsOf("tool_record")).toEqual([{ key: card().key }]);
+  });
+
+  it("is not told of a question", async () => {
+    const console = await one({ kind: "question", tool: null, args: null }, { kind: "question", tool: [] });
+    await armed();
+    expect(console.argsOf("tool_record")).toEqual([]);
+  });
+});
+
+describe("arguments drawn as what they are", () => {
+  it("shows a change line by line and a command part by part, under the arguments", async () => {
+    await one({
+      looks: [
+        { type: "change", path: shown("src/a.rs"), lines: [{ kind: "old", text: shown("a") }, { kind: "new", text: shown("b⟨U+202E⟩") }] },
+        { type: "command", place: shown("command"), parts: [
+          { joint: [], program: shown("cd"), rest: shown("/srv"), depth: 0 }, { joint: shown("&&"), program: shown("rm"), rest: shown("-rf $(cat list)"), depth: 0 },
+          { joint: [], program: shown("cat"), rest: shown("list"), depth: 1 },
+        ] },
+      ],
+    });
+    expect(screen.getByText("src/a.rs").closest("h3")?.textContent).toBe("As a change to src/a.rs");
+    expect(screen.getByTestId("diff").textContent).toContain("bU+202E");
+    const parts = within(screen.getByTestId("command-parts")).getAllByRole("listitem");
+    expect(parts.map((part) => part.textContent)).toEqual(["cd /srv", "&&rm -rf $(cat list)", "inside of it: cat list"]);
+  });
+});
+
 describe("a lost console", () => {
   it("is said on every screen, and disarms", async () => {
     const console = await one();

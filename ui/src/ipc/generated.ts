@@ -308,6 +308,47 @@ name: Shown | null,
 value: Array<ArgPart>, };
 
 /**
+ * How an argument looks as what it is. The arguments stay what is approved.
+ */
+export type ArgLook = { "type": "change", 
+/**
+ * The file, where the arguments name one.
+ */
+path: Shown | null, 
+/**
+ * Line by line.
+ */
+lines: Array<DiffLine>, } | { "type": "command", 
+/**
+ * The argument.
+ */
+place: Shown, 
+/**
+ * Its parts in their order, those inside of one behind it.
+ */
+parts: Array<CommandPart>, } | { "type": "image", 
+/**
+ * The argument.
+ */
+place: Shown, 
+/**
+ * `image/png`, `image/jpeg`, `image/gif` or `image/webp`, as its bytes say.
+ */
+mime: string, 
+/**
+ * Base64.
+ */
+data: string, 
+/**
+ * Pixels.
+ */
+width: number, 
+/**
+ * Pixels.
+ */
+height: number, };
+
+/**
  * A piece of a value.
  */
 export type ArgPart = { "type": "text", 
@@ -593,6 +634,10 @@ says: Array<Said>,
  */
 args: Array<ArgEntry> | null, 
 /**
+ * What of them is a change to a file, a shell command or an image.
+ */
+looks: Array<ArgLook>, 
+/**
  * What the framework will still change.
  */
 effective: Array<EffectiveGroup>, 
@@ -723,6 +768,27 @@ export type CheckRuleArgs = {
 text: string, };
 
 /**
+ * One command of a shell command line.
+ */
+export type CommandPart = { 
+/**
+ * The operator before it; empty at the beginning of a line.
+ */
+joint: Shown, 
+/**
+ * Its first word; empty where variables are set before it.
+ */
+program: Shown, 
+/**
+ * What follows, as it was written.
+ */
+rest: Shown, 
+/**
+ * 0; more for a command inside of the one before it.
+ */
+depth: number, };
+
+/**
  * Each command's name with its argument and its result.
  */
 export type Commands = { 
@@ -814,6 +880,10 @@ span: [SpanArgs, SpanView],
  * A part of a span's bytes.
  */
 span_raw: [RawArgs, RawChunk], 
+/**
+ * How the calls of a request's tool ended before it.
+ */
+tool_record: [KeyArgs, ToolRecordView], 
 /**
  * The trace until a request was asked; no line where its agent sent none.
  */
@@ -4005,6 +4075,40 @@ approvalsMin: number,
  * Within so many days.
  */
 windowDays: number, };
+
+/**
+ * Calls of the tool in its workspace, of the 90 days before the request. All zero where nothing is known,
+ * and for what is no tool call.
+ */
+export type ToolRecordView = { 
+/**
+ * Approved, as they were or edited.
+ */
+approved: number, 
+/**
+ * Denied, skipped or terminated.
+ */
+denied: number, 
+/**
+ * Ended without an answer.
+ */
+expired: number, 
+/**
+ * Withdrawn, answered in words, handed on or void.
+ */
+other: number, 
+/**
+ * Of all these, decided by rules and setup keys.
+ */
+automatic: number, 
+/**
+ * Half of the people's decisions took no longer; none when no person decided.
+ */
+medianMs: number | null, 
+/**
+ * No more calls than these are looked at, the newest.
+ */
+newest: number, };
 
 /**
  * The tool that wants to run.

@@ -21,6 +21,7 @@ pub mod retention;
 pub mod search;
 pub mod stall;
 pub mod timestamp;
+pub mod tool_record;
 pub mod trace;
 
 pub use agreement::is_vote;

@@ -67,6 +67,7 @@ mod stopped;
 mod store_state;
 mod story;
 pub mod suggest;
+pub mod tool_record;
 pub mod trace;
 pub mod traces;
 mod trusted;

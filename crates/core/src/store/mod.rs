@@ -56,6 +56,7 @@ mod tests;
 #[cfg(test)]
 mod tests_agents;
 pub mod tombstones;
+pub mod tool_record;
 pub mod tools;
 pub mod traces;
 pub mod ui_state;

@@ -7,7 +7,7 @@ use super::outbox::{self, OutboxRow};
 use super::pool::temporary;
 use super::receipts::{self, NewReceipt};
 use super::requests::{self, NewRequest, StateChange};
-use super::{Writer, agents, alarms, bus_stream, meta, unanswered};
+use super::{Writer, agents, alarms, bus_stream, meta, tool_record, unanswered};
 use crate::domain::{Delivery, State, Timestamp};
 
 fn key(id: &str) -> RequestKey {
@@ -127,6 +127,25 @@ async fn what_grows_without_end_is_searched_by_an_index() {
             "{sql}: {step}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_tool_s_record_reads_its_newest_calls_before_a_row_and_no_older_ones_than_asked() {
+    let (_folder, mut writer, reader) = temporary().await;
+    let ids = filled(&mut writer, 40).await;
+    let found = async |before: i64, since: i64, limit: i64| {
+        let of = ("acme", "tool-0");
+        let calls = tool_record::of_tool(&reader, of, before, Timestamp(since), limit).await;
+        let stored = calls.unwrap().into_iter().map(|call| call.stored_at.0);
+        stored.collect::<Vec<_>>()
+    };
+    // The calls with even sequences are of this tool.
+    assert_eq!(found(ids[9], 0, 3).await, [1_008, 1_006, 1_004]);
+    assert_eq!(found(ids[9], 1_006, 10).await, [1_008, 1_006]);
+    assert_eq!(found(ids[0], 0, 10).await, [0_i64; 0]);
+    let all = found(i64::MAX, 0, 100).await;
+    assert_eq!(all.len(), 20);
+    assert!(all.is_sorted_by(|newer, older| newer > older));
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::{CardState, DecidePath, VotesView};
+use super::{ArgLook, CardState, DecidePath, VotesView};
 use crate::{RequestKind, Risk, Scope, Shown, Verdict};
 
 /// The tool that wants to run.
@@ -332,6 +332,8 @@ pub struct Card {
     pub says: Vec<Said>,
     /// The arguments at the gate; none for questions and forms.
     pub args: Option<Vec<ArgEntry>>,
+    /// What of them is a change to a file, a shell command or an image.
+    pub looks: Vec<ArgLook>,
     /// What the framework will still change.
     pub effective: Vec<EffectiveGroup>,
     /// Reasons to look twice.

@@ -61,6 +61,8 @@ macro_rules! with_ipc_commands {
             span(SpanArgs) -> SpanView,
             /// A part of a span's bytes.
             span_raw(RawArgs) -> RawChunk,
+            /// How the calls of a request's tool ended before it.
+            tool_record(KeyArgs) -> ToolRecordView,
             /// The trace until a request was asked; no line where its agent sent none.
             led_here(KeyArgs) -> LedHere,
             /// Holds an agent back, or lets it go; it stands on the bus when this returns.

@@ -18,6 +18,7 @@ mod decide;
 mod error;
 mod history;
 mod inbox;
+mod looks;
 mod notify;
 mod overview;
 mod rejected;
@@ -30,6 +31,7 @@ mod status;
 mod story;
 mod suggest;
 mod text;
+mod tool_record;
 mod trace;
 mod votes;
 mod why;
@@ -57,6 +59,7 @@ pub use history::{
     SavedSearches, SearchName,
 };
 pub use inbox::{CardState, DecidePath, InboxRow, InboxSnapshot, KeyArgs};
+pub use looks::{ArgLook, CommandPart};
 pub use notify::{NotifyArgs, NotifyLevel};
 pub use overview::{OverviewArgs, OverviewView, PaceView, VerdictCount, VolumePiece};
 pub use rejected::{RejectedDetail, RejectedPage, RejectedPageArgs, RejectedRow};
@@ -86,6 +89,7 @@ pub use status::{
 pub use story::{AuditRef, RequestStoryView, RuleRef, SignatureView, VoteView};
 pub use suggest::{DismissArgs, SuggestionView, SuggestionsArgs, SuggestionsView};
 pub use text::{RawArgs, RawChunk, RevealArgs, Revealed};
+pub use tool_record::ToolRecordView;
 pub use trace::{
     LedHere, LineKind, LineLook, LineRepair, LineWait, TraceArgs, TraceLine, TraceRow, TraceTree,
     TracesPage, TracesPageArgs, UsageView,

@@ -18,6 +18,7 @@ mod settings;
 mod setup;
 mod status;
 mod suggest;
+mod tool_record;
 mod trace;
 mod why;
 
@@ -43,5 +44,6 @@ pub(crate) use settings::settings;
 pub(crate) use setup::{setup_list, setup_of, setup_save};
 pub(crate) use status::{connect_hint, server_time, status};
 pub(crate) use suggest::{dismiss_suggestion, suggestions};
+pub(crate) use tool_record::tool_record;
 pub(crate) use trace::{led_here, span, span_raw, trace_tree, traces_page};
 pub(crate) use why::{matrix, why};

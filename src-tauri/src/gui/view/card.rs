@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::args::{Walked, walk};
 use super::edit::editor_text;
 use super::hidden::{escape, escape_lines, json_shown};
+use super::looks::looks;
 use super::previous::previous;
 use super::progress::{decision_view, ladder};
 use super::story::{Story, state_of};
@@ -79,6 +80,7 @@ pub(crate) fn card_view(story: &Story, key: &[u8; 32], own_key: &str) -> Card {
         warnings: card_warnings(story),
         reveals: walked.as_ref().map(Walked::reveals).unwrap_or_default(),
         args: walked.map(|walked| walked.entries),
+        looks: request.args.as_ref().map(looks).unwrap_or_default(),
         previous: previous(story, key, own_key),
         re_ask: story.repeats.as_ref().map(re_ask),
         history: history(request),

@@ -7,6 +7,7 @@ mod card;
 mod edit;
 mod hidden;
 mod history;
+mod looks;
 mod previous;
 mod progress;
 mod raw;

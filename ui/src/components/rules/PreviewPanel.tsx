@@ -1,5 +1,6 @@
 import { Section } from "../Section";
 import { Select } from "../Select";
+import { Share } from "../Share";
 import { ShownText } from "../ShownText";
 import type { PreviewReport, RuleEffect } from "../../ipc/generated";
 import { Cases } from "./Cases";
@@ -7,9 +8,6 @@ import { DAYS, type Days, type RulePreview } from "./usePreview";
 
 const count = (value: number): string => value.toLocaleString("en");
 const SPANS: Record<Days, string> = { 90: "last 90 days", 30: "last 30 days", 7: "last 7 days", 0: "everything" };
-
-const Share = ({ of, total, look }: { readonly of: number; readonly total: number; readonly look: string }) =>
-  of === 0 ? null : <i className={`block ${look}`} style={{ width: `${Math.max((of / total) * 100, 1)}%` }} />;
 
 const Words = ({ report, effect }: { readonly report: PreviewReport; readonly effect: RuleEffect | null }) => {
   const { approve, ask, deny, agreed, denied, refused, unseen } = report;

@@ -1,7 +1,7 @@
 import { ShownText } from "../../components/ShownText";
 import { Entries } from "../../components/Values";
 import type { PartView } from "../../ipc/generated";
-import { Picture } from "./Picture";
+import { Picture } from "../../components/Picture";
 import { formatSize } from "./size";
 
 const NOTHING = new Map<number, never>();
@@ -30,7 +30,7 @@ export const Part = ({ part }: { readonly part: PartView }) => {
         </div>
       );
     case "image":
-      return <Picture mime={part.mime} data={part.data} width={part.width} height={part.height} />;
+      return <Picture from="put out by the agent" mime={part.mime} data={part.data} width={part.width} height={part.height} />;
     case "file":
       return <p className="selectable m-0 [overflow-wrap:anywhere]" data-part="file"><span className={badge}><ShownText text={part.mime} /></span> {formatSize(part.size)}, <span className="font-mono text-[11px] text-text-3">sha256 {part.sha256}</span></p>;
     case "reference":

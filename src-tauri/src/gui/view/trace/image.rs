@@ -22,7 +22,7 @@ pub(super) fn bytes_of(content: &str) -> Option<Vec<u8>> {
 }
 
 /// The image, or why it is not drawn.
-pub(super) fn image(content: &str) -> Result<PartView, &'static str> {
+pub(in crate::gui::view) fn image(content: &str) -> Result<PartView, &'static str> {
     let bytes = bytes_of(content).ok_or("its bytes are no base64")?;
     let kind = imagesize::image_type(&bytes).map_err(|_| "its bytes are no image")?;
     let mime = match kind {

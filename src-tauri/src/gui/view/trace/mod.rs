@@ -13,6 +13,7 @@ mod parts;
 mod span;
 
 pub(crate) use glance::Glances;
+pub(super) use image::image;
 pub(crate) use lines::{led_here, trace_tree};
 pub(crate) use list::trace_row;
 pub(crate) use span::span_view;

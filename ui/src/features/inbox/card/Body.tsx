@@ -9,7 +9,9 @@ import type { Card } from "../../../ipc/generated";
 import type { CardActs } from "../useCardActs";
 import { Asked, Effective, History, Previous, Warnings } from "./Sections";
 import { LedHere } from "./LedHere";
+import { Looks } from "./Looks";
 import { Origin } from "./Origin";
+import { ToolRecord } from "./ToolRecord";
 import { useSeenEnd } from "./useSeenEnd";
 import { Votes } from "./Votes";
 
@@ -30,6 +32,7 @@ export const Body = ({ card, acts }: { readonly card: Card; readonly acts: CardA
             <section>
               <h3>Arguments at the gate</h3>
               <Entries entries={card.args} revealed={acts.revealed} label="Arguments at the gate" />
+              <Looks looks={card.looks} />
             </section>
           )}
           <Warnings card={card} revealed={acts.revealed} />
@@ -43,6 +46,7 @@ export const Body = ({ card, acts }: { readonly card: Card; readonly acts: CardA
           {card.decision === null ? null : <Decision decision={card.decision} />}
           {card.state === "pending" ? <WhyHere requestKey={card.key} workspace={card.workspace} /> : null}
           {card.votes === null ? null : <Votes votes={card.votes} />}
+          {card.tool === null ? null : <ToolRecord request={card.key} />}
           <Origin card={card} />
           <Ladder card={card} />
         </div>

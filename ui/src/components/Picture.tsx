@@ -1,7 +1,10 @@
 import { useEffect, useRef, useState } from "react";
-import type { PartView } from "../../ipc/generated";
+import type { PartView } from "../ipc/generated";
 
-type PictureProps = Omit<Extract<PartView, { type: "image" }>, "type">;
+type PictureProps = Omit<Extract<PartView, { type: "image" }>, "type"> & {
+  /** Where it comes from, for the line below it. */
+  readonly from: string;
+};
 
 const bytesOf = (data: string): Uint8Array<ArrayBuffer> => {
   const text = atob(data);
@@ -13,7 +16,7 @@ const bytesOf = (data: string): Uint8Array<ArrayBuffer> => {
 const WIDEST = 720;
 
 /** Pixels that came over the bus, drawn on a canvas: no address, so that nothing can be fetched. */
-export const Picture = ({ mime, data, width, height }: PictureProps) => {
+export const Picture = ({ mime, data, width, height, from }: PictureProps) => {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [failed, setFailed] = useState(false);
   const scale = Math.min(1, WIDEST / width);
@@ -32,7 +35,7 @@ export const Picture = ({ mime, data, width, height }: PictureProps) => {
   return (
     <figure className="m-0" data-part="image">
       <canvas ref={canvas} width={drawn.width} height={drawn.height} className="max-w-full rounded-lg border border-line bg-panel" role="img" aria-label={`Image, ${width} by ${height}`} />
-      <figcaption className="mt-1 text-xs text-text-3">{mime}, {width} × {height}, put out by the agent</figcaption>
+      <figcaption className="mt-1 text-xs text-text-3">{mime}, {width} × {height}, {from}</figcaption>
     </figure>
   );
 };

@@ -1,0 +1,22 @@
+//! The record of a card's tool.
+
+use countersign_core::ops::tool_record::NEWEST;
+use countersign_wire::ipc::{IpcError, KeyArgs, ToolRecordView};
+
+use crate::gui::desk::Desk;
+use crate::gui::fault::fault;
+
+pub(crate) async fn tool_record(desk: &Desk, args: KeyArgs) -> Result<ToolRecordView, IpcError> {
+    let story = desk.app.show(&args.key).await.map_err(fault)?;
+    let record = desk.app.tool_record(&story.line).await.map_err(fault)?;
+    let record = record.unwrap_or_default();
+    Ok(ToolRecordView {
+        approved: record.approved,
+        denied: record.denied,
+        expired: record.expired,
+        other: record.other,
+        automatic: record.automatic,
+        median_ms: record.median_ms,
+        newest: NEWEST,
+    })
+}

@@ -1,0 +1,42 @@
+import { useQuery } from "@tanstack/react-query";
+import { Section } from "../../../components/Section";
+import { Share } from "../../../components/Share";
+import { formatDuration } from "../../../components/timeline/scale";
+import { useDesk } from "../../../desk/DeskContext";
+import type { ToolRecordView } from "../../../ipc/generated";
+
+const count = (value: number): string => value.toLocaleString("en");
+
+const wordsOf = (record: ToolRecordView): string => {
+  const { approved, denied, expired, other, automatic, medianMs } = record;
+  const ends = [[approved, "approved"], [denied, "denied"], [expired, "expired"], [other, "ended otherwise"]] as const;
+  const told = ends.filter(([number]) => number > 0).map(([number, word]) => `${count(number)} ${word}`).join(", ");
+  const byRules = automatic === 0 ? "" : ` By rules or setup keys: ${count(automatic)}.`;
+  const pace = medianMs === null ? "" : ` Median decision ${formatDuration(medianMs)}.`;
+  return `${told}.${byRules}${pace}`;
+};
+
+/** How earlier calls of the card's tool ended. */
+export const ToolRecord = ({ request }: { readonly request: string }) => {
+  const desk = useDesk();
+  // It counts what came before the request: only what still waited then can change.
+  const { data } = useQuery({ queryKey: ["tool-record", request], queryFn: () => desk.call("tool_record", { key: request }) });
+  if (data === undefined) return null;
+  const total = data.approved + data.denied + data.expired + data.other;
+  return (
+    <Section title={`This tool, ${total >= data.newest ? `last ${count(data.newest)} calls` : "last 90 days"}`}>
+      <div data-testid="tool-record">
+        {total === 0 ? <p className="m-0 text-text-2">No call of it was decided before.</p> : (
+          <>
+            <div className="mb-1.5 flex h-2 overflow-hidden rounded bg-line" aria-hidden="true">
+              <Share of={data.approved} total={total} look="bg-ok" />
+              <Share of={data.denied} total={total} look="bg-bad" />
+              <Share of={data.expired + data.other} total={total} look="bg-text-3" />
+            </div>
+            <p className="m-0 text-text-2">{wordsOf(data)}</p>
+          </>
+        )}
+      </div>
+    </Section>
+  );
+};
