@@ -14,9 +14,11 @@ mod notify;
 mod previews;
 mod suggested;
 mod tray;
+#[cfg(target_os = "linux")]
+mod updating;
 mod view;
 
-use countersign_core::{App, OpError, Options};
+use countersign_core::{OpError, Options};
 use tauri::{Manager as _, RunEvent, WebviewWindowBuilder};
 
 use crate::otlp::{self, Otlp};
@@ -34,7 +36,10 @@ pub(crate) fn run(options: Options, otlp: &otlp::Settings) -> Result<(), OpError
         .enable_all()
         .build()
         .map_err(|error| OpError::Environment(format!("no threads could be started: {error}")))?;
-    let app = runtime.block_on(App::start(options))?;
+    #[cfg(target_os = "linux")]
+    let app = updating::started(&runtime, options)?;
+    #[cfg(not(target_os = "linux"))]
+    let app = runtime.block_on(countersign_core::App::start(options))?;
     let shown = view::otlp_view(otlp);
     let otlp = match runtime.block_on(Otlp::start(&app, otlp)) {
         Ok(otlp) => otlp,

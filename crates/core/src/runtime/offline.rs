@@ -28,7 +28,7 @@ impl App {
         let data = DataDir::open(&options.data_dir)?;
         let lock = own(&data).await?;
         let identity = Identity::load(&data, &options.operator)?;
-        let (writer, reader) = store::open(&data.database()).await?;
+        let (writer, reader) = store::open_telling(&data.database(), &options.updates).await?;
         let Parts { shared, queues, .. } = parts(&options, identity, reader).await?;
         let app = assemble(options, data, Role::Beside, lock, Arc::clone(&shared), None);
         start_writer(&app, writer, queues).await?;

@@ -10,6 +10,7 @@ use crate::bus::Credentials;
 use crate::clock::Clock;
 use crate::domain::StallLimits;
 use crate::domain::retention::Retention;
+use crate::store::Updates;
 
 /// More waiting requests than these from one agent are rejected (protocol, section 2).
 pub const WAITING_LIMIT: i64 = 10_000;
@@ -41,6 +42,8 @@ pub struct Options {
     pub stall_limits: StallLimits,
     /// How long payloads are kept; for ever by default.
     pub retention: Retention,
+    /// Where it is told how far a store of an earlier version has been brought to this one.
+    pub updates: Updates,
     /// Pages that the store may have, as if the disk were full then, for tests.
     pub page_limit: Option<Arc<AtomicU32>>,
     /// Another clock than the bus server's, for tests.
@@ -66,6 +69,7 @@ impl Options {
             waiting_limit: WAITING_LIMIT,
             stall_limits: StallLimits::default(),
             retention: Retention::default(),
+            updates: Updates::default(),
             page_limit: None,
             clock: None,
             machine_clock: None,

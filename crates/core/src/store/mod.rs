@@ -61,6 +61,7 @@ pub mod tools;
 pub mod traces;
 pub mod ui_state;
 pub mod unanswered;
+mod updates;
 pub mod vote_outbox;
 pub mod votes;
 
@@ -68,4 +69,5 @@ pub use direct::{Transaction, WriteConnection};
 pub use error::StoreError;
 #[cfg(test)]
 pub(crate) use pool::temporary;
-pub use pool::{Reader, Writer, look_through, open, open_read_only};
+pub use pool::{Reader, Writer, look_through, open, open_read_only, open_telling};
+pub use updates::{UpdateStep, Updates};

@@ -12,8 +12,9 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection};
 
 use super::StoreError;
 use super::direct::{Transaction, WriteConnection};
+use super::updates::{Updates, bring_up};
 
-static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
+pub(super) static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
 
 const READERS: u32 = 4;
 const BUSY_LIMIT: Duration = Duration::from_secs(10);
@@ -151,8 +152,16 @@ fn writing(path: &Path) -> SqliteConnectOptions {
 /// # Errors
 /// [`StoreError`] when the file cannot be opened or belongs to another version.
 pub async fn open(path: &Path) -> Result<(Writer, Reader), StoreError> {
+    open_telling(path, &Updates::default()).await
+}
+
+/// As [`open`], and tells how far it is where a store of before takes its time.
+///
+/// # Errors
+/// As [`open`].
+pub async fn open_telling(path: &Path, told: &Updates) -> Result<(Writer, Reader), StoreError> {
     let mut writer = writing(path).create_if_missing(true).connect().await?;
-    MIGRATIONS.run(&mut writer).await?;
+    bring_up(&MIGRATIONS, &mut writer, told).await?;
     let connection = WriteConnection::of(writer).await?;
     let reader = open_read_only(path).await?;
     let writer = Writer {

@@ -1,0 +1,106 @@
+//! Brings a store of before to this version, one migration after the other, and tells how far it is.
+//!
+//! Refuses to be half done: each step is a transaction of its own, and one that is stopped leaves no trace. sqlx keeps the list
+//! of what was done and compares its checksums.
+
+use std::collections::HashSet;
+use std::pin::pin;
+use std::time::Duration;
+
+use sqlx::SqliteConnection;
+use sqlx::migrate::{Migrate as _, Migration, Migrator};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::StoreError;
+
+/// Where sqlx lists what was done.
+const DONE: &str = "_sqlx_migrations";
+/// A step that takes longer is told again, and again after as long.
+const AGAIN: Duration = Duration::from_secs(10);
+
+/// A step of bringing a store to this version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpdateStep {
+    /// Which one, from 1.
+    pub number: usize,
+    /// How many there are.
+    pub of: usize,
+    /// What it does, such as `create span times`.
+    pub what: String,
+    /// Since when.
+    pub since: Instant,
+}
+
+/// Where the step is told that goes on; none before the first and after the last.
+pub type Updates = watch::Sender<Option<UpdateStep>>;
+
+/// Runs what is missing. A store that is made just now is not told of: that takes no time.
+///
+/// May be dropped at any time: the steps that were finished stay, and the next start goes on with the one that was not.
+pub(super) async fn bring_up(
+    migrations: &Migrator,
+    store: &mut SqliteConnection,
+    told: &Updates,
+) -> Result<(), StoreError> {
+    let _over = Over(told);
+    store.ensure_migrations_table(DONE).await?;
+    let done = store.list_applied_migrations(DONE).await?;
+    if !done.is_empty() {
+        let done: HashSet<i64> = done.iter().map(|step| step.version).collect();
+        let missing: Vec<&Migration> = migrations
+            .iter()
+            .filter(|step| {
+                !step.migration_type.is_down_migration() && !done.contains(&step.version)
+            })
+            .collect();
+        for (step, number) in missing.iter().zip(1..) {
+            let now = UpdateStep {
+                number,
+                of: missing.len(),
+                what: step.description.to_string(),
+                since: Instant::now(),
+            };
+            told.send_replace(Some(now.clone()));
+            one(migrations, step.version, store, &now).await?;
+        }
+    }
+    // Everything where nothing was done, else what sqlx finds wrong with what was.
+    migrations.run(&mut *store).await?;
+    Ok(())
+}
+
+async fn one(
+    migrations: &Migrator,
+    version: i64,
+    store: &mut SqliteConnection,
+    step: &UpdateStep,
+) -> Result<(), StoreError> {
+    let UpdateStep {
+        number, of, what, ..
+    } = step;
+    tracing::info!("updating the store: step {number} of {of}, {what}");
+    let mut again = tokio::time::interval_at(step.since + AGAIN, AGAIN);
+    let mut run = pin!(migrations.run_to(version, &mut *store));
+    loop {
+        tokio::select! {
+            ended = &mut run => return Ok(ended?),
+            _ = again.tick() => tracing::info!(
+                "updating the store: still step {number} of {of}, {what}, since {} s",
+                step.since.elapsed().as_secs()
+            ),
+        }
+    }
+}
+
+/// Takes back what was told, also when the update is stopped.
+struct Over<'a>(&'a Updates);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.send_if_modified(|step| step.take().is_some());
+    }
+}
+
+#[cfg(test)]
+mod tests;
