@@ -20,4 +20,15 @@ export const LONG = {
   name: "write_file", risk: "high", timeout: 600, reason: `${"The file is long and every line of it matters. ".repeat(12)}`,
   args: { path: "/srv/app/config/production.yaml", text: Array.from({ length: 120 }, (_, line) => `service_${line}: ${"value ".repeat((line % 7) + 1)}`).join("\n"), mode: "0644", tags: ["a", "b"], deep: { a: { b: { c: [1, 2, { d: "x" }] } } } },
 };
+export const COMMAND = {
+  name: "shell.exec", risk: "high", timeout: 250, run_id: "77c0", reason: "The cache is stale, the shop shows old prices",
+  args: { command: "cd /srv/shop && rm -rf \"cache/$(cat cache/current | tr -d '\\n')\"; systemctl reload shop || logger 'reload failed; look'", cwd: "/srv" },
+};
+export const CHANGE = {
+  name: "edit_file", risk: "medium", timeout: 400, run_id: "77c0", reason: "Retries were too eager",
+  args: {
+    file_path: "src/retry.py", old_string: "def wait(attempt):\n    delay = 2 ** attempt\n    return delay\n",
+    new_string: "def wait(attempt):\n    delay = min(2 ** attempt, 60)\n    return delay * random()\n",
+  },
+};
 export const REJECTED = ["bad-json", '{"v":1,"kind":"tool_call",', "bad-version", '{"v":2}', "bad-risk", '{"v":1,"kind":"tool_call","request_id":"bad-risk"}', "bad-kind", '{"v":1,"kind":"wish"}'];

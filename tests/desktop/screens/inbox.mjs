@@ -1,6 +1,6 @@
 // The inbox and its cards.
 import { KEYS } from "../support/webdriver.mjs";
-import { EARLIER, LONG, TYPICAL } from "./calls.mjs";
+import { CHANGE, COMMAND, EARLIER, LONG, TYPICAL } from "./calls.mjs";
 import { save, settled } from "./shots.mjs";
 
 export async function inbox(desk, page) {
@@ -35,6 +35,25 @@ export async function long(desk, page) {
   await page.sees(".cm-content");
   await settled();
   await save(desk, "inbox-edit");
+}
+
+export async function looks(desk, page) {
+  for (const verdict of ["approve", "approve", "deny"]) {
+    const earlier = await desk.agent("asks.py", JSON.stringify({ ...COMMAND, risk: "low", args: { command: "systemctl status shop" } }));
+    await page.reads("shell.exec", '[data-testid="card"] h2');
+    const row = JSON.parse((await desk.command("inbox", "--json")).out.trim().split("\n")[0]);
+    await desk.command(verdict, row.request_id);
+    await earlier.done;
+  }
+  await desk.agent("asks.py", JSON.stringify(COMMAND), JSON.stringify(CHANGE));
+  await page.sees('[data-testid="command-parts"]');
+  await page.sees('[data-testid="tool-record"]');
+  await settled();
+  await save(desk, "inbox-command");
+  await page.press("j");
+  await page.sees('[data-testid="diff"]');
+  await settled();
+  await save(desk, "inbox-change");
 }
 
 export async function operators(desk, page) {
