@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 /// A result is told as new for this long, while the rules stay as they are.
-const FRESH: Duration = Duration::from_secs(30);
+const FRESH: Duration = Duration::from_secs(5);
 /// Who looks waits so long for the result.
 const WAIT: Duration = Duration::from_millis(400);
 /// A search that nobody looked at for so long ends.

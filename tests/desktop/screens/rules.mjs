@@ -87,7 +87,7 @@ export async function rules(desk, page) {
   await page.press("q");
   await page.press("g");
   await page.press("r");
-  await page.sees('[data-testid="suggestion"]');
+  await page.sees('[data-testid="suggestion"]', 60_000);
   await page.press("u");
   await page.sees('[data-testid="suggested-rule"] [data-testid="samples"]');
   await settled();

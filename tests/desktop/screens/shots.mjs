@@ -17,7 +17,7 @@ const choose = (page, theme) =>
 export const save = async (desk, name) => {
   for (const theme of ["dark", "light"]) {
     await choose(desk.browser, theme);
-    await writeFile(path.join(OUT, `${name}-${theme}.png`), Buffer.from(await desk.browser.picture(), "base64"));
+    await writeFile(path.join(OUT, `${name}-${theme}.png`), await desk.browser.picture());
   }
   await choose(desk.browser, "dark");
   process.stdout.write(`docs/screens/${name}-{dark,light}.png\n`);

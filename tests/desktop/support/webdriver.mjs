@@ -1,8 +1,9 @@
 // The W3C protocol of WebKitWebDriver, spoken directly: no client library between test and window.
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
+import { promisify } from "node:util";
 
 const ELEMENT = "element-6066-11e4-a52e-4f735466cecf";
 const LIMIT_MS = 15_000;
@@ -112,13 +113,13 @@ export class Browser {
     await this.#send("POST", `${this.#session}/actions`, { actions: [{ type: "key", id: "keyboard", actions: [...down, ...up] }] });
   }
 
-  /** A picture of the window as it is now, PNG in base64. */
+  /** A picture of the whole display as it is now, PNG: the driver's own takes a minute where the page is drawn without layers. */
   async picture() {
     // Without two frames the picture may show what stood there before.
-    await this.#send("POST", `${this.#session}/execute/async`, {
-      script: "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done(true)))", args: [],
-    });
-    return this.#send("GET", `${this.#session}/screenshot`);
+    await this.run("window.framesSeen = 0; requestAnimationFrame(() => requestAnimationFrame(() => { window.framesSeen = 2; })); return 1");
+    await until("two frames", () => this.run("return window.framesSeen === 2"));
+    const { stdout } = await promisify(execFile)("import", ["-silent", "-window", "root", "png:-"], { encoding: "buffer", maxBuffer: 1 << 26 });
+    return stdout;
   }
 
   async close() {
