@@ -36,8 +36,8 @@ chaos: ## kill, pause, cut off and fill up everything in random order for 30 min
 	@scripts/setup.sh core
 	@scripts/with-tools.sh cargo xtask chaos --seconds 1800
 
-build: ## the release binary and the .deb
-	@scripts/setup.sh core ui window
+build: ui ## the release binary and the .deb
+	@scripts/setup.sh core window
 	@scripts/with-tools.sh ui/node_modules/.bin/tauri build
 
 ui: ## build the page into ui/dist
