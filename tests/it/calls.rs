@@ -99,3 +99,28 @@ async fn a_call_outside_the_active_skill_is_flagged_with_its_words_escaped() {
         Vec::<&str>::new()
     );
 }
+
+#[tokio::test]
+async fn an_earlier_deadline_that_cannot_be_read_changes_nothing_and_is_told() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    for (id, to) in [("garbled", "a"), ("longer", "b")] {
+        let request = agent.request(id).args(json!({ "to": to }));
+        agent.ask(&request).await;
+    }
+    let before = desk.show_in_state("garbled", "pending");
+    let never = "{\"v\":1,\"expires_at\":\"2999-01-01T00:00:00.000Z\"}";
+    agent.publish("tighten", "longer", never).await;
+    agent.publish("tighten", "garbled", "{\"v\":1}").await;
+    let shown = desk.show_when("garbled", |shown| shown["warnings"] != json!([]));
+    assert_eq!(codes(&shown), ["tighten_unreadable"]);
+    assert_eq!(shown["deadline_at"], before["deadline_at"]);
+    let text = desk.run(&["show", "garbled"]).success().out;
+    assert!(
+        text.contains("The deadline was to be an earlier one"),
+        "{text}"
+    );
+    let longer = desk.json(&["show", "longer", "--json"]);
+    assert_eq!(codes(&longer), Vec::<&str>::new());
+}

@@ -56,6 +56,8 @@ pub enum CallWarning {
         /// How long before this one was stored, ms.
         before_ms: i64,
     },
+    /// The agent wanted an earlier deadline, and what it sent cannot be read; the deadline stays.
+    TightenUnreadable,
 }
 
 impl CallWarning {
@@ -66,6 +68,7 @@ impl CallWarning {
             Self::OutsideSkill { .. } => "outside_skill",
             Self::CredentialIncomplete { .. } => "credential_incomplete",
             Self::ReAsk { .. } => "re_ask",
+            Self::TightenUnreadable => "tighten_unreadable",
         }
     }
 
@@ -121,6 +124,11 @@ impl CallWarning {
                 );
                 ("The very same call", why)
             }
+            Self::TightenUnreadable => (
+                "The deadline",
+                "was to be an earlier one, but what the agent sent cannot be read; it stays."
+                    .to_owned(),
+            ),
         }
     }
 }

@@ -6,20 +6,34 @@ use countersign_wire::{AgentKey, ApprovalRequest, CallWarning};
 use serde_json::Value;
 
 use super::agents::credentials;
+use super::arrivals::{IGNORED, UNREADABLE};
 use crate::domain::cautions::{Described, changes, incomplete, outside_skill};
 use crate::store::lines::LineRow;
 use crate::store::re_asks::{self, EarlierCall};
-use crate::store::{Reader, StoreError, agents, tools};
+use crate::store::{Reader, StoreError, agents, audit, tools};
 
 /// The same call decided before, and everything that is remarkable about this one, that included.
 pub(super) async fn of(
     reader: &Reader,
     line: &LineRow,
 ) -> Result<(Option<EarlierCall>, Vec<CallWarning>), StoreError> {
-    let Some(tool) = &line.tool else {
-        return Ok((None, Vec::new()));
-    };
     let mut found = Vec::new();
+    if let Some(key) = line.key() {
+        let ignored = audit::details_of(reader, IGNORED, &key.to_string()).await?;
+        let unreadable = |detail: &String| {
+            let detail: Value = serde_json::from_str(detail).unwrap_or_default();
+            detail.get("code").and_then(Value::as_str) == Some(UNREADABLE)
+        };
+        found.extend(
+            ignored
+                .iter()
+                .any(unreadable)
+                .then_some(CallWarning::TightenUnreadable),
+        );
+    }
+    let Some(tool) = &line.tool else {
+        return Ok((None, found));
+    };
     let repeats = re_asks::of(reader, &[line.id]).await?.remove(&line.id);
     if let Some(earlier) = &repeats {
         found.push(CallWarning::ReAsk {

@@ -12,6 +12,11 @@ use crate::store::StoreError;
 use crate::store::requests::{self, StateChange};
 use crate::store::tombstones::{self, Tombstone, TombstoneKind};
 
+/// Action of a tighten that changed nothing.
+pub(crate) const IGNORED: &str = "tighten_ignored";
+/// Its detail's `code` where it could not be read.
+pub(crate) const UNREADABLE: &str = "unreadable";
+
 async fn one(batch: &mut Batch<'_>, key: &RequestKey) -> Result<Option<RequestRecord>, StoreError> {
     let mut found = requests::records(batch.tx, std::slice::from_ref(key)).await?;
     Ok(found.pop())
@@ -101,7 +106,14 @@ pub(super) async fn tighten(
     };
     let Some(body) = body else {
         tracing::warn!(request = %key, "an unreadable tighten was ignored");
-        ignored(batch, key, raw);
+        let digest = Sha256Digest::of_bytes(raw).to_string();
+        let detail = json!({ "code": UNREADABLE, "payload_digest": digest });
+        batch.record(
+            key.agent_key().to_string(),
+            IGNORED,
+            key.to_string(),
+            detail,
+        );
         return Ok(());
     };
     let Some((Some(requested), stored)) = requests::clocks(batch.tx, record.id).await? else {
@@ -133,7 +145,7 @@ pub(super) async fn tighten(
 fn ignored(batch: &mut Batch<'_>, key: &RequestKey, raw: &[u8]) {
     batch.record(
         key.agent_key().to_string(),
-        "tighten_ignored",
+        IGNORED,
         key.to_string(),
         json!({ "payload_digest": Sha256Digest::of_bytes(raw).to_string() }),
     );
