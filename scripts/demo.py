@@ -77,7 +77,9 @@ class Console:
 
     def _environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERSIGN_NATS")}
-        return kept | {"COUNTERSIGN_DATA_DIR": str(self.data), "COUNTERSIGN_OPERATOR": "Demo operator"}
+        ours = {"COUNTERSIGN_DATA_DIR": str(self.data), "COUNTERSIGN_OPERATOR": "Demo operator"}
+        # The folder is thrown away; an entry of the keychain would stay.
+        return kept | ours | {"COUNTERSIGN_KEYS": "file"}
 
     @contextlib.asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:

@@ -1,11 +1,12 @@
 #!/bin/sh
-# Installs what is missing: setup.sh [core] [ui] [python] [window] [desktop] [audit] [fuzz]
+# Installs what is missing: setup.sh [core] [ui] [python] [window] [desktop] [keychain] [audit] [fuzz]
 #
 #   core     C compiler, nats-server of the pinned version, an empty Python environment
 #   ui       packages of the page (npm)
 #   python   packages of the Python SDK and its tests
 #   window   libraries that the window links (WebKitGTK)
 #   desktop  what the tests in the real window need (Xvfb, WebDriver)
+#   keychain what the tests of the keychain need (D-Bus, GNOME Keyring)
 #   audit    cargo-deny
 #   fuzz     cargo-fuzz and a C++ compiler
 #
@@ -163,6 +164,10 @@ setup_desktop() {
   apt_packages webkit2gtk-driver xvfb xauth dbus dbus-x11 xdotool imagemagick fonts-dejavu-core
 }
 
+setup_keychain() {
+  apt_packages dbus-daemon gnome-keyring
+}
+
 setup_audit() {
   check_rust
   if [ "$(.setup/bin/cargo-deny --version 2>/dev/null || true)" = "cargo-deny $cargo_deny_version" ]; then return; fi
@@ -181,7 +186,7 @@ setup_fuzz() {
 [ "$#" -gt 0 ] || set -- core ui python window
 for part in "$@"; do
   case $part in
-    core | ui | python | window | desktop | audit | fuzz) "setup_$part" ;;
-    *) die "unknown part '$part' (core, ui, python, window, desktop, audit, fuzz)" ;;
+    core | ui | python | window | desktop | keychain | audit | fuzz) "setup_$part" ;;
+    *) die "unknown part '$part' (core, ui, python, window, desktop, keychain, audit, fuzz)" ;;
   esac
 done

@@ -56,7 +56,7 @@ rust_tests() {
 # Everything breaks for two minutes, in one order, so that two runs can be compared; `make chaos` draws another each time.
 faults() {
   cargo build --quiet "${features[@]}" -p countersign -p countersign-chaos -p xtask
-  cargo xtask chaos --built --seconds 100 --seed 454212
+  cargo xtask chaos --built --seconds 120 --seed 454212
 }
 
 npm_build() { in_ui build -- --logLevel warn; }
@@ -68,7 +68,7 @@ if [ "$scope" = all ]; then features=(--features countersign/gui); else features
 before=$(personal_files)
 
 if [ "$scope" = all ]; then
-  step "set-up" scripts/setup.sh core ui python window desktop
+  step "set-up" scripts/setup.sh core ui python window desktop keychain
 else
   # Python too: an audit bundle is checked with the script of the docs.
   step "set-up" scripts/setup.sh core python

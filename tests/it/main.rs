@@ -16,6 +16,8 @@ mod doctor;
 mod export;
 mod history;
 mod hostile;
+#[cfg(feature = "gui")]
+mod keychain;
 mod lists;
 mod logs;
 mod modes;

@@ -97,7 +97,7 @@ export const setupLine = (more: Partial<SetupLineView> = {}): SetupLineView => (
 export const settings = (more: Partial<SettingsView> = {}): SettingsView => ({
   ownServer: true, login: "own_server", tlsCa: null, tlsCert: null, allowSingleAccount: false, operator: shown("maria"), workspace: "default",
   console: "0190a1b2", realm: "0190ffff", keys: [{ role: "human", key: "UHUMAN7Q2F" }, { role: "auto", key: "UAUTO" }, { role: "login", key: "ULOGIN" }],
-  keyPlace: "file", operators: [], operatorApproval: false, folders: [{ what: "data", path: "/home/maria/.local/share/countersign", exists: true }],
+  keyPlace: "file", keyPlaceWhy: "files were asked for", operators: [], operatorApproval: false, folders: [{ what: "data", path: "/home/maria/.local/share/countersign", exists: true }],
   retention: [], stalls: { onBusS: 10, receivedS: 30, executedS: 600 }, waitingLimit: 10_000,
   otlp: { http: null, grpc: null, allowRemote: false, requireToken: false, export: null }, ...more,
 });

@@ -45,6 +45,7 @@ impl Settings {
         command
             .env("COUNTERSIGN_DATA_DIR", &self.data_dir)
             .env("COUNTERSIGN_OPERATOR", "Operator")
+            .env("COUNTERSIGN_KEYS", "file")
             .env("RUST_LOG", "info");
         if let Some(url) = &self.nats_url {
             command

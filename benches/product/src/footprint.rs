@@ -76,6 +76,7 @@ fn command(program: &Path, data: &Path) -> Command {
     command
         .env("COUNTERSIGN_DATA_DIR", data)
         .env("COUNTERSIGN_OPERATOR", "Bench")
+        .env("COUNTERSIGN_KEYS", "file")
         .stdin(Stdio::null())
         .kill_on_drop(true);
     command

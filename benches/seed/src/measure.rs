@@ -208,6 +208,7 @@ async fn start(program: &Path, data: &Path) -> anyhow::Result<Duration> {
         .arg("serve")
         .env("COUNTERSIGN_DATA_DIR", data)
         .env("COUNTERSIGN_OPERATOR", "Seed")
+        .env("COUNTERSIGN_KEYS", "file")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .kill_on_drop(true)

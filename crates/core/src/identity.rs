@@ -3,6 +3,13 @@
 //! The login key never signs a decision and a signing key never logs in: a NATS client signs
 //! whatever nonce a server sends (protocol, section 5).
 
+#[cfg(all(target_os = "linux", feature = "keychain"))]
+mod desktop_secrets;
+#[cfg(all(target_os = "linux", feature = "keychain"))]
+mod keychain;
+#[cfg(not(all(target_os = "linux", feature = "keychain")))]
+mod no_keychain;
+mod place;
 mod seeds;
 mod signing;
 
@@ -15,8 +22,14 @@ use countersign_wire::{Hiding, KeyRole, PublicKey, TrustedKey};
 use nkeys::KeyPair;
 use uuid::Uuid;
 
+#[cfg(all(target_os = "linux", feature = "keychain"))]
+use keychain::Keychain;
+#[cfg(not(all(target_os = "linux", feature = "keychain")))]
+use no_keychain::NoKeychain as Keychain;
+
 use crate::data_dir::{ConsoleLock, DataDir, DataDirError, KeysLock, write_private};
 
+pub use place::{Kept, KeyChoice, PLACE_FILE};
 pub use seeds::{KeyPlace, SeedError, SeedFiles, SeedName, SeedStore};
 pub use signing::SigningKeys;
 
@@ -34,8 +47,18 @@ pub enum IdentityError {
         error: io::Error,
     },
     /// A place that gives or takes no seed.
-    #[error("{0}; the console's keys must be there and readable by its owner only")]
+    #[error(transparent)]
     Seed(#[from] SeedError),
+    /// Seeds that the keychain held and does not hold any more. No new ones are made unasked.
+    #[error(
+        "{at}: the system's keychain no longer holds this key; restore the keychain, or a backup made with --include-keys; to become a new operator instead, remove {marker} and retire the old keys with `countersign operators retire`"
+    )]
+    Gone {
+        /// The keychain's entry.
+        at: String,
+        /// The file that names the keychain.
+        marker: PathBuf,
+    },
     /// The folder of the keys.
     #[error(transparent)]
     Folder(#[from] DataDirError),
@@ -67,7 +90,15 @@ pub struct Identity {
     pub login: KeyPair,
     signing: RwLock<Arc<SigningKeys>>,
     seeds: Arc<dyn SeedStore>,
+    kept: Kept,
     data: DataDir,
+}
+
+/// What opens the keychain's entries of a console.
+type Open<'a> = &'a dyn Fn(Uuid) -> Arc<dyn SeedStore>;
+
+fn system(console: Uuid) -> Arc<dyn SeedStore> {
+    Arc::new(Keychain::new(console))
 }
 
 impl Identity {
@@ -79,18 +110,19 @@ impl Identity {
     pub fn load_or_create(
         data: &DataDir,
         operator: &str,
+        choice: KeyChoice,
         _maker: &ConsoleLock,
     ) -> Result<Self, IdentityError> {
-        Self::read(data, operator, Missing::Make)
+        Self::read(data, operator, Missing::Make, choice, &system)
     }
 
     /// The identity of a data folder, made if nobody runs there and there is none.
     ///
     /// # Errors
     /// [`IdentityError`].
-    pub fn open(data: &DataDir, operator: &str) -> Result<Self, IdentityError> {
+    pub fn open(data: &DataDir, operator: &str, choice: KeyChoice) -> Result<Self, IdentityError> {
         match data.try_lock() {
-            Ok(Some(lock)) => Self::load_or_create(data, operator, &lock),
+            Ok(Some(lock)) => Self::load_or_create(data, operator, choice, &lock),
             _ => Self::load(data, operator),
         }
     }
@@ -100,30 +132,97 @@ impl Identity {
     /// # Errors
     /// [`IdentityError`]; also when there is none.
     pub fn load(data: &DataDir, operator: &str) -> Result<Self, IdentityError> {
-        Self::read(data, operator, Missing::Refuse)
+        Self::read(data, operator, Missing::Refuse, KeyChoice::File, &system)
     }
 
-    fn read(data: &DataDir, operator: &str, missing: Missing) -> Result<Self, IdentityError> {
+    fn read(
+        data: &DataDir,
+        operator: &str,
+        missing: Missing,
+        choice: KeyChoice,
+        open: Open<'_>,
+    ) -> Result<Self, IdentityError> {
         let folder = data.keys();
         let console_id = console_id(&folder.join("console-id"), missing)?;
-        let seeds = SeedFiles::new(folder.clone());
-        let pair = |name| match signing::kept(&seeds, name)? {
+        let files = SeedFiles::new(folder.clone());
+        let remembered = place::remembered(&folder)?;
+        let kept = match &remembered {
+            Some(kept) => kept.clone(),
+            None if files.get(SeedName::Human)?.is_some() => {
+                Kept::new(KeyPlace::File, "they have been there since the first start")
+            }
+            None if missing == Missing::Refuse => {
+                Kept::new(KeyPlace::File, "the console has not been started yet")
+            }
+            None => place::choose(choice, &*open(console_id))?,
+        };
+        let seeds: Arc<dyn SeedStore> = match kept.place {
+            KeyPlace::File => Arc::new(files),
+            KeyPlace::Keychain => open(console_id),
+        };
+        let held = remembered.is_some() && kept.place == KeyPlace::Keychain;
+        let pair = |name| match signing::kept(&*seeds, name)? {
             Some(pair) => Ok(pair),
-            None if missing == Missing::Make => signing::make(&seeds, name),
+            None if held => Err(IdentityError::Gone {
+                at: seeds.describe(name),
+                marker: folder.join(PLACE_FILE),
+            }),
+            None if missing == Missing::Make => signing::make(&*seeds, name),
             None => Err(IdentityError::Seed(SeedError {
+                place: kept.place,
                 at: seeds.describe(name),
                 why: "there is no key".to_owned(),
             })),
         };
         let signing = SigningKeys::of(pair(SeedName::Human)?, pair(SeedName::Auto)?)?;
+        // Only now: whoever is killed before finds the same seeds in the keychain, or makes new ones
+        // that nobody has seen yet.
+        if missing == Missing::Make && remembered.is_none() {
+            place::remember(&folder, &kept)?;
+        }
         Ok(Self {
             console_id,
             operator: operator.to_owned(),
             login: login(&folder.join("login.nk"), missing)?,
             signing: RwLock::new(Arc::new(signing)),
-            seeds: Arc::new(seeds),
+            seeds,
+            kept,
             data: data.clone(),
         })
+    }
+
+    /// Moves the seeds of the signing keys to another place; what could not be removed from the old
+    /// one. The keys stay the same. This identity then knows the old place only: it is to be dropped.
+    /// To be called by the process that holds the folder ([`Identity::try_lock`] too). Blocks.
+    ///
+    /// # Errors
+    /// [`IdentityError`]; the seeds are then where they were.
+    pub fn relocate(&self, to: KeyPlace) -> Result<Option<SeedError>, IdentityError> {
+        self.relocate_with(to, &system)
+    }
+
+    fn relocate_with(
+        &self,
+        to: KeyPlace,
+        open: Open<'_>,
+    ) -> Result<Option<SeedError>, IdentityError> {
+        let folder = self.data.keys();
+        let at = |place| -> Arc<dyn SeedStore> {
+            match place {
+                KeyPlace::File => Arc::new(SeedFiles::new(folder.clone())),
+                KeyPlace::Keychain => open(self.console_id),
+            }
+        };
+        let other = match to {
+            KeyPlace::File => KeyPlace::Keychain,
+            KeyPlace::Keychain => KeyPlace::File,
+        };
+        if self.kept.place == to {
+            // An unreachable keychain may hold copies; that is told and does no harm.
+            return Ok(place::clear(&*at(other)));
+        }
+        let kept = Kept::new(to, "they were moved there");
+        place::relocate(&*self.seeds, &*at(to), || place::remember(&folder, &kept))
     }
 
     /// The keys that sign now. They may be replaced by newer ones at any time: what belongs together
@@ -149,7 +248,13 @@ impl Identity {
     /// Where the seeds of the signing keys are kept.
     #[must_use]
     pub fn key_place(&self) -> KeyPlace {
-        self.seeds.place()
+        self.kept.place
+    }
+
+    /// Where, and why there.
+    #[must_use]
+    pub fn kept(&self) -> &Kept {
+        &self.kept
     }
 
     /// Takes the lock under which signing keys are changed, if no other process holds it.
@@ -284,141 +389,4 @@ fn login(path: &Path, missing: Missing) -> Result<KeyPair, IdentityError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_identity_is_made_once_and_its_three_keys_differ() {
-        let folder = tempfile::tempdir().unwrap();
-        let data = DataDir::open(folder.path()).unwrap();
-        assert!(
-            Identity::load(&data, "Ada").is_err(),
-            "nobody reads what nobody made"
-        );
-        let lock = data.try_lock().unwrap().unwrap();
-        let first = Identity::load_or_create(&data, "Ada", &lock).unwrap();
-        let second = Identity::load(&data, "Ada").unwrap();
-        assert_eq!(first.console_id, second.console_id);
-        assert_eq!(first.human_key(), second.human_key());
-        assert_ne!(first.human_key(), first.auto_key());
-        assert_ne!(first.login.public_key(), first.human_key().as_str());
-    }
-
-    #[test]
-    fn a_damaged_key_is_an_error_and_not_replaced() {
-        let folder = tempfile::tempdir().unwrap();
-        let data = DataDir::open(folder.path()).unwrap();
-        let lock = data.try_lock().unwrap().unwrap();
-        fs::create_dir(data.keys()).unwrap();
-        fs::write(data.keys().join("human.nk"), "nonsense").unwrap();
-        assert!(matches!(
-            Identity::load_or_create(&data, "Ada", &lock),
-            Err(IdentityError::NotAKey { .. })
-        ));
-        assert_eq!(
-            fs::read_to_string(data.keys().join("human.nk")).unwrap(),
-            "nonsense"
-        );
-    }
-
-    /// A place that fails after so many changes, as a console that is killed then.
-    struct Dies {
-        files: SeedFiles,
-        left: std::sync::atomic::AtomicUsize,
-    }
-
-    impl Dies {
-        fn step(&self) -> Result<(), SeedError> {
-            use std::sync::atomic::Ordering::SeqCst;
-            let left = self
-                .left
-                .fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1));
-            left.map(drop).map_err(|_| SeedError {
-                at: "here".into(),
-                why: "killed".into(),
-            })
-        }
-    }
-
-    impl SeedStore for Dies {
-        fn place(&self) -> KeyPlace {
-            KeyPlace::File
-        }
-        fn describe(&self, name: SeedName) -> String {
-            self.files.describe(name)
-        }
-        fn get(&self, name: SeedName) -> Result<Option<String>, SeedError> {
-            self.files.get(name)
-        }
-        fn put(&self, name: SeedName, seed: &str) -> Result<(), SeedError> {
-            self.step()?;
-            self.files.put(name, seed)
-        }
-        fn remove(&self, name: SeedName) -> Result<(), SeedError> {
-            self.step()?;
-            self.files.remove(name)
-        }
-    }
-
-    /// Six changes: two new seeds kept, the list written, and for each role the seed moved and its old
-    /// place emptied. Killed after any of them, the next start has the keys that the list names.
-    #[test]
-    fn a_rotation_killed_between_any_two_steps_leaves_a_console_that_works() {
-        for steps in 0..=6 {
-            let folder = tempfile::tempdir().unwrap();
-            let data = DataDir::open(folder.path()).unwrap();
-            let mut dying = Identity::open(&data, "Ada").unwrap();
-            let old = [dying.human_key(), dying.auto_key()];
-            let hidden = dying.hiding().key();
-            dying.seeds = Arc::new(Dies {
-                files: SeedFiles::new(data.keys()),
-                left: steps.into(),
-            });
-            let next: Result<Vec<_>, _> = ROLES.into_iter().map(|role| dying.next(role)).collect();
-            // The list is written only when both are kept.
-            let listed: Option<Vec<PublicKey>> = next.ok().map(|pairs| {
-                pairs
-                    .iter()
-                    .map(|pair| PublicKey::of(pair).unwrap())
-                    .collect()
-            });
-            let takes_over = |_: &PublicKey, new: &PublicKey| {
-                listed.as_ref().is_some_and(|listed| listed.contains(new))
-            };
-            if listed.is_some() {
-                assert!(dying.follow(takes_over).unwrap());
-                let _ = dying.settle();
-            }
-            drop(dying);
-            let again = Identity::load(&data, "Ada").unwrap();
-            again.follow(takes_over).unwrap();
-            again.settle().unwrap();
-            let now = vec![again.human_key(), again.auto_key()];
-            match &listed {
-                None => assert_eq!(now, old, "killed after {steps} steps"),
-                Some(listed) => assert_eq!(&now, listed, "killed after {steps} steps"),
-            }
-            assert_eq!(again.hiding().key(), hidden, "hidden values look as before");
-            let once_more = Identity::load(&data, "Ada").unwrap();
-            assert_eq!(once_more.human_key(), now[0]);
-            assert!(!once_more.follow(takes_over).unwrap());
-        }
-    }
-
-    #[test]
-    fn a_rotation_that_was_cut_off_goes_on_with_the_same_keys() {
-        let folder = tempfile::tempdir().unwrap();
-        let data = DataDir::open(folder.path()).unwrap();
-        let identity = Identity::open(&data, "Ada").unwrap();
-        for role in ROLES {
-            let next = identity.next(role).unwrap();
-            let again = Identity::load(&data, "Ada").unwrap().next(role).unwrap();
-            assert_eq!(next.public_key(), again.public_key());
-            assert_ne!(next.public_key(), identity.signing().key(role).as_str());
-        }
-        assert!(
-            !identity.follow(|_, _| false).unwrap(),
-            "the list does not name them yet"
-        );
-    }
-}
+mod tests;

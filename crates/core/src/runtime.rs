@@ -55,7 +55,7 @@ pub(crate) struct Inner {
     pub(crate) server: Option<EmbeddedServer>,
     pub(crate) stop: CancellationToken,
     pub(crate) tasks: TaskTracker,
-    pub(crate) _lock: Option<ConsoleLock>,
+    pub(crate) lock: Option<ConsoleLock>,
 }
 
 impl App {
@@ -69,6 +69,11 @@ impl App {
     #[must_use]
     pub fn data(&self) -> &DataDir {
         &self.inner.data
+    }
+
+    /// Whether this process holds the lock of the folder.
+    pub(crate) fn holds_folder(&self) -> bool {
+        self.inner.lock.is_some()
     }
 
     /// How it was started.

@@ -27,7 +27,9 @@ class RealConsole:
         self.binary = Path(os.environ.get("COUNTERSIGN_BIN", REPOSITORY / "target/debug/countersign"))
         kept = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERSIGN_")}
         named = {k: v for k, v in os.environ.items() if k == "COUNTERSIGN_NATS_SERVER"}
-        self.environment = {**kept, **named, "COUNTERSIGN_DATA_DIR": str(data), "COUNTERSIGN_OPERATOR": "Ada"}
+        # Never into the keychain of the person who runs the tests.
+        ours = {"COUNTERSIGN_DATA_DIR": str(data), "COUNTERSIGN_OPERATOR": "Ada", "COUNTERSIGN_KEYS": "file"}
+        self.environment = {**kept, **named, **ours}
         self.log = data / "serve.log"
 
     async def start(self) -> None:

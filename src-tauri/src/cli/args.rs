@@ -6,6 +6,7 @@
 mod alarms;
 mod bypass;
 mod history;
+mod keys;
 mod rules;
 mod setup;
 mod verdicts;
@@ -18,6 +19,7 @@ use clap_complete::Shell;
 pub(crate) use alarms::{Alarms, AlarmsWhat};
 pub(crate) use bypass::{Bypass, EndBypass};
 pub(crate) use history::{Export, Format, History};
+pub(crate) use keys::{KeyPlaceWord, Keys};
 pub(crate) use rules::{AcceptLimits, ImportFrom, ImportRules, Rules};
 pub(crate) use setup::Setup;
 pub(crate) use verdicts::{Approve, Deny, Respond, Scope, Verdict};
@@ -71,6 +73,10 @@ pub(crate) struct Global {
     /// The key of that certificate (PEM) [env: COUNTERSIGN_TLS_KEY].
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) tls_key: Option<PathBuf>,
+    /// Where a new console keeps the seeds of its signing keys: `auto` (the system's keychain if it can be
+    /// used, else files), `file` or `keychain` [env: COUNTERSIGN_KEYS] [default: auto].
+    #[arg(long, global = true, value_name = "PLACE")]
+    pub(crate) keys: Option<String>,
     /// Your name, as agents and other operators see it [env: COUNTERSIGN_OPERATOR].
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) operator: Option<String>,
@@ -131,6 +137,9 @@ pub(crate) enum Command {
     /// See and change who may decide in this realm.
     #[command(subcommand)]
     Operators(Operators),
+    /// See where this console's signing keys are, and move them.
+    #[command(subcommand)]
+    Keys(Keys),
     /// See, try and change what need not ask.
     #[command(subcommand)]
     Rules(Rules),

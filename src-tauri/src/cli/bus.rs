@@ -36,7 +36,8 @@ pub(crate) async fn init(settings: &Settings, out: Output) -> Result<(), Failure
         ));
     };
     let data = DataDir::open(&settings.data_dir).map_err(OpError::from)?;
-    let identity = Identity::open(&data, &settings.operator).map_err(OpError::from)?;
+    let identity =
+        Identity::open(&data, &settings.operator, settings.keys).map_err(OpError::from)?;
     let bus = Bus::connect(BusOptions {
         url,
         credentials: options.credentials,
@@ -90,7 +91,8 @@ pub(crate) async fn permissions(
     let console = match settings.login {
         Login::Nkey(_) => public_key(&settings.login.read("")?)?,
         Login::Creds(_) | Login::Url => {
-            let own = Identity::open(&data, &settings.operator).map_err(OpError::from)?;
+            let own =
+                Identity::open(&data, &settings.operator, settings.keys).map_err(OpError::from)?;
             own.login.public_key()
         }
     };

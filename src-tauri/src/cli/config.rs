@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use countersign_core::bus::Credentials;
 use countersign_core::domain::StallLimits;
 use countersign_core::domain::retention::{Kind, Limit, Retention};
+use countersign_core::identity::KeyChoice;
 use countersign_wire::{TlsFiles, WorkspaceName};
 use serde::Deserialize;
 
@@ -27,6 +28,7 @@ const NATS_NKEY: &str = "COUNTERSIGN_NATS_NKEY";
 const TLS_CA: &str = "COUNTERSIGN_TLS_CA";
 const TLS_CERT: &str = "COUNTERSIGN_TLS_CERT";
 const TLS_KEY: &str = "COUNTERSIGN_TLS_KEY";
+const KEYS: &str = "COUNTERSIGN_KEYS";
 const OPERATOR: &str = "COUNTERSIGN_OPERATOR";
 const WORKSPACE: &str = "COUNTERSIGN_WORKSPACE";
 const ALLOW_SINGLE_ACCOUNT: &str = "COUNTERSIGN_ALLOW_SINGLE_ACCOUNT";
@@ -45,6 +47,7 @@ struct Layer {
     tls_ca: Option<PathBuf>,
     tls_cert: Option<PathBuf>,
     tls_key: Option<PathBuf>,
+    keys: Option<String>,
     operator: Option<String>,
     workspace: Option<String>,
     allow_single_account: Option<bool>,
@@ -82,6 +85,8 @@ pub(crate) struct Settings {
     pub(crate) login: Login,
     /// Whom to trust there, and this console's own certificate.
     pub(crate) tls: TlsFiles,
+    /// Where a new console keeps the seeds of its signing keys.
+    pub(crate) keys: KeyChoice,
     /// Display name.
     pub(crate) operator: String,
     /// Where a command takes a workspace.
@@ -132,6 +137,7 @@ fn resolve(flags: &Global, env: Env<'_>, platform: Option<PathBuf>) -> Result<Se
     let tls = tls(&layers)?;
     let [flags, env, file] = layers;
     let stall_limits = stall_limits(&file);
+    let keys = flags.keys.or(env.keys).or(file.keys);
     let operator = flags.operator.or(env.operator).or(file.operator);
     let workspace = flags.workspace.or(env.workspace).or(file.workspace);
     let workspace = workspace.as_deref().unwrap_or("default");
@@ -146,6 +152,7 @@ fn resolve(flags: &Global, env: Env<'_>, platform: Option<PathBuf>) -> Result<Se
         nats_url: flags.nats_url.or(env.nats_url).or(file.nats_url),
         login,
         tls,
+        keys: keys.map_or(Ok(KeyChoice::Auto), |word| key_choice(&word))?,
         operator: operator.unwrap_or_else(account_name),
         workspace,
         allow_single_account: allow.or(file.allow_single_account).unwrap_or(false),
@@ -153,6 +160,11 @@ fn resolve(flags: &Global, env: Env<'_>, platform: Option<PathBuf>) -> Result<Se
         waiting_limit: file.waiting_limit.map(at_least_one).transpose()?,
         retention: retention(file.retention.unwrap_or_default())?,
     })
+}
+
+fn key_choice(word: &str) -> Result<KeyChoice, Failure> {
+    word.parse()
+        .map_err(|why| Failure::usage(format!("{KEYS}: {why}")))
 }
 
 fn at_least_one(limit: u32) -> Result<u32, Failure> {
@@ -203,6 +215,7 @@ fn from_flags(flags: &Global) -> Layer {
         tls_ca: flags.tls_ca.clone(),
         tls_cert: flags.tls_cert.clone(),
         tls_key: flags.tls_key.clone(),
+        keys: flags.keys.clone(),
         operator: flags.operator.clone(),
         workspace: flags.workspace.clone(),
         allow_single_account: flags.allow_single_account.then_some(true),
@@ -230,6 +243,7 @@ fn from_env(env: Env<'_>) -> Result<Layer, Failure> {
         tls_ca: env(TLS_CA).map(PathBuf::from),
         tls_cert: env(TLS_CERT).map(PathBuf::from),
         tls_key: env(TLS_KEY).map(PathBuf::from),
+        keys: text(KEYS)?,
         operator: text(OPERATOR)?,
         workspace: text(WORKSPACE)?,
         allow_single_account: allow.transpose()?,

@@ -23,6 +23,7 @@ pub(crate) fn options(settings: &Settings) -> Result<Options, Failure> {
         settings.workspace.clone(),
     );
     options.nats_url.clone_from(&settings.nats_url);
+    options.keys = settings.keys;
     options.allow_single_account = settings.allow_single_account;
     options.stall_limits = settings.stall_limits;
     options.retention = settings.retention;

@@ -22,6 +22,7 @@ mod export;
 mod export_csv;
 mod failure;
 mod input;
+mod keys;
 mod line;
 mod log;
 mod narrow;
@@ -117,6 +118,7 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Enroll(enroll) => enroll::enroll(settings, out, enroll).await,
         Command::Revoke(agent) => enroll::revoke(settings, out, &agent).await,
         Command::Operators(command) => operators::run(settings, out, command).await,
+        Command::Keys(command) => keys::run(settings, out, command).await,
         Command::Rules(command) => rules::run(settings, out, command).await,
         Command::Setup(command) => setup::run(settings, out, command).await,
         Command::Panic { state } => brakes::panic(settings, out, state).await,

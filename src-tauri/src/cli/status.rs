@@ -4,6 +4,7 @@
 
 use countersign_core::domain::Timestamp;
 use countersign_core::domain::alarm::sentence;
+use countersign_core::identity::Kept;
 use countersign_core::ops::status::Status;
 use countersign_core::store::audit::Head;
 use countersign_wire::AgentBrake;
@@ -20,11 +21,15 @@ pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure>
     if let Some(why) = outside_server(settings) {
         return Err(Failure::environment(why));
     }
-    let status = reading(settings, true, async |app| Ok(app.status().await?)).await?;
+    let (status, kept) = reading(settings, true, async |app| {
+        Ok((app.status().await?, app.identity().kept().clone()))
+    })
+    .await?;
     if out.json {
-        return Ok(out.json_line(&as_json(&status))?);
+        return Ok(out.json_line(&as_json(&status, &kept))?);
     }
-    for (name, value) in lines(&status) {
+    let keys = format!("in the {}: {}", kept.place.as_str(), plain(&kept.why));
+    for (name, value) in lines(&status).into_iter().chain([("keys", keys)]) {
         out.line(&format!("{name:<11}{value}"))?;
     }
     let mut streams = table(&["STREAM", "ON THE BUS", "READ HERE"]);
@@ -42,7 +47,7 @@ pub(crate) fn hash(head: &Head) -> String {
     head.hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn as_json(status: &Status) -> Value {
+fn as_json(status: &Status, kept: &Kept) -> Value {
     let streams: Map<String, Value> = status
         .streams
         .iter()
@@ -122,6 +127,7 @@ fn as_json(status: &Status) -> Value {
             "hash": hash(&status.audit),
             "anchored_seq": status.anchored_seq,
         },
+        "keys": { "place": kept.place.as_str(), "why": plain(&kept.why) },
         "read_only": status.read_only.as_ref().or(status.store_failed.as_ref()),
     })
 }

@@ -28,7 +28,7 @@ export class Desk {
   }
 
   get env() {
-    return { COUNTERSIGN_DATA_DIR: this.data, COUNTERSIGN_OPERATOR: "maria", XDG_CACHE_HOME: path.join(this.data, "cache") };
+    return { COUNTERSIGN_DATA_DIR: this.data, COUNTERSIGN_OPERATOR: "maria", COUNTERSIGN_KEYS: "file", XDG_CACHE_HOME: path.join(this.data, "cache") };
   }
 
   /** Where the local agent's enrolment stands, as the empty inbox says. */
@@ -62,7 +62,7 @@ export class Desk {
   async operator(name) {
     const { nats_url: url } = JSON.parse(await readFile(path.join(this.data, "runtime.json"), "utf8"));
     const env = {
-      COUNTERSIGN_DATA_DIR: path.join(this.data, `of ${name}`), COUNTERSIGN_OPERATOR: name, COUNTERSIGN_NATS_URL: url,
+      COUNTERSIGN_DATA_DIR: path.join(this.data, `of ${name}`), COUNTERSIGN_OPERATOR: name, COUNTERSIGN_KEYS: "file", COUNTERSIGN_NATS_URL: url,
       COUNTERSIGN_NATS_NKEY: path.join(this.data, "keys/login.nk"),
     };
     return (...words) => this.#start(APP, words, env).done;

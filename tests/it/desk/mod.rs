@@ -73,6 +73,8 @@ impl Desk {
             .args(arguments)
             .env("COUNTERSIGN_DATA_DIR", self.path())
             .env("COUNTERSIGN_OPERATOR", "Test Operator")
+            // Never into the keychain of the person who runs the tests.
+            .env("COUNTERSIGN_KEYS", "file")
             .env_remove("DISPLAY")
             .env_remove("WAYLAND_DISPLAY")
             .envs(self.settings.iter().map(|(name, value)| (name, value)))

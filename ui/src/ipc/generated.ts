@@ -3317,6 +3317,10 @@ keys: Array<OwnKey>,
  */
 keyPlace: string, 
 /**
+ * Why there.
+ */
+keyPlaceWhy: string, 
+/**
  * Everybody of the realm's list.
  */
 operators: Array<OperatorLine>, 

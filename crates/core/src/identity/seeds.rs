@@ -7,10 +7,13 @@ use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use crate::data_dir::write_private;
 
 /// A place for seeds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum KeyPlace {
     /// Files of the data folder that only its owner may read (0600).
     File,
@@ -25,6 +28,15 @@ impl KeyPlace {
         match self {
             Self::File => "file",
             Self::Keychain => "keychain",
+        }
+    }
+
+    const fn way_out(self) -> &'static str {
+        match self {
+            Self::File => "the console's keys must be there and readable by its owner only",
+            Self::Keychain => {
+                "unlock the system's keychain and start this in the desktop session; `countersign keys move --to file` there moves the keys to files, which need no keychain"
+            }
         }
     }
 }
@@ -60,8 +72,10 @@ impl SeedName {
 
 /// Why a place gives or takes no seed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{at}: {why}")]
+#[error("{at}: {why}; {}", self.place.way_out())]
 pub struct SeedError {
+    /// In which kind of place.
+    pub place: KeyPlace,
     /// A path, or the keychain's entry.
     pub at: String,
     /// What the system said.
@@ -75,6 +89,14 @@ pub trait SeedStore: Send + Sync {
 
     /// The place of one seed, for people.
     fn describe(&self, name: SeedName) -> String;
+
+    /// Whether it would take a seed now, without asking a person.
+    ///
+    /// # Errors
+    /// [`SeedError`] says why not.
+    fn usable(&self) -> Result<(), SeedError> {
+        Ok(())
+    }
 
     /// The seed, none where there is none.
     ///
@@ -118,6 +140,7 @@ impl SeedFiles {
 
     fn failed(&self, name: SeedName, error: &io::Error) -> SeedError {
         SeedError {
+            place: KeyPlace::File,
             at: self.describe(name),
             why: error.to_string(),
         }

@@ -101,7 +101,7 @@ mod tests {
 
     use super::*;
     use crate::data_dir::DataDir;
-    use crate::identity::Identity;
+    use crate::identity::{Identity, KeyChoice};
 
     const SUBJECT: &str = "countersign.v1.decision.acme.bot.r1";
     const REALM: Uuid = Uuid::from_u128(7);
@@ -122,7 +122,7 @@ mod tests {
     fn only_a_consoles_key_in_force_moves_a_stamp_and_only_back_from_another_epoch() {
         let folder = tempfile::tempdir().unwrap();
         let data = DataDir::open(folder.path()).unwrap();
-        let identity = Identity::open(&data, "Ada").unwrap();
+        let identity = Identity::open(&data, "Ada", KeyChoice::File).unwrap();
         let trusted = TrustedKeys::of(&identity);
         let keys = identity.signing();
         let retired = KeyPair::new_user();

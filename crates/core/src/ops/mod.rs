@@ -28,6 +28,7 @@ mod hellos;
 mod incoming;
 pub(crate) mod job;
 mod judgement;
+pub mod keys;
 mod ladder;
 mod ledger;
 mod link;

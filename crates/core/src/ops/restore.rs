@@ -14,7 +14,7 @@ use super::backup::{BackupInfo, INFO, hex, sync_folder, with_ending};
 use crate::clock::{BusClock, Clock};
 use crate::data_dir::{DataDir, write_private};
 use crate::error::OpError;
-use crate::identity::Identity;
+use crate::identity::{Identity, Kept, KeyPlace, PLACE_FILE};
 use crate::runtime::{App, Options};
 use crate::store::audit::{self, Entry, Head};
 use crate::store::backup::{self, Carried};
@@ -24,12 +24,9 @@ use crate::store::{self, StoreError};
 const STAGING: &str = "restoring";
 /// Where what was replaced is kept, one folder a time.
 const ASIDE: &str = "replaced";
-const KEY_FILES: [&str; 4] = [
-    "keys/console-id",
-    "keys/login.nk",
-    "keys/human.nk",
-    "keys/auto.nk",
-];
+const KEY_FILES: [&str; 4] = ["keys/console-id", "keys/login.nk", SEEDS[0], SEEDS[1]];
+/// Those that may be in the keychain instead.
+const SEEDS: [&str; 2] = ["keys/human.nk", "keys/auto.nk"];
 
 /// A store that was brought back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -168,8 +165,21 @@ fn stage(
             write_private(&to, &body).map_err(failed)?;
         }
     }
+    let in_keychain = same_console && kept_in_keychain(data, info.keys);
+    if in_keychain {
+        let marker = fs::read(data.keys().join(PLACE_FILE)).map_err(failed)?;
+        write_private(&staged.keys().join(PLACE_FILE), &marker).map_err(failed)?;
+        for name in SEEDS {
+            // Those of the keychain are the newer ones.
+            match fs::remove_file(staged.path().join(name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+                _ => {}
+            }
+        }
+    }
     if let Some(missing) = KEY_FILES
         .iter()
+        .filter(|name| !(in_keychain && SEEDS.contains(name)))
         .find(|name| !staged.path().join(name).is_file())
     {
         return Err(OpError::Environment(format!(
@@ -181,6 +191,13 @@ fn stage(
         )));
     }
     Ok(staged)
+}
+
+/// Whether the seeds of this folder's console are to stay in the keychain. Where it does not give them
+/// and the backup has them, they are brought back as files.
+fn kept_in_keychain(data: &DataDir, carried: bool) -> bool {
+    let there = Kept::of(data).is_some_and(|kept| kept.place == KeyPlace::Keychain);
+    there && !(carried && Identity::load(data, "").is_err())
 }
 
 /// Only plain names below the folder.
@@ -359,8 +376,14 @@ fn exchange(data: &DataDir, staged: &DataDir, keeps: bool) -> Result<Option<Path
         sync_folder(&aside.join("x")).map_err(failed)?;
         kept = true;
     }
-    for name in KEY_FILES {
-        let (from, to) = (staged.path().join(name), data.path().join(name));
+    let marker = Path::new("keys").join(PLACE_FILE);
+    if data.path().join(&marker).exists() && !staged.path().join(&marker).exists() {
+        keep(&marker).map_err(failed)?;
+        kept = true;
+    }
+    let staged_keys = KEY_FILES.map(|name| (name, staged.path().join(name)));
+    for (name, from) in staged_keys.into_iter().filter(|(_, from)| from.exists()) {
+        let to = data.path().join(name);
         let same = fs::read(&to).is_ok_and(|old| fs::read(&from).is_ok_and(|new| new == old));
         if same {
             continue;

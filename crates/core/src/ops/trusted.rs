@@ -155,7 +155,7 @@ mod tests {
     fn a_key_counts_in_its_terms_and_each_term_has_its_own_limits() {
         let folder = tempfile::tempdir().unwrap();
         let data = DataDir::open(folder.path()).unwrap();
-        let identity = Identity::open(&data, "Ada").unwrap();
+        let identity = Identity::open(&data, "Ada", crate::identity::KeyChoice::File).unwrap();
         let trusted = TrustedKeys::of(&identity);
         let own_key = identity.human_key();
         let own = own_key.as_str();

@@ -10,6 +10,7 @@ use crate::bus::Credentials;
 use crate::clock::Clock;
 use crate::domain::StallLimits;
 use crate::domain::retention::Retention;
+use crate::identity::KeyChoice;
 use crate::store::Updates;
 
 /// More waiting requests than these from one agent are rejected (protocol, section 2).
@@ -26,6 +27,8 @@ pub struct Options {
     pub credentials: Credentials,
     /// Whom to trust over TLS, and this console's own certificate.
     pub tls: TlsFiles,
+    /// Where a new console keeps the seeds of its signing keys; in files by default.
+    pub keys: KeyChoice,
     /// The operator's display name.
     pub operator: String,
     /// The workspace where a command takes one.
@@ -61,6 +64,7 @@ impl Options {
             nats_url: None,
             credentials: Credentials::None,
             tls: TlsFiles::default(),
+            keys: KeyChoice::default(),
             operator: operator.to_owned(),
             workspace,
             allow_single_account: false,

@@ -219,7 +219,7 @@ pub(super) fn assemble(
             server,
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
-            _lock: lock,
+            lock,
         }),
     }
 }
@@ -232,7 +232,7 @@ async fn build(
 ) -> Result<App, OpError> {
     // Before the database: whoever finds one finds the keys too.
     let identity = match &lock {
-        Some(lock) => Identity::load_or_create(&data, &options.operator, lock)?,
+        Some(lock) => Identity::load_or_create(&data, &options.operator, options.keys, lock)?,
         None => Identity::load(&data, &options.operator)?,
     };
     if role == Role::Console {

@@ -37,6 +37,7 @@ pub const ACTIONS: &[&str] = &[
     "hold_dropped",
     "judged",
     "judged_again",
+    "keys_move",
     "late",
     "lost",
     "operator_approval",

@@ -137,6 +137,8 @@ pub struct SettingsView {
     pub keys: Vec<OwnKey>,
     /// Where their seeds are: `file`, `keychain`.
     pub key_place: String,
+    /// Why there.
+    pub key_place_why: String,
     /// Everybody of the realm's list.
     pub operators: Vec<OperatorLine>,
     /// Whether a new key must be accepted by an operator.

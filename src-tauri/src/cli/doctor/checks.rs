@@ -129,7 +129,13 @@ pub(super) fn keys(app: &App) -> Check {
         let why = "two of this console's three keys are the same, and a login key signs whatever a server sends; remove keys/ and start anew";
         return Check::new("keys", Failed, why);
     }
-    Check::new("keys", Fine, "login, human and auto key differ")
+    let kept = own.kept();
+    let detail = format!(
+        "login, human and auto key differ; the seeds that sign are in the {}: {}",
+        kept.place.as_str(),
+        kept.why
+    );
+    Check::new("keys", Fine, detail)
 }
 
 /// In which ways the bus is less safe than the protocol asks.

@@ -40,6 +40,7 @@ pub(crate) fn settings_view(app: &App, folders: Vec<FolderView>, otlp: OtlpView)
             key("login", identity.login.public_key()),
         ],
         key_place: identity.key_place().as_str().to_owned(),
+        key_place_why: identity.kept().why.clone(),
         operators: operators.iter().map(operator).collect(),
         operator_approval,
         folders,

@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use crate::data_dir::DataDir;
 use crate::domain::presence::Consoles;
 use crate::domain::{StallLimits, Timestamp};
-use crate::identity::Identity;
+use crate::identity::{Identity, KeyChoice};
 use crate::ops::apply::{apply_all, drop_leftover_holds};
 use crate::ops::automatic::Judge;
 use crate::ops::job::{BusBinding, Job};
@@ -70,7 +70,7 @@ pub(super) struct Console {
 
 pub(super) fn identity(folder: &TempDir, name: &str) -> Arc<Identity> {
     let data = DataDir::open(folder.path()).unwrap();
-    Arc::new(Identity::open(&data, name).unwrap())
+    Arc::new(Identity::open(&data, name, KeyChoice::File).unwrap())
 }
 
 impl Console {
