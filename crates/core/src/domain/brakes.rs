@@ -147,6 +147,12 @@ impl Brakes {
             .filter(|(_, set)| set.state != AgentBrake::Running)
     }
 
+    /// Whether no panic is on and no agent is held back.
+    #[must_use]
+    pub fn none(&self) -> bool {
+        self.panic().is_none() && self.agents().next().is_none()
+    }
+
     /// The stop that is in force for an agent.
     #[must_use]
     pub fn stop_of(&self, agent: &AgentKey) -> Option<&SetBrake<AgentBrake>> {

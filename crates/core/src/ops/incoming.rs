@@ -316,6 +316,16 @@ fn span_row(at: At, message: &StreamMessage) -> Result<NewSpan, String> {
     })
 }
 
+/// Whose call a decision lets run without a person, none where it does not.
+pub(crate) fn automatic_approval(subject: &str, payload: &[u8]) -> Option<AgentKey> {
+    let Some(Subject::Decision(key)) = Subject::parse(subject) else {
+        return None;
+    };
+    let value: serde_json::Value = serde_json::from_slice(payload).ok()?;
+    let allows = matches!(value["verdict"].as_str(), Some("approve" | "modify"));
+    (allows && value["origin"] != "operator").then(|| key.agent_key())
+}
+
 /// The id of a decision, and a sentence about who decided what; escaped, since anything can be stored.
 pub(crate) fn decision_summary(payload: &[u8]) -> (Option<String>, String) {
     let value: serde_json::Value = serde_json::from_slice(payload).unwrap_or_default();

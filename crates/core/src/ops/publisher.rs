@@ -4,7 +4,7 @@
 //! stored, and what is neither stored nor overdue is tried again.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,11 +13,13 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
-use super::incoming::{decision_summary, vote_summary};
+use super::incoming::{automatic_approval, decision_summary, vote_summary};
 use super::job::Job;
+use super::policy_feed::PolicyKnown;
 use super::trusted::{Standing, TrustedKeys};
 use crate::bus::{Bus, Publication, PublishOutcome};
 use crate::clock::Clock;
+use crate::domain::brakes::{Braked, Brakes};
 use crate::domain::{State, Timestamp};
 
 /// Decisions on their way at the same time.
@@ -109,6 +111,9 @@ pub(crate) struct Publisher {
     pub(crate) projects: bool,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) trusted: TrustedKeys,
+    pub(crate) brakes: Arc<RwLock<Brakes>>,
+    /// Whether the brakes are those of the last seconds.
+    pub(crate) policy_known: PolicyKnown,
     pub(crate) jobs: mpsc::Sender<Job>,
     pub(crate) settlements: Settlements,
     pub(crate) in_flight: Arc<Mutex<HashSet<Uuid>>>,
@@ -212,10 +217,26 @@ impl Publisher {
         self.trusted.standing(&outgoing.key, self.clock.now()) == Standing::Counts
     }
 
+    /// Why an automatic approval that was signed before may not go out now: it stays here until the brake
+    /// ends or its deadline passes. What a console sends for the first time was judged a moment ago.
+    fn held_back(&self, outgoing: &Outgoing) -> Option<Braked> {
+        let known = self.policy_known.is_fresh();
+        let brakes = self.brakes.read();
+        let brakes = brakes.unwrap_or_else(PoisonError::into_inner);
+        // Nearly always so, and then nothing has to be read.
+        if known && brakes.none() {
+            return None;
+        }
+        let agent = automatic_approval(&outgoing.subject, &outgoing.payload)?;
+        brakes.may_approve(&agent, known).err()
+    }
+
     async fn try_once(&self, bus: &Bus, outgoing: &Outgoing) -> Result<Settled, String> {
         let mut why = "its deadline has passed".to_owned();
         if !self.counts(outgoing) {
             why = "its key is retired, and another operator must decide".to_owned();
+        } else if let Some(braked) = self.held_back(outgoing) {
+            why = format!("automatic approvals are off: {braked}");
         } else if !self.is_overdue(outgoing) {
             let publication = Publication {
                 subject: outgoing.subject.clone(),

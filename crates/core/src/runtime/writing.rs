@@ -93,6 +93,8 @@ pub(super) async fn start_writer(
         stop: app.inner.stop.clone(),
         clock: Arc::clone(&shared.clock),
         trusted: shared.trusted.clone(),
+        brakes: Arc::clone(&shared.brakes),
+        policy_known: shared.policy_known.clone(),
         jobs: shared.jobs.clone(),
         settlements: shared.settlements.clone(),
         in_flight: Arc::new(Mutex::new(HashSet::new())),

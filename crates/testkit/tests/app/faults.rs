@@ -4,7 +4,9 @@ use async_nats::jetstream;
 use countersign_core::App;
 use countersign_core::bus::{Publication, PublishOutcome};
 use countersign_core::domain::StallLimits;
+use countersign_core::ops::rules::RulesChange;
 use countersign_core::ops::verdicts::Decided;
+use countersign_core::policy::read_file;
 use countersign_testkit::TempData;
 use countersign_wire::{Context, PublicKey, RequestKey, Sha256Digest, Verdict, sign, vote_subject};
 use nix::sys::signal::{Signal, kill};
@@ -260,6 +262,52 @@ async fn a_bus_without_room_says_so_to_agents_and_operators_and_nothing_is_lost(
     .await;
     assert_eq!(bus.last_sequence("CS_DECISIONS").await.unwrap(), 1);
     assert_eq!(desk.app.status().await.unwrap().outbox, 0);
+    assert_eq!(desk.app.audit_verify(None).await.unwrap().first_bad, None);
+    desk.app.shutdown().await;
+}
+
+const INVOICES: &str = r#"
+schema = 1
+[[rule]]
+id = "invoices"
+effect = "approve"
+expires_at = "2999-01-01T00:00:00Z"
+tool = ["delete_invoice"]
+"#;
+
+/// A rule approved while the bus had no room, and before somebody panicked: it must not run under the panic.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_of_a_rule_that_waits_for_the_bus_does_not_go_out_under_panic() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let change = RulesChange::Replace {
+        rules: read_file(INVOICES).unwrap(),
+        seen: None,
+    };
+    let workspace = "acme".parse().unwrap();
+    desk.app.change_rules(&workspace, &change).await.unwrap();
+    room(&desk, "CS_DECISIONS", Some(100)).await;
+    // Long enough for some attempts after there is room again.
+    let mut short = agent.request("short");
+    short["expires_at"] = json!("2026-11-21T12:00:04.000Z");
+    agent.ask(&short).await;
+    agent.ask(&agent.request("long")).await;
+    until("both wait for the bus", || async {
+        desk.app.status().await.unwrap().outbox == 2
+    })
+    .await;
+    desk.app.set_panic(true).await.unwrap();
+    room(&desk, "CS_DECISIONS", None).await;
+    assert_eq!(agent.decision("short").await["origin"], "timeout");
+    let line = listed(&desk.app, "long").await;
+    assert_eq!(line.state, "queued");
+
+    desk.app.set_panic(false).await.unwrap();
+    let decision = agent.decision("long").await;
+    assert_eq!(
+        (&decision["verdict"], &decision["origin"]),
+        (&json!("approve"), &json!("rule"))
+    );
     assert_eq!(desk.app.audit_verify(None).await.unwrap().first_bad, None);
     desk.app.shutdown().await;
 }
