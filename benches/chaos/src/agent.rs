@@ -25,6 +25,9 @@ const PATIENCE: std::ops::Range<u64> = 1_500..20_000;
 /// Between an answer and the next question, in milliseconds.
 const REST: std::ops::Range<u64> = 50..1_000;
 
+/// A tool that the workspace's rule lets run.
+pub(crate) const LOOK_UP: &str = "look_up";
+
 /// Arguments of the command `agent`.
 #[derive(Debug, Args)]
 pub(crate) struct AgentArgs {
@@ -109,7 +112,13 @@ async fn ask(gate: &Gate, journal: &Journal, random: &mut StdRng) -> anyhow::Res
     let args = json!({ "to": "customer@example.org", "copies": random.random_range(1..9) });
     // Some calls need both operators.
     let approvals = if random.random_bool(0.2) { 2 } else { 1 };
-    let question = Ask::tool("send_mail", args)
+    // Some a rule may let run, as long as nobody panics.
+    let looks_up = approvals == 1 && random.random_bool(0.25);
+    let (tool, risk) = match looks_up {
+        true => (LOOK_UP, Risk::Low),
+        false => ("send_mail", risk),
+    };
+    let question = Ask::tool(tool, args)
         .approvals_required(approvals)
         .request_id(id)
         .risk(risk)

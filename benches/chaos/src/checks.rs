@@ -3,6 +3,7 @@
 //! Refuses to trust what consoles and agents say of themselves where the streams can tell.
 
 mod agents;
+mod automatic;
 mod consoles;
 mod stream;
 #[cfg(test)]
@@ -50,6 +51,7 @@ pub(crate) fn all(facts: &Facts) -> Vec<Check> {
         consoles::know_every_decision(facts),
         votes::are_known_everywhere(facts),
         votes::are_enough(facts, &judged),
+        automatic::approves_nothing_under_a_brake(facts, |name| judged.get(name)),
         consoles::agree(facts),
         consoles::read_decisions_right(facts, &judged),
         consoles::put_nothing_aside(facts),

@@ -10,7 +10,9 @@ use std::time::Duration;
 use anyhow::Context;
 use async_nats::ConnectOptions;
 use async_nats::jetstream::{self, consumer};
-use countersign_wire::{Enrolment, Subject};
+use countersign_wire::{
+    AgentBrake, Enrolment, PolicyKey, SignedEnvelope, Subject, parse_panic, parse_pause,
+};
 use futures::StreamExt;
 use serde_json::Value;
 use time::OffsetDateTime;
@@ -20,6 +22,8 @@ use crate::settle::Settled;
 use crate::store::{self, ConsoleRows};
 use crate::world::World;
 
+/// Subjects of the shared policy.
+const POLICY: &str = "$KV.CS_POLICY.";
 const READ_LIMIT: Duration = Duration::from_secs(120);
 
 /// A message on a stream.
@@ -33,6 +37,16 @@ pub(crate) struct Stored {
     pub(crate) seq: u64,
 }
 
+/// A brake that was turned on or off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Braking {
+    /// The server's stamp.
+    pub(crate) at: OffsetDateTime,
+    /// `WS/AGENT` of a pause, none of panic.
+    pub(crate) agent: Option<String>,
+    pub(crate) on: bool,
+}
+
 /// Streams, by `WS/AGENT/ID`.
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
@@ -40,6 +54,8 @@ pub(crate) struct Streams {
     pub(crate) withdraws: BTreeMap<String, Stored>,
     pub(crate) tightens: BTreeMap<String, Stored>,
     pub(crate) decisions: BTreeMap<String, Stored>,
+    /// When brakes were turned on and off, as far as the bucket remembers, in order.
+    pub(crate) brakings: Vec<Braking>,
     /// By request and voter.
     pub(crate) votes: BTreeMap<(String, String), Stored>,
     /// Messages on subjects that nobody here uses.
@@ -136,7 +152,7 @@ async fn streams(url: &str, seed: String) -> anyhow::Result<Streams> {
     let client = ConnectOptions::with_nkey(seed).connect(url).await?;
     let context = jetstream::new(client);
     let mut streams = Streams::default();
-    for name in ["CS_REQUESTS", "CS_DECISIONS"] {
+    for name in ["CS_REQUESTS", "CS_DECISIONS", "KV_CS_POLICY"] {
         let mut stream = context.get_stream(name).await?;
         let state = stream.info().await?.state.clone();
         if state.messages == 0 {
@@ -170,6 +186,10 @@ fn take(streams: &mut Streams, message: &jetstream::Message) -> anyhow::Result<u
         seq,
     };
     let subject = message.subject.as_str();
+    if let Some(key) = subject.strip_prefix(POLICY) {
+        streams.brakings.extend(braking(key, &stored)?);
+        return Ok(seq);
+    }
     let (place, key) = match Subject::parse(subject) {
         Some(Subject::Vote(key, voter)) => {
             let name = (key.to_string(), voter.to_string());
@@ -195,4 +215,19 @@ fn take(streams: &mut Streams, message: &jetstream::Message) -> anyhow::Result<u
             .push(format!("{subject} holds two messages"));
     }
     Ok(seq)
+}
+
+/// Panic or a pause; none where the key is another one.
+fn braking(key: &str, stored: &Stored) -> anyhow::Result<Option<Braking>> {
+    let value = || SignedEnvelope::from_bytes(&stored.payload)?.payload_bytes();
+    let (agent, on) = match PolicyKey::parse(key) {
+        Some(PolicyKey::Panic) => (None, parse_panic(&value()?)?.on),
+        Some(PolicyKey::Pause(agent)) => {
+            let state = parse_pause(&value()?)?.state;
+            (Some(agent.to_string()), state != AgentBrake::Running)
+        }
+        _ => return Ok(None),
+    };
+    let at = stored.stamp;
+    Ok(Some(Braking { at, agent, on }))
 }

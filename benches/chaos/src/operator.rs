@@ -12,7 +12,7 @@ use countersign_core::ops::DecideCommand;
 use countersign_core::ops::verdicts::Decided;
 use countersign_core::store::lines::Filter;
 use countersign_core::{App, Options};
-use countersign_wire::{RequestKey, Verdict};
+use countersign_wire::{AgentBrake, AgentKey, RequestKey, Verdict};
 use futures::future::join_all;
 use rand::rngs::StdRng;
 use rand::seq::IteratorRandom;
@@ -23,6 +23,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::child::die_with_parent;
 use crate::journal::{Event, Journal};
+use crate::round::{AGENTS, agent_key};
 
 /// Longer than any command of the program takes to give up by itself.
 const COMMAND_LIMIT: Duration = Duration::from_secs(60);
@@ -91,6 +92,7 @@ async fn beside_the_console(
     }
     let app = App::attach(options).await?;
     app.ready(READY_LIMIT).await;
+    brake(&app, random).await?;
     let until = Instant::now() + Duration::from_secs_f64(args.seconds);
     while Instant::now() < until {
         let waiting = app.inbox(&Filter::default()).await?;
@@ -110,6 +112,22 @@ async fn beside_the_console(
         sleep(Duration::from_millis(random.random_range(50..600))).await;
     }
     app.shutdown().await;
+    Ok(())
+}
+
+/// Turns automatic approvals off, all or those of one agent, or on again. That it fails is usual here: the
+/// bus is what was broken.
+async fn brake(app: &App, random: &mut StdRng) -> anyhow::Result<()> {
+    let agent: AgentKey = agent_key(random.random_range(0..AGENTS)).parse()?;
+    let done = match random.random_range(0..10) {
+        0..3 => app.set_panic(true).await,
+        3..7 => app.set_panic(false).await,
+        7 => app.set_brake(&agent, AgentBrake::Paused).await,
+        _ => app.set_brake(&agent, AgentBrake::Running).await,
+    };
+    if let Err(error) = done {
+        eprintln!("a brake was not set: {error}");
+    }
     Ok(())
 }
 
@@ -206,6 +224,7 @@ async fn command(args: &OperatorArgs, arguments: &[&str]) -> anyhow::Result<Done
 fn settings(command: &mut Command, args: &OperatorArgs) {
     let path = |path: &Path| path.to_owned().into_os_string();
     command.env("COUNTERSIGN_DATA_DIR", path(&args.data_dir));
+    command.env("COUNTERSIGN_KEYS", "file");
     if let (Some(url), Some(nkey)) = (&args.nats_url, &args.nats_nkey) {
         command.env("COUNTERSIGN_NATS_URL", url);
         command.env("COUNTERSIGN_NATS_NKEY", path(nkey));

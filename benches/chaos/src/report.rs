@@ -6,6 +6,7 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use crate::checks::Check;
+use crate::facts::Facts;
 use crate::fault::Fault;
 use crate::journal::Event;
 use crate::round::Outcome;
@@ -45,11 +46,16 @@ impl RoundReport {
             _ => None,
         }));
         let ran = lines().filter(|line| matches!(line.what, Event::Ran { .. }));
+        let by_rules = facts.streams.decisions.values();
+        let by_rules = by_rules.filter(|stored| by_rule(&stored.payload)).count();
         let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         report.figures = BTreeMap::from([
             ("requests", number(facts.streams.requests.len())),
             ("decisions", number(facts.streams.decisions.len())),
             ("votes", number(facts.streams.votes.len())),
+            ("panics", number(turned_on(facts, true))),
+            ("pauses", number(turned_on(facts, false))),
+            ("approved by a rule", number(by_rules)),
             ("calls run", number(ran.count())),
             ("faults", number(outcome.faults.len())),
             ("console restarts", facts.console_restarts),
@@ -102,6 +108,18 @@ impl RoundReport {
         }
         text
     }
+}
+
+/// How often panic, or else the pause of an agent, was turned on.
+fn turned_on(facts: &Facts, panic: bool) -> usize {
+    let brakings = facts.streams.brakings.iter();
+    let kind = brakings.filter(|braking| braking.agent.is_none() == panic);
+    kind.filter(|braking| braking.on).count()
+}
+
+fn by_rule(payload: &[u8]) -> bool {
+    let body: Value = serde_json::from_slice(payload).unwrap_or_default();
+    body["origin"] == "rule" && body["verdict"] == "approve"
 }
 
 fn named(fault: &Fault) -> String {

@@ -8,6 +8,7 @@ use countersign_wire::Enrolment;
 use tokio::process::Command;
 use tokio::time::{Instant, sleep};
 
+use crate::agent::LOOK_UP;
 use crate::bus::{OutsideBus, merge};
 use crate::console::{Console, NewConsole};
 use crate::facts::{self, Facts};
@@ -20,7 +21,8 @@ use crate::world::{World, agent_journal};
 
 const READY_LIMIT: Duration = Duration::from_secs(90);
 const LOOK: Duration = Duration::from_millis(50);
-const AGENTS: usize = 3;
+/// Agents of a round.
+pub(crate) const AGENTS: usize = 3;
 /// Room for an hour; only what is used takes memory.
 const DISK_MIB: u64 = 2_048;
 
@@ -147,7 +149,8 @@ async fn outside(round: &Round<'_>) -> anyhow::Result<World> {
         console.process.want();
         ready(&mut console.process).await?;
     }
-    let names: Vec<String> = (0..AGENTS).map(|number| format!("bot-{number}")).collect();
+    rules(round, &consoles[0]).await?;
+    let names: Vec<String> = (0..AGENTS).map(agent_key).collect();
     let mut enrolments = Vec::new();
     for name in &names {
         enrolments.push(enrol(&consoles[0], name).await?);
@@ -181,9 +184,10 @@ async fn embedded(round: &Round<'_>) -> anyhow::Result<World> {
     let line = ready(&mut console.process).await?;
     let url = line["nats_url"].as_str().context("no URL")?;
     let address = url.trim_start_matches("nats://").parse()?;
+    rules(round, &console).await?;
     let mut enrolments = Vec::new();
     for number in 0..AGENTS {
-        enrolments.push(enrol(&console, &format!("bot-{number}")).await?);
+        enrolments.push(enrol(&console, &agent_key(number)).await?);
     }
     let agents_wire = Proxy::start(std::net::Ipv4Addr::LOCALHOST, address).await?;
     let agents = agents(round, &enrolments, &agents_wire)?;
@@ -196,6 +200,26 @@ async fn embedded(round: &Round<'_>) -> anyhow::Result<World> {
         isolated: round.isolated,
         paused_server: None,
     })
+}
+
+/// The workspace's one rule: it lets every look-up run.
+async fn rules(round: &Round<'_>, console: &Console) -> anyhow::Result<()> {
+    let path = round.folder.join("rules.toml");
+    let text = format!(
+        "schema = 1\n\n[[rule]]\nid = \"look-ups\"\neffect = \"approve\"\ntool = [\"{LOOK_UP}\"]\n\
+         expires_at = \"2099-01-01T00:00:00Z\"\n"
+    );
+    std::fs::write(&path, text)?;
+    let path = path.to_string_lossy();
+    console
+        .ask(&["--workspace", "chaos", "rules", "apply", &path])
+        .await?;
+    Ok(())
+}
+
+/// `WS/AGENT` of an agent.
+pub(crate) fn agent_key(number: usize) -> String {
+    format!("chaos/bot-{number}")
 }
 
 async fn ready(process: &mut Kept) -> anyhow::Result<serde_json::Value> {
@@ -211,7 +235,7 @@ async fn ready(process: &mut Kept) -> anyhow::Result<serde_json::Value> {
 }
 
 async fn enrol(console: &Console, name: &str) -> anyhow::Result<Enrolment> {
-    let line = console.ask(&["enroll", &format!("chaos/{name}")]).await?;
+    let line = console.ask(&["enroll", name]).await?;
     let path = line["agent_json"].as_str().context("no agent.json")?;
     Ok(serde_json::from_slice(&std::fs::read(path)?)?)
 }

@@ -45,7 +45,7 @@ pub(crate) async fn settle(world: &mut World) -> anyhow::Result<Settled> {
     while !answered_anew(world)? {
         world.look()?;
         if Instant::now() >= give_up {
-            not.push("no new request is decided by an operator after the healing".to_owned());
+            not.push("no new request is decided after the healing".to_owned());
             break;
         }
         sleep(LOOK).await;

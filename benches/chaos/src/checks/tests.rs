@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use countersign_wire::{
-    Context, Enrolment, PublicKey, RequestKey, Sha256Digest, VoteAttachment, args_digest,
+    Context, Enrolment, KeyRole, PublicKey, RequestKey, Sha256Digest, VoteAttachment, args_digest,
     decision_subject, sign, vote_subject,
 };
 use nkeys::KeyPair;
@@ -12,13 +12,14 @@ use serde_json::{Value, json};
 use time::macros::datetime;
 
 use super::all;
-use crate::facts::{AgentJournal, ConsoleFacts, Facts, Stored, Streams};
+use crate::facts::{AgentJournal, Braking, ConsoleFacts, Facts, Stored, Streams};
 use crate::journal::{Event, Line};
 use crate::settle::Settled;
 use crate::store::{ConsoleRows, DecisionRow, RequestRow};
 
 const NAME: &str = "acme/bot/r1";
 const ID: &str = "019aa000-0001-7000-8000-000000000001";
+const UNDER_A_BRAKE: &str = "no rule approved anything under panic or pause";
 const REALM: &str = "019aa000-0000-4000-8000-000000000001";
 
 fn stored(payload: &Value, second: i64) -> Stored {
@@ -228,6 +229,47 @@ fn of_two(facts: &mut Facts, human: &KeyPair) {
     facts.streams.decisions.insert(NAME.to_owned(), decision);
 }
 
+/// The same round with a rule that approved after a second; it was stored in this one.
+fn by_a_rule(facts: &mut Facts, second: i64) {
+    let key: RequestKey = NAME.parse().unwrap();
+    let realm = REALM.parse().unwrap();
+    let auto = KeyPair::new_user();
+    let trusted = &mut facts.enrolment.trusted_keys;
+    let mut console = trusted[0].clone();
+    console.key = auto.public_key().parse().unwrap();
+    console.role = KeyRole::Auto;
+    trusted.push(console);
+    let mut decision = facts.streams.decisions[NAME].clone();
+    let mut body: Value = serde_json::from_slice(&decision.payload).unwrap();
+    body["origin"] = json!("rule");
+    body["rule"] = json!({"id": "look-ups", "version": 1, "name": "look-ups"});
+    body["decided_by"]["key"] = json!(auto.public_key());
+    decision.payload = serde_json::to_vec(&body).unwrap();
+    let subject = decision_subject(&key);
+    let sig = sign(
+        &auto,
+        Context::Decision,
+        &realm,
+        &subject,
+        &decision.payload,
+    );
+    decision.sig = Some(sig.unwrap().as_str().to_owned());
+    decision.key = Some(auto.public_key());
+    decision.stamp = datetime!(2026-11-21 12:00:00 UTC) + time::Duration::seconds(second);
+    let request = facts.streams.requests[NAME].clone();
+    for known in &mut facts.consoles {
+        known.rows = self::console("", &request, &decision).rows;
+    }
+    facts.streams.decisions.insert(NAME.to_owned(), decision);
+}
+
+/// Panic, or a pause of this agent.
+fn brake(facts: &mut Facts, second: i64, agent: Option<&str>, on: bool) {
+    let at = datetime!(2026-11-21 12:00:00 UTC) + time::Duration::seconds(second);
+    let agent = agent.map(str::to_owned);
+    facts.streams.brakings.push(Braking { at, agent, on });
+}
+
 fn broken(facts: &Facts) -> Vec<&'static str> {
     let checks = all(facts);
     let broken = checks.iter().filter(|check| !check.breaches.is_empty());
@@ -237,7 +279,7 @@ fn broken(facts: &Facts) -> Vec<&'static str> {
 type Change = fn(&mut Facts, &KeyPair);
 
 /// What goes wrong, and a promise that must be found broken by it.
-const CHANGES: [(&str, Change); 17] = [
+const CHANGES: [(&str, Change); 20] = [
     ("everything works again in time", |facts, _| {
         facts.odd_ends.push("a console crashed".to_owned());
     }),
@@ -321,6 +363,22 @@ const CHANGES: [(&str, Change); 17] = [
         of_two(facts, human);
         facts.enrolment.trusted_keys.pop();
     }),
+    // Panic had been on for five seconds.
+    (UNDER_A_BRAKE, |facts, _| {
+        by_a_rule(facts, 1);
+        brake(facts, -4, None, true);
+    }),
+    // Its agent was paused.
+    (UNDER_A_BRAKE, |facts, _| {
+        by_a_rule(facts, 1);
+        brake(facts, -4, Some("acme/bot"), true);
+        brake(facts, 10, Some("acme/bot"), false);
+    }),
+    // Made just before, and sent half a minute into the panic.
+    (UNDER_A_BRAKE, |facts, _| {
+        by_a_rule(facts, 33);
+        brake(facts, 2, None, true);
+    }),
     ("no call ran twice", |facts, _| {
         let ran = facts.agents[0].lines[2].clone();
         facts.agents[0].lines.push(ran);
@@ -343,6 +401,15 @@ fn a_sound_round_breaks_no_promise() {
     let mut facts = sound(&human);
     assert_eq!(broken(&facts), Vec::<&str>::new());
     of_two(&mut facts, &human);
+    assert_eq!(broken(&facts), Vec::<&str>::new());
+    let mut facts = sound(&human);
+    by_a_rule(&mut facts, 20);
+    facts.operators.clear();
+    // Over before, another agent's, and not heard of yet when it was made and while it was on its way.
+    brake(&mut facts, -30, None, true);
+    brake(&mut facts, -20, None, false);
+    brake(&mut facts, -20, Some("acme/other"), true);
+    brake(&mut facts, -2, None, true);
     assert_eq!(broken(&facts), Vec::<&str>::new());
 }
 
