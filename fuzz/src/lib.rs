@@ -212,7 +212,10 @@ pub fn event(data: &[u8]) {
     }
     if let Ok(span) = parse_span(&event, payload) {
         let written = serde_json::to_vec(&span).expect("a span can be written");
-        assert!(parse_span(&event, &written).is_ok_and(|again| again == span));
+        // Written again it is the same, with its stamps cut to milliseconds.
+        let again = parse_span(&event, &written).expect("what was written can be read");
+        let twice = serde_json::to_vec(&again).expect("a span can be written");
+        assert_eq!(twice, written);
     }
     let _ = parse_hello(&format!("countersign.v1.hello.{agent}"), payload);
     let _ = parse_receipt(&format!("countersign.v1.receipt.{agent}.r"), payload);
