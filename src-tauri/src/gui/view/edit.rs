@@ -2,8 +2,10 @@
 //!
 //! Refuses JSON that readers could understand differently, and moves no hidden value.
 
+use std::time::Duration;
+
 use countersign_wire::ipc::{DiffKind, DiffLine, EditCheck, EditProblem};
-use countersign_wire::{Redacted, args_digest, escape, secret_spans, text_ascii_safe};
+use countersign_wire::{Redacted, Shown, args_digest, escape, secret_spans, text_ascii_safe};
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
@@ -12,6 +14,8 @@ use super::strict::{JsonProblem, strict_json};
 
 /// Problems that are shown at once.
 const PROBLEMS: usize = 20;
+/// A comparison that takes longer goes on in larger pieces.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// A checked edit.
 pub(crate) struct Checked {
@@ -77,7 +81,11 @@ pub(crate) fn edit_check(
         problems,
         args_digest: usable.then_some(digest),
         changed: value != *original,
-        diff: diff(&editor_text(original, key), &editor_text(&value, key)),
+        diff: diff(
+            &editor_text(original, key),
+            &editor_text(&value, key),
+            escape,
+        ),
     };
     Checked {
         check,
@@ -231,8 +239,9 @@ fn problem(path: &str, message: &str, text: &str) -> EditProblem {
     }
 }
 
-fn diff(old: &str, new: &str) -> Vec<DiffLine> {
-    let diff = TextDiff::from_lines(old, new);
+/// Two texts line by line, each line as `show` shows it.
+pub(super) fn diff(old: &str, new: &str, show: impl Fn(&str) -> Shown) -> Vec<DiffLine> {
+    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
     diff.iter_all_changes()
         .map(|change| DiffLine {
             kind: match change.tag() {
@@ -240,7 +249,7 @@ fn diff(old: &str, new: &str) -> Vec<DiffLine> {
                 ChangeTag::Delete => DiffKind::Old,
                 ChangeTag::Insert => DiffKind::New,
             },
-            text: escape(change.value().trim_end_matches('\n')),
+            text: show(change.value().trim_end_matches('\n')),
         })
         .collect()
 }

@@ -1,13 +1,11 @@
 //! Changes to files, as agents that write code ask for them.
 
-use std::time::Duration;
-
 use countersign_wire::ipc::{ArgLook, DiffKind, DiffLine};
 use serde_json::{Map, Value};
-use similar::{ChangeTag, TextDiff};
 
 use super::text_at;
 use crate::gui::view::args::is_hidden;
+use crate::gui::view::edit::diff;
 use crate::gui::view::hidden::{escape, without_secrets};
 
 /// Where editing tools name the file.
@@ -33,8 +31,6 @@ const LISTS: [&str; 2] = ["edits", "changes"];
 const PATCHES: [&str; 2] = ["patch", "diff"];
 /// Lines that are compared; a longer change is read in the arguments.
 const LINES: usize = 4_000;
-/// A comparison that takes longer is given up line by line.
-const PATIENCE: Duration = Duration::from_millis(50);
 
 pub(super) fn changes(args: &Map<String, Value>, found: &mut Vec<ArgLook>) {
     let path = text_at(args, &PATHS);
@@ -64,18 +60,7 @@ fn compared(part: &Map<String, Value>) -> Option<Vec<DiffLine>> {
     if old.lines().count() + new.lines().count() > LINES {
         return None;
     }
-    let diff = TextDiff::configure()
-        .timeout(PATIENCE)
-        .diff_lines(&old, &new);
-    let lines = diff.iter_all_changes().map(|change| DiffLine {
-        kind: match change.tag() {
-            ChangeTag::Equal => DiffKind::Same,
-            ChangeTag::Delete => DiffKind::Old,
-            ChangeTag::Insert => DiffKind::New,
-        },
-        text: escape(change.value().trim_end_matches('\n')),
-    });
-    Some(lines.collect())
+    Some(diff(&old, &new, escape))
 }
 
 /// A unified diff, line by line as it was written: a hunk that does not fit is not repaired.
