@@ -15,6 +15,7 @@ test("a denied call is found by its words, its story tells who signed what, and 
     await page.type('[aria-label="Reason for the agent"]', "not this quarter");
     await page.press(KEYS.enter);
     assert.equal((await agent.done).code, 0);
+    await page.gone('[aria-label="Reason for the agent"]');
     await page.press("g");
     await page.press("h");
     await page.reads("denied", '[data-testid="history-row"]');

@@ -70,6 +70,7 @@ onDesk("a card becomes the narrowest rule, which then decides by itself until so
   await page.type('[data-testid="confirm"] input', "that invoice was paid");
   await page.click('[data-testid="confirm-yes"]');
   await page.reads("is off", '[data-testid="regret"]');
+  await page.gone('[data-testid="confirm"]');
   await page.press("g");
   await page.press("r");
   await page.sees('[data-testid="rule"][data-state="off"]');
@@ -88,6 +89,7 @@ onDesk("a rule that would approve what a person denied is told so, asked twice, 
   await page.type('[aria-label="Reason for the agent"]', "this is production");
   await page.press(KEYS.enter);
   await asked.done;
+  await page.gone('[aria-label="Reason for the agent"]');
   await page.press("g");
   await page.press("r");
   await page.sees('[data-testid="rules-empty"]');

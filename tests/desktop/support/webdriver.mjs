@@ -97,6 +97,10 @@ export class Browser {
     return found[ELEMENT];
   }
 
+  async gone(selector) {
+    await until(`${selector} is gone`, async () => (await this.text(selector)) === null);
+  }
+
   async click(selector) {
     await this.#send("POST", `${this.#session}/element/${await this.#element(selector)}/click`, {});
   }

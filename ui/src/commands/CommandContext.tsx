@@ -1,6 +1,6 @@
 /** One listener for the keyboard; components say what a command does while they are on screen. */
 import {
-  createContext, useCallback, useContext, useEffect, useLayoutEffect, useMemo, useRef, useState, type ReactNode,
+  createContext, useCallback, useContext, useLayoutEffect, useMemo, useRef, useState, type ReactNode,
 } from "react";
 import { definitionOf, resolveStroke, type CommandId } from "../hotkeys";
 import { useSetting } from "./settings";
@@ -62,7 +62,8 @@ export const CommandProvider = ({ children }: { readonly children: ReactNode }) 
     return () => { setCovers((count) => count - 1); };
   }, []);
 
-  useEffect(() => {
+  // With the commit that uncovers the desk, not after its painting: a key pressed as a dialog goes counts.
+  useLayoutEffect(() => {
     const onFocus = (event: FocusEvent): void => { focusedAt.current = event.timeStamp; };
     const onKeyDown = (event: KeyboardEvent): void => {
       if (event.isComposing || event.defaultPrevented) return;
