@@ -1,5 +1,5 @@
 // The inbox and its cards.
-import { KEYS } from "../support/webdriver.mjs";
+import { KEYS, until } from "../support/webdriver.mjs";
 import { CHANGE, COMMAND, EARLIER, LONG, TYPICAL } from "./calls.mjs";
 import { save, settled } from "./shots.mjs";
 
@@ -40,12 +40,14 @@ export async function long(desk, page) {
 export async function looks(desk, page) {
   for (const verdict of ["approve", "approve", "deny"]) {
     const earlier = await desk.agent("asks.py", JSON.stringify({ ...COMMAND, risk: "low", args: { command: "systemctl status shop" } }));
-    await page.reads("shell.exec", '[data-testid="card"] h2');
-    const row = JSON.parse((await desk.command("inbox", "--json")).out.trim().split("\n")[0]);
-    await desk.command(verdict, row.request_id);
+    const waiting = async () => (await desk.command("inbox", "--json")).out.trim();
+    const row = await until("the call waits", async () => { const text = await waiting(); return text === "" ? undefined : JSON.parse(text); });
+    await desk.command(verdict, row.request_id, "--message", "looked at it");
     await earlier.done;
   }
   await desk.agent("asks.py", JSON.stringify(COMMAND), JSON.stringify(CHANGE));
+  await page.reads("2 waiting", '[data-testid="waiting"]');
+  await page.press("n");
   await page.sees('[data-testid="command-parts"]');
   await page.sees('[data-testid="tool-record"]');
   await settled();
