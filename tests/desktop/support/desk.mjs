@@ -12,6 +12,14 @@ const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../.
 const APP = process.env.COUNTERSIGN_APP;
 const PYTHON = process.env.COUNTERSIGN_PYTHON ?? path.join(ROOT, ".venv/bin/python");
 
+const EARLIER = `
+import sqlite3, sys
+path, tool, ms = sys.argv[1], sys.argv[2], int(sys.argv[3])
+with sqlite3.connect(path, timeout=10) as store:
+    store.execute("UPDATE requests SET stored_at = stored_at - ?, decided_at = decided_at - ? WHERE tool = ?", (ms, ms, tool))
+    store.execute("UPDATE request_times SET first_at = min(first_at, (SELECT min(stored_at) FROM requests))")
+`;
+
 export class Desk {
   browser;
   data;
@@ -66,6 +74,13 @@ export class Desk {
       COUNTERSIGN_NATS_NKEY: path.join(this.data, "keys/login.nk"),
     };
     return (...words) => this.#start(APP, words, env).done;
+  }
+
+  /** Moves the requests of a tool back in the store, as if they had come so many hours before. */
+  async earlier(tool, hours) {
+    const words = ["-c", EARLIER, path.join(this.data, "countersign.db"), tool, String(hours * 3_600_000)];
+    const { code, err } = await this.#start(PYTHON, words).done;
+    if (code !== 0) throw new Error(err);
   }
 
   /** Runs a command of the program to its end. */
