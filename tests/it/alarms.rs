@@ -78,14 +78,102 @@ async fn an_alarm_says_what_happened_and_is_told_until_a_person_has_seen_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_names_another_decision_than_the_approval_is_an_alarm() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    agent.ask(&agent.request("r1")).await;
+    desk.show_in_state("r1", "pending");
+    desk.run(&["approve", "r1"]).success();
+    let decision = desk.show_in_state("r1", "decided")["decision"].clone();
+    let ran = async |id: &str| {
+        let receipt = json!({
+            "v": 1, "decision_id": id, "stage": "executed", "at": "2026-11-21T12:00:00.000Z",
+            "executed_args_digest": decision["args_digest"],
+        });
+        let told = agent.client.request(
+            "countersign.v1.receipt.default.local.r1",
+            receipt.to_string().into(),
+        );
+        told.await.unwrap();
+    };
+    ran("0199a000-0000-7000-8000-00000000dead").await;
+    let alarm = standing(&desk, 1).remove(0);
+    assert_eq!(alarm["code"], "executed_without_decision");
+    assert_eq!(alarm["subject"], "default/local/r1");
+    // What it says of the approval itself is believed all the same.
+    ran(decision["decision_id"].as_str().unwrap()).await;
+    eventually(|| {
+        let shown = desk.json(&["show", "r1", "--json"]);
+        (shown["delivery"] == "executed").then_some(()).ok_or(shown)
+    });
+    standing(&desk, 1);
+}
+
+async fn core_of(desk: &Desk, console: &Console) -> async_nats::Client {
+    let login = std::fs::read_to_string(desk.path().join("keys/login.nk")).unwrap();
+    async_nats::ConnectOptions::with_nkey(login.trim().to_owned())
+        .connect(console.url())
+        .await
+        .unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_deleted_from_the_shared_policy_holds_nothing_back_and_can_be_set_again() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let core = core_of(&desk, &console).await;
+    let rules = desk.path().join("rules.toml");
+    std::fs::write(
+        &rules,
+        "schema = 1\n[[rule]]\nid = \"a\"\neffect = \"ask\"\n",
+    )
+    .unwrap();
+    let rules = rules.to_str().unwrap();
+    desk.run(&["panic", "on"]).success();
+    desk.run(&["stop", "acme/bot"]).success();
+    desk.run(&["rules", "apply", rules]).success();
+    let told = |console: &str| {
+        let status = desk.json(&["status", "--json"]);
+        let rules = desk.lines(&["rules", "list", "--json"]).len();
+        let held = status["brakes"].as_array().unwrap().len();
+        let told = (status["panic"] == true, held, rules);
+        assert!(status["alarms"].as_array().unwrap().is_empty(), "{console}");
+        told
+    };
+    assert_eq!(told("set"), (true, 1, 1));
+    for key in ["panic", "pause.acme.bot", "rules.default"] {
+        let mut deleted = async_nats::HeaderMap::new();
+        deleted.insert("KV-Operation", "DEL");
+        let subject = format!("$KV.CS_POLICY.{key}");
+        core.request_with_headers(subject, deleted, "".into())
+            .await
+            .unwrap();
+    }
+    eventually(|| match told("deleted") {
+        (false, 0, 0) => Ok(()),
+        other => Err(other),
+    });
+    let rows = desk.json(&["audit", "head", "--json"])["seq"].clone();
+    console.stop(nix::sys::signal::Signal::SIGTERM);
+    assert_eq!(told("stopped"), (false, 0, 0));
+    let console = Console::start(&desk);
+    assert_eq!(told("started again"), (false, 0, 0));
+    let verified = desk.json(&["audit", "verify", "--json"]);
+    assert_eq!(verified["ok"], true, "{verified}");
+    assert!(verified["rows"].as_i64() < rows.as_i64().map(|rows| rows + 20));
+    desk.run(&["panic", "on"]).success();
+    desk.run(&["stop", "acme/bot"]).success();
+    desk.run(&["rules", "apply", rules]).success();
+    assert_eq!(told("set again"), (true, 1, 1));
+    drop(console);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_panic_that_does_not_verify_is_told_as_on_until_one_that_verifies_stands_there() {
     let desk = Desk::new();
     let console = Console::start(&desk);
-    let login = std::fs::read_to_string(desk.path().join("keys/login.nk")).unwrap();
-    let core = async_nats::ConnectOptions::with_nkey(login.trim().to_owned())
-        .connect(console.url())
-        .await
-        .unwrap();
+    let core = core_of(&desk, &console).await;
     assert_eq!(desk.json(&["status", "--json"])["panic"], false);
     for key in ["panic", "pause.acme.bot"] {
         let subject = format!("$KV.CS_POLICY.{key}");

@@ -156,6 +156,22 @@ fn an_ask_without_a_console_exits_2_or_7_and_never_0() {
 }
 
 #[test]
+fn an_ask_under_another_name_than_its_login_has_exits_2() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let enrolment = std::fs::read_to_string(console.agent_json()).unwrap();
+    let mut enrolment: serde_json::Value = serde_json::from_str(&enrolment).unwrap();
+    enrolment["agent"] = "somebody-else".into();
+    let file = desk.path().join("other.json");
+    std::fs::write(&file, enrolment.to_string()).unwrap();
+    let file = file.to_str().unwrap();
+    let arguments = ["ask", "--tool", "t", "--timeout", "5", "--agent-json", file];
+    let (exit, code, message) = refused(&desk, &arguments);
+    assert_eq!((exit, code.as_str()), (2, "environment"), "{message}");
+    assert!(message.contains("enrol the agent again"), "{message}");
+}
+
+#[test]
 fn reading_a_folder_without_a_console_says_so_and_makes_nothing() {
     let desk = Desk::new();
     for arguments in [

@@ -158,6 +158,27 @@ fn an_ask_that_nobody_answers_expires_with_5() {
 }
 
 #[test]
+fn an_ask_that_only_its_own_timer_ends_names_the_time_out_as_who_decided() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let (child, line) = ask(&desk, &["--timeout", "2", "--json"]);
+    // The bus goes with its console.
+    console.kill9();
+    let asked = end(child);
+    let printed = asked.lines().remove(0);
+    assert_eq!(asked.code, 5, "{printed}");
+    assert_eq!(printed["request_id"], line["request_id"]);
+    assert_eq!(
+        (
+            &printed["verdict"],
+            &printed["origin"],
+            &printed["decided_by"]
+        ),
+        (&json!("expired"), &json!("timeout"), &json!(null))
+    );
+}
+
+#[test]
 fn an_interrupted_ask_is_withdrawn() {
     let desk = Desk::new();
     let _console = Console::start(&desk);

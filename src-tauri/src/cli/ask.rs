@@ -9,7 +9,7 @@ use std::time::Duration;
 use countersign_core::data_dir::DataDir;
 use countersign_core::ops::enroll::LOCAL_AGENT;
 use countersign_sdk::{Ask as Question, Decision, DecisionVerdict, Gate, GateError, Verdict};
-use countersign_wire::{Enrolment, ErrorCode, Hiding, Timestamp};
+use countersign_wire::{Enrolment, ErrorCode, Hiding, Origin, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::args::Ask;
@@ -158,6 +158,7 @@ fn as_json(decision: &Decision) -> Result<Value, Failure> {
             "request_id": key.request_id.to_string(),
             "verdict": decision.verdict().as_str(),
             "message": decision.message(),
+            "origin": who_ended(decision.verdict()),
         }),
     };
     let mut told: Map<String, Value> = DECISION
@@ -185,6 +186,15 @@ fn as_json(decision: &Decision) -> Result<Value, Failure> {
     ];
     told.extend(gate.map(|(name, value)| (name.to_owned(), value)));
     Ok(Value::Object(told))
+}
+
+/// Who decided where the agent itself knows the end and no decision counts (protocol, section 5).
+fn who_ended(verdict: &DecisionVerdict) -> Option<Origin> {
+    match verdict {
+        DecisionVerdict::Expired => Some(Origin::Timeout),
+        DecisionVerdict::Withdrawn => Some(Origin::Agent),
+        _ => None,
+    }
 }
 
 /// One sentence for whoever waits at the script.
@@ -236,6 +246,7 @@ fn failed(error: &GateError) -> Failure {
         GateError::BadEnrolment { .. }
         | GateError::NoTrustedKeys
         | GateError::LoginRefused
+        | GateError::Forbidden { .. }
         | GateError::Tls { .. } => ErrorCode::Environment,
         GateError::Unreachable { .. } | GateError::NoStreams | GateError::NotPlaced { .. } => {
             ErrorCode::BusUnreachable

@@ -94,7 +94,7 @@ impl AlarmCode {
     pub fn happened(self) -> &'static str {
         match self {
             Self::Executed(Incident::WithoutDecision) => {
-                "An agent ran a call before anything was decided on it."
+                "An agent ran a call before anything was decided on it, or by a decision that is not the one that stands."
             }
             Self::Executed(Incident::WithoutApproval) => {
                 "An agent ran a call although the decision lets nothing run."

@@ -8,7 +8,7 @@ use super::Timestamp;
 /// Something that ran and must not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Incident {
-    /// It ran before anything was decided, or nothing ever was.
+    /// It ran before anything was decided, nothing ever was, or it names a decision that is not the one that stands.
     WithoutDecision,
     /// It ran although the decision that stands lets nothing run.
     WithoutApproval,
@@ -83,6 +83,8 @@ pub fn incident(execution: &Execution<'_>, standing: Option<&Standing<'_>>) -> O
         return Some(Incident::WithoutDecision);
     }
     match standing.effective {
+        // A decision has one id for ever, so whoever obeys this one names it.
+        Some("approve" | "modify") if !named => Some(Incident::WithoutDecision),
         Some("approve" | "modify") => match (standing.args_digest, execution.ran) {
             (Some(allowed), Some(ran)) if allowed != ran => Some(Incident::DigestDiffers),
             _ => None,
@@ -153,7 +155,6 @@ mod tests {
         );
         assert_eq!(incident(&early, None), Some(Incident::WithoutDecision));
         let after = ran("another", "sha256:aa", 100);
-        assert_eq!(incident(&after, Some(&approved)), None);
         let unknown = Standing {
             effective: None,
             ..approved
@@ -163,6 +164,24 @@ mod tests {
             incident(&early, Some(&unknown)),
             Some(Incident::WithoutDecision)
         );
+    }
+
+    #[test]
+    fn an_execution_that_names_another_decision_than_the_approval_is_one_without() {
+        use Incident::{WithoutApproval, WithoutDecision};
+        for (effective, found) in [
+            ("approve", Some(WithoutDecision)),
+            ("modify", Some(WithoutDecision)),
+            ("deny", Some(WithoutApproval)),
+            ("expired", Some(WithoutApproval)),
+            ("respond", None),
+            ("escalate", None),
+        ] {
+            for digest in ["sha256:aa", "sha256:bb"] {
+                let after = ran("another", digest, 101);
+                assert_eq!(incident(&after, Some(&standing(effective))), found);
+            }
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::job::{DecideCommand, Job};
+use super::policy_value;
 use crate::bus::{Bus, PolicyChange, PublishOutcome};
 use crate::domain::brakes::{Brakes, Bypass, SetBrake};
 use crate::domain::{AlarmCode, State, Timestamp};
@@ -178,7 +179,10 @@ pub(crate) fn remembered(rows: &[PolicyRow]) -> Brakes {
         let Some(key) = PolicyKey::parse(&row.key) else {
             continue;
         };
-        let said = Said::read(&key, &row.payload);
+        let said = match row.is_deleted() {
+            true => Said::off(&key).map(|said| (said, String::new())),
+            false => Said::read(&key, &row.payload),
+        };
         let cautious = || Said::cautious(&key).map(|said| (said, String::new()));
         if let Some((said, by)) = said.or_else(cautious) {
             let place = Place {
@@ -257,6 +261,8 @@ pub(crate) async fn changed(shared: &Shared, realm: &Uuid, key: &PolicyKey, chan
             detail,
         };
         tell(shared, Job::Policy(row, vec![entry])).await;
+    } else if verifies {
+        tell(shared, policy_value::deletion(shared, key, change.revision)).await;
     }
     shared.policies.touch();
     // What waits of a stopped agent is looked at.
@@ -373,8 +379,7 @@ impl App {
         let value = self.sealed(said, &realm)?;
         for attempt in 0..TRIES {
             let name = key.to_string();
-            let before = bus.policy_get(&name).await?;
-            let expected = before.map_or(0, |value| value.revision);
+            let expected = policy_value::revision(&bus, &key).await?;
             match bus.policy_put(&name, expected, value.clone()).await? {
                 PublishOutcome::Stored { seq } => {
                     self.seen_by_console(&name, seq).await;

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::job::Job;
+use super::policy_value;
 use super::setup::{SetupValue, schema_of};
 use crate::bus::PolicyChange;
 use crate::domain::{AlarmCode, Timestamp};
@@ -113,6 +114,13 @@ impl Policies {
             let at = value["at"].as_str().and_then(Timestamp::parse);
             let author = (row.signer.clone(), at.unwrap_or(Timestamp(0)));
             match PolicyKey::parse(&row.key) {
+                Some(PolicyKey::Rules(workspace)) if row.is_deleted() => {
+                    let known = Known {
+                        revision,
+                        ..Known::default()
+                    };
+                    policies.take(workspace, known);
+                }
                 Some(PolicyKey::Rules(workspace)) => {
                     policies.take(workspace, known(&row.payload, author, revision));
                 }
@@ -153,6 +161,17 @@ impl Policies {
         self.book
             .read()
             .is_ok_and(|book| book.in_force.values().all(|of| of.set.is_empty()))
+    }
+
+    /// How many rules approve at this time, in all workspaces; what cannot be read approves nothing.
+    pub(crate) fn approving(&self, now: Timestamp) -> usize {
+        let Ok(book) = self.book.read() else {
+            return 0;
+        };
+        let sets = book.in_force.values().filter(|of| !of.broken);
+        sets.flat_map(|of| of.set.rules())
+            .filter(|of| of.rule.approves(now))
+            .count()
     }
 
     pub(crate) fn generation(&self) -> u64 {
@@ -239,6 +258,7 @@ pub(crate) async fn changed(
 ) {
     let key = PolicyKey::Rules(workspace.clone());
     let stamp = Timestamp::from(change.stamp);
+    let (revision, deleted) = (change.revision, change.value.is_none());
     let opened = change
         .value
         .as_deref()
@@ -255,7 +275,6 @@ pub(crate) async fn changed(
         Some(Some((payload, signer, sig))) => {
             let author = (signer.clone(), stamp);
             let read = payload.clone();
-            let revision = change.revision;
             // Conditions are compiled, which takes its time.
             let reading = tokio::task::spawn_blocking(move || known(&read, author, revision));
             let broken = Known {
@@ -322,6 +341,9 @@ pub(crate) async fn changed(
         };
         tell(shared, Job::Policy(row, vec![entry])).await;
     }
+    if deleted {
+        tell(shared, policy_value::deletion(shared, &key, revision)).await;
+    }
     // What waits is judged again.
     tell(shared, Job::Rescan).await;
 }
@@ -358,7 +380,7 @@ pub(crate) async fn setup_changed(
         )
         .await;
     }
-    let good = read.is_some();
+    let (good, deleted) = (read.is_some(), opened.is_none());
     let opened = opened.flatten();
     let author = opened
         .as_ref()
@@ -391,6 +413,8 @@ pub(crate) async fn setup_changed(
             detail: json!({ "payload_digest": digest, "revision": revision }),
         };
         tell(shared, Job::Policy(row, vec![entry])).await;
+    } else if deleted {
+        tell(shared, policy_value::deletion(shared, &key, revision)).await;
     }
     tell(shared, Job::Rescan).await;
 }

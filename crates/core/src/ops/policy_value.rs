@@ -3,24 +3,47 @@
 //! Refuses to write over a revision that was not seen, and to take silence for success.
 
 use bytes::Bytes;
-use countersign_wire::{Context, PolicyKey, SignedEnvelope};
-use serde_json::Value;
+use countersign_wire::{Context, PolicyKey, Sha256Digest, SignedEnvelope};
+use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::job::Job;
 use super::policies::open;
-use crate::bus::PublishOutcome;
+use crate::bus::{Bus, POLICY_STREAM, PublishOutcome};
 use crate::domain::Timestamp;
 use crate::error::OpError;
-use crate::runtime::App;
+use crate::runtime::{App, Shared};
+use crate::store::audit::Entry;
+use crate::store::policy::PolicyRow;
 
 /// A value of the shared policy and where it stands.
 pub(super) struct Stands {
-    /// 0 when there is none.
+    /// Of the value, or of its deletion; 0 when there was neither.
     pub(super) revision: u64,
     /// None when there is none, or it does not verify.
     pub(super) payload: Option<Vec<u8>>,
     /// Who signed it, and when the server stored it.
     pub(super) author: Option<(String, Timestamp)>,
+}
+
+/// What a writer names as replaced: the revision of the last value or deletion; 0 when there was neither.
+pub(super) async fn revision(bus: &Bus, key: &PolicyKey) -> Result<u64, OpError> {
+    let last = bus.read_last(POLICY_STREAM, &key.subject()).await?;
+    Ok(last.map_or(0, |message| message.seq))
+}
+
+/// Keeps in the store that a key was deleted: else whoever reads it would believe the value before.
+pub(super) fn deletion(shared: &Shared, key: &PolicyKey, revision: u64) -> Job {
+    let row = PolicyRow::deleted(key.to_string(), revision);
+    let digest = Sha256Digest::of_bytes(&row.payload).to_string();
+    let entry = Entry {
+        at: shared.clock.now(),
+        actor: shared.identity.auto_key().to_string(),
+        action: "policy",
+        subject: key.to_string(),
+        detail: json!({ "deleted": true, "payload_digest": digest, "revision": row.revision }),
+    };
+    Job::Policy(row, vec![entry])
 }
 
 impl App {
@@ -30,7 +53,7 @@ impl App {
         let (bus, realm) = self.policy_bus().await?;
         let Some(value) = bus.policy_get(&key.to_string()).await? else {
             return Ok(Stands {
-                revision: 0,
+                revision: revision(&bus, key).await?,
                 payload: None,
                 author: None,
             });
@@ -47,7 +70,7 @@ impl App {
         })
     }
 
-    async fn policy_bus(&self) -> Result<(crate::bus::Bus, Uuid), OpError> {
+    async fn policy_bus(&self) -> Result<(Bus, Uuid), OpError> {
         let away =
             || OpError::BusUnreachable("the bus cannot be reached; nothing was changed".to_owned());
         self.knows_the_bus().await?;

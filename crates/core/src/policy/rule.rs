@@ -149,6 +149,24 @@ impl Rule {
         Value::Object(map)
     }
 
+    /// Whether it lets anything run at this time.
+    #[must_use]
+    pub fn approves(&self, now: Timestamp) -> bool {
+        self.effect == Effect::Approve && self.enabled == Enabled::On && !self.is_over(now)
+    }
+
+    /// Whether it would approve, were its time not over: nobody wants to write such a rule.
+    #[must_use]
+    pub fn is_late(&self, now: Timestamp) -> bool {
+        self.effect == Effect::Approve && self.enabled != Enabled::Off && self.is_over(now)
+    }
+
+    /// Whether its time is over.
+    #[must_use]
+    pub fn is_over(&self, now: Timestamp) -> bool {
+        self.expires_at.is_some_and(|at| now >= at)
+    }
+
     /// Whether it says the same as another one; versions and their times aside.
     #[must_use]
     pub fn says_the_same(&self, other: &Self) -> bool {

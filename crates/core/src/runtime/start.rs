@@ -153,6 +153,7 @@ pub(super) async fn parts(
     let realm = meta::get(&reader, meta::REALM)
         .await?
         .and_then(|realm| realm.parse().ok());
+    let policy_rows = policy::remembered(&reader).await?;
     let (senders, queues) = queues();
     let shared = Arc::new(Shared {
         identity,
@@ -171,9 +172,9 @@ pub(super) async fn parts(
         settlements: Settlements::default(),
         consoles: Arc::default(),
         policy_known: PolicyKnown::new(),
-        brakes: Arc::new(RwLock::new(remembered(&policy::brakes(&reader).await?))),
+        brakes: Arc::new(RwLock::new(remembered(&policy_rows))),
         policies: Arc::new(Policies::remembered(
-            &policy::all(&reader).await?,
+            &policy_rows,
             &agents::setup_schemas(&reader).await?,
         )),
         replicas: options.replicas,

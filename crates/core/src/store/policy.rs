@@ -19,15 +19,47 @@ pub struct PolicyRow {
     pub sig: String,
 }
 
-/// One value.
+impl PolicyRow {
+    /// That a key was deleted from the bucket: nobody signs that, and no value is empty.
+    #[must_use]
+    pub fn deleted(key: String, revision: u64) -> Self {
+        Self {
+            key,
+            revision: i64::try_from(revision).unwrap_or(i64::MAX),
+            payload: Vec::new(),
+            signer: String::new(),
+            sig: String::new(),
+        }
+    }
+
+    /// Whether this says that its key was deleted.
+    #[must_use]
+    pub fn is_deleted(&self) -> bool {
+        self.payload.is_empty()
+    }
+}
+
+/// One value; none when its key was deleted.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn get(reader: &Reader, key: &str) -> Result<Option<PolicyRow>, StoreError> {
     Ok(
-        sqlx::query_as("SELECT key, revision, payload, signer, sig FROM policy WHERE key = ?")
+        sqlx::query_as("SELECT key, revision, payload, signer, sig FROM policy WHERE key = ? AND length(payload) > 0")
             .bind(key)
             .fetch_optional(&reader.0)
+            .await?,
+    )
+}
+
+/// Every value, and for every deleted key that it was: what is on the bus and not newer is known.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn remembered(reader: &Reader) -> Result<Vec<PolicyRow>, StoreError> {
+    Ok(
+        sqlx::query_as("SELECT key, revision, payload, signer, sig FROM policy ORDER BY key")
+            .fetch_all(&reader.0)
             .await?,
     )
 }
@@ -38,7 +70,8 @@ pub async fn get(reader: &Reader, key: &str) -> Result<Option<PolicyRow>, StoreE
 /// [`StoreError::Sqlite`].
 pub async fn all(reader: &Reader) -> Result<Vec<PolicyRow>, StoreError> {
     Ok(sqlx::query_as(
-        "SELECT key, revision, payload, signer, sig FROM policy ORDER BY key <> 'operators', key",
+        "SELECT key, revision, payload, signer, sig FROM policy WHERE length(payload) > 0
+         ORDER BY key <> 'operators', key",
     )
     .fetch_all(&reader.0)
     .await?)
@@ -51,7 +84,8 @@ pub async fn all(reader: &Reader) -> Result<Vec<PolicyRow>, StoreError> {
 pub async fn brakes(reader: &Reader) -> Result<Vec<PolicyRow>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT key, revision, payload, signer, sig FROM policy
-         WHERE key = 'panic' OR key GLOB 'pause.*' OR key GLOB 'bypass.*' ORDER BY key",
+         WHERE (key = 'panic' OR key GLOB 'pause.*' OR key GLOB 'bypass.*') AND length(payload) > 0
+         ORDER BY key",
     )
     .fetch_all(&reader.0)
     .await?)

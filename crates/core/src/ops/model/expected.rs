@@ -89,7 +89,9 @@ pub(super) fn expected(bus: &MemoryBus, key: &RequestKey) -> Option<Expected> {
         if !named && receipt.stamp < decision.stamp {
             alarms.push("executed_without_decision");
         } else if verdict == "approve" {
-            if said["executed_args_digest"] != body["args_digest"] {
+            if !named {
+                alarms.push("executed_without_decision");
+            } else if said["executed_args_digest"] != body["args_digest"] {
                 alarms.push("executed_digest_differs");
             }
         } else {

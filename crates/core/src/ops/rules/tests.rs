@@ -4,6 +4,7 @@
 
 use super::*;
 use crate::policy::body::read_rule;
+use crate::policy::{Enabled, Rule};
 
 fn rule(id: &str, effect: &str) -> Rule {
     read_rule(&format!("id = \"{id}\"\neffect = \"{effect}\"\n")).unwrap()
@@ -54,4 +55,46 @@ fn an_id_stays_taken_when_its_rule_is_gone() {
         .after(&RulesChange::Remove("a".to_owned()), now)
         .unwrap();
     assert!(set.rules.is_empty() && set.is_taken("a") && !set.is_taken("b"));
+}
+
+#[test]
+fn an_approval_whose_time_is_over_is_refused_and_one_that_stands_can_still_be_switched_off() {
+    let until = |year: u32, enabled: &str| {
+        read_rule(&format!(
+            "id = \"a\"\neffect = \"approve\"\ntool = \"pay\"\nenabled = {enabled}\nexpires_at = \"{year}-01-01T00:00:00Z\"\n"
+        ))
+        .unwrap()
+    };
+    let at = |text: &str| Timestamp::parse(text).unwrap();
+    let (before, now) = (at("2025-06-01T00:00:00Z"), at("2026-01-01T00:00:00Z"));
+    let replace = |rules: Vec<Rule>| RulesChange::Replace { rules, seen: None };
+    let none = RuleSet::default();
+    for change in [
+        put(until(2026, "true"), None),
+        put(until(2026, "\"shadow\""), None),
+        replace(vec![until(2026, "true")]),
+        RulesChange::Add(vec![until(2026, "true")]),
+    ] {
+        let refused = none.after(&change, now).unwrap_err().to_string();
+        assert!(
+            refused.contains("rule a") && refused.contains("2026-01-01"),
+            "{refused}"
+        );
+    }
+    assert!(none.after(&put(until(2026, "false"), None), now).is_ok());
+    assert!(none.after(&put(until(2027, "true"), None), now).is_ok());
+    assert!(none.after(&put(rule("b", "ask"), None), now).is_ok());
+    // It was good when it was made.
+    let (stands, _) = none.after(&put(until(2026, "true"), None), before).unwrap();
+    assert!(stands.after(&replace(stands.rules.clone()), now).is_ok());
+    assert!(stands.after(&put(rule("b", "ask"), None), now).is_ok());
+    for (enabled, accepted) in [(Enabled::Off, true), (Enabled::Shadow, false)] {
+        let done = stands.after(&RulesChange::Enable("a".to_owned(), enabled), now);
+        assert_eq!(done.is_ok(), accepted, "{enabled:?}");
+    }
+    assert!(
+        stands
+            .after(&RulesChange::Remove("a".to_owned()), now)
+            .is_ok()
+    );
 }

@@ -139,7 +139,7 @@ pub(super) fn probe(rule: &Rule, cover: &Cover<'_>) -> Probe {
             digest.map(|digest| of.args_digest.contains(digest)),
         );
     }
-    if rule.expires_at.is_some_and(|at| cover.setting.now >= at) {
+    if rule.is_over(cover.setting.now) {
         probe.fail(Matcher::ExpiresAt);
     }
     if probe.failures > 1 {

@@ -1,0 +1,200 @@
+//! The rules of a workspace as one value of the shared policy.
+//!
+//! Refuses to give an old version to other words, and an id that was given out to another rule.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::change::{RulesChange, RulesChanged};
+use crate::domain::Timestamp;
+use crate::error::OpError;
+use crate::ops::regrets::Regrets;
+use crate::policy::read::{RULES_MAX, SCHEMA, read_set};
+use crate::policy::{Enabled, Rule};
+
+/// The rules of a workspace.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RuleSet {
+    /// Revision in the shared policy; 0 when there are none.
+    pub revision: u64,
+    /// By id.
+    pub rules: Vec<Rule>,
+    /// Ids of rules that are gone, with their last version: none is given out again.
+    pub(super) gone: BTreeMap<String, u64>,
+    /// Decisions of a rule that people called wrong, by its id.
+    pub regrets: BTreeMap<String, Regrets>,
+}
+
+pub(super) fn read(payload: &[u8], revision: u64) -> Result<RuleSet, OpError> {
+    let unreadable = |why: String| {
+        OpError::InvalidArgs(format!(
+            "the rules on the bus cannot be read ({why}); replace them with `countersign rules apply FILE`"
+        ))
+    };
+    let mut value: Value =
+        serde_json::from_slice(payload).map_err(|error| unreadable(error.to_string()))?;
+    let gone = value.as_object_mut().and_then(|map| map.remove("gone"));
+    let gone = serde_json::from_value(gone.unwrap_or_else(|| json!({})));
+    let regrets = value.as_object_mut().and_then(|map| map.remove("regrets"));
+    let regrets = serde_json::from_value(regrets.unwrap_or_else(|| json!({})));
+    let mut rules = read_set(&value, "rules").map_err(|problems| {
+        let first = problems.first();
+        unreadable(first.map_or(String::new(), |of| {
+            format!("{}: {}", of.place(), of.message)
+        }))
+    })?;
+    rules.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(RuleSet {
+        revision,
+        rules,
+        gone: gone.unwrap_or_default(),
+        regrets: regrets.unwrap_or_default(),
+    })
+}
+
+impl RuleSet {
+    /// The set after a change, and what that did.
+    ///
+    /// # Errors
+    /// [`OpError::NotFound`], [`OpError::InvalidArgs`].
+    pub(super) fn after(
+        &self,
+        change: &RulesChange,
+        now: Timestamp,
+    ) -> Result<(Self, RulesChanged), OpError> {
+        let known = |id: &String| match self.rules.iter().any(|rule| rule.id == *id) {
+            true => Ok(()),
+            false => Err(OpError::Unknown {
+                what: format!("rule {id}"),
+                see: "rules list",
+            }),
+        };
+        let mut rules = match change {
+            RulesChange::Replace { rules, seen } => {
+                if seen.is_some_and(|seen| seen != self.revision) {
+                    let why = "somebody else changed the rules meanwhile; look at them again";
+                    return Err(OpError::InvalidArgs(why.to_owned()));
+                }
+                rules.clone()
+            }
+            RulesChange::Add(more) => {
+                let new = more.iter().filter(|rule| known(&rule.id).is_err());
+                let rules: Vec<Rule> = self.rules.iter().chain(new).cloned().collect();
+                if rules.len() > RULES_MAX {
+                    let why = format!("a workspace has at most {RULES_MAX} rules");
+                    return Err(OpError::InvalidArgs(why));
+                }
+                rules
+            }
+            RulesChange::Put { rule, seen } => {
+                let stands = self.rules.iter().find(|other| other.id == rule.id);
+                if stands.map(|other| other.version) != *seen {
+                    return Err(OpError::InvalidArgs(match stands {
+                        Some(_) if seen.is_none() => {
+                            format!("there is a rule {} already; choose another id", rule.id)
+                        }
+                        _ => format!(
+                            "somebody else changed the rule {} meanwhile; look at it again",
+                            rule.id
+                        ),
+                    }));
+                }
+                if stands.is_none() && self.rules.len() >= RULES_MAX {
+                    let why = format!("a workspace has at most {RULES_MAX} rules");
+                    return Err(OpError::InvalidArgs(why));
+                }
+                let others = self.rules.iter().filter(|other| other.id != rule.id);
+                others.cloned().chain([(**rule).clone()]).collect()
+            }
+            RulesChange::Remove(id) => {
+                known(id)?;
+                self.rules
+                    .iter()
+                    .filter(|rule| rule.id != *id)
+                    .cloned()
+                    .collect()
+            }
+            RulesChange::Enable(id, enabled) => {
+                known(id)?;
+                self.with(id, *enabled)
+            }
+            RulesChange::Regret(id, _) => {
+                known(id)?;
+                self.with(id, Enabled::Off)
+            }
+        };
+        let mut regrets = self.regrets.clone();
+        if let RulesChange::Regret(id, regret) = change {
+            regrets.entry(id.clone()).or_default().add(regret.clone());
+        }
+        let mut done = RulesChanged::default();
+        let mut gone = self.gone.clone();
+        for rule in &mut rules {
+            let before = self.rules.iter().find(|other| other.id == rule.id);
+            match before {
+                Some(before) if before.says_the_same(rule) => {
+                    *rule = before.clone();
+                    done.unchanged.push(rule.id.clone());
+                }
+                Some(before) => {
+                    (rule.version, rule.since) = (before.version.saturating_add(1), now);
+                    done.changed.push(rule.id.clone());
+                }
+                None => {
+                    let last = gone.remove(&rule.id).unwrap_or(0);
+                    (rule.version, rule.since) = (last.saturating_add(1), now);
+                    done.added.push(rule.id.clone());
+                }
+            }
+        }
+        let touched =
+            |rule: &&Rule| done.added.contains(&rule.id) || done.changed.contains(&rule.id);
+        if let Some(over) = rules.iter().filter(touched).find(|rule| rule.is_late(now)) {
+            let at = over.expires_at.map(Timestamp::rfc3339).unwrap_or_default();
+            return Err(OpError::InvalidArgs(format!(
+                "the rule {} would approve nothing: its time was over at {at}; give it a later expires_at, or take it out",
+                over.id
+            )));
+        }
+        for before in &self.rules {
+            if !rules.iter().any(|rule| rule.id == before.id) {
+                gone.insert(before.id.clone(), before.version);
+                done.removed.push(before.id.clone());
+            }
+        }
+        rules.sort_by(|a, b| a.id.cmp(&b.id));
+        regrets.retain(|id, _| rules.iter().any(|rule| rule.id == *id));
+        Ok((
+            Self {
+                revision: self.revision,
+                rules,
+                gone,
+                regrets,
+            },
+            done,
+        ))
+    }
+
+    /// The rules with one of them on, off or in the shadow.
+    fn with(&self, id: &str, enabled: Enabled) -> Vec<Rule> {
+        let mut rules = self.rules.clone();
+        let named = rules.iter_mut().filter(|rule| rule.id == id);
+        named.for_each(|rule| rule.enabled = enabled);
+        rules
+    }
+
+    /// Whether an id was ever given out.
+    #[must_use]
+    pub fn is_taken(&self, id: &str) -> bool {
+        self.gone.contains_key(id) || self.rules.iter().any(|rule| rule.id == id)
+    }
+
+    pub(super) fn payload(&self, by: &str, at: Timestamp) -> Value {
+        let rules: Vec<Value> = self.rules.iter().map(Rule::to_json).collect();
+        json!({
+            "v": 1, "schema": SCHEMA, "rules": rules, "gone": self.gone,
+            "regrets": self.regrets, "by": by, "at": at.rfc3339(),
+        })
+    }
+}
