@@ -6,4 +6,5 @@ pub mod cli;
 #[cfg(feature = "gui")]
 pub mod gui;
 mod otlp;
+mod production;
 mod secrets;

@@ -59,7 +59,8 @@ onDesk("a timed bypass lets what waits up to its risk run, is told with its end,
   await button(page, "Bypass");
   assert.equal(await page.run("return document.querySelector('[data-testid=bypass-risk]').value"), "low");
   await page.click('[data-testid="confirm-yes"]');
-  await page.reads("Bypass: default/local, up to low, until", '[data-testid="bypass"]');
+  await page.reads("1 bypass until", '[data-testid="bypass"]');
+  assert.match(await page.run("return document.querySelector('[data-testid=bypass]').title"), /^Bypass: default\/local, up to low, until/);
   await page.reads("by maria", '[data-testid="agent-bypass"]');
   await until("the low call runs", () => first.output.out.includes('"asked": "read", "verdict": "approve"'));
   assert.doesNotMatch(first.output.out, /pay/, "a call beyond its risk goes on to wait");

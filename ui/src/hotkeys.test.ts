@@ -31,8 +31,8 @@ describe("the registry of keys", () => {
     expect(spell(stroke("A", { shiftKey: true, ctrlKey: true }))).toBe("Ctrl+Shift+A");
     expect(spell(stroke(">", { code: "Period", shiftKey: true, ctrlKey: true }))).toBe("Ctrl+Shift+.");
     expect(spell(stroke(":", { code: "Period", shiftKey: true, ctrlKey: true }))).toBe("Ctrl+Shift+.");
-    expect(printKeys("Ctrl+Shift+A")).toBe("Ctrl Shift A");
-    expect(["+", "Ctrl+Shift+.", "G T"].map(printKeys)).toEqual(["+", "Ctrl Shift .", "G then T"]);
+    expect(printKeys("Ctrl+Shift+A")).toBe("Ctrl ⇧ A");
+    expect(["+", "Ctrl+Shift+.", "G T"].map(printKeys)).toEqual(["+", "Ctrl ⇧ .", "G then T"]);
   });
 });
 

@@ -80,7 +80,7 @@ export const commandIds = Object.keys(hotkeys) as CommandId[];
 export const definitionOf = (id: CommandId): HotkeyDefinition => hotkeys[id];
 
 /** How a stroke is printed on a key cap. */
-const CAPS: Record<string, string> = { ArrowDown: "↓", ArrowUp: "↑", ArrowLeft: "←", ArrowRight: "→", Escape: "Esc" };
+const CAPS: Record<string, string> = { ArrowDown: "↓", ArrowUp: "↑", ArrowLeft: "←", ArrowRight: "→", Escape: "Esc", Shift: "⇧" };
 
 export const printKeys = (keys: string): string =>
   keys.split(" ").map((stroke) => stroke.split(/\+(?=.)/).map((part) => CAPS[part] ?? part).join(" ")).join(" then ");

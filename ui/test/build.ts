@@ -17,7 +17,7 @@ export const row = (more: Partial<InboxRow> = {}): InboxRow => ({
 const DIGEST = "sha256:30e64fe16d9c35d7dea1689837b3dd7e4c4a95c90b71eefec776582e94f00d95";
 
 export const card = (more: Partial<Card> = {}): Card => ({
-  key: "acme/billing-bot/r1", workspace: "acme", agent: "billing-bot", requestId: "r1", kind: "tool_call",
+  key: "acme/billing-bot/r1", workspace: "acme", production: false, agent: "billing-bot", requestId: "r1", kind: "tool_call",
   tool: { name: shown("delete_invoice"), description: null, namespace: null, origin: shown("local"), effects: null },
   risk: "medium", unknownRisk: null, path: "low", state: "pending",
   says: [{ field: "reason", text: shown("The invoice is a duplicate.") }], args: [arg("invoice_id", '"INV-42"')], looks: [],
@@ -75,7 +75,7 @@ export const story = (more: Partial<RequestStoryView> = {}): RequestStoryView =>
 
 export const status = (more: Partial<StatusView> = {}): StatusView => ({
   bus: { connected: true, url: "nats://127.0.0.1:4222", serverVersion: "2.15.1", insecure: [] }, caughtUp: true, lag: 0,
-  waiting: 1, rejected: 0, outbox: 0, agents: 1, panic: null, brakes: [], bypasses: [], alarms: [], readOnly: null, operator: shown("maria"), operatorKeyTail: "7Q2F",
+  waiting: 1, rejected: 0, outbox: 0, agents: 1, panic: null, brakes: [], bypasses: [], rulesApproving: 0, alarms: [], readOnly: null, operator: shown("maria"), operatorKeyTail: "7Q2F",
   audit: { seq: 48_211, hash: "00", anchoredSeq: 48_200 }, ...more,
 });
 
@@ -95,7 +95,7 @@ export const setupForm = (more: Partial<SetupForm> = {}): SetupForm => ({
 export const setupLine = (more: Partial<SetupLineView> = {}): SetupLineView => ({ key: "acme/bot", workspace: "acme", agent: "bot", keys: 1, chosen: 0, bound: 0, ...more });
 
 export const settings = (more: Partial<SettingsView> = {}): SettingsView => ({
-  ownServer: true, login: "own_server", tlsCa: null, tlsCert: null, allowSingleAccount: false, operator: shown("maria"), workspace: "default",
+  ownServer: true, login: "own_server", tlsCa: null, tlsCert: null, allowSingleAccount: false, operator: shown("maria"), workspace: "default", production: null,
   console: "0190a1b2", realm: "0190ffff", keys: [{ role: "human", key: "UHUMAN7Q2F" }, { role: "auto", key: "UAUTO" }, { role: "login", key: "ULOGIN" }],
   keyPlace: "file", keyPlaceWhy: "files were asked for", operators: [], operatorApproval: false, folders: [{ what: "data", path: "/home/maria/.local/share/countersign", exists: true }],
   retention: [], stalls: { onBusS: 10, receivedS: 30, executedS: 600 }, waitingLimit: 10_000,

@@ -20,6 +20,7 @@ use serde::Deserialize;
 
 use super::args::Global;
 use super::failure::Failure;
+use crate::production::Production;
 
 const DATA_DIR: &str = "COUNTERSIGN_DATA_DIR";
 const NATS_URL: &str = "COUNTERSIGN_NATS_URL";
@@ -55,6 +56,7 @@ struct Layer {
     alarm_not_received_after_s: Option<u32>,
     alarm_not_executed_after_s: Option<u32>,
     waiting_limit: Option<u32>,
+    production: Option<Vec<String>>,
     retention: Option<Limits>,
     #[serde(default)]
     otlp: otlp::Section,
@@ -97,6 +99,8 @@ pub(crate) struct Settings {
     pub(crate) stall_limits: StallLimits,
     /// More waiting requests than these from one agent are rejected; none for the usual number.
     pub(crate) waiting_limit: Option<u32>,
+    /// Which workspaces the window marks as production.
+    pub(crate) production: Production,
     /// How long payloads are kept.
     pub(crate) retention: Retention,
     /// What is received and sent over OTLP.
@@ -158,6 +162,7 @@ fn resolve(flags: &Global, env: Env<'_>, platform: Option<PathBuf>) -> Result<Se
         allow_single_account: allow.or(file.allow_single_account).unwrap_or(false),
         stall_limits,
         waiting_limit: file.waiting_limit.map(at_least_one).transpose()?,
+        production: production(file.production)?,
         retention: retention(file.retention.unwrap_or_default())?,
     })
 }
@@ -174,6 +179,18 @@ fn at_least_one(limit: u32) -> Result<u32, Failure> {
         )),
         limit => Ok(limit),
     }
+}
+
+fn production(listed: Option<Vec<String>>) -> Result<Production, Failure> {
+    let Some(names) = listed else {
+        return Ok(Production::default());
+    };
+    let read = names.iter().map(|name| {
+        let told = |error| format!("production in config.toml, {name:?}: {error}");
+        name.parse()
+            .map_err(|error| Failure::environment(told(error)))
+    });
+    Ok(Production::Listed(read.collect::<Result<_, _>>()?))
 }
 
 /// Refuses a number of days that the streams outlast: it would not do what it says.

@@ -206,7 +206,9 @@ fn window(settings: &Settings) -> Result<(), Failure> {
     if !has_display() {
         return Err(no_window("there is no display"));
     }
-    crate::gui::run(console::options(settings)?, &settings.otlp).map_err(Failure::from)
+    let started = console::options(settings)?;
+    let production = settings.production.clone();
+    crate::gui::run(started, &settings.otlp, production).map_err(Failure::from)
 }
 
 #[cfg(not(feature = "gui"))]

@@ -13,6 +13,7 @@ use super::fault::fault;
 use super::previews::Previews;
 use super::suggested::Suggested;
 use super::view::Story;
+use crate::production::Production;
 use crate::secrets::hide_under;
 
 /// The window's hold on the console.
@@ -22,6 +23,8 @@ pub(crate) struct Desk {
     pub(crate) agent_json: Option<PathBuf>,
     /// What was switched on of OTLP when the console was started.
     pub(crate) otlp: OtlpView,
+    /// Which workspaces are marked as production.
+    pub(crate) production: Production,
     /// Key of the digests that stand for hidden values; only this console can compute them.
     pub(crate) hiding_key: [u8; 32],
     /// Which desktop notifications are wanted.
@@ -37,13 +40,19 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    pub(crate) fn new(app: App, agent_json: Option<PathBuf>, otlp: OtlpView) -> Self {
+    pub(crate) fn new(
+        app: App,
+        agent_json: Option<PathBuf>,
+        otlp: OtlpView,
+        production: Production,
+    ) -> Self {
         hide_under(app.identity().hiding());
         Self {
             hiding_key: app.identity().hiding().key(),
             app,
             agent_json,
             otlp,
+            production,
             notify_level: watch::Sender::default(),
             previews: Previews::default(),
             suggested: Suggested::default(),

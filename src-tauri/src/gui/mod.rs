@@ -22,6 +22,7 @@ use countersign_core::{OpError, Options};
 use tauri::{Manager as _, RunEvent, WebviewWindowBuilder};
 
 use crate::otlp::{self, Otlp};
+use crate::production::Production;
 use desk::Desk;
 
 /// Where the web view keeps its own data, below the console's folder.
@@ -31,7 +32,11 @@ const WEB_DATA: &str = "window";
 ///
 /// # Errors
 /// [`OpError`] when the console or its OTLP receiver cannot start, or the window cannot be opened.
-pub(crate) fn run(options: Options, otlp: &otlp::Settings) -> Result<(), OpError> {
+pub(crate) fn run(
+    options: Options,
+    otlp: &otlp::Settings,
+    production: Production,
+) -> Result<(), OpError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -54,7 +59,8 @@ pub(crate) fn run(options: Options, otlp: &otlp::Settings) -> Result<(), OpError
             tracing::warn!(%error, "the local agent could not be enrolled");
             None
         });
-    let opened = window(&runtime, Desk::new(app.clone(), agent_json, shown));
+    let desk = Desk::new(app.clone(), agent_json, shown, production);
+    let opened = window(&runtime, desk);
     runtime.block_on(otlp.stop());
     runtime.block_on(app.shutdown());
     opened

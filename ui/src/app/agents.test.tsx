@@ -89,7 +89,9 @@ describe("a bypass", () => {
   it("is shown with its end in the status bar while it lasts, and ended at once", async () => {
     const bypass = { agent: "acme/bot", upTo: "low" as const, untilMs: 60_000, by: shown("ann") };
     const console = await open([agent({ key: "acme/bot" })], { status: status({ bypasses: [bypass, { ...bypass, agent: "acme/over", untilMs: -1 }] }) });
-    expect((await screen.findAllByTestId("bypass")).map((one) => one.textContent)).toEqual([expect.stringMatching(/^Bypass: acme\/bot, up to low, until [\d:]+, by ann$/u)]);
+    expect((await screen.findAllByTestId("bypass")).map((one) => [one.textContent, one.title])).toEqual([[
+      expect.stringMatching(/^1 bypass until \d\d:\d\d$/u), expect.stringMatching(/^Bypass: acme\/bot, up to low, until [\d:]+, by ann$/u),
+    ]]);
     console.answers.bypass = () => { throw new CallError("bus_unreachable", "the bus cannot be reached"); };
     fireEvent.click(within(brakes()).getByText("End the bypass"));
     await screen.findByText("the bus cannot be reached");

@@ -50,6 +50,9 @@ export const formatTime = (ms: number, exact = false): string => {
   return exact ? `${time}.${String(date.getMilliseconds()).padStart(3, "0")}` : time;
 };
 
+/** The last midnight of the operator's zone. */
+export const midnight = (ms: number): number => new Date(ms).setHours(0, 0, 0, 0);
+
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 export const formatDay = (ms: number): string => {

@@ -594,6 +594,10 @@ key: string,
  */
 workspace: string, 
 /**
+ * Whether the workspace is marked as production at this console.
+ */
+production: boolean, 
+/**
  * Agent.
  */
 agent: string, 
@@ -905,6 +909,10 @@ bypass: [BypassArgs, BrakeOutcome],
  * Bus, backlog, alarms, operator and audit head.
  */
 status: [Nothing, StatusView], 
+/**
+ * How quickly people decide today.
+ */
+today: [TodayArgs, TodayView], 
 /**
  * Every alarm that stands, the acknowledged ones too.
  */
@@ -3301,6 +3309,10 @@ operator: Shown,
  */
 workspace: string, 
 /**
+ * Workspaces that the window marks as production; none for those that call themselves so.
+ */
+production: Array<string> | null, 
+/**
  * This console's id.
  */
 console: string, 
@@ -3956,6 +3968,10 @@ brakes: Array<BrakeView>,
  */
 bypasses: Array<BypassView>, 
 /**
+ * Rules that approve now, in all workspaces; none under panic.
+ */
+rulesApproving: number, 
+/**
  * Open alarms.
  */
 alarms: Array<AlarmView>, 
@@ -4079,6 +4095,32 @@ approvalsMin: number,
  * Within so many days.
  */
 windowDays: number, };
+
+/**
+ * Since when the day counts.
+ */
+export type TodayArgs = { 
+/**
+ * Midnight where the operator is, which only the page knows.
+ */
+sinceMs: number, };
+
+/**
+ * What people decided today.
+ */
+export type TodayView = { 
+/**
+ * Decisions.
+ */
+decided: number, 
+/**
+ * Half of them took no longer; none when there is none.
+ */
+medianMs: number | null, 
+/**
+ * No more requests than these are looked at, the newest that people decided.
+ */
+newest: number, };
 
 /**
  * Calls of the tool in its workspace, of the 90 days before the request. All zero where nothing is known,

@@ -14,6 +14,7 @@ pub mod hold;
 pub mod incident;
 pub mod life_cycle;
 pub mod overview;
+pub mod pace;
 pub mod presence;
 pub mod rank;
 pub mod request;

@@ -38,6 +38,7 @@ pub mod matrix;
 mod model;
 pub mod operators;
 mod overview;
+pub mod pace;
 mod policies;
 mod policy_check;
 mod policy_feed;

@@ -51,6 +51,8 @@ pub struct Status {
     pub at: Timestamp,
     /// Panic, pauses, stops and bypasses.
     pub brakes: Brakes,
+    /// Rules that approve now, in all workspaces; none under panic.
+    pub rules_approving: usize,
     /// What a person must look at, newest first.
     pub alarms: Vec<Alarm>,
     /// The end of the audit chain.
@@ -79,6 +81,11 @@ impl App {
         let read_only = meta::get(reader, meta::READ_ONLY)
             .await?
             .filter(|why| !why.is_empty());
+        let (at, brakes) = (self.now(), self.brakes().await?);
+        let rules_approving = match brakes.panic() {
+            Some(_) => 0,
+            None => self.inner.shared.policies.approving(at),
+        };
         Ok(Status {
             connected: state.as_ref().is_some_and(|state| state.connected),
             url: state
@@ -99,8 +106,9 @@ impl App {
             outbox: outbox::count_open(reader).await?,
             agents: i64::try_from(known.iter().filter(|a| heard(a.last_seen)).count()).unwrap_or(0),
             consoles: self.consoles().await,
-            at: self.now(),
-            brakes: self.brakes().await?,
+            at,
+            brakes,
+            rules_approving,
             alarms: self.standing_alarms().await?,
             audit: audit::current_head(reader).await?,
             anchored_seq: audit::anchored_seq(reader).await?,

@@ -18,6 +18,7 @@ mod covers;
 mod drafts;
 mod guide;
 mod history;
+mod in_force;
 mod limits;
 mod matrices;
 mod previews;

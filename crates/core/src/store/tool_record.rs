@@ -1,4 +1,4 @@
-//! Table `requests`: the newest calls of one tool.
+//! Table `requests`: the newest calls of one tool, and how long people took lately.
 
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
@@ -46,4 +46,70 @@ pub async fn of_tool(
         },
     );
     ended.collect()
+}
+
+/// How long each decision of a person took that was stored at `since` or later, ms: those about the newest
+/// `limit` requests that people decided.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn people_took(
+    reader: &Reader,
+    since: Timestamp,
+    limit: i64,
+) -> Result<Vec<i64>, StoreError> {
+    Ok(sqlx::query_scalar(
+        "SELECT max(decided_at - stored_at, 0) FROM (
+           SELECT state, stored_at, decided_at FROM requests INDEXED BY requests_by_origin
+           WHERE origin = 'operator' ORDER BY id DESC LIMIT ?)
+         WHERE state = 'decided' AND decided_at >= ?",
+    )
+    .bind(limit)
+    .bind(since.0)
+    .fetch_all(&reader.0)
+    .await?)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::store::pool::temporary;
+
+    #[tokio::test]
+    async fn the_pace_of_people_is_that_of_decisions_since_then_and_never_of_a_rule() {
+        let (_folder, mut writer, reader) = temporary().await;
+        for (seq, state, origin, decided) in [
+            (1, "decided", "operator", 1_500),
+            (2, "decided", "operator", 2_002),
+            (3, "decided", "rule", 2_100),
+            (4, "void", "operator", 2_200),
+            (5, "decided", "operator", 2_305),
+            (6, "decided", "operator", 1_999),
+            // A stamp before the one of its request takes no time.
+            (1_450, "decided", "operator", 2_400),
+        ] {
+            sqlx::query(
+                "INSERT INTO requests(ws, agent, request_id, risk, allowed, approvals_required,
+                   request_digest, stream_epoch, stream_seq, stored_at, received_at, lifetime,
+                   deadline_at, state, verdict, origin, decided_at, delivery, raw)
+                 VALUES ('acme', 'bot', ?1, 'low', '[]', 1, 'd', 'e', ?1, 1000 + ?1, 0, 0, 0, ?2,
+                   'approve', ?3, ?4, 'on_bus', x'')",
+            )
+            .bind(seq)
+            .bind(state)
+            .bind(origin)
+            .bind(decided)
+            .execute(&mut *writer.connection)
+            .await
+            .unwrap();
+        }
+        let found = async |since: i64, limit: i64| {
+            let took = people_took(&reader, Timestamp(since), limit).await;
+            took.unwrap()
+        };
+        assert_eq!(found(2_000, 100).await, [0, 1_300, 1_000]);
+        assert_eq!(found(2_000, 3).await, [0, 1_300]);
+        assert_eq!(found(2_401, 100).await, [0_i64; 0]);
+    }
 }

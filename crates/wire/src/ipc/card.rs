@@ -312,6 +312,8 @@ pub struct Card {
     pub key: String,
     /// Workspace.
     pub workspace: String,
+    /// Whether the workspace is marked as production at this console.
+    pub production: bool,
     /// Agent.
     pub agent: String,
     /// Request id (of the subject's grammar).

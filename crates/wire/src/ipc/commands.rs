@@ -74,6 +74,8 @@ macro_rules! with_ipc_commands {
             bypass(BypassArgs) -> BrakeOutcome,
             /// Bus, backlog, alarms, operator and audit head.
             status(Nothing) -> StatusView,
+            /// How quickly people decide today.
+            today(TodayArgs) -> TodayView,
             /// Every alarm that stands, the acknowledged ones too.
             alarms_list(Nothing) -> AlarmsView,
             /// Says that the operator has seen an alarm: the status no longer tells it. Audited.

@@ -84,7 +84,7 @@ pub use span::{
 };
 pub use status::{
     AlarmView, AuditView, BrakeView, BusView, BypassView, ConnectCommand, ConnectHint, ServerTime,
-    StatusView,
+    StatusView, TodayArgs, TodayView,
 };
 pub use story::{AuditRef, RequestStoryView, RuleRef, SignatureView, VoteView};
 pub use suggest::{DismissArgs, SuggestionView, SuggestionsArgs, SuggestionsView};

@@ -129,6 +129,8 @@ pub struct SettingsView {
     pub operator: Shown,
     /// The workspace where a command takes one.
     pub workspace: String,
+    /// Workspaces that the window marks as production; none for those that call themselves so.
+    pub production: Option<Vec<String>>,
     /// This console's id.
     pub console: String,
     /// The bus's realm, once it was met.

@@ -106,6 +106,9 @@ pub struct StatusView {
     pub brakes: Vec<BrakeView>,
     /// Agents whose calls need not ask for a while.
     pub bypasses: Vec<BypassView>,
+    /// Rules that approve now, in all workspaces; none under panic.
+    #[ts(type = "number")]
+    pub rules_approving: u64,
     /// Open alarms.
     pub alarms: Vec<AlarmView>,
     /// Why no decision is taken at the moment; none when decisions are taken.
@@ -116,6 +119,29 @@ pub struct StatusView {
     pub operator_key_tail: String,
     /// The audit chain.
     pub audit: AuditView,
+}
+
+/// Since when the day counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct TodayArgs {
+    /// Midnight where the operator is, which only the page knows.
+    #[ts(type = "number")]
+    pub since_ms: i64,
+}
+
+/// What people decided today.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct TodayView {
+    /// Decisions.
+    #[ts(type = "number")]
+    pub decided: u64,
+    /// Half of them took no longer; none when there is none.
+    #[ts(type = "number | null")]
+    pub median_ms: Option<i64>,
+    /// No more requests than these are looked at, the newest that people decided.
+    pub newest: u32,
 }
 
 /// The server's time.

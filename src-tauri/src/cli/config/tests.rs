@@ -52,6 +52,19 @@ fn a_flag_wins_over_the_environment_and_that_over_the_file() {
 }
 
 #[test]
+fn production_is_what_the_file_lists_and_a_wrong_name_is_refused() {
+    let read = |file: &str| Machine::new(file, &[]).settings(Global::default());
+    assert_eq!(read("").unwrap().production, Production::ByName);
+    let listed = Production::Listed(vec!["billing".parse().unwrap()]);
+    assert_eq!(read("production = ['billing']").unwrap().production, listed);
+    assert_eq!(
+        read("production = []").unwrap().production,
+        Production::Listed(Vec::new())
+    );
+    assert!(read("production = ['acme-*']").is_err());
+}
+
+#[test]
 fn credentials_come_from_the_first_source_that_names_any() {
     let machine = Machine::new("nats_creds = 'bus.creds'", &[(NATS_NKEY, "/keys/env.nk")]);
     assert_eq!(

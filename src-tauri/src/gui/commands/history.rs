@@ -143,6 +143,7 @@ pub(crate) async fn request_story(
         },
         &desk.hiding_key,
         &own_key,
+        &desk.production,
     ))
 }
 

@@ -59,6 +59,7 @@ pub(crate) async fn card(desk: &Desk, args: KeyArgs) -> Result<Card, IpcError> {
         &story,
         &desk.hiding_key,
         desk.app.identity().human_key().as_str(),
+        &desk.production,
     ))
 }
 

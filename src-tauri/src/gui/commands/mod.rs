@@ -42,7 +42,7 @@ pub(crate) use rules::{
 };
 pub(crate) use settings::settings;
 pub(crate) use setup::{setup_list, setup_of, setup_save};
-pub(crate) use status::{connect_hint, server_time, status};
+pub(crate) use status::{connect_hint, server_time, status, today};
 pub(crate) use suggest::{dismiss_suggestion, suggestions};
 pub(crate) use tool_record::tool_record;
 pub(crate) use trace::{led_here, span, span_raw, trace_tree, traces_page};

@@ -21,5 +21,6 @@ pub(crate) async fn settings(desk: &Desk, _: Nothing) -> Result<SettingsView, Ip
             path: path.display().to_string(),
         });
     }
-    Ok(settings_view(&desk.app, folders, desk.otlp.clone()))
+    let marked = &desk.production;
+    Ok(settings_view(&desk.app, folders, desk.otlp.clone(), marked))
 }

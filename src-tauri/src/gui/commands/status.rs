@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use countersign_core::domain::Timestamp;
+use countersign_core::ops::pace::NEWEST;
 use countersign_wire::ipc::{
-    ConnectCommand, ConnectHint, IpcError, Nothing, ServerTime, StatusView,
+    ConnectCommand, ConnectHint, IpcError, Nothing, ServerTime, StatusView, TodayArgs, TodayView,
 };
 
 use crate::gui::desk::Desk;
@@ -13,6 +15,16 @@ use crate::gui::view::status_view;
 pub(crate) async fn status(desk: &Desk, _: Nothing) -> Result<StatusView, IpcError> {
     let status = desk.app.status().await.map_err(fault)?;
     Ok(status_view(&desk.app, status))
+}
+
+pub(crate) async fn today(desk: &Desk, args: TodayArgs) -> Result<TodayView, IpcError> {
+    let since = Timestamp(args.since_ms);
+    let pace = desk.app.peoples_pace(since).await.map_err(fault)?;
+    Ok(TodayView {
+        decided: pace.decided,
+        median_ms: pace.median_ms,
+        newest: NEWEST,
+    })
 }
 
 pub(crate) async fn server_time(desk: &Desk, _: Nothing) -> Result<ServerTime, IpcError> {

@@ -19,6 +19,7 @@ use super::progress::{decision_view, ladder};
 use super::story::{Story, state_of};
 use super::votes::votes_view;
 use super::warning::card_warnings;
+use crate::production::Production;
 
 /// Which way an approval takes.
 pub(crate) fn path_of(request: &ApprovalRequest) -> DecidePath {
@@ -56,13 +57,19 @@ pub(crate) fn reveals(
 }
 
 /// The card of a request. `own_key` is the operator's public key at this console.
-pub(crate) fn card_view(story: &Story, key: &[u8; 32], own_key: &str) -> Card {
+pub(crate) fn card_view(
+    story: &Story,
+    key: &[u8; 32],
+    own_key: &str,
+    production: &Production,
+) -> Card {
     let request = &story.request;
     let walked = request.args.as_ref().map(|args| walk(args, key));
     let risk = Risk::effective(&request.risk);
     Card {
         key: story.key.to_string(),
         workspace: story.line.ws.clone(),
+        production: production.marks(&story.line.ws),
         agent: story.line.agent.clone(),
         request_id: story.line.request_id.clone(),
         kind: request.kind,

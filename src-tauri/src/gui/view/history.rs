@@ -17,6 +17,7 @@ use super::progress::{decision_view, key_tail, rungs};
 use super::raw::raw_chunk;
 use super::row::decider;
 use super::story::{Story, state_of};
+use crate::production::Production;
 
 /// What the story is told from.
 pub(crate) struct HistoryReading {
@@ -62,6 +63,7 @@ pub(crate) fn story_view(
     reading: HistoryReading,
     key: &[u8; 32],
     own_key: &str,
+    production: &Production,
 ) -> RequestStoryView {
     let HistoryReading {
         story,
@@ -101,7 +103,7 @@ pub(crate) fn story_view(
         // Last: it takes the story.
         card: Story::read(story)
             .ok()
-            .map(|story| Box::new(card_view(&story, key, own_key))),
+            .map(|story| Box::new(card_view(&story, key, own_key, production))),
     }
 }
 

@@ -13,9 +13,15 @@ use countersign_wire::ipc::{
 
 use super::hidden::escape;
 use crate::otlp;
+use crate::production::Production;
 
 /// As the screen shows it.
-pub(crate) fn settings_view(app: &App, folders: Vec<FolderView>, otlp: OtlpView) -> SettingsView {
+pub(crate) fn settings_view(
+    app: &App,
+    folders: Vec<FolderView>,
+    otlp: OtlpView,
+    production: &Production,
+) -> SettingsView {
     let options = app.options();
     let identity = app.identity();
     let (operators, operator_approval) = app.operators();
@@ -32,6 +38,10 @@ pub(crate) fn settings_view(app: &App, folders: Vec<FolderView>, otlp: OtlpView)
         allow_single_account: options.allow_single_account,
         operator: escape(&identity.operator),
         workspace: options.workspace.to_string(),
+        production: match production {
+            Production::ByName => None,
+            Production::Listed(names) => Some(names.iter().map(ToString::to_string).collect()),
+        },
         console: identity.console_id.to_string(),
         realm: app.realm().map(|realm| realm.to_string()),
         keys: vec![

@@ -50,6 +50,7 @@ pub(crate) fn status_view(app: &App, status: Status) -> StatusView {
                 by: escape(&set.by),
             })
             .collect(),
+        rules_approving: u64::try_from(status.rules_approving).unwrap_or(u64::MAX),
         alarms: status
             .alarms
             .into_iter()

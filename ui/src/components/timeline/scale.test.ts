@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { around, formatDuration, panned, placed, ticks, whole, zoomed } from "./scale";
+import { around, formatDuration, formatPace, panned, placed, ticks, whole, zoomed } from "./scale";
 
 describe("the window of a time line", () => {
   it("keeps what lies under the pointer where it is, and never leaves the trace", () => {
@@ -44,6 +44,11 @@ describe("the axis", () => {
     expect(ticks({ from: 0, to: 48_000 })).toEqual([0, 10_000, 20_000, 30_000, 40_000]);
     expect(ticks({ from: 11_000, to: 16_000 })).toEqual([11_000, 12_000, 13_000, 14_000, 15_000, 16_000]);
   });
+});
+
+it("what people took reads without tenths from ten seconds on", () => {
+  const table: [number, string][] = [[3_640, "3.6 s"], [9_999, "9.9 s"], [10_000, "10 s"], [59_999, "59 s"], [60_000, "1 min 0 s"]];
+  for (const [ms, words] of table) expect(formatPace(ms)).toBe(words);
 });
 
 it("durations read as a person says them", () => {

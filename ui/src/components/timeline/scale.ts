@@ -69,6 +69,9 @@ export const formatDuration = (ms: number): string => {
   return `${Math.floor(value / HOUR)} h ${Math.floor((value % HOUR) / 60_000)} min`;
 };
 
+/** How long people took: from 10 s on to the second. */
+export const formatPace = (ms: number): string => (ms >= 10_000 && ms < 60_000 ? `${Math.floor(ms / 1_000)} s` : formatDuration(ms));
+
 /** A time on an axis: as exact as the step between two of them needs. */
 export const formatTick = (ms: number, view: TimeWindow): string => {
   const length = view.to - view.from;

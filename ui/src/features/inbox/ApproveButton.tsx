@@ -31,7 +31,7 @@ export const ApproveButton = ({ label, command, arming, ready, onApprove }: Appr
         onKeyDown={(event) => {
           if (event.key !== "Enter" && event.key !== " ") return;
           event.preventDefault();
-          setSaid(`Press ${hintOf(command)} to approve. Enter and Space do not.`);
+          setSaid(`Press ${hintOf(command).replace("⇧", "Shift")} to approve. Enter and Space do not.`);
         }}
         onKeyUp={(event) => { if (event.key === " ") event.preventDefault(); }}
         onPointerDown={(event) => { arming.pressed(event.timeStamp); }}

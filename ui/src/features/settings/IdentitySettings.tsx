@@ -38,6 +38,7 @@ export const IdentitySettings = ({ settings }: { readonly settings: SettingsView
       <Facts>
         <Fact name="Operator"><ShownText text={settings.operator} /></Fact>
         <Fact name="Workspace of commands">{settings.workspace}</Fact>
+        <Fact name="Marked as production">{settings.production === null ? <>workspaces with “prod” or “production” in their names; others by <Name>production</Name></> : settings.production.join(", ") || "none"}</Fact>
         {settings.keys.map((key) => <Fact key={key.role} name={ROLE[key.role] ?? key.role}><span className="font-mono text-xs">{key.key}</span></Fact>)}
         <Fact name="Their seeds are">{settings.keyPlace === "keychain" ? "in the system’s keychain" : "in files that only you may read"}: {settings.keyPlaceWhy}</Fact>
         <Fact name="Console"><span className="font-mono text-xs">{settings.console}</span></Fact>

@@ -18,8 +18,9 @@ const FIELD: Record<string, string> = {
 
 /** Tool, risk, time left, and what the agent says: marked as its words, never as fact. */
 export const Head = ({ card }: { readonly card: Card }) => (
-  <header className={`border-b border-line px-7 pt-[18px] pb-3.5 ${card.path === "critical" ? "border-l-[3px] border-l-crit" : ""}`}>
+  <header className={`border-b border-line pt-[18px] pr-7 pb-3.5 ${card.path === "critical" ? "border-l-[3px] border-l-crit pl-[25px]" : "pl-7"}`}>
     <div className="mb-1.5 flex flex-wrap gap-x-1.5 text-xs text-text-3">
+      {card.production ? <span className="font-semibold text-crit" data-testid="production">PRODUCTION</span> : null}
       <Crumb name="workspace" value={card.workspace} /> / <Crumb name="agent" value={card.agent} />
       {card.thread === null ? null : <>/ <Crumb name="thread" value={card.thread} /></>}
       {card.run === null ? null : <>/ <Crumb name="run" value={card.run} /></>}

@@ -65,10 +65,10 @@ const DeltaLine = ({ delta, revealed }: RevealedProps & { readonly delta: Delta 
           {" → "}
           <b className="font-semibold text-text">{delta.new.length === 0 ? "absent" : <Parts parts={delta.new} revealed={revealed} />}</b>
           {delta.wider ? (
-            <em className="ml-2 rounded bg-warn-bg px-1.5 py-px font-sans text-[11px] font-semibold text-warn-text not-italic">wider</em>
+            <em className="ml-2 inline-block rounded bg-warn-bg px-1.5 font-sans text-[11px] font-semibold whitespace-nowrap text-warn-text not-italic">wider</em>
           ) : null}
           {delta.hidden ? (
-            <em className="ml-2 rounded bg-warn-bg px-1.5 py-px font-sans text-[11px] font-semibold text-warn-text not-italic">hidden character</em>
+            <em className="ml-2 inline-block rounded bg-warn-bg px-1.5 font-sans text-[11px] font-semibold whitespace-nowrap text-warn-text not-italic">hidden character</em>
           ) : null}
         </>
       )}

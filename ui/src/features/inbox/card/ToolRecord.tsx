@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Section } from "../../../components/Section";
 import { Share } from "../../../components/Share";
-import { formatDuration } from "../../../components/timeline/scale";
+import { formatPace } from "../../../components/timeline/scale";
 import { useDesk } from "../../../desk/DeskContext";
 import type { ToolRecordView } from "../../../ipc/generated";
 
@@ -12,7 +12,7 @@ const wordsOf = (record: ToolRecordView): string => {
   const ends = [[approved, "approved"], [denied, "denied"], [expired, "expired"], [other, "ended otherwise"]] as const;
   const told = ends.filter(([number]) => number > 0).map(([number, word]) => `${count(number)} ${word}`).join(", ");
   const byRules = automatic === 0 ? "" : ` By rules or setup keys: ${count(automatic)}.`;
-  const pace = medianMs === null ? "" : ` Median decision ${formatDuration(medianMs)}.`;
+  const pace = medianMs === null ? "" : ` Median decision ${formatPace(medianMs)}.`;
   return `${told}.${byRules}${pace}`;
 };
 

@@ -1,0 +1,25 @@
+import { plainText } from "../../components/shown";
+import { formatTime } from "../../desk/clock";
+import { useServerNow } from "../../desk/DeskContext";
+import type { BypassView, StatusView } from "../../ipc/generated";
+
+const told = (bypass: BypassView): string =>
+  `Bypass: ${bypass.agent}, up to ${bypass.upTo}, until ${formatTime(bypass.untilMs)}, by ${plainText(bypass.by)}`;
+
+/** What lets calls run without a person: rules and bypasses. Nothing while there is none. */
+export const Approving = ({ status }: { readonly status: StatusView }) => {
+  const now = useServerNow();
+  const rules = status.rulesApproving;
+  const bypasses = status.bypasses.filter((bypass) => bypass.untilMs > now);
+  const last = Math.max(...bypasses.map((bypass) => bypass.untilMs));
+  if (rules === 0 && bypasses.length === 0) return null;
+  return (
+    <span className="text-warn-text" data-testid="approving">
+      {rules === 0 ? null : <span data-testid="rules-approving">{rules.toLocaleString("en")} {rules === 1 ? "rule" : "rules"} approving</span>}
+      {rules === 0 || bypasses.length === 0 ? null : ", "}
+      {bypasses.length === 0 ? null : (
+        <span data-testid="bypass" title={bypasses.map(told).join("\n")}>{bypasses.length} {bypasses.length === 1 ? "bypass" : "bypasses"} until {formatTime(last).slice(0, 5)}</span>
+      )}
+    </span>
+  );
+};

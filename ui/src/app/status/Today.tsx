@@ -1,0 +1,36 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect } from "react";
+import { formatPace } from "../../components/timeline/scale";
+import { midnight } from "../../desk/clock";
+import { useDesk, useServerNow } from "../../desk/DeskContext";
+
+const MINUTE_MS = 60_000;
+/** Decisions of a batch, and of several operators, come in one after the other. */
+const GATHER_MS = 500;
+
+/** How quickly people decide today; nothing while nobody has decided anything. */
+export const Today = () => {
+  const desk = useDesk();
+  const client = useQueryClient();
+  const sinceMs = midnight(useServerNow(MINUTE_MS));
+  const { data } = useQuery({
+    queryKey: ["today", sinceMs], queryFn: () => desk.call("today", { sinceMs }), refetchInterval: MINUTE_MS, placeholderData: (before) => before,
+  });
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | null = null;
+    const stop = desk.onTouched((notices) => {
+      if (timer !== null || !notices.some((notice) => notice.verdict !== null)) return;
+      timer = setTimeout(() => {
+        timer = null;
+        void client.invalidateQueries({ queryKey: ["today"] });
+      }, GATHER_MS);
+    });
+    return () => {
+      stop();
+      if (timer !== null) clearTimeout(timer);
+    };
+  }, [client, desk]);
+  if (data === undefined || data.medianMs === null) return null;
+  const many = data.decided >= data.newest ? `The newest ${data.newest.toLocaleString("en")} decisions` : data.decided === 1 ? "1 decision" : `${data.decided.toLocaleString("en")} decisions`;
+  return <span data-testid="today" title={`${many} of people since midnight`}>Median decision today {formatPace(data.medianMs)}</span>;
+};
