@@ -5,6 +5,7 @@
 
 use std::{fmt, str::FromStr};
 
+use data_encoding::HEXLOWER;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -40,13 +41,7 @@ impl Sha256Digest {
 
     /// 64 lowercase hexadecimal digits.
     pub fn hex(&self) -> String {
-        use fmt::Write as _;
-        let mut text = String::with_capacity(64);
-        for byte in self.0 {
-            // Writing to a String does not fail.
-            let _ = write!(text, "{byte:02x}");
-        }
-        text
+        HEXLOWER.encode(&self.0)
     }
 
     /// The 32 bytes.

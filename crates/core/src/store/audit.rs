@@ -11,6 +11,8 @@ use super::direct::WriteConnection;
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
 
+/// The index of subjects leaves out what every request has, and is only used by who says so in its words.
+const RARE: &str = " AND action <> 'request' AND action <> 'decide' AND action <> 'decision'";
 const DOMAIN: &[u8] = b"countersign-audit-v1\n";
 
 /// Every word that may stand in the column `action`. `docs/audit.md` says what each means.
@@ -285,14 +287,13 @@ pub async fn last_of(
         "SELECT seq, prev, hash, at, actor, action, subject, detail FROM audit WHERE subject = ",
     );
     query.push_bind(subject);
-    // As the index of subjects says it.
-    query.push(" AND action NOT IN ('request', 'decide', 'decision') AND action IN (");
+    query.push(RARE);
+    query.push(" AND action IN (");
     let mut list = query.separated(", ");
     for action in actions {
         list.push_bind(*action);
     }
-    // The words of the partial index.
-    query.push(") AND action NOT IN ('request', 'decide', 'decision') ORDER BY seq DESC LIMIT 1");
+    query.push(") ORDER BY seq DESC LIMIT 1");
     Ok(query.build_query_as().fetch_optional(&reader.0).await?)
 }
 
@@ -305,14 +306,11 @@ pub async fn details_of(
     action: &str,
     subject: &str,
 ) -> Result<Vec<String>, StoreError> {
-    Ok(sqlx::query_scalar(
-        "SELECT detail FROM audit WHERE subject = ? AND action = ?
-         AND action NOT IN ('request', 'decide', 'decision') ORDER BY seq",
-    )
-    .bind(subject)
-    .bind(action)
-    .fetch_all(&reader.0)
-    .await?)
+    let mut query = QueryBuilder::<Sqlite>::new("SELECT detail FROM audit WHERE subject = ");
+    query.push_bind(subject);
+    query.push(" AND action = ").push_bind(action);
+    query.push(RARE).push(" ORDER BY seq");
+    Ok(query.build_query_scalar().fetch_all(&reader.0).await?)
 }
 
 /// Hash of one row.

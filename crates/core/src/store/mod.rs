@@ -55,6 +55,8 @@ pub mod stalls;
 mod tests;
 #[cfg(test)]
 mod tests_agents;
+#[cfg(test)]
+mod tests_schema;
 pub mod tombstones;
 pub mod tool_record;
 pub mod tools;

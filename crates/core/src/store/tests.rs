@@ -92,7 +92,8 @@ async fn what_grows_without_end_is_searched_by_an_index() {
     for (sql, index) in [
         (
             "SELECT seq FROM audit WHERE subject = ? AND action IN (?, ?)
-             AND action NOT IN ('request', 'decide', 'decision') ORDER BY seq DESC LIMIT 1",
+             AND action <> 'request' AND action <> 'decide' AND action <> 'decision'
+             ORDER BY seq DESC LIMIT 1",
             "audit_by_subject",
         ),
         (

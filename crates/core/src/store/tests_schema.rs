@@ -1,0 +1,95 @@
+//! What the schema costs, and what it refuses.
+
+use sqlx::Row as _;
+
+use super::pool::temporary;
+
+#[tokio::test]
+async fn what_every_request_passes_through_fills_no_temporary_table() {
+    let (_folder, mut writer, _reader) = temporary().await;
+    for sql in [
+        "INSERT INTO requests(ws, agent, request_id, risk, allowed, approvals_required, request_digest, raw,
+         stream_epoch, stream_seq, stored_at, received_at, lifetime, deadline_at, state, delivery)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        "UPDATE requests SET state = ?, verdict = ?, origin = ?, decided_at = ?, delivery = ? WHERE id = ?",
+        "INSERT INTO outbox(decision_id, request, subject, payload, key, sig, release_at, state)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "UPDATE outbox SET state = ? WHERE request = ? AND state IN ('holding', 'queued')",
+        "INSERT INTO audit(seq, prev, hash, at, actor, action, subject, detail)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO receipts(ws, agent, request_id, decision_id, stage, at, detail, stream_seq)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO stalls(request, code, look_at) VALUES (?, ?, ?)",
+    ] {
+        let steps: Vec<String> =
+            sqlx::query(sqlx::AssertSqlSafe(format!("EXPLAIN {sql}")))
+                .fetch_all(&mut *writer.connection)
+                .await
+                .unwrap()
+                .iter()
+                .map(|row| row.get("opcode"))
+                .collect();
+        assert!(
+            !steps.iter().any(|step| step == "OpenEphemeral"),
+            "{sql}: {steps:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_word_that_is_none_of_the_agreed_ones_is_refused() {
+    let (_folder, mut writer, _reader) = temporary().await;
+    for sql in [
+        "PRAGMA foreign_keys = OFF",
+        "INSERT INTO requests(ws, agent, request_id, risk, allowed, approvals_required, request_digest, raw,
+         stream_epoch, stream_seq, stored_at, received_at, lifetime, deadline_at, state, delivery)
+         VALUES ('a', 'b', 'c', 'low', '', 1, 'd', x'', 'e', 1, 1, 1, 1, 1, 'pending', 'stored')",
+        "INSERT INTO outbox(decision_id, request, subject, payload, key, release_at, state)
+         VALUES ('a', 1, 'b', x'', 'c', 1, 'holding')",
+        "INSERT INTO vote_outbox(vote_id, request, subject, payload, key, release_at, state)
+         VALUES ('a', 1, 'b', x'', 'c', 1, 'holding')",
+        "INSERT INTO receipts(ws, agent, request_id, decision_id, stage, at, detail, stream_seq)
+         VALUES ('a', 'b', 'c', 'd', 'received', 1, x'', 1)",
+        "INSERT INTO stalls(request, look_at) VALUES (1, 1)",
+    ] {
+        sqlx::query(sql)
+            .execute(&mut *writer.connection)
+            .await
+            .unwrap();
+    }
+    for (table, column, words) in [
+        (
+            "requests",
+            "state",
+            "pending holding queued decided expired withdrawn rejected void",
+        ),
+        (
+            "requests",
+            "delivery",
+            "stored decided on_bus received executed failed refused",
+        ),
+        ("outbox", "state", "holding queued stored lost late"),
+        ("vote_outbox", "state", "holding queued stored lost late"),
+        ("receipts", "stage", "received executed failed refused"),
+        (
+            "stalls",
+            "code",
+            "stalled_not_on_bus stalled_not_received stalled_not_executed",
+        ),
+    ] {
+        for word in words.split(' ') {
+            for (written, agreed) in [(word.to_owned(), true), (format!("{word}s"), false)] {
+                let sql = format!("UPDATE {table} SET {column} = ?");
+                let done = sqlx::query(sqlx::AssertSqlSafe(sql))
+                    .bind(&written)
+                    .execute(&mut *writer.connection)
+                    .await;
+                assert_eq!(
+                    done.is_ok(),
+                    agreed,
+                    "{table}.{column} = {written}: {done:?}"
+                );
+            }
+        }
+    }
+}
