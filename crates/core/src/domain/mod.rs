@@ -9,6 +9,7 @@ pub mod brakes;
 pub mod cautions;
 pub mod decide;
 pub mod delivery;
+pub mod fate;
 pub mod history;
 pub mod hold;
 pub mod incident;

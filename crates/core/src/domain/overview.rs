@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use super::fate::Fate;
 use super::{State, Timestamp};
 
 /// Pairs of agent and tool that are told apart; later ones are counted together.
@@ -18,16 +19,8 @@ pub struct Fact {
     pub agent: String,
     /// Tool; none for questions, forms and what was rejected.
     pub tool: Option<String>,
-    /// Where it stands.
-    pub state: State,
-    /// The verdict as it reads everywhere.
-    pub verdict: Option<String>,
-    /// Who decided.
-    pub origin: Option<String>,
-    /// Server time.
-    pub stored_at: Timestamp,
-    /// Server time.
-    pub decided_at: Option<Timestamp>,
+    /// What became of it.
+    pub fate: Fate,
 }
 
 /// How many requests came in a piece of time, by what became of them.
@@ -61,6 +54,8 @@ pub struct Pace {
 /// The numbers of a time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Overview {
+    /// How long a piece of time is, ms.
+    pub step_ms: i64,
     /// Volume of each piece of time, oldest first, without gaps.
     pub volume: Vec<Volume>,
     /// Verdicts and how often each was given, most frequent first.
@@ -85,7 +80,6 @@ pub struct Overview {
 #[derive(Debug)]
 pub struct Counting {
     since: Timestamp,
-    step_ms: i64,
     overview: Overview,
     verdicts: BTreeMap<String, u64>,
     times: BTreeMap<(String, Option<String>), Vec<i64>>,
@@ -95,10 +89,11 @@ impl Counting {
     /// Counts what was stored from `since` on in `pieces` pieces of `step_ms`.
     #[must_use]
     pub fn new(since: Timestamp, step_ms: i64, pieces: usize) -> Self {
+        let step_ms = step_ms.max(1);
         Self {
             since,
-            step_ms: step_ms.max(1),
             overview: Overview {
+                step_ms,
                 volume: vec![Volume::default(); pieces],
                 ..Overview::default()
             },
@@ -109,8 +104,10 @@ impl Counting {
 
     /// Counts one request; what stands outside the time is left out.
     pub fn add(&mut self, fact: Fact) {
-        let place = fact.stored_at.since_ms(self.since).div_euclid(self.step_ms);
+        let fate = fact.fate;
         let overview = &mut self.overview;
+        let after = fate.stored_at.since_ms(self.since);
+        let place = after.div_euclid(overview.step_ms);
         let Some(volume) = usize::try_from(place)
             .ok()
             .and_then(|at| overview.volume.get_mut(at))
@@ -118,7 +115,7 @@ impl Counting {
             return;
         };
         volume.arrived += 1;
-        match fact.state {
+        match fate.state {
             State::Pending | State::Holding | State::Queued => overview.open += 1,
             State::Expired => {
                 overview.expired += 1;
@@ -126,19 +123,19 @@ impl Counting {
             }
             State::Decided | State::Withdrawn | State::Rejected | State::Void => {}
         }
-        if let Some(verdict) = &fact.verdict {
+        if let Some(verdict) = &fate.verdict {
             *self.verdicts.entry(verdict.clone()).or_default() += 1;
         }
-        if fact.state != State::Decided {
+        if fate.state != State::Decided {
             return;
         }
-        match fact.verdict.as_deref() {
+        match fate.verdict.as_deref() {
             Some("approve" | "modify") => volume.allowed += 1,
             Some("deny" | "terminate") => volume.denied += 1,
             _ => {}
         }
-        let took = fact.decided_at.map(|at| at.since_ms(fact.stored_at).max(0));
-        match fact.origin.as_deref() {
+        let took = fate.took_ms();
+        match fate.origin.as_deref() {
             Some("operator") => {
                 overview.human += 1;
                 overview.hasty += u64::from(took.is_some_and(|took| took < HASTY_MS));
@@ -201,11 +198,13 @@ mod tests {
         Fact {
             agent: "acme/bot".into(),
             tool: Some("t".into()),
-            state,
-            verdict: Some(verdict.into()),
-            origin: Some(origin.into()),
-            stored_at: Timestamp(stored),
-            decided_at: took.map(|took| Timestamp(stored + took)),
+            fate: Fate {
+                state,
+                verdict: Some(verdict.into()),
+                origin: Some(origin.into()),
+                stored_at: Timestamp(stored),
+                decided_at: took.map(|took| Timestamp(stored + took)),
+            },
         }
     }
 

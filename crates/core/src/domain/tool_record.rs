@@ -2,22 +2,8 @@
 //!
 //! Refuses to mix what people decided with what rules did: only people's decisions have a pace.
 
-use super::{State, Timestamp};
-
-/// How one call of the tool ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
-    /// Where it stands.
-    pub state: State,
-    /// The verdict as it reads everywhere.
-    pub verdict: Option<String>,
-    /// Who decided.
-    pub origin: Option<String>,
-    /// Server time.
-    pub stored_at: Timestamp,
-    /// Server time.
-    pub decided_at: Option<Timestamp>,
-}
+use super::State;
+use super::fate::Fate;
 
 /// The calls of one tool, counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -39,7 +25,7 @@ pub struct ToolRecord {
 impl ToolRecord {
     /// Counts calls; those that still wait and those that never were valid do not count.
     #[must_use]
-    pub fn of(calls: impl IntoIterator<Item = Ended>) -> Self {
+    pub fn of(calls: impl IntoIterator<Item = Fate>) -> Self {
         let mut record = Self::default();
         let mut times = Vec::new();
         for call in calls {
@@ -54,10 +40,7 @@ impl ToolRecord {
                 continue;
             }
             match call.origin.as_deref() {
-                Some("operator") => {
-                    let took = call.decided_at.map(|at| at.since_ms(call.stored_at).max(0));
-                    times.extend(took);
-                }
+                Some("operator") => times.extend(call.took_ms()),
                 Some("rule" | "setup_key") => record.automatic += 1,
                 _ => {}
             }
@@ -77,9 +60,10 @@ impl ToolRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Timestamp;
 
-    fn ended(state: State, verdict: &str, origin: &str, took: i64) -> Ended {
-        Ended {
+    fn ended(state: State, verdict: &str, origin: &str, took: i64) -> Fate {
+        Fate {
             state,
             verdict: Some(verdict.to_owned()),
             origin: Some(origin.to_owned()),

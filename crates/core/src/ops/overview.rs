@@ -11,10 +11,11 @@ use crate::store::overview;
 const PIECES: usize = 400;
 
 impl App {
-    /// Counts what was stored from `since` to `until`, in so many pieces; all workspaces, or one. Looks at
-    /// each request of that time.
+    /// Counts what was stored from `since` to `until`, in so many pieces, 1 to 400; all workspaces, or one.
+    /// Looks at each request of that time.
     ///
     /// # Errors
+    /// [`OpError::Usage`] for a time that does not end after it begins, and for another number of pieces;
     /// [`OpError::Store`].
     pub async fn overview(
         &self,
@@ -22,11 +23,16 @@ impl App {
         pieces: usize,
         workspace: Option<String>,
     ) -> Result<Overview, OpError> {
-        let pieces = pieces.clamp(1, PIECES);
-        let whole = until.since_ms(since).max(1);
-        let each = i64::try_from(pieces).unwrap_or(1);
+        let each = i64::try_from(pieces).unwrap_or(i64::MAX);
+        let whole = until.0.checked_sub(since.0).filter(|whole| *whole > 0);
+        let (Some(whole), 1..=PIECES) = (whole, pieces) else {
+            return Err(OpError::Usage(format!(
+                "a time ends after it begins, and has 1 to {PIECES} pieces"
+            )));
+        };
         // Rounded up: the last piece ends no earlier than the time does.
-        let mut counting = Counting::new(since, (whole + each - 1) / each, pieces);
+        let step = whole / each + i64::from(whole % each > 0);
+        let mut counting = Counting::new(since, step, pieces);
         let filter = HistoryFilter {
             workspace,
             since: Some(since),

@@ -5,6 +5,7 @@
 
 use sqlx::{QueryBuilder, Sqlite};
 
+use super::conditions;
 use super::history_source::{Source, Span};
 use crate::domain::State;
 use crate::domain::history::HistoryFilter;
@@ -147,25 +148,14 @@ pub(super) fn passing(
 
 fn row(query: &mut QueryBuilder<Sqlite>, filter: &HistoryFilter) {
     query.push(" CROSS JOIN requests r NOT INDEXED ON r.id = c.id");
-    for (condition, value) in [
-        (" AND r.ws = ", &filter.workspace),
-        (" AND r.agent = ", &filter.agent),
-        (" AND r.tool = ", &filter.tool),
-    ] {
-        if let Some(value) = value {
-            query.push(condition);
-            query.push_bind(value.clone());
-        }
-    }
-    if filter.state == Some(State::Decided) {
-        query.push(" AND r.state = 'decided'");
-    }
-    if let Some(since) = filter.since {
-        query.push(" AND r.stored_at >= ");
-        query.push_bind(since.0);
-    }
-    if let Some(until) = filter.until {
-        query.push(" AND r.stored_at < ");
-        query.push_bind(until.0);
-    }
+    let columns = [
+        ("ws", &filter.workspace),
+        ("agent", &filter.agent),
+        ("tool", &filter.tool),
+    ];
+    conditions::equal(query, columns);
+    // An index tells every other state.
+    let decided = filter.state.filter(|state| *state == State::Decided);
+    conditions::stands(query, decided);
+    conditions::stored(query, filter.since, filter.until);
 }

@@ -4,7 +4,7 @@ use countersign_wire::RequestKey;
 use futures::TryStreamExt;
 use sqlx::{QueryBuilder, Sqlite};
 
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, conditions};
 use crate::domain::{State, Timestamp};
 
 /// A request with what became of it.
@@ -127,35 +127,17 @@ pub(super) fn select(with_raw: bool) -> QueryBuilder<Sqlite> {
 }
 
 fn narrow(query: &mut QueryBuilder<Sqlite>, filter: &Filter) {
-    let words = [
-        (" AND r.ws = ", &filter.workspace),
-        (" AND r.agent = ", &filter.agent),
-        (" AND r.tool = ", &filter.tool),
-        (" AND r.risk = ", &filter.risk),
-        (" AND r.verdict = ", &filter.verdict),
-        (" AND r.origin = ", &filter.origin),
+    let columns = [
+        ("ws", &filter.workspace),
+        ("agent", &filter.agent),
+        ("tool", &filter.tool),
+        ("risk", &filter.risk),
+        ("verdict", &filter.verdict),
+        ("origin", &filter.origin),
     ];
-    for (condition, value) in words {
-        if let Some(value) = value {
-            query.push(condition);
-            query.push_bind(value.clone());
-        }
-    }
-    if let Some(state) = filter.state {
-        // The words stand in the text so that the partial index of undecided rows can be used.
-        if state != State::Decided {
-            query.push(" AND r.state <> 'decided'");
-        }
-        query.push(format!(" AND r.state = '{}'", state.as_str()));
-    }
-    if let Some(since) = filter.since {
-        query.push(" AND r.stored_at >= ");
-        query.push_bind(since.0);
-    }
-    if let Some(until) = filter.until {
-        query.push(" AND r.stored_at < ");
-        query.push_bind(until.0);
-    }
+    conditions::equal(query, columns);
+    conditions::stands(query, filter.state);
+    conditions::stored(query, filter.since, filter.until);
 }
 
 /// Requests that wait for an operator, earliest deadline first, one at a time: all of them as they are

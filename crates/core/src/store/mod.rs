@@ -16,12 +16,14 @@ mod block_times;
 mod bulk;
 pub mod bundle;
 pub mod bus_stream;
+mod conditions;
 pub mod decisions;
 mod direct;
 pub mod early_receipts;
 mod error;
 pub mod export;
 pub mod facets;
+mod fates;
 pub mod history;
 mod history_narrow;
 #[cfg(test)]

@@ -4,8 +4,7 @@ use futures::TryStreamExt;
 use sqlx::{QueryBuilder, Sqlite};
 
 use super::history_source::span;
-use super::{Reader, StoreError};
-use crate::domain::Timestamp;
+use super::{Reader, StoreError, conditions, fates};
 use crate::domain::history::HistoryFilter;
 use crate::domain::overview::Fact;
 
@@ -31,21 +30,14 @@ pub async fn facts(
 ) -> Result<(), StoreError> {
     let span = span(reader, filter).await?;
     let mut query = QueryBuilder::<Sqlite>::new(
-        "SELECT ws, agent, tool, state, verdict, origin, stored_at, decided_at FROM requests WHERE id > ",
+        "SELECT ws, agent, tool, state, verdict, origin, stored_at, decided_at FROM requests r WHERE id > ",
     );
     query
         .push_bind(span.above)
         .push(" AND id < ")
         .push_bind(span.below);
-    if let Some(since) = filter.since {
-        query.push(" AND stored_at >= ").push_bind(since.0);
-    }
-    if let Some(until) = filter.until {
-        query.push(" AND stored_at < ").push_bind(until.0);
-    }
-    if let Some(workspace) = &filter.workspace {
-        query.push(" AND ws = ").push_bind(workspace.clone());
-    }
+    conditions::stored(&mut query, filter.since, filter.until);
+    conditions::equal(&mut query, [("ws", &filter.workspace)]);
     let mut rows = query.build_query_as::<Row>().fetch(&reader.0);
     while let Some((ws, agent, tool, state, verdict, origin, stored, decided)) =
         rows.try_next().await?
@@ -53,13 +45,7 @@ pub async fn facts(
         each(Fact {
             agent: format!("{ws}/{agent}"),
             tool,
-            state: state
-                .parse()
-                .map_err(|_| StoreError::corrupt("an unknown state in requests"))?,
-            verdict,
-            origin,
-            stored_at: Timestamp(stored),
-            decided_at: decided.map(Timestamp),
+            fate: fates::read((state, verdict, origin, stored, decided))?,
         });
     }
     Ok(())

@@ -2,19 +2,16 @@ use std::time::Duration;
 
 use countersign_core::ops::regrets::Suspended;
 use countersign_core::ops::rules::RulesChange;
-use countersign_core::policy::{Enabled, read_file};
+use countersign_core::policy::Enabled;
 use countersign_testkit::TempData;
-use countersign_wire::{AgentBrake, AgentKey, ErrorCode, Risk, Verdict, WorkspaceName};
+use countersign_wire::{AgentBrake, AgentKey, ErrorCode, Risk, Verdict};
 use serde_json::json;
 
 use crate::agent::{Desk, colleague, in_state, listed, until, verdict};
+use crate::policy::{INVOICES, acme, apply};
 
 fn bot() -> AgentKey {
     "acme/bot".parse().unwrap()
-}
-
-fn acme() -> WorkspaceName {
-    "acme".parse().unwrap()
 }
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -157,25 +154,13 @@ async fn a_brake_holds_a_bypass_back_and_its_end_is_seen_by_all() {
     desk.app.shutdown().await;
 }
 
-/// Lets test invoices go.
-const INVOICES: &str = r#"
-schema = 1
-[[rule]]
-id = "test-invoices"
-effect = "approve"
-expires_at = "2999-01-01T00:00:00Z"
-tool = ["delete_invoice"]
-"#;
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_regret_suspends_what_decided_and_is_told_to_all() {
     let desk = Desk::open().await;
     let agent = desk.agent("bot").await;
     let data = TempData::new();
     let second = colleague(&desk, &data, "Grace").await;
-    let rules = read_file(INVOICES).unwrap();
-    let change = RulesChange::Replace { rules, seen: None };
-    desk.app.change_rules(&acme(), &change).await.unwrap();
+    apply(&desk.app, INVOICES).await;
     for id in ["r1", "r2"] {
         agent.ask(&agent.request(id)).await;
         assert_eq!(agent.decision(id).await["origin"], "rule");
@@ -186,7 +171,7 @@ async fn a_regret_suspends_what_decided_and_is_told_to_all() {
     let done = second.regret(&line, reason.clone()).await.unwrap();
     assert_eq!(
         (done.suspended, done.id.as_str()),
-        (Suspended::Rule, "test-invoices")
+        (Suspended::Rule, "invoices")
     );
     let again = second.regret(&line, reason.clone()).await.unwrap();
     assert_eq!(
@@ -199,7 +184,7 @@ async fn a_regret_suspends_what_decided_and_is_told_to_all() {
     .await;
     let known = desk.app.rules(&acme()).await.unwrap();
     assert_eq!(known.rules[0].version, 2);
-    let regrets = &known.regrets["test-invoices"];
+    let regrets = &known.regrets["invoices"];
     assert_eq!((regrets.count, regrets.last[0].version), (1, 1));
     assert_eq!(regrets.last[0].reason, reason);
     assert_eq!(
@@ -213,11 +198,11 @@ async fn a_regret_suspends_what_decided_and_is_told_to_all() {
     listed(&desk.app, "r3").await;
     tokio::time::sleep(Duration::from_millis(900)).await;
     assert_eq!(listed(&desk.app, "r3").await.state, "pending");
-    let on = RulesChange::Enable("test-invoices".into(), Enabled::On);
+    let on = RulesChange::Enable("invoices".into(), Enabled::On);
     desk.app.change_rules(&acme(), &on).await.unwrap();
     assert_eq!(agent.decision("r3").await["rule"]["version"], 3);
     assert_eq!(
-        desk.app.rules(&acme()).await.unwrap().regrets["test-invoices"].count,
+        desk.app.rules(&acme()).await.unwrap().regrets["invoices"].count,
         1
     );
     let rows = second.audit_after(0, 10_000).await.unwrap();
@@ -225,7 +210,7 @@ async fn a_regret_suspends_what_decided_and_is_told_to_all() {
     assert_eq!(desk.app.audit_verify(None).await.unwrap().first_bad, None);
 
     desk.app
-        .change_rules(&acme(), &RulesChange::Remove("test-invoices".into()))
+        .change_rules(&acme(), &RulesChange::Remove("invoices".into()))
         .await
         .unwrap();
     let line = in_state(&desk.app, "r2", "decided").await;

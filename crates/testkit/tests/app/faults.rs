@@ -4,9 +4,7 @@ use async_nats::jetstream;
 use countersign_core::App;
 use countersign_core::bus::{Publication, PublishOutcome};
 use countersign_core::domain::StallLimits;
-use countersign_core::ops::rules::RulesChange;
 use countersign_core::ops::verdicts::Decided;
-use countersign_core::policy::read_file;
 use countersign_testkit::TempData;
 use countersign_wire::{Context, PublicKey, RequestKey, Sha256Digest, Verdict, sign, vote_subject};
 use nix::sys::signal::{Signal, kill};
@@ -17,6 +15,7 @@ use serde_json::{Value, json};
 use crate::agent::{
     Agent, Desk, colleague, in_state, inbox_ids, line_when, listed, until, verdict,
 };
+use crate::policy::{INVOICES, apply};
 
 /// A request that two operators must agree to.
 fn of_two(agent: &Agent, id: &str) -> Value {
@@ -266,26 +265,12 @@ async fn a_bus_without_room_says_so_to_agents_and_operators_and_nothing_is_lost(
     desk.app.shutdown().await;
 }
 
-const INVOICES: &str = r#"
-schema = 1
-[[rule]]
-id = "invoices"
-effect = "approve"
-expires_at = "2999-01-01T00:00:00Z"
-tool = ["delete_invoice"]
-"#;
-
 /// A rule approved while the bus had no room, and before somebody panicked: it must not run under the panic.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_approval_of_a_rule_that_waits_for_the_bus_does_not_go_out_under_panic() {
     let desk = Desk::open().await;
     let agent = desk.agent("bot").await;
-    let change = RulesChange::Replace {
-        rules: read_file(INVOICES).unwrap(),
-        seen: None,
-    };
-    let workspace = "acme".parse().unwrap();
-    desk.app.change_rules(&workspace, &change).await.unwrap();
+    apply(&desk.app, INVOICES).await;
     room(&desk, "CS_DECISIONS", Some(100)).await;
     // Long enough for some attempts after there is room again.
     let mut short = agent.request("short");

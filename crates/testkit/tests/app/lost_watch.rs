@@ -1,29 +1,11 @@
 use std::time::Duration;
 
-use countersign_core::App;
-use countersign_core::ops::rules::RulesChange;
-use countersign_core::policy::read_file;
-use countersign_wire::{Verdict, WorkspaceName};
+use countersign_wire::Verdict;
 
 use crate::agent::{Desk, in_state, listed, verdict};
+use crate::policy::{INVOICES, acme, apply};
 
-fn acme() -> WorkspaceName {
-    "acme".parse().unwrap()
-}
-
-async fn apply(app: &App, file: &str) {
-    let rules = read_file(file).unwrap();
-    let change = RulesChange::Replace { rules, seen: None };
-    app.change_rules(&acme(), &change).await.unwrap();
-}
-
-const RULES: &str = r#"
-schema = 1
-[[rule]]
-id = "invoices"
-effect = "approve"
-expires_at = "2999-01-01T00:00:00Z"
-tool = ["delete_invoice"]
+const ROGUE: &str = r#"
 [[rule]]
 id = "rogue"
 effect = "deny"
@@ -34,7 +16,7 @@ agent = ["rogue"]
 async fn a_console_whose_watch_over_the_policy_is_gone_decides_nothing_by_itself() {
     let desk = Desk::open().await;
     let (bot, rogue) = (desk.agent("bot").await, desk.agent("rogue").await);
-    apply(&desk.app, RULES).await;
+    apply(&desk.app, &format!("{INVOICES}{ROGUE}")).await;
     bot.ask(&bot.request("before")).await;
     assert_eq!(bot.decision("before").await["origin"], "rule");
 
@@ -79,7 +61,7 @@ async fn a_rule_in_the_shadow_writes_down_what_it_would_have_done_and_does_nothi
     let bot = desk.agent("bot").await;
     apply(
         &desk.app,
-        &RULES.replace("tool =", "enabled = \"shadow\"\ntool ="),
+        &INVOICES.replace("tool =", "enabled = \"shadow\"\ntool ="),
     )
     .await;
     bot.ask(&bot.request("r1")).await;

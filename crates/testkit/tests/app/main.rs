@@ -15,6 +15,7 @@ mod faults;
 mod fuzzed;
 mod lost_watch;
 mod operators;
+mod policy;
 mod presence;
 mod quorum;
 mod ranks;

@@ -3,19 +3,16 @@ use std::time::Duration;
 use countersign_core::App;
 use countersign_core::ops::operators::{Change, Limits};
 use countersign_core::ops::regrets::Regret;
-use countersign_core::ops::rules::{RulesChange, RulesChanged, Signing};
+use countersign_core::ops::rules::{RulesChange, Signing};
 use countersign_core::policy::{Enabled, read_file};
 use countersign_testkit::TempData;
-use countersign_wire::{Risk, Sha256Digest, Verdict, WorkspaceName};
+use countersign_wire::{Risk, Sha256Digest, Verdict};
 use serde_json::json;
 
 use crate::agent::{
     Desk, caught_up, colleague, in_state, line_when, listed, options, until, verdict,
 };
-
-fn acme() -> WorkspaceName {
-    "acme".parse().unwrap()
-}
+use crate::policy::{acme, apply};
 
 /// Lets test invoices go.
 const INVOICES: &str = r#"
@@ -35,12 +32,6 @@ effect = "deny"
 agent = ["rogue"]
 message = "Not this bot."
 "#;
-
-async fn apply(app: &App, file: &str) -> RulesChanged {
-    let rules = read_file(file).unwrap();
-    let change = RulesChange::Replace { rules, seen: None };
-    app.change_rules(&acme(), &change).await.unwrap()
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rule_decides_and_says_so_everywhere() {

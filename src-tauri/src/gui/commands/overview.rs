@@ -4,23 +4,17 @@ use countersign_core::domain::Timestamp;
 use countersign_core::domain::overview::Pace;
 use countersign_wire::escape;
 use countersign_wire::ipc::{
-    IpcError, IpcErrorCode, OverviewArgs, OverviewView, PaceView, VerdictCount, VolumePiece,
+    IpcError, OverviewArgs, OverviewView, PaceView, VerdictCount, VolumePiece,
 };
 
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
+use crate::gui::fault::fault;
 
 /// Pairs of agent and tool that the page lists.
 const LISTED: usize = 100;
 
 pub(crate) async fn overview(desk: &Desk, args: OverviewArgs) -> Result<OverviewView, IpcError> {
-    if args.until_ms <= args.since_ms || args.pieces == 0 {
-        return Err(refuse(
-            IpcErrorCode::Usage,
-            "a time must end after it begins",
-        ));
-    }
-    let pieces = usize::try_from(args.pieces).unwrap_or(1);
+    let pieces = usize::try_from(args.pieces).unwrap_or(usize::MAX);
     let time = (Timestamp(args.since_ms), Timestamp(args.until_ms));
     let seen = desk
         .app
@@ -28,12 +22,10 @@ pub(crate) async fn overview(desk: &Desk, args: OverviewArgs) -> Result<Overview
         .await
         .map_err(fault)?;
     let stalled = desk.app.stalled().await.map_err(fault)?;
-    let count = i64::try_from(seen.volume.len()).unwrap_or(1).max(1);
-    let step = (args.until_ms - args.since_ms + count - 1) / count;
     let volume = (0..)
         .zip(&seen.volume)
         .map(|(place, piece): (i64, _)| VolumePiece {
-            start_ms: args.since_ms + place * step,
+            start_ms: args.since_ms.saturating_add(place * seen.step_ms),
             arrived: piece.arrived,
             allowed: piece.allowed,
             denied: piece.denied,

@@ -1,0 +1,46 @@
+//! Conditions on a row of `requests`, which each statement calls `r`: one wording for every list.
+//!
+//! Refuses a value in the text of a statement. A state is none: its words are this program's own, and SQLite must see
+//! them to use an index of some states only.
+
+use sqlx::{QueryBuilder, Sqlite};
+
+use crate::domain::{State, Timestamp};
+
+/// The columns that have the value that is asked for, where one is.
+pub(super) fn equal<'v>(
+    query: &mut QueryBuilder<Sqlite>,
+    columns: impl IntoIterator<Item = (&'static str, &'v Option<String>)>,
+) {
+    for (column, value) in columns {
+        if let Some(value) = value {
+            query.push(format!(" AND r.{column} = "));
+            query.push_bind(value.clone());
+        }
+    }
+}
+
+/// Where it stands.
+pub(super) fn stands(query: &mut QueryBuilder<Sqlite>, state: Option<State>) {
+    let Some(state) = state else { return };
+    if state != State::Decided {
+        query.push(" AND r.state <> 'decided'");
+    }
+    query.push(format!(" AND r.state = '{}'", state.as_str()));
+}
+
+/// Stored from one time on and before another.
+pub(super) fn stored(
+    query: &mut QueryBuilder<Sqlite>,
+    since: Option<Timestamp>,
+    until: Option<Timestamp>,
+) {
+    if let Some(since) = since {
+        query.push(" AND r.stored_at >= ");
+        query.push_bind(since.0);
+    }
+    if let Some(until) = until {
+        query.push(" AND r.stored_at < ");
+        query.push_bind(until.0);
+    }
+}
