@@ -76,3 +76,16 @@ onDesk("a timed bypass lets what waits up to its risk run, is told with its end,
   await page.press("q");
   await page.reads("2 waiting", '[data-testid="waiting"]');
 });
+
+onDesk("a tool that breaks its strict mode is flagged with the path, one that runs elsewhere as beyond any gate, and a missing credential is told", async (desk, page) => {
+  await desk.agent("tells.py", "60");
+  await page.press("g");
+  await page.press("a");
+  await page.reads("search_docs", '[data-testid="agent"]');
+  const tool = (name) => page.run("return [...document.querySelectorAll('[data-testid=tool]')].find((tool) => tool.textContent.startsWith(arguments[0])).textContent", name);
+  assert.match(await tool("search_docs"), /not strict at \/tools\/2\/args_schema: additionalProperties is not false.*not strict at \/tools\/2\/args_schema\/properties\/limit: not listed in required/);
+  assert.doesNotMatch(await tool("pay_invoice"), /not strict/);
+  assert.doesNotMatch(await tool("crm.lookup"), /not strict/, "it does not say that it is strict");
+  assert.match(await tool("web_search"), /cannot be gated/);
+  await page.reads("STRIPE_SECRET_KEY", '[data-testid="agent"]');
+});

@@ -1,5 +1,6 @@
 // Several calls at once, cards that are put off, and the settings of the window, at the real window.
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { onDesk } from "./support/desk.mjs";
 import { KEYS, until } from "./support/webdriver.mjs";
 
@@ -71,4 +72,17 @@ onDesk("settings of the window act at once and are kept: without single keys no 
   await page.press(KEYS.escape);
   assert.equal(await page.text('[data-testid="sent"]'), null);
   assert.equal((await pending(desk))[0].state, "pending");
+});
+
+onDesk("a call outside the active skill's tools is flagged on its card with both names", async (desk, page) => {
+  const digest = `sha256:${createHash("sha256").update("{}").digest("hex")}`;
+  const request = {
+    v: 1, kind: "tool_call", request_id: "outside", workspace: "default", agent: { name: "local" }, tool: { name: "send_mail" }, args: {}, args_digest: digest,
+    risk: "medium", allowed_verdicts: ["approve", "deny"], skill: { name: "invoicing", allowed_tools: ["read_mail"] },
+    requested_at: "2026-11-21T12:00:00.000Z", expires_at: "2026-11-21T12:01:00.000Z",
+  };
+  const sent = await desk.agent("sends.py", "outside", JSON.stringify(request));
+  assert.equal((await sent.done).code, 0, sent.output.err);
+  await desk.armed("send_mail");
+  await page.reads("The active skill does not list send_mail among the tools that it may call: invoicing", '[data-warning="outside_skill"]');
 });

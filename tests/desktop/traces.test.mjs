@@ -64,6 +64,98 @@ onDesk("a span shows its error, its parts and its picture, and fetches nothing",
   assert.deepEqual(asked, []);
 });
 
+/** What the tree shows: name, word of the kind, look, depth. */
+const drawn = (page) => page.run(`return [...document.querySelectorAll('[data-testid=line]')].map((line) => {
+  const name = line.querySelector(".shown");
+  return [name.textContent, name.parentElement.previousElementSibling.textContent, line.dataset.look, Number(line.getAttribute("aria-level"))];
+})`);
+
+const openTrace = async (page, name) => {
+  await page.press("g");
+  await page.press("t");
+  await page.reads(name, '[data-testid="trace-row"]');
+  await page.press("o");
+  await page.sees('[data-testid="tree"]');
+};
+
+onDesk("a local call that sends no span is in the trace, and a loop that used up its rounds is incomplete, not ok", async (desk, page) => {
+  const agent = await desk.agent("loops.py", "loop");
+  await desk.armed("read_notes");
+  await page.press("a");
+  const { code, err } = await agent.done;
+  assert.equal(code, 0, err);
+  await openTrace(page, "tool_loop");
+  await until("the loop has ended", async () => (await page.run(`return ${line("tool_loop")}?.dataset.look`)) === "incomplete");
+  assert.deepEqual(await drawn(page), [
+    ["tool_loop", "agent", "incomplete", 1], ["round 1", "llm", "ok", 2], ["market.summarise", "tool", "ok", 2], ["round 2", "llm", "ok", 2],
+    ["read_notes", "request", "ok", 2],
+  ]);
+  await page.run(`${line("tool_loop")}.click(); return 1`);
+  await page.reads("was stopped before its end", '[data-testid="line-state"]');
+  await page.run(`${line("read_notes")}.click(); return 1`);
+  await page.reads("for a decision", '[data-testid="line-state"]');
+  assert.match(await page.text('[data-testid="line-state"]'), /^request of default\/local, ended well, waited .+ for a decision by maria$/);
+  await page.reads("acme", '[data-testid="gate"]');
+  await page.run(`${line("market.summarise")}.click(); return 1`);
+  await page.reads("37", '[data-testid="usage"]');
+  assert.match(await page.text('[data-testid="usage"]'), /1\.2 s|1,250/);
+});
+
+onDesk("a call with subchats shows as waiting for them, each under it and named so, until they have ended", async (desk, page) => {
+  const sent = await desk.agent("loops.py", "subchats");
+  assert.equal((await sent.done).code, 0, sent.output.err);
+  await openTrace(page, "quarterly report");
+  const seven = [
+    ["quarterly report", "agent", "running", 1], ["hand_out", "tool", "waiting", 2], ["ask the north", "subchat", "ok", 3], ["sales.list", "tool", "ok", 4],
+    ["ask the south", "subchat", "running", 3], ["sales.sum", "tool", "running", 4], ["proof-read", "agent", "ok", 2],
+  ];
+  await until("all of the spans", async () => (await drawn(page)).length === seven.length);
+  assert.deepEqual(await drawn(page), seven);
+  await page.run(`${line("hand_out")}.click(); return 1`);
+  await page.reads("tool of default/local, waits for 1 subchat", '[data-testid="line-state"]');
+  await page.reads("WAIT_SUBCHATS", '[data-testid="span-detail"]');
+  await page.run(`${line("ask the south")}.click(); return 1`);
+  await page.reads("subchat of default/local, goes on", '[data-testid="line-state"]');
+  await page.reads("ft_south", '[data-testid="span-detail"]');
+  const done = await desk.agent("loops.py", "subchats", "done");
+  assert.equal((await done.done).code, 0, done.output.err);
+  await until("the call has ended", async () => (await page.run(`return ${line("hand_out")}?.dataset.look`)) === "ok");
+  assert.equal(await page.run(`return ${line("ask the south")}.dataset.look`), "ok");
+});
+
+onDesk("each error of a market place has its state and says what is missing; what is kept elsewhere and what crashed are told", async (desk, page) => {
+  const sent = await desk.agent("loops.py", "shapes");
+  assert.equal((await sent.done).code, 0, sent.output.err);
+  await openTrace(page, "all shapes");
+  await until("all of the spans", async () => (await drawn(page)).length === 8);
+  const outcome = (name) => page.run(`return ${line(name)}.lastElementChild.firstChild.textContent`);
+  const choose = async (name) => {
+    await page.run(`${line(name)}.click(); return 1`);
+    await page.reads(name, '[data-testid="span-detail"] h2');
+  };
+  for (const [name, look, said, kind, more] of [
+    ["market.buy", "error", "402", "balance", "12 tokens are missing"],
+    ["market.refund", "error", "428", "credential", "Missing: STRIPE_KEYSTRIPE_ACCOUNT"],
+    ["market.export", "error", "502", "tool", "Bad Gateway"],
+    ["market.index", "timeout", "timed out", "tool_timeout", "504"],
+    ["weather", "error", "failed", "validation", "weather, argument loction: Unexpected parameterDid you mean 'location'?"],
+  ]) {
+    assert.equal(await page.run(`return ${line(name)}.dataset.look`), look, name);
+    assert.equal(await outcome(name), said, name);
+    await choose(name);
+    await page.sees(`[data-testid="fault"][data-kind="${kind}"]`);
+    await page.reads(more, '[data-testid="fault"]');
+  }
+  await choose("report");
+  await page.reads("truncated by the framework, compressing failed, from 9,000 characters", '[data-testid="shortened"]');
+  await page.reads("art_77", '[data-part="reference"]');
+  await page.reads("not drawn", '[data-part="wrong"]');
+  await choose("crashed chain");
+  await page.reads("never ended", '[data-testid="line-state"]');
+  const calls = await page.run("return [...document.querySelectorAll('[data-testid=chain] tr')].map((row) => [...row.cells].map((cell) => cell.textContent))");
+  assert.deepEqual(calls, [["1", "sales.list", "ok", "40 ms"], ["2", "sales.sum", "error", "1.5 s"], ["3", "sales.drop", "denied", "0 ms"], ["4", "sales.wait", "timeout", "1 min 0 s"]]);
+});
+
 onDesk("a trace of 10,000 spans opens at once and scrolls without a long frame", async (desk, page) => {
   const sent = await desk.agent("many.py", "10000");
   assert.equal((await sent.done).code, 0, sent.output.err);

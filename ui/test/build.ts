@@ -38,7 +38,7 @@ export const card = (more: Partial<Card> = {}): Card => ({
 
 export const traceLine = (more: Partial<TraceLine> = {}): TraceLine => ({
   span: 1, request: null, parent: null, depth: 0, agent: 0, kind: "tool", name: shown("crm.lookup"), startMs: 0, endMs: 182, look: "ok",
-  code: null, wait: null, repairs: [], usage: null, shortened: false, artifacts: 0, ...more,
+  code: null, wait: null, repairs: [], usage: null, shortened: false, artifacts: 0, subchats: 0, ...more,
 });
 
 export const traceTree = (lines: TraceLine[], more: Partial<TraceTree> = {}): TraceTree => ({

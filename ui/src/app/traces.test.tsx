@@ -74,6 +74,18 @@ describe("a trace", () => {
     expect(within(screen.getByRole("treeitem", { selected: true })).getByText("502")).toBeTruthy();
   });
 
+  it("names subchats, and says whether a call waits for them, for a decision, or for what nobody told", async () => {
+    const waiting = { endMs: null, look: "waiting" } as const;
+    await openTree({ tree: traceTree([
+      traceLine({ name: shown("hand_out"), subchats: 2, ...waiting }), traceLine({ kind: "subchat", parent: 0, depth: 1, name: shown("ask the north") }),
+      traceLine({ name: shown("one"), subchats: 1, ...waiting }), traceLine({ name: shown("silent"), ...waiting }),
+      traceLine({ name: shown("asked"), ...waiting, subchats: 1, wait: { startMs: 0, endMs: 1, verdict: null, origin: null, by: null } }),
+    ]) });
+    const said = screen.getAllByTestId("line").map((line) => line.textContent);
+    expect(said.map((text) => text.split(", ").at(-1))).toEqual(["waits for 2 subchats", "ended well", "waits for 1 subchat", "waits", "waits for a decision"]);
+    expect(said[1]).toMatch(/^subchatask the north/);
+  });
+
   it("tells the time that was waited for a decision, and zooms with keys", async () => {
     await openTree();
     expect(screen.getByTestId("trace-sum").textContent).toContain("4 lines, 1.0 s, of which 600 ms waiting for a decision");

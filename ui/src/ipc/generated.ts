@@ -1836,7 +1836,7 @@ toMs: number, };
 /**
  * What a line is about: a kind of span, or a request that no span stands for.
  */
-export type LineKind = "tool" | "llm" | "agent" | "chain" | "retriever" | "embedding" | "approval" | "request";
+export type LineKind = "tool" | "llm" | "agent" | "subchat" | "chain" | "retriever" | "embedding" | "approval" | "request";
 
 /**
  * How a line stands.
@@ -4258,7 +4258,11 @@ shortened: boolean,
 /**
  * How many artifacts it names.
  */
-artifacts: number, };
+artifacts: number, 
+/**
+ * Subchats right below it that go on.
+ */
+subchats: number, };
 
 /**
  * A trace in the list.

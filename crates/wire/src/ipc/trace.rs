@@ -94,6 +94,8 @@ pub enum LineKind {
     Llm,
     /// An agent's run.
     Agent,
+    /// An agent's run in another conversation than the call that began it.
+    Subchat,
     /// A chain of calls.
     Chain,
     /// Something is looked up.
@@ -221,6 +223,8 @@ pub struct TraceLine {
     pub shortened: bool,
     /// How many artifacts it names.
     pub artifacts: u32,
+    /// Subchats right below it that go on.
+    pub subchats: u32,
 }
 
 /// What led to a request: the trace until it was asked.

@@ -31,14 +31,21 @@ export const outcomeOf = (line: TraceLine): string => {
   return word ?? formatDuration((line.endMs ?? line.startMs) - line.startMs);
 };
 
-export const LOOK_WORDS: Record<LineLook, string> = {
-  running: "goes on", waiting: "waits for a decision", ok: "ended well", ended: "ended; how is not said", error: "failed",
+const LOOK_WORDS: Record<LineLook, string> = {
+  running: "goes on", waiting: "waits", ok: "ended well", ended: "ended; how is not said", error: "failed",
   denied: "was denied", timeout: "ran out of time", cancelled: "was given up", incomplete: "was stopped before its end",
   unfinished: "never ended, although what caused it has: its agent may have crashed",
 };
 
+/** How a line stands, in words; what it waits for where that is known. */
+export const standingOf = ({ look, wait, subchats }: Pick<TraceLine, "look" | "wait" | "subchats">): string => {
+  if (look !== "waiting") return LOOK_WORDS[look];
+  if (wait !== null) return "waits for a decision";
+  return subchats === 0 ? LOOK_WORDS.waiting : `waits for ${subchats} ${subchats === 1 ? "subchat" : "subchats"}`;
+};
+
 export const KIND_WORDS: Record<LineKind, string> = {
-  tool: "tool", llm: "llm", agent: "agent", chain: "chain", retriever: "retriever", embedding: "embedding",
+  tool: "tool", llm: "llm", agent: "agent", subchat: "subchat", chain: "chain", retriever: "retriever", embedding: "embedding",
   approval: "approval", request: "request",
 };
 

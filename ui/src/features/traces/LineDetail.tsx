@@ -5,7 +5,7 @@ import { Decision } from "../../components/Decision";
 import { Ladder } from "../../components/Ladder";
 import { RawDialog } from "../../components/RawDialog";
 import { ShownText } from "../../components/ShownText";
-import { KIND_WORDS, LOOK_WORDS, REPAIR_WORDS } from "../../components/timeline/looks";
+import { KIND_WORDS, REPAIR_WORDS, standingOf } from "../../components/timeline/looks";
 import { formatDuration } from "../../components/timeline/scale";
 import { Entries } from "../../components/Values";
 import { Section } from "../../components/Section";
@@ -50,7 +50,7 @@ export const LineDetail = ({ line, tree }: { readonly line: TraceLine; readonly 
     <article>
       <h2 className="selectable m-0 font-mono text-base/snug font-semibold [overflow-wrap:anywhere]"><ShownText text={line.name} /></h2>
       <p className="mt-1 mb-3.5 text-text-3" data-testid="line-state">
-        {KIND_WORDS[line.kind]} of {tree.agents[line.agent] ?? "an unknown agent"}, {LOOK_WORDS[line.look]}
+        {KIND_WORDS[line.kind]} of {tree.agents[line.agent] ?? "an unknown agent"}, {standingOf(line)}
         {wait === null ? null : line.look === "waiting" ? <>, for {formatDuration(wait.endMs - wait.startMs)} so far</> : <>, waited {formatDuration(wait.endMs - wait.startMs)} for a decision{wait.by === null ? null : <> by <ShownText text={wait.by} /></>}</>}
       </p>
       {line.repairs.map((repair) => (

@@ -1,7 +1,7 @@
 import { ChevronDown, ChevronRight, Paperclip, TriangleAlert } from "lucide-react";
 import { memo, useRef, type WheelEvent } from "react";
 import { Bar } from "../../components/timeline/Bar";
-import { isTrouble, KIND_WORDS, LOOK_WORDS, outcomeOf } from "../../components/timeline/looks";
+import { isTrouble, KIND_WORDS, outcomeOf, standingOf } from "../../components/timeline/looks";
 import { formatTick, placed, ticks, type TimeWindow } from "../../components/timeline/scale";
 import { ShownText } from "../../components/ShownText";
 import { useVirtualRows } from "../../components/virtualRows";
@@ -57,7 +57,7 @@ const Row = memo(function Row({ line, agent, place, top, selected, branch, close
       </span>
       <Bar line={line} view={view} untilMs={untilMs} />
       <span className={`truncate text-right ${isTrouble(line.look) ? "text-bad" : line.look === "waiting" ? "text-warn" : "text-text-2"}`}>
-        {outcomeOf(line)}<span className="sr-only">, {LOOK_WORDS[line.look]}</span>
+        {outcomeOf(line)}<span className="sr-only">, {standingOf(line)}</span>
       </span>
     </div>
   );

@@ -25,10 +25,13 @@ pub(crate) struct Glance {
     pub(crate) shortened: bool,
     /// Artifacts that it names.
     pub(crate) artifacts: u32,
+    /// The agent's own id of its conversation.
+    pub(crate) thread: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct Body<'a> {
+    thread_id: Option<String>,
     usage: Option<HashMap<String, Value>>,
     error: Option<Fault>,
     #[serde(borrow)]
@@ -62,6 +65,7 @@ impl Glance {
                 .and_then(|fault| fault.code.as_ref().and_then(code_text).or(fault.error_type)),
             shortened: SHORTENED.iter().any(|mark| output.contains(mark)),
             artifacts: artifacts.map_or(0, |list| u32::try_from(list.len()).unwrap_or(u32::MAX)),
+            thread: body.thread_id,
         }
     }
 }
@@ -114,7 +118,9 @@ mod tests {
         let whole = glance(json!({
             "usage": {"tokens_charged": 12, "cost_usd": 0.5, "other": "x"}, "error": {"code": 502, "type": "ToolError"},
             "output": [{"m_type": "text", "m_content": "[compressed from 9000 chars] kept"}], "artifacts": [{}, {}],
+            "thread_id": "ft_1",
         }));
+        assert_eq!(whole.thread.as_deref(), Some("ft_1"));
         assert_eq!(whole.used.figures(), [12.0, 0.0, 0.0, 0.0, 0.5]);
         assert_eq!(
             (whole.code.as_deref(), whole.shortened, whole.artifacts),

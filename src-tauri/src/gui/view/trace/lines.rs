@@ -12,6 +12,7 @@ use countersign_wire::{Shown, escape};
 use serde_json::Value;
 
 use super::glance::{Glance, Glances};
+use super::subchats;
 
 /// Lines before a request that its card shows.
 const LED: usize = 8;
@@ -36,7 +37,7 @@ pub(crate) fn trace_tree(
         .collect();
     let used = with_below(&places, &own);
     let mut agents = Agents::default();
-    let lines: Vec<TraceLine> = trace
+    let mut lines: Vec<TraceLine> = trace
         .entries
         .iter()
         .zip(&used)
@@ -46,9 +47,12 @@ pub(crate) fn trace_tree(
             line(entry, parent, &mut agents, glance, used, start)
         })
         .collect();
-    let goes_on = lines
-        .iter()
-        .any(|line| matches!(line.look, LineLook::Running | LineLook::Waiting));
+    let threads = trace.entries.iter().map(|entry| {
+        let thread = glance(entry, glances)?.thread.as_deref();
+        thread.filter(|thread| !thread.is_empty())
+    });
+    subchats::name(&mut lines, threads);
+    let goes_on = lines.iter().any(|line| subchats::goes_on(line.look));
     let until_now = if goes_on {
         now.saturating_sub(start)
     } else {
@@ -193,6 +197,7 @@ fn line(
         usage: (!used.is_none()).then(|| usage_view(used)),
         shortened: glance.shortened,
         artifacts: glance.artifacts,
+        subchats: 0,
     }
 }
 

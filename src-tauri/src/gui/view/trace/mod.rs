@@ -11,6 +11,7 @@ mod lines;
 mod list;
 mod parts;
 mod span;
+mod subchats;
 
 pub(crate) use glance::Glances;
 pub(super) use image::image;

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { Bar } from "../../../components/timeline/Bar";
-import { isTrouble, LOOK_WORDS, outcomeOf } from "../../../components/timeline/looks";
+import { isTrouble, outcomeOf, standingOf } from "../../../components/timeline/looks";
 import { Kbd } from "../../../components/Kbd";
 import { Section } from "../../../components/Section";
 import { ShownText } from "../../../components/ShownText";
@@ -33,7 +33,7 @@ export const LedHere = ({ request }: { readonly request: string }) => {
             <li key={index} className={`grid h-[25px] grid-cols-[150px_minmax(0,1fr)_76px] items-center gap-x-3 ${line.request === request ? "text-text" : "text-text-2"}`}>
               <span className="truncate"><ShownText text={line.name} /></span>
               <Bar line={line} view={view} untilMs={data.toMs} />
-              <span className={`truncate text-right ${isTrouble(line.look) ? "text-bad" : ""}`}>{outcomeOf(line)}<span className="sr-only">, {LOOK_WORDS[line.look]}</span></span>
+              <span className={`truncate text-right ${isTrouble(line.look) ? "text-bad" : ""}`}>{outcomeOf(line)}<span className="sr-only">, {standingOf(line)}</span></span>
             </li>
           ))}
         </ol>

@@ -194,3 +194,50 @@ fn what_led_here_is_the_last_steps_before_the_request_without_what_holds_it() {
     );
     assert_eq!(led_here(&tree, "acme/bot/other"), None);
 }
+
+#[test]
+fn a_run_in_another_conversation_is_a_subchat_and_what_is_above_counts_those_that_go_on() {
+    // Kind, thread, parent, end; then the kind that is shown and the subchats below.
+    let table = [
+        ("agent", Some("main"), None, None, LineKind::Agent, 0),
+        ("tool", None, Some(0), None, LineKind::Tool, 2),
+        ("agent", Some("a"), Some(1), Some(9), LineKind::Subchat, 0),
+        ("tool", Some("a"), Some(2), Some(9), LineKind::Tool, 0),
+        ("agent", Some("b"), Some(1), None, LineKind::Subchat, 1),
+        ("agent", Some("b.1"), Some(4), None, LineKind::Subchat, 0),
+        ("agent", Some("c"), Some(1), None, LineKind::Subchat, 0),
+        ("tool", Some("d"), Some(1), None, LineKind::Tool, 0),
+        ("agent", Some("main"), Some(1), None, LineKind::Agent, 0),
+        ("agent", None, Some(1), None, LineKind::Agent, 0),
+        ("agent", Some(""), Some(1), None, LineKind::Agent, 0),
+        ("agent", Some("alone"), None, None, LineKind::Agent, 0),
+        ("agent", None, None, None, LineKind::Agent, 0),
+        ("agent", Some("first"), Some(12), None, LineKind::Agent, 0),
+    ];
+    let mut glances = Glances::default();
+    let mut entries = Vec::new();
+    for (id, (kind, thread, parent, end, ..)) in (1..).zip(table) {
+        let status = if end.is_some() { "ok" } else { "running" };
+        entries.push(entry(
+            Some(span(id, kind, Some(status), (0, end))),
+            None,
+            parent,
+        ));
+        let body = serde_json::json!({"thread_id": thread}).to_string();
+        assert!(glances.take(id, body.as_bytes()).is_continue());
+    }
+    let trace = Trace {
+        trace_id: "t".into(),
+        entries,
+        truncated: false,
+        duration_ms: 9,
+        waiting_ms: 0,
+    };
+    let tree = trace_tree(&trace, &glances, false, 9);
+    let seen: Vec<_> = tree
+        .lines
+        .iter()
+        .map(|line| (line.kind, line.subchats))
+        .collect();
+    assert_eq!(seen, table.map(|(.., kind, below)| (kind, below)));
+}
