@@ -55,3 +55,6 @@ fn answer<T: Serialize>(result: &T) -> Result<String, IpcError> {
         )
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -35,6 +35,8 @@ pub(crate) struct Desk {
     pub(crate) suggested: Suggested,
     /// Somebody asked in the tray to turn panic off.
     pub(crate) panic_asked: Notify,
+    /// Held while the saved searches are read and written.
+    pub(crate) searches: tokio::sync::Mutex<()>,
     batches: AtomicU64,
     listener: Mutex<Option<JoinHandle<()>>>,
 }
@@ -57,6 +59,7 @@ impl Desk {
             previews: Previews::default(),
             suggested: Suggested::default(),
             panic_asked: Notify::new(),
+            searches: tokio::sync::Mutex::new(()),
             batches: AtomicU64::new(0),
             listener: Mutex::new(None),
         }

@@ -43,16 +43,30 @@ pub struct Entry {
 }
 
 impl App {
-    /// The trace with this id, or the one of a request (`ID` or `WS/AGENT/ID`).
+    /// The trace with this id, or the one of a request (`ID` or `WS/AGENT/ID`). The full name of a request is never
+    /// taken for a trace: agents choose the ids of their traces, and one could hide another's behind them.
     ///
     /// # Errors
     /// [`OpError::NotFound`], [`OpError::Ambiguous`], [`OpError::Store`].
     pub async fn trace(&self, id: &str) -> Result<Trace, OpError> {
-        let found = self.read_trace(id).await?;
-        if !found.entries.is_empty() {
-            return Ok(found);
-        }
-        let line = self.find(id).await?;
+        let named = match id.contains('/') {
+            true => match self.find(id).await {
+                Ok(line) => Some(line),
+                Err(OpError::NotFound(_)) => None,
+                Err(error) => return Err(error),
+            },
+            false => None,
+        };
+        let line = match named {
+            Some(line) => line,
+            None => {
+                let found = self.read_trace(id).await?;
+                if !found.entries.is_empty() {
+                    return Ok(found);
+                }
+                self.find(id).await?
+            }
+        };
         let key = (
             line.ws.as_str(),
             line.agent.as_str(),

@@ -64,8 +64,11 @@ fn filter(view: HistoryFilterView) -> Result<HistoryFilter, IpcError> {
     let (workspace, agent) = match view.agent {
         None => (view.workspace, None),
         Some(agent) => match agent.split_once('/') {
-            Some((workspace, agent)) => (Some(workspace.to_owned()), Some(agent.to_owned())),
-            None => (view.workspace, Some(agent)),
+            Some((own, name)) if view.workspace.as_deref().is_none_or(|wanted| wanted == own) => {
+                (Some(own.to_owned()), Some(name.to_owned()))
+            }
+            // No agent's name holds a slash: one of another workspace finds nothing.
+            _ => (view.workspace, Some(agent)),
         },
     };
     Ok(HistoryFilter {
@@ -165,6 +168,7 @@ pub(crate) async fn save_search(
         return Err(refuse(IpcErrorCode::Usage, &why));
     }
     filter(search.filter.clone())?;
+    let _one_at_a_time = desk.searches.lock().await;
     let mut kept = saved_searches(desk, Nothing {}).await?;
     kept.searches.retain(|other| other.name != name);
     if kept.searches.len() >= SEARCHES {
@@ -179,6 +183,7 @@ pub(crate) async fn forget_search(
     desk: &Desk,
     args: SearchName,
 ) -> Result<SavedSearches, IpcError> {
+    let _one_at_a_time = desk.searches.lock().await;
     let mut kept = saved_searches(desk, Nothing {}).await?;
     kept.searches.retain(|other| other.name != args.name);
     keep(desk, kept).await

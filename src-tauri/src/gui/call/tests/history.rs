@@ -1,0 +1,284 @@
+//! Pages of the history, its facets, a request's story.
+
+use countersign_core::ops::DecideCommand;
+use countersign_core::ops::rules::RulesChange;
+use countersign_core::policy::read_file;
+use countersign_wire::Verdict;
+use serde_json::{Value, json};
+
+use super::Page;
+
+const RULES: &str = r#"
+schema = 1
+[[rule]]
+id = "lookups"
+effect = "approve"
+expires_at = "2999-01-01T00:00:00Z"
+tool = ["lookup"]
+"#;
+
+async fn decide(page: &Page, id: &str, verdict: Verdict, message: &str) {
+    page.in_state(id, "pending").await;
+    let app = &page.desk.app;
+    let key = app.resolve(id).await.unwrap();
+    app.decide(DecideCommand {
+        message: Some(message.to_owned()),
+        ..DecideCommand::by_operator(key, verdict)
+    })
+    .await
+    .unwrap();
+    page.in_state(id, "decided").await;
+}
+
+/// One request of every fate, asked in the order of their names.
+async fn lived() -> Page {
+    let page = Page::open().await;
+    let acme = "acme".parse().unwrap();
+    let rules = read_file(RULES).unwrap();
+    let change = RulesChange::Replace { rules, seen: None };
+    page.desk.app.change_rules(&acme, &change).await.unwrap();
+    let bot = page.agent("acme/bot").await;
+    let clerk = page.agent("acme/clerk").await;
+    let other = page.agent("other/bot").await;
+    bot.ask("r1", ("delete_invoice", "medium"), json!({})).await;
+    decide(&page, "r1", Verdict::Approve, "fine by me").await;
+    clerk.ask("r2", ("pay", "low"), json!({})).await;
+    decide(&page, "r2", Verdict::Deny, "not this quarter").await;
+    bot.ask("r3", ("lookup", "low"), json!({})).await;
+    page.in_state("r3", "decided").await;
+    bot.ask("r4", ("pay", "high"), json!({})).await;
+    page.in_state("r4", "pending").await;
+    bot.publish("withdraw", "r4", b"{}".to_vec()).await;
+    page.in_state("r4", "withdrawn").await;
+    bot.publish("request", "r5", b"{".to_vec()).await;
+    page.in_state("r5", "rejected").await;
+    other.ask("r6", ("pay", "critical"), json!({})).await;
+    page.in_state("r6", "pending").await;
+    page
+}
+
+async fn rows(page: &Page, filter: &Value) -> Vec<Value> {
+    let answer = page.call("history_page", json!({"filter": filter})).await;
+    assert_eq!(answer["next"], json!(null), "{filter}");
+    answer["rows"].as_array().unwrap().clone()
+}
+
+async fn found(page: &Page, filter: &Value) -> Vec<String> {
+    let rows = rows(page, filter).await;
+    rows.iter()
+        .map(|row| row["requestId"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_part_of_a_filter_holds_and_all_of_them_together() {
+    let page = lived().await;
+    let own = page.desk.app.identity().human_key().to_string();
+    let table: Vec<(Value, &[&str])> = vec![
+        (json!({}), &["r6", "r5", "r4", "r3", "r2", "r1"]),
+        (json!({"workspace": "other"}), &["r6"]),
+        (json!({"agent": "acme/bot"}), &["r5", "r4", "r3", "r1"]),
+        (json!({"agent": "bot"}), &["r6", "r5", "r4", "r3", "r1"]),
+        (json!({"agent": "bot", "workspace": "other"}), &["r6"]),
+        (
+            json!({"agent": "acme/bot", "workspace": "acme"}),
+            &["r5", "r4", "r3", "r1"],
+        ),
+        (json!({"agent": "acme/bot", "workspace": "other"}), &[]),
+        (json!({"tool": "pay"}), &["r6", "r4", "r2"]),
+        (json!({"tool": "pa"}), &[]),
+        (json!({"risk": "low"}), &["r3", "r2"]),
+        (json!({"state": "pending"}), &["r6"]),
+        (json!({"state": "decided"}), &["r3", "r2", "r1"]),
+        (json!({"state": "withdrawn"}), &["r4"]),
+        (json!({"state": "rejected"}), &["r5"]),
+        (json!({"state": "expired"}), &[]),
+        (json!({"verdict": "deny"}), &["r2"]),
+        (json!({"origin": "rule"}), &["r3"]),
+        (json!({"origin": "operator"}), &["r2", "r1"]),
+        (json!({"operator": own}), &["r2", "r1"]),
+        (json!({"operator": "UNOBODY"}), &[]),
+        (json!({"rule": "lookups"}), &["r3"]),
+        (json!({"tool": "pay", "risk": "critical"}), &["r6"]),
+        (
+            json!({"tool": "pay", "origin": "operator", "agent": "clerk", "text": "quarter"}),
+            &["r2"],
+        ),
+        (json!({"tool": "pay", "origin": "rule"}), &[]),
+        (json!({"text": "quarter"}), &["r2"]),
+        (json!({"text": "\"this quarter\""}), &["r2"]),
+        (json!({"text": "\"quarter this\""}), &[]),
+        (json!({"text": "fin*"}), &["r1"]),
+        (json!({"text": "about r6"}), &["r6"]),
+        (json!({"text": " "}), &["r6", "r5", "r4", "r3", "r2", "r1"]),
+        (json!({"sinceMs": 2, "untilMs": 1}), &[]),
+        (
+            json!({"sinceMs": i64::MIN, "untilMs": i64::MAX}),
+            &["r6", "r5", "r4", "r3", "r2", "r1"],
+        ),
+    ];
+    for (filter, ids) in table {
+        assert_eq!(found(&page, &filter).await, ids, "{filter}");
+    }
+    // A time holds its beginning and not its end.
+    let all = rows(&page, &json!({})).await;
+    let at = all[3]["storedMs"].as_i64().unwrap();
+    let of = |holds: &dyn Fn(i64) -> bool| -> Vec<String> {
+        let rows = all
+            .iter()
+            .filter(|row| holds(row["storedMs"].as_i64().unwrap()));
+        rows.map(|row| row["requestId"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(
+        found(&page, &json!({"sinceMs": at})).await,
+        of(&|stored| stored >= at)
+    );
+    assert_eq!(
+        found(&page, &json!({"untilMs": at})).await,
+        of(&|stored| stored < at)
+    );
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_text_is_an_error_and_a_long_one_is_bounded() {
+    let page = Page::open().await;
+    let long = "word ".repeat(100_000);
+    for text in [
+        "\"",
+        "*",
+        "a AND",
+        "NEAR(",
+        "hay:x",
+        "'; DROP TABLE requests; --",
+        "^",
+        "{a}",
+        "\u{202e}a",
+        "\u{0}",
+        &long,
+    ] {
+        assert_eq!(
+            found(&page, &json!({"text": text})).await,
+            Vec::<String>::new()
+        );
+    }
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_of_a_hundred_follow_each_other_until_nothing_is_left() {
+    let page = Page::open().await;
+    let bot = page.agent("acme/bot").await;
+    for number in 0..230 {
+        let tool = if number % 2 == 0 { "even" } else { "odd" };
+        bot.ask(&format!("r{number}"), (tool, "low"), json!({}))
+            .await;
+    }
+    page.in_state("r229", "pending").await;
+    for (filter, sizes) in [
+        (json!({}), vec![100, 100, 30]),
+        (json!({"tool": "odd"}), vec![100, 15]),
+        (
+            json!({"tool": "odd", "risk": "low", "state": "pending"}),
+            vec![100, 15],
+        ),
+    ] {
+        let (mut after, mut seen, mut pages) = (json!(null), Vec::new(), Vec::new());
+        loop {
+            let answer = page
+                .call("history_page", json!({"filter": filter, "after": after}))
+                .await;
+            let rows = answer["rows"].as_array().unwrap();
+            pages.push(rows.len());
+            seen.extend(rows.iter().map(|row| row["seq"].as_i64().unwrap()));
+            after = answer["next"].clone();
+            if after.is_null() {
+                break;
+            }
+        }
+        assert_eq!(pages, sizes, "{filter}");
+        assert!(
+            seen.is_sorted_by(|one, next| one > next),
+            "newest first, each once"
+        );
+    }
+    for after in [json!(0), json!(-1), json!(i64::MIN)] {
+        let answer = page
+            .call("history_page", json!({"filter": {}, "after": after}))
+            .await;
+        assert_eq!(
+            (&answer["rows"], &answer["next"]),
+            (&json!([]), &json!(null)),
+            "{after}"
+        );
+    }
+    let last = page
+        .call("history_page", json!({"filter": {}, "after": i64::MAX}))
+        .await;
+    assert_eq!(last["rows"][0]["requestId"], "r229");
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn facets_name_what_occurs_and_each_value_finds_its_requests() {
+    let page = lived().await;
+    let facets = page.call("history_facets", json!({})).await;
+    let values = |kind: &str| -> Vec<String> {
+        let all = facets[kind].as_array().unwrap().iter();
+        all.map(|facet| facet["value"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let own = page.desk.app.identity().human_key().to_string();
+    assert_eq!(values("workspaces"), ["acme", "other"]);
+    assert_eq!(values("agents"), ["acme/bot", "acme/clerk", "other/bot"]);
+    assert_eq!(values("tools"), ["delete_invoice", "lookup", "pay"]);
+    assert_eq!(values("rules"), ["lookups"]);
+    assert!(values("operators").contains(&own), "{facets}");
+    for (kind, part) in [
+        ("workspaces", "workspace"),
+        ("agents", "agent"),
+        ("tools", "tool"),
+        ("operators", "operator"),
+        ("rules", "rule"),
+    ] {
+        for value in values(kind) {
+            assert!(
+                !found(&page, &json!({part: value})).await.is_empty(),
+                "{part} {value}"
+            );
+        }
+    }
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_story_is_found_by_its_key_and_an_id_of_two_agents_is_ambiguous() {
+    let page = lived().await;
+    let clerk = page.agent("acme/clerk").await;
+    clerk.ask("r1", ("pay", "low"), json!({})).await;
+    let story = page.until("both", async |_| {
+        page.raw("request_story", json!({"key": "acme/clerk/r1"}))
+            .await
+            .ok()
+    });
+    assert_eq!(story.await["row"]["key"], "acme/clerk/r1");
+    let story = page
+        .call("request_story", json!({"key": "acme/bot/r1"}))
+        .await;
+    assert_eq!(story["row"]["key"], "acme/bot/r1");
+    for (key, code) in [
+        ("r1", "ambiguous_id"),
+        ("acme/bot/none", "not_found"),
+        ("acme/bot", "not_found"),
+        ("//", "not_found"),
+        ("", "not_found"),
+    ] {
+        assert_eq!(
+            page.code("request_story", json!({"key": key})).await,
+            code,
+            "{key:?}"
+        );
+    }
+    page.close().await;
+}
