@@ -16,6 +16,7 @@ const APP = path.join(FOLDER, "countersign");
 if (process.env.COUNTERSIGN_APP === undefined) throw new Error("set COUNTERSIGN_APP to a binary built with the feature gui");
 await copyFile(process.env.COUNTERSIGN_APP, APP);
 process.env.COUNTERSIGN_APP = APP;
+process.env.COUNTERSIGN_WORKSPACE = "acme-prod";
 process.env.COUNTERSIGN_NATS_SERVER ??= path.join(ROOT, ".setup/bin/nats-server");
 const { Desk } = await import("./support/desk.mjs");
 

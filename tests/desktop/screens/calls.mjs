@@ -1,4 +1,6 @@
 // What agents ask in the pictures.
+/** Who asks what of `TYPICAL`. */
+export const ASKERS = { "billing-bot": [0, 1], "infra-agent": [2], "erp-agent": [3], coder: [4], assistant: [5, 6] };
 export const TYPICAL = [
   {
     name: "delete_customer_data", risk: "critical", effects: "irreversible", timeout: 58, thread_id: "8f21", call_id: "call_93Jd",

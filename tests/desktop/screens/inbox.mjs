@@ -1,17 +1,17 @@
 // The inbox and its cards.
 import { KEYS, until } from "../support/webdriver.mjs";
-import { CHANGE, COMMAND, EARLIER, LONG, TYPICAL } from "./calls.mjs";
+import { ASKERS, CHANGE, COMMAND, EARLIER, LONG, TYPICAL } from "./calls.mjs";
 import { save, settled } from "./shots.mjs";
 
 export async function inbox(desk, page) {
   await settled();
   await save(desk, "inbox-empty");
   // An earlier call of the same tool, so that the card has something to compare with.
-  const earlier = await desk.agent("asks.py", JSON.stringify(EARLIER));
+  const earlier = await desk.agentNamed("billing-bot", "asks.py", JSON.stringify(EARLIER));
   await desk.armed("delete_customer_data");
   await page.press("a");
   await earlier.done;
-  await desk.agent("asks.py", ...TYPICAL.map((call) => JSON.stringify(call)));
+  for (const [name, calls] of Object.entries(ASKERS)) await desk.agentNamed(name, "asks.py", ...calls.map((call) => JSON.stringify(TYPICAL[call])));
   await page.reads("7 waiting", '[data-testid="waiting"]');
   await page.press("n");
   await page.reads("irreversible", '[data-testid="card"]').catch(() => {});
@@ -66,7 +66,7 @@ export async function operators(desk, page) {
   const voted = await grace("approve", row.request_id, "--message", "fine with me");
   if (voted.code !== 0) throw new Error(voted.err);
   await page.reads("1 of 2", '[data-testid="votes"]');
-  await desk.command("pause", "default/local");
+  await desk.command("pause", "acme-prod/local");
   await desk.command("panic", "on");
   await page.sees('[data-testid="panic"]');
   await settled();

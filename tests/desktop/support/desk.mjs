@@ -66,6 +66,15 @@ export class Desk {
     });
   }
 
+  /** Enrols an agent of its own name in the desk's workspace and runs a Python agent of this folder as it. */
+  async agentNamed(name, script, ...words) {
+    const { code, out, err } = await this.command("enroll", name, "--json");
+    if (code !== 0) throw new Error(err);
+    return this.#start(PYTHON, [path.join(ROOT, "tests/desktop/agents", script), ...words], {
+      COUNTERSIGN_AGENT_JSON: JSON.parse(out).agent_json, PYTHONPATH: path.join(ROOT, "sdk/python/src"), PYTHONUNBUFFERED: "1",
+    });
+  }
+
   /** Another operator's commands on this desk's bus, from a folder of their own. */
   async operator(name) {
     const { nats_url: url } = JSON.parse(await readFile(path.join(this.data, "runtime.json"), "utf8"));

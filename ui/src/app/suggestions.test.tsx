@@ -9,7 +9,7 @@ import { App } from "./App";
 const press = (key: string): void => { fireEvent.keyDown(document.activeElement ?? document.body, { key }); };
 const suggestion = (id: string, more: Partial<SuggestionView> = {}): SuggestionView => ({
   id, name: shown(`${id} by bot`), about: shown(`${id}; bot`), args: shown('to: "ada"'), approvals: 7, operators: [shown("maria"), shown("ann⟨U+200B⟩")],
-  firstMs: 0, lastMs: 86_400_000, requests: ["acme/bot/r1"], rule: { id, version: 0, text: `id = "${id}"\nenabled = "shadow"\neffect = "approve"\n` }, dismissed: false, ...more,
+  firstMs: 0, lastMs: 86_400_000, rule: { id, version: 0, text: `id = "${id}"\nenabled = "shadow"\neffect = "approve"\n` }, dismissed: false, ...more,
 });
 const found = (suggestions: SuggestionView[], more: Partial<SuggestionsView> = {}): SuggestionsView => ({
   ready: true, looked: 10, trouble: null, suggestions, approvalsMin: 5, windowDays: 30, ...more,

@@ -4046,10 +4046,6 @@ firstMs: number,
  */
 lastMs: number, 
 /**
- * `WORKSPACE/AGENT/ID` of some of them, the newest last.
- */
-requests: Array<string>, 
-/**
  * The rule, in the shadow.
  */
 rule: RuleText, 

@@ -36,8 +36,6 @@ pub struct SuggestionView {
     /// The last of them.
     #[ts(type = "number")]
     pub last_ms: i64,
-    /// `WORKSPACE/AGENT/ID` of some of them, the newest last.
-    pub requests: Vec<String>,
     /// The rule, in the shadow.
     pub rule: RuleText,
     /// Somebody at this console wants to hear no more of it.

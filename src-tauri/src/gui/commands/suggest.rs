@@ -48,8 +48,7 @@ pub(crate) async fn suggestions(
             let gone = dismissed.get(workspace.as_ref());
             for of in found.iter() {
                 let known = gone.is_some_and(|ids| ids.contains(&of.rule.id));
-                view.suggestions
-                    .push(one(of, &args.workspace, &names, known)?);
+                view.suggestions.push(one(of, &names, known)?);
             }
         }
     }
@@ -58,14 +57,13 @@ pub(crate) async fn suggestions(
 
 fn one(
     of: &Suggestion,
-    workspace: &str,
     names: &BTreeMap<String, String>,
     dismissed: bool,
 ) -> Result<SuggestionView, IpcError> {
     let mut shadow = of.rule.clone();
     shadow.enabled = Enabled::Shadow;
     let text = text_of(&shadow, 0)?;
-    Ok(suggestion_view(of, workspace, names, text, dismissed))
+    Ok(suggestion_view(of, names, text, dismissed))
 }
 
 /// Names on the realm's list by key.

@@ -16,13 +16,11 @@ const LINE: usize = 160;
 
 pub(crate) fn suggestion_view(
     of: &Suggestion,
-    workspace: &str,
     names: &BTreeMap<String, String>,
     rule: RuleText,
     dismissed: bool,
 ) -> SuggestionView {
     let matchers = &of.rule.matchers;
-    let agent = matchers.agent.first().map_or("", |glob| glob.as_str());
     let named = |key: &String| match names.get(key) {
         Some(name) => escape(name),
         None => escape(&format!("…{}", key_tail(key))),
@@ -36,11 +34,6 @@ pub(crate) fn suggestion_view(
         operators: of.operators.iter().map(named).collect(),
         first_ms: of.first.0,
         last_ms: of.last.0,
-        requests: of
-            .requests
-            .iter()
-            .map(|id| format!("{workspace}/{agent}/{id}"))
-            .collect(),
         rule,
         dismissed,
     }

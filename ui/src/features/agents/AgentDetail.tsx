@@ -37,7 +37,7 @@ const Credentials = ({ agent }: { readonly agent: AgentView }) => (
           <span className="font-mono text-xs">{credential.tool === null ? "any tool" : <ShownText text={credential.tool} />}</span>
           <span className="ml-2 text-text-2">{credential.status === null ? "state unknown" : <ShownText text={credential.status} />}</span>
           {credential.missingKeys.length === 0 ? null : (
-            <span className="ml-2 text-warn">missing {credential.missingKeys.map((key, place) => (
+            <span className="ml-2 text-warn">it lacks {credential.missingKeys.map((key, place) => (
               // Keys keep their order.
               // oxlint-disable-next-line react/no-array-index-key
               <code key={place} className="mr-1.5 font-mono text-xs"><ShownText text={key} /></code>

@@ -16,11 +16,11 @@ const Row = ({ agent }: { readonly agent: AgentView }) => {
         <span aria-hidden="true" className={`size-2 shrink-0 rounded-full border-[1.5px] ${DOT[agent.presence]}`} />
         <span className="truncate font-mono text-[12.5px] font-semibold">{agent.key}</span>
       </span>
-      {agent.brake === null ? <span className="text-[11.5px] text-text-3">{PRESENCE[agent.presence]}</span> : (
-        <b className={`text-[11.5px] font-semibold ${agent.brake.stopped ? "text-bad" : "text-warn"}`}>{agent.brake.stopped ? "stopped" : "paused"}</b>
+      {agent.brake === null ? <span className="text-right text-[11.5px] text-text-3">{PRESENCE[agent.presence]}</span> : (
+        <b className={`text-right text-[11.5px] font-semibold ${agent.brake.stopped ? "text-bad" : "text-warn"}`}>{agent.brake.stopped ? "stopped" : "paused"}</b>
       )}
       <span className="truncate text-text-2">{agent.framework === null ? "framework unknown" : <ShownText text={agent.framework} />}, {agent.tools.length} {agent.tools.length === 1 ? "tool" : "tools"}</span>
-      <span className="text-[11.5px] text-text-2">{agent.waiting > 0 ? `${agent.waiting} waiting` : ""}</span>
+      <span className="text-right text-[11.5px] text-text-2">{agent.waiting > 0 ? `${agent.waiting} waiting` : ""}</span>
       <span className="col-span-2 truncate text-[11.5px] text-warn">{wrong.join(" · ")}</span>
     </>
   );

@@ -29,7 +29,7 @@ const Figures = ({ view }: { readonly view: OverviewView }) => {
   const arrived = view.volume.reduce((sum, piece) => sum + piece.arrived, 0);
   const decided = view.automatic + view.human;
   return (
-    <dl className="m-0 mb-5 grid grid-cols-[repeat(auto-fill,minmax(150px,1fr))] gap-2.5" data-testid="figures">
+    <dl className="m-0 mb-5 grid grid-cols-4 min-[1400px]:grid-cols-8 gap-2.5" data-testid="figures">
       <Figure label="Requests" value={arrived.toLocaleString("en")} />
       <Figure label="Still waiting" value={view.open.toLocaleString("en")} tone={view.open > 0 ? "text-warn" : ""} />
       <Figure label="Decided by people" value={`${view.human.toLocaleString("en")}${share(view.human, decided)}`} />

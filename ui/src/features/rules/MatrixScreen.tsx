@@ -43,8 +43,8 @@ export const MatrixScreen = () => {
   return (
     <main className="flex min-h-0 min-w-0 flex-1 flex-col" aria-label="What happens now">
       <header className="flex items-center gap-2.5 border-b border-line px-5 py-3">
-        <h1 className="m-0 mr-1.5 text-[15px] font-semibold">What happens now</h1>
-        <span className="min-w-0 truncate text-text-3">{data === undefined ? "" : `workspace ${data.workspace}, `}a call of which only agent, tool and risk are known; the tool’s own risk is shaded</span>
+        <h1 className="m-0 mr-1.5 text-[15px] font-semibold whitespace-nowrap">What happens now</h1>
+        <span className="min-w-0 flex-1 text-text-3">{data === undefined ? "" : `workspace ${data.workspace}, `}a call of which only agent, tool and risk are known; the tool’s own risk is shaded</span>
         <Button className="ml-auto !py-1" tone="quiet" onClick={back}>Back to the rules <kbd className="kbd">Esc</kbd></Button>
       </header>
       {error === null ? null : <p role="alert" className="px-5 text-bad">{toCallError(error).message}</p>}

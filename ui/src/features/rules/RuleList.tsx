@@ -17,6 +17,7 @@ export const EffectBadge = ({ effect, approvals = null, state = "on" }: { readon
 const usesOf = ({ state, effect, uses, today, shadows }: RuleRow): string => {
   if (state === "shadow") return `in the shadow: ${shadows.toLocaleString("en")}`;
   if (effect === "ask") return "";
+  if (uses === 0) return "never used";
   return effect === "approve" ? `${today.toLocaleString("en")} today, ${uses.toLocaleString("en")} ever` : `${uses.toLocaleString("en")} ever`;
 };
 
@@ -39,8 +40,10 @@ const Row = ({ row, workspace, nowMs }: { readonly row: RuleRow; readonly worksp
           {row.lastError === null ? null : <span className="text-warn"> · last error: <ShownText text={row.lastError} /></span>}
         </small>
       </span>
-      <span className="truncate text-text-3">{usesOf(row)}</span>
-      <span className={`line-clamp-2 ${end.over ? "text-warn" : "text-text-3"}`}>{end.text}</span>
+      <span className="flex min-w-0 flex-col xl:contents">
+        <span className="truncate text-text-3">{usesOf(row)}</span>
+        <span className={`max-xl:truncate xl:line-clamp-2 ${end.over ? "text-warn" : "text-text-3"}`} title={end.text}>{end.text}</span>
+      </span>
     </>
   );
 };
@@ -75,7 +78,7 @@ export const RuleList = ({ rows, workspace, chosen, nowMs, onChoose }: RuleListP
             <div
               key={item.key} id={`rule-${row.id}`} role="option" aria-selected={selected} aria-posinset={item.index + 1} aria-setsize={rows.length}
               data-testid="rule-row" data-id={row.id} data-state={row.state}
-              className={`row-line absolute top-0 left-0 grid h-[58px] w-full grid-cols-[78px_minmax(0,1fr)_150px_120px] items-center gap-3 border-l-[3px] pr-5 pl-[17px] ${selected ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
+              className={`row-line absolute top-0 left-0 grid h-[58px] w-full grid-cols-[78px_minmax(0,1fr)_150px_120px] max-xl:grid-cols-[70px_minmax(0,1fr)_132px] items-center gap-3 border-l-[3px] pr-5 pl-[17px] ${selected ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
               style={{ transform: `translateY(${item.start}px)` }} onClick={() => { onChoose(row.id); }}
             >
               <Row row={row} workspace={workspace} nowMs={nowMs} />

@@ -69,7 +69,7 @@ export const RulesScreen = () => {
     return true;
   });
   return (
-    <div className="grid min-h-0 min-w-0 flex-1 grid-cols-[minmax(0,1fr)_470px] grid-rows-[minmax(0,1fr)]">
+    <div className="grid min-h-0 min-w-0 flex-1 grid-cols-[minmax(0,1fr)_470px] max-xl:grid-cols-[minmax(0,1fr)_420px] grid-rows-[minmax(0,1fr)]">
       <section className="flex min-h-0 flex-col border-r border-line" aria-label="Rules">
         <header className="flex items-center gap-2.5 border-b border-line px-5 py-3">
           <h1 className="m-0 mr-1.5 text-[15px] font-semibold">Rules</h1>
@@ -81,7 +81,7 @@ export const RulesScreen = () => {
               {(data?.workspaces ?? [workspace]).map((name) => <option key={name} value={name}>{name}</option>)}
             </Select>
           </label>
-          <span className="truncate text-text-3">strongest wins: deny, ask, approve</span>
+          <span className="truncate text-text-3 max-xl:hidden">strongest wins: deny, ask, approve</span>
           <button type="button" className={`ml-auto ${bar}`} onClick={() => void navigate({ to: "/rules/matrix", search: workspace === "" ? {} : { ws: workspace } })}>Matrix <Kbd command="matrix" /></button>
           <button type="button" className={bar} onClick={() => { look(null, true); }}>New <Kbd command="newRule" /></button>
         </header>

@@ -52,7 +52,7 @@ export const SuggestionList = ({ suggestions, chosen, onLook }: SuggestionListPr
   return (
     <section className="flex max-h-[45%] shrink-0 flex-col border-t border-line" aria-label="Suggested rules" data-testid="suggestions" data-count={offered.length}>
       <header className="flex items-center gap-2.5 px-5 py-2">
-        <h2 className="m-0 text-[11.5px] font-semibold text-text-3">Suggested{offered.length === 0 ? "" : `, ${offered.length}`}</h2>
+        <h2 className="m-0 shrink-0 text-[11.5px] font-semibold whitespace-nowrap text-text-3">Suggested{offered.length === 0 ? "" : `, ${offered.length}`}</h2>
         {offered.length === 0 ? null : <Kbd command="suggestion" quiet />}
         <span className="min-w-0 truncate text-xs text-text-3">
           {view === null ? "" : !view.ready ? `Reading what people approved, ${view.looked.toLocaleString("en")} calls…`

@@ -1,4 +1,3 @@
-import { Link } from "@tanstack/react-router";
 import { Button } from "../../components/Button";
 import { ShownText } from "../../components/ShownText";
 import { RuleDesk } from "../../components/rules/RuleDesk";
@@ -19,9 +18,6 @@ export const SuggestionPane = ({ workspace, of, words, onSaved, onDismiss }: Sug
     <header className="px-5 pt-[18px]">
       <h2 className="selectable m-0 mb-1 text-base font-semibold"><ShownText text={of.name} /></h2>
       <p className="m-0 text-text-3">Suggested, stands nowhere yet. <Evidence of={of} />.</p>
-      <p className="mt-1 mb-0 text-xs text-text-3">Such as {of.requests.map((key, place) => (
-        <span key={key}>{place === 0 ? "" : ", "}<Link className="text-accent hover:underline" to="/history/request" search={{ key }}>{key.slice(key.lastIndexOf("/") + 1)}</Link></span>
-      ))}</p>
     </header>
     <RuleDesk workspace={workspace} rule={of.rule} words={words} state={null} onSaved={onSaved}>
       <Button tone="quiet" onClick={onDismiss}>{of.dismissed ? "Suggest again" : "Dismiss"}</Button>

@@ -9,7 +9,7 @@ import type { TraceLine, TraceTree } from "../../ipc/generated";
 import type { TraceViewState } from "./useTraceView";
 
 const ROW_PX = 28;
-const COLUMNS = "grid grid-cols-[minmax(220px,330px)_minmax(0,1fr)_84px] gap-x-3 pl-4 pr-5";
+const COLUMNS = "grid grid-cols-[min(330px,40%)_minmax(0,1fr)_84px] gap-x-3 pl-4 pr-5";
 /** Deeper places are drawn at this one: the name must stay readable. */
 const DEEPEST_DRAWN = 12;
 const INDENT_PX = 16;
@@ -86,10 +86,10 @@ export const TraceRows = ({ tree, state }: TraceRowsProps) => {
       <div className={`${COLUMNS} row-line h-8 shrink-0 items-center font-mono text-[11px] text-text-3`} aria-hidden="true">
         <span className="font-sans">What</span>
         <div ref={axis} className="relative h-4" data-testid="axis">
-          {ticks(view).map((tick) => {
+          {ticks(view).map((tick, index) => {
             const place = placed(tick, tick, view);
             return place === null || place.left > 94 ? null : (
-              <span key={tick} className="absolute whitespace-nowrap" style={{ left: `${place.left}%` }}>{formatTick(tick, view)}</span>
+              <span key={tick} className={`absolute whitespace-nowrap ${index % 2 === 0 ? "" : "max-xl:hidden"}`} style={{ left: `${place.left}%` }}>{formatTick(tick, view)}</span>
             );
           })}
         </div>

@@ -44,7 +44,7 @@ const Trace = ({ tree, request }: TraceProps) => {
   useCommand("trace", openCard);
   const spans = tree.lines.length;
   return (
-    <div className="grid min-h-0 min-w-0 flex-1 grid-cols-[minmax(0,1fr)_minmax(300px,400px)] grid-rows-[minmax(0,1fr)]">
+    <div className="grid min-h-0 min-w-0 flex-1 grid-cols-[minmax(0,1fr)_min(400px,34%)] grid-rows-[minmax(0,1fr)]">
       <section className="flex min-h-0 min-w-0 flex-col border-r border-line" aria-label="Trace">
         <header className="flex min-h-[52px] items-center gap-2.5 overflow-hidden border-b border-line px-5 whitespace-nowrap">
           <h1 className="m-0 text-[15px] font-semibold">Trace</h1>
