@@ -1,6 +1,7 @@
 import { Monitor, Moon, Sun, TriangleAlert } from "lucide-react";
 import { useCommandRunner } from "../commands/CommandContext";
 import { nextChoice, useSetting } from "../commands/settings";
+import { plainText } from "../components/shown";
 import { ShownText } from "../components/ShownText";
 import { useStatus } from "../desk/DeskContext";
 import type { AuditView } from "../ipc/generated";
@@ -38,7 +39,7 @@ const number = (seq: number): string => `#${seq.toLocaleString("en")}`;
 
 const Audit = ({ audit }: { readonly audit: AuditView }) => {
   const behind = audit.anchoredSeq === null ? "not anchored yet" : `anchored to ${number(audit.anchoredSeq)}`;
-  return <span title={`Its last hash is ${audit.hash}; ${behind}`} data-testid="audit">Audit chain at {number(audit.seq)}<span className="max-xl:hidden">, {behind}</span></span>;
+  return <span title={`Its last hash is ${audit.hash}; ${behind}`} className="max-lg:hidden" data-testid="audit">Audit chain at {number(audit.seq)}<span className="max-xl:hidden">, {behind}</span></span>;
 };
 
 /** Connection, backlog, what is approved automatically, alarms, operator and audit head. */
@@ -48,7 +49,7 @@ export const StatusBar = () => {
   return (
     <footer className="flex h-7 shrink-0 items-center gap-5 border-t border-line px-3.5 text-[11.5px] whitespace-nowrap text-text-3">
       {/* What does not fit is cut from the end of this half; it stands in the order of what a person must not miss. */}
-      <div className="flex h-full min-w-0 flex-1 items-center gap-5 overflow-hidden [&>*]:shrink-0">
+      <div className="flex h-full min-w-0 flex-1 items-center gap-5 overflow-hidden max-xl:gap-3 [&>*]:shrink-0">
         <Connection status={status} />
         {status === null ? null : (
           <>
@@ -66,9 +67,9 @@ export const StatusBar = () => {
         )}
       </div>
       {status === null ? null : (
-        <div className="flex shrink-0 items-center gap-5">
+        <div className="flex shrink-0 items-center gap-5 max-xl:gap-3">
           <Audit audit={status.audit} />
-          <span className="flex min-w-0"><span className="max-w-32 truncate"><ShownText text={status.operator} /></span>, key {status.operatorKeyTail}</span>
+          <span className="flex" title={plainText(status.operator)}><span className="max-w-32 truncate"><ShownText text={status.operator} /></span>, key {status.operatorKeyTail}</span>
           <ThemeButton />
         </div>
       )}

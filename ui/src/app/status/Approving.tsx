@@ -14,7 +14,7 @@ export const Approving = ({ status }: { readonly status: StatusView }) => {
   const last = Math.max(...bypasses.map((bypass) => bypass.untilMs));
   if (rules === 0 && bypasses.length === 0) return null;
   return (
-    <span className="text-warn-text" data-testid="approving">
+    <span className="min-w-0 !shrink truncate text-warn-text" data-testid="approving">
       {rules === 0 ? null : <span data-testid="rules-approving">{rules.toLocaleString("en")} {rules === 1 ? "rule" : "rules"} approving</span>}
       {rules === 0 || bypasses.length === 0 ? null : ", "}
       {bypasses.length === 0 ? null : (

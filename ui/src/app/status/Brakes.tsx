@@ -14,7 +14,7 @@ export const Panic = ({ panic }: { readonly panic: StatusView["panic"] }) => {
       Panic <Kbd command="panic" />
     </button>
   ) : (
-    <span className="rounded bg-bad-bg px-1.5 font-semibold text-bad" data-testid="panic">Panic, by <ShownText text={panic} />: nothing is approved automatically</span>
+    <span className="min-w-24 !shrink-[0.2] truncate rounded bg-bad-bg px-1.5 font-semibold text-bad" data-testid="panic">Panic, by <ShownText text={panic} />: nothing is approved automatically</span>
   );
 };
 
@@ -24,7 +24,7 @@ export const Brakes = ({ brakes }: { readonly brakes: StatusView["brakes"] }) =>
   if (first === undefined) return null;
   const all = brakes.map((brake) => `${brake.agent} ${brake.stopped ? "stopped" : "paused"}`).join("\n");
   return (
-    <span className="min-w-0 truncate font-semibold text-warn" data-testid="brake" title={all}>
+    <span className="min-w-0 !shrink truncate font-semibold text-warn" data-testid="brake" title={all}>
       {brakes.length === 1 ? <>{first.agent} {first.stopped ? "stopped" : "paused"} by <ShownText text={first.by} /></> : `${brakes.length} agents paused or stopped`}
     </span>
   );

@@ -1,5 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
+import { AgentKey } from "../../components/AgentKey";
 import { ShownText } from "../../components/ShownText";
 import type { AgentPresence, AgentView } from "../../ipc/generated";
 import { troubles } from "./agents";
@@ -14,7 +15,7 @@ const Row = ({ agent }: { readonly agent: AgentView }) => {
     <>
       <span className="flex min-w-0 items-center gap-2">
         <span aria-hidden="true" className={`size-2 shrink-0 rounded-full border-[1.5px] ${DOT[agent.presence]}`} />
-        <span className="truncate font-mono text-[12.5px] font-semibold">{agent.key}</span>
+        <span className="min-w-0 font-mono text-[12.5px] font-semibold"><AgentKey of={agent.key} /></span>
       </span>
       {agent.brake === null ? <span className="text-right text-[11.5px] text-text-3">{PRESENCE[agent.presence]}</span> : (
         <b className={`text-right text-[11.5px] font-semibold ${agent.brake.stopped ? "text-bad" : "text-warn"}`}>{agent.brake.stopped ? "stopped" : "paused"}</b>

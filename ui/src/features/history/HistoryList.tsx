@@ -1,4 +1,5 @@
 import { memo } from "react";
+import { AgentKey } from "../../components/AgentKey";
 import { RiskBadge } from "../../components/RiskBadge";
 import { plainText } from "../../components/shown";
 import { ShownText } from "../../components/ShownText";
@@ -43,7 +44,7 @@ const Row = memo(function Row({ row, place, top, count, selected, onOpen }: RowP
     >
       <span className="whitespace-nowrap text-text-3">{formatDay(row.storedMs)}, {formatTime(row.storedMs)}</span>
       <span className="truncate font-mono text-[12.5px] font-semibold">{row.tool === null ? <span className="font-sans font-normal text-text-2">{row.kind ?? "no request"}</span> : <ShownText text={row.tool} />}</span>
-      <span className="truncate text-text-2">{row.workspace === "" ? "no valid subject" : `${row.workspace}/${row.agent}`}</span>
+      <span className="min-w-0 text-text-2">{row.workspace === "" ? "no valid subject" : <AgentKey of={`${row.workspace}/${row.agent}`} />}</span>
       <span>{row.state === "rejected" ? null : <RiskBadge risk={row.risk} />}</span>
       <span className="truncate"><span className={tone(row)}>{outcomeOf(row)}</span>{row.message === null ? null : <span className="text-text-3"> “<ShownText text={row.message} />”</span>}</span>
       <span className="truncate text-text-2">

@@ -1,5 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
+import { AgentKey } from "../../components/AgentKey";
 import type { SetupLineView } from "../../ipc/generated";
 
 const ROW_PX = 52;
@@ -49,7 +50,7 @@ export const SetupList = ({ lines, chosen, unsaved, onChoose }: SetupListProps) 
               className={`row-line absolute top-0 left-0 grid h-[52px] w-full grid-cols-[minmax(0,1fr)_auto] content-center gap-x-2 border-l-[3px] pr-3.5 pl-[11px] ${selected ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
               style={{ transform: `translateY(${item.start}px)` }} onClick={() => { onChoose(line.key); }}
             >
-              <span className="truncate font-mono text-[12.5px] font-semibold">{line.key}</span>
+              <span className="min-w-0 font-mono text-[12.5px] font-semibold"><AgentKey of={line.key} /></span>
               <span className="text-[11.5px] text-accent">{unsaved.has(line.key) ? "not saved" : ""}</span>
               <span className={`col-span-2 truncate text-[11.5px] ${line.keys === null ? "text-warn" : line.keys === 0 ? "text-text-3" : "text-text-2"}`}>{says(line)}</span>
             </div>

@@ -53,7 +53,7 @@ const CLOSED: Record<Card["state"], string> = {
 
 /** What can be done with the card; every button names its key. */
 export const ActionBar = ({ card, acts, arming, ready, onApprove, onUndo }: ActionBarProps) => {
-  const bar = "flex min-h-[63px] flex-wrap items-center gap-2.5 border-t border-line bg-panel px-7 py-[12px] max-lg:gap-2 max-lg:px-5";
+  const bar = "flex min-h-[63px] flex-wrap items-center gap-2.5 border-t border-line bg-panel px-7 py-[12px] max-lg:gap-2";
   if (card.state === "holding" && card.hold !== null) {
     return <div className={bar}><Held releaseMs={card.hold.releaseMs} onUndo={onUndo} /></div>;
   }
