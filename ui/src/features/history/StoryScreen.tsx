@@ -8,6 +8,7 @@ import { Kbd } from "../../components/Kbd";
 import { Ladder } from "../../components/Ladder";
 import { RawBytes } from "../../components/RawBytes";
 import { RawDialog } from "../../components/RawDialog";
+import { ProductionMark } from "../../components/ProductionMark";
 import { RiskBadge } from "../../components/RiskBadge";
 import { Section } from "../../components/Section";
 import { ShownText } from "../../components/ShownText";
@@ -27,7 +28,7 @@ const Head = ({ story }: { readonly story: RequestStoryView }) => {
   return (
     <header className="border-b border-line px-7 pt-[18px] pb-3.5">
       <div className="selectable mb-1.5 text-xs text-text-3">
-        {story.card?.production === true ? <span className="mr-1.5 font-semibold text-crit" data-testid="production">PRODUCTION</span> : null}
+        <ProductionMark marked={story.card?.production === true} />
         {row.workspace === "" ? "no valid subject" : <>workspace <em className="text-text-2 not-italic">{row.workspace}</em> / agent <em className="text-text-2 not-italic">{row.agent}</em></>} / request <em className="text-text-2 not-italic">{row.requestId}</em>
       </div>
       <div className="flex items-center gap-2.5">

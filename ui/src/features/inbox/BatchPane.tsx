@@ -5,6 +5,7 @@ import { Button } from "../../components/Button";
 import { Countdown } from "../../components/Countdown";
 import { Kbd } from "../../components/Kbd";
 import { RiskBadge } from "../../components/RiskBadge";
+import { ProductionMark } from "../../components/ProductionMark";
 import { ShownText } from "../../components/ShownText";
 import { Entries } from "../../components/Values";
 import { useBlocked, useDesk, useServerNow } from "../../desk/DeskContext";
@@ -101,7 +102,7 @@ export const BatchPane = ({ picked, sent, onDone }: BatchPaneProps) => {
   return (
     <article className="flex min-h-0 min-w-0 flex-1 flex-col" aria-label="Several requests" data-testid="batch" data-count={picked.length} data-armed={arming.armed && ready}>
       <header className="border-b border-line px-7 pt-[18px] pb-3.5">
-        <div className="mb-1.5 text-xs text-text-3">{first === undefined ? "" : <>workspace <em className="text-text-2 not-italic">{first.workspace}</em> / agent <em className="text-text-2 not-italic">{first.agent}</em></>}</div>
+        <div className="mb-1.5 text-xs text-text-3">{first === undefined ? "" : <><ProductionMark marked={first.production} />workspace <em className="text-text-2 not-italic">{first.workspace}</em> / agent <em className="text-text-2 not-italic">{first.agent}</em></>}</div>
         <h2 className="selectable m-0 text-xl/tight font-semibold">{picked.length} {picked.length === 1 ? "call" : "calls"} of <span className="font-mono">{first?.tool === undefined || first.tool === null ? "…" : <ShownText text={first.tool.name} />}</span></h2>
         <p className="mt-2 mb-0 text-text-2">One answer for all of them, sent as {picked.length === 1 ? "one decision" : `${picked.length} decisions of their own`}.</p>
       </header>

@@ -1,4 +1,5 @@
 import { Countdown } from "../../../components/Countdown";
+import { ProductionMark } from "../../../components/ProductionMark";
 import { RiskBadge } from "../../../components/RiskBadge";
 import { ShownText } from "../../../components/ShownText";
 import type { Card, Shown } from "../../../ipc/generated";
@@ -20,7 +21,7 @@ const FIELD: Record<string, string> = {
 export const Head = ({ card }: { readonly card: Card }) => (
   <header className={`border-b border-line pt-[18px] pr-7 pb-3.5 ${card.path === "critical" ? "border-l-[3px] border-l-crit pl-[25px]" : "pl-7"}`}>
     <div className="mb-1.5 flex flex-wrap gap-x-1.5 text-xs text-text-3">
-      {card.production ? <span className="font-semibold text-crit" data-testid="production">PRODUCTION</span> : null}
+      <ProductionMark marked={card.production} />
       <Crumb name="workspace" value={card.workspace} /> / <Crumb name="agent" value={card.agent} />
       {card.thread === null ? null : <>/ <Crumb name="thread" value={card.thread} /></>}
       {card.run === null ? null : <>/ <Crumb name="run" value={card.run} /></>}
