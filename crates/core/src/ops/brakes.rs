@@ -126,15 +126,6 @@ impl Said {
         }
     }
 
-    fn off(key: &PolicyKey) -> Option<Self> {
-        match key {
-            PolicyKey::Panic => Some(Self::Panic(false)),
-            PolicyKey::Pause(agent) => Some(Self::Agent(agent.clone(), AgentBrake::Running)),
-            PolicyKey::Bypass(agent) => Some(Self::Bypass(agent.clone(), None)),
-            _ => None,
-        }
-    }
-
     /// What the audit log keeps of it.
     fn audited(&self) -> serde_json::Value {
         match self {
@@ -179,10 +170,7 @@ pub(crate) fn remembered(rows: &[PolicyRow]) -> Brakes {
         let Some(key) = PolicyKey::parse(&row.key) else {
             continue;
         };
-        let said = match row.is_deleted() {
-            true => Said::off(&key).map(|said| (said, String::new())),
-            false => Said::read(&key, &row.payload),
-        };
+        let said = Said::read(&key, &row.payload);
         let cautious = || Said::cautious(&key).map(|said| (said, String::new()));
         if let Some((said, by)) = said.or_else(cautious) {
             let place = Place {
@@ -211,12 +199,11 @@ pub(crate) async fn changed(shared: &Shared, realm: &Uuid, key: &PolicyKey, chan
         .value
         .as_deref()
         .map(|value| open(shared, realm, key, value, stamp));
-    let verifies = !matches!(opened, Some(None));
+    let verifies = matches!(opened, Some(Some(_)));
     let (said, by, row) = match opened {
-        // Deleted: nothing holds back any more.
-        None => (Said::off(key), String::new(), None),
         Some(Some((said, by, row))) => (Some(said), by, Some(row)),
-        Some(None) => {
+        // A deletion too: nobody signs it, and what holds back is only let go by who signs for it.
+        None | Some(None) => {
             tracing::error!(%key, "a brake does not verify; it counts as set");
             let alarm = Job::Alarm {
                 code: AlarmCode::BrakeUnverified,
@@ -261,8 +248,6 @@ pub(crate) async fn changed(shared: &Shared, realm: &Uuid, key: &PolicyKey, chan
             detail,
         };
         tell(shared, Job::Policy(row, vec![entry])).await;
-    } else if verifies {
-        tell(shared, policy_value::deletion(shared, key, change.revision)).await;
     }
     shared.policies.touch();
     // What waits of a stopped agent is looked at.
