@@ -1,11 +1,5 @@
 //! The `countersign` program.
 
-/// What the bus hands over on one thread is let go of on another; glibc's allocator takes a fifth of
-/// the processor for that.
-#[cfg(target_os = "linux")]
-#[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
-
 fn main() -> std::process::ExitCode {
     countersign::cli::main()
 }

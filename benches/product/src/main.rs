@@ -7,11 +7,6 @@ mod footprint;
 use clap::{Parser, Subcommand};
 use countersign_load::{ConsoleArgs, RoundArgs};
 
-/// As the program has it.
-#[cfg(target_os = "linux")]
-#[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
-
 #[derive(Parser)]
 #[command(about = "The product under the load of the bench")]
 struct Cli {
