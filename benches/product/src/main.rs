@@ -7,6 +7,11 @@ mod footprint;
 use clap::{Parser, Subcommand};
 use countersign_load::{ConsoleArgs, RoundArgs};
 
+/// As the program has it.
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[derive(Parser)]
 #[command(about = "The product under the load of the bench")]
 struct Cli {
