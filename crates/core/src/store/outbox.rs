@@ -4,7 +4,7 @@ use rusqlite::params;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
 use super::direct::WriteConnection;
-use super::requests::{StateChange, write_states};
+use super::requests::{StateChange, confirm_states, write_states};
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
 
@@ -225,7 +225,7 @@ pub async fn settle(
         for (request, decision_id) in on_stream {
             update.execute(params![request, decision_id])?;
         }
-        write_states(sqlite, changes)
+        confirm_states(sqlite, changes)
     })
     .await
 }

@@ -284,6 +284,29 @@ pub async fn change_states(
     tx.direct(|sqlite| write_states(sqlite, changes)).await
 }
 
+/// As [`change_states`] where most rows tell the same verdict already, as those of a decision that comes back
+/// from the stream do: what stays the same is not taken out of its indexes and put back.
+pub(super) fn confirm_states(sqlite: &Connection, changes: &[StateChange]) -> rusqlite::Result<()> {
+    let mut confirm = sqlite.prepare_cached(
+        "UPDATE requests SET state = ?2, decided_at = ?5, delivery = ?6
+         WHERE id = ?1 AND verdict IS ?3 AND origin IS ?4",
+    )?;
+    for change in changes {
+        let confirmed = confirm.execute(params![
+            change.id,
+            change.state.as_str(),
+            change.verdict,
+            change.origin,
+            change.decided_at.map(|at| at.0),
+            change.delivery.as_str(),
+        ])?;
+        if confirmed == 0 {
+            write_states(sqlite, std::slice::from_ref(change))?;
+        }
+    }
+    Ok(())
+}
+
 pub(super) fn write_states(sqlite: &Connection, changes: &[StateChange]) -> rusqlite::Result<()> {
     if changes.is_empty() {
         return Ok(());
