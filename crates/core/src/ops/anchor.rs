@@ -11,6 +11,7 @@ use super::job::Job;
 use crate::bus::{Bus, PublishOutcome};
 use crate::error::OpError;
 use crate::runtime::Shared;
+use crate::store::LogSync;
 use crate::store::audit::{self, StoredAnchor};
 
 /// The schema page: every 60 s, and at each approval of a high or critical call by a person.
@@ -22,6 +23,10 @@ pub(crate) async fn publish(shared: &Shared, bus: &Bus, realm: &Uuid) -> Result<
     if head.seq == 0 || head.seq == audit::anchored_seq(&shared.reader).await? {
         return Ok(());
     }
+    // An anchor ahead of what a power cut leaves would accuse this console of having lost its past.
+    let log = LogSync::of(&shared.reader)?;
+    let synced = tokio::task::spawn_blocking(move || log.sync()).await;
+    synced.map_err(|_| OpError::stopped())??;
     let console = shared.identity.console_id.to_string();
     let id = console
         .parse()

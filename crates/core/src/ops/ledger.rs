@@ -8,6 +8,7 @@ use countersign_wire::{AgentKey, RequestKey, Sha256Digest, Stream, Verdict, is_b
 use serde_json::{Value, json};
 
 use super::automatic::Judge;
+use super::durable::Reply;
 use super::job::BusBinding;
 use super::policy_feed::PolicyKnown;
 use super::publisher::{Outgoing, Settlements};
@@ -224,7 +225,7 @@ pub(crate) struct Gathered {
     /// Signed decisions to be sent.
     pub(crate) outgoing: Vec<Outgoing>,
     /// Answers to callers.
-    pub(crate) replies: Vec<Box<dyn FnOnce() + Send>>,
+    pub(crate) replies: Vec<Reply>,
     /// Streams and the first sequence that is not projected.
     pub(crate) positions: BTreeMap<Stream, u64>,
     /// The console's status changed.

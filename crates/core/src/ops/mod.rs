@@ -21,6 +21,7 @@ mod decide;
 mod decisions;
 mod draft;
 mod due;
+mod durable;
 pub mod enroll;
 mod execution;
 mod hay;
@@ -81,6 +82,7 @@ mod writer;
 
 pub(crate) use anchor::run as anchor_task;
 pub(crate) use automatic::Judge;
+pub(crate) use durable::durable;
 pub(crate) use ledger::{Counts, Ledger};
 pub(crate) use link::Link;
 pub(crate) use operators::{KnownList, trusted_now};

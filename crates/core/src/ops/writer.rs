@@ -11,6 +11,7 @@ use tokio::sync::{broadcast, mpsc, watch};
 use tokio::time::Instant;
 
 use super::apply::{apply_all, drop_leftover_holds};
+use super::durable::{Durable, Reply};
 use super::job::Job;
 use super::ledger::{Counts, Gathered, Ledger};
 use super::publisher::{Outgoing, Settlements};
@@ -30,6 +31,8 @@ const NEVER: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 /// The ends of the writer's channels.
 pub(crate) struct Wires {
+    /// None where every commit waits for the disk by itself.
+    pub(crate) durable: Option<Durable>,
     pub(crate) queues: Queues,
     pub(crate) outgoing: mpsc::Sender<Outgoing>,
     pub(crate) settlements: Settlements,
@@ -105,6 +108,7 @@ impl WriterTask {
                 jobs.push(Job::Rescan);
             }
             jobs.extend(self.index(&jobs));
+            self.disk_failed();
             let stops = jobs.iter().any(|job| matches!(job, Job::Stop(_)));
             if !jobs.is_empty() || (self.is_due() && !self.is_waiting()) {
                 self.commit(jobs).await;
@@ -183,7 +187,7 @@ impl WriterTask {
 
     /// Commits the jobs, or lets the callers go with an error and keeps the rest for later.
     async fn commit(&mut self, jobs: Vec<Job>) {
-        if self.damaged {
+        if self.damaged || self.disk_failed() {
             // Nothing is written to a broken file: it would only break more. The streams wait.
             return;
         }
@@ -199,30 +203,47 @@ impl WriterTask {
             }
             Err(error) => {
                 tracing::error!(%error, "a change could not be written");
-                self.damaged = error.is_damaged();
-                self.ledger.forget();
                 self.backlog.splice(0..0, kept);
-                let wait = self
-                    .retry
-                    .take()
-                    .map_or(FIRST_RETRY, |retry| retry.wait * 2);
-                let wait = if self.damaged {
-                    NEVER
-                } else {
-                    wait.min(LONGEST_RETRY)
-                };
-                self.retry = Some(Retry {
-                    not_before: Instant::now() + wait,
-                    wait,
-                });
-                let now = self.ledger.clock.now();
-                self.wires.health.send_modify(|health| {
-                    health.failed_at.get_or_insert(now);
-                    health.store_failed = Some(error.to_string());
-                });
-                self.publish_event(AppEvent::Status);
+                self.failed(error.is_damaged(), error.to_string());
             }
         }
+    }
+
+    /// Leaves the store alone for a while, or for ever where it is broken.
+    fn failed(&mut self, broken: bool, why: String) {
+        self.damaged = broken;
+        self.ledger.forget();
+        let wait = self
+            .retry
+            .take()
+            .map_or(FIRST_RETRY, |retry| retry.wait * 2);
+        let wait = if self.damaged {
+            NEVER
+        } else {
+            wait.min(LONGEST_RETRY)
+        };
+        self.retry = Some(Retry {
+            not_before: Instant::now() + wait,
+            wait,
+        });
+        let now = self.ledger.clock.now();
+        self.wires.health.send_modify(|health| {
+            health.failed_at.get_or_insert(now);
+            health.store_failed = Some(why);
+        });
+        self.publish_event(AppEvent::Status);
+    }
+
+    /// Whether the disk has failed below what was committed.
+    fn disk_failed(&mut self) -> bool {
+        let failure = self.wires.durable.as_ref().and_then(Durable::failure);
+        let Some(why) = failure.map(ToString::to_string) else {
+            return false;
+        };
+        if !self.damaged {
+            self.failed(true, why);
+        }
+        true
     }
 
     async fn try_commit(&mut self, jobs: Vec<Job>) -> Result<Gathered, StoreError> {
@@ -264,9 +285,7 @@ impl WriterTask {
                 .health
                 .send_modify(|health| health.read_only = read_only);
         }
-        for reply in gathered.replies {
-            reply();
-        }
+        self.answer(gathered.replies);
         if !gathered.touched.is_empty() {
             let after = search_index::AFTER_ARRIVALS;
             self.ledger.searchable_in.get_or_insert(after);
@@ -280,6 +299,15 @@ impl WriterTask {
         }
         if gathered.status {
             self.publish_event(AppEvent::Status);
+        }
+    }
+
+    /// Lets callers know once what was committed stands. The bus and the screens are told before: nothing is
+    /// lost that the streams hold, and until then only a power cut could undo it.
+    fn answer(&self, replies: Vec<Reply>) {
+        match &self.wires.durable {
+            Some(durable) => durable.after(replies),
+            None => replies.into_iter().for_each(|reply| reply()),
         }
     }
 

@@ -11,7 +11,9 @@ use super::{App, Role};
 use crate::error::OpError;
 use crate::identity::Identity;
 use crate::ops::job::BusBinding;
-use crate::ops::{Counts, Judge, Ledger, Peers, Publisher, Queues, Turns, Wires, WriterTask};
+use crate::ops::{
+    Counts, Judge, Ledger, Peers, Publisher, Queues, Turns, Wires, WriterTask, durable,
+};
 use crate::store::{self, meta};
 
 const OUTGOING: usize = 4_096;
@@ -27,7 +29,7 @@ fn console_id(identity: &Identity) -> Result<ConsoleId, OpError> {
 
 pub(super) async fn start_writer(
     app: &App,
-    writer: store::Writer,
+    mut writer: store::Writer,
     queues: Queues,
 ) -> Result<(), OpError> {
     let shared = &app.inner.shared;
@@ -77,7 +79,18 @@ pub(super) async fn start_writer(
         rescanned: None,
     };
     let (outgoing, queue) = mpsc::channel(OUTGOING);
+    // Beside a console, a process makes one change and ends: its commit waits for the disk by itself.
+    let durable = match role {
+        Role::Console => {
+            let log = writer.sync_apart().await?;
+            let (ours, theirs) = durable(move || log.sync());
+            app.inner.tasks.spawn_blocking(move || theirs.run());
+            Some(ours)
+        }
+        _ => None,
+    };
     let wires = Wires {
+        durable,
         queues,
         outgoing,
         settlements: shared.settlements.clone(),

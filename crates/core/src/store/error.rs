@@ -31,6 +31,12 @@ pub enum StoreError {
          brings a backup back, or start with an empty data folder: the streams hold requests and decisions"
     )]
     Damaged(String),
+    /// The disk did not take what was committed: it may be missing after a power cut.
+    #[error(
+        "the disk did not take what was written ({0}) and nothing is written any more; look at the disk, then start \
+         again: what the streams hold is read again"
+    )]
+    NotDurable(String),
     /// The file was written by another version.
     #[error(
         "the database could not be brought to this version: {0}; use the version that wrote it, or restore a backup"
@@ -87,10 +93,13 @@ impl From<MigrateError> for StoreError {
 }
 
 impl StoreError {
-    /// Whether the file itself is broken: trying again would only break more.
+    /// Whether the file or the disk below it is broken: trying again would only break more.
     #[must_use]
     pub fn is_damaged(&self) -> bool {
-        matches!(self, Self::Damaged(_) | Self::Corrupt { .. })
+        matches!(
+            self,
+            Self::Damaged(_) | Self::Corrupt { .. } | Self::NotDurable(_)
+        )
     }
 
     pub(crate) fn corrupt(what: impl Into<String>) -> Self {

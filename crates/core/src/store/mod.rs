@@ -30,6 +30,7 @@ mod history_narrow;
 mod history_plans;
 mod history_source;
 pub mod lines;
+mod log_sync;
 pub mod meta;
 pub mod outbox;
 pub mod overview;
@@ -71,6 +72,7 @@ pub mod votes;
 
 pub use direct::{Transaction, WriteConnection};
 pub use error::StoreError;
+pub use log_sync::LogSync;
 #[cfg(test)]
 pub(crate) use pool::temporary;
 pub use pool::{Reader, Writer, look_through, open, open_read_only, open_telling};

@@ -12,6 +12,7 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection};
 
 use super::StoreError;
 use super::direct::{Transaction, WriteConnection};
+use super::log_sync::LogSync;
 use super::updates::{Updates, bring_up};
 
 pub(super) static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
@@ -33,6 +34,8 @@ pub struct Writer {
     path: PathBuf,
     /// Pages that the file may have; for tests of a full disk.
     page_limit: Option<Arc<AtomicU32>>,
+    /// Somebody else brings the log to the disk.
+    synced_apart: bool,
 }
 
 impl Writer {
@@ -44,6 +47,28 @@ impl Writer {
     pub async fn limit_pages(&mut self, limit: Arc<AtomicU32>) -> Result<(), StoreError> {
         self.page_limit = Some(limit);
         self.apply_page_limit().await
+    }
+
+    /// Commits without waiting for the disk from now on: whoever has the log must [`LogSync::sync`] it before
+    /// a commit is called one that stands.
+    ///
+    /// # Errors
+    /// [`StoreError`]; every commit then waits for the disk, as before.
+    pub async fn sync_apart(&mut self) -> Result<LogSync, StoreError> {
+        let log = LogSync::beside(&self.path)
+            .map_err(|error| StoreError::NotDurable(error.to_string()))?;
+        self.synced_apart = true;
+        self.apply_synchronous().await?;
+        Ok(log)
+    }
+
+    async fn apply_synchronous(&mut self) -> Result<(), StoreError> {
+        if self.synced_apart {
+            sqlx::query("PRAGMA synchronous = NORMAL")
+                .execute(&mut *self.connection)
+                .await?;
+        }
+        Ok(())
     }
 
     async fn apply_page_limit(&mut self) -> Result<(), StoreError> {
@@ -109,6 +134,7 @@ impl Writer {
     pub async fn reopen(&mut self) -> Result<(), StoreError> {
         let connection = writing(&self.path).connect().await?;
         self.connection = WriteConnection::of(connection).await?;
+        self.apply_synchronous().await?;
         self.apply_page_limit().await
     }
 }
@@ -128,7 +154,7 @@ pub(super) fn options(path: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(path)
         .journal_mode(SqliteJournalMode::Wal)
-        // A decision that was acknowledged to a person must survive a power cut.
+        // A decision that was acknowledged to a person must survive a power cut (see also `sync_apart`).
         .synchronous(SqliteSynchronous::Full)
         .foreign_keys(true)
         .busy_timeout(BUSY_LIMIT)
@@ -168,6 +194,7 @@ pub async fn open_telling(path: &Path, told: &Updates) -> Result<(Writer, Reader
         connection,
         path: path.to_owned(),
         page_limit: None,
+        synced_apart: false,
     };
     Ok((writer, reader))
 }
@@ -286,6 +313,23 @@ mod tests {
                 (expected, expected),
                 "{pragma}"
             );
+        }
+    }
+
+    #[tokio::test]
+    async fn who_syncs_apart_keeps_doing_so_on_a_connection_that_replaces_the_first() {
+        let (_folder, mut writer, _reader) = temporary().await;
+        let log = writer.sync_apart().await.unwrap();
+        for _ in 0..2 {
+            let synchronous: i64 = sqlx::query_scalar("PRAGMA synchronous")
+                .fetch_one(&mut *writer.connection)
+                .await
+                .unwrap();
+            assert_eq!(synchronous, 1, "NORMAL");
+            let tx = writer.begin().await.unwrap();
+            tx.commit().await.unwrap();
+            log.sync().unwrap();
+            writer.reopen().await.unwrap();
         }
     }
 

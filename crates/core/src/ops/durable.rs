@@ -1,0 +1,147 @@
+//! Tells callers of a change once a power cut cannot undo it.
+//!
+//! A commit is seen by every process at once and outlives all of them; only the machine's own end could undo
+//! it until the disk has it. The writer goes on meanwhile, and everything that waits shares one look at
+//! the disk. Refuses to answer anybody after the disk has failed.
+
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::{Arc, OnceLock};
+
+use crate::store::StoreError;
+
+/// Commits that wait for the disk at the same time; the writer waits when there are more.
+const WAITING: usize = 64;
+
+/// What is done once a commit stands.
+pub(crate) type Reply = Box<dyn FnOnce() + Send>;
+
+/// The writer's end.
+pub(crate) struct Durable {
+    commits: SyncSender<Vec<Reply>>,
+    failed: Arc<OnceLock<StoreError>>,
+}
+
+/// The end that waits for the disk, on a thread of its own.
+pub(crate) struct DiskWait<S> {
+    commits: Receiver<Vec<Reply>>,
+    failed: Arc<OnceLock<StoreError>>,
+    sync: S,
+}
+
+/// Both ends. `sync` returns when everything that was committed before stands.
+pub(crate) fn durable<S>(sync: S) -> (Durable, DiskWait<S>)
+where
+    S: Fn() -> Result<(), StoreError>,
+{
+    let (sender, commits) = mpsc::sync_channel(WAITING);
+    let failed = Arc::new(OnceLock::new());
+    let ours = Durable {
+        commits: sender,
+        failed: Arc::clone(&failed),
+    };
+    let theirs = DiskWait {
+        commits,
+        failed,
+        sync,
+    };
+    (ours, theirs)
+}
+
+impl Durable {
+    /// Has the last commit brought to the disk, and the replies given then.
+    pub(crate) fn after(&self, replies: Vec<Reply>) {
+        // Nobody waits for the disk any more: it has failed, and whoever waits is let go with an error.
+        let _ = self.commits.send(replies);
+    }
+
+    /// Why nothing that is written stands any more.
+    pub(crate) fn failure(&self) -> Option<&StoreError> {
+        self.failed.get()
+    }
+}
+
+impl<S: Fn() -> Result<(), StoreError>> DiskWait<S> {
+    /// Works until the writer has gone or the disk has failed.
+    pub(crate) fn run(self) {
+        while let Ok(mut replies) = self.commits.recv() {
+            replies.extend(self.commits.try_iter().flatten());
+            if let Err(error) = (self.sync)() {
+                tracing::error!(%error, "what was written may not stand");
+                let _ = self.failed.set(error);
+                return;
+            }
+            for reply in replies {
+                reply();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    fn answering() -> (Vec<Reply>, oneshot::Receiver<()>) {
+        let (sender, answer) = oneshot::channel();
+        let reply = move || {
+            let _ = sender.send(());
+        };
+        (vec![Box::new(reply)], answer)
+    }
+
+    #[test]
+    fn nobody_is_answered_before_the_disk_has_it_and_all_that_wait_share_one_look() {
+        let looks = Arc::new(AtomicUsize::new(0));
+        let (started, starts) = mpsc::channel();
+        let (release, released) = mpsc::channel();
+        let counted = Arc::clone(&looks);
+        let (ours, theirs) = durable(move || {
+            counted.fetch_add(1, Ordering::SeqCst);
+            started.send(()).unwrap();
+            released.recv().unwrap();
+            Ok(())
+        });
+        let waiting = std::thread::spawn(|| theirs.run());
+        let (first, mut one) = answering();
+        ours.after(first);
+        starts.recv().unwrap();
+        let mut others = Vec::new();
+        for _ in 0..WAITING {
+            let (replies, answer) = answering();
+            ours.after(replies);
+            others.push(answer);
+        }
+        assert!(one.try_recv().is_err(), "the disk has not answered");
+        release.send(()).unwrap();
+        one.blocking_recv().unwrap();
+        starts.recv().unwrap();
+        assert!(others.iter_mut().all(|answer| answer.try_recv().is_err()));
+        release.send(()).unwrap();
+        for answer in others {
+            answer.blocking_recv().unwrap();
+        }
+        assert_eq!(looks.load(Ordering::SeqCst), 2);
+        drop(ours);
+        waiting.join().unwrap();
+    }
+
+    #[test]
+    fn after_the_disk_has_failed_nobody_is_answered_and_nobody_hangs() {
+        let (ours, theirs) = durable(|| Err(StoreError::NotDurable("input/output error".into())));
+        let (replies, answer) = answering();
+        assert!(ours.failure().is_none());
+        ours.after(replies);
+        theirs.run();
+        assert!(answer.blocking_recv().is_err());
+        assert!(ours.failure().is_some_and(StoreError::is_damaged));
+        for _ in 0..=WAITING {
+            let (replies, answer) = answering();
+            ours.after(replies);
+            assert!(answer.blocking_recv().is_err());
+        }
+    }
+}
