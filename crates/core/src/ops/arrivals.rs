@@ -5,6 +5,7 @@
 mod amendments;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use countersign_wire::{
     ParsedRequest, Rejection, RequestKey, Risk, Sha256Digest, Stream, VerdictSet, tighten_subject,
@@ -43,11 +44,11 @@ pub(crate) async fn apply(
         match &message.what {
             RequestMessage::Request(parsed) => {
                 let row = row_of_request(ledger, &epoch, batch.now, at, raw, parsed);
-                rows.push((message.subject.as_str(), row));
+                rows.push((message.subject.as_str(), row, Some(parsed)));
             }
             RequestMessage::Rejected(rejection) => {
                 let row = row_of_rejected(&epoch, batch.now, at, raw, rejection.clone());
-                rows.push((message.subject.as_str(), row));
+                rows.push((message.subject.as_str(), row, None));
             }
             RequestMessage::Withdraw(_) | RequestMessage::Tighten(..) => follow.push(message),
             RequestMessage::Unusable => {
@@ -203,15 +204,22 @@ fn subject_of(row: &NewRequest<'_>) -> String {
     }
 }
 
+/// The subject, the row, and what was read where it could be.
+type Arrival<'m> = (&'m str, NewRequest<'m>, Option<&'m Arc<ParsedRequest>>);
+
 async fn insert(
     ledger: &mut Ledger,
     batch: &mut Batch<'_>,
-    rows: Vec<(&str, NewRequest<'_>)>,
+    arrived: Vec<Arrival<'_>>,
 ) -> Result<(), StoreError> {
-    if rows.is_empty() {
+    if arrived.is_empty() {
         return Ok(());
     }
-    let (subjects, rows): (Vec<&str>, Vec<NewRequest<'_>>) = rows.into_iter().unzip();
+    let (mut rows, mut sources) = (Vec::new(), Vec::new());
+    for (subject, row, parsed) in arrived {
+        rows.push(row);
+        sources.push((subject, parsed));
+    }
     let ids: HashMap<i64, i64> = requests::insert(batch.tx, &rows)
         .await?
         .into_iter()
@@ -220,7 +228,7 @@ async fn insert(
     let mut rejected = Vec::new();
     let mut fresh = Vec::new();
     let mut keys = Vec::new();
-    for (row, subject) in rows.into_iter().zip(subjects) {
+    for (row, (subject, parsed)) in rows.into_iter().zip(sources) {
         let name = subject_of(&row);
         let Some(id) = ids.get(&row.stream_seq) else {
             conflict(ledger, batch, row, subject, name).await?;
@@ -256,7 +264,9 @@ async fn insert(
                 None => {
                     fresh.push(key.clone());
                     if row.state == State::Pending {
-                        ledger.judge.arrived(*id);
+                        if let Some(parsed) = parsed {
+                            ledger.judge.arrived(*id, Arc::clone(parsed));
+                        }
                         batch.gathered.arrived.push(key.clone());
                     }
                 }

@@ -24,7 +24,7 @@ use crate::policy::{
     Asked, By, Conditions, Evaluation, Outcome, Rule, Says, Setting, SetupSays, Used, Uses,
     evaluate,
 };
-use crate::store::rule_uses::{self, RuleNote, RuleUse, SUMMED_MAX};
+use crate::store::rule_uses::{self, RuleNote, RuleUse, SUMMED_MAX, ToJudge};
 use crate::store::{StoreError, requests};
 
 /// How many waiting requests are judged in one transaction.
@@ -36,8 +36,8 @@ const UNKNOWN_LOOK_MS: i64 = 200;
 pub(crate) struct Judge {
     pub(crate) policies: Arc<Policies>,
     conditions: Conditions,
-    /// New requests.
-    arrived: Vec<i64>,
+    /// New requests, as they were read.
+    arrived: Vec<(i64, Arc<ParsedRequest>)>,
     /// Every waiting request behind this row is to be judged.
     owed: Option<i64>,
     /// What the last look at every waiting request saw.
@@ -65,8 +65,8 @@ impl Judge {
     }
 
     /// A request came that waits.
-    pub(crate) fn arrived(&mut self, id: i64) {
-        self.arrived.push(id);
+    pub(crate) fn arrived(&mut self, id: i64, parsed: Arc<ParsedRequest>) {
+        self.arrived.push((id, parsed));
     }
 
     /// Everything that waits is to be judged again.
@@ -117,7 +117,9 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
         judge.generation = generation;
         judge.owed = Some(0);
     }
-    let mut ids = std::mem::take(&mut judge.arrived);
+    let arrived: HashMap<i64, Arc<ParsedRequest>> =
+        std::mem::take(&mut judge.arrived).into_iter().collect();
+    let mut ids: Vec<i64> = arrived.keys().copied().collect();
     let at_once = usize::try_from(AT_ONCE).unwrap_or(usize::MAX);
     for turns in [&judge.turns, &judge.limited] {
         ids.extend(turns.due(batch.now, at_once));
@@ -129,7 +131,7 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
     }
     ids.sort_unstable();
     ids.dedup();
-    decide(ledger, batch, &ids).await?;
+    decide(ledger, batch, &ids, &arrived).await?;
     let judge = &ledger.judge;
     let next = judge
         .turns
@@ -156,12 +158,18 @@ struct Decided {
     in_force: Arc<InForce>,
 }
 
-async fn decide(ledger: &mut Ledger, batch: &mut Batch<'_>, ids: &[i64]) -> Result<(), StoreError> {
+async fn decide(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    ids: &[i64],
+    arrived: &HashMap<i64, Arc<ParsedRequest>>,
+) -> Result<(), StoreError> {
     let mut decided: Vec<Decided> = Vec::new();
     // What rules approve in this transaction, beside what the store knows.
     let mut in_hand: HashMap<(String, String), Used> = HashMap::new();
     let records = requests::records_by_id(batch.tx, ids).await?;
-    let rows: Vec<i64> = records.iter().map(|record| record.id).collect();
+    let unread = |id: i64| (id, !arrived.contains_key(&id));
+    let rows: Vec<_> = records.iter().map(|record| unread(record.id)).collect();
     let to_judge = rule_uses::to_judge(batch.tx, &rows).await?;
     for (mut record, row) in records.into_iter().zip(to_judge) {
         let open = record.state == State::Pending && batch.now < record.deadline_at;
@@ -177,10 +185,11 @@ async fn decide(ledger: &mut Ledger, batch: &mut Batch<'_>, ids: &[i64]) -> Resu
             settled(ledger, record.id);
             continue;
         };
-        let parsed = row
-            .as_ref()
-            .map(|row| parse_request(&request_subject(&record.key), &row.raw));
-        let (Some(Ok(parsed)), Some(row)) = (parsed, row) else {
+        let parsed = match arrived.get(&record.id) {
+            Some(parsed) => Some(Arc::clone(parsed)),
+            None => row.as_ref().and_then(|row| read(&record, row)),
+        };
+        let (Some(parsed), Some(row)) = (parsed, row) else {
             settled(ledger, record.id);
             continue;
         };
@@ -223,6 +232,11 @@ async fn decide(ledger: &mut Ledger, batch: &mut Batch<'_>, ids: &[i64]) -> Resu
         decided.push(one);
     }
     give(ledger, batch, decided).await
+}
+
+fn read(record: &RequestRecord, row: &ToJudge) -> Option<Arc<ParsedRequest>> {
+    let parsed = parse_request(&request_subject(&record.key), row.raw.as_deref()?);
+    parsed.ok().map(Arc::new)
 }
 
 fn is_bypassed(ledger: &Ledger, record: &RequestRecord, now: Timestamp) -> bool {

@@ -43,7 +43,7 @@ pub(crate) struct IncomingRequest {
 
 /// What such a message is.
 pub(crate) enum RequestMessage {
-    Request(Box<ParsedRequest>),
+    Request(Arc<ParsedRequest>),
     Rejected(Rejection),
     Withdraw(RequestKey),
     Tighten(RequestKey, Option<Tighten>),
@@ -131,7 +131,7 @@ fn is_under(subject: &str, word: &str) -> bool {
 
 fn parsed(message: &StreamMessage) -> RequestMessage {
     match parse_request(&message.subject, &message.payload) {
-        Ok(request) => RequestMessage::Request(Box::new(request)),
+        Ok(request) => RequestMessage::Request(Arc::new(request)),
         Err(rejection) => RequestMessage::Rejected(rejection),
     }
 }

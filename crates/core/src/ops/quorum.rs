@@ -73,11 +73,14 @@ pub(super) async fn look(
     let Some(in_force) = in_force.filter(|of| !of.broken && of.set.may_raise()) else {
         return Ok(());
     };
-    let row = rule_uses::to_judge(batch.tx, &[record.id]).await?.pop();
+    let row = rule_uses::to_judge(batch.tx, &[(record.id, true)])
+        .await?
+        .pop();
     let Some(row) = row.flatten() else {
         return Ok(());
     };
-    let Ok(parsed) = parse_request(&request_subject(&record.key), &row.raw) else {
+    let raw = row.raw.unwrap_or_default();
+    let Ok(parsed) = parse_request(&request_subject(&record.key), &raw) else {
         return Ok(());
     };
     let asked = Asked {

@@ -356,25 +356,26 @@ pub async fn waiting(
 /// What a judgement needs of a request beside its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToJudge {
-    /// Payload as received.
-    pub raw: Vec<u8>,
+    /// Payload as received, where it was wanted.
+    pub raw: Option<Vec<u8>>,
     /// When the definition of its tool took the place of another one.
     pub redefined_at: Option<Timestamp>,
 }
 
-/// What a judgement needs of these requests, in their order; none where a row is not known.
+/// What a judgement needs of these requests, in their order; none where a row is not known. Whether its
+/// payload is wanted stands beside each: what has just arrived is still at hand.
 ///
 /// # Errors
 /// [`StoreError`].
 pub async fn to_judge(
     tx: &mut WriteConnection,
-    ids: &[i64],
+    wanted: &[(i64, bool)],
 ) -> Result<Vec<Option<ToJudge>>, StoreError> {
     tx.direct(|sqlite| {
         let mut select = sqlite.prepare_cached(
-            "SELECT r.raw, (SELECT t.redefined_at FROM tools t
+            "SELECT iif(?2, r.raw, NULL), (SELECT t.redefined_at FROM tools t
                WHERE t.ws = r.ws AND t.agent = r.agent AND t.name = r.tool)
-             FROM requests r WHERE r.id = ?",
+             FROM requests r WHERE r.id = ?1",
         )?;
         let read = |row: &rusqlite::Row<'_>| {
             Ok(ToJudge {
@@ -382,8 +383,9 @@ pub async fn to_judge(
                 redefined_at: row.get::<_, Option<i64>>(1)?.map(Timestamp),
             })
         };
-        ids.iter()
-            .map(|id| select.query_row([id], read).optional())
+        wanted
+            .iter()
+            .map(|wanted| select.query_row(*wanted, read).optional())
             .collect()
     })
     .await
