@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import * as inbox from "./screens/inbox.mjs";
 import * as rules from "./screens/rules.mjs";
 import { OUT } from "./screens/shots.mjs";
+import * as trouble from "./screens/trouble.mjs";
 import * as watching from "./screens/watching.mjs";
 
 const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
@@ -32,7 +33,7 @@ const onDesk = async (work) => {
 
 await mkdir(OUT, { recursive: true });
 const wanted = process.argv.slice(2);
-for (const [name, story] of Object.entries({ ...inbox, ...watching, ...rules })) {
+for (const [name, story] of Object.entries({ ...inbox, ...watching, ...rules, ...trouble })) {
   if (wanted.length === 0 || wanted.includes(name)) await onDesk(story);
 }
 

@@ -35,7 +35,7 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
             true => out.json_line(&as_json(alarm))?,
             false => {
                 out.line(&line(alarm))?;
-                out.line(&format!("       {}", sentence(&alarm.code)))?;
+                out.line(&format!("       {}", sentence(&alarm.code, &alarm.subject)))?;
             }
         }
     }
@@ -81,7 +81,7 @@ fn as_json(alarm: &Alarm) -> Value {
         "code": alarm.code,
         "subject": plain(&alarm.subject),
         "at": Timestamp(alarm.at).rfc3339(),
-        "sentence": sentence(&alarm.code),
+        "sentence": sentence(&alarm.code, &alarm.subject),
         "acknowledged_at": alarm.acknowledged_at.map(|at| Timestamp(at).rfc3339()),
         "acknowledged_by": alarm.acknowledged_by.as_deref().map(plain),
     })

@@ -68,7 +68,7 @@ fn as_json(status: &Status, kept: &Kept) -> Value {
                 "subject": plain(&alarm.subject),
                 "at": at,
                 "id": alarm.id,
-                "sentence": sentence(&alarm.code),
+                "sentence": sentence(&alarm.code, &alarm.subject),
             })
         })
         .collect();
@@ -216,7 +216,7 @@ fn lines(status: &Status) -> Vec<(&'static str, String)> {
             "alarm",
             wrong(&format!("{at} {} {}", alarm.code, plain(&alarm.subject))),
         ));
-        lines.push(("", sentence(&alarm.code)));
+        lines.push(("", sentence(&alarm.code, &alarm.subject)));
     }
     lines
 }

@@ -119,7 +119,7 @@ fn event(row: &Row, line: Option<&LineRow>) -> Value {
         let code = row_code(row);
         event.insert(
             "sentence".to_owned(),
-            json!(code.map(|code| sentence(&code))),
+            json!(code.map(|code| sentence(&code, &row.subject))),
         );
     }
     event.extend(line.map(fields).unwrap_or_default());
@@ -160,7 +160,7 @@ fn more(row: &Row, line: Option<&LineRow>) -> String {
     match row.action.as_str() {
         "request" => line.map_or_else(String::new, |line| format!(", risk {}", line.risk)),
         "alarm" => word("code").map_or_else(String::new, |code| {
-            let sentence = sentence(&code);
+            let sentence = sentence(&code, &row.subject);
             format!(": {code}. {sentence}")
         }),
         "rejected" | "alarm_acknowledged" | "alarm_cleared" => {

@@ -23,6 +23,8 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(5);
 /// A forbidden request is never answered, so every wait is short.
 pub(super) const REQUEST_LIMIT: Duration = Duration::from_secs(2);
+/// A server that hangs closes no connection: it is given up after three of these without an answer.
+const PING_EVERY: Duration = Duration::from_secs(5);
 const LONGEST_RECONNECT_PAUSE: Duration = Duration::from_secs(4);
 const CLOCK_SAMPLES: usize = 3;
 
@@ -268,7 +270,8 @@ pub(super) async fn prepared(options: &BusOptions) -> Result<(ConnectOptions, Ad
     let connect = tls::apply(login(options, secret).await?, &options.tls, always_tls)?
         .name(format!("countersign console {}", options.console_id))
         .connection_timeout(HANDSHAKE_LIMIT)
-        .request_timeout(Some(REQUEST_LIMIT));
+        .request_timeout(Some(REQUEST_LIMIT))
+        .ping_interval(PING_EVERY);
     Ok((connect, address))
 }
 

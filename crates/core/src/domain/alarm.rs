@@ -2,6 +2,8 @@
 //!
 //! Refuses an alarm without words: whoever adds a code has to say both.
 
+use countersign_wire::RequestKey;
+
 use super::{INCIDENTS, Incident, STALLS, Stall};
 
 /// Why a person must look.
@@ -167,7 +169,7 @@ impl AlarmCode {
                 "Run `countersign doctor`; if the bus lost its streams, `countersign bus recover` brings the decisions back."
             }
             Self::StoreFailed => {
-                "Free space, or make the data folder writable; a damaged file needs `countersign restore`. It goes on by itself once it can write."
+                "Free space, or make the data folder writable, and it goes on by itself; a damaged file needs `countersign restore`, and a disk that failed a new start."
             }
             Self::BrakeUnverified => {
                 "Find out who wrote it, then set it again (`countersign panic`, `pause` or `resume`)."
@@ -197,16 +199,25 @@ impl AlarmCode {
     }
 }
 
-/// What happened, and what to do next, for the word of an alarm.
+/// What happened, and what to do next, for the word of an alarm and the thing that it is about: commands
+/// name the request and its agent where it is about one.
 #[must_use]
-pub fn words(word: &str) -> (&'static str, &'static str) {
-    AlarmCode::from_word(word).map_or(UNKNOWN, |code| (code.happened(), code.next()))
+pub fn words(word: &str, subject: &str) -> (&'static str, String) {
+    let (happened, next) =
+        AlarmCode::from_word(word).map_or(UNKNOWN, |code| (code.happened(), code.next()));
+    let next = match subject.parse::<RequestKey>() {
+        Ok(key) => next
+            .replace("WS/AGENT", &key.agent_key().to_string())
+            .replace("show ID", &format!("show {key}")),
+        Err(_) => next.to_owned(),
+    };
+    (happened, next)
 }
 
 /// Both in one text.
 #[must_use]
-pub fn sentence(word: &str) -> String {
-    let (happened, next) = words(word);
+pub fn sentence(word: &str, subject: &str) -> String {
+    let (happened, next) = words(word, subject);
     format!("{happened} {next}")
 }
 
@@ -224,8 +235,22 @@ mod tests {
                     "{code:?}: {words}"
                 );
             }
-            assert_eq!(words(code.as_str()), (code.happened(), code.next()));
+            let told = words(code.as_str(), "CS_REQUESTS");
+            assert_eq!(told, (code.happened(), code.next().to_owned()));
         }
-        assert_eq!(words("of_tomorrow"), UNKNOWN);
+        assert_eq!(words("of_tomorrow", "").0, UNKNOWN.0);
+    }
+
+    #[test]
+    fn commands_name_the_request_and_the_agent_that_the_alarm_is_about() {
+        for (code, command) in [
+            ("executed_without_approval", "`countersign stop acme/bot`"),
+            ("void_decision", "`countersign show acme/bot/r1`"),
+        ] {
+            let (_, next) = words(code, "acme/bot/r1");
+            assert!(next.contains(command), "{code}: {next}");
+            let (_, next) = words(code, "acme/bot/r1` rm");
+            assert!(!next.contains("acme"), "{code}: {next}");
+        }
     }
 }

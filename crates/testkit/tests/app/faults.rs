@@ -1,5 +1,7 @@
 //! What goes wrong around votes, and a bus that has no room.
 
+use std::time::Duration;
+
 use async_nats::jetstream;
 use countersign_core::App;
 use countersign_core::bus::{Publication, PublishOutcome};
@@ -16,6 +18,9 @@ use crate::agent::{
     Agent, Desk, colleague, in_state, inbox_ids, line_when, listed, until, verdict,
 };
 use crate::policy::{INVOICES, apply};
+
+/// Three pings without an answer, and some room.
+const HANGS: Duration = Duration::from_secs(25);
 
 /// A request that two operators must agree to.
 fn of_two(agent: &Agent, id: &str) -> Value {
@@ -191,6 +196,29 @@ async fn a_vote_given_while_the_bus_does_not_answer_arrives_once_afterwards() {
         assert_eq!(app.audit_verify(None).await.unwrap().first_bad, None);
         app.shutdown().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bus_that_hangs_is_seen_and_what_was_decided_meanwhile_arrives_when_it_goes_on() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let mut request = agent.request("r1");
+    request["expires_at"] = json!("2026-11-21T12:10:00.000Z");
+    let key = agent.ask(&request).await;
+    listed(&desk.app, "r1").await;
+    let server = desk.app.embedded_server().unwrap().pid().unwrap();
+    let server = Pid::from_raw(server.cast_signed());
+    let mut state = desk.app.bus().unwrap().state();
+    kill(server, Signal::SIGSTOP).unwrap();
+    let queued = desk.app.decide(verdict(&key, Verdict::Approve)).await;
+    let lost = state.wait_for(|state| !state.connected);
+    let lost = tokio::time::timeout(HANGS, lost).await.is_ok();
+    kill(server, Signal::SIGCONT).unwrap();
+    assert!(lost, "no connection was lost");
+    assert_eq!(queued.unwrap_err().code().as_str(), "bus_unreachable");
+    assert_eq!(agent.decision("r1").await["verdict"], "approve");
+    in_state(&desk.app, "r1", "decided").await;
+    desk.app.shutdown().await;
 }
 
 /// Gives a stream this much room and no more; none: as much as there is.

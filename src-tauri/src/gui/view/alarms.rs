@@ -12,7 +12,7 @@ use super::progress::key_tail;
 
 /// As the list shows it; `operators` gives keys their names.
 pub(crate) fn alarm_item(alarm: &Alarm, operators: &[Listed]) -> AlarmItem {
-    let (happened, next) = words(&alarm.code);
+    let (happened, next) = words(&alarm.code, &alarm.subject);
     let seen = |(at_ms, key): (i64, &String)| AlarmSeen {
         at_ms,
         by: operators
@@ -32,7 +32,7 @@ pub(crate) fn alarm_item(alarm: &Alarm, operators: &[Listed]) -> AlarmItem {
             .map(|key| key.to_string()),
         at_ms: alarm.at,
         happened: happened.to_owned(),
-        next: next.to_owned(),
+        next,
         lasts: AlarmCode::from_word(&alarm.code).is_some_and(AlarmCode::lasts),
         seen: alarm
             .acknowledged_at

@@ -56,7 +56,7 @@ pub(crate) fn status_view(app: &App, status: Status) -> StatusView {
             .into_iter()
             .map(|alarm| AlarmView {
                 id: alarm.id,
-                sentence: sentence(&alarm.code),
+                sentence: sentence(&alarm.code, &alarm.subject),
                 code: alarm.code,
                 subject: escape(&alarm.subject),
                 at_ms: alarm.at,
