@@ -73,6 +73,9 @@ describe("approving", () => {
     await pause(20);
     expect(console.argsOf("decide")).toEqual([]);
     expect(within(screen.getByTestId("card")).getByText("the disk is full")).toBeTruthy();
+    press("d");
+    expect(screen.queryByLabelText("Reason for the agent")).toBeNull();
+    expect(screen.getByRole<HTMLButtonElement>("button", { name: /^Deny/u }).disabled).toBe(true);
   });
 
   it("shows a refusal on the card and stays there", async () => {

@@ -90,7 +90,7 @@ export const BatchPane = ({ picked, sent, onDone }: BatchPaneProps) => {
     onDone();
   };
   useCommand("approve", (press) => { if (ready && arming.accepts(press)) void send("approve", null); });
-  useCommand("deny", () => { setDenying(true); }, cards.length > 0);
+  useCommand("deny", () => { setDenying(true); }, cards.length > 0 && blocked === null);
   useCommand("back", () => {
     if (covered) return false;
     if (denying) setDenying(false);
@@ -114,7 +114,7 @@ export const BatchPane = ({ picked, sent, onDone }: BatchPaneProps) => {
       {blocked === null ? null : <p role="status" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad">{blocked}</p>}
       {denying ? <DenyPanel stops={false} canStop={false} busy={busy} onClose={() => { setDenying(false); }} onDeny={(message) => void send("deny", message)} /> : (
         <div className="flex min-h-[63px] items-center gap-2.5 border-t border-line bg-panel px-7 py-3" role="toolbar" aria-label="Decide all">
-          <Button tone="deny" disabled={busy || cards.length === 0} onClick={() => { setDenying(true); }}>Deny all… <Kbd command="deny" quiet /></Button>
+          <Button tone="deny" disabled={busy || cards.length === 0 || blocked !== null} onClick={() => { setDenying(true); }}>Deny all… <Kbd command="deny" quiet /></Button>
           <Button tone="quiet" disabled={busy} onClick={onDone}>Unselect <kbd className="kbd">Esc</kbd></Button>
           <span className="ml-auto text-text-2">
             {busy ? "Sending…" : !whole ? "Reading the requests…" : faulty > 0 ? `${faulty} of them ${faulty === 1 ? "keeps" : "keep"} the others back` : read === content ? "" : "Read them to their end first"}

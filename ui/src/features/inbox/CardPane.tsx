@@ -69,10 +69,10 @@ const CardView = ({ card, sent, onSent, onUndo, onSnooze }: CardViewProps) => {
     if (missing !== null) goTo(missing);
     else if (ready && arming.accepts(press)) approve();
   }, pending);
-  useCommand("deny", () => { acts.open("deny"); }, pending);
-  useCommand("terminate", () => { acts.open("terminate"); }, pending);
+  useCommand("deny", () => { acts.open("deny"); }, pending && blocked === null);
+  useCommand("terminate", () => { acts.open("terminate"); }, pending && blocked === null);
   useCommand("edit", () => { acts.open("edit"); }, pending && mayEdit(card));
-  useCommand("answer", () => { acts.open("answer"); }, pending && mayAnswer(card));
+  useCommand("answer", () => { acts.open("answer"); }, pending && blocked === null && mayAnswer(card));
   useCommand("snooze", () => { acts.open("snooze"); }, pending);
   useCommand("reveal", () => void acts.revealAll(), card.reveals.length > 0);
   useCommand("raw", () => { acts.open("raw"); });
@@ -108,7 +108,7 @@ const CardView = ({ card, sent, onSent, onUndo, onSnooze }: CardViewProps) => {
       {acts.panel === "snooze" ? <SnoozePanel card={card} onSnooze={onSnooze} onClose={close} /> : null}
       {acts.panel === "answer" ? <AnswerPanel card={card} busy={acts.busy} onAnswer={(answer) => void acts.answer(answer)} onClose={close} /> : null}
       {inPlace(acts.panel) ? null : (
-        <ActionBar card={card} acts={acts} arming={arming} ready={ready} onApprove={approve} onUndo={onUndo} />
+        <ActionBar card={card} acts={acts} arming={arming} ready={ready} blocked={blocked !== null} onApprove={approve} onUndo={onUndo} />
       )}
       {acts.panel === "raw" ? <RawDialog command="raw" requestKey={card.key} onClose={close} /> : null}
       {acts.panel === "why" ? <WhyDialog requestKey={card.key} onClose={close} /> : null}

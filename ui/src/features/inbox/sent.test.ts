@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { shown } from "../../../test/build";
-import { fade, note, put, sentState, undoable, type Sent } from "./sent";
+import { row, shown } from "../../../test/build";
+import { fade, follow, note, put, sentState, undoable, type Sent } from "./sent";
 
 const sent = (more: Partial<Sent> = {}): Sent => ({
   key: "a", name: shown("t"), verdict: "approve", sentAs: "approve", state: "holding", releaseMs: 3_000, by: null,
@@ -31,6 +31,15 @@ describe("a sent verdict", () => {
     const list = put(put([], sent()), sent({ key: "b" }));
     expect(undoable(list)?.key).toBe("b");
     expect(undoable([sent({ state: "queued" })])).toBeNull();
+  });
+
+  it("waits for the stream once its hold is over, and is not taken back then", () => {
+    const list = [sent(), sent({ key: "b" }), sent({ key: "c", state: "stored" })];
+    const rows = [row({ key: "a", state: "queued" }), row({ key: "b", state: "holding" }), row({ key: "c", state: "queued" })];
+    const after = follow(list, rows, 9);
+    expect(after.map(({ state }) => state)).toEqual(["queued", "holding", "stored"]);
+    expect(undoable(after)?.key).toBe("b");
+    expect(follow(after, rows, 10)).toBe(after);
   });
 
   it("fades only when nothing about it is open", () => {

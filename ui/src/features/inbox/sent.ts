@@ -1,5 +1,5 @@
 /** What became of the verdicts of this window, until the operator has seen it. Pure. */
-import type { CardState, DecidedNotice, Verdict, Shown } from "../../ipc/generated";
+import type { CardState, DecidedNotice, InboxRow, Verdict, Shown } from "../../ipc/generated";
 
 export type SentState = "sending" | "holding" | "queued" | "stored" | "lost" | "undone" | "failed";
 
@@ -35,6 +35,14 @@ export const note = (list: readonly Sent[], notice: DecidedNotice, nowMs: number
     if (entry.key !== notice.key || !isOpen(entry) || notice.verdict === null) return entry;
     return { ...entry, state: notice.mine ? "stored" : "lost", sentAs: notice.verdict, by: notice.by, sinceMs: nowMs };
   });
+
+/** What the list says: an approval whose hold is over waits for the stream, and cannot be taken back any more. */
+export const follow = (list: readonly Sent[], rows: readonly InboxRow[], nowMs: number): readonly Sent[] => {
+  if (undoable(list) === null) return list;
+  const released = new Set(rows.filter((row) => row.state === "queued").map((row) => row.key));
+  const moves = (entry: Sent): boolean => entry.state === "holding" && released.has(entry.key);
+  return list.some(moves) ? list.map((entry) => (moves(entry) ? { ...entry, state: "queued", sinceMs: nowMs } : entry)) : list;
+};
 
 /** The held approval that Z takes back: the last one given. */
 export const undoable = (list: readonly Sent[]): Sent | null => list.find((entry) => entry.state === "holding") ?? null;

@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useState } from "react";
-import { useDesk } from "../../desk/DeskContext";
+import { useDesk, useInboxRows } from "../../desk/DeskContext";
 import type { Card, DecideArgs } from "../../ipc/generated";
 import { toCallError, type CallError } from "../../ipc/transport";
-import { fade, note, put, sentState, undoable, type Sent } from "./sent";
+import { fade, follow, note, put, sentState, undoable, type Sent } from "./sent";
 
 export interface SentView {
   readonly list: readonly Sent[];
@@ -21,6 +21,9 @@ export const useSent = (): SentView => {
   useEffect(() => desk.onTouched((notices) => {
     setList((before) => notices.reduce((sofar, notice) => note(sofar, notice, desk.now()), before));
   }), [desk]);
+
+  const rows = useInboxRows();
+  useEffect(() => { setList((before) => follow(before, rows, desk.now())); }, [desk, rows, list]);
 
   const some = list.length > 0;
   useEffect(() => {

@@ -15,6 +15,8 @@ interface ActionBarProps {
   readonly acts: CardActs;
   readonly arming: ArmingView;
   readonly ready: boolean;
+  /** No verdict can be sent now; why stands above. */
+  readonly blocked: boolean;
   readonly onApprove: () => void;
   readonly onUndo: () => void;
 }
@@ -52,7 +54,7 @@ const CLOSED: Record<Card["state"], string> = {
 };
 
 /** What can be done with the card; every button names its key. */
-export const ActionBar = ({ card, acts, arming, ready, onApprove, onUndo }: ActionBarProps) => {
+export const ActionBar = ({ card, acts, arming, ready, blocked, onApprove, onUndo }: ActionBarProps) => {
   const bar = "flex min-h-[63px] flex-wrap items-center gap-2.5 border-t border-line bg-panel px-7 py-[12px] max-lg:gap-2";
   if (card.state === "holding" && card.hold !== null) {
     return <div className={bar}><Held releaseMs={card.hold.releaseMs} onUndo={onUndo} /></div>;
@@ -65,9 +67,9 @@ export const ActionBar = ({ card, acts, arming, ready, onApprove, onUndo }: Acti
   const more = MORE.filter(([verdict]) => card.allowed.includes(verdict));
   return (
     <div className={bar} role="toolbar" aria-label="Decide">
-      <Button tone="deny" onClick={() => { acts.open("deny"); }}>Deny… <Kbd command="deny" quiet /></Button>
+      <Button tone="deny" disabled={blocked} onClick={() => { acts.open("deny"); }}>Deny… <Kbd command="deny" quiet /></Button>
       {mayEdit(card) ? <Button onClick={() => { acts.open("edit"); }}>Edit <Kbd command="edit" /></Button> : null}
-      {mayAnswer(card) ? <Button onClick={() => { acts.open("answer"); }}>Answer <Kbd command="answer" /></Button> : null}
+      {mayAnswer(card) ? <Button disabled={blocked} onClick={() => { acts.open("answer"); }}>Answer <Kbd command="answer" /></Button> : null}
       {card.kind === "tool_call" ? <Button onClick={() => { acts.open("grant"); }}>Rule <Kbd command="grant" /></Button> : null}
       <DropdownMenu.Root>
         <DropdownMenu.Trigger asChild>
@@ -76,9 +78,9 @@ export const ActionBar = ({ card, acts, arming, ready, onApprove, onUndo }: Acti
         <DropdownMenu.Portal>
           <DropdownMenu.Content sideOffset={6} align="start" className="z-20 rounded-lg border border-line bg-raised p-1 shadow-lg">
             {more.map(([verdict, label]) => (
-              <DropdownMenu.Item key={verdict} className="rounded px-3 py-1.5 outline-none data-[highlighted]:bg-panel" onSelect={() => void acts.send(verdict)}>{label}</DropdownMenu.Item>
+              <DropdownMenu.Item key={verdict} disabled={blocked} className="rounded px-3 py-1.5 outline-none data-[disabled]:opacity-45 data-[highlighted]:bg-panel" onSelect={() => void acts.send(verdict)}>{label}</DropdownMenu.Item>
             ))}
-            <DropdownMenu.Item className="rounded px-3 py-1.5 text-bad outline-none data-[highlighted]:bg-panel" onSelect={() => { acts.open("terminate"); }}>
+            <DropdownMenu.Item disabled={blocked} className="rounded px-3 py-1.5 text-bad outline-none data-[disabled]:opacity-45 data-[highlighted]:bg-panel" onSelect={() => { acts.open("terminate"); }}>
               Deny and stop the agent…
             </DropdownMenu.Item>
             <DropdownMenu.Item className="rounded px-3 py-1.5 outline-none data-[highlighted]:bg-panel" onSelect={() => { acts.open("snooze"); }}>Snooze…</DropdownMenu.Item>
