@@ -10,7 +10,8 @@ use anyhow::{Context as _, ensure};
 use countersign_core::domain::Timestamp;
 use countersign_core::store::audit::{self, Entry};
 use countersign_core::store::decisions::{self, NewDecision};
-use countersign_core::store::requests::{self, StateChange};
+use countersign_core::store::request_states::{self, StateChange};
+use countersign_core::store::requests;
 use countersign_core::store::{Writer, meta, spans};
 use countersign_core::{App, Options, store};
 use countersign_load::Figures;
@@ -215,7 +216,7 @@ async fn batch(writer: &mut Writer, stories: &[Story], first: u64) -> anyhow::Re
         });
     }
     decisions::insert(&mut tx, &new).await?;
-    requests::change_states(&mut tx, &changes).await?;
+    request_states::change_states(&mut tx, &changes).await?;
     audit::append(&mut tx, &entries).await?;
     // What was delivered long ago is no alarm when a console starts here.
     if let Some((last, _)) = ids.last() {

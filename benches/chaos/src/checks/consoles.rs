@@ -109,11 +109,8 @@ pub(crate) fn read_decisions_right(facts: &Facts, judged: &BTreeMap<String, Judg
             });
         }
         for (name, row) in &console.rows.requests {
-            // What the agent says after the decision does not reach back.
-            let decision = facts.streams.decisions.get(name);
+            // Also one that came after the decision, on which it has no effect.
             let tighten = facts.streams.tightens.get(name);
-            let tighten = tighten
-                .filter(|tighten| decision.is_none_or(|decision| tighten.stamp < decision.stamp));
             let expected = name
                 .parse()
                 .ok()

@@ -67,7 +67,10 @@ pub(crate) fn judge_all(facts: &Facts) -> BTreeMap<String, Judged> {
 fn judge(facts: &Facts, key: &RequestKey, request: &Stored, decision: &Stored) -> Option<Judged> {
     let name = key.to_string();
     let parsed = parse_request(&request_subject(key), &request.payload).ok()?;
+    let stored_at = cut(decision.stamp);
+    // What the agent says after the decision does not reach back.
     let tighten = facts.streams.tightens.get(&name);
+    let tighten = tighten.filter(|tighten| cut(tighten.stamp) <= stored_at);
     let facts_of_request = RequestFacts {
         key: key.clone(),
         request_digest: Sha256Digest::of_bytes(&request.payload),
@@ -81,7 +84,6 @@ fn judge(facts: &Facts, key: &RequestKey, request: &Stored, decision: &Stored) -
         let found = keys.iter().find(|trusted| trusted.key.as_str() == key);
         found.map(|trusted| trusted.role)
     };
-    let stored_at = cut(decision.stamp);
     let outcome = verify_decision(&DecisionCheck {
         subject: &decision_subject(key),
         payload: &decision.payload,

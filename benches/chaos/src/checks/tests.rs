@@ -168,6 +168,21 @@ fn sound(human: &KeyPair) -> Facts {
     }
 }
 
+/// An agent that wanted its answer 500 ms after it asked says so so many seconds after that.
+fn tightened(facts: &mut Facts, second: i64) {
+    let earlier = json!({"v": 1, "expires_at": "2026-11-21T12:00:00.500Z"});
+    let name = NAME.to_owned();
+    facts
+        .streams
+        .tightens
+        .insert(name, stored(&earlier, second));
+    for console in &mut facts.consoles {
+        for row in console.rows.requests.values_mut() {
+            row.deadline_at -= 59_500;
+        }
+    }
+}
+
 /// The same round with a call that two operators must agree to, and their votes.
 fn of_two(facts: &mut Facts, human: &KeyPair) {
     let key: RequestKey = NAME.parse().unwrap();
@@ -279,7 +294,7 @@ fn broken(facts: &Facts) -> Vec<&'static str> {
 type Change = fn(&mut Facts, &KeyPair);
 
 /// What goes wrong, and a promise that must be found broken by it.
-const CHANGES: [(&str, Change); 20] = [
+const CHANGES: [(&str, Change); 21] = [
     ("everything works again in time", |facts, _| {
         facts.odd_ends.push("a console crashed".to_owned());
     }),
@@ -311,6 +326,13 @@ const CHANGES: [(&str, Change); 20] = [
                 .streams
                 .decisions
                 .insert(NAME.to_owned(), decided(human, &request, "approve", 60));
+        },
+    ),
+    // The agent had asked for an answer before it came.
+    (
+        "no approval counts after its deadline, by the server's stamps",
+        |facts, _| {
+            tightened(facts, 0);
         },
     ),
     ("no tool ran without an approval", |facts, human| {
@@ -401,6 +423,10 @@ fn a_sound_round_breaks_no_promise() {
     let mut facts = sound(&human);
     assert_eq!(broken(&facts), Vec::<&str>::new());
     of_two(&mut facts, &human);
+    assert_eq!(broken(&facts), Vec::<&str>::new());
+    // What the agent says after the decision does not reach back.
+    let mut facts = sound(&human);
+    tightened(&mut facts, 5);
     assert_eq!(broken(&facts), Vec::<&str>::new());
     let mut facts = sound(&human);
     by_a_rule(&mut facts, 20);

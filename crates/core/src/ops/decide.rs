@@ -23,7 +23,8 @@ use crate::domain::{
     Authority, Delivery, RequestRecord, State, Timestamp, check_decide, hold, is_vote, lets_it_run,
 };
 use crate::store::outbox::{self, OutboxRow};
-use crate::store::requests::{self, StateChange};
+use crate::store::request_states::{self, StateChange};
+use crate::store::requests;
 use crate::store::{StoreError, vote_outbox};
 
 /// Checks and queues verdicts; each caller is answered when all are committed.
@@ -382,7 +383,7 @@ pub(super) async fn release_hold(
         decided_at: None,
         delivery: record.delivery,
     };
-    requests::change_states(batch.tx, &[change]).await?;
+    request_states::change_states(batch.tx, &[change]).await?;
     batch.gathered.touched.push(record.id);
     batch.record(actor, action, record.key.to_string(), json!({}));
     Ok(())

@@ -24,7 +24,8 @@ use crate::domain::{AlarmCode, Delivery, RequestRecord, State, Timestamp, lets_i
 use crate::store::decisions::{self, Adopted, NewDecision};
 use crate::store::quarantine::Quarantined;
 use crate::store::republish::{self, Again};
-use crate::store::requests::{self, StateChange};
+use crate::store::request_states::{self, StateChange};
+use crate::store::requests;
 use crate::store::{StoreError, bus_stream};
 use crate::store::{outbox, rule_uses, unanswered, vote_outbox};
 
@@ -385,7 +386,7 @@ pub(super) async fn judge_again(
         &mut changes,
     )
     .await?;
-    requests::change_states(batch.tx, &changes).await?;
+    request_states::change_states(batch.tx, &changes).await?;
     execution::review(ledger, batch, std::slice::from_ref(key)).await
 }
 

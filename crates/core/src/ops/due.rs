@@ -18,7 +18,8 @@ use super::votes::{cast, close};
 use crate::domain::life_cycle::{Step, next};
 use crate::domain::{Delivery, State, Timestamp};
 use crate::store::outbox::{self, OutboxRow};
-use crate::store::requests::{self, StateChange};
+use crate::store::request_states::{self, StateChange};
+use crate::store::requests;
 use crate::store::{StoreError, rule_uses, vote_outbox};
 
 const AT_ONCE: i64 = 500;
@@ -120,7 +121,7 @@ async fn release(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreErro
         signed.push((row.decision_id.clone(), sig));
     }
     outbox::release(batch.tx, &signed).await?;
-    requests::change_states(batch.tx, &changes).await
+    request_states::change_states(batch.tx, &changes).await
 }
 
 fn released(
@@ -167,7 +168,7 @@ async fn expire(
         changes.push(expired(record.id, state, record.delivery, batch.now));
         batch.gathered.touched.push(record.id);
     }
-    requests::change_states(batch.tx, &changes).await?;
+    request_states::change_states(batch.tx, &changes).await?;
     answers::give(ledger, batch, overdue).await
 }
 
@@ -208,7 +209,7 @@ pub(crate) async fn late(
         record.key.to_string(),
         json!({ "decision_id": decision_id }),
     );
-    requests::change_states(
+    request_states::change_states(
         batch.tx,
         &[expired(request, state, Delivery::Stored, batch.now)],
     )

@@ -96,8 +96,8 @@ mod tests {
     #[test]
     fn nobody_is_answered_before_the_disk_has_it_and_all_that_wait_share_one_look() {
         let looks = Arc::new(AtomicUsize::new(0));
-        let (started, starts) = mpsc::channel();
-        let (release, released) = mpsc::channel();
+        let (started, starts) = mpsc::sync_channel(1);
+        let (release, released) = mpsc::sync_channel(1);
         let counted = Arc::clone(&looks);
         let (ours, theirs) = durable(move || {
             counted.fetch_add(1, Ordering::SeqCst);

@@ -15,7 +15,9 @@ use crate::domain::incident::{Execution, incident};
 use crate::domain::{AlarmCode, Delivery, INCIDENTS, Incident, Timestamp};
 use crate::store::decisions::Outcome;
 use crate::store::receipts::Reported;
-use crate::store::{StoreError, alarms, decisions, early_receipts, receipts, requests};
+use crate::store::{
+    StoreError, alarms, decisions, early_receipts, receipts, request_states, requests,
+};
 
 /// How far the stream of decisions may lag behind the stream of receipts.
 const PATIENCE_MS: i64 = 3_000;
@@ -123,7 +125,7 @@ pub(super) async fn review(
             batch.gathered.touched.push(record.id);
         }
     }
-    requests::change_delivery(batch.tx, &raised).await
+    request_states::change_delivery(batch.tx, &raised).await
 }
 
 /// Decisions by `WS/AGENT/ID`.

@@ -12,7 +12,9 @@ use crate::domain::incident::Execution;
 use crate::domain::{Delivery, RequestRecord};
 use crate::store::quarantine::Quarantined;
 use crate::store::receipts::NewReceipt;
-use crate::store::{StoreError, bus_stream, decisions, early_receipts, receipts, requests};
+use crate::store::{
+    StoreError, bus_stream, decisions, early_receipts, receipts, request_states, requests,
+};
 
 fn rung(stage: Stage) -> Delivery {
     match stage {
@@ -116,7 +118,7 @@ pub(crate) async fn apply_receipts(
         }
     }
     let raised: Vec<(i64, Delivery)> = raised.into_iter().collect();
-    requests::change_delivery(batch.tx, &raised).await?;
+    request_states::change_delivery(batch.tx, &raised).await?;
     batch
         .gathered
         .touched

@@ -45,6 +45,7 @@ mod reader_direct;
 pub mod receipts;
 pub mod redefined;
 pub mod republish;
+pub mod request_states;
 pub mod requests;
 pub mod retention;
 pub mod rule_uses;

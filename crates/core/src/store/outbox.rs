@@ -4,7 +4,7 @@ use rusqlite::params;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
 use super::direct::WriteConnection;
-use super::requests::{StateChange, confirm_states, write_states};
+use super::request_states::{StateChange, confirm_states, write_states};
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
 

@@ -6,7 +6,8 @@ use super::lines::{self, Filter};
 use super::outbox::{self, OutboxRow};
 use super::pool::temporary;
 use super::receipts::{self, NewReceipt};
-use super::requests::{self, NewRequest, StateChange};
+use super::request_states::{self, StateChange};
+use super::requests::{self, NewRequest};
 use super::{Writer, agents, alarms, bus_stream, meta, tool_record, unanswered};
 use crate::domain::{Delivery, State, Timestamp};
 
@@ -286,7 +287,9 @@ async fn many_rows_change_their_state_at_once_and_no_other_row_does() {
         })
         .collect();
     let mut tx = writer.begin().await.unwrap();
-    requests::change_states(&mut tx, &changes).await.unwrap();
+    request_states::change_states(&mut tx, &changes)
+        .await
+        .unwrap();
     assert_eq!(unanswered::page(&mut tx, 0, 1_000).await.unwrap().len(), 70);
     outbox::insert(&mut tx, &[outgoing(ids[0], "d", "queued", 0)], &[])
         .await

@@ -9,7 +9,8 @@ use crate::ops::answers;
 use crate::ops::decisions::judge_again;
 use crate::ops::ledger::{Batch, Ledger};
 use crate::store::StoreError;
-use crate::store::requests::{self, StateChange};
+use crate::store::request_states::{self, StateChange};
+use crate::store::requests;
 use crate::store::tombstones::{self, Tombstone, TombstoneKind};
 
 /// Action of a tighten that changed nothing.
@@ -58,7 +59,7 @@ pub(super) async fn withdraw(
         decided_at: Some(at),
         delivery: record.delivery,
     };
-    requests::change_states(batch.tx, &[change]).await?;
+    request_states::change_states(batch.tx, &[change]).await?;
     batch.gathered.touched.push(record.id);
     if ledger.caught_up {
         answers::give(ledger, batch, &[record.id]).await?;

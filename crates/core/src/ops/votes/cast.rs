@@ -19,7 +19,8 @@ use crate::domain::life_cycle::{Step, next};
 use crate::domain::{DecideRefusal, RequestRecord, State, Timestamp, hold};
 use crate::identity::Identity;
 use crate::store::StoreError;
-use crate::store::requests::{self, StateChange};
+use crate::store::request_states::{self, StateChange};
+use crate::store::requests;
 use crate::store::vote_outbox::{self, OutgoingVote};
 
 /// Bytes of a decision beside its arguments and votes, and of each vote beside its payload.
@@ -144,7 +145,7 @@ pub(in crate::ops) async fn cast(
         batch.record(me, "hold", record.key.to_string(), detail);
         let origin = countersign_wire::Origin::Operator;
         let change = change(record, verdict, origin, batch.now);
-        requests::change_states(batch.tx, &[change]).await?;
+        request_states::change_states(batch.tx, &[change]).await?;
         Accepted::Held { release_at }
     } else {
         let realm = ledger.bus.as_ref().map(|bus| bus.realm);
@@ -232,7 +233,7 @@ pub(in crate::ops) async fn release(
             decided_at: None,
             delivery: record.delivery,
         };
-        requests::change_states(batch.tx, &[waits_again]).await?;
+        request_states::change_states(batch.tx, &[waits_again]).await?;
         batch.gathered.touched.push(record.id);
         batch
             .gathered

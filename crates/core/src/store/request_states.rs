@@ -1,0 +1,104 @@
+//! What the life cycle writes into the rows of `requests`.
+
+use rusqlite::{Connection, params};
+
+use super::StoreError;
+use super::direct::WriteConnection;
+use crate::domain::{Delivery, State, Timestamp};
+
+/// What the life cycle changes in a row.
+#[derive(Debug, Clone)]
+pub struct StateChange {
+    /// Row number.
+    pub id: i64,
+    /// New state.
+    pub state: State,
+    /// Verdict as it reads everywhere.
+    pub verdict: Option<String>,
+    /// Who decided.
+    pub origin: Option<String>,
+    /// When it was decided, server time.
+    pub decided_at: Option<Timestamp>,
+    /// New rung.
+    pub delivery: Delivery,
+}
+
+/// Writes life-cycle changes.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn change_states(
+    tx: &mut WriteConnection,
+    changes: &[StateChange],
+) -> Result<(), StoreError> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    tx.direct(|sqlite| write_states(sqlite, changes)).await
+}
+
+/// As [`change_states`] where most rows tell the same verdict already, as those of a decision that comes back
+/// from the stream do: what stays the same is not taken out of its indexes and put back.
+pub(super) fn confirm_states(sqlite: &Connection, changes: &[StateChange]) -> rusqlite::Result<()> {
+    let mut confirm = sqlite.prepare_cached(
+        "UPDATE requests SET state = ?2, decided_at = ?5, delivery = ?6
+         WHERE id = ?1 AND verdict IS ?3 AND origin IS ?4",
+    )?;
+    for change in changes {
+        let confirmed = confirm.execute(params![
+            change.id,
+            change.state.as_str(),
+            change.verdict,
+            change.origin,
+            change.decided_at.map(|at| at.0),
+            change.delivery.as_str(),
+        ])?;
+        if confirmed == 0 {
+            write_states(sqlite, std::slice::from_ref(change))?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn write_states(sqlite: &Connection, changes: &[StateChange]) -> rusqlite::Result<()> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let mut update = sqlite.prepare_cached(
+        "UPDATE requests SET state = ?2, verdict = ?3, origin = ?4, decided_at = ?5, delivery = ?6
+         WHERE id = ?1",
+    )?;
+    for change in changes {
+        update.execute(params![
+            change.id,
+            change.state.as_str(),
+            change.verdict,
+            change.origin,
+            change.decided_at.map(|at| at.0),
+            change.delivery.as_str(),
+        ])?;
+    }
+    Ok(())
+}
+
+/// Raises rungs of the ladder.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn change_delivery(
+    tx: &mut WriteConnection,
+    changes: &[(i64, Delivery)],
+) -> Result<(), StoreError> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    tx.direct(|sqlite| {
+        let mut update =
+            sqlite.prepare_cached("UPDATE requests SET delivery = ?2 WHERE id = ?1")?;
+        for (id, delivery) in changes {
+            update.execute(params![id, delivery.as_str()])?;
+        }
+        Ok(())
+    })
+    .await
+}
