@@ -6,11 +6,18 @@
 
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use crate::store::StoreError;
 
 /// Commits that wait for the disk at the same time; the writer waits when there are more.
 const WAITING: usize = 64;
+
+/// How long the disk is left alone while nobody waits: what the streams bring is held by the bus, and a look at
+/// the disk after each of it would take from everybody.
+const UNAWAITED: Duration = Duration::from_millis(10);
 
 /// What is done once a commit stands.
 pub(crate) type Reply = Box<dyn FnOnce() + Send>;
@@ -64,6 +71,14 @@ impl<S: Fn() -> Result<(), StoreError>> DiskWait<S> {
     /// Works until the writer has gone or the disk has failed.
     pub(crate) fn run(self) {
         while let Ok(mut replies) = self.commits.recv() {
+            let until = Instant::now() + UNAWAITED;
+            while replies.is_empty() {
+                let left = until.saturating_duration_since(Instant::now());
+                match self.commits.recv_timeout(left) {
+                    Ok(more) => replies.extend(more),
+                    Err(_) => break,
+                }
+            }
             replies.extend(self.commits.try_iter().flatten());
             if let Err(error) = (self.sync)() {
                 tracing::error!(%error, "what was written may not stand");
@@ -127,6 +142,22 @@ mod tests {
         assert_eq!(looks.load(Ordering::SeqCst), 2);
         drop(ours);
         waiting.join().unwrap();
+    }
+
+    #[test]
+    fn what_nobody_waits_for_is_brought_to_the_disk_too_and_many_at_a_time() {
+        let looks = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&looks);
+        let (ours, theirs) = durable(move || {
+            counted.fetch_add(1, Ordering::SeqCst);
+            Ok(())
+        });
+        for _ in 0..WAITING {
+            ours.after(Vec::new());
+        }
+        drop(ours);
+        theirs.run();
+        assert_eq!(looks.load(Ordering::SeqCst), 1);
     }
 
     #[test]
