@@ -85,7 +85,7 @@ pub fn request(data: &[u8]) {
     assert_eq!(read.request_digest, request_digest(payload));
     assert_eq!(read.key.request_id, read.request.request_id);
     let value: Value = serde_json::from_slice(payload).expect("a request is JSON");
-    assert_eq!(read.args.as_ref(), value.get("args"));
+    assert_eq!(read.request.args.as_ref(), value.get("args"));
     if let Some(args) = value.get("args")
         && let Some(digest) = read.request.args_digest
     {
@@ -285,7 +285,7 @@ fn through_a_request(data: &[u8], value: &Value, canonical: &str) {
     match parse_request("countersign.v1.request.a.b.r", payload.as_bytes()) {
         Ok(read) => {
             assert_eq!(read.args_digest, Some(digest));
-            assert_eq!(read.args.as_ref(), Some(value));
+            assert_eq!(read.request.args.as_ref(), Some(value));
         }
         Err(rejection) => assert_ne!(rejection.code, RejectionCode::DigestMismatch, "{text}"),
     }

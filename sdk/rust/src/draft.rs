@@ -78,13 +78,13 @@ impl What {
             key,
             payload,
             request_digest: parsed.request_digest,
-            args: parsed.args,
             args_digest: parsed.args_digest,
             allowed: parsed.request.allowed(),
             approvals_required: parsed.request.approvals_required(),
             risk: parsed.request.effective_risk(),
             requested_at: parsed.request.requested_at,
             lifetime: parsed.request.lifetime().unsigned_abs(),
+            args: parsed.request.args,
         })
     }
 }

@@ -11,6 +11,9 @@ use countersign_wire::{
     read_hello,
 };
 
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
 use crate::bus::StreamMessage;
 use crate::domain::Timestamp;
 use crate::store::decisions::DecisionBody;
@@ -171,8 +174,50 @@ pub(crate) fn decision(message: StreamMessage) -> IncomingDecision {
     }
 }
 
+/// A decision as consoles write it, as far as lists show it.
+#[derive(Deserialize)]
+struct UsualBody {
+    decision_id: String,
+    verdict: String,
+    origin: String,
+    decided_by: Map<String, Value>,
+    message: Option<String>,
+    rule: Option<Map<String, Value>>,
+    policy_digest: Option<String>,
+    args_digest: Option<String>,
+    scope: Option<String>,
+}
+
+impl From<UsualBody> for DecisionBody {
+    fn from(body: UsualBody) -> Self {
+        let rule = body.rule.unwrap_or_default();
+        Self {
+            decision_id: Some(body.decision_id),
+            verdict: Some(body.verdict),
+            origin: Some(body.origin),
+            decided_by: Some(Value::from(body.decided_by).to_string()),
+            message: body.message,
+            rule_id: rule.get("id").and_then(Value::as_str).map(str::to_owned),
+            rule_version: rule.get("version").and_then(Value::as_i64),
+            policy_digest: body.policy_digest,
+            args_digest: body.args_digest,
+            scope: body.scope,
+        }
+    }
+}
+
 /// Whatever can be read of a decision, also of one that will not verify: a person must see it.
 fn body(payload: &[u8]) -> DecisionBody {
+    // A list would be read as the fields in their order.
+    let usual = payload.first() == Some(&b'{');
+    let usual = usual.then(|| serde_json::from_slice::<UsualBody>(payload));
+    match usual {
+        Some(Ok(body)) => body.into(),
+        _ => any_body(payload),
+    }
+}
+
+fn any_body(payload: &[u8]) -> DecisionBody {
     let Ok(value) = serde_json::from_slice::<serde_json::Value>(payload) else {
         return DecisionBody::default();
     };
@@ -345,4 +390,56 @@ pub(crate) fn decision_summary(payload: &[u8]) -> (Option<String>, String) {
         word(&value["decided_at"])
     );
     (value["decision_id"].as_str().map(str::to_owned), who)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_usual_decision_is_read_like_any_other() {
+        let usual = json!({
+            "v": 1, "decision_id": "d1", "request_id": "r1", "verdict": "approve", "message": "fine",
+            "args_digest": "sha256:00", "scope": "once", "origin": "rule", "rule": { "id": "small", "version": 3 },
+            "policy_digest": "sha256:11", "decided_by": { "name": "Ada \u{202e}", "key": "U1" },
+            "decided_at": "2026-11-23T12:00:00.000Z",
+        });
+        let odd = [
+            json!(null),
+            json!(7),
+            json!(-1.5),
+            json!("text"),
+            json!(["small", 3]),
+            json!({ "id": 4, "version": "3" }),
+            json!({ "version": u64::MAX }),
+        ];
+        let mut payloads = vec![
+            usual.to_string(),
+            format!(" {usual} "),
+            "[]".into(),
+            "{".into(),
+        ];
+        payloads.push(r#"["d","approve","rule",{},null,null,null,null,null]"#.into());
+        for name in usual.as_object().unwrap().keys() {
+            let mut without = usual.clone();
+            without.as_object_mut().unwrap().shift_remove(name);
+            payloads.push(without.to_string());
+            for value in &odd {
+                let mut other = usual.clone();
+                other[name] = value.clone();
+                payloads.push(other.to_string());
+                let twice = format!(r#"{{"{name}":{value},{}"#, &usual.to_string()[1..]);
+                payloads.push(twice);
+            }
+        }
+        for payload in payloads {
+            assert_eq!(
+                body(payload.as_bytes()),
+                any_body(payload.as_bytes()),
+                "{payload}"
+            );
+        }
+    }
 }

@@ -38,7 +38,7 @@ pub struct NewDecision<'m> {
 }
 
 /// The readable part of a decision.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DecisionBody {
     /// UUID.
     pub decision_id: Option<String>,

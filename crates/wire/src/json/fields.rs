@@ -14,9 +14,13 @@ use serde_json::{Map, Value};
 use super::{KeptJson, scan};
 use crate::rejection::{RejectionCode, WireError};
 
+/// Fields that a request has, about.
+const USUAL: usize = 24;
+
 /// An object that is being read. `path` names it in errors, `""` for the root.
 pub(crate) struct Fields {
-    map: Map<String, Value>,
+    /// In their order, none where the value was taken. Messages have few: a look at each is quicker than a hash.
+    fields: Vec<(String, Option<Value>)>,
     kept: Vec<(String, KeptJson)>,
     path: &'static str,
 }
@@ -24,7 +28,10 @@ pub(crate) struct Fields {
 impl Fields {
     pub(crate) fn new(map: Map<String, Value>, path: &'static str) -> Self {
         Self {
-            map,
+            fields: map
+                .into_iter()
+                .map(|(name, value)| (name, Some(value)))
+                .collect(),
             kept: Vec::new(),
             path,
         }
@@ -44,7 +51,7 @@ impl Fields {
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.map.contains_key(name) || self.kept.iter().any(|(key, _)| key == name)
+        self.peek(name).is_some() || self.kept.iter().any(|(key, _)| key == name)
     }
 
     /// The first of these names which is absent is a fault.
@@ -59,12 +66,14 @@ impl Fields {
 
     /// Looks at a value without taking it.
     pub(crate) fn peek(&self, name: &str) -> Option<&Value> {
-        self.map.get(name)
+        let found = self.fields.iter().find(|(known, _)| known == name);
+        found.and_then(|(_, value)| value.as_ref())
     }
 
     /// Takes a value, null included.
     pub(crate) fn any(&mut self, name: &str) -> Option<Value> {
-        self.map.shift_remove(name)
+        let found = self.fields.iter_mut().find(|(known, _)| known == name);
+        found.and_then(|(_, value)| value.take())
     }
 
     /// Takes an optional field, null being absent.
@@ -189,7 +198,17 @@ impl Fields {
 
     /// What was not taken.
     pub(crate) fn rest(self) -> Map<String, Value> {
-        self.map
+        let rest = self.fields.into_iter();
+        rest.filter_map(|(name, value)| Some((name, value?)))
+            .collect()
+    }
+
+    fn has_twice(&self) -> bool {
+        let kept = self.kept.iter().map(|(name, _)| name);
+        let mut names: Vec<&String> = self.fields.iter().map(|(name, _)| name).collect();
+        names.extend(kept);
+        names.sort_unstable();
+        names.windows(2).any(|pair| pair[0] == pair[1])
     }
 
     fn name(&self, name: &str) -> String {
@@ -214,15 +233,16 @@ impl<'de> Deserialize<'de> for Fields {
 
             fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Fields, A::Error> {
                 let mut fields = Fields::new(Map::new(), "");
+                fields.fields.reserve(USUAL);
                 while let Some(name) = from.next_key::<String>()? {
-                    if fields.has(&name) {
-                        return Err(A::Error::custom("a key stands twice"));
-                    }
                     if matches!(name.as_str(), "metadata" | "native") {
                         fields.kept.push((name, from.next_value()?));
                     } else {
-                        fields.map.insert(name, from.next_value()?);
+                        fields.fields.push((name, Some(from.next_value()?)));
                     }
+                }
+                if fields.has_twice() {
+                    return Err(A::Error::custom("a key stands twice"));
                 }
                 Ok(fields)
             }

@@ -3,8 +3,6 @@
 //! Refuses what the protocol calls rejected, with exactly one code: the first
 //! that applies in the order of [`RejectionCode`].
 
-use serde_json::Value;
-
 use super::{
     ApprovalRequest, REQUEST_MAX_BYTES,
     read::{Identity, request_of},
@@ -23,8 +21,6 @@ pub struct ParsedRequest {
     pub key: RequestKey,
     /// The request.
     pub request: ApprovalRequest,
-    /// The arguments, keys in the order received.
-    pub args: Option<Value>,
     /// The digest of the arguments, computed here.
     pub args_digest: Option<Sha256Digest>,
     /// The digest of the payload.
@@ -67,7 +63,6 @@ fn read(key: Option<&RequestKey>, payload: &[u8]) -> Result<ParsedRequest, WireE
     };
     Ok(ParsedRequest {
         key: request.key(),
-        args: request.args.clone(),
         args_digest,
         request_digest: request_digest(payload),
         tool_digest: request

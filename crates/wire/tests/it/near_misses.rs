@@ -37,7 +37,7 @@ fn the_worked_example_is_read_whole() {
     assert_eq!(parsed.request.kind, RequestKind::ToolCall);
     assert_eq!(parsed.request.effective_risk(), Risk::High);
     assert_eq!(parsed.request.effects(), Effects::Irreversible);
-    assert_eq!(parsed.args, Some(json!({"invoice_id": "INV-42"})));
+    assert_eq!(parsed.request.args, Some(json!({"invoice_id": "INV-42"})));
     assert_eq!(parsed.request.lifetime(), Duration::minutes(1));
     assert_eq!(
         parsed.request.deadline(STORED_AT),
@@ -67,6 +67,7 @@ fn blanks_around_and_key_order_do_not_matter() {
     accepted(&format!(" \r\n\t{WORKED_EXAMPLE}\n"));
     let parsed = with_args(r#"{"z":1,"a":2}"#);
     let keys: Vec<_> = parsed
+        .request
         .args
         .as_ref()
         .unwrap()
@@ -84,7 +85,7 @@ fn any_json_can_be_arguments_null_too() {
     ] {
         let parsed = with_args(args);
         assert!(
-            parsed.args.is_some() && parsed.args_digest.is_some(),
+            parsed.request.args.is_some() && parsed.args_digest.is_some(),
             "{args}"
         );
     }

@@ -1,12 +1,12 @@
 //! Promises for every input.
 
 use countersign_wire::{
-    RejectionCode, Sha256Digest, Subject, Timestamp, canonical_json, escape, escape_lines,
+    RejectionCode, Sha256Digest, Subject, Timestamp, Tool, canonical_json, escape, escape_lines,
     is_hostile, json_ascii_safe, parse_decision, parse_hello, parse_receipt, parse_request,
     parse_span, parse_withdraw, warnings,
 };
 use proptest::{collection::vec, prelude::*};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::support::{SUBJECT, WORKED_EXAMPLE, form, question, request};
 
@@ -102,9 +102,24 @@ proptest! {
         value["args"] = args.clone();
         value["x-extra"] = extra.clone();
         let parsed = parse_request(SUBJECT, value.to_string().as_bytes()).unwrap();
-        prop_assert_eq!(parsed.args.as_ref(), Some(&args));
+        prop_assert_eq!(parsed.request.args.as_ref(), Some(&args));
         let again = serde_json::to_vec(&parsed.request).unwrap();
         prop_assert_eq!(parse_request(SUBJECT, &again).unwrap().request, parsed.request);
+    }
+
+    #[test]
+    fn the_digest_of_a_tool_is_that_of_its_canonical_definition(
+        name in any::<String>(), words in any::<[Option<String>; 3]>(), schema in proptest::option::of(json()),
+    ) {
+        let [description, namespace, origin] = words;
+        let told = schema.is_some() || description.is_some() || namespace.is_some() || origin.is_some();
+        let definition = json!({
+            "name": name, "namespace": namespace, "origin": origin, "description": description, "args_schema": schema,
+        });
+        let tool = Tool { description, namespace, origin, args_schema: schema, ..Tool::named(name) };
+        let canonical = canonical_json(&definition).unwrap();
+        let digest = told.then(|| Sha256Digest::of_bytes(canonical.as_bytes()));
+        prop_assert_eq!(tool.definition_digest(), digest);
     }
 
     #[test]
