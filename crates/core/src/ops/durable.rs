@@ -19,6 +19,10 @@ const WAITING: usize = 64;
 /// the disk after each of it would take from everybody.
 const UNAWAITED: Duration = Duration::from_millis(10);
 
+/// And while somebody does: far less than a person sees, and a decision that was just sent has the processors and
+/// the disk to itself meanwhile.
+const AWAITED: Duration = Duration::from_micros(1_500);
+
 /// What is done once a commit stands.
 pub(crate) type Reply = Box<dyn FnOnce() + Send>;
 
@@ -71,15 +75,19 @@ impl<S: Fn() -> Result<(), StoreError>> DiskWait<S> {
     /// Works until the writer has gone or the disk has failed.
     pub(crate) fn run(self) {
         while let Ok(mut replies) = self.commits.recv() {
-            let until = Instant::now() + UNAWAITED;
-            while replies.is_empty() {
+            let mut until = Instant::now() + UNAWAITED;
+            let mut awaited = false;
+            loop {
+                if !awaited && !replies.is_empty() {
+                    awaited = true;
+                    until = until.min(Instant::now() + AWAITED);
+                }
                 let left = until.saturating_duration_since(Instant::now());
                 match self.commits.recv_timeout(left) {
                     Ok(more) => replies.extend(more),
                     Err(_) => break,
                 }
             }
-            replies.extend(self.commits.try_iter().flatten());
             if let Err(error) = (self.sync)() {
                 tracing::error!(%error, "what was written may not stand");
                 let _ = self.failed.set(error);

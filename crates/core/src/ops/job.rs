@@ -238,6 +238,21 @@ pub(crate) enum Job {
 impl Job {
     /// A copy of a job that must not be lost when the store fails: nobody would ask for it again.
     /// Cheap: messages are shared.
+    /// How many messages of a stream it brings; none for what nobody holds up.
+    pub(crate) fn messages(&self) -> Option<usize> {
+        match self {
+            Self::Requests(messages) => Some(messages.len()),
+            Self::Decisions(messages) => Some(messages.len()),
+            Self::Receipts(messages) => Some(messages.len()),
+            _ => None,
+        }
+    }
+
+    /// Whether a person waits for it, who gave or took back a verdict.
+    pub(crate) fn is_verdict(&self) -> bool {
+        matches!(self, Self::Decide(..) | Self::Undo(..))
+    }
+
     pub(crate) fn for_retry(&self) -> Option<Self> {
         Some(match self {
             Self::Bound(binding) => Self::Bound(binding.clone()),

@@ -66,6 +66,7 @@ pub mod setup;
 pub mod simulate;
 mod spans;
 pub mod status;
+mod steady_flow;
 mod stopped;
 mod store_state;
 mod story;
@@ -91,7 +92,7 @@ pub(crate) use policy_feed::PolicyKnown;
 pub(crate) use publisher::{Publisher, Settlements};
 pub(crate) use queues::{Queues, queues};
 pub(crate) use turns::{Peers, Turns};
-pub(crate) use writer::{Wires, WriterTask};
+pub(crate) use writer::{Thread, Wires, WriterTask};
 
 pub use job::{Automatic, DecideCommand};
 pub use trusted::{Standing, TrustedKeys};

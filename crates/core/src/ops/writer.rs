@@ -17,6 +17,7 @@ use super::ledger::{Counts, Gathered, Ledger};
 use super::publisher::{Outgoing, Settlements};
 use super::queues::Queues;
 use super::search_index;
+use super::steady_flow::{Flow, GATHER};
 use crate::runtime::{AppEvent, Health, Positions};
 use crate::store::{self, StoreError};
 
@@ -28,6 +29,24 @@ const FIRST_RETRY: Duration = Duration::from_millis(100);
 const LONGEST_RETRY: Duration = Duration::from_secs(10);
 /// Longer than a console runs.
 const NEVER: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
+/// Messages and verdicts that are written in less time than another thread takes to wake up.
+const QUICK: usize = 4;
+
+/// Where the writer works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Thread {
+    /// On one that nobody else uses.
+    Own,
+    /// On those of the runtime, which has several.
+    Shared,
+}
+
+/// Waits for `work` while the other tasks of this thread go on elsewhere.
+fn blocking<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Handle::current();
+    tokio::task::block_in_place(|| runtime.block_on(work))
+}
 
 /// The ends of the writer's channels.
 pub(crate) struct Wires {
@@ -54,6 +73,7 @@ pub(crate) struct WriterTask {
     /// Jobs of a failed transaction that must not be lost.
     backlog: Vec<Job>,
     retry: Option<Retry>,
+    flow: Flow,
     /// The file is broken: this process writes no more.
     damaged: bool,
 }
@@ -87,18 +107,18 @@ impl WriterTask {
             next_index: now + search_index::UNDER_LOAD,
             backlog: Vec::new(),
             retry: None,
+            flow: Flow::new(),
             damaged: false,
         })
     }
 
     /// Works until it is told to stop or every handle is gone.
-    pub(crate) async fn run(mut self) {
+    pub(crate) async fn run(mut self, thread: Thread) {
         loop {
-            let (waiting, sleep) = (self.is_waiting(), self.sleep());
-            let taken = self.wires.queues.take(&mut self.backlog, waiting, sleep);
-            let Some(mut jobs) = taken.await else {
+            let Some(mut jobs) = self.take().await else {
                 break;
             };
+            self.flow.taken(&jobs);
             if Instant::now() >= self.next_look {
                 self.next_look = Instant::now() + LOOK_EVERY;
                 jobs.extend(self.foreign_writes().await);
@@ -111,11 +131,12 @@ impl WriterTask {
             self.disk_failed();
             let stops = jobs.iter().any(|job| matches!(job, Job::Stop(_)));
             if !jobs.is_empty() || (self.is_due() && !self.is_waiting()) {
-                self.commit(jobs).await;
+                self.commit_where(thread, jobs).await;
             }
             if stops {
                 break;
             }
+            self.flow.ready();
         }
         if self.ledger.projects
             && !self.damaged
@@ -126,6 +147,54 @@ impl WriterTask {
         if let Err(error) = self.store.close().await {
             tracing::warn!(%error, "the database was not closed cleanly; it recovers at the next start");
         }
+    }
+
+    /// What is to be done next; none when every handle is gone.
+    async fn take(&mut self) -> Option<Vec<Job>> {
+        let (waiting, sleep) = (self.is_waiting(), self.sleep());
+        let queues = &mut self.wires.queues;
+        if self.flow.is_steady() && !waiting {
+            let people = queues.take(&mut Vec::new(), true, GATHER).await?;
+            if !people.is_empty() {
+                return Some(people);
+            }
+            self.flow.ready();
+        }
+        queues.take(&mut self.backlog, waiting, sleep).await
+    }
+
+    /// Commits on this thread what is done at once, and keeps anything longer from holding up the tasks that wait for
+    /// this thread. A lone decision so finds everything where its caller was, and no other thread has to wake for it.
+    async fn commit_where(&mut self, thread: Thread, jobs: Vec<Job>) {
+        let aside = thread == Thread::Shared;
+        if !aside || (self.is_quick(&jobs) && self.has_lock().await) {
+            self.commit(jobs).await;
+        } else {
+            blocking(self.commit(jobs));
+        }
+        if self.store.log_is_long() && !self.damaged {
+            match aside {
+                true => blocking(self.store.copy_log()),
+                false => self.store.copy_log().await,
+            }
+        }
+    }
+
+    fn is_quick(&self, jobs: &[Job]) -> bool {
+        let messages = |job: &Job| {
+            if job.is_verdict() {
+                Some(1)
+            } else {
+                job.messages()
+            }
+        };
+        let few = jobs.iter().map(messages).sum::<Option<usize>>();
+        few.is_some_and(|few| few <= QUICK) && self.retry.is_none() && !self.is_due()
+    }
+
+    async fn has_lock(&mut self) -> bool {
+        // What went wrong is met again, and told, by the transaction itself.
+        !self.damaged && self.store.try_lock().await.unwrap_or(false)
     }
 
     fn is_waiting(&self) -> bool {
@@ -157,7 +226,13 @@ impl WriterTask {
     fn index(&mut self, jobs: &[Job]) -> Option<Job> {
         self.ledger.searchable_in.filter(|_| self.ledger.projects)?;
         let now = Instant::now();
-        if self.is_waiting() || self.damaged || (!jobs.is_empty() && now < self.next_index) {
+        let soonest = match jobs {
+            [] => now,
+            // Who decides would wait for it, once.
+            jobs if jobs.iter().any(Job::is_verdict) => self.next_index + search_index::UNDER_LOAD,
+            _ => self.next_index,
+        };
+        if self.is_waiting() || self.damaged || now < soonest {
             return None;
         }
         self.next_index = now + search_index::UNDER_LOAD;
@@ -259,7 +334,7 @@ impl WriterTask {
         let now = self.ledger.clock.now();
         let settlements = &self.wires.settlements;
         let gathered = apply_all(&mut self.ledger, &mut tx, now, settlements, jobs).await?;
-        tx.commit().await?;
+        tx.commit_only().await?;
         Ok(gathered)
     }
 

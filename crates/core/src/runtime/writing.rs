@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use countersign_wire::ConsoleId;
+use tokio::runtime::RuntimeFlavor;
 use tokio::sync::mpsc;
 
 use super::{App, Role};
@@ -12,7 +13,7 @@ use crate::error::OpError;
 use crate::identity::Identity;
 use crate::ops::job::BusBinding;
 use crate::ops::{
-    Counts, Judge, Ledger, Peers, Publisher, Queues, Turns, Wires, WriterTask, durable,
+    Counts, Judge, Ledger, Peers, Publisher, Queues, Thread, Turns, Wires, WriterTask, durable,
 };
 use crate::store::{self, meta};
 
@@ -120,10 +121,16 @@ pub(super) async fn start_writer(
             () = publisher.run(queue, tasks) => {}
         }
     });
-    // A thread of its own: SQLite works on it, while the other tasks go on.
     let runtime = tokio::runtime::Handle::current();
-    app.inner
-        .tasks
-        .spawn_blocking(move || runtime.block_on(writer.run()));
+    let tasks = &app.inner.tasks;
+    match runtime.runtime_flavor() {
+        // On the only thread the others would wait for SQLite.
+        RuntimeFlavor::CurrentThread => {
+            tasks.spawn_blocking(move || runtime.block_on(writer.run(Thread::Own)));
+        }
+        _ => {
+            tasks.spawn(writer.run(Thread::Shared));
+        }
+    }
     Ok(())
 }

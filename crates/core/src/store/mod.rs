@@ -10,6 +10,7 @@ pub mod answered;
 pub mod approvals;
 pub mod askers;
 pub mod audit;
+mod audit_hash;
 pub mod audit_refs;
 pub mod backup;
 mod block_times;

@@ -91,6 +91,27 @@ impl Writer {
         Transaction::begin(&mut self.connection).await
     }
 
+    /// Takes the write lock where nobody has it, so that [`Writer::begin`] does not wait; false when somebody else
+    /// has it.
+    ///
+    /// # Errors
+    /// [`StoreError::Sqlite`].
+    pub async fn try_lock(&mut self) -> Result<bool, StoreError> {
+        self.connection.try_lock(BUSY_LIMIT).await
+    }
+
+    /// Whether so much is in the write-ahead log that [`Writer::copy_log`] should be asked for, after a
+    /// [`Transaction::commit_only`].
+    pub fn log_is_long(&self) -> bool {
+        self.connection.log_is_long()
+    }
+
+    /// Copies the write-ahead log into the file, as far as nobody reads what is in the file now. Takes as long as the
+    /// disk takes for 32 MiB.
+    pub async fn copy_log(&mut self) {
+        self.connection.copy_log().await;
+    }
+
     /// A number that changes when another process commits.
     ///
     /// # Errors
@@ -163,13 +184,13 @@ pub(super) fn options(path: &Path) -> SqliteConnectOptions {
         .pragma("cell_size_check", "ON")
         .pragma("temp_store", "MEMORY")
         .pragma("cache_size", "-65536")
-        // 32 MiB: a checkpoint every few seconds under load instead of several a second.
+        // 32 MiB, for connections that no `WriteConnection` looks after: an update of the store.
         .pragma("wal_autocheckpoint", "8000")
         .disable_statement_logging()
 }
 
 /// It is also used by others than sqlx's thread (see [`WriteConnection`]).
-fn writing(path: &Path) -> SqliteConnectOptions {
+pub(super) fn writing(path: &Path) -> SqliteConnectOptions {
     options(path).serialized(true)
 }
 
