@@ -1,6 +1,6 @@
 //! What the life cycle writes into the rows of `requests`.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Statement, params};
 
 use super::StoreError;
 use super::direct::WriteConnection;
@@ -45,14 +45,7 @@ pub(super) fn confirm_states(sqlite: &Connection, changes: &[StateChange]) -> ru
          WHERE id = ?1 AND verdict IS ?3 AND origin IS ?4",
     )?;
     for change in changes {
-        let confirmed = confirm.execute(params![
-            change.id,
-            change.state.as_str(),
-            change.verdict,
-            change.origin,
-            change.decided_at.map(|at| at.0),
-            change.delivery.as_str(),
-        ])?;
+        let confirmed = put(&mut confirm, change)?;
         if confirmed == 0 {
             write_states(sqlite, std::slice::from_ref(change))?;
         }
@@ -69,16 +62,21 @@ pub(super) fn write_states(sqlite: &Connection, changes: &[StateChange]) -> rusq
          WHERE id = ?1",
     )?;
     for change in changes {
-        update.execute(params![
-            change.id,
-            change.state.as_str(),
-            change.verdict,
-            change.origin,
-            change.decided_at.map(|at| at.0),
-            change.delivery.as_str(),
-        ])?;
+        put(&mut update, change)?;
     }
     Ok(())
+}
+
+/// Numbered as in both statements: row, state, verdict, origin, time, rung.
+fn put(statement: &mut Statement<'_>, change: &StateChange) -> rusqlite::Result<usize> {
+    statement.execute(params![
+        change.id,
+        change.state.as_str(),
+        change.verdict,
+        change.origin,
+        change.decided_at.map(|at| at.0),
+        change.delivery.as_str(),
+    ])
 }
 
 /// Raises rungs of the ladder.

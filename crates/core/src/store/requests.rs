@@ -72,13 +72,16 @@ pub struct NewRequest<'m> {
     pub tool_digest: Option<String>,
 }
 
-/// A record from the columns of [`RECORD`]; none for a row whose subject gave no valid key: nothing can
-/// be decided on it.
-fn record(row: &Row<'_>) -> rusqlite::Result<Read> {
+/// A record from the columns of [`RECORD`] and its key, where that is known already; none for a row whose
+/// subject gave no valid key: nothing can be decided on it.
+fn record(row: &Row<'_>, known: Option<&RequestKey>) -> rusqlite::Result<Read> {
     let text = |place: usize| row.get_ref(place)?.as_str().map_err(rusqlite::Error::from);
-    let key = format!("{}/{}/{}", text(1)?, text(2)?, text(3)?);
-    let Ok(key) = key.parse::<RequestKey>() else {
-        return Ok(Ok(None));
+    let key = match known {
+        Some(key) => key.clone(),
+        None => match format!("{}/{}/{}", text(1)?, text(2)?, text(3)?).parse() {
+            Ok(key) => key,
+            Err(_) => return Ok(Ok(None)),
+        },
     };
     let corrupt = |column: &str| StoreError::corrupt(format!("an unknown {column} in requests"));
     let Ok(state) = text(4)?.parse() else {
@@ -218,7 +221,11 @@ pub async fn records(
                 key.agent.as_ref(),
                 key.request_id.as_ref(),
             ];
-            found.extend(select.query_row(parts, record).optional()?);
+            found.extend(
+                select
+                    .query_row(parts, |row| record(row, Some(key)))
+                    .optional()?,
+            );
         }
         Ok(found)
     });
@@ -240,7 +247,7 @@ pub async fn records_by_id(
         let mut select = sqlite.prepare_cached(&format!("{RECORD} id = ?"))?;
         let mut found = Vec::with_capacity(ids.len());
         for id in ids {
-            found.extend(select.query_row([id], record).optional()?);
+            found.extend(select.query_row([id], |row| record(row, None)).optional()?);
         }
         Ok(found)
     });
