@@ -152,6 +152,28 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_number_in_a_detail_has_one_spelling() {
+        for number in [
+            json!(0),
+            json!(u32::MAX),
+            json!(1_u64 << 32),
+            json!(9_007_199_254_740_991_u64),
+            json!(-1),
+            json!(1.0),
+            json!(-0.0),
+            json!(0.1),
+            json!(1e21),
+            json!(1e-7),
+        ] {
+            let detail = json!({ "name": "text", "count": number });
+            assert_eq!(
+                canonical_detail(&detail).unwrap(),
+                countersign_wire::canonical_json(&detail).unwrap()
+            );
+        }
+    }
+
     fn any_value() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             any::<String>().prop_map(Value::from),
