@@ -30,7 +30,7 @@ const LONGEST_RETRY: Duration = Duration::from_secs(10);
 /// Longer than a console runs.
 const NEVER: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
-/// Messages and verdicts that are written in well under a millisecond: no task suffers from waiting for them.
+/// Messages and verdicts that are usually written in well under a millisecond, so that other tasks hardly wait.
 const QUICK: usize = 4;
 
 /// Where the writer works.
