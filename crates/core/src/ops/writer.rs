@@ -264,6 +264,7 @@ impl WriterTask {
     async fn commit(&mut self, jobs: Vec<Job>) {
         if self.damaged || self.disk_failed() {
             // Nothing is written to a broken file: it would only break more. The streams wait.
+            self.store.unlock();
             return;
         }
         let kept: Vec<Job> = jobs.iter().filter_map(Job::for_retry).collect();

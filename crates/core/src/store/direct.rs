@@ -91,6 +91,17 @@ impl WriteConnection {
         locked.await
     }
 
+    /// Ends what [`WriteConnection::try_lock`] or a transaction has begun and nobody has committed; nothing of it lasts.
+    pub(super) fn unlock(&mut self) {
+        let sqlite = &self.direct;
+        // SQLite ends a transaction by itself after some failures, and `commit` after success.
+        if !sqlite.is_autocommit()
+            && let Err(error) = run(sqlite, "ROLLBACK")
+        {
+            tracing::warn!(%error, "a transaction could not be rolled back; the connection is replaced");
+        }
+    }
+
     /// Whether the log is worth being copied into the file.
     pub(super) fn log_is_long(&self) -> bool {
         self.log_pages >= LONG_LOG
@@ -213,13 +224,7 @@ impl<'w> Transaction<'w> {
 
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
-        let sqlite = &self.connection.direct;
-        // SQLite ends a transaction by itself after some failures, and `commit` after success.
-        if !sqlite.is_autocommit()
-            && let Err(error) = run(sqlite, "ROLLBACK")
-        {
-            tracing::warn!(%error, "a transaction could not be rolled back; the connection is replaced");
-        }
+        self.connection.unlock();
     }
 }
 
@@ -277,6 +282,11 @@ mod tests {
         assert_eq!(rows, 1);
         let begin = sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await;
         assert!(begin.is_ok(), "it is free again");
+        sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
+        assert!(writer.try_lock().await.unwrap());
+        writer.unlock();
+        let begin = sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await;
+        assert!(begin.is_ok(), "it was given back without a transaction");
     }
 
     #[tokio::test]

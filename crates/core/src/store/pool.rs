@@ -21,6 +21,8 @@ const READERS: u32 = 4;
 const BUSY_LIMIT: Duration = Duration::from_secs(10);
 /// Less than a console may take to stop.
 const FOLD_BACK_WAIT: &str = "PRAGMA busy_timeout = 1000";
+/// 16 MiB: with four times as many, looking through them costs more than finding them there saves.
+const CACHE: &str = "-16384";
 /// 8 MiB for each reader: a look at everything that waits must not fill the memory four times.
 const READER_CACHE: &str = "-8192";
 /// Every bulk statement exists in seven sizes (see [`super::bulk`]), so the default of 100 would
@@ -98,6 +100,11 @@ impl Writer {
     /// [`StoreError::Sqlite`].
     pub async fn try_lock(&mut self) -> Result<bool, StoreError> {
         self.connection.try_lock(BUSY_LIMIT).await
+    }
+
+    /// Gives back a lock that [`Writer::try_lock`] took, where no transaction follows.
+    pub fn unlock(&mut self) {
+        self.connection.unlock();
     }
 
     /// Whether so much is in the write-ahead log that [`Writer::copy_log`] should be asked for, after a
@@ -183,7 +190,7 @@ pub(super) fn options(path: &Path) -> SqliteConnectOptions {
         .pragma("trusted_schema", "OFF")
         .pragma("cell_size_check", "ON")
         .pragma("temp_store", "MEMORY")
-        .pragma("cache_size", "-65536")
+        .pragma("cache_size", CACHE)
         // 32 MiB, for connections that no `WriteConnection` looks after: an update of the store.
         .pragma("wal_autocheckpoint", "8000")
         .disable_statement_logging()
