@@ -299,24 +299,24 @@ const SPAN_NAME: usize = 200;
 const SPANS_AT_ONCE: usize = 1024 * 1024;
 
 /// The messages of a batch, in as many pieces as their size asks for.
-pub(crate) fn spans(batch: Vec<StreamMessage>) -> Vec<Arc<Vec<IncomingSpan>>> {
+pub(crate) fn span_pieces(batch: Vec<StreamMessage>) -> Vec<Vec<StreamMessage>> {
     let mut pieces = Vec::new();
     let (mut piece, mut bytes) = (Vec::new(), 0);
     for message in batch {
         bytes += message.payload.len();
-        piece.push(span(message));
+        piece.push(message);
         if bytes >= SPANS_AT_ONCE {
-            pieces.push(Arc::new(std::mem::take(&mut piece)));
+            pieces.push(std::mem::take(&mut piece));
             bytes = 0;
         }
     }
     if !piece.is_empty() {
-        pieces.push(Arc::new(piece));
+        pieces.push(piece);
     }
     pieces
 }
 
-fn span(message: StreamMessage) -> IncomingSpan {
+pub(crate) fn span(message: StreamMessage) -> IncomingSpan {
     let at = At::of(&message);
     let span = span_row(at, &message).map_err(|why| Unreadable {
         raw: message.payload.to_vec(),

@@ -33,6 +33,8 @@ const FIRST_RETRY: Duration = Duration::from_millis(250);
 const LONGEST_RETRY: Duration = Duration::from_secs(10);
 /// How often a console that is read-only looks whether its bus was recovered.
 const RECOVERED_LOOK: Duration = Duration::from_millis(500);
+/// Messages read in one turn of a task: about half a millisecond, where a decision may wait for the writer's turn.
+const AT_ONCE: usize = 64;
 /// How long the tasks of a lost connection may take to end.
 const SESSION_END: Duration = Duration::from_secs(5);
 
@@ -259,7 +261,7 @@ impl Link {
                         () = operators.learn_signers(&batch) => {}
                     }
                 }
-                for job in jobs_of(stream, batch) {
+                for job in jobs_of(stream, batch).await {
                     if jobs.send(job).await.is_err() {
                         return;
                     }
@@ -278,22 +280,34 @@ impl Link {
     }
 }
 
-fn jobs_of(stream: Stream, batch: Vec<StreamMessage>) -> Vec<Job> {
+async fn jobs_of(stream: Stream, batch: Vec<StreamMessage>) -> Vec<Job> {
     let job = match stream {
-        Stream::Requests => {
-            Job::Requests(Arc::new(batch.into_iter().map(incoming::request).collect()))
+        Stream::Requests => Job::Requests(Arc::new(each(batch, incoming::request).await)),
+        Stream::Decisions => Job::Decisions(Arc::new(each(batch, incoming::decision).await)),
+        Stream::Receipts => Job::Receipts(Arc::new(each(batch, incoming::receipt).await)),
+        Stream::Agents => Job::Hellos(Arc::new(each(batch, incoming::hello).await)),
+        Stream::Events => {
+            let mut jobs = Vec::new();
+            for piece in incoming::span_pieces(batch) {
+                jobs.push(Job::Spans(Arc::new(each(piece, incoming::span).await)));
+            }
+            return jobs;
         }
-        Stream::Decisions => Job::Decisions(Arc::new(
-            batch.into_iter().map(incoming::decision).collect(),
-        )),
-        Stream::Receipts => {
-            Job::Receipts(Arc::new(batch.into_iter().map(incoming::receipt).collect()))
-        }
-        Stream::Agents => Job::Hellos(Arc::new(batch.into_iter().map(incoming::hello).collect())),
-        Stream::Events => return incoming::spans(batch).into_iter().map(Job::Spans).collect(),
         Stream::Audit => return Vec::new(),
     };
     vec![job]
+}
+
+/// Reads the messages, and lets the tasks beside it have their turn again and again.
+async fn each<T>(batch: Vec<StreamMessage>, read: impl Fn(StreamMessage) -> T) -> Vec<T> {
+    let mut all = Vec::with_capacity(batch.len());
+    for message in batch {
+        all.push(read(message));
+        if all.len() % AT_ONCE == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    all
 }
 
 fn binding(identity: &BusIdentity) -> BusBinding {
