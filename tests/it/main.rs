@@ -37,6 +37,7 @@ mod secrets;
 mod show;
 mod states;
 mod trace;
+mod unread;
 mod updates;
 mod usage;
 mod verdicts;

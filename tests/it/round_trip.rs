@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::desk::{Agent, Console, Desk, Running, digest_of, ended, eventually};
 
 /// Starts `ask` and waits until its request is in the inbox; the child and the line.
-fn ask(desk: &Desk, arguments: &[&str]) -> (Child, Value) {
+pub(crate) fn ask(desk: &Desk, arguments: &[&str]) -> (Child, Value) {
     let before = waiting(desk).len();
     let child = desk.start(
         &[&["ask", "--tool", "delete_invoice"], arguments].concat(),
@@ -29,11 +29,11 @@ fn waiting(desk: &Desk) -> Vec<Value> {
     desk.lines(&["inbox", "--json"])
 }
 
-fn id(line: &Value) -> String {
+pub(crate) fn id(line: &Value) -> String {
     line["request_id"].as_str().unwrap().to_owned()
 }
 
-fn end(child: Child) -> crate::desk::Ended {
+pub(crate) fn end(child: Child) -> crate::desk::Ended {
     ended(child.wait_with_output().unwrap())
 }
 
@@ -179,20 +179,57 @@ fn an_ask_that_only_its_own_timer_ends_names_the_time_out_as_who_decided() {
 }
 
 #[test]
-fn an_interrupted_ask_is_withdrawn() {
+fn an_interrupted_ask_is_withdrawn_and_so_is_one_whose_terminal_closes() {
     let desk = Desk::new();
     let _console = Console::start(&desk);
-    let (child, line) = ask(&desk, &[]);
-    let mut child = Running(child);
-    child.signal(Signal::SIGINT);
-    assert_eq!(child.wait(), Some(1));
-    let shown = desk.show_in_state(&id(&line), "withdrawn");
-    assert_eq!(shown["origin"], "agent");
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        let (child, line) = ask(&desk, &[]);
+        let mut child = Running(child);
+        child.signal(signal);
+        assert_eq!(child.wait(), Some(1), "{signal}");
+        let shown = desk.show_in_state(&id(&line), "withdrawn");
+        assert_eq!(shown["origin"], "agent");
+    }
 }
 
 #[test]
-fn serve_prints_one_ready_line_and_ends_cleanly_on_either_signal() {
-    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+fn a_console_that_was_started_to_outlive_its_terminal_does() {
+    let desk = Desk::new();
+    // What `nohup` does.
+    let script = format!(
+        "trap '' HUP; exec '{}' serve",
+        env!("CARGO_BIN_EXE_countersign")
+    );
+    let command = desk.command::<&str>(&[]);
+    let mut nohup = std::process::Command::new("sh");
+    nohup.args(["-c", &script]).stdin(Stdio::null());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => nohup.env(name, value),
+            None => nohup.env_remove(name),
+        };
+    }
+    let mut console = Running(nohup.stdout(Stdio::null()).spawn().unwrap());
+    let status = || {
+        let ended = desk.run(&["status", "--json"]);
+        match ended.code == 0 && ended.lines()[0]["bus"]["connected"] == true {
+            true => Ok(()),
+            false => Err(ended),
+        }
+    };
+    eventually(status);
+    console.signal(Signal::SIGHUP);
+    for _ in 0..20 {
+        desk.run(&["status", "--json"]).success();
+    }
+    assert_eq!(console.0.try_wait().unwrap(), None);
+    console.signal(Signal::SIGTERM);
+    assert_eq!(console.wait(), Some(0));
+}
+
+#[test]
+fn serve_prints_one_ready_line_and_ends_cleanly_on_each_signal() {
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
         let desk = Desk::new();
         let console = Console::start(&desk);
         let ready = console.ready.clone();
@@ -274,6 +311,16 @@ async fn an_enrolled_agent_can_ask_and_a_revoked_one_can_not() {
     let agent = Agent::connect(&file).await;
     agent.ask(&agent.request("r1")).await;
     desk.show_in_state("acme/billing-bot/r1", "pending");
+    // A new login that nobody could be given does not end the one that is in use.
+    for unfit in [file.join("below"), desk.path().join("countersign.db")] {
+        let unfit = unfit.to_str().unwrap();
+        let (exit, code, _) = desk
+            .run(&["enroll", "acme/billing-bot", "--out", unfit, "--json"])
+            .error();
+        assert_eq!((exit, code.as_str()), (2, "environment"), "{unfit}");
+    }
+    let again = Agent::connect(&file).await;
+    again.ask(&again.request("r2")).await;
     desk.run(&["revoke", "acme/billing-bot"]).success();
     let file = file.to_str().unwrap();
     let ask = [

@@ -115,13 +115,25 @@ fn enrolment(settings: &Settings, named: Option<PathBuf>) -> Result<PathBuf, Fai
 }
 
 fn tell(out: Output, decision: &Decision) -> Result<(), Failure> {
-    if out.json {
-        out.json_line(&as_json(decision)?)?;
+    let told = match (out.json, decision.args()) {
+        (true, _) => as_json(decision).and_then(|json| Ok(out.json_line(&json)?)),
+        (false, Some(args)) => out.json_line(args).map_err(Failure::from),
+        (false, None) => Ok(()),
+    };
+    if decision.allowed() {
+        return told.map_err(unread);
     }
-    match decision.args() {
-        Some(_) if out.json => Ok(()),
-        Some(args) => Ok(out.json_line(args)?),
-        None => Err(not_allowed(decision)),
+    Failure::answered(told, Err(not_allowed(decision)))
+}
+
+/// A caller that did not get the arguments would run its own, which a person may have edited.
+fn unread(failure: Failure) -> Failure {
+    match failure {
+        Failure::NobodyReads => Failure::new(
+            ErrorCode::Failed,
+            "allowed, but nobody reads the arguments that may run; do not run the call, and ask again",
+        ),
+        other => other,
     }
 }
 

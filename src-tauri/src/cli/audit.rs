@@ -2,6 +2,7 @@
 //!
 //! Refuses to call a log whole that it did not read to its end.
 
+use countersign_core::ops::audit_verify::Verification;
 use countersign_wire::ErrorCode;
 use serde_json::json;
 
@@ -22,6 +23,14 @@ pub(crate) async fn verify(
         Ok(app.audit_verify(head.as_deref()).await?)
     })
     .await?;
+    let answer = match found.first_bad {
+        None => Ok(()),
+        Some(_) => Err(Failure::Told(ErrorCode::Failed)),
+    };
+    Failure::answered(tell(out, &found), answer)
+}
+
+fn tell(out: Output, found: &Verification) -> Result<(), Failure> {
     let ok = found.first_bad.is_none();
     if out.json {
         let first_bad = found.first_bad.as_ref().map(
@@ -37,51 +46,46 @@ pub(crate) async fn verify(
                 })
             })
             .collect();
-        out.json_line(&json!({
+        return Ok(out.json_line(&json!({
             "ok": ok, "rows": found.rows, "anchored_seq": found.anchored_seq, "first_bad": first_bad,
             "restores": restores, "anchors_from_bus": found.anchors_from_bus,
-        }))?;
-    } else {
-        let rows = found.rows;
-        match &found.first_bad {
-            None => out.line(&format!("{rows} rows, all as they were written"))?,
-            Some(bad) => {
-                let (id, reason) = (plain(&bad.id), plain(&bad.reason));
-                out.line(&wrong(&format!("{} {id}: {reason}", bad.table)))?;
-            }
+        }))?);
+    }
+    let rows = found.rows;
+    match &found.first_bad {
+        None => out.line(&format!("{rows} rows, all as they were written"))?,
+        Some(bad) => {
+            let (id, reason) = (plain(&bad.id), plain(&bad.reason));
+            out.line(&wrong(&format!("{} {id}: {reason}", bad.table)))?;
         }
-        for at in &found.restores {
-            let lost = match at.lost_up_to.filter(|last| *last > at.from_seq) {
-                Some(last) => format!("rows {} to {last} of before are lost", at.from_seq + 1),
-                None => "nothing is known to be lost".to_owned(),
-            };
-            let row = at.row;
-            out.line(&doubtful(&format!(
-                "row {row}: restored from a backup that ended at row {}; {lost}",
-                at.from_seq
-            )))?;
-        }
-        let after = rows - found.anchored_seq;
-        let place = if found.anchors_from_bus {
-            "on the bus"
-        } else {
-            "here; the bus was not reached, so its anchors were not read"
+    }
+    for at in &found.restores {
+        let lost = match at.lost_up_to.filter(|last| *last > at.from_seq) {
+            Some(last) => format!("rows {} to {last} of before are lost", at.from_seq + 1),
+            None => "nothing is known to be lost".to_owned(),
         };
-        out.line(&format!(
-            "anchored up to row {} {place}",
-            found.anchored_seq
-        ))?;
-        if after > 0 {
-            out.line(&doubtful(&format!(
-                "{after} rows lie after the last anchor"
-            )))?;
-        }
+        let row = at.row;
+        out.line(&doubtful(&format!(
+            "row {row}: restored from a backup that ended at row {}; {lost}",
+            at.from_seq
+        )))?;
     }
-    if ok {
-        Ok(())
+    let after = rows - found.anchored_seq;
+    let place = if found.anchors_from_bus {
+        "on the bus"
     } else {
-        Err(Failure::Told(ErrorCode::Failed))
+        "here; the bus was not reached, so its anchors were not read"
+    };
+    out.line(&format!(
+        "anchored up to row {} {place}",
+        found.anchored_seq
+    ))?;
+    if after > 0 {
+        out.line(&doubtful(&format!(
+            "{after} rows lie after the last anchor"
+        )))?;
     }
+    Ok(())
 }
 
 /// A head that a person noted down, without its `sha256:`. A mistyped one must not read as a log that

@@ -64,8 +64,13 @@ async fn write(app: &App, out: Output, file: Option<&Path>) -> Result<(), Failur
         }
     };
     let Some(file) = file else {
-        let mut to = BufWriter::new(io::stdout());
-        app.audit_export(&mut to, &progress).await?;
+        let mut to = Heard::new(BufWriter::new(io::stdout()));
+        let done = app.audit_export(&mut to, &progress).await;
+        // Whoever looks at the first lines only is done, as with every other list.
+        if to.gone {
+            return Err(Failure::NobodyReads);
+        }
+        done?;
         return Ok(to.flush()?);
     };
     let unfinished = Unfinished::create(file)?;
@@ -77,6 +82,36 @@ async fn write(app: &App, out: Output, file: Option<&Path>) -> Result<(), Failur
         let _ = write!(io::stderr(), "\r     \r");
     }
     told(out, file, &done)
+}
+
+/// Notices that whoever read has gone.
+struct Heard<W> {
+    to: W,
+    gone: bool,
+}
+
+impl<W: Write> Heard<W> {
+    fn new(to: W) -> Self {
+        Self { to, gone: false }
+    }
+
+    fn noticed<T>(&mut self, written: io::Result<T>) -> io::Result<T> {
+        let broken = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
+        self.gone |= written.as_ref().err().is_some_and(broken);
+        written
+    }
+}
+
+impl<W: Write> Write for Heard<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes);
+        self.noticed(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.to.flush();
+        self.noticed(flushed)
+    }
 }
 
 fn told(out: Output, file: &Path, done: &Exported) -> Result<(), Failure> {

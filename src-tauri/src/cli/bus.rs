@@ -65,20 +65,18 @@ pub(crate) async fn init(settings: &Settings, out: Output) -> Result<(), Failure
         })
         .collect();
     let names: Vec<&str> = found.streams.iter().map(|stream| stream.name).collect();
-    if out.json {
-        let realm = found.realm.to_string();
-        out.json_line(&json!({ "realm": realm, "streams": names, "differences": differences }))?;
+    let realm = found.realm.to_string();
+    let told = if out.json {
+        out.json_line(&json!({ "realm": realm, "streams": names, "differences": differences }))
     } else {
-        out.line(&format!("realm {}: {}", found.realm, names.join(", ")))?;
-        for difference in &differences {
-            out.line(&wrong(difference))?;
-        }
-    }
-    if differences.is_empty() {
-        Ok(())
-    } else {
-        Err(Failure::Told(ErrorCode::Failed))
-    }
+        out.line(&format!("realm {realm}: {}", names.join(", ")))
+            .and_then(|()| differences.iter().try_for_each(|at| out.line(&wrong(at))))
+    };
+    let answer = match differences.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Told(ErrorCode::Failed)),
+    };
+    Failure::answered(told.map_err(Failure::from), answer)
 }
 
 /// Prints what an outside server's configuration needs for this console and its agents.

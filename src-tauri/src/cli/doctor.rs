@@ -80,13 +80,12 @@ pub(crate) async fn run(
         }
         Err(error) => found.push(Check::new("console", Verdict::Failed, error.to_string())),
     }
-    for check in &found {
-        print(out, check)?;
-    }
-    match found.iter().any(|check| check.verdict == Verdict::Failed) {
+    let told = found.iter().try_for_each(|check| print(out, check));
+    let answer = match found.iter().any(|check| check.verdict == Verdict::Failed) {
         true => Err(Failure::Told(ErrorCode::Failed)),
         false => Ok(()),
-    }
+    };
+    Failure::answered(told, answer)
 }
 
 async fn of_console(settings: &Settings, app: &App, agent_json: Option<PathBuf>) -> Vec<Check> {

@@ -43,6 +43,16 @@ impl Failure {
         Self::new(ErrorCode::Environment, message)
     }
 
+    /// How a command ends whose exit code is an answer of its own: whether anybody read what it told
+    /// takes nothing from that.
+    pub(crate) fn answered(told: Result<(), Self>, answer: Result<(), Self>) -> Result<(), Self> {
+        match (told, answer) {
+            (Ok(()) | Err(Self::NobodyReads), answer) => answer,
+            (Err(_), Err(refused @ Self::Reported { .. })) => Err(refused),
+            (Err(untold), _) => Err(untold),
+        }
+    }
+
     /// Prints the message and returns the exit code.
     pub(crate) fn report(&self, json: bool) -> ExitCode {
         match self {
@@ -89,6 +99,23 @@ impl From<io::Error> for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_stays_what_it_is_where_nobody_reads() {
+        let full = || Failure::from(io::Error::from(io::ErrorKind::StorageFull));
+        let denied = || Failure::new(ErrorCode::Expired, "denied");
+        let code = |ended: Result<(), Failure>| match ended {
+            Ok(()) | Err(Failure::NobodyReads) => 0,
+            Err(Failure::Told(code) | Failure::Reported { code, .. }) => code.exit_code(),
+        };
+        let unread = || Err(Failure::NobodyReads);
+        let told = || Err(Failure::Told(ErrorCode::Failed));
+        assert_eq!(code(Failure::answered(unread(), Ok(()))), 0);
+        assert_eq!(code(Failure::answered(unread(), told())), 1);
+        assert_eq!(code(Failure::answered(unread(), Err(denied()))), 5);
+        assert_eq!(code(Failure::answered(Err(full()), Err(denied()))), 5);
+        assert_eq!(code(Failure::answered(Err(full()), Ok(()))), 1);
+    }
 
     #[test]
     fn an_error_is_one_json_object_without_hostile_characters() {

@@ -73,10 +73,14 @@ pub(crate) fn table(headings: &[&str]) -> Table {
     table
         .load_style(NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic);
-    if let Some(width) = table.width() {
-        table.set_width(width);
+    let coloured = AutoStream::choice(&io::stdout()) != ColorChoice::Never;
+    match table.width() {
+        // Terminals that nobody sized, such as those of containers, say that they are 0 wide.
+        Some(0) if coloured => _ = table.force_no_tty().enforce_styling(),
+        Some(width) if width > 0 => _ = table.set_width(width),
+        _ => {}
     }
-    if AutoStream::choice(&io::stdout()) == ColorChoice::Never {
+    if !coloured {
         table.force_no_tty();
     }
     if !headings.is_empty() {

@@ -29,6 +29,14 @@ pub(crate) async fn run(settings: &Settings, out: Output, dry_run: bool) -> Resu
         Ok(app.recover(dry_run, progress).await?)
     })
     .await?;
+    let answer = match recovery.decisions.conflicts + recovery.votes.conflicts {
+        0 => Ok(()),
+        _ => Err(Failure::Told(ErrorCode::Failed)),
+    };
+    Failure::answered(tell(out, &recovery, dry_run), answer)
+}
+
+fn tell(out: Output, recovery: &Recovery, dry_run: bool) -> Result<(), Failure> {
     if out.json {
         let conflicting: Vec<String> = recovery
             .conflicting
@@ -52,14 +60,11 @@ pub(crate) async fn run(settings: &Settings, out: Output, dry_run: bool) -> Resu
             "conflicting": conflicting,
         }))?;
     } else {
-        for line in sentences(&recovery, dry_run) {
+        for line in sentences(recovery, dry_run) {
             out.line(&line)?;
         }
     }
-    match recovery.decisions.conflicts + recovery.votes.conflicts {
-        0 => Ok(()),
-        _ => Err(Failure::Told(ErrorCode::Failed)),
-    }
+    Ok(())
 }
 
 fn sentences(recovery: &Recovery, dry_run: bool) -> Vec<String> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use countersign_core::App;
 use countersign_wire::json_ascii_safe;
 use serde_json::{Value, json};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::config::Settings;
 use super::console;
@@ -76,10 +76,12 @@ async fn ready_line(app: &App, otlp: &Otlp) -> Result<Value, Failure> {
     Ok(ready)
 }
 
-/// The signals that end a program in an orderly way.
+/// The signals that end a program in an orderly way. The end of its terminal is one of them, unless
+/// whoever started it had that ignored, as `nohup` does.
 pub(crate) struct Stop {
-    terminate: tokio::signal::unix::Signal,
-    interrupt: tokio::signal::unix::Signal,
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Option<Signal>,
 }
 
 impl Stop {
@@ -92,14 +94,35 @@ impl Stop {
         Ok(Self {
             terminate: listen(SignalKind::terminate())?,
             interrupt: listen(SignalKind::interrupt())?,
+            hangup: match hangup_is_ignored() {
+                true => None,
+                false => Some(listen(SignalKind::hangup())?),
+            },
         })
     }
 
     /// Waits for one of them.
     pub(crate) async fn asked(&mut self) {
+        let hangup = async {
+            match &mut self.hangup {
+                Some(hangup) => hangup.recv().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
+            _ = hangup => {}
         }
     }
+}
+
+/// Listening would take back that it is ignored. Where the system does not tell, it counts as ignored:
+/// then the signal does what it did before.
+fn hangup_is_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // Bit n - 1 is signal n; SIGHUP is 1.
+    mask.is_none_or(|mask| mask & 1 == 1)
 }
