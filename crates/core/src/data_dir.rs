@@ -222,15 +222,25 @@ pub fn write_private(path: &Path, text: &[u8]) -> io::Result<()> {
     }
     // Two processes may write the same file; each its own unfinished one.
     let unfinished = path.with_extension(format!("{}.unfinished", std::process::id()));
+    // Whatever stands there under this name may be readable by others or lead elsewhere.
+    match fs::remove_file(&unfinished) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
     let mut file = OpenOptions::new()
-        .create(true)
+        .create_new(true)
         .write(true)
-        .truncate(true)
         .mode(0o600)
         .open(&unfinished)?;
-    file.write_all(text)?;
-    file.sync_all()?;
-    fs::rename(&unfinished, path)
+    let written = file
+        .write_all(text)
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::rename(&unfinished, path));
+    if written.is_err() {
+        // It may hold the half of a seed.
+        let _ = fs::remove_file(&unfinished);
+    }
+    written
 }
 
 #[cfg(test)]
@@ -258,5 +268,26 @@ mod tests {
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(data.path()), 0o700);
         assert_eq!(mode(&data.path().join("runtime.json")), 0o600);
+    }
+
+    #[test]
+    fn a_private_file_follows_no_link_and_leaves_nothing_when_it_fails() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("agent.json");
+        let unfinished = path.with_extension(format!("{}.unfinished", std::process::id()));
+        let elsewhere = folder.path().join("elsewhere");
+        fs::write(&elsewhere, "").unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &unfinished).unwrap();
+        write_private(&path, b"seed").unwrap();
+        assert_eq!(fs::read(&elsewhere).unwrap(), b"");
+        assert_eq!(fs::read(&path).unwrap(), b"seed");
+        let taken = folder.path().join("taken.json");
+        fs::create_dir(&taken).unwrap();
+        fs::write(taken.join("something"), "").unwrap();
+        assert!(write_private(&taken, b"seed").is_err());
+        let left = fs::read_dir(folder.path()).unwrap().flatten();
+        let mut left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["agent.json", "elsewhere", "taken.json"]);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Refuses to print a seed: it goes into a file that only its owner can read.
 
-use countersign_core::ops::enroll::write_enrolment;
+use countersign_core::ops::enroll::{try_enrolment, write_enrolment};
 use countersign_wire::AgentKey;
 use serde_json::json;
 
@@ -26,6 +26,7 @@ pub(crate) async fn enroll(
                 .data()
                 .enrolment(agent.workspace.as_ref(), agent.agent.as_ref()),
         };
+        try_enrolment(&path)?;
         let enrolment = app.enroll(&agent).await?;
         write_enrolment(&path, &enrolment)?;
         Ok(path)

@@ -4,7 +4,7 @@
 //! (`countersign bus permissions` prints what it needs). Refuses to say so before a key is in force on its
 //! own server.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use countersign_wire::{AgentKey, Enrolment, NkeySeed, TlsFiles};
@@ -22,6 +22,8 @@ use crate::store::{agents, meta};
 const LOGIN_LIMIT: Duration = Duration::from_secs(10);
 /// A reload that failed is tried again this often.
 const FOLLOW_EVERY: Duration = Duration::from_secs(5);
+/// More than an enrolment of 20 trusted keys has.
+const ENROLMENT_BYTES: usize = 4096;
 const LOGIN_LOOK: Duration = Duration::from_millis(50);
 /// Name of the agent that every console with its own server enrols for this machine.
 pub const LOCAL_AGENT: &str = "local";
@@ -113,7 +115,7 @@ impl App {
     /// The file's enrolment with the port and keys of now, if its login key still counts.
     async fn kept_enrolment(
         &self,
-        path: &std::path::Path,
+        path: &Path,
         agent: &AgentKey,
     ) -> Result<Option<Enrolment>, OpError> {
         let text = std::fs::read(path).ok();
@@ -274,17 +276,35 @@ fn fingerprint(agents: &[AgentAccess]) -> String {
     countersign_wire::Sha256Digest::of_bytes(lines.join("\n").as_bytes()).to_string()
 }
 
+/// Writes a file of an enrolment's size beside `path` and removes it: an agent's old key ends with the
+/// new one, so a new one that cannot be handed over would leave the agent with none.
+///
+/// # Errors
+/// [`OpError::Environment`]: [`write_enrolment`] would not succeed here.
+pub fn try_enrolment(path: &Path) -> Result<(), OpError> {
+    if path.is_dir() {
+        return Err(unwritten(path, &std::io::ErrorKind::IsADirectory.into()));
+    }
+    let beside = path.with_extension("trial");
+    let written = write_private(&beside, &[b' '; ENROLMENT_BYTES]);
+    // What was not written need not go, and a trial that stays holds nothing.
+    let _ = std::fs::remove_file(&beside);
+    written.map_err(|error| unwritten(path, &error))
+}
+
+fn unwritten(path: &Path, error: &std::io::Error) -> OpError {
+    OpError::Environment(format!(
+        "{}: {error}; choose another folder",
+        path.display()
+    ))
+}
+
 /// Writes an enrolment file that only its owner can read.
 ///
 /// # Errors
 /// [`OpError::Environment`].
-pub fn write_enrolment(path: &std::path::Path, enrolment: &Enrolment) -> Result<(), OpError> {
-    let failed = |error: std::io::Error| {
-        OpError::Environment(format!(
-            "{}: {error}; choose another folder",
-            path.display()
-        ))
-    };
+pub fn write_enrolment(path: &Path, enrolment: &Enrolment) -> Result<(), OpError> {
+    let failed = |error: std::io::Error| unwritten(path, &error);
     let text = serde_json::to_vec_pretty(enrolment).map_err(|error| failed(error.into()))?;
     write_private(path, &text).map_err(failed)
 }
