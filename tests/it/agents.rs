@@ -147,3 +147,21 @@ async fn several_copies_of_one_agent_are_shown_and_so_is_a_hello_that_cannot_be_
     let line = listed(&desk, |line| line["state"] == "paused");
     assert_eq!(line["state_by"], "Test Operator");
 }
+
+#[test]
+fn a_brake_for_a_name_that_nobody_has_is_set_and_says_so() {
+    let desk = Desk::new();
+    let _console = Console::start(&desk);
+    for (agent, known) in [("default/lokal", false), ("default/local", true)] {
+        for brake in ["pause", "stop", "resume"] {
+            let set = desk.json(&[brake, agent, "--json"]);
+            assert_eq!(set["known"], known, "{brake} {agent}");
+            let told = desk.run(&[brake, agent]).success().err;
+            assert_eq!(
+                told.contains("countersign agents"),
+                !known,
+                "{agent}: {told}"
+            );
+        }
+    }
+}

@@ -2,8 +2,9 @@
 //!
 //! Refuses to say that a brake is set before the bus has it.
 
-use countersign_core::ops::brakes::BrakeSet;
-use countersign_wire::AgentBrake;
+use countersign_core::App;
+use countersign_core::ops::agents::AgentReport;
+use countersign_wire::{AgentBrake, AgentKey};
 use serde_json::json;
 
 use super::args::{Agent, OnOff};
@@ -42,6 +43,18 @@ pub(crate) async fn stop(settings: &Settings, out: Output, agent: &Agent) -> Res
     set(settings, out, agent, AgentBrake::Stopped).await
 }
 
+/// A brake can be meant for an agent that is yet to come, and be a slip of the pen in an emergency. What
+/// cannot be read is no slip: the brake is set.
+async fn is_known(app: &App, agent: &AgentKey) -> bool {
+    let is = |at: &AgentReport| {
+        at.workspace == agent.workspace.as_ref() && at.agent == agent.agent.as_ref()
+    };
+    match app.agents().await {
+        Ok(agents) => agents.iter().any(is),
+        Err(_) => true,
+    }
+}
+
 async fn set(
     settings: &Settings,
     out: Output,
@@ -49,16 +62,22 @@ async fn set(
     state: AgentBrake,
 ) -> Result<(), Failure> {
     let agent = key(settings, agent)?;
-    let set: BrakeSet = deciding(settings, async |app| {
-        Ok(app.set_brake(&agent, state).await?)
+    let (set, known) = deciding(settings, async |app| {
+        let set = app.set_brake(&agent, state).await?;
+        Ok((set, is_known(app, &agent).await))
     })
     .await?;
     if out.json {
         let (workspace, name) = (agent.workspace.to_string(), agent.agent.to_string());
         return Ok(out.json_line(&json!({
             "workspace": workspace, "agent": name, "state": state, "revision": set.revision,
-            "terminated": set.terminated,
+            "terminated": set.terminated, "known": known,
         }))?);
+    }
+    if !known {
+        out.remark(&format!(
+            "nobody called {agent} has enrolled, been heard or asked here; see `countersign agents` for the names"
+        ));
     }
     let text = match state {
         AgentBrake::Running => format!("{agent} goes on"),
