@@ -58,7 +58,7 @@ async fn follow(app: &App, out: Output) -> Result<(), Failure> {
 
 /// Arrivals, decisions, receipts and alarms; not the console's own housekeeping.
 fn is_told(row: &Row) -> bool {
-    const TOLD: [&str; 19] = [
+    const TOLD: [&str; 20] = [
         "request",
         "rejected",
         "conflict",
@@ -76,6 +76,7 @@ fn is_told(row: &Row) -> bool {
         "alarm_acknowledged",
         "alarm_cleared",
         "hold_dropped",
+        "taken_back",
         "cast",
         "vote",
     ];

@@ -106,6 +106,8 @@ pub enum Step {
     Withdraw,
     /// A decision is stored on the stream, verifies, and reads as this.
     Stored(StoredAs),
+    /// A brake holds an automatic decision back, and nothing is stored: it is taken out of the outbox.
+    TakeBack,
     /// The console's decision was refused and nothing is stored: the deadline passed meanwhile.
     Late,
 }
@@ -144,7 +146,7 @@ pub fn next(from: State, step: Step) -> Result<State, StepRefused> {
     use State::{Decided, Expired, Holding, Pending, Queued, Rejected, Void, Withdrawn};
     match (from, step) {
         (Pending, Step::Hold) => Ok(Holding),
-        (Holding, Step::Undo | Step::Vote) => Ok(Pending),
+        (Holding, Step::Undo | Step::Vote) | (Queued, Step::TakeBack) => Ok(Pending),
         (Pending | Holding, Step::Queue) => Ok(Queued),
         (Pending | Holding, Step::Expire) | (Queued, Step::Late) => Ok(Expired),
         // A queued decision may already be stored: only the stream can tell who was first.
@@ -165,7 +167,7 @@ pub fn next(from: State, step: Step) -> Result<State, StepRefused> {
 mod tests {
     use super::*;
 
-    const LOCAL: [Step; 7] = [
+    const LOCAL: [Step; 8] = [
         Step::Hold,
         Step::Undo,
         Step::Vote,
@@ -173,6 +175,7 @@ mod tests {
         Step::Expire,
         Step::Withdraw,
         Step::Late,
+        Step::TakeBack,
     ];
 
     #[test]

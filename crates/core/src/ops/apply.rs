@@ -11,10 +11,10 @@ use super::ledger::{Batch, Gathered, Ledger};
 use super::publisher::{Carried, Outgoing, Settlements};
 use super::votes::{cast, close};
 use super::{
-    alarms, answers, arrivals, automatic, decide, decisions, due, hellos, ladder, reports,
-    retention, search_index, spans,
+    alarms, answers, arrivals, automatic, decide, decisions, due, held_back, hellos, ladder,
+    reports, retention, search_index, spans,
 };
-use crate::domain::{AlarmCode, RequestRecord, Timestamp};
+use crate::domain::{AlarmCode, RequestRecord, State, Timestamp};
 use crate::store::audit::Entry;
 use crate::store::{
     self, StoreError, WriteConnection, agent_instances, agents, audit, bus_stream, meta, outbox,
@@ -120,6 +120,11 @@ async fn apply(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
             decision_id,
             request,
         } => due::late(ledger, batch, &decision_id.to_string(), request).await,
+        Job::TakeBack {
+            decision_id,
+            request,
+            why,
+        } => held_back::take_back(ledger, batch, &decision_id.to_string(), request, &why).await,
         Job::Lost { decision_id } => lost(ledger, batch, &decision_id.to_string()).await,
         Job::Rescan => {
             batch.gathered.status = true;
@@ -337,8 +342,9 @@ async fn rescan(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreE
         let (Some(sig), Ok(decision_id)) = (row.sig, row.decision_id.parse()) else {
             continue;
         };
-        let by_console = row.key == ledger.identity.auto_key().as_str();
-        let deadline = records.get(&row.request).map(|record| record.deadline_at);
+        // Answers that need no person have none: their requests are over.
+        let record = records.get(&row.request);
+        let decided = record.filter(|record| record.state == State::Queued);
         batch.gathered.outgoing.push(Outgoing {
             carried: Carried::Decision,
             decision_id,
@@ -347,7 +353,8 @@ async fn rescan(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreE
             payload: row.payload.into(),
             key: row.key,
             sig,
-            deadline: deadline.filter(|_| !by_console),
+            deadline: decided.map(|record| record.deadline_at),
+            kept: true,
         });
     }
     Ok(())

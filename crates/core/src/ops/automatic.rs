@@ -10,13 +10,14 @@ use countersign_wire::{
     Origin, ParsedRequest, RequestKey, RuleRef, Sha256Digest, Verdict, parse_request,
     request_subject,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::job::{Automatic, DecideCommand};
 use super::ledger::{Batch, Ledger};
 use super::policies::{InForce, Policies};
 use super::turns::{Turn, Turns};
+use super::used::{counter, is_limited, used};
 use super::{bypass, decide, quorum};
 use crate::domain::{Authority, RequestRecord, State, Timestamp};
 use crate::policy::evaluate::amount;
@@ -24,7 +25,7 @@ use crate::policy::{
     Asked, By, Conditions, Evaluation, Outcome, Rule, Says, Setting, SetupSays, Used, Uses,
     evaluate,
 };
-use crate::store::rule_uses::{self, RuleNote, RuleUse, SUMMED_MAX, ToJudge};
+use crate::store::rule_uses::{self, RuleNote, RuleUse, ToJudge};
 use crate::store::{StoreError, requests};
 
 /// How many waiting requests are judged in one transaction.
@@ -38,6 +39,8 @@ pub(crate) struct Judge {
     conditions: Conditions,
     /// New requests, as they were read.
     arrived: Vec<(i64, Arc<ParsedRequest>)>,
+    /// Requests that wait again.
+    again: Vec<i64>,
     /// Every waiting request behind this row is to be judged.
     owed: Option<i64>,
     /// What the last look at every waiting request saw.
@@ -56,6 +59,7 @@ impl Judge {
             policies,
             conditions: Conditions::default(),
             arrived: Vec::new(),
+            again: Vec::new(),
             owed: Some(0),
             generation: 0,
             turns: Turns::default(),
@@ -69,9 +73,15 @@ impl Judge {
         self.arrived.push((id, parsed));
     }
 
+    /// A request waits that did not.
+    pub(crate) fn again(&mut self, id: i64) {
+        self.again.push(id);
+    }
+
     /// Everything that waits is to be judged again.
     pub(crate) fn forget(&mut self) {
         self.arrived.clear();
+        self.again.clear();
         self.turns.clear();
         self.limited.clear();
         self.kept.clear();
@@ -102,7 +112,8 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
         return Ok(());
     }
     if !ledger.policy_known.is_fresh() {
-        if judge.owed.is_some() || !judge.arrived.is_empty() || judge.turns.next().is_some() {
+        let new = !judge.arrived.is_empty() || !judge.again.is_empty();
+        if judge.owed.is_some() || new || judge.turns.next().is_some() {
             judge.forget();
             ledger.due_at(batch.now.plus_ms(UNKNOWN_LOOK_MS));
         }
@@ -120,6 +131,7 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
     let arrived: HashMap<i64, Arc<ParsedRequest>> =
         std::mem::take(&mut judge.arrived).into_iter().collect();
     let mut ids: Vec<i64> = arrived.keys().copied().collect();
+    ids.append(&mut judge.again);
     let at_once = usize::try_from(AT_ONCE).unwrap_or(usize::MAX);
     for turns in [&judge.turns, &judge.limited] {
         ids.extend(turns.due(batch.now, at_once));
@@ -251,17 +263,6 @@ fn settled(ledger: &mut Ledger, id: i64) {
     ledger.judge.limited.forget(&[id]);
 }
 
-fn is_limited(rule: &Rule) -> bool {
-    rule.limit.is_some() || rule.sum.is_some()
-}
-
-/// Which console counts for a limited rule: the same for all its requests, so that two consoles do not
-/// each approve up to the limit.
-fn counter(request: &RequestKey, rule: &Rule) -> RequestKey {
-    let name = format!("{}/rules/r{}", request.workspace, rule.id);
-    name.parse().unwrap_or_else(|_| request.clone())
-}
-
 pub(super) async fn judge(
     ledger: &Ledger,
     batch: &mut Batch<'_>,
@@ -310,30 +311,6 @@ pub(super) async fn judge(
             return Ok(found);
         }
     }
-}
-
-/// What a rule has approved in its windows. An amount that is not known any more counts as too much.
-async fn used(batch: &mut Batch<'_>, ws: &str, rule: &Rule) -> Result<Used, StoreError> {
-    let mut used = Used::default();
-    if let Some(limit) = rule.limit {
-        let since = batch.now.plus_ms(-limit.per_ms);
-        used.count = rule_uses::approved(batch.tx, ws, &rule.id, since).await?;
-    }
-    if let Some(sum) = &rule.sum {
-        let since = batch.now.plus_ms(-sum.per_ms);
-        let mut calls = 0;
-        let of = (ws, rule.id.as_str(), since);
-        rule_uses::approved_payloads(batch.tx, of, SUMMED_MAX + 1, |raw| {
-            calls += 1;
-            let request: Value = serde_json::from_slice(&raw).unwrap_or_default();
-            used.sum += amount(request.get("args"), &sum.pointer).unwrap_or(f64::INFINITY);
-        })
-        .await?;
-        if calls > SUMMED_MAX {
-            used.sum = f64::INFINITY;
-        }
-    }
-    Ok(used)
 }
 
 fn decision(

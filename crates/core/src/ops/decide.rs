@@ -340,6 +340,7 @@ pub(super) fn outgoing(record: &RequestRecord, unsigned: &Unsigned, sig: String)
         key: unsigned.key.to_string(),
         sig,
         deadline: Some(record.deadline_at),
+        kept: false,
     }
 }
 

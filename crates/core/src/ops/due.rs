@@ -117,6 +117,7 @@ async fn release(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreErro
             key: row.key.clone(),
             sig: sig.clone(),
             deadline: Some(record.deadline_at),
+            kept: false,
         });
         signed.push((row.decision_id.clone(), sig));
     }

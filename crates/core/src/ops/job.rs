@@ -159,6 +159,12 @@ pub(crate) enum Job {
     Lost {
         decision_id: Uuid,
     },
+    /// A brake holds an automatic approval back of which nothing is stored.
+    TakeBack {
+        decision_id: Uuid,
+        request: i64,
+        why: String,
+    },
     /// A vote will not be stored: too late, or another one of its key stands there.
     VoteEnded {
         vote_id: Uuid,
@@ -278,6 +284,15 @@ impl Job {
             },
             Self::Lost { decision_id } => Self::Lost {
                 decision_id: *decision_id,
+            },
+            Self::TakeBack {
+                decision_id,
+                request,
+                why,
+            } => Self::TakeBack {
+                decision_id: *decision_id,
+                request: *request,
+                why: why.clone(),
             },
             Self::Policy(row, entries) => Self::Policy(row.clone(), entries.clone()),
             Self::Anchored(anchor) => Self::Anchored(anchor.clone()),

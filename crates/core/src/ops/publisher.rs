@@ -9,17 +9,19 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
-use super::incoming::{automatic_approval, decision_summary, vote_summary};
+use super::held_back::HeldBack;
+use super::incoming::{decision_summary, vote_summary};
 use super::job::Job;
 use super::policy_feed::PolicyKnown;
 use super::trusted::{Standing, TrustedKeys};
 use crate::bus::{Bus, Publication, PublishOutcome};
 use crate::clock::Clock;
-use crate::domain::brakes::{Braked, Brakes};
+use crate::domain::brakes::Brakes;
 use crate::domain::{State, Timestamp};
 
 /// Decisions on their way at the same time.
@@ -28,6 +30,9 @@ const IN_FLIGHT: usize = 1_024;
 const SWEEP: usize = 4_096;
 const FIRST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
+/// What left this console longer ago is on the stream by now, unless the network holds it back: then it
+/// stands there when it arrives, whatever was made of the request meanwhile.
+const UNDER_WAY: Duration = Duration::from_secs(3);
 
 /// What is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +54,9 @@ pub(crate) struct Outgoing {
     pub(crate) sig: String,
     /// From here on it would read as expired; none for answers that need no person.
     pub(crate) deadline: Option<Timestamp>,
+    /// Whether it comes from the outbox of before: it may have left this console already, and what it was
+    /// judged by may have changed.
+    pub(crate) kept: bool,
 }
 
 /// What became of a decision.
@@ -64,6 +72,21 @@ pub(crate) enum Settled {
     Lost { who: String },
     /// Nothing is stored and the deadline has passed.
     Late,
+}
+
+/// How the carrying of a decision ended.
+enum End {
+    Settled(Settled),
+    /// A brake holds it back, and nothing is stored: people decide (why).
+    TakenBack(String),
+}
+
+/// What is known of a decision while it is carried.
+struct Way {
+    /// When it last may have left this console; none if it surely did not.
+    left: Option<Instant>,
+    /// Whether time has passed since it was judged.
+    waited: bool,
 }
 
 /// Callers that wait for what became of their decision.
@@ -116,6 +139,7 @@ pub(crate) struct Publisher {
     pub(crate) policy_known: PolicyKnown,
     pub(crate) jobs: mpsc::Sender<Job>,
     pub(crate) settlements: Settlements,
+    /// Decisions that are carried, and those that were taken back: no copy of these goes out any more.
     pub(crate) in_flight: Arc<Mutex<HashSet<Uuid>>>,
 }
 
@@ -133,11 +157,11 @@ impl Publisher {
             };
             let publisher = self.clone();
             tasks.spawn(async move {
-                tokio::select! {
-                    () = publisher.stop.cancelled() => {}
-                    () = publisher.carry(outgoing) => {}
-                }
-                if let Ok(mut ids) = publisher.in_flight.lock() {
+                let taken_back = tokio::select! {
+                    () = publisher.stop.cancelled() => false,
+                    taken_back = publisher.carry(outgoing) => taken_back,
+                };
+                if !taken_back && let Ok(mut ids) = publisher.in_flight.lock() {
                     ids.remove(&id);
                 }
                 drop(place);
@@ -154,20 +178,34 @@ impl Publisher {
         bus.clone()
     }
 
-    async fn carry(&self, outgoing: Outgoing) {
+    /// Carries it to its end; returns whether that is that it was taken back.
+    async fn carry(&self, outgoing: Outgoing) -> bool {
         let mut wait = FIRST_WAIT;
+        let mut way = Way {
+            left: outgoing.kept.then(Instant::now),
+            waited: outgoing.kept || !*self.compared.borrow(),
+        };
         loop {
             let Some(bus) = self.sound_bus().await else {
-                return;
+                return false;
             };
-            match self.try_once(&bus, &outgoing).await {
-                Ok(settled) => {
+            match self.try_once(&bus, &outgoing, &mut way).await {
+                Ok(End::TakenBack(why)) => {
+                    let taken_back = Job::TakeBack {
+                        decision_id: outgoing.decision_id,
+                        request: outgoing.request,
+                        why,
+                    };
+                    // A closed queue means that the console stops; the row is found at the start.
+                    return self.jobs.send(taken_back).await.is_ok();
+                }
+                Ok(End::Settled(settled)) => {
                     self.close(&outgoing, &settled).await;
                     // Where the streams are projected, the projection tells: then it can be seen, too.
                     if !(self.projects && matches!(settled, Settled::Stored { .. })) {
                         self.settlements.settle(&outgoing.decision_id, settled);
                     }
-                    return;
+                    return false;
                 }
                 Err(error) => {
                     tracing::warn!(subject = %outgoing.subject, %error, "a decision is not stored yet");
@@ -177,10 +215,11 @@ impl Publisher {
                         error,
                     };
                     if self.jobs.send(attempt).await.is_err() {
-                        return;
+                        return false;
                     }
                 }
             }
+            way.waited = true;
             tokio::time::sleep(wait).await;
             wait = (wait * 2).min(LONGEST_WAIT);
         }
@@ -217,26 +256,26 @@ impl Publisher {
         self.trusted.standing(&outgoing.key, self.clock.now()) == Standing::Counts
     }
 
-    /// Why an automatic approval that was signed before may not go out now: it stays here until the brake
-    /// ends or its deadline passes. What a console sends for the first time was judged a moment ago.
-    fn held_back(&self, outgoing: &Outgoing) -> Option<Braked> {
+    /// Why an automatic approval may not go out now. What a console sends at once was judged a moment ago.
+    fn held_back(&self, outgoing: &Outgoing, waited: bool) -> Option<HeldBack> {
         let known = self.policy_known.is_fresh();
         let brakes = self.brakes.read();
         let brakes = brakes.unwrap_or_else(PoisonError::into_inner);
         // Nearly always so, and then nothing has to be read.
-        if known && brakes.none() {
+        if known && brakes.none() && !waited {
             return None;
         }
-        let agent = automatic_approval(&outgoing.subject, &outgoing.payload)?;
-        brakes.may_approve(&agent, known).err()
+        let (subject, payload) = (&outgoing.subject, &outgoing.payload);
+        HeldBack::of(&brakes, known, self.clock.now(), subject, payload)
     }
 
-    async fn try_once(&self, bus: &Bus, outgoing: &Outgoing) -> Result<Settled, String> {
+    async fn try_once(&self, bus: &Bus, outgoing: &Outgoing, way: &mut Way) -> Result<End, String> {
         let mut why = "its deadline has passed".to_owned();
-        if !self.counts(outgoing) {
+        let held_back = self.held_back(outgoing, way.waited);
+        if let Some(held_back) = &held_back {
+            why = format!("automatic approvals are off: {held_back}");
+        } else if !self.counts(outgoing) {
             why = "its key is retired, and another operator must decide".to_owned();
-        } else if let Some(braked) = self.held_back(outgoing) {
-            why = format!("automatic approvals are off: {braked}");
         } else if !self.is_overdue(outgoing) {
             let publication = Publication {
                 subject: outgoing.subject.clone(),
@@ -244,12 +283,18 @@ impl Publisher {
                 key: Some(outgoing.key.clone()),
                 sig: Some(outgoing.sig.clone()),
             };
-            why = match bus.publish_once(publication).await {
-                PublishOutcome::Stored { seq } => return Ok(Settled::Stored { seq, reads: None }),
+            let published = bus.publish_once(publication).await;
+            way.left = Some(Instant::now());
+            why = match published {
+                PublishOutcome::Stored { seq } => {
+                    return Ok(End::Settled(Settled::Stored { seq, reads: None }));
+                }
                 PublishOutcome::Refused { code, description } => format!("{code}: {description}"),
                 PublishOutcome::NoAnswer => "no acknowledgement".to_owned(),
             };
         }
+        // Asked before the look: what left at the last moment must be seen by it.
+        let still = way.left.is_none_or(|left| left.elapsed() >= UNDER_WAY);
         let stored = bus.read_last("CS_DECISIONS", &outgoing.subject).await;
         match stored.map_err(|error| format!("{why}; {error}"))? {
             Some(message) => {
@@ -258,17 +303,22 @@ impl Publisher {
                     Carried::Vote => vote_summary(&message.payload),
                 };
                 let ours = id.as_deref() == Some(outgoing.decision_id.to_string().as_str());
-                Ok(if ours {
+                Ok(End::Settled(if ours {
                     Settled::Stored {
                         seq: message.seq,
                         reads: None,
                     }
                 } else {
                     Settled::Lost { who }
-                })
+                }))
             }
-            None if self.is_overdue(outgoing) => Ok(Settled::Late),
-            None => Err(why),
+            None if self.is_overdue(outgoing) => Ok(End::Settled(Settled::Late)),
+            None => match held_back {
+                Some(held_back) if held_back.is_set() && still && self.projects => {
+                    Ok(End::TakenBack(held_back.to_string()))
+                }
+                _ => Err(why),
+            },
         }
     }
 }

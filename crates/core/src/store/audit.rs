@@ -64,6 +64,7 @@ pub const ACTIONS: &[&str] = &[
     "reveal",
     "revoke",
     "shadow",
+    "taken_back",
     "tighten",
     "tighten_early",
     "tighten_ignored",

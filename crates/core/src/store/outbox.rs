@@ -247,6 +247,23 @@ pub async fn close_lost(
     .await?)
 }
 
+/// Removes a row that is not to be sent after all. Returns its payload and signature, none when it was closed
+/// already.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn take_back(
+    tx: &mut SqliteConnection,
+    decision_id: &str,
+) -> Result<Option<(Vec<u8>, Option<String>)>, StoreError> {
+    Ok(sqlx::query_as(
+        "DELETE FROM outbox WHERE decision_id = ? AND state = 'queued' RETURNING payload, sig",
+    )
+    .bind(decision_id)
+    .fetch_optional(tx)
+    .await?)
+}
+
 /// Closes a row whose deadline passed before it was stored.
 ///
 /// # Errors

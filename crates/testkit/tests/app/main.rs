@@ -13,6 +13,7 @@ mod delivery;
 mod expiry;
 mod faults;
 mod fuzzed;
+mod held_back;
 mod lost_watch;
 mod operators;
 mod policy;

@@ -45,7 +45,7 @@ const KINDS: &[Kind] = &[
         "UPDATE OF state WHEN OLD.state <> NEW.state AND NEW.state = 'pending'",
         NAME,
         "pending again",
-        &["undo", "hold_dropped", "cast"],
+        &["undo", "hold_dropped", "cast", "taken_back"],
     ),
     (
         "requests",
@@ -80,7 +80,13 @@ const KINDS: &[Kind] = &[
         "UPDATE OF state WHEN OLD.state <> NEW.state AND NEW.state = 'withdrawn'",
         NAME,
         "withdrawn",
-        &["withdraw", "decision", "judged", "judged_again"],
+        &[
+            "withdraw",
+            "taken_back",
+            "decision",
+            "judged",
+            "judged_again",
+        ],
     ),
     (
         "requests",
@@ -151,7 +157,7 @@ const KINDS: &[Kind] = &[
         "DELETE",
         OLD_OUT,
         "dropped",
-        &["undo", "hold_dropped", "withdraw", "answer"],
+        &["undo", "hold_dropped", "withdraw", "answer", "taken_back"],
     ),
     ("votes", "INSERT", NAME, "vote", &["vote"]),
     (

@@ -60,6 +60,14 @@ pub(super) enum Step {
         which: usize,
         lost: bool,
     },
+    /// A decision that nothing is stored of is not to go out; `arrives` afterwards all the same: it had left
+    /// before, and the network held it back.
+    TakeBack {
+        console: usize,
+        which: usize,
+        arrives: bool,
+        death: Death,
+    },
     Tick {
         console: usize,
         death: Death,
@@ -128,6 +136,10 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (console(), request()).prop_map(|(console, request)| Step::Undo { console, request }),
         5 => (console(), any::<usize>(), prop::bool::weighted(0.2))
             .prop_map(|(console, which, lost)| Step::Publish { console, which, lost }),
+        2 => (console(), any::<usize>(), prop::bool::weighted(0.3), death())
+            .prop_map(|(console, which, arrives, death)| Step::TakeBack {
+                console, which, arrives, death,
+            }),
         3 => (console(), death()).prop_map(|(console, death)| Step::Tick { console, death }),
         4 => (1_i64..6_000).prop_map(|ms| Step::Wait { ms }),
         1 => console().prop_map(|console| Step::Die { console }),

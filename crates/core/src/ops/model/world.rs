@@ -182,6 +182,12 @@ impl World {
                 which,
                 lost,
             } => self.publish(console, which, lost).await,
+            Step::TakeBack {
+                console,
+                which,
+                arrives,
+                death,
+            } => self.take_back(console, which, arrives, death).await,
             Step::Tick { console, death } => self.consoles[console].tick(death).await,
             Step::Wait { ms } => self.clock.turn(ms),
             Step::Die { console } => self.consoles[console].start().await,
@@ -268,6 +274,33 @@ impl World {
         self.consoles[console].outgoing.remove(place);
         if let Some(job) = job {
             self.consoles[console].work(vec![job], Death::No).await;
+        }
+    }
+
+    /// What a brake makes of what was not sent; here of any verdict.
+    async fn take_back(&mut self, console: usize, which: usize, arrives: bool, death: Death) {
+        let waiting = &mut self.consoles[console].outgoing;
+        if waiting.is_empty() {
+            return;
+        }
+        let outgoing = waiting[which % waiting.len()].clone();
+        let subject = outgoing.subject.clone();
+        if self.bus.last(Stream::Decisions, &subject).is_some() {
+            return;
+        }
+        waiting.retain(|other| other.decision_id != outgoing.decision_id);
+        let job = Job::TakeBack {
+            decision_id: outgoing.decision_id,
+            request: outgoing.request,
+            why: "panic is on".to_owned(),
+        };
+        self.consoles[console].work(vec![job], death).await;
+        if arrives {
+            self.clock.turn(1);
+            let signed = Some((outgoing.key, outgoing.sig));
+            let (now, payload) = (self.now(), outgoing.payload.to_vec());
+            self.bus
+                .store(Stream::Decisions, now, subject, payload, signed);
         }
     }
 

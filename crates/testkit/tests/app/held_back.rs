@@ -1,0 +1,221 @@
+//! Automatic approvals that a brake meets before the bus has them.
+
+use std::time::Duration;
+
+use async_nats::jetstream;
+use countersign_core::App;
+use countersign_wire::{AgentBrake, Risk, Verdict};
+use serde_json::json;
+
+use crate::agent::{Agent, Desk, caught_up, in_state, listed, options, until, verdict};
+use crate::faults::room;
+use crate::policy::{INVOICES, acme, apply};
+
+/// What `taken_back` says of a request, in order.
+async fn taken_back(desk: &Desk, id: &str) -> Vec<String> {
+    let rows = desk.app.audit_after(0, 1_000).await.unwrap();
+    rows.iter()
+        .filter(|row| row.action == "taken_back" && row.subject.ends_with(&format!("/{id}")))
+        .map(|row| {
+            let detail: serde_json::Value = serde_json::from_str(&row.detail).unwrap();
+            detail["why"].as_str().unwrap().to_owned()
+        })
+        .collect()
+}
+
+/// A rule approved while the bus had no room, and before somebody panicked: it must not run under the panic,
+/// and people decide what it would have let run.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_of_a_rule_that_meets_panic_before_the_bus_goes_back_to_people() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    apply(&desk.app, INVOICES).await;
+    room(&desk, "CS_DECISIONS", Some(100)).await;
+    let mut short = agent.request("short");
+    short["expires_at"] = json!("2026-11-21T12:00:12.000Z");
+    agent.ask(&short).await;
+    let denied = agent.ask(&agent.request("denied")).await;
+    agent.ask(&agent.request("later")).await;
+    agent.ask(&agent.request("gone")).await;
+    until("all wait for the bus", || async {
+        desk.app.status().await.unwrap().outbox == 4
+    })
+    .await;
+    let withdraw = agent.subject("withdraw", "gone");
+    agent
+        .publish(withdraw, b"{\"v\":1}".to_vec())
+        .await
+        .unwrap();
+    desk.app.set_panic(true).await.unwrap();
+    for id in ["short", "denied", "later"] {
+        let line = in_state(&desk.app, id, "pending").await;
+        assert_eq!((line.verdict, line.origin), (None, None), "{id}");
+        assert_eq!(taken_back(&desk, id).await, ["panic is on"]);
+    }
+    in_state(&desk.app, "gone", "withdrawn").await;
+    room(&desk, "CS_DECISIONS", None).await;
+    assert_eq!(agent.decision("gone").await["origin"], "agent");
+    desk.app
+        .decide(verdict(&denied, Verdict::Deny))
+        .await
+        .unwrap();
+    let decision = agent.decision("denied").await;
+    assert_eq!(
+        (&decision["verdict"], &decision["origin"]),
+        (&json!("deny"), &json!("operator"))
+    );
+    assert_eq!(agent.decision("short").await["origin"], "timeout");
+    assert_eq!(listed(&desk.app, "later").await.state, "pending");
+
+    desk.app.set_panic(false).await.unwrap();
+    let decision = agent.decision("later").await;
+    assert_eq!(
+        (&decision["verdict"], &decision["origin"]),
+        (&json!("approve"), &json!("rule"))
+    );
+    in_state(&desk.app, "later", "decided").await;
+    let record = desk.app.rule_record(&acme(), "invoices").await.unwrap();
+    assert_eq!(record.uses, 1, "what was taken back is no use of the rule");
+    let bus = desk.app.bus().unwrap();
+    assert_eq!(bus.last_sequence("CS_DECISIONS").await.unwrap(), 4);
+    assert_eq!(desk.app.status().await.unwrap().outbox, 0);
+    assert_eq!(desk.app.audit_verify(None).await.unwrap().first_bad, None);
+    desk.app.shutdown().await;
+}
+
+/// The same of one agent, and of a bypass that ends before its approval is on the bus.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pause_a_stop_and_the_end_of_a_bypass_take_back_what_the_bus_does_not_have() {
+    let desk = Desk::open().await;
+    apply(&desk.app, INVOICES).await;
+    let mut agents = Vec::new();
+    for name in ["paused", "stopped", "other", "passed"] {
+        agents.push(desk.agent(name).await);
+    }
+    let [paused, stopped, other, passed] = &agents[..] else {
+        unreachable!();
+    };
+    let key = |agent: &Agent| agent.enrolment.agent_key();
+    let minute = Duration::from_secs(60);
+    desk.app
+        .set_bypass(&key(passed), Risk::Medium, minute)
+        .await
+        .unwrap();
+    room(&desk, "CS_DECISIONS", Some(100)).await;
+    for agent in [paused, stopped, other] {
+        agent
+            .ask(&agent.request(agent.enrolment.agent.as_ref()))
+            .await;
+    }
+    let mut by_bypass = passed.request("passed");
+    by_bypass["tool"]["name"] = json!("drop_table");
+    passed.ask(&by_bypass).await;
+    until("all wait for the bus", || async {
+        desk.app.status().await.unwrap().outbox == 4
+    })
+    .await;
+    desk.app.end_bypass(&key(passed)).await.unwrap();
+    desk.app
+        .set_brake(&key(paused), AgentBrake::Paused)
+        .await
+        .unwrap();
+    desk.app
+        .set_brake(&key(stopped), AgentBrake::Stopped)
+        .await
+        .unwrap();
+    for (id, why) in [
+        ("paused", "the agent is paused"),
+        ("passed", "the bypass that it names is over"),
+    ] {
+        in_state(&desk.app, id, "pending").await;
+        assert_eq!(taken_back(&desk, id).await, [why]);
+    }
+    until("the stopped agent's call is denied here", || async {
+        let line = listed(&desk.app, "stopped").await;
+        line.verdict.as_deref() == Some("deny")
+    })
+    .await;
+    assert_eq!(taken_back(&desk, "stopped").await, ["the agent is stopped"]);
+    room(&desk, "CS_DECISIONS", None).await;
+    let decision = stopped.decision("stopped").await;
+    assert_eq!(
+        (&decision["verdict"], &decision["origin"]),
+        (&json!("deny"), &json!("system"))
+    );
+    assert_eq!(
+        other.decision("other").await["verdict"],
+        "approve",
+        "nothing holds it back"
+    );
+    for id in ["paused", "passed"] {
+        assert_eq!(listed(&desk.app, id).await.state, "pending", "{id}");
+    }
+    desk.app.shutdown().await;
+}
+
+#[derive(sqlx::FromRow)]
+struct Waiting {
+    subject: String,
+    payload: Vec<u8>,
+    key: String,
+    sig: String,
+}
+
+async fn waiting(desk: &Desk, id: &str) -> Waiting {
+    let path = desk.data.path().join("countersign.db");
+    let file = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
+    let mut raw = sqlx::ConnectOptions::connect(&file).await.unwrap();
+    let of = "SELECT subject, payload, key, sig FROM outbox
+              WHERE request = (SELECT id FROM requests WHERE request_id = ?)";
+    sqlx::query_as(of)
+        .bind(id)
+        .fetch_one(&mut raw)
+        .await
+        .unwrap()
+}
+
+/// A console that is started under panic does not know whether its last life sent what lies in the outbox:
+/// what the stream holds stands, the rest goes back.
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_restart_under_panic_what_the_stream_holds_stands_and_the_rest_goes_back() {
+    let mut desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    apply(&desk.app, INVOICES).await;
+    room(&desk, "CS_DECISIONS", Some(100)).await;
+    agent.ask(&agent.request("sent")).await;
+    agent.ask(&agent.request("kept")).await;
+    until("both wait for the bus", || async {
+        desk.app.status().await.unwrap().outbox == 2
+    })
+    .await;
+    let sent = waiting(&desk, "sent").await;
+    desk.app.set_panic(true).await.unwrap();
+    desk.app.shutdown().await;
+
+    desk.app = App::start(options(&desk.data)).await.unwrap();
+    caught_up(&desk.app).await;
+    assert_eq!(desk.app.status().await.unwrap().outbox, 2);
+    room(&desk, "CS_DECISIONS", None).await;
+    // What the last life had sent arrives now.
+    let login = desk.app.identity().login.seed().unwrap();
+    let url = desk.app.embedded_server().unwrap().url();
+    let client = async_nats::ConnectOptions::with_nkey(login);
+    let client = client.connect(url).await.unwrap();
+    let mut headers = async_nats::HeaderMap::new();
+    headers.insert("CS-Key", sent.key.as_str());
+    headers.insert("CS-Sig", sent.sig.as_str());
+    let streams = jetstream::new(client);
+    let stored = streams
+        .publish_with_headers(sent.subject, headers, sent.payload.into())
+        .await
+        .unwrap();
+    let stored = stored.await;
+    assert!(stored.is_ok(), "{stored:?}");
+    in_state(&desk.app, "sent", "decided").await;
+    in_state(&desk.app, "kept", "pending").await;
+    assert_eq!(taken_back(&desk, "sent").await, [""; 0]);
+    assert_eq!(taken_back(&desk, "kept").await.len(), 1);
+    assert_eq!(desk.app.status().await.unwrap().outbox, 0);
+    assert_eq!(desk.app.audit_verify(None).await.unwrap().first_bad, None);
+    desk.app.shutdown().await;
+}
