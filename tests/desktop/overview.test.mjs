@@ -40,8 +40,9 @@ const expected = (lines) => {
     figures: {
       "Requests": String(lines.length), "Still waiting": String(lines.filter((line) => line.state === "pending").length),
       "Decided by people": share(human.length, decided.length), "Decided automatically": share(automatic.length, decided.length),
-      "In under 2 s by people": share(human.filter((line) => tookMs(line) < 2_000).length, human.length),
-      "Median, 95 of 100": decided.length === 0 ? "–" : paced(decided).join(" · "),
+      "By people in under 2 s": share(human.filter((line) => tookMs(line) < 2_000).length, human.length),
+      "Denied or edited by people": share(human.filter((line) => line.verdict === "deny").length, human.length),
+      "Median · 95 % within": decided.length === 0 ? "–" : paced(decided).join(" · "),
       "Ended without an answer": share(expired, lines.length), "Delivery overdue now": "0",
     },
     numbers: [lines.length, ...["approve", "deny"].map((verdict) => decided.filter((line) => line.verdict === verdict).length), expired],
@@ -85,6 +86,22 @@ const climb = (page, token) => page.run(`
     if (seen[at + 3] > 200 && [0, 1, 2].every((part) => Math.abs(seen[at + part] - wanted[part]) < 24)) heights.push(Math.floor(at / 4 / canvas.width));
   }
   return heights.length === 0 ? 0 : (heights.at(-1) - heights[0]) / devicePixelRatio;`, token);
+
+const COUNTS = 'main[aria-label="Overview"] a[href*="/history"]';
+
+/** The numbers that lead to the history: what each counts, and how many. */
+const counts = (page) => page.run("document.querySelector('[data-testid=numbers]').open = true; return [...document.querySelectorAll(arguments[0])].map((link) => [link.ariaLabel, Number(link.textContent)])", COUNTS);
+
+/** Follows a number, and reads how many the history tells and lists. */
+const followed = async (page, place, byKey) => {
+  await page.run(`const link = document.querySelectorAll(arguments[0])[arguments[1]]; link.focus(); ${byKey ? "" : "link.click();"} return 1`, COUNTS, place);
+  if (byKey) await page.press(KEYS.enter);
+  const told = await until("the history tells how many", async () => Number(/^([\d,]+) request/.exec((await page.text('[data-testid="history-count"]')) ?? "")?.[1] ?? NaN) || false);
+  const listed = await page.run("return document.querySelectorAll('[data-testid=history-row]').length");
+  await page.press(KEYS.escape);
+  await page.sees(COUNTS);
+  return [told, listed];
+};
 
 const period = async (page, label) => {
   await page.run("[...document.querySelectorAll('[role=radio]')].find((one) => one.textContent === arguments[0]).click(); return 1", label);
@@ -136,4 +153,15 @@ onDesk("the overview's numbers are those of the store, and its chart and its tim
   await period(page, "24 hours");
   await agrees(page, moved);
   assert.equal(await page.run("return document.querySelectorAll('[data-testid=numbers] tbody tr').length >= 2"), true);
+
+  // Each number leads to exactly the requests that it counts, and back to the same time.
+  const links = await counts(page);
+  const labels = links.map(([label]) => label.split(":")[0]);
+  for (const label of ["Requests", "Still waiting", "Decided by people", "Decided automatically", "Denied or edited by people", "Ended without an answer", "approved", "denied", "expired", "Decided of default/local, lookup"]) {
+    assert.ok(labels.includes(label), `${label} leads to the history: ${labels}`);
+  }
+  for (const [place, [label, number]] of links.entries()) {
+    assert.deepEqual([label, ...(await followed(page, place, place % 2 === 0))], [label, number, number]);
+    assert.deepEqual(await counts(page), links);
+  }
 });

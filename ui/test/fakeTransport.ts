@@ -46,6 +46,7 @@ export const fakeConsole = (content: FakeConsoleContent = {}): FakeConsole => {
     rule_changes: () => ({ changes: [], more: false }),
     agents_list: () => ({ agents: [], serverMs: 0 }),
     history_page: () => ({ rows: [], next: null, unindexed: 0 }),
+    history_count: () => ({ requests: 0, whole: true }),
     history_facets: () => ({ workspaces: [], agents: [], tools: [], operators: [], rules: [] }),
     saved_searches: () => ({ searches: [] }),
     rejected_list: () => ({ rows: [], next: null }),

@@ -40,6 +40,7 @@ pub(crate) async fn run(args: &MeasureArgs) -> anyhow::Result<Figures> {
     pages(&app, "first_page", &[none()], args.rounds, &mut figures).await?;
 
     let (mut filters, some) = (Vec::new(), |word: &str| Some(word.to_owned()));
+    let one = |word: &str| Some(vec![word.to_owned()]);
     for (workspace, agent) in [facets.agents.first(), facets.agents.last()]
         .into_iter()
         .flatten()
@@ -92,24 +93,24 @@ pub(crate) async fn run(args: &MeasureArgs) -> anyhow::Result<Figures> {
     }
     for state in [State::Expired, State::Decided, State::Rejected] {
         filters.push(HistoryFilter {
-            state: Some(state),
+            states: Some(vec![state]),
             ..none()
         });
     }
     for verdict in ["approve", "deny", "skip"] {
         filters.push(HistoryFilter {
-            verdict: some(verdict),
+            verdicts: one(verdict),
             ..none()
         });
         filters.push(HistoryFilter {
-            verdict: some(verdict),
-            origin: some("operator"),
+            verdicts: one(verdict),
+            origins: one("operator"),
             ..none()
         });
     }
     filters.push(HistoryFilter {
-        origin: some("rule"),
-        verdict: some("expired"),
+        origins: one("rule"),
+        verdicts: one("expired"),
         ..none()
     });
     let day = |days: i64| Some(app.now().plus_ms(-days * 86_400_000));
@@ -145,12 +146,12 @@ pub(crate) async fn run(args: &MeasureArgs) -> anyhow::Result<Figures> {
         .collect();
     filters.push(HistoryFilter {
         text: TextQuery::parse(&common),
-        verdict: some("deny"),
+        verdicts: one("deny"),
         ..none()
     });
     filters.push(HistoryFilter {
         text: TextQuery::parse(&common),
-        state: Some(State::Rejected),
+        states: Some(vec![State::Rejected]),
         ..none()
     });
     pages(&app, "text_search", &filters, args.rounds, &mut figures).await?;

@@ -80,9 +80,9 @@ impl Narrow {
             agent,
             tool: self.tool.clone(),
             risk: risk.map(|risk| risk.as_str().to_owned()),
-            state: self.state.as_deref().map(state).transpose()?,
-            verdict: self.verdict.as_deref().map(verdict).transpose()?,
-            origin: self.origin.as_deref().map(origin).transpose()?,
+            states: one(self.state.as_deref().map(state).transpose()?),
+            verdicts: one(self.verdict.as_deref().map(verdict).transpose()?),
+            origins: one(self.origin.as_deref().map(origin).transpose()?),
             signers: self
                 .signer
                 .as_deref()
@@ -92,6 +92,7 @@ impl Narrow {
             since: time("--since", &self.since)?,
             until: time("--until", &self.until)?,
             text: TextQuery::parse(self.query.as_deref().unwrap_or_default()),
+            ..HistoryFilter::default()
         })
     }
 
@@ -131,6 +132,10 @@ async fn indexed(app: &App, out: Output) -> Result<u64, OpError> {
             indexing.await
         }
     }
+}
+
+fn one<T>(wanted: Option<T>) -> Option<Vec<T>> {
+    wanted.map(|wanted| vec![wanted])
 }
 
 fn signers(app: &App, name: &str) -> Result<Vec<String>, Failure> {

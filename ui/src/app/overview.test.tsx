@@ -1,7 +1,10 @@
 import { act, render, screen, waitFor, within } from "@testing-library/react";
-import { expect, it, vi } from "vitest";
-import { shown } from "../../test/build";
+import userEvent from "@testing-library/user-event";
+import { beforeEach, expect, it, vi } from "vitest";
+import { historyRow, shown } from "../../test/build";
 import { fakeConsole } from "../../test/fakeTransport";
+import type { OverviewView } from "../ipc/generated";
+import { EVERYTHING } from "../features/history/filter";
 import { App } from "./App";
 
 // The test document has no canvas: what the chart is given is what counts.
@@ -14,19 +17,70 @@ vi.mock("uplot", () => ({
   },
 }));
 
-it("the overview draws its numbers and says them in words and tables, shares included", async () => {
-  vi.stubGlobal("ResizeObserver", class { observe(): void {} disconnect(): void {} unobserve(): void {} });
+const VIEW: OverviewView = {
+  sinceMs: 0, untilMs: 110_000, stepMs: 60_000,
+  volume: [{ startMs: 0, arrived: 8, allowed: 5, denied: 2, expired: 1 }, { startMs: 60_000, arrived: 0, allowed: 0, denied: 0, expired: 0 }],
+  verdicts: [{ verdict: { value: "approve", label: shown("approve") }, count: 5 }],
+  paces: [
+    { agent: "acme/bot", tool: { value: "pay\u202e", label: shown("pay⟨U+202E⟩") }, decided: 7, medianMs: 4_000, p95Ms: 61_000 },
+    { agent: "acme/bot", tool: null, decided: 6, medianMs: 4_000, p95Ms: 61_000 }, { agent: null, tool: null, decided: 5, medianMs: 4_000, p95Ms: 61_000 },
+  ],
+  pace: { agent: null, tool: null, decided: 7, medianMs: 4_000, p95Ms: 61_000 }, open: 1, expired: 1, stalled: 2, automatic: 3, human: 4, hasty: 1, caught: 2, hastyMs: 2_000,
+};
+
+const open = (more: Partial<OverviewView> = {}) => {
   window.location.hash = "#/overview";
-  const console = fakeConsole({ answers: { overview: () => ({
-    volume: [{ startMs: 0, arrived: 8, allowed: 5, denied: 2, expired: 1 }, { startMs: 60_000, arrived: 0, allowed: 0, denied: 0, expired: 0 }],
-    verdicts: [{ verdict: shown("approve"), count: 5 }], paces: [{ agent: "acme/bot", tool: shown("pay⟨U+202E⟩"), decided: 7, medianMs: 4_000, p95Ms: 61_000 }],
-    pace: { agent: null, tool: null, decided: 7, medianMs: 4_000, p95Ms: 61_000 }, open: 1, expired: 1, stalled: 2, automatic: 3, human: 4, hasty: 1,
-  }) } });
+  const console = fakeConsole({ answers: { overview: () => ({ ...VIEW, ...more }), history_page: () => ({ rows: [historyRow(1)], next: 1, unindexed: 0 }), history_count: () => ({ requests: 3, whole: true }) } });
   render(<App transport={console} />);
+  return console;
+};
+
+beforeEach(() => { vi.stubGlobal("ResizeObserver", class { observe(): void {} disconnect(): void {} unobserve(): void {} }); });
+
+const TIME = { sinceMs: 0, untilMs: 110_000 };
+it.each([
+  ["Requests: 8", TIME], ["Still waiting: 1", { ...TIME, state: "waiting" }], ["Decided by people: 4", { ...TIME, state: "decided", origin: "operator" }],
+  ["Decided automatically: 3", { ...TIME, state: "decided", origin: "automatic" }], ["By people in under 2 s: 1", { ...TIME, state: "decided", origin: "operator", tookUnderMs: 2_000 }],
+  ["Denied or edited by people: 2", { ...TIME, state: "decided", origin: "operator", verdict: "caught" }],
+  ["Ended without an answer: 1", { ...TIME, state: "expired" }], ["Delivery overdue now: 2", { overdue: true }], ["approved: 5", { ...TIME, verdict: "approve" }],
+  ["Decided of acme/bot, pay⟨U+202E⟩: 7", { ...TIME, state: "decided", agent: "acme/bot", tool: "pay\u202e" }],
+  ["Denied from 1 Jan, 00:00:00: 2", { sinceMs: 0, untilMs: 60_000, state: "decided", verdict: "refused" }],
+])("%s leads by mouse and by keyboard to exactly these requests, and back", async (name, wanted) => {
+  const console = open();
+  const user = userEvent.setup();
+  const link = async () => {
+    const found = await screen.findByLabelText(`${name}, show them in the history`);
+    return found;
+  };
+  await user.click(await link());
+  await waitFor(() => { expect(console.argsOf("history_page").at(-1)?.filter).toEqual({ ...EVERYTHING, ...wanted }); });
+  expect((await screen.findByTestId("history-count")).textContent).toBe("3 requests, newest first");
+  expect(console.argsOf("history_count").at(-1)).toEqual({ ...EVERYTHING, ...wanted });
+  await user.keyboard("{Escape}");
+  (await link()).focus();
+  const asked = console.argsOf("history_page").length;
+  await user.keyboard("{Enter}");
+  await waitFor(() => { expect(console.argsOf("history_page").length).toBeGreaterThan(asked); });
+  expect(console.argsOf("history_page").at(-1)?.filter).toEqual({ ...EVERYTHING, ...wanted });
+});
+
+it("a number that no filter of the history finds, and a nought, look like no link", async () => {
+  open({ open: 0, hasty: 0 });
+  await screen.findByTestId("figures");
+  const links = screen.getAllByLabelText(/show them in the history$/).map((link) => link.getAttribute("aria-label")?.split(":")[0]);
+  expect(links).toEqual([
+    "Requests", "Decided by people", "Decided automatically", "Denied or edited by people", "Ended without an answer", "Delivery overdue now",
+    ...["Arrived", "Approved", "Denied", "Expired"].map((label) => `${label} from 1 Jan, 00`), "Decided of acme/bot, pay⟨U+202E⟩", "approved",
+  ]);
+});
+
+it("the overview draws its numbers and says them in words and tables, shares included", async () => {
+  const console = open();
   const figures = await screen.findByTestId("figures");
   expect(figures.textContent).toContain("Requests8");
   expect(figures.textContent).toContain("Decided by people4 · 57 %");
-  expect(figures.textContent).toContain("In under 2 s by people1 · 25 %");
+  expect(figures.textContent).toContain("By people in under 2 s1 · 25 %");
+  expect(figures.textContent).toContain("Denied or edited by people2 · 50 %");
   expect(figures.textContent).toContain("4.0 s · 1 min 1 s");
   expect(drawn.data.at(-1)).toEqual([[0, 60], [8, 0], [5, 0], [2, 0], [1, 0]]);
   // A piece in which nothing happened is a point of the chart and no line of the table.

@@ -1,5 +1,6 @@
 import { createHashHistory, createRootRoute, createRoute, createRouter } from "@tanstack/react-router";
 import { AgentsScreen } from "../features/agents/AgentsScreen";
+import { filterOf } from "../features/history/filter";
 import { HistoryScreen } from "../features/history/HistoryScreen";
 import { StoryScreen } from "../features/history/StoryScreen";
 import { InboxScreen } from "../features/inbox/InboxScreen";
@@ -11,6 +12,7 @@ import { MatrixScreen } from "../features/rules/MatrixScreen";
 import { RulesScreen } from "../features/rules/RulesScreen";
 import { TraceScreen } from "../features/traces/TraceScreen";
 import { TracesScreen } from "../features/traces/TracesScreen";
+import type { HistoryFilterView } from "../ipc/generated";
 import { Shell } from "./Shell";
 
 const word = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
@@ -24,6 +26,12 @@ const optional = <N extends string>(search: Record<string, unknown>, name: N): P
 const named = (search: Record<string, unknown>, name: "card"): { card?: string } => {
   const card = word(search[name]);
   return card === null ? {} : { card };
+};
+
+/** What the history was opened for. */
+const found = (search: Record<string, unknown>): { find?: Partial<HistoryFilterView> } => {
+  const find = filterOf(search["find"]);
+  return find === null ? {} : { find };
 };
 
 const root = createRootRoute({ component: Shell });
@@ -48,11 +56,11 @@ const matrix = createRoute({
 
 const history = createRoute({
   getParentRoute: () => root, path: "/history", component: HistoryScreen,
-  validateSearch: (search): { ws?: string; rule?: string } => ({ ...optional(search, "ws"), ...optional(search, "rule") }),
+  validateSearch: (search): { ws?: string; rule?: string; find?: Partial<HistoryFilterView> } => ({ ...optional(search, "ws"), ...optional(search, "rule"), ...found(search) }),
 });
 const story = createRoute({
   getParentRoute: () => root, path: "/history/request", component: StoryScreen,
-  validateSearch: (search): { key: string } => ({ key: word(search["key"]) ?? "" }),
+  validateSearch: (search): { key: string; find?: Partial<HistoryFilterView> } => ({ key: word(search["key"]) ?? "", ...found(search) }),
 });
 
 const overview = createRoute({ getParentRoute: () => root, path: "/overview", component: OverviewScreen });

@@ -845,6 +845,10 @@ rejected_raw: [RawArgs, RawChunk],
  */
 history_page: [HistoryPageArgs, HistoryPage], 
 /**
+ * How many requests pass a filter.
+ */
+history_count: [HistoryFilterView, HistoryCount], 
+/**
  * The values that filters can take.
  */
 history_facets: [Nothing, HistoryFacets], 
@@ -1408,6 +1412,19 @@ path: Shown,
 what: Shown, };
 
 /**
+ * How many requests pass a filter.
+ */
+export type HistoryCount = { 
+/**
+ * So many were counted.
+ */
+requests: number, 
+/**
+ * There are no more. Otherwise these are the newest, and counting the rest takes too long.
+ */
+whole: boolean, };
+
+/**
  * The values that occur, for the filters; at most 500 of a kind, in alphabetical order.
  */
 export type HistoryFacets = { 
@@ -1459,13 +1476,14 @@ risk: Risk | null,
 /**
  * Where it stands.
  */
-state: CardState | null, 
+state: HistoryState | null, 
 /**
- * Verdict.
+ * Verdict, or several: `allowed` for `approve` and `modify`, `refused` for `deny` and `terminate`,
+ * `caught` for `modify`, `deny` and `terminate`.
  */
 verdict: string | null, 
 /**
- * Who decided: `operator`, `rule`, `setup_key`, `timeout`, `agent`, `system`.
+ * Who decided: `operator`, `rule`, `setup_key`, `timeout`, `agent`, `system`; `automatic` for `rule` and `setup_key`.
  */
 origin: string | null, 
 /**
@@ -1476,6 +1494,14 @@ operator: string | null,
  * Id of the rule that decided.
  */
 rule: string | null, 
+/**
+ * Decided in less than this after it was stored.
+ */
+tookUnderMs: number | null, 
+/**
+ * Only answers whose delivery is overdue now.
+ */
+overdue: boolean, 
 /**
  * Stored at or after.
  */
@@ -1608,6 +1634,11 @@ storedMs: number,
  * When it was decided.
  */
 decidedMs: number | null, };
+
+/**
+ * Where a request may stand: one state, or the several in which nothing is decided yet.
+ */
+export type HistoryState = "waiting" | CardState;
 
 /**
  * An approval that is held and can be undone.
@@ -2191,6 +2222,18 @@ workspace: string | null, };
  */
 export type OverviewView = { 
 /**
+ * From when on.
+ */
+sinceMs: number, 
+/**
+ * Up to when.
+ */
+untilMs: number, 
+/**
+ * How long a piece of the time is; the last one may end later than the time.
+ */
+stepMs: number, 
+/**
  * Oldest first, without gaps.
  */
 volume: Array<VolumePiece>, 
@@ -2227,9 +2270,17 @@ automatic: number,
  */
 human: number, 
 /**
- * Of these, in less than two seconds.
+ * Of these, in less than `hasty_ms`.
  */
-hasty: number, };
+hasty: number, 
+/**
+ * Of what people decided, what they did not let run as it was asked: edited, denied or terminated.
+ */
+caught: number, 
+/**
+ * Less was hardly enough to read what was decided.
+ */
+hastyMs: number, };
 
 /**
  * A key of this console. Only its public half is ever shown.
@@ -2256,7 +2307,7 @@ agent: string | null,
 /**
  * The tool; none for questions and forms.
  */
-tool: Shown | null, 
+tool: Facet | null, 
 /**
  * Decisions.
  */
@@ -3147,7 +3198,7 @@ export type RungName = "stored" | "decided" | "on_bus" | "received" | "executed"
 /**
  * How a rung stands.
  */
-export type RungState = "open" | "done" | "bad" | "stalled";
+export type RungState = "open" | "done" | "bad" | "forbidden" | "never" | "stalled";
 
 /**
  * Words of the agent, never facts.
@@ -4401,7 +4452,7 @@ export type VerdictCount = {
 /**
  * The verdict.
  */
-verdict: Shown, 
+verdict: Facet, 
 /**
  * How often.
  */

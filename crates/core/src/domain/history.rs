@@ -14,20 +14,33 @@ pub struct HistoryFilter {
     pub tool: Option<String>,
     /// Effective risk.
     pub risk: Option<String>,
-    /// State.
-    pub state: Option<State>,
-    /// Verdict as it reads everywhere.
-    pub verdict: Option<String>,
-    /// Origin of the decision.
-    pub origin: Option<String>,
+    /// States, any of which it stands in; none for every state.
+    pub states: Option<Vec<State>>,
+    /// Verdicts as they read everywhere, any of which it has; none for every verdict and for none.
+    pub verdicts: Option<Vec<String>>,
+    /// Origins of the decision, any of which it has; none for every origin and for no decision.
+    pub origins: Option<Vec<String>>,
     /// Public keys, any of which signed the decision; none for everybody.
     pub signers: Option<Vec<String>>,
     /// Id of the rule that decided.
     pub rule: Option<String>,
+    /// Decided in less than this after it was stored, ms.
+    pub took_under_ms: Option<i64>,
+    /// Only answers whose delivery is overdue now.
+    pub overdue: bool,
     /// Stored at or after.
     pub since: Option<Timestamp>,
     /// Stored before.
     pub until: Option<Timestamp>,
     /// Words of the request and of the operator's message.
     pub text: TextQuery,
+}
+
+impl HistoryFilter {
+    /// The states that are asked for, where none of them is `decided`: an index has only those.
+    #[must_use]
+    pub fn undecided_states(&self) -> Option<&[State]> {
+        let states = self.states.as_deref()?;
+        (!states.contains(&State::Decided)).then_some(states)
+    }
 }

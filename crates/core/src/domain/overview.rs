@@ -12,6 +12,9 @@ const PAIRS: usize = 500;
 /// A person's decision in less than this was hardly read.
 pub const HASTY_MS: i64 = 2_000;
 
+/// Verdicts with which a person does not let a call run as it was asked.
+pub const CAUGHT: [&str; 3] = ["modify", "deny", "terminate"];
+
 /// What is counted of one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fact {
@@ -74,6 +77,8 @@ pub struct Overview {
     pub human: u64,
     /// Of these, in less than two seconds.
     pub hasty: u64,
+    /// Of what people decided, what they did not let run as it was asked: edited, denied or terminated.
+    pub caught: u64,
 }
 
 /// Counts facts one by one.
@@ -139,6 +144,8 @@ impl Counting {
             Some("operator") => {
                 overview.human += 1;
                 overview.hasty += u64::from(took.is_some_and(|took| took < HASTY_MS));
+                let verdict = fate.verdict.as_deref();
+                overview.caught += u64::from(verdict.is_some_and(|word| CAUGHT.contains(&word)));
             }
             Some("rule" | "setup_key") => overview.automatic += 1,
             _ => {}
@@ -231,8 +238,14 @@ mod tests {
         };
         assert_eq!(seen.volume, [volume(2, 2, 0, 0), volume(3, 0, 1, 1)]);
         assert_eq!(
-            (seen.human, seen.automatic, seen.hasty, seen.expired),
-            (2, 1, 1, 1)
+            (
+                seen.human,
+                seen.automatic,
+                seen.hasty,
+                seen.caught,
+                seen.expired
+            ),
+            (2, 1, 1, 1, 1)
         );
         assert_eq!(seen.verdicts.iter().map(|(_, count)| count).sum::<u64>(), 5);
         let pace = seen

@@ -13,7 +13,7 @@ use crate::error::OpError;
 use crate::runtime::{App, Role};
 use crate::store::alarms::Alarm;
 use crate::store::decisions::StoredDecision;
-use crate::store::history::{self, Page};
+use crate::store::history::{self, Count, Page};
 use crate::store::lines::{self, Filter, LineRow};
 use crate::store::outbox::OutboxRow;
 use crate::store::re_asks::{self, EarlierCall};
@@ -112,6 +112,18 @@ impl App {
         budget: Option<Duration>,
     ) -> Result<Page, OpError> {
         Ok(history::page(self.reader(), filter, after, limit, budget).await?)
+    }
+
+    /// How many requests pass a filter. Once `budget` is over, those that were counted by then, the newest.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn history_count(
+        &self,
+        filter: &HistoryFilter,
+        budget: Duration,
+    ) -> Result<Count, OpError> {
+        Ok(history::count(self.reader(), filter, budget).await?)
     }
 
     /// These rows, with payloads, in no order.

@@ -29,6 +29,16 @@ pub(super) fn stands(query: &mut QueryBuilder<Sqlite>, state: Option<State>) {
     query.push(format!(" AND r.state = '{}'", state.as_str()));
 }
 
+/// Where it stands: in any of these.
+pub(super) fn stands_in(query: &mut QueryBuilder<Sqlite>, states: Option<&[State]>) {
+    let Some(states) = states else { return };
+    let words: Vec<String> = states
+        .iter()
+        .map(|state| format!("'{}'", state.as_str()))
+        .collect();
+    query.push(format!(" AND r.state IN ({})", words.join(", ")));
+}
+
 /// Stored from one time on and before another.
 pub(super) fn stored(
     query: &mut QueryBuilder<Sqlite>,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use sqlx::{QueryBuilder, Sqlite};
 use tokio::time::Instant;
 
-use super::history_narrow::passing;
+use super::history_narrow::{counting, passing};
 use super::history_source::{Source, Span};
 use super::lines::{LineRow, select};
 use super::{Reader, StoreError, history_source};
@@ -83,6 +83,48 @@ pub async fn page(
         rows: rows(reader, &ids).await?,
         next,
     })
+}
+
+/// How many requests pass a filter.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Count {
+    /// So many were found.
+    pub requests: i64,
+    /// Every candidate was looked at: there are no more.
+    pub whole: bool,
+}
+
+/// Counts all that pass the filter. Once `budget` is over, what was counted by then, the newest, is the count.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn count(
+    reader: &Reader,
+    filter: &HistoryFilter,
+    budget: Duration,
+) -> Result<Count, StoreError> {
+    let give_up = Instant::now() + budget;
+    let mut span = history_source::span(reader, filter).await?;
+    let source = history_source::of(reader, filter).await?;
+    let mut count = Count {
+        requests: 0,
+        whole: true,
+    };
+    while let Some(found) = candidates(reader, &source, span, MOST).await? {
+        if let Some(mut query) = counting(&source, filter, found.span) {
+            let passing: i64 = query.build_query_scalar().fetch_one(&reader.0).await?;
+            count.requests = count.requests.saturating_add(passing);
+        }
+        if found.count < MOST {
+            break;
+        }
+        if Instant::now() >= give_up {
+            count.whole = false;
+            break;
+        }
+        span.below = found.span.above + 1;
+    }
+    Ok(count)
 }
 
 /// How many candidates stand in a span.

@@ -7,7 +7,6 @@ use sqlx::{QueryBuilder, Sqlite};
 
 use super::conditions;
 use super::history_source::{Source, Span};
-use crate::domain::State;
 use crate::domain::history::HistoryFilter;
 
 /// A condition that an entry of one index tells.
@@ -16,27 +15,26 @@ struct Told<'f> {
     from: &'static str,
     /// Where the entry has the request's row number.
     id: &'static str,
-    /// Columns, each with the value that it must have.
-    values: Vec<(&'static str, &'f str)>,
+    /// Columns, each with the values of which it must have one.
+    values: Vec<(&'static str, Vec<&'f str>)>,
     /// Makes a partial index usable.
     literal: &'static str,
 }
 
 fn told<'f>(source: &Source, filter: &'f HistoryFilter) -> Vec<Told<'f>> {
-    let of_request = |from, column, value: &'f Option<String>| {
-        let value = value.as_deref()?;
-        let values = vec![(column, value)];
+    let of_request = |from, column, values: Option<&'f [String]>| {
+        let values = values?.iter().map(String::as_str).collect();
         Some(Told {
             from,
             id: "id",
-            values,
+            values: vec![(column, values)],
             literal: "",
         })
     };
     let with_workspace = |from, column, name: &'f Option<String>| {
         let values = vec![
-            ("ws", filter.workspace.as_deref()?),
-            (column, name.as_deref()?),
+            ("ws", vec![filter.workspace.as_deref()?]),
+            (column, vec![name.as_deref()?]),
         ];
         Some(Told {
             from,
@@ -45,36 +43,44 @@ fn told<'f>(source: &Source, filter: &'f HistoryFilter) -> Vec<Told<'f>> {
             literal: "",
         })
     };
-    let state = filter.state.filter(|state| *state != State::Decided);
-    let state = state.map(|state| Told {
+    let states = filter.undecided_states();
+    let state = states.map(|states| Told {
         from: "requests x INDEXED BY requests_by_state",
         id: "id",
-        values: vec![("state", state.as_str())],
+        values: vec![("state", states.iter().map(|state| state.as_str()).collect())],
         literal: " AND x.state <> 'decided'",
+    });
+    // Keyed by the request: at most one entry, which tells the rest.
+    let stall = filter.overdue.then_some(Told {
+        from: "stalls x NOT INDEXED",
+        id: "request",
+        values: vec![],
+        literal: " AND x.code IS NOT NULL",
     });
     let rule = filter.rule.as_deref().map(|rule| Told {
         from: "decisions x INDEXED BY decisions_by_rule",
         id: "request",
-        values: vec![("rule_id", rule)],
+        values: vec![("rule_id", vec![rule])],
         literal: "",
     });
     let all = [
         rule,
+        stall,
         state,
         of_request(
             "requests x INDEXED BY requests_by_risk",
             "risk",
-            &filter.risk,
+            filter.risk.as_ref().map(std::slice::from_ref),
         ),
         of_request(
             "requests x INDEXED BY requests_by_verdict",
             "verdict",
-            &filter.verdict,
+            filter.verdicts.as_deref(),
         ),
         of_request(
             "requests x INDEXED BY requests_by_origin",
             "origin",
-            &filter.origin,
+            filter.origins.as_deref(),
         ),
         with_workspace(
             "requests x INDEXED BY requests_by_tool",
@@ -90,10 +96,8 @@ fn told<'f>(source: &Source, filter: &'f HistoryFilter) -> Vec<Told<'f>> {
     let all = all.into_iter().flatten();
     // Every candidate has what it was found by.
     all.filter(|told| {
-        !told
-            .values
-            .last()
-            .is_some_and(|(column, _)| source.is_by(column))
+        let column = told.values.last().map_or("code", |(column, _)| column);
+        !source.is_by(column)
     })
     .collect()
 }
@@ -106,8 +110,9 @@ fn needs_row(source: &Source, filter: &HistoryFilter) -> bool {
         Some(_) => !workspace_told && !source.is_by("agent"),
         None => named(&filter.agent, "agent") || named(&filter.tool, "tool"),
     };
-    let decided = filter.state == Some(State::Decided);
-    by_name || decided || filter.since.is_some() || filter.until.is_some()
+    let decided = filter.states.is_some() && filter.undecided_states().is_none();
+    let time = filter.since.is_some() || filter.until.is_some() || filter.took_under_ms.is_some();
+    by_name || decided || time
 }
 
 /// The statement that gives those candidates of a span for which everything holds, newest first, at most
@@ -118,7 +123,28 @@ pub(super) fn passing(
     span: Span,
     limit: i64,
 ) -> Option<QueryBuilder<Sqlite>> {
-    let mut query = QueryBuilder::<Sqlite>::new("SELECT c.id FROM (");
+    let mut query = joined("SELECT c.id FROM (", source, filter, span)?;
+    query.push(" ORDER BY c.id DESC LIMIT ");
+    query.push_bind(limit);
+    Some(query)
+}
+
+/// The statement that counts them all.
+pub(super) fn counting(
+    source: &Source,
+    filter: &HistoryFilter,
+    span: Span,
+) -> Option<QueryBuilder<Sqlite>> {
+    joined("SELECT count(*) FROM (", source, filter, span)
+}
+
+fn joined(
+    begin: &'static str,
+    source: &Source,
+    filter: &HistoryFilter,
+    span: Span,
+) -> Option<QueryBuilder<Sqlite>> {
+    let mut query = QueryBuilder::<Sqlite>::new(begin);
     if !source.push(&mut query, span, -1) {
         return None;
     }
@@ -127,9 +153,13 @@ pub(super) fn passing(
         let name = format!("x{number}");
         let from = told.from.replacen(" x ", &format!(" {name} "), 1);
         query.push(format!(" CROSS JOIN {from} ON {name}.{} = c.id", told.id));
-        for (column, value) in told.values {
-            query.push(format!(" AND {name}.{column} = "));
-            query.push_bind(value.to_owned());
+        for (column, values) in told.values {
+            query.push(format!(" AND {name}.{column} IN ("));
+            let mut list = query.separated(", ");
+            for value in values {
+                list.push_bind(value.to_owned());
+            }
+            query.push(")");
         }
         query.push(told.literal.replace(" x.", &format!(" {name}.")));
     }
@@ -141,8 +171,6 @@ pub(super) fn passing(
     if needs_row(source, filter) {
         row(&mut query, filter);
     }
-    query.push(" ORDER BY c.id DESC LIMIT ");
-    query.push_bind(limit);
     Some(query)
 }
 
@@ -155,7 +183,11 @@ fn row(query: &mut QueryBuilder<Sqlite>, filter: &HistoryFilter) {
     ];
     conditions::equal(query, columns);
     // An index tells every other state.
-    let decided = filter.state.filter(|state| *state == State::Decided);
-    conditions::stands(query, decided);
+    let told = filter.undecided_states().is_some();
+    conditions::stands_in(query, filter.states.as_deref().filter(|_| !told));
     conditions::stored(query, filter.since, filter.until);
+    if let Some(under) = filter.took_under_ms {
+        query.push(" AND r.decided_at - r.stored_at < ");
+        query.push_bind(under);
+    }
 }

@@ -1,10 +1,12 @@
 //! How SQLite finds the pages of the history, and that they are the right ones.
 
+use std::time::Duration;
+
 use proptest::prelude::*;
 
 use sqlx::QueryBuilder;
 
-use super::history::page;
+use super::history::{Count, count, page};
 use super::history_narrow::passing;
 use super::history_source::{self, Source, Span};
 use super::lines::{self, LineRow};
@@ -46,19 +48,39 @@ fn single_filters() -> Vec<HistoryFilter> {
             ..none()
         },
         HistoryFilter {
-            state: Some(State::Expired),
+            states: Some(vec![State::Expired]),
             ..none()
         },
         HistoryFilter {
-            state: Some(State::Decided),
+            states: Some(vec![State::Pending, State::Expired]),
             ..none()
         },
         HistoryFilter {
-            verdict: some("deny"),
+            states: Some(vec![State::Decided]),
             ..none()
         },
         HistoryFilter {
-            origin: some("rule"),
+            verdicts: Some(vec!["deny".into()]),
+            ..none()
+        },
+        HistoryFilter {
+            verdicts: Some(vec!["deny".into(), "approve".into()]),
+            ..none()
+        },
+        HistoryFilter {
+            origins: Some(vec!["rule".into()]),
+            ..none()
+        },
+        HistoryFilter {
+            origins: Some(vec!["rule".into(), "setup_key".into()]),
+            ..none()
+        },
+        HistoryFilter {
+            overdue: true,
+            ..none()
+        },
+        HistoryFilter {
+            took_under_ms: Some(3),
             ..none()
         },
         HistoryFilter {
@@ -131,9 +153,11 @@ fn both(one: HistoryFilter, other: HistoryFilter) -> HistoryFilter {
         agent: one.agent.or(other.agent),
         tool: one.tool.or(other.tool),
         risk: one.risk.or(other.risk),
-        state: one.state.or(other.state),
-        verdict: one.verdict.or(other.verdict),
-        origin: one.origin.or(other.origin),
+        states: one.states.or(other.states),
+        verdicts: one.verdicts.or(other.verdicts),
+        origins: one.origins.or(other.origins),
+        took_under_ms: one.took_under_ms.or(other.took_under_ms),
+        overdue: one.overdue || other.overdue,
         signers: one.signers.or(other.signers),
         rule: one.rule.or(other.rule),
         since: one.since.or(other.since),
@@ -161,7 +185,9 @@ async fn what_else_must_hold_is_told_by_indexes_and_by_rows_only_where_there_is_
             assert!(!plan.lines().any(whole), "{filter:?}\n{plan}");
             // What has no index that ends with the row number.
             let by_row = filter.since.is_some()
-                || filter.state == Some(State::Decided)
+                || filter.states.as_deref() == Some(&[State::Decided])
+                || filter.took_under_ms.is_some()
+                || filter.overdue
                 || filter.signers.is_some()
                 || filter.workspace.is_some() != (filter.agent.is_some() || filter.tool.is_some());
             let indexed = plan
@@ -188,6 +214,8 @@ struct Fake {
     key: &'static str,
     rule: Option<&'static str>,
     stored_at: i64,
+    took: i64,
+    stall: Option<&'static str>,
     words: &'static str,
 }
 
@@ -203,6 +231,8 @@ impl Default for Fake {
             key: "U1",
             rule: None,
             stored_at: 1,
+            took: 0,
+            stall: None,
             words: "word",
         }
     }
@@ -212,8 +242,8 @@ async fn insert(writer: &mut Writer, fake: &Fake) {
     let connection = &mut *writer.connection;
     let id: i64 = sqlx::query_scalar(
         "INSERT INTO requests(ws, agent, request_id, tool, risk, allowed, approvals_required, request_digest,
-         stream_epoch, stream_seq, stored_at, received_at, lifetime, deadline_at, state, verdict, origin, delivery, raw)
-         SELECT ?1, ?2, 'r' || n, ?3, ?4, 'deny', 1, 'd', 'e', n, ?5, 0, 0, 0, ?6, ?7, ?8, 'stored', x'7b7d'
+         stream_epoch, stream_seq, stored_at, received_at, lifetime, deadline_at, state, verdict, origin, decided_at, delivery, raw)
+         SELECT ?1, ?2, 'r' || n, ?3, ?4, 'deny', 1, 'd', 'e', n, ?5, 0, 0, 0, ?6, ?7, ?8, ?9, 'stored', x'7b7d'
          FROM (SELECT coalesce(max(id), 0) + 1 AS n FROM requests) RETURNING id",
     )
     .bind(fake.ws)
@@ -224,6 +254,7 @@ async fn insert(writer: &mut Writer, fake: &Fake) {
     .bind(if fake.verdict.is_some() { "decided" } else { "expired" })
     .bind(fake.verdict)
     .bind(fake.verdict.map(|_| fake.origin))
+    .bind(fake.verdict.map(|_| fake.stored_at + fake.took))
     .fetch_one(&mut *connection)
     .await
     .unwrap();
@@ -247,6 +278,13 @@ async fn insert(writer: &mut Writer, fake: &Fake) {
     .execute(&mut *connection)
     .await
     .unwrap();
+    // A row that is still watched, and not overdue, stands there too.
+    sqlx::query("INSERT INTO stalls(request, code, look_at) VALUES (?1, ?2, 0)")
+        .bind(id)
+        .bind(fake.stall)
+        .execute(&mut *connection)
+        .await
+        .unwrap();
     if fake.verdict.is_some() {
         sqlx::query(
             "INSERT INTO decisions(request, ws, agent, request_id, payload, key, rule_id, stream_epoch, stream_seq, stored_at)
@@ -274,11 +312,27 @@ fn fakes() -> impl Strategy<Value = Vec<Fake>> {
             ("operator", "U2", None),
             ("rule", "U3", Some("r")),
         ]),
-        0..12_i64,
+        (
+            0..12_i64,
+            0..6_i64,
+            prop::sample::select(vec![
+                None,
+                Some("stalled_not_on_bus"),
+                Some("stalled_not_executed"),
+            ]),
+        ),
         prop::sample::select(vec!["word", "other", "word other"]),
     );
     let fake = fake.prop_map(
-        |((ws, agent), tool, risk, verdict, (origin, key, rule), stored_at, words)| Fake {
+        |(
+            (ws, agent),
+            tool,
+            risk,
+            verdict,
+            (origin, key, rule),
+            (stored_at, took, stall),
+            words,
+        )| Fake {
             ws,
             agent,
             tool,
@@ -288,6 +342,8 @@ fn fakes() -> impl Strategy<Value = Vec<Fake>> {
             key,
             rule,
             stored_at,
+            took,
+            stall,
             words,
         },
     );
@@ -297,6 +353,11 @@ fn fakes() -> impl Strategy<Value = Vec<Fake>> {
 fn passes(fake: &Fake, filter: &HistoryFilter) -> bool {
     let is = |wanted: &Option<String>, word: Option<&str>| {
         wanted.as_deref().is_none_or(|wanted| word == Some(wanted))
+    };
+    let any = |wanted: &Option<Vec<String>>, word: Option<&str>| {
+        wanted
+            .as_deref()
+            .is_none_or(|wanted| wanted.iter().any(|wanted| word == Some(wanted)))
     };
     let decided = fake.verdict.is_some();
     let state = if decided {
@@ -308,10 +369,17 @@ fn passes(fake: &Fake, filter: &HistoryFilter) -> bool {
         && is(&filter.agent, Some(fake.agent))
         && is(&filter.tool, Some(fake.tool))
         && is(&filter.risk, Some(fake.risk))
-        && is(&filter.verdict, fake.verdict)
-        && is(&filter.origin, fake.verdict.map(|_| fake.origin))
+        && any(&filter.verdicts, fake.verdict)
+        && any(&filter.origins, fake.verdict.map(|_| fake.origin))
         && is(&filter.rule, fake.rule.filter(|_| decided))
-        && filter.state.is_none_or(|wanted| wanted == state)
+        && filter
+            .states
+            .as_ref()
+            .is_none_or(|wanted| wanted.contains(&state))
+        && filter
+            .took_under_ms
+            .is_none_or(|under| decided && fake.took < under)
+        && (!filter.overdue || fake.stall.is_some())
         && filter
             .signers
             .as_ref()
@@ -329,7 +397,7 @@ async fn all_pages(reader: &Reader, filter: &HistoryFilter, limit: i64) -> Vec<i
     let (mut seen, mut after) = (Vec::new(), None);
     loop {
         // Without time for a second look: pages end early, and still nothing is lost.
-        let budget = Some(std::time::Duration::ZERO);
+        let budget = Some(Duration::ZERO);
         let found = page(reader, filter, after, limit, budget).await.unwrap();
         seen.extend(found.rows.iter().map(|row: &LineRow| row.id));
         match found.next {
@@ -363,6 +431,9 @@ fn pages_hold_every_request_that_passes_once_and_newest_first() {
                     .collect();
                 let found = all_pages(&reader, &filter, limit).await;
                 assert_eq!(found, wanted, "{filter:?}");
+                let counted = count(&reader, &filter, Duration::from_secs(60)).await.unwrap();
+                let requests = i64::try_from(wanted.len()).unwrap();
+                assert_eq!(counted, Count { requests, whole: true }, "{filter:?}");
             }
             let whole = lines::history(&reader, &lines::Filter::default(), None, 1_000).await.unwrap();
             assert_eq!(whole.len(), fakes.len());

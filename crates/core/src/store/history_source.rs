@@ -7,8 +7,8 @@ use sqlx::{QueryBuilder, Sqlite};
 
 use super::block_times::BLOCK;
 use super::{Reader, StoreError, search_index};
-use crate::domain::State;
 use crate::domain::history::HistoryFilter;
+use crate::domain::{STALLS, State};
 
 /// Ranges that are merged for one page at most; SQLite takes 500.
 const PIECES: usize = 200;
@@ -43,6 +43,8 @@ pub(super) enum Source {
 
 const BY_RULE: &str = "SELECT request AS id FROM decisions WHERE rule_id = ? AND request";
 const BY_SIGNER: &str = "SELECT request AS id FROM decisions WHERE key = ? AND request";
+const BY_STALL: &str =
+    "SELECT request AS id FROM stalls WHERE code IS NOT NULL AND code = ? AND request";
 const BY_STATE: &str = "SELECT id FROM requests WHERE state <> 'decided' AND state = ? AND id";
 const BY_TOOL: &str = "SELECT id FROM requests WHERE ws = ? AND tool = ? AND id";
 const BY_AGENT: &str = "SELECT id FROM requests WHERE ws = ? AND agent = ? AND id";
@@ -58,9 +60,11 @@ impl Source {
             filter.agent.is_some(),
             filter.tool.is_some(),
             filter.risk.is_some(),
-            filter.state.is_some(),
-            filter.verdict.is_some(),
-            filter.origin.is_some(),
+            filter.states.is_some(),
+            filter.verdicts.is_some(),
+            filter.origins.is_some(),
+            filter.took_under_ms.is_some(),
+            filter.overdue,
             filter.signers.is_some(),
             filter.rule.is_some(),
             !filter.text.is_blank(),
@@ -80,6 +84,7 @@ impl Source {
         let by = match column {
             "rule_id" => BY_RULE,
             "key" => BY_SIGNER,
+            "code" => BY_STALL,
             "state" => BY_STATE,
             "tool" => BY_TOOL,
             "agent" => BY_AGENT,
@@ -133,7 +138,11 @@ fn range(query: &mut QueryBuilder<Sqlite>, sql: &str, values: &[String], span: S
 
 /// The source with the fewest candidates, as far as that is known without looking.
 pub(super) async fn of(reader: &Reader, filter: &HistoryFilter) -> Result<Source, StoreError> {
-    let one = |sql, value: &String| Source::Ranges(vec![(sql, vec![value.clone()])]);
+    let any = |sql, values: &[String]| {
+        let range = |value: &String| (sql, vec![value.clone()]);
+        Source::Ranges(values.iter().map(range).collect())
+    };
+    let one = |sql, value: &String| any(sql, std::slice::from_ref(value));
     // Nothing else can tell whether a row has the words.
     if !filter.text.is_blank() {
         let words = search_index::expression(&filter.text);
@@ -145,11 +154,14 @@ pub(super) async fn of(reader: &Reader, filter: &HistoryFilter) -> Result<Source
     if let Some(signers) = &filter.signers
         && signers.len() <= PIECES
     {
-        let range = |key: &String| (BY_SIGNER, vec![key.clone()]);
-        return Ok(Source::Ranges(signers.iter().map(range).collect()));
+        return Ok(any(BY_SIGNER, signers));
     }
-    if let Some(state) = filter.state.filter(|state| *state != State::Decided) {
-        return Ok(one(BY_STATE, &state.as_str().to_owned()));
+    if filter.overdue {
+        return Ok(any(BY_STALL, &STALLS.map(|stall| stall.code().to_owned())));
+    }
+    if let Some(states) = filter.undecided_states() {
+        let words: Vec<String> = states.iter().map(|state| state.as_str().into()).collect();
+        return Ok(any(BY_STATE, &words));
     }
     for (sql, name) in [(BY_TOOL, &filter.tool), (BY_AGENT, &filter.agent)] {
         let Some(name) = name else { continue };
@@ -162,16 +174,15 @@ pub(super) async fn of(reader: &Reader, filter: &HistoryFilter) -> Result<Source
             return Ok(Source::Ranges(workspaces.into_iter().map(range).collect()));
         }
     }
-    let words = [
-        (BY_VERDICT, &filter.verdict),
-        (BY_ORIGIN, &filter.origin),
-        (BY_RISK, &filter.risk),
-    ];
-    if let Some((sql, word)) = words
+    let words = [(BY_VERDICT, &filter.verdicts), (BY_ORIGIN, &filter.origins)];
+    if let Some((sql, words)) = words
         .into_iter()
-        .find_map(|(sql, word)| Some((sql, word.as_ref()?)))
+        .find_map(|(sql, words)| Some((sql, words.as_ref()?)))
     {
-        return Ok(one(sql, word));
+        return Ok(any(sql, words));
+    }
+    if let Some(risk) = &filter.risk {
+        return Ok(one(BY_RISK, risk));
     }
     if let Some(workspace) = &filter.workspace {
         let agents = agents(reader, workspace, PIECES + 1).await?;
@@ -180,9 +191,8 @@ pub(super) async fn of(reader: &Reader, filter: &HistoryFilter) -> Result<Source
             return Ok(Source::Ranges(agents.into_iter().map(range).collect()));
         }
     }
-    if filter.state == Some(State::Decided) {
-        let range = |verdict: &str| (BY_VERDICT, vec![verdict.to_owned()]);
-        return Ok(Source::Ranges(DECIDED.into_iter().map(range).collect()));
+    if filter.states.as_deref() == Some(&[State::Decided]) {
+        return Ok(any(BY_VERDICT, &DECIDED.map(str::to_owned)));
     }
     Ok(Source::All)
 }

@@ -174,8 +174,12 @@ pub enum RungState {
     Open,
     /// Reached.
     Done,
-    /// Reached, and it went wrong: the tool failed, the agent refused, or what ran was not approved.
+    /// Reached, and it went wrong: the tool failed, or the agent refused.
     Bad,
+    /// Reached although nothing allows it: what ran was not approved so.
+    Forbidden,
+    /// Never reached, as it must be: what was decided lets nothing run.
+    Never,
     /// Not yet, and that takes too long.
     Stalled,
 }

@@ -41,6 +41,8 @@ macro_rules! with_ipc_commands {
             rejected_raw(RawArgs) -> RawChunk,
             /// Requests that pass a filter, newest first.
             history_page(HistoryPageArgs) -> HistoryPage,
+            /// How many requests pass a filter.
+            history_count(HistoryFilterView) -> HistoryCount,
             /// The values that filters can take.
             history_facets(Nothing) -> HistoryFacets,
             /// A request's whole story.

@@ -21,21 +21,38 @@ pub struct HistoryFilterView {
     /// Effective risk.
     pub risk: Option<Risk>,
     /// Where it stands.
-    pub state: Option<CardState>,
-    /// Verdict.
+    pub state: Option<HistoryState>,
+    /// Verdict, or several: `allowed` for `approve` and `modify`, `refused` for `deny` and `terminate`,
+    /// `caught` for `modify`, `deny` and `terminate`.
     pub verdict: Option<String>,
-    /// Who decided: `operator`, `rule`, `setup_key`, `timeout`, `agent`, `system`.
+    /// Who decided: `operator`, `rule`, `setup_key`, `timeout`, `agent`, `system`; `automatic` for `rule` and `setup_key`.
     pub origin: Option<String>,
     /// Public key of the operator who signed the decision.
     pub operator: Option<String>,
     /// Id of the rule that decided.
     pub rule: Option<String>,
+    /// Decided in less than this after it was stored.
+    #[ts(type = "number | null")]
+    pub took_under_ms: Option<i64>,
+    /// Only answers whose delivery is overdue now.
+    pub overdue: bool,
     /// Stored at or after.
     #[ts(type = "number | null")]
     pub since_ms: Option<i64>,
     /// Stored before.
     #[ts(type = "number | null")]
     pub until_ms: Option<i64>,
+}
+
+/// Where a request may stand: one state, or the several in which nothing is decided yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum HistoryState {
+    /// `pending`, `holding` or `queued`.
+    Waiting,
+    /// Exactly this one.
+    #[serde(untagged)]
+    One(CardState),
 }
 
 /// Asks for a page.
@@ -108,6 +125,16 @@ pub struct HistoryPage {
     /// Requests whose words are not indexed yet: a search for text does not find them. 0 without a text.
     #[ts(type = "number")]
     pub unindexed: u64,
+}
+
+/// How many requests pass a filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct HistoryCount {
+    /// So many were counted.
+    #[ts(type = "number")]
+    pub requests: i64,
+    /// There are no more. Otherwise these are the newest, and counting the rest takes too long.
+    pub whole: bool,
 }
 
 /// A value that a filter can take, and how it is shown.

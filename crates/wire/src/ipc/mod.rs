@@ -55,8 +55,8 @@ pub use decide::{
 };
 pub use error::{IpcError, IpcErrorCode};
 pub use history::{
-    Facet, HistoryFacets, HistoryFilterView, HistoryPage, HistoryPageArgs, HistoryRow, SavedSearch,
-    SavedSearches, SearchName,
+    Facet, HistoryCount, HistoryFacets, HistoryFilterView, HistoryPage, HistoryPageArgs,
+    HistoryRow, HistoryState, SavedSearch, SavedSearches, SearchName,
 };
 pub use inbox::{CardState, DecidePath, InboxRow, InboxSnapshot, KeyArgs};
 pub use looks::{ArgLook, CommandPart};

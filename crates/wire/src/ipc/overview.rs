@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::Shown;
+use super::Facet;
 
 /// Asks for the numbers of a time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -46,7 +46,7 @@ pub struct VolumePiece {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct VerdictCount {
     /// The verdict.
-    pub verdict: Shown,
+    pub verdict: Facet,
     /// How often.
     #[ts(type = "number")]
     pub count: u64,
@@ -59,7 +59,7 @@ pub struct PaceView {
     /// `WORKSPACE/AGENT`; none where the pairs of agent and tool are too many and counted together.
     pub agent: Option<String>,
     /// The tool; none for questions and forms.
-    pub tool: Option<Shown>,
+    pub tool: Option<Facet>,
     /// Decisions.
     #[ts(type = "number")]
     pub decided: u64,
@@ -75,6 +75,15 @@ pub struct PaceView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct OverviewView {
+    /// From when on.
+    #[ts(type = "number")]
+    pub since_ms: i64,
+    /// Up to when.
+    #[ts(type = "number")]
+    pub until_ms: i64,
+    /// How long a piece of the time is; the last one may end later than the time.
+    #[ts(type = "number")]
+    pub step_ms: i64,
     /// Oldest first, without gaps.
     pub volume: Vec<VolumePiece>,
     /// Most frequent first.
@@ -98,7 +107,13 @@ pub struct OverviewView {
     /// Decided by people.
     #[ts(type = "number")]
     pub human: u64,
-    /// Of these, in less than two seconds.
+    /// Of these, in less than `hasty_ms`.
     #[ts(type = "number")]
     pub hasty: u64,
+    /// Of what people decided, what they did not let run as it was asked: edited, denied or terminated.
+    #[ts(type = "number")]
+    pub caught: u64,
+    /// Less was hardly enough to read what was decided.
+    #[ts(type = "number")]
+    pub hasty_ms: i64,
 }

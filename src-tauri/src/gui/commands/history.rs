@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use countersign_core::domain::history::HistoryFilter;
+use countersign_core::domain::overview::CAUGHT;
 use countersign_core::domain::search::TextQuery;
 use countersign_core::domain::{State, Timestamp};
 use countersign_wire::ipc::{
-    Facet, HistoryFacets, HistoryFilterView, HistoryPage, HistoryPageArgs, IpcError, IpcErrorCode,
-    KeyArgs, Nothing, RequestStoryView, SavedSearch, SavedSearches, SearchName,
+    CardState, Facet, HistoryCount, HistoryFacets, HistoryFilterView, HistoryPage, HistoryPageArgs,
+    HistoryState, IpcError, IpcErrorCode, KeyArgs, Nothing, RequestStoryView, SavedSearch,
+    SavedSearches, SearchName,
 };
 use countersign_wire::{Hiding, escape};
 
@@ -19,6 +21,8 @@ use crate::gui::view::{HistoryReading, history_row, story_view};
 const PAGE: i64 = 100;
 /// A page that takes longer comes with what was found by then.
 const BUDGET: Duration = Duration::from_millis(60);
+/// A count that takes longer tells what was counted by then.
+const COUNTING: Duration = Duration::from_millis(500);
 /// How long a search waits for the index of words.
 const INDEXING: Duration = Duration::from_millis(500);
 const SAVED: &str = "saved_searches";
@@ -52,15 +56,51 @@ pub(crate) async fn history_page(
     })
 }
 
+pub(crate) async fn history_count(
+    desk: &Desk,
+    args: HistoryFilterView,
+) -> Result<HistoryCount, IpcError> {
+    let count = desk
+        .app
+        .history_count(&filter(args)?, COUNTING)
+        .await
+        .map_err(fault)?;
+    Ok(HistoryCount {
+        requests: count.requests,
+        whole: count.whole,
+    })
+}
+
+fn states(wanted: HistoryState) -> Vec<State> {
+    match wanted {
+        HistoryState::Waiting => vec![State::Pending, State::Holding, State::Queued],
+        HistoryState::One(one) => vec![match one {
+            CardState::Pending => State::Pending,
+            CardState::Holding => State::Holding,
+            CardState::Queued => State::Queued,
+            CardState::Decided => State::Decided,
+            CardState::Expired => State::Expired,
+            CardState::Withdrawn => State::Withdrawn,
+            CardState::Rejected => State::Rejected,
+            CardState::Void => State::Void,
+        }],
+    }
+}
+
+/// The words that a word of the page stands for: those of a group, or itself.
+fn words(wanted: String) -> Vec<String> {
+    let group: &[&str] = match wanted.as_str() {
+        "allowed" => &["approve", "modify"],
+        "refused" => &["deny", "terminate"],
+        "caught" => &CAUGHT,
+        "automatic" => &["rule", "setup_key"],
+        _ => return vec![wanted],
+    };
+    group.iter().map(|word| (*word).to_owned()).collect()
+}
+
 /// What the page looks for, as the core understands it.
 fn filter(view: HistoryFilterView) -> Result<HistoryFilter, IpcError> {
-    let state = view
-        .state
-        .and_then(|state| serde_json::to_value(state).ok());
-    let state = state.and_then(|word| word.as_str()?.parse::<State>().ok());
-    if view.state.is_some() && state.is_none() {
-        return Err(refuse(IpcErrorCode::Usage, "there is no such state"));
-    }
     let (workspace, agent) = match view.agent {
         None => (view.workspace, None),
         Some(agent) => match agent.split_once('/') {
@@ -76,11 +116,13 @@ fn filter(view: HistoryFilterView) -> Result<HistoryFilter, IpcError> {
         agent,
         tool: view.tool,
         risk: view.risk.map(|risk| risk.as_str().to_owned()),
-        state,
-        verdict: view.verdict,
-        origin: view.origin,
+        states: view.state.map(states),
+        verdicts: view.verdict.map(words),
+        origins: view.origin.map(words),
         signers: view.operator.map(|key| vec![key]),
         rule: view.rule,
+        took_under_ms: view.took_under_ms,
+        overdue: view.overdue,
         since: view.since_ms.map(Timestamp),
         until: view.until_ms.map(Timestamp),
         text: TextQuery::parse(&view.text),

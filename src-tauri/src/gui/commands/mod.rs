@@ -28,7 +28,8 @@ pub(crate) use brakes::{brake, bypass, panic};
 pub(crate) use decide::{decide, undo};
 pub(crate) use edit::{check_edit, editable};
 pub(crate) use history::{
-    forget_search, history_facets, history_page, request_story, save_search, saved_searches,
+    forget_search, history_count, history_facets, history_page, request_story, save_search,
+    saved_searches,
 };
 pub(crate) use inbox::{card, inbox_snapshot, reveal};
 pub(crate) use notify::notify;

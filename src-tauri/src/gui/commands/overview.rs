@@ -1,10 +1,10 @@
 //! The numbers of a time.
 
 use countersign_core::domain::Timestamp;
-use countersign_core::domain::overview::Pace;
+use countersign_core::domain::overview::{HASTY_MS, Pace};
 use countersign_wire::escape;
 use countersign_wire::ipc::{
-    IpcError, OverviewArgs, OverviewView, PaceView, VerdictCount, VolumePiece,
+    Facet, IpcError, OverviewArgs, OverviewView, PaceView, VerdictCount, VolumePiece,
 };
 
 use crate::gui::desk::Desk;
@@ -32,12 +32,15 @@ pub(crate) async fn overview(desk: &Desk, args: OverviewArgs) -> Result<Overview
             expired: piece.expired,
         });
     Ok(OverviewView {
+        since_ms: args.since_ms,
+        until_ms: args.until_ms,
+        step_ms: seen.step_ms,
         volume: volume.collect(),
         verdicts: seen
             .verdicts
             .iter()
             .map(|(verdict, count)| VerdictCount {
-                verdict: escape(verdict),
+                verdict: facet(verdict),
                 count: *count,
             })
             .collect(),
@@ -49,13 +52,22 @@ pub(crate) async fn overview(desk: &Desk, args: OverviewArgs) -> Result<Overview
         automatic: seen.automatic,
         human: seen.human,
         hasty: seen.hasty,
+        caught: seen.caught,
+        hasty_ms: HASTY_MS,
     })
+}
+
+fn facet(value: &str) -> Facet {
+    Facet {
+        label: escape(value),
+        value: value.to_owned(),
+    }
 }
 
 fn pace(pace: Pace) -> PaceView {
     PaceView {
         agent: Some(pace.agent).filter(|agent| !agent.is_empty()),
-        tool: pace.tool.as_deref().map(escape),
+        tool: pace.tool.as_deref().map(facet),
         decided: pace.decided,
         median_ms: pace.median_ms,
         p95_ms: pace.p95_ms,

@@ -138,11 +138,30 @@ pub(crate) fn rungs(
                 Some(receipt.at),
                 words("failed"),
             ),
-            (None, None) => rung(RungName::Executed, RungState::Open, None, None),
+            (None, None) if may_run(line) => rung(RungName::Executed, RungState::Open, None, None),
+            (None, None) => rung(RungName::Executed, RungState::Never, None, None),
         },
     ];
     alarmed(alarms, &mut rungs);
+    if line.kind.as_deref() != Some("tool_call") {
+        // Nothing of a question runs, whatever the answer.
+        rungs.retain(|rung| rung.state != RungState::Never);
+    }
     rungs
+}
+
+/// Whether the call may still run one day. A question or a form never does.
+fn may_run(line: &LineRow) -> bool {
+    line.kind.as_deref() == Some("tool_call")
+        && match state_of(line) {
+            CardState::Pending | CardState::Holding | CardState::Queued => true,
+            CardState::Decided => {
+                matches!(line.verdict.as_deref(), Some("approve" | "modify"))
+            }
+            CardState::Expired | CardState::Withdrawn | CardState::Rejected | CardState::Void => {
+                false
+            }
+        }
 }
 
 /// Marks the rungs of which the console has an alarm: overdue, or reached without leave.
@@ -153,20 +172,23 @@ fn alarmed(alarms: &[Alarm], rungs: &mut [Rung]) {
             (Some(Stall::NotReceived), _) => (RungName::Received, RungState::Stalled),
             (Some(Stall::NotExecuted), _) => (RungName::Executed, RungState::Stalled),
             (None, code) if Incident::from_code(code).is_some() => {
-                (RungName::Executed, RungState::Bad)
+                (RungName::Executed, RungState::Forbidden)
             }
             (None, _) => continue,
         };
         for rung in rungs.iter_mut().filter(|rung| rung.rung == name) {
             rung.state = state;
             rung.at_ms = Some(alarm.at);
-            rung.detail = Some(escape(&alarm.code.replace('_', " ")));
+            let words = alarm.code.replace('_', " ");
+            // The rung is called "executed" itself.
+            let words = words.strip_prefix("executed ").unwrap_or(&words);
+            rung.detail = Some(escape(words));
         }
     }
 }
 
 fn rung(rung: RungName, state: RungState, at_ms: Option<i64>, detail: Option<Shown>) -> Rung {
-    let at_ms = at_ms.filter(|_| state != RungState::Open);
+    let at_ms = at_ms.filter(|_| !matches!(state, RungState::Open | RungState::Never));
     Rung {
         rung,
         state,

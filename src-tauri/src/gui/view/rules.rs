@@ -80,6 +80,7 @@ fn regret(of: &Regret) -> RegretView {
 pub(super) fn about(rule: &Rule) -> String {
     let names = |list: &[countersign_core::policy::glob::Glob], any: &str| match list {
         [] => any.to_owned(),
+        list if list.iter().any(|glob| glob.as_str() == "*") => any.to_owned(),
         list => {
             let words: Vec<&str> = list.iter().map(|glob| glob.as_str()).collect();
             words.join(", ")

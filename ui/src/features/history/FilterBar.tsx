@@ -3,7 +3,7 @@ import { Select } from "../../components/Select";
 import { plainText } from "../../components/shown";
 import { useDesk } from "../../desk/DeskContext";
 import type { Facet, HistoryFilterView } from "../../ipc/generated";
-import { EVERYTHING, isNarrow, ORIGINS, periodOf, PERIODS, RISKS, sinceOf, STATES, VERDICTS } from "./filter";
+import { EVERYTHING, isNarrow, ORIGINS, PACES, PERIODS, RISKS, sinceOf, STATES, timeOf, VERDICTS } from "./filter";
 
 interface ChoiceProps {
   readonly label: string;
@@ -21,13 +21,15 @@ const Choice = ({ label, value, options, onChange }: ChoiceProps) => (
     >
       <option value="">{label}</option>
       {options.map((option) => <option key={option.value} value={option.value}>{option.label}</option>)}
-      {value === null || options.some((option) => option.value === value) ? null : <option value={value}>{value}</option>}
+      {/* A value may be an agent's own text: only its label is safe to show. */}
+      {value === null || options.some((option) => option.value === value) ? null : <option value={value}>{label}: as chosen</option>}
     </Select>
   </label>
 );
 
-const words = (list: readonly string[]) => list.map((value) => ({ value, label: value.replace("_", " ") }));
 const facets = (list: readonly Facet[] | undefined) => (list ?? []).map(({ value, label }) => ({ value, label: plainText(label) }));
+
+const OVERDUE = [{ value: "overdue", label: "overdue now" }];
 
 interface FilterBarProps {
   readonly filter: HistoryFilterView;
@@ -42,20 +44,23 @@ export const FilterBar = ({ filter, onChange }: FilterBarProps) => {
   const pick = <N extends "risk" | "state">(name: N, value: string | null): void => {
     onChange({ ...filter, [name]: value as HistoryFilterView[N] });
   };
-  const period = filter.sinceMs === null ? null : (periodOf(filter.sinceMs, desk.now()) ?? "since a chosen time");
+  const time = timeOf(filter, desk.now());
+  const periods = PERIODS.map(([label]) => label);
   return (
     <div className="flex flex-wrap items-center gap-1.5" role="group" aria-label="Filters" data-testid="filters">
       <Choice label="Workspace" value={filter.workspace} options={facets(data?.workspaces)} onChange={(workspace) => { put({ workspace }); }} />
       <Choice label="Agent" value={filter.agent} options={facets(data?.agents)} onChange={(agent) => { put({ agent }); }} />
       <Choice label="Tool" value={filter.tool} options={facets(data?.tools)} onChange={(tool) => { put({ tool }); }} />
-      <Choice label="Risk" value={filter.risk} options={words(RISKS)} onChange={(risk) => { pick("risk", risk); }} />
-      <Choice label="State" value={filter.state} options={words(STATES)} onChange={(state) => { pick("state", state); }} />
-      <Choice label="Verdict" value={filter.verdict} options={words(VERDICTS)} onChange={(verdict) => { put({ verdict }); }} />
-      <Choice label="Decided by" value={filter.origin} options={words(ORIGINS)} onChange={(origin) => { put({ origin }); }} />
+      <Choice label="Risk" value={filter.risk} options={RISKS} onChange={(risk) => { pick("risk", risk); }} />
+      <Choice label="State" value={filter.state} options={STATES} onChange={(state) => { pick("state", state); }} />
+      <Choice label="Verdict" value={filter.verdict} options={VERDICTS} onChange={(verdict) => { put({ verdict }); }} />
+      <Choice label="Decided by" value={filter.origin} options={ORIGINS} onChange={(origin) => { put({ origin }); }} />
       <Choice label="Operator" value={filter.operator} options={facets(data?.operators)} onChange={(operator) => { put({ operator }); }} />
       {(data?.rules.length ?? 0) > 0 || filter.rule !== null ? <Choice label="Rule" value={filter.rule} options={facets(data?.rules)} onChange={(rule) => { put({ rule }); }} /> : null}
+      <Choice label="Took" value={filter.tookUnderMs === null ? null : String(filter.tookUnderMs)} options={PACES} onChange={(under) => { put({ tookUnderMs: under === null ? null : Number(under) }); }} />
+      <Choice label="Delivery" value={filter.overdue ? "overdue" : null} options={OVERDUE} onChange={(overdue) => { put({ overdue: overdue !== null }); }} />
       <Choice
-        label="Any time" value={period} options={PERIODS.map(([label]) => ({ value: label, label }))}
+        label="Any time" value={time} options={(time === null || periods.includes(time) ? periods : [...periods, time]).map((label) => ({ value: label, label }))}
         onChange={(label) => {
           const length = PERIODS.find(([name]) => name === label)?.[1];
           put({ sinceMs: length === undefined ? null : sinceOf(length, desk.now()), untilMs: null });

@@ -1,7 +1,8 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useNavigate, useRouter, useSearch } from "@tanstack/react-router";
 import { useDeferredValue, useEffect, useRef, useState } from "react";
 import { useCommand } from "../../commands/CommandContext";
+import { Button } from "../../components/Button";
 import { Kbd } from "../../components/Kbd";
 import { useDesk } from "../../desk/DeskContext";
 import type { HistoryFilterView } from "../../ipc/generated";
@@ -38,36 +39,71 @@ const useHistory = (filter: HistoryFilterView) => {
   return query;
 };
 
+const RECOUNT_MS = 5_000;
+/** A count that was not finished takes long each time. */
+const RECOUNT_LONG_MS = 30_000;
+
+/** How many requests pass the filter, in words; null while that is not known. */
+const useCount = (filter: HistoryFilterView, { data, hasNextPage, isPlaceholderData }: ReturnType<typeof useHistory>): string | null => {
+  const desk = useDesk();
+  const listed = data === undefined || isPlaceholderData || hasNextPage ? null : data.pages.reduce((sum, page) => sum + page.rows.length, 0);
+  const counted = useQuery({
+    queryKey: ["history-count", filter], queryFn: () => desk.call("history_count", filter), enabled: hasNextPage && !isPlaceholderData, staleTime: 0,
+    refetchInterval: ({ state }) => (state.data?.whole === false ? RECOUNT_LONG_MS : RECOUNT_MS),
+  });
+  const count = listed ?? counted.data?.requests ?? null;
+  if (count === null) return null;
+  const more = listed === null && counted.data?.whole === false ? "more than " : "";
+  return `${more}${count.toLocaleString("en")} ${count === 1 ? "request" : "requests"}`;
+};
+
+/** The filter: the one that the screen was opened for, until the operator changes it, or the one that was left. */
+const useFilter = () => {
+  const navigate = useNavigate();
+  const { ws, rule, find } = useSearch({ from: "/history" });
+  const [own, setOwn] = useState(left.filter);
+  const asked = find ?? (rule === undefined ? undefined : { workspace: ws ?? null, rule });
+  const change = (filter: HistoryFilterView): void => {
+    setOwn(filter);
+    if (asked !== undefined) void navigate({ to: "/history", search: {}, replace: true });
+  };
+  useEffect(() => { left.filter = own; }, [own]);
+  return { filter: asked === undefined ? own : { ...EVERYTHING, ...asked }, asked, change };
+};
+
 /** Every request ever, searched by words and filters. */
 export const HistoryScreen = () => {
   const navigate = useNavigate();
-  const { ws, rule } = useSearch({ from: "/history" });
-  // Opened for one rule: what that decided.
-  const [filter, setFilter] = useState(rule === undefined ? left.filter : { ...EVERYTHING, workspace: ws ?? null, rule });
+  const router = useRouter();
+  const { filter, asked, change: setFilter } = useFilter();
   const [chosen, setChosen] = useState(left.chosen);
   const field = useRef<HTMLInputElement>(null);
   const wanted = useDeferredValue(filter);
   const query = useHistory(wanted);
+  const count = useCount(wanted, query);
   const rows = query.data?.pages.flatMap((page) => page.rows) ?? [];
   const unindexed = query.data?.pages[0]?.unindexed ?? 0;
-  useEffect(() => { Object.assign(left, { filter, chosen }); }, [filter, chosen]);
+  useEffect(() => { left.chosen = chosen; }, [chosen]);
   const place = Math.max(rows.findIndex((row) => row.key === chosen), 0);
   const move = (step: 1 | -1): void => { setChosen(rows[Math.min(Math.max(place + step, 0), rows.length - 1)]?.key ?? null); };
   const open = (key: string | undefined): void => {
     if (key === undefined) return;
     left.chosen = key;
-    void navigate({ to: "/history/request", search: { key } });
+    void navigate({ to: "/history/request", search: asked === undefined ? { key } : { key, find: asked } });
   };
   useCommand("next", () => { move(1); });
   useCommand("previous", () => { move(-1); });
   useCommand("choose", () => { open(rows[place]?.key); }, rows.length > 0);
   useCommand("filter", () => { field.current?.focus(); });
+  const back = (): void => { router.history.back(); };
+  useCommand("back", back, asked !== undefined);
   return (
     <main className="flex min-h-0 min-w-0 flex-1 flex-col" aria-label="History">
       <header className="border-b border-line px-5 pt-3 pb-2.5">
         <div className="mb-2.5 flex items-center gap-3">
           <h1 className="m-0 text-[15px] font-semibold">History</h1>
-          <span className="text-text-3">newest first</span>
+          <span className="whitespace-nowrap text-text-3" data-testid="history-count">{count === null ? "" : `${count}, `}newest first</span>
+          {asked === undefined ? null : <Button tone="quiet" onClick={back}>Back <Kbd command="back" /></Button>}
           <label className="ml-auto flex w-[420px] items-center rounded-[7px] border border-line bg-panel px-2.5 py-[5px] focus-within:border-accent">
             <span className="sr-only">Search the words of requests</span>
             <input

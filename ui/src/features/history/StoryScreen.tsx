@@ -120,12 +120,12 @@ const Story = ({ story }: { readonly story: RequestStoryView }) => {
 
 /** A request's whole story on one page. */
 export const StoryScreen = () => {
-  const { key } = useSearch({ from: "/history/request" });
+  const { key, find } = useSearch({ from: "/history/request" });
   const desk = useDesk();
   const navigate = useNavigate();
   const { data, error, refetch } = useQuery({ queryKey: ["story", key], queryFn: () => desk.call("request_story", { key }), staleTime: 0 });
   useEffect(() => desk.onTouched((notices) => { if (notices.some((notice) => notice.key === key)) void refetch(); }), [desk, key, refetch]);
-  useCommand("back", () => void navigate({ to: "/history" }));
+  useCommand("back", () => void navigate({ to: "/history", search: find === undefined ? {} : { find } }));
   if (data !== undefined) return <Story key={key} story={data} />;
   return (
     <div className="grid flex-1 place-items-center text-text-3">

@@ -1,14 +1,22 @@
 /** The filter of the history. Pure. */
+import { formatDay, formatTime } from "../../desk/clock";
 import type { HistoryFilterView } from "../../ipc/generated";
 
 export const EVERYTHING: HistoryFilterView = {
   text: "", workspace: null, agent: null, tool: null, risk: null, state: null, verdict: null, origin: null, operator: null, rule: null,
-  sinceMs: null, untilMs: null,
+  tookUnderMs: null, overdue: false, sinceMs: null, untilMs: null,
 };
 
 /** Whether it leaves anything out. */
 export const isNarrow = (filter: HistoryFilterView): boolean =>
-  Object.entries(filter).some(([, value]) => value !== null && value !== "");
+  Object.values(filter).some((value) => value !== null && value !== "" && value !== false);
+
+/** The part of an address that says what to look for; null where it says nothing of the kind. */
+export const filterOf = (part: unknown): Partial<HistoryFilterView> | null => {
+  if (typeof part !== "object" || part === null) return null;
+  const known = Object.entries(part).filter(([name, value]) => name in EVERYTHING && ["string", "number", "boolean"].includes(typeof value));
+  return known.length === 0 ? null : Object.fromEntries(known);
+};
 
 const DAY = 86_400_000;
 
@@ -22,7 +30,32 @@ export const sinceOf = (period: number, nowMs: number): number => Math.floor((no
 export const periodOf = (sinceMs: number, nowMs: number): string | null =>
   PERIODS.find(([, length]) => Math.abs(nowMs - sinceMs - length) < length / 4)?.[0] ?? null;
 
-export const STATES = ["pending", "holding", "queued", "decided", "expired", "withdrawn", "rejected", "void"] as const;
-export const RISKS = ["safe", "low", "medium", "high", "critical"] as const;
-export const VERDICTS = ["approve", "modify", "deny", "skip", "respond", "escalate", "terminate"] as const;
-export const ORIGINS = ["operator", "rule", "setup_key", "timeout", "agent", "system"] as const;
+const moment = (ms: number): string => `${formatDay(ms)}, ${formatTime(ms)}`;
+
+/** The words for the time of a filter; null for any time. One that has an end is never told as a period until now. */
+export const timeOf = ({ sinceMs, untilMs }: Pick<HistoryFilterView, "sinceMs" | "untilMs">, nowMs: number): string | null => {
+  if (sinceMs !== null && untilMs !== null) {
+    const until = formatDay(sinceMs) === formatDay(untilMs) ? formatTime(untilMs) : moment(untilMs);
+    return `${moment(sinceMs)} to ${until}`;
+  }
+  if (untilMs !== null) return `before ${moment(untilMs)}`;
+  return sinceMs === null ? null : (periodOf(sinceMs, nowMs) ?? `since ${moment(sinceMs)}`);
+};
+
+interface Option {
+  readonly value: string;
+  readonly label: string;
+}
+const words = (list: readonly string[]): readonly Option[] => list.map((value) => ({ value, label: value.replace("_", " ") }));
+
+export const STATES: readonly Option[] = [
+  { value: "waiting", label: "waiting, held or being sent" }, ...words(["pending", "holding", "queued", "decided", "expired", "withdrawn", "rejected", "void"]),
+];
+export const RISKS = words(["safe", "low", "medium", "high", "critical"]);
+export const VERDICTS: readonly Option[] = [
+  { value: "allowed", label: "approve or modify" }, { value: "refused", label: "deny or terminate" }, { value: "caught", label: "modify, deny or terminate" },
+  ...words(["approve", "modify", "deny", "skip", "respond", "escalate", "terminate", "expired", "withdrawn", "rejected"]),
+];
+export const ORIGINS: readonly Option[] = [{ value: "automatic", label: "rule or setup key" }, ...words(["operator", "rule", "setup_key", "timeout", "agent", "system"])];
+/** In how short a time it was decided. */
+export const PACES: readonly Option[] = [["2000", "under 2 s"], ["10000", "under 10 s"], ["60000", "under 1 min"]].map(([value = "", label = ""]) => ({ value, label }));

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useShownTheme } from "../../commands/theme";
 import { Section } from "../../components/Section";
 import { ShownText } from "../../components/ShownText";
@@ -11,36 +11,15 @@ import { useDesk } from "../../desk/DeskContext";
 import type { OverviewView } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
 import { Chart, SERIES } from "./Chart";
+import { Count } from "./Count";
+import { Figures } from "./Figures";
+import * as finds from "./finds";
 
 const HOUR = 3_600_000;
 const PERIODS = [["1 hour", HOUR, 60], ["24 hours", 24 * HOUR, 96], ["7 days", 168 * HOUR, 84], ["90 days", 2_160 * HOUR, 90]] as const;
 const AGAIN_MS = 15_000;
-
-const share = (part: number, all: number): string => (part === 0 || all === 0 ? "" : ` · ${Math.round((100 * part) / all)} %`);
-
-const Figure = ({ label, value, tone = "" }: { readonly label: string; readonly value: string; readonly tone?: string }) => (
-  <div className="rounded-lg border border-line bg-panel px-3.5 py-2.5">
-    <dt className="text-xs text-text-3">{label}</dt>
-    <dd className={`m-0 mt-0.5 text-[17px] font-semibold ${tone}`}>{value}</dd>
-  </div>
-);
-
-const Figures = ({ view }: { readonly view: OverviewView }) => {
-  const arrived = view.volume.reduce((sum, piece) => sum + piece.arrived, 0);
-  const decided = view.automatic + view.human;
-  return (
-    <dl className="m-0 mb-5 grid grid-cols-4 min-[1400px]:grid-cols-8 gap-2.5" data-testid="figures">
-      <Figure label="Requests" value={arrived.toLocaleString("en")} />
-      <Figure label="Still waiting" value={view.open.toLocaleString("en")} tone={view.open > 0 ? "text-warn" : ""} />
-      <Figure label="Decided by people" value={`${view.human.toLocaleString("en")}${share(view.human, decided)}`} />
-      <Figure label="Decided automatically" value={`${view.automatic.toLocaleString("en")}${share(view.automatic, decided)}`} />
-      <Figure label="In under 2 s by people" value={`${view.hasty.toLocaleString("en")}${share(view.hasty, view.human)}`} />
-      <Figure label="Median, 95 of 100" value={view.pace === null ? "–" : `${formatDuration(view.pace.medianMs)} · ${formatDuration(view.pace.p95Ms)}`} />
-      <Figure label="Ended without an answer" value={`${view.expired.toLocaleString("en")}${share(view.expired, arrived)}`} tone={view.expired > 0 ? "text-warn" : ""} />
-      <Figure label="Delivery overdue now" value={view.stalled.toLocaleString("en")} tone={view.stalled > 0 ? "text-bad" : ""} />
-    </dl>
-  );
-};
+/** The time as it was left: a look at what a number counts must not lose it. */
+const left = { period: 1 };
 
 const cell = "py-1 pr-4 text-right font-mono text-xs";
 
@@ -54,7 +33,7 @@ const Numbers = ({ view, day }: { readonly view: OverviewView; readonly day: boo
           <thead className="sticky top-0 bg-bg text-left text-xs text-text-3"><tr><th className="font-normal">From</th>{SERIES.map(([name, label]) => <th key={name} className="pr-4 text-right font-normal">{label}</th>)}</tr></thead>
           <tbody>
             {filled.map((piece) => (
-              <tr key={piece.startMs} className="row-line"><th scope="row" className="py-1 text-left font-normal text-text-2">{formatDay(piece.startMs)}{day ? "" : `, ${formatTime(piece.startMs)}`}</th>{SERIES.map(([name]) => <td key={name} className={cell}>{piece[name].toLocaleString("en")}</td>)}</tr>
+              <tr key={piece.startMs} className="row-line"><th scope="row" className="py-1 text-left font-normal text-text-2">{formatDay(piece.startMs)}{day ? "" : `, ${formatTime(piece.startMs)}`}</th>{SERIES.map(([name, label]) => <td key={name} className={cell}><Count value={piece[name]} label={`${label} from ${formatDay(piece.startMs)}, ${formatTime(piece.startMs)}`} find={finds.ofPiece(view, piece, name)} /></td>)}</tr>
             ))}
           </tbody>
         </table>
@@ -68,15 +47,15 @@ const Paces = ({ view }: { readonly view: OverviewView }) => (
   <Section title="Time to decide, by agent and tool">
     {view.paces.length === 0 ? <p className="m-0 text-text-3">Nothing was decided in this time.</p> : (
       <table className="selectable w-full" data-testid="paces">
-        <thead className="text-left text-xs text-text-3"><tr><th className="pb-1.5 font-normal">Agent</th><th className="pb-1.5 font-normal">Tool</th><th className="pr-4 pb-1.5 text-right font-normal">Decided</th><th className="pr-4 pb-1.5 text-right font-normal">Median</th><th className="pr-4 pb-1.5 text-right font-normal">95 of 100</th></tr></thead>
+        <thead className="text-left text-xs text-text-3"><tr><th className="pb-1.5 font-normal">Agent</th><th className="pb-1.5 font-normal">Tool</th><th className="pr-4 pb-1.5 text-right font-normal">Decided</th><th className="pr-4 pb-1.5 text-right font-normal">Median</th><th className="pr-4 pb-1.5 text-right font-normal">95 % within</th></tr></thead>
         <tbody>
           {view.paces.map((pace, index) => (
             // The most decided first; drawn anew with every reading.
             // oxlint-disable-next-line react/no-array-index-key
             <tr key={index} className="row-line">
               <td className="py-1 text-text-2">{pace.agent ?? "others together"}</td>
-              <td className="py-1 font-mono text-xs">{pace.tool === null ? "" : <ShownText text={pace.tool} />}</td>
-              <td className={cell}>{pace.decided.toLocaleString("en")}</td><td className={cell}>{formatDuration(pace.medianMs)}</td><td className={cell}>{formatDuration(pace.p95Ms)}</td>
+              <td className="py-1 font-mono text-xs">{pace.tool === null ? "" : <ShownText text={pace.tool.label} />}</td>
+              <td className={cell}><Count value={pace.decided} label={`Decided of ${pace.agent ?? ""}, ${pace.tool === null ? "" : plainText(pace.tool.label)}`} find={finds.ofPace(view, pace)} /></td><td className={cell}>{formatDuration(pace.medianMs)}</td><td className={cell}>{formatDuration(pace.p95Ms)}</td>
             </tr>
           ))}
         </tbody>
@@ -92,10 +71,10 @@ const Verdicts = ({ view }: { readonly view: OverviewView }) => {
       {view.verdicts.length === 0 ? <p className="m-0 text-text-3">None yet.</p> : (
         <ul className="m-0 list-none p-0" data-testid="verdicts">
           {view.verdicts.map((verdict) => (
-            <li key={plainText(verdict.verdict)} className="grid grid-cols-[150px_minmax(0,1fr)_64px] items-center gap-3 py-1">
-              <span className="truncate">{pastOf(plainText(verdict.verdict))}</span>
+            <li key={verdict.verdict.value} className="grid grid-cols-[150px_minmax(0,1fr)_64px] items-center gap-3 py-1">
+              <span className="truncate">{pastOf(plainText(verdict.verdict.label))}</span>
               <span className="relative block h-2.5" aria-hidden="true"><i className="bar" style={{ left: 0, width: `${(100 * verdict.count) / most}%` }} /></span>
-              <span className="text-right font-mono text-xs">{verdict.count.toLocaleString("en")}</span>
+              <span className="text-right font-mono text-xs"><Count value={verdict.count} label={pastOf(plainText(verdict.verdict.label))} find={finds.ofVerdict(view, verdict)} /></span>
             </li>
           ))}
         </ul>
@@ -107,13 +86,15 @@ const Verdicts = ({ view }: { readonly view: OverviewView }) => {
 /** Numbers and charts of a time: volume, verdicts, time to decide. */
 export const OverviewScreen = () => {
   const desk = useDesk();
-  const [chosen, setChosen] = useState(1);
+  const [chosen, setChosen] = useState(left.period);
+  useEffect(() => { left.period = chosen; }, [chosen]);
   const theme = useShownTheme();
   const [name, length, pieces] = PERIODS[chosen] ?? PERIODS[1];
   const { data, error } = useQuery({
     queryKey: ["overview", name], refetchInterval: AGAIN_MS, staleTime: 0, placeholderData: (before) => before,
     queryFn: () => {
-      const untilMs = Math.ceil(desk.now() / 1_000) * 1_000;
+      // Not a moment later: what came after the counting would be in the history and not in the number.
+      const untilMs = Math.floor(desk.now());
       return desk.call("overview", { sinceMs: untilMs - length, untilMs, pieces, workspace: null });
     },
   });
@@ -133,7 +114,7 @@ export const OverviewScreen = () => {
           <Figures view={data} />
           <Section title={`Requests over the last ${name}`}>
             <div className="mb-1 flex gap-4 text-xs text-text-2" aria-hidden="true">
-              {SERIES.map(([series, label, token]) => <span key={series} className="flex items-center gap-1.5"><i className="inline-block h-0.5 w-4" style={{ background: `var(${token})` }} />{label}</span>)}
+              {SERIES.map(([series, label, token]) => <span key={series} className="flex items-center gap-1.5"><i className={`inline-block w-4 border-t-2 ${series === "arrived" ? "border-dashed" : ""}`} style={{ borderColor: `var(${token})` }} />{label}</span>)}
             </div>
             <Chart volume={data.volume} theme={theme} />
             <Numbers view={data} day={length > 168 * HOUR} />

@@ -93,7 +93,20 @@ async fn each_part_of_a_filter_holds_and_all_of_them_together() {
         (json!({"state": "withdrawn"}), &["r4"]),
         (json!({"state": "rejected"}), &["r5"]),
         (json!({"state": "expired"}), &[]),
+        (json!({"state": "waiting"}), &["r6"]),
+        (json!({"state": "waiting", "workspace": "acme"}), &[]),
         (json!({"verdict": "deny"}), &["r2"]),
+        (json!({"verdict": "refused"}), &["r2"]),
+        (json!({"verdict": "allowed"}), &["r3", "r1"]),
+        (json!({"verdict": "caught"}), &["r2"]),
+        (json!({"verdict": "allowed", "origin": "operator"}), &["r1"]),
+        (json!({"origin": "automatic"}), &["r3"]),
+        (
+            json!({"state": "decided", "tookUnderMs": 60_000}),
+            &["r3", "r2", "r1"],
+        ),
+        (json!({"tookUnderMs": 0}), &[]),
+        (json!({"overdue": true}), &[]),
         (json!({"origin": "rule"}), &["r3"]),
         (json!({"origin": "operator"}), &["r2", "r1"]),
         (json!({"operator": own}), &["r2", "r1"]),
@@ -119,6 +132,9 @@ async fn each_part_of_a_filter_holds_and_all_of_them_together() {
     ];
     for (filter, ids) in table {
         assert_eq!(found(&page, &filter).await, ids, "{filter}");
+        let count = page.call("history_count", filter.clone()).await;
+        let wanted = json!({"requests": ids.len(), "whole": true});
+        assert_eq!(count, wanted, "{filter}");
     }
     // A time holds its beginning and not its end.
     let all = rows(&page, &json!({})).await;
@@ -138,6 +154,27 @@ async fn each_part_of_a_filter_holds_and_all_of_them_together() {
         found(&page, &json!({"untilMs": at})).await,
         of(&|stored| stored < at)
     );
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_ladder_does_not_wait_for_a_call_that_never_runs() {
+    let page = lived().await;
+    for (id, state) in [
+        ("acme/bot/r1", "open"),
+        ("acme/clerk/r2", "never"),
+        ("acme/bot/r3", "open"),
+        ("acme/bot/r4", "never"),
+        ("other/bot/r6", "open"),
+    ] {
+        let story = page.call("request_story", json!({"key": id})).await;
+        let rungs = story["ladder"].as_array().unwrap();
+        let executed = rungs
+            .iter()
+            .find(|rung| rung["rung"] == "executed")
+            .unwrap();
+        assert_eq!(executed["state"], state, "{id}");
+    }
     page.close().await;
 }
 
