@@ -3,6 +3,7 @@ import { Bot, ChartColumn, ChartGantt, Check, History, Inbox, MailX, Scale, Sett
 import { Tooltip } from "radix-ui";
 import { hintOf, type CommandId } from "../hotkeys";
 import { useInboxRows, useStatus } from "../desk/DeskContext";
+import { useSnoozes } from "../features/inbox/useSnoozes";
 
 interface ItemProps {
   readonly to: "/" | "/agents" | "/history" | "/overview" | "/rejected" | "/rules" | "/settings" | "/setup" | "/traces";
@@ -39,7 +40,7 @@ const Item = ({ to, icon: Icon, name, command, count, urgent }: ItemProps) => (
 
 /** The screens that work. */
 export const Navigation = () => {
-  const waiting = useInboxRows().length;
+  const waiting = useSnoozes(useInboxRows()).awake.length;
   const rejected = useStatus()?.rejected ?? 0;
   return (
     <nav className="flex flex-col items-center gap-1.5 border-r border-line py-3" aria-label="Screens">

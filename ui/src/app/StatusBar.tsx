@@ -23,6 +23,20 @@ const Alarms = ({ count }: { readonly count: number }) => {
   );
 };
 
+/** Why nothing is decided here; the whole of it and what to do stand in the list of alarms. */
+const ReadOnly = ({ why }: { readonly why: string }) => {
+  const { run } = useCommandRunner();
+  const plain = why.replaceAll("`", "");
+  return (
+    <button
+      type="button" data-testid="read-only" title={plain} className="!shrink min-w-24 truncate rounded px-1 font-semibold text-bad hover:bg-raised"
+      onClick={(event) => { run("alarms", { at: event.timeStamp, repeat: false }); }}
+    >
+      Read-only: {plain}
+    </button>
+  );
+};
+
 const THEME_ICON = { system: Monitor, dark: Moon, light: Sun } as const;
 
 const ThemeButton = () => {
@@ -54,7 +68,7 @@ export const StatusBar = () => {
         {status === null ? null : (
           <>
             {status.bus.insecure.map((word) => <Insecure key={word} word={word} />)}
-            {status.readOnly === null ? null : <span className="!shrink truncate font-semibold text-bad" data-testid="read-only" title={status.readOnly}>Read-only: {status.readOnly}</span>}
+            {status.readOnly === null ? null : <ReadOnly why={status.readOnly} />}
             <Alarms count={status.alarms.length} />
             {status.outbox > 0 ? <span className="text-warn">{status.outbox} held or on the way</span> : null}
             <Panic panic={status.panic} />

@@ -27,6 +27,7 @@ describe("the key S", () => {
     await waitFor(() => { expect(shownCard()).toBe("a/b/2"); });
     expect(listed()).toEqual(["a/b/2"]);
     expect([screen.getByTestId("waiting").textContent, screen.getByTestId("snoozed").textContent?.trim()]).toEqual(["1 waiting", "1 snoozed"]);
+    expect(screen.getByLabelText("Inbox, 1")).toBeDefined();
     expect(console.asked.filter(({ name }) => name === "decide" || name === "undo")).toEqual([]);
   });
 
@@ -41,5 +42,6 @@ describe("the key S", () => {
     fireEvent.click(await screen.findByText("Back now"));
     await waitFor(() => { expect(listed()).toEqual(["a/b/2", "a/b/1"]); });
     expect(screen.queryByTestId("snoozed")).toBeNull();
+    expect(screen.getByLabelText("Inbox, 2")).toBeDefined();
   });
 });

@@ -1,5 +1,5 @@
 import { formatLeft, isHot } from "../desk/clock";
-import { useServerNow } from "../desk/DeskContext";
+import { useServerSecond } from "../desk/DeskContext";
 
 interface CountdownProps {
   readonly deadlineMs: number;
@@ -10,7 +10,7 @@ interface CountdownProps {
 
 /** Time left by the server's clock. */
 export const Countdown = ({ deadlineMs, hasDeadline, large = false }: CountdownProps) => {
-  const left = deadlineMs - useServerNow();
+  const left = deadlineMs - useServerSecond();
   const size = large ? "text-[15px]" : "text-[11.5px]";
   if (!hasDeadline) {
     return <span className={`font-mono text-text-2 ${size}`} title="The agent set no deadline: 30 days">—</span>;

@@ -3,9 +3,10 @@ import type { Risk } from "../ipc/generated";
 const LOOKS: Record<Risk, string> = {
   critical: "bg-bad-bg text-crit outline-1 outline-crit-line",
   high: "bg-warn-bg text-warn",
-  medium: "bg-raised text-text-2",
-  low: "bg-panel text-text-3",
-  safe: "bg-panel text-text-3",
+  // Seen on the line under the cursor too, which is raised itself.
+  medium: "bg-line text-text-2",
+  low: "bg-panel text-text-3 outline-1 -outline-offset-1 outline-line",
+  safe: "bg-panel text-text-3 outline-1 -outline-offset-1 outline-line",
 };
 
 export const RiskBadge = ({ risk, large = false }: { readonly risk: Risk; readonly large?: boolean }) => (

@@ -1,9 +1,11 @@
-import { createContext, useContext, useEffect, useState, useSyncExternalStore, type ReactNode } from "react";
+import { createContext, useContext, useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
 import type { InboxRow, StatusView } from "../ipc/generated";
 import type { CallError } from "../ipc/transport";
 import type { Desk } from "./desk";
+import { createTicks, type Ticks } from "./ticks";
 
 const DeskContext = createContext<Desk | null>(null);
+const TicksContext = createContext<Ticks | null>(null);
 
 interface DeskProviderProps {
   readonly desk: Desk;
@@ -12,7 +14,8 @@ interface DeskProviderProps {
 
 export const DeskProvider = ({ desk, children }: DeskProviderProps) => {
   useEffect(() => desk.start(), [desk]);
-  return <DeskContext value={desk}>{children}</DeskContext>;
+  const ticks = useMemo(() => createTicks(() => desk.now()), [desk]);
+  return <DeskContext value={desk}><TicksContext value={ticks}>{children}</TicksContext></DeskContext>;
 };
 
 export const useDesk = (): Desk => {
@@ -41,8 +44,15 @@ export const useLost = (): CallError | null => {
   return useSyncExternalStore(desk.subscribe, () => desk.view().lost);
 };
 
+/** The server's time by the second, the same on every place of the page. */
+export const useServerSecond = (): number => {
+  const ticks = useContext(TicksContext);
+  if (ticks === null) throw new Error("useServerSecond outside of DeskProvider");
+  return useSyncExternalStore(ticks.subscribe, ticks.now);
+};
+
 /** The server's time, read again every `everyMs`. */
-export const useServerNow = (everyMs = 1_000): number => {
+export const useServerNow = (everyMs: number): number => {
   const desk = useDesk();
   const [now, setNow] = useState(() => desk.now());
   useEffect(() => {

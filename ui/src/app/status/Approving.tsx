@@ -1,6 +1,6 @@
 import { plainText } from "../../components/shown";
 import { formatTime } from "../../desk/clock";
-import { useServerNow } from "../../desk/DeskContext";
+import { useServerSecond } from "../../desk/DeskContext";
 import type { BypassView, StatusView } from "../../ipc/generated";
 
 const told = (bypass: BypassView): string =>
@@ -8,7 +8,7 @@ const told = (bypass: BypassView): string =>
 
 /** What lets calls run without a person: rules and bypasses. Nothing while there is none. */
 export const Approving = ({ status }: { readonly status: StatusView }) => {
-  const now = useServerNow();
+  const now = useServerSecond();
   const rules = status.rulesApproving;
   const bypasses = status.bypasses.filter((bypass) => bypass.untilMs > now);
   const last = Math.max(...bypasses.map((bypass) => bypass.untilMs));

@@ -4,7 +4,7 @@ import { Confirm } from "../../components/Confirm";
 import { Select } from "../../components/Select";
 import { ShownText } from "../../components/ShownText";
 import { formatTime } from "../../desk/clock";
-import { useDesk, useServerNow, useStatus } from "../../desk/DeskContext";
+import { useDesk, useServerSecond, useStatus } from "../../desk/DeskContext";
 import type { BypassView, Risk } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
 
@@ -14,7 +14,7 @@ const SELECT = "border-line py-1 text-text";
 
 /** The bypass of an agent that is not over. */
 export const useBypass = (agent: string): BypassView | null => {
-  const now = useServerNow();
+  const now = useServerSecond();
   return useStatus()?.bypasses.find((bypass) => bypass.agent === agent && bypass.untilMs > now) ?? null;
 };
 

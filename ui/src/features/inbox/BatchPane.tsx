@@ -8,7 +8,8 @@ import { RiskBadge } from "../../components/RiskBadge";
 import { ProductionMark } from "../../components/ProductionMark";
 import { ShownText } from "../../components/ShownText";
 import { Entries } from "../../components/Values";
-import { useBlocked, useDesk, useServerNow } from "../../desk/DeskContext";
+import { CommandText } from "../../components/CommandText";
+import { useBlocked, useDesk, useServerSecond } from "../../desk/DeskContext";
 import type { Card, Verdict } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
 import { mayApproveCard } from "./acts/ActionBar";
@@ -59,7 +60,7 @@ interface BatchPaneProps {
 /** Several calls of one tool and agent, each shown whole, for one answer. Each gets a decision of its own. */
 export const BatchPane = ({ picked, sent, onDone }: BatchPaneProps) => {
   const desk = useDesk();
-  const now = useServerNow();
+  const now = useServerSecond();
   const blocked = useBlocked();
   const covered = useCovered();
   const [denying, setDenying] = useState(false);
@@ -111,7 +112,7 @@ export const BatchPane = ({ picked, sent, onDone }: BatchPaneProps) => {
         {cards.map((card) => <One key={card.key} card={card} why={holdsBack(card, now)} />)}
         <div ref={end} className="h-px" aria-hidden="true" />
       </div>
-      {blocked === null ? null : <p role="status" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad">{blocked}</p>}
+      {blocked === null ? null : <p role="status" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad"><CommandText text={blocked} /></p>}
       {denying ? <DenyPanel stops={false} canStop={false} busy={busy} onClose={() => { setDenying(false); }} onDeny={(message) => void send("deny", message)} /> : (
         <div className="flex min-h-[63px] items-center gap-2.5 border-t border-line bg-panel px-7 py-3" role="toolbar" aria-label="Decide all">
           <Button tone="deny" disabled={busy || cards.length === 0 || blocked !== null} onClick={() => { setDenying(true); }}>Deny all… <Kbd command="deny" quiet /></Button>

@@ -2,7 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef } from "react";
 import { RawDialog } from "../../components/RawDialog";
 import { useCommand, useCovered } from "../../commands/CommandContext";
-import { useBlocked, useDesk, useServerNow } from "../../desk/DeskContext";
+import { CommandText } from "../../components/CommandText";
+import { useBlocked, useDesk, useServerSecond } from "../../desk/DeskContext";
 import type { Card } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
 import { ActionBar, mayAnswer, mayApproveCard, mayEdit } from "./acts/ActionBar";
@@ -40,7 +41,7 @@ const CardView = ({ card, sent, onSent, onUndo, onSnooze }: CardViewProps) => {
   const field = useRef<HTMLInputElement>(null);
   const blocked = useBlocked();
   const covered = useCovered();
-  const late = useServerNow() >= card.deadlineMs;
+  const late = useServerSecond() >= card.deadlineMs;
   const version = useVersion(card, acts.draft);
   const pending = card.state === "pending";
   const watching = acts.panel === "none" && !covered;
@@ -95,7 +96,7 @@ const CardView = ({ card, sent, onSent, onUndo, onSnooze }: CardViewProps) => {
         <EditPanel card={card} draft={draft} onClose={close} onDraft={(next) => { setDraft(next); close(); }} />
       ) : <Body card={card} acts={acts} />}
       {pending && (blocked !== null || late) ? (
-        <p role="status" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad">{late ? "Its deadline has passed: it can no longer be approved." : blocked}</p>
+        <p role="status" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad">{late ? "Its deadline has passed: it can no longer be approved." : <CommandText text={blocked ?? ""} />}</p>
       ) : null}
       {acts.problem === null ? null : <p role="alert" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad" data-testid="problem">{acts.problem}</p>}
       {pending && !inPlace(acts.panel) ? <WayPanel card={card} acts={acts} field={field} /> : null}

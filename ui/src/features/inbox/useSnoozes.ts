@@ -1,9 +1,26 @@
-import { useCallback, useEffect, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { useDesk } from "../../desk/DeskContext";
 import type { InboxRow } from "../../ipc/generated";
 import { backAt, pruned, readSnoozes, type Snoozes } from "./snooze";
 
 const PLACE = "countersign.snoozes";
+
+/** What is put off, for all of the page: the list and the count in the navigation agree. */
+const listeners = new Set<() => void>();
+const subscribe = (listener: () => void): (() => void) => {
+  listeners.add(listener);
+  return () => { listeners.delete(listener); };
+};
+let kept: { readonly text: string | null; readonly snoozes: Snoozes } | undefined;
+const read = (): Snoozes => {
+  const text = localStorage.getItem(PLACE);
+  if (kept === undefined || kept.text !== text) kept = { text, snoozes: readSnoozes(text) };
+  return kept.snoozes;
+};
+const write = (snoozes: Snoozes): void => {
+  localStorage.setItem(PLACE, JSON.stringify(snoozes));
+  for (const listener of listeners) listener();
+};
 
 export interface Snoozed {
   readonly row: InboxRow;
@@ -22,7 +39,7 @@ export interface SnoozesView {
 /** Which cards are put off in this window. Others of the realm see them as ever. */
 export const useSnoozes = (rows: readonly InboxRow[]): SnoozesView => {
   const desk = useDesk();
-  const [snoozes, setSnoozes] = useState<Snoozes>(() => readSnoozes(localStorage.getItem(PLACE)));
+  const snoozes = useSyncExternalStore(subscribe, read);
   const [tick, setTick] = useState(0);
   const { awake, snoozed } = useMemo(() => {
     const now = desk.now();
@@ -42,13 +59,7 @@ export const useSnoozes = (rows: readonly InboxRow[]): SnoozesView => {
     return () => { clearTimeout(timer); };
   }, [desk, next, tick]);
 
-  const keep = useCallback((change: (before: Snoozes) => Snoozes) => {
-    setSnoozes((before) => {
-      const after = change(pruned(before, desk.now()));
-      localStorage.setItem(PLACE, JSON.stringify(after));
-      return after;
-    });
-  }, [desk]);
+  const keep = useCallback((change: (before: Snoozes) => Snoozes) => { write(change(pruned(read(), desk.now()))); }, [desk]);
   const snooze = useCallback((key: string, untilMs: number) => { keep((before) => ({ ...before, [key]: untilMs })); }, [keep]);
   const wake = useCallback((key: string) => { keep((before) => Object.fromEntries(Object.entries(before).filter(([other]) => other !== key))); }, [keep]);
   return { awake, snoozed, snooze, wake };

@@ -60,7 +60,7 @@ export const KeyRow = ({ field, agent, draft, clash, problems, disabled, onDraft
             {draft?.type === "default" ? <span className="text-text-2">Goes back to the default “<ShownText text={field.default} />” when saved</span>
               : draft !== undefined ? <span className="text-text-2">{draft.text === "" && field.kind.startsWith("string") ? "An empty text, not saved" : "Not saved"}</span>
               : chosen === null ? <span>The default counts: <span className="selectable text-text-2">{plainText(field.default) === "" ? "empty" : <ShownText text={field.default} />}</span></span>
-              : <span>Set by <ShownText text={chosen.by} />, {stamp(chosen.atMs)}{plainText(field.default) === "" ? "" : <>; the default is “<ShownText text={field.default} />”</>}</span>}
+              : <span>Set by <ShownText text={chosen.by} />, {stamp(chosen.atMs)}{plainText(field.default) === "" ? "" : <>; the default is <span className="selectable text-text-2"><ShownText text={field.default} /></span></>}</span>}
             {draft === undefined ? null : <button type="button" className={LINK} disabled={disabled} onClick={() => { onDraft(null); }}>Take back</button>}
             {chosen !== null && draft?.type !== "default" ? <button type="button" className={LINK} disabled={disabled} onClick={() => { onDraft({ type: "default" }); }}>Use the default</button> : null}
             {chosen === null && draft === undefined && usable && plainText(field.default) !== "" ? <button type="button" className={LINK} disabled={disabled} onClick={() => { onDraft({ type: "text", text: plainText(field.default) }); }}>Start from the default</button> : null}

@@ -35,8 +35,8 @@ export const Body = ({ card, acts }: { readonly card: Card; readonly acts: CardA
               <Looks looks={card.looks} />
             </section>
           )}
-          <Warnings card={card} revealed={acts.revealed} />
           <Effective groups={card.effective} revealed={acts.revealed} />
+          <Warnings card={card} revealed={acts.revealed} />
           <div ref={end} id="arguments-end" className="h-px" aria-hidden="true" />
           {card.previous === null ? null : <Previous previous={card.previous} revealed={acts.revealed} />}
           <LedHere request={card.key} />

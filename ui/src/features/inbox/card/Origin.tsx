@@ -1,9 +1,16 @@
 import { Fact } from "../../../components/Fact";
+import { plainText } from "../../../components/shown";
 import { Section } from "../../../components/Section";
 import { ShownText } from "../../../components/ShownText";
 import { formatAgo, formatTime } from "../../../desk/clock";
-import { useServerNow } from "../../../desk/DeskContext";
-import type { Card } from "../../../ipc/generated";
+import { useServerSecond } from "../../../desk/DeskContext";
+import type { Card, Shown } from "../../../ipc/generated";
+
+/** `4bf92f35…4736`, the whole of it where the pointer rests. */
+const ShortTrace = ({ id }: { readonly id: Shown }) => {
+  const plain = plainText(id);
+  return /^[0-9a-f]{32}$/.test(plain) ? <>{plain.slice(0, 8)}…{plain.slice(-4)}</> : <ShownText text={id} />;
+};
 
 /** `sha256 4be1 90c7 … 77a2` */
 const shortDigest = (digest: string): string => {
@@ -11,7 +18,7 @@ const shortDigest = (digest: string): string => {
   return `sha256 ${hex.slice(0, 4)} ${hex.slice(4, 8)} … ${hex.slice(-4)}`;
 };
 
-const Requested = ({ ms }: { readonly ms: number }) => <>{formatTime(ms)}, {formatAgo(useServerNow() - ms)}</>;
+const Requested = ({ ms }: { readonly ms: number }) => <>{formatTime(ms)}, {formatAgo(useServerSecond() - ms)}</>;
 
 export const Origin = ({ card }: { readonly card: Card }) => {
   const { origin, tool } = card;
@@ -29,7 +36,7 @@ export const Origin = ({ card }: { readonly card: Card }) => {
         {origin.nativeDigest === null ? null : (
           <Fact name="Framework's"><code className="font-mono text-xs text-text-2"><ShownText text={origin.nativeDigest.alg} /> <ShownText text={origin.nativeDigest.value} /></code>, not trusted</Fact>
         )}
-        {origin.trace === null ? null : <Fact name="Trace"><code className="font-mono text-xs text-text-2"><ShownText text={origin.trace} /></code></Fact>}
+        {origin.trace === null ? null : <Fact name="Trace" title={plainText(origin.trace)}><code className="font-mono text-xs text-text-2"><ShortTrace id={origin.trace} /></code></Fact>}
         <Fact name="Stream"><code className="font-mono text-xs text-text-2">#{origin.streamSeq}</code></Fact>
       </dl>
     </Section>

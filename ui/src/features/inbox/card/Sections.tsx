@@ -57,7 +57,7 @@ export const Warnings = ({ card, revealed }: RevealedProps & { readonly card: Ca
 
 const DeltaLine = ({ delta, revealed }: RevealedProps & { readonly delta: Delta }) => (
   <tr className="align-top">
-    <th scope="row" className="pr-4 text-left font-normal whitespace-nowrap"><ShownText text={delta.name} /></th>
+    <th scope="row" className="w-px pr-6 text-left font-normal whitespace-nowrap"><ShownText text={delta.name} /></th>
     <td>
       {delta.same ? "same" : (
         <>

@@ -1,6 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "react";
-import { useServerNow } from "../../../desk/DeskContext";
+import { useServerSecond } from "../../../desk/DeskContext";
 import type { InboxRow } from "../../../ipc/generated";
 import { countSoon, HEADING_PX, lineOf, linesOf, ROW_PX, topOf } from "../groups";
 import { InboxItem, optionId } from "./InboxItem";
@@ -14,13 +14,11 @@ interface InboxListProps {
 }
 
 const HEADING = { soon: "Due within a minute", later: "Later" } as const;
-/** Deadlines come closer by themselves; the headings follow once a second. */
-const TICK_MS = 1_000;
 
 /** The waiting requests. What arrives above the cursor moves no row that is on screen. */
 export const InboxList = ({ rows, cursor, picked, onSelect }: InboxListProps) => {
   const scroller = useRef<HTMLDivElement>(null);
-  const now = useServerNow(TICK_MS);
+  const now = useServerSecond();
   const soon = countSoon(rows, now);
   const lines = useMemo(() => linesOf(rows, soon), [rows, soon]);
   const virtual = useVirtualizer({
