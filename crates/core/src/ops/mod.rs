@@ -62,6 +62,7 @@ pub mod retention;
 pub mod rule_changes;
 mod rule_days;
 pub mod rules;
+pub mod schema_cost;
 mod search_index;
 pub mod setup;
 pub mod simulate;

@@ -3,6 +3,7 @@
 use countersign_wire::{ApprovalRequest, QuestionOption, RequestKind, Response};
 use serde_json::Value;
 
+use super::schema_cost::is_affordable;
 use crate::error::OpError;
 
 /// The answer as it fits the question's options or the form's schema. A content that is the key of an option
@@ -41,6 +42,11 @@ pub(crate) fn fitted(raw: &[u8], response: Option<Response>) -> Result<Response,
             Ok(response)
         }
         (RequestKind::Form, _, Some(schema)) => {
+            if !is_affordable(&schema, &response.content) {
+                return Err(invalid(
+                    "whether the answer fits the form cannot be told in bounded time; deny the request".to_owned(),
+                ));
+            }
             let schema = jsonschema::validator_for(&schema).map_err(|_| {
                 invalid("the form's schema is not valid; deny the request".to_owned())
             })?;
@@ -54,7 +60,7 @@ pub(crate) fn fitted(raw: &[u8], response: Option<Response>) -> Result<Response,
                 };
                 return Err(invalid(format!(
                     "{place} does not fit the form: {}",
-                    error.kind().keyword()
+                    error.masked()
                 )));
             }
             Ok(response)
@@ -128,5 +134,25 @@ mod tests {
             let refused = fitted(&form, Some(answer(bad, None))).unwrap_err();
             assert_eq!(refused.code(), countersign_wire::ErrorCode::InvalidArgs);
         }
+        let wrong = fitted(&form, Some(answer(json!({"n": "secret"}), None))).unwrap_err();
+        let wrong = wrong.to_string();
+        assert!(
+            wrong.contains("/n does not fit the form: value is not of type"),
+            "{wrong}"
+        );
+    }
+
+    #[test]
+    fn a_form_that_would_be_checked_for_ever_is_refused_at_once() {
+        let doubled = |at: usize| {
+            let next = json!({ "$ref": format!("#/$defs/d{}", at + 1) });
+            (format!("d{at}"), json!({ "allOf": [next, next] }))
+        };
+        let mut defs: serde_json::Map<String, Value> = (0..40).map(doubled).collect();
+        defs.insert("d40".to_owned(), json!({}));
+        let schema = json!({ "$defs": defs, "$ref": "#/$defs/d0" });
+        let form = request("form", json!({ "response_schema": schema }));
+        let refused = fitted(&form, Some(answer(json!("words"), None))).unwrap_err();
+        assert!(refused.to_string().contains("bounded time"), "{refused}");
     }
 }
