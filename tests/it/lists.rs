@@ -279,6 +279,23 @@ fn doctor_finds_nothing_wrong_with_a_running_console_and_names_what_is() {
     assert_eq!(wrong["check"], "data_folder");
 }
 
+#[test]
+fn doctor_does_not_say_that_decisions_can_be_taken_where_none_can() {
+    let desk = Desk::new();
+    Console::start(&desk).stop(nix::sys::signal::Signal::SIGTERM);
+    // Nothing that root's rights would open all the same.
+    let lock = desk.path().join("console.lock");
+    std::fs::remove_file(&lock).unwrap();
+    std::fs::create_dir(&lock).unwrap();
+    let ended = desk.run(&["doctor", "--json"]);
+    let decisions = ended
+        .lines()
+        .into_iter()
+        .find(|check| check["check"] == "decisions");
+    assert_eq!(decisions.unwrap()["verdict"], "failed", "{ended:?}");
+    assert_eq!(ended.code, 1);
+}
+
 #[tokio::test]
 async fn watch_tells_arrival_decision_and_receipt_as_they_happen() {
     let desk = Desk::new();

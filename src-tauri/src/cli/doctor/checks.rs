@@ -208,6 +208,18 @@ pub(super) fn clock(app: &App) -> Check {
 
 /// Whether decisions can be taken.
 pub(super) async fn writable(app: &App) -> Check {
+    // Whoever only reads has not met what a verdict would meet.
+    let lock = app.data().path().join("console.lock");
+    let opened = std::fs::OpenOptions::new().append(true).open(&lock);
+    if let Err(error) = opened
+        && error.kind() != std::io::ErrorKind::NotFound
+    {
+        let path = lock.display();
+        let detail = format!(
+            "cannot be taken: {path}: {error}; make the folder writable, or set COUNTERSIGN_DATA_DIR to another one"
+        );
+        return Check::new("decisions", Failed, detail);
+    }
     match app.status().await {
         Ok(status) => match status.read_only {
             None => Check::new("decisions", Fine, "can be taken"),
