@@ -31,6 +31,8 @@ const TLS_CERT: &str = "COUNTERSIGN_TLS_CERT";
 const TLS_KEY: &str = "COUNTERSIGN_TLS_KEY";
 const KEYS: &str = "COUNTERSIGN_KEYS";
 const OPERATOR: &str = "COUNTERSIGN_OPERATOR";
+/// Longer than the names of people.
+const OPERATOR_CHARS: usize = 100;
 const WORKSPACE: &str = "COUNTERSIGN_WORKSPACE";
 const ALLOW_SINGLE_ACCOUNT: &str = "COUNTERSIGN_ALLOW_SINGLE_ACCOUNT";
 const OTLP_HTTP: &str = "COUNTERSIGN_OTLP_HTTP";
@@ -143,6 +145,7 @@ fn resolve(flags: &Global, env: Env<'_>, platform: Option<PathBuf>) -> Result<Se
     let stall_limits = stall_limits(&file);
     let keys = flags.keys.or(env.keys).or(file.keys);
     let operator = flags.operator.or(env.operator).or(file.operator);
+    let operator = operator.map(operator_name).transpose()?;
     let workspace = flags.workspace.or(env.workspace).or(file.workspace);
     let workspace = workspace.as_deref().unwrap_or("default");
     let allow = flags.allow_single_account.or(env.allow_single_account);
@@ -357,12 +360,23 @@ impl Login {
     }
 }
 
+/// A name stands in every decision and on every other console, on one line.
+fn operator_name(name: String) -> Result<String, Failure> {
+    let shown = !name.trim().is_empty() && !name.chars().any(countersign_wire::is_hostile);
+    if shown && name.chars().count() <= OPERATOR_CHARS {
+        return Ok(name);
+    }
+    Err(Failure::usage(format!(
+        "the operator's name is 1 to {OPERATOR_CHARS} characters that can be seen, on one line; see --operator, {OPERATOR} and config.toml"
+    )))
+}
+
 fn account_name() -> String {
     let named = ["USER", "LOGNAME"]
         .into_iter()
         .find_map(|name| env::var(name).ok());
     named
-        .filter(|name| !name.is_empty())
+        .and_then(|name| operator_name(name).ok())
         .unwrap_or_else(|| "operator".to_owned())
 }
 

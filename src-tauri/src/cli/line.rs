@@ -13,6 +13,9 @@ use super::output::{plain, risk_cell, table};
 use super::when;
 use crate::secrets::Secrets;
 
+/// Longer than the names of tools that people give.
+const CELL_CHARS: usize = 60;
+
 /// Absent times and names are null.
 fn time(at: Option<i64>) -> Option<String> {
     at.map(|at| Timestamp(at).rfc3339())
@@ -118,6 +121,15 @@ pub(crate) fn what(row: &LineRow) -> String {
         .unwrap_or_else(|| "unreadable".to_owned())
 }
 
+/// A cell of a table: an agent's long name must not push the other requests off the screen. `show` has
+/// it whole.
+fn short(text: &str) -> String {
+    match text.char_indices().nth(CELL_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// How far several operators are: ` [1 of 2 votes, not yours]`.
 pub(crate) fn votes(row: &LineRow) -> String {
     Approvals::of(row).map_or_else(String::new, |approvals| {
@@ -140,7 +152,7 @@ pub(crate) fn inbox_table(rows: &[LineRow], now: Timestamp) -> Table {
     for row in rows {
         table.add_row([
             Cell::new(&row.request_id),
-            Cell::new(format!("{}{}", what(row), votes(row))),
+            Cell::new(format!("{}{}", short(&what(row)), votes(row))),
             risk_cell(&row.risk),
             Cell::new(agent(row)),
             Cell::new(when::left(Timestamp(row.deadline_at), now)),
@@ -164,7 +176,7 @@ pub(crate) fn history_table(rows: &[LineRow]) -> Table {
         table.add_row([
             Cell::new(when::shown(Timestamp(row.stored_at))),
             Cell::new(&row.request_id),
-            Cell::new(what(row)),
+            Cell::new(short(&what(row))),
             risk_cell(&row.risk),
             Cell::new(agent(row)),
             Cell::new(&row.state),
@@ -174,4 +186,21 @@ pub(crate) fn history_table(rows: &[LineRow]) -> Table {
         ]);
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_name_takes_no_more_than_its_cell_and_an_ordinary_one_stays() {
+        for (name, wide) in [
+            ("delete_invoice", 14),
+            (&"é".repeat(60), 60),
+            (&"e\u{301}".repeat(9_000), 61),
+        ] {
+            assert_eq!(short(name).chars().count(), wide);
+        }
+        assert_eq!(short("delete_invoice"), "delete_invoice");
+    }
 }

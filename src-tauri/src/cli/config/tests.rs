@@ -110,7 +110,11 @@ fn without_any_setting_the_console_runs_its_own_server() {
 
 #[test]
 fn a_wrong_setting_is_refused_and_not_ignored() {
+    let long = "n".repeat(101);
     for (file, env, code) in [
+        ("operator = ' '", None, "usage"),
+        ("", Some((OPERATOR, "Ada\u{202e}\nLovelace")), "usage"),
+        ("", Some((OPERATOR, long.as_str())), "usage"),
         ("operater = 'typo'", None, "environment"),
         ("operator = 7", None, "environment"),
         ("not toml", None, "environment"),
