@@ -273,3 +273,30 @@ async fn what_people_approve_again_and_again_is_suggested_and_stays_off() {
             .is_empty()
     );
 }
+
+#[test]
+fn the_list_tells_a_rule_whose_time_is_over() {
+    let desk = Desk::new();
+    let _console = Console::start(&desk);
+    // The server's time, a little later.
+    let soon = [
+        "bypass",
+        "default/local",
+        "--up-to",
+        "low",
+        "--for",
+        "4s",
+        "--json",
+    ];
+    let soon = desk.json(&soon);
+    let text = MAILS.replace("2999-01-01T00:00:00Z", soon["until"].as_str().unwrap());
+    let rules = file(&desk, "rules.toml", &text);
+    desk.run(&["rules", "apply", &rules]).success();
+    let list = || desk.run(&["rules", "list"]).success().out;
+    assert!(!list().contains("(over)"));
+    eventually(|| {
+        Some(list())
+            .filter(|list| list.contains("(over)"))
+            .ok_or("on")
+    });
+}

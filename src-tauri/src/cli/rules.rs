@@ -106,8 +106,10 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
                 continue;
             }
             let state = match rule.enabled {
-                Enabled::On => "",
                 Enabled::Off => " (off)",
+                // It reads like one that lets calls run, and none will.
+                _ if rule.is_over(app.now()) => " (over)",
+                Enabled::On => "",
                 Enabled::Shadow => " (shadow)",
             };
             out.line(&format!(
