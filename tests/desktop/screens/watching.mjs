@@ -94,6 +94,10 @@ export async function history(desk, page) {
   await page.sees('[data-testid="chart"] canvas');
   await settled();
   await save(desk, "overview");
+  await page.click('a[aria-label^="Decided by people"]');
+  await page.reads("3 requests", '[data-testid="history-count"]');
+  await settled();
+  await save(desk, "history-counted");
 }
 
 export async function alarms(desk, page) {

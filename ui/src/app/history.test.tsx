@@ -53,19 +53,19 @@ describe("the history", () => {
   });
 
   it("keeps a search under a name, chooses it again and forgets it", async () => {
-    const searches = [{ name: "refused", filter: { ...EVERYTHING, verdict: "deny" } }];
+    const searches = [{ name: "said no", filter: { ...EVERYTHING, verdict: "deny" } }];
     const console = await open("#/history", {
       history_page: () => ({ rows: [historyRow(1)], next: null, unindexed: 0 }),
       saved_searches: () => ({ searches }), save_search: () => ({ searches }), forget_search: () => ({ searches: [] }),
     });
     fireEvent.click(await screen.findByText(/^Searches, 1/));
-    fireEvent.click(await screen.findByText("refused"));
+    fireEvent.click(await screen.findByText("said no"));
     await waitFor(() => { expect(lastFilter(console)?.verdict).toBe("deny"); });
     fireEvent.click(screen.getByText(/^Searches, 1/));
-    fireEvent.change(await screen.findByLabelText("Name of this search"), { target: { value: "refused" } });
+    fireEvent.change(await screen.findByLabelText("Name of this search"), { target: { value: "said no" } });
     fireEvent.click(screen.getByText("Save"));
     await waitFor(() => { expect(console.argsOf("save_search")).toHaveLength(1); });
-    fireEvent.click(screen.getByLabelText("Forget refused"));
+    fireEvent.click(screen.getByLabelText("Forget said no"));
     await screen.findByText("No search is saved yet.");
   });
 });

@@ -64,6 +64,20 @@ it.each([
   expect(console.argsOf("history_page").at(-1)?.filter).toEqual({ ...EVERYTHING, ...wanted });
 });
 
+it("the time is one stop of the Tab key, and goes on with the arrows", async () => {
+  const console = open();
+  const day = await screen.findByRole("radio", { name: "24 hours" });
+  expect(screen.getAllByRole("radio").map((one) => one.tabIndex)).toEqual([-1, 0, -1, -1]);
+  day.focus();
+  await userEvent.keyboard("{ArrowLeft}");
+  await waitFor(() => { expect(document.activeElement?.textContent).toBe("1 hour"); });
+  await waitFor(() => { const asked = console.argsOf("overview").at(-1); expect((asked?.untilMs ?? 0) - (asked?.sinceMs ?? 0)).toBe(3_600_000); });
+  await userEvent.keyboard("{ArrowLeft}");
+  expect(document.activeElement?.textContent).toBe("90 days");
+  await userEvent.keyboard("{ArrowRight}{ArrowRight}");
+  expect(document.activeElement?.textContent).toBe("24 hours");
+});
+
 it("a number that no filter of the history finds, and a nought, look like no link", async () => {
   open({ open: 0, hasty: 0 });
   await screen.findByTestId("figures");

@@ -60,10 +60,10 @@ describe("a setup form", () => {
 
   it("tells what is wrong beside its field, with the path, and keeps what was typed", async () => {
     const console = await open(withKeys([setupKey({ key: "limit", kind: "int" }), setupKey({ key: "rows", kind: "list_dict" })]));
-    console.answers.setup_save = () => ({ type: "refused", problems: [{ key: "rows", path: shown("rows[0].size"), message: shown("must be int") }] });
+    console.answers.setup_save = () => ({ type: "refused", problems: [{ key: "rows", path: shown("rows[0].size"), message: shown("must be a whole number") }] });
     type("rows", '[{"size": "x"}]');
     save();
-    expect((await within(keyRow("rows")).findByTestId("setup-problem")).textContent).toBe("rows[0].size: must be int");
+    expect((await within(keyRow("rows")).findByTestId("setup-problem")).textContent).toBe("rows[0].size: must be a whole number");
     expect(within(keyRow("limit")).queryByTestId("setup-problem")).toBeNull();
     expect([field("rows").value, field("rows").getAttribute("aria-invalid")]).toEqual(['[{"size": "x"}]', "true"]);
   });
@@ -103,8 +103,8 @@ describe("a setup form", () => {
   it("says of an agent without keys that there is nothing, and of wrong ones what is wrong", async () => {
     const console = await open(setupForm({ declared: { type: "nothing" } }));
     expect(screen.getByTestId("setup-nothing").textContent).toContain("declares no setup keys");
-    console.answers.setup_of = () => setupForm({ declared: { type: "wrong", problems: [{ key: null, path: shown("0.bs_type"), message: shown("must be bool") }] }, revision: 1 });
-    await waitFor(() => { expect(screen.getByTestId("setup-wrong").textContent).toContain("0.bs_type must be bool"); }, { timeout: 5_000 });
+    console.answers.setup_of = () => setupForm({ declared: { type: "wrong", problems: [{ key: null, path: shown("0.bs_type"), message: shown("must be true or false") }] }, revision: 1 });
+    await waitFor(() => { expect(screen.getByTestId("setup-wrong").textContent).toContain("0.bs_type must be true or false"); }, { timeout: 5_000 });
   });
 });
 

@@ -4,9 +4,9 @@ const LOOKS: Record<Risk, string> = {
   critical: "bg-bad-bg text-crit outline-1 outline-crit-line",
   high: "bg-warn-bg text-warn",
   // Seen on the line under the cursor too, which is raised itself.
-  medium: "bg-line text-text-2",
-  low: "bg-panel text-text-3 outline-1 -outline-offset-1 outline-line",
-  safe: "bg-panel text-text-3 outline-1 -outline-offset-1 outline-line",
+  medium: "bg-raised text-text-2 outline-1 -outline-offset-1 outline-line",
+  low: "bg-panel text-text-3 outline-1 -outline-offset-1 outline-line-soft",
+  safe: "bg-panel text-text-3 outline-1 -outline-offset-1 outline-line-soft",
 };
 
 export const RiskBadge = ({ risk, large = false }: { readonly risk: Risk; readonly large?: boolean }) => (

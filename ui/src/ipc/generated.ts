@@ -3088,7 +3088,7 @@ expiresMs: number | null,
  */
 thread: boolean, 
 /**
- * `20 in 1h`.
+ * `20 an hour`, `20 in 2h`.
  */
 limit: string | null, };
 

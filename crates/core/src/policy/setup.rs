@@ -44,6 +44,17 @@ impl FieldType {
         }
     }
 
+    /// What a value of it is, as a person says it.
+    fn words(self) -> &'static str {
+        match self {
+            Self::StringShort | Self::StringLong | Self::StringMultiline => "a text",
+            Self::Bool => "true or false",
+            Self::Int => "a whole number",
+            Self::Float => "a number",
+            Self::ListDict => "a list of entries",
+        }
+    }
+
     fn from_word(word: &str) -> Option<Self> {
         let all = [
             Self::StringShort,
@@ -271,7 +282,7 @@ fn is_name(name: &str) -> bool {
 /// # Errors
 /// What it should be.
 pub fn cast(field: &Field, value: &Value) -> Result<Value, String> {
-    let wrong = || Err(format!("must be {}", field.kind.as_str()));
+    let wrong = || Err(format!("must be {}", field.kind.words()));
     match (field.kind, value) {
         (kind, Value::String(_)) if kind.is_text() => Ok(value.clone()),
         (FieldType::Bool, Value::Bool(_)) => Ok(value.clone()),
@@ -423,6 +434,21 @@ mod tests {
         ] {
             let problems = read_schema(&schema).unwrap_err();
             assert_eq!(problems[0].place(), place, "{schema}");
+        }
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_told_in_words_that_are_not_the_types_name() {
+        for (kind, default, words) in [
+            ("bool", json!(true), "must be true or false"),
+            ("int", json!(1), "must be a whole number"),
+            ("float", json!(1.5), "must be a number"),
+            ("string_long", json!("x"), "must be a text"),
+            ("list_dict", json!([]), "must be a list of entries"),
+        ] {
+            let schema = read_schema(&json!([field(kind, default)])).unwrap();
+            let of = schema.field("key").unwrap();
+            assert_eq!(cast(of, &json!({})), Err(words.to_owned()));
         }
     }
 

@@ -83,7 +83,7 @@ pub struct RuleRow {
     pub expires_ms: Option<i64>,
     /// It ends with the threads that it names.
     pub thread: bool,
-    /// `20 in 1h`.
+    /// `20 an hour`, `20 in 2h`.
     pub limit: Option<String>,
 }
 

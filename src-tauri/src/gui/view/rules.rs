@@ -62,7 +62,7 @@ pub(crate) fn rule_row(
         thread: !rule.matchers.thread_id.is_empty(),
         limit: rule
             .limit
-            .map(|limit| format!("{} in {}", limit.count, per(limit.per_ms))),
+            .map(|limit| format!("{} {}", limit.count, each(limit.per_ms))),
     }
 }
 
@@ -73,6 +73,18 @@ fn regret(of: &Regret) -> RegretView {
         reason: of.reason.as_deref().map(escape_lines),
         by: escape(&of.by),
         at_ms: Timestamp::parse(&of.at).map_or(0, |at| at.0),
+    }
+}
+
+/// The window of a limit, as a person says it.
+fn each(window_ms: i64) -> String {
+    let word = per(window_ms);
+    match word.as_str() {
+        "1m" => "a minute".to_owned(),
+        "1h" => "an hour".to_owned(),
+        "1d" => "a day".to_owned(),
+        "1w" => "a week".to_owned(),
+        _ => format!("in {word}"),
     }
 }
 
@@ -152,4 +164,48 @@ pub(crate) fn words_of(set: &[u8], id: &str) -> Option<Shown> {
     let rules = set["rules"].as_array()?;
     let rule = rules.iter().find(|rule| rule["id"] == id)?;
     Some(json_shown(rule))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use countersign_core::policy::read_file;
+
+    fn rule(lines: &str) -> Rule {
+        let text = format!(
+            "schema = 1\n[[rule]]\nid = \"r\"\neffect = \"approve\"\nexpires_at = \"2999-01-01T00:00:00Z\"\n{lines}"
+        );
+        read_file(&text).unwrap().remove(0)
+    }
+
+    #[test]
+    fn what_a_rule_is_about_reads_the_same_whether_any_agent_is_left_out_or_a_star() {
+        for (lines, words) in [
+            ("tool = [\"pay\"]", "pay; any agent"),
+            ("tool = [\"pay\"]\nagent = [\"*\"]", "pay; any agent"),
+            (
+                "tool = [\"pay\", \"crm.*\"]\nagent = [\"billing-*\"]",
+                "pay, crm.*; billing-*",
+            ),
+        ] {
+            assert_eq!(about(&rule(lines)), words, "{lines}");
+        }
+    }
+
+    #[test]
+    fn the_window_of_a_limit_is_told_in_words_where_there_are_some() {
+        let told: Vec<String> = [
+            60_000,
+            3_600_000,
+            86_400_000,
+            604_800_000,
+            7_200_000,
+            90_000,
+        ]
+        .into_iter()
+        .map(each)
+        .collect();
+        let words = ["a minute", "an hour", "a day", "a week", "in 2h", "in 90s"];
+        assert_eq!(told, words);
+    }
 }

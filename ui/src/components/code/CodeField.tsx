@@ -27,9 +27,6 @@ interface CodeFieldProps {
   readonly className?: string;
 }
 
-/** Arguments of the largest request: a bracket whose other half is far away is not marked as if it had none. */
-const WHOLE = 2_000_000;
-
 const toDiagnostics = (view: EditorView, problems: readonly EditorProblem[]): Diagnostic[] =>
   problems.map(({ line, column, text }) => {
     const { from, to } = view.state.doc.line(Math.min(Math.max(line ?? 1, 1), view.state.doc.lines));
@@ -53,7 +50,7 @@ export const CodeField = ({ initial, label, problems, language, onChange, onSubm
       state: EditorState.create({
         doc: initial,
         extensions: [
-          lineNumbers(), history(), drawSelection(), indentOnInput(), bracketMatching({ maxScanDistance: WHOLE }), language, syntaxHighlighting(colours), unseen,
+          lineNumbers(), history(), drawSelection(), indentOnInput(), bracketMatching(), language, syntaxHighlighting(colours), unseen,
           nonce === undefined ? [] : EditorView.cspNonce.of(nonce), lintGutter(), look, EditorView.lineWrapping, EditorView.contentAttributes.of({ "aria-label": label }),
           keymap.of([submit, indentWithTab, ...defaultKeymap, ...historyKeymap]),
           EditorView.updateListener.of((update) => { if (update.docChanged) calls.current.onChange(update.state.doc.toString()); }),

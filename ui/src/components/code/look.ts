@@ -20,6 +20,9 @@ export const look = EditorView.theme({
   ".cm-lintRange-error": { backgroundImage: "none", textDecoration: "underline wavy var(--bad)" },
   ".cm-tooltip": { backgroundColor: "var(--raised)", color: "var(--text)", border: "1px solid var(--line)", borderRadius: "6px" },
   ".cm-tooltip-autocomplete ul li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--accent-ink)" },
+  "&.cm-focused .cm-matchingBracket": { backgroundColor: "color-mix(in srgb, var(--text) 14%, transparent)" },
+  // The other half may only be far away: what is wrong is told by the checker.
+  "&.cm-focused .cm-nonmatchingBracket": { backgroundColor: "transparent" },
   ".cm-completionDetail": { color: "var(--text-3)", fontStyle: "normal" },
 });
 

@@ -10,13 +10,15 @@ interface ChoiceProps {
   readonly value: string | null;
   readonly options: readonly { readonly value: string; readonly label: string }[];
   readonly onChange: (value: string | null) => void;
+  /** Its words are the console's own and are never cut. */
+  readonly whole?: boolean;
 }
 
-const Choice = ({ label, value, options, onChange }: ChoiceProps) => (
+const Choice = ({ label, value, options, onChange, whole = false }: ChoiceProps) => (
   <label className="flex items-center">
     <span className="sr-only">{label}</span>
     <Select
-      className={`max-w-[170px] py-1 text-xs ${value === null ? "border-line text-text-3" : "border-accent text-text"}`}
+      className={`${whole ? "" : "max-w-[170px]"} py-1 text-xs ${value === null ? "border-line text-text-3" : "border-accent text-text"}`}
       value={value ?? ""} onChange={(event) => { onChange(event.target.value === "" ? null : event.target.value); }}
     >
       <option value="">{label}</option>
@@ -60,7 +62,7 @@ export const FilterBar = ({ filter, onChange }: FilterBarProps) => {
       <Choice label="Took" value={filter.tookUnderMs === null ? null : String(filter.tookUnderMs)} options={PACES} onChange={(under) => { put({ tookUnderMs: under === null ? null : Number(under) }); }} />
       <Choice label="Delivery" value={filter.overdue ? "overdue" : null} options={OVERDUE} onChange={(overdue) => { put({ overdue: overdue !== null }); }} />
       <Choice
-        label="Any time" value={time} options={(time === null || periods.includes(time) ? periods : [...periods, time]).map((label) => ({ value: label, label }))}
+        whole label="Any time" value={time} options={(time === null || periods.includes(time) ? periods : [...periods, time]).map((label) => ({ value: label, label }))}
         onChange={(label) => {
           const length = PERIODS.find(([name]) => name === label)?.[1];
           put({ sinceMs: length === undefined ? null : sinceOf(length, desk.now()), untilMs: null });

@@ -103,7 +103,7 @@ export const HistoryScreen = () => {
         <div className="mb-2.5 flex items-center gap-3">
           <h1 className="m-0 text-[15px] font-semibold">History</h1>
           <span className="whitespace-nowrap text-text-3" data-testid="history-count">{count === null ? "" : `${count}, `}newest first</span>
-          {asked === undefined ? null : <Button tone="quiet" onClick={back}>Back <Kbd command="back" /></Button>}
+          {asked === undefined ? null : <Button tone="quiet" className="-my-1 !py-1" onClick={back}>Back <Kbd command="back" /></Button>}
           <label className="ml-auto flex w-[420px] items-center rounded-[7px] border border-line bg-panel px-2.5 py-[5px] focus-within:border-accent">
             <span className="sr-only">Search the words of requests</span>
             <input

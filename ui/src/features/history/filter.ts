@@ -49,13 +49,13 @@ interface Option {
 const words = (list: readonly string[]): readonly Option[] => list.map((value) => ({ value, label: value.replace("_", " ") }));
 
 export const STATES: readonly Option[] = [
-  { value: "waiting", label: "waiting, held or being sent" }, ...words(["pending", "holding", "queued", "decided", "expired", "withdrawn", "rejected", "void"]),
+  { value: "waiting", label: "still waiting" }, ...words(["pending", "holding", "queued", "decided", "expired", "withdrawn", "rejected", "void"]),
 ];
 export const RISKS = words(["safe", "low", "medium", "high", "critical"]);
 export const VERDICTS: readonly Option[] = [
-  { value: "allowed", label: "approve or modify" }, { value: "refused", label: "deny or terminate" }, { value: "caught", label: "modify, deny or terminate" },
+  { value: "allowed", label: "let run" }, { value: "refused", label: "refused" }, { value: "caught", label: "refused or edited" },
   ...words(["approve", "modify", "deny", "skip", "respond", "escalate", "terminate", "expired", "withdrawn", "rejected"]),
 ];
-export const ORIGINS: readonly Option[] = [{ value: "automatic", label: "rule or setup key" }, ...words(["operator", "rule", "setup_key", "timeout", "agent", "system"])];
+export const ORIGINS: readonly Option[] = [{ value: "automatic", label: "automatic" }, ...words(["operator", "rule", "setup_key", "timeout", "agent", "system"])];
 /** In how short a time it was decided. */
 export const PACES: readonly Option[] = [["2000", "under 2 s"], ["10000", "under 10 s"], ["60000", "under 1 min"]].map(([value = "", label = ""]) => ({ value, label }));

@@ -7,7 +7,7 @@ import * as finds from "./finds";
 const share = (part: number, all: number): string => (part === 0 || all === 0 ? "" : ` · ${Math.round((100 * part) / all)} %`);
 
 const Figure = ({ label, tone = "", children }: { readonly label: string; readonly tone?: string; readonly children: ReactNode }) => (
-  <div className="rounded-lg border border-line bg-panel px-3.5 py-2.5">
+  <div className="flex flex-col justify-between rounded-lg border border-line bg-panel px-3.5 py-2.5">
     <dt className="text-xs text-text-3">{label}</dt>
     <dd className={`m-0 mt-0.5 text-[17px] font-semibold ${tone}`}>{children}</dd>
   </div>

@@ -102,9 +102,19 @@ export const OverviewScreen = () => {
     <main className="flex min-h-0 min-w-0 flex-1 flex-col" aria-label="Overview">
       <header className="flex min-h-[52px] items-center gap-3 border-b border-line px-5">
         <h1 className="m-0 text-[15px] font-semibold">Overview</h1>
-        <div className="ml-auto flex gap-1.5" role="radiogroup" aria-label="Time">
+        <div
+          className="ml-auto flex gap-1.5" role="radiogroup" aria-label="Time" tabIndex={-1}
+          onKeyDown={(event) => {
+            const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+            if (step === undefined) return;
+            event.preventDefault();
+            const next = (chosen + step + PERIODS.length) % PERIODS.length;
+            setChosen(next);
+            event.currentTarget.querySelectorAll("button")[next]?.focus();
+          }}
+        >
           {PERIODS.map(([label], place) => (
-            <button key={label} type="button" role="radio" aria-checked={place === chosen} className={`rounded-md border px-2.5 py-1 text-xs ${place === chosen ? "border-accent text-text" : "border-line text-text-2 hover:bg-raised"}`} onClick={() => { setChosen(place); }}>{label}</button>
+            <button key={label} type="button" role="radio" aria-checked={place === chosen} tabIndex={place === chosen ? 0 : -1} className={`rounded-md border px-2.5 py-1 text-xs ${place === chosen ? "border-accent text-text" : "border-line text-text-2 hover:bg-raised"}`} onClick={() => { setChosen(place); }}>{label}</button>
           ))}
         </div>
       </header>

@@ -31,7 +31,7 @@ async fn decide(page: &Page, id: &str, verdict: Verdict, message: &str) {
 }
 
 /// One request of every fate, asked in the order of their names.
-async fn lived() -> Page {
+pub(super) async fn lived() -> Page {
     let page = Page::open().await;
     let acme = "acme".parse().unwrap();
     let rules = read_file(RULES).unwrap();

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Page;
+use super::history::lived;
 
 fn of(since: i64, until: i64, pieces: i64, workspace: Option<&str>) -> Value {
     json!({"sinceMs": since, "untilMs": until, "pieces": pieces, "workspace": workspace})
@@ -83,4 +84,73 @@ async fn a_time_that_is_none_and_a_number_of_pieces_that_no_chart_has_are_refuse
         assert_eq!(code, "usage", "{since} {until} {pieces}");
     }
     page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_number_is_the_count_of_the_requests_that_its_filter_finds() {
+    let page = lived().await;
+    let until = page.desk.app.now().0 + 1;
+    let since = until - 600_000;
+    let seen = page.call("overview", of(since, until, 6, None)).await;
+    let time = json!({"sinceMs": since, "untilMs": until});
+    let decided = |origin: &str| json!({"state": "decided", "origin": origin});
+    let mut table: Vec<(Value, Value)> = vec![
+        (seen["open"].clone(), json!({"state": "waiting"})),
+        (seen["human"].clone(), decided("operator")),
+        (seen["automatic"].clone(), decided("automatic")),
+        (
+            seen["hasty"].clone(),
+            json!({"state": "decided", "origin": "operator", "tookUnderMs": seen["hastyMs"]}),
+        ),
+        (
+            seen["caught"].clone(),
+            json!({"state": "decided", "origin": "operator", "verdict": "caught"}),
+        ),
+        (seen["expired"].clone(), json!({"state": "expired"})),
+        (
+            seen["stalled"].clone(),
+            json!({"overdue": true, "sinceMs": null, "untilMs": null}),
+        ),
+    ];
+    for verdict in seen["verdicts"].as_array().unwrap() {
+        let word = &verdict["verdict"]["value"];
+        table.push((verdict["count"].clone(), json!({"verdict": word})));
+    }
+    for pace in seen["paces"].as_array().unwrap() {
+        let find =
+            json!({"state": "decided", "agent": pace["agent"], "tool": pace["tool"]["value"]});
+        table.push((pace["decided"].clone(), find));
+    }
+    for piece in seen["volume"].as_array().unwrap() {
+        let start = piece["startMs"].as_i64().unwrap();
+        let end = until.min(start + seen["stepMs"].as_i64().unwrap());
+        for (series, narrow) in [
+            ("arrived", json!({})),
+            ("allowed", json!({"state": "decided", "verdict": "allowed"})),
+            ("denied", json!({"state": "decided", "verdict": "refused"})),
+            ("expired", json!({"state": "expired"})),
+        ] {
+            let piece_only = both(&narrow, &json!({"sinceMs": start, "untilMs": end}));
+            table.push((piece[series].clone(), piece_only));
+        }
+    }
+    let mut counted = 0;
+    for (number, narrow) in table {
+        let count = page.call("history_count", both(&time, &narrow)).await;
+        assert_eq!(
+            count,
+            json!({"requests": number, "whole": true}),
+            "{narrow}"
+        );
+        counted += number.as_u64().unwrap();
+    }
+    assert!(counted > 15, "the numbers are not all nought: {seen}");
+    page.close().await;
+}
+
+/// The fields of both, those of the second where both have them.
+fn both(one: &Value, other: &Value) -> Value {
+    let mut fields = one.as_object().unwrap().clone();
+    fields.extend(other.as_object().unwrap().clone());
+    Value::Object(fields)
 }

@@ -29,7 +29,7 @@ export const Body = ({ card, acts }: { readonly card: Card; readonly acts: CardA
           )}
           <Asked card={card} />
           {card.args === null ? null : (
-            <section>
+            <section className={card.effective.length === 0 ? "" : "mb-5"}>
               <h3>Arguments at the gate</h3>
               <Entries entries={card.args} revealed={acts.revealed} label="Arguments at the gate" />
               <Looks looks={card.looks} />

@@ -30,7 +30,7 @@ export const LedHere = ({ request }: { readonly request: string }) => {
           {data.lines.map((line, index) => (
             // Steps keep their order.
             // oxlint-disable-next-line react/no-array-index-key
-            <li key={index} className={`grid h-[25px] grid-cols-[150px_minmax(0,1fr)_76px] items-center gap-x-3 ${line.request === request ? "text-text" : "text-text-2"}`}>
+            <li key={index} className={`grid h-[25px] grid-cols-[minmax(110px,190px)_minmax(0,1fr)_76px] items-center gap-x-3 ${line.request === request ? "text-text" : "text-text-2"}`}>
               <span className="truncate"><ShownText text={line.name} /></span>
               <Bar line={line} view={view} untilMs={data.toMs} />
               <span className={`truncate text-right ${isTrouble(line.look) ? "text-bad" : ""}`}>{outcomeOf(line)}<span className="sr-only">, {standingOf(line)}</span></span>

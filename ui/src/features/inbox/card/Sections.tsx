@@ -34,7 +34,7 @@ export const Effective = ({ groups, revealed }: RevealedProps & { readonly group
     </Section>
   );
 
-/** Reasons to look twice, right under the arguments. */
+/** Reasons to look twice, under everything that runs. */
 export const Warnings = ({ card, revealed }: RevealedProps & { readonly card: Card }) => (
   <div className="mt-2 mb-5 flex flex-col gap-2">
     {card.warnings.map((warning, index) => (
