@@ -10,13 +10,19 @@ use tokio::process::{Child, Command};
 const START_LIMIT: Duration = Duration::from_secs(30);
 
 /// Started here, ended on drop.
-pub(crate) struct Server {
+#[derive(Debug)]
+pub struct Server {
     child: Child,
-    pub(crate) url: String,
+    /// Where it listens.
+    pub url: String,
 }
 
 impl Server {
-    pub(crate) async fn start(folder: &Path) -> anyhow::Result<Self> {
+    /// Starts it with its files in `folder`.
+    ///
+    /// # Errors
+    /// When it does not listen within half a minute.
+    pub async fn start(folder: &Path) -> anyhow::Result<Self> {
         let text = folder
             .to_str()
             .context("the folder is not UTF-8")?
@@ -26,7 +32,7 @@ impl Server {
             &conf,
             format!(
                 "listen: \"127.0.0.1:-1\"\nports_file_dir: \"{text}\"\nlog_file: \"{text}/log\"\n\
-                 max_payload: 4194304\njetstream {{ store_dir: \"{text}\", max_file_store: 1TB }}\n"
+                 max_payload: 4194304\ndisable_sublist_cache: true\njetstream {{ store_dir: \"{text}\", max_file_store: 1TB }}\n"
             ),
         )?;
         let child = Command::new(program()?)
@@ -44,7 +50,11 @@ impl Server {
         Ok(Self { child, url })
     }
 
-    pub(crate) async fn stop(mut self) -> anyhow::Result<()> {
+    /// Ends it.
+    ///
+    /// # Errors
+    /// When it does not end.
+    pub async fn stop(mut self) -> anyhow::Result<()> {
         self.child.kill().await.context("nats-server does not end")
     }
 }

@@ -5,9 +5,16 @@ use std::time::Duration;
 use async_nats::jetstream::Context;
 use async_nats::jetstream::stream::{Config, DiscardPolicy, Republish, StorageType};
 
-pub(crate) const REQUESTS: &str = "CS_REQUESTS";
+/// What agents ask.
+pub const REQUESTS: &str = "CS_REQUESTS";
+/// What was decided.
+pub const DECISIONS: &str = "CS_DECISIONS";
 
-pub(crate) async fn create(context: &Context) -> anyhow::Result<()> {
+/// Makes both.
+///
+/// # Errors
+/// When the server refuses one.
+pub async fn create(context: &Context) -> anyhow::Result<()> {
     let write_once = Config {
         storage: StorageType::File,
         max_messages_per_subject: 1,
@@ -30,7 +37,7 @@ pub(crate) async fn create(context: &Context) -> anyhow::Result<()> {
         .await?;
     context
         .create_stream(Config {
-            name: "CS_DECISIONS".into(),
+            name: DECISIONS.into(),
             subjects: subjects(&["decision", "vote"]),
             deny_delete: true,
             deny_purge: true,

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: the product and the floor under the same load, in turns, on one machine.
+//! `cargo xtask bench`: the product and its floors under the same load, in turns, on one machine.
 //!
 //! Refuses to judge: a missed goal is printed, not an error. What could not be measured is said so.
 
@@ -40,7 +40,7 @@ pub(crate) struct BenchArgs {
     json: bool,
 }
 
-/// Builds both programs, runs them in turns and prints the figures.
+/// Builds the programs, runs them in turns and prints the figures.
 ///
 /// # Errors
 /// When something broke; never because a goal was missed.
@@ -61,10 +61,12 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
     )?;
     let data = target.join("bench");
     let mut floor = Vec::new();
+    let mut rows = Vec::new();
     let mut product = Vec::new();
     for round in 1..=args.rounds {
         let mut turns = [
             ("countersign-floor", &mut floor),
+            ("countersign-rows", &mut rows),
             ("countersign-bench", &mut product),
         ];
         // Whoever comes second finds a warmer machine.
@@ -88,6 +90,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
     missing.extend(large::measure(&target, &data, args, &mut product)?);
     let report = table::Report {
         floor: medians(floor),
+        rows: medians(rows),
         product,
         machine: machine::describe(),
         missing,

@@ -4,9 +4,7 @@
 //! in a committed row with an audit row and the stream position before its write-once decision.
 
 mod console;
-mod server;
 mod store;
-mod streams;
 
 use clap::{Parser, Subcommand};
 use countersign_load::{ConsoleArgs, RoundArgs};

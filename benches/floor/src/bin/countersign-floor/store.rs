@@ -3,20 +3,12 @@
 
 use std::path::Path;
 
-use bytes::Bytes;
+use countersign_floor::read::Arrival;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection, QueryBuilder, Sqlite, SqliteConnection};
 
 /// Rows of one statement: a round trip to the connection's thread costs several times what a row does.
 const ROWS: usize = 64;
-
-/// A message of the stream.
-pub(crate) struct Arrival {
-    pub(crate) seq: i64,
-    pub(crate) stamp_ms: i64,
-    pub(crate) subject: String,
-    pub(crate) payload: Bytes,
-}
 
 pub(crate) async fn open(path: &Path) -> anyhow::Result<SqliteConnection> {
     let mut connection = SqliteConnectOptions::new()
@@ -28,7 +20,7 @@ pub(crate) async fn open(path: &Path) -> anyhow::Result<SqliteConnection> {
         .pragma("trusted_schema", "OFF")
         .pragma("cell_size_check", "ON")
         .pragma("temp_store", "MEMORY")
-        .pragma("cache_size", "-65536")
+        .pragma("cache_size", "-16384")
         .disable_statement_logging()
         .connect()
         .await?;
