@@ -121,7 +121,7 @@ async fn a_command_that_does_not_name_the_outside_server_is_told_to() {
             let ended = desk.run(&[command, &["--json"]].concat());
             let (exit, code, message) = ended.error();
             assert_eq!((exit, code.as_str()), (2, "environment"), "{command:?}");
-            for word in [server.url(), "--nats-url"] {
+            for word in [server.url(), "--nats-url", "--nats-nkey or --nats-creds)"] {
                 assert!(message.contains(word), "{command:?}: {message}");
             }
         }

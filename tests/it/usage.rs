@@ -40,6 +40,17 @@ fn wrong_usage_exits_2_with_one_json_error() {
 }
 
 #[test]
+fn the_way_out_of_a_wrong_address_is_not_taken_for_a_secret() {
+    let desk = Desk::new();
+    let url = ["serve", "--nats-url", "nats://bob:hunter2@:::", "--json"];
+    let (exit, code, message) = desk.run(&url).error();
+    assert_eq!((exit, code.as_str()), (2, "environment"), "{message}");
+    assert!(message.contains("--nats-nkey or --nats-creds"), "{message}");
+    assert!(!message.contains("hidden:"), "{message}");
+    assert!(!message.contains("hunter2"), "{message}");
+}
+
+#[test]
 fn unknown_filter_words_exit_2_and_name_the_words_that_exist() {
     let desk = Desk::new();
     let console = crate::desk::Console::start(&desk);

@@ -93,7 +93,7 @@ pub(crate) fn outside_server(settings: &Settings) -> Option<String> {
         false => "the last console of this folder, which did not stop in order,".to_owned(),
     };
     Some(format!(
-        "{who} uses an outside server at {}; repeat --nats-url (COUNTERSIGN_NATS_URL) and its credentials (--nats-creds or --nats-nkey) as that console has them",
+        "{who} uses an outside server at {}; repeat --nats-url (COUNTERSIGN_NATS_URL) and its credentials (--nats-nkey or --nats-creds) as that console has them",
         runtime.nats_url
     ))
 }

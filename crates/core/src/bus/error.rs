@@ -68,7 +68,7 @@ pub enum BusError {
     },
     /// The URL or the credentials cannot be used.
     #[error(
-        "the bus address or credentials cannot be used: {why}; check --nats-url, --nats-creds or --nats-nkey, and the --tls files"
+        "the bus address or credentials cannot be used: {why}; check --nats-url, the --tls files, and --nats-nkey or --nats-creds"
     )]
     BadOptions {
         /// What is wrong, without secrets.
