@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use countersign_sdk::{Ask, Decision, Gate, RequestId, Risk, Verdict};
+use countersign_sdk::wire::Confirm;
+use countersign_sdk::{Ask, Decision, Gate, Introduction, RequestId, Risk, Verdict};
 use futures::future::join_all;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -27,6 +28,12 @@ const REST: std::ops::Range<u64> = 50..1_000;
 
 /// A tool that the workspace's rule lets run.
 pub(crate) const LOOK_UP: &str = "look_up";
+/// A tool for which the workspace's other rule asks, whatever would spare the question.
+pub(crate) const PAY: &str = "pay";
+/// A tool that asks unless its setup key spares the question.
+const TAKE_NOTE: &str = "take_note";
+/// That key.
+pub(crate) const NOTES_KEY: &str = "free_notes";
 
 /// Arguments of the command `agent`.
 #[derive(Debug, Args)]
@@ -76,7 +83,8 @@ pub(crate) async fn run(args: AgentArgs) -> anyhow::Result<()> {
 /// A gate, however long that takes; none when it is to stop before.
 async fn connect(args: &AgentArgs, stopping: watch::Receiver<bool>) -> Option<Gate> {
     loop {
-        match Gate::connect(args.agent_json.as_path()).await {
+        let gate = Gate::builder(args.agent_json.as_path()).introduction(introduction());
+        match gate.connect().await {
             Ok(gate) => return Some(gate),
             Err(error) => eprintln!("{}: {error}", error.code()),
         }
@@ -108,17 +116,29 @@ async fn ask(gate: &Gate, journal: &Journal, random: &mut StdRng) -> anyhow::Res
     let id: RequestId = uuid::Uuid::now_v7().to_string().parse()?;
     let key = format!("{}/{id}", gate.agent());
     let limit = Duration::from_millis(random.random_range(PATIENCE));
-    let risk = [Risk::Low, Risk::Medium, Risk::High][random.random_range(0..3)];
+    let risks = [Risk::Low, Risk::Medium, Risk::High, Risk::Critical];
+    let risk = risks[random.random_range(0..risks.len())];
     let args = json!({ "to": "customer@example.org", "copies": random.random_range(1..9) });
     // Some calls need both operators.
     let approvals = if random.random_bool(0.2) { 2 } else { 1 };
     // Some a rule may let run, as long as nobody panics.
     let looks_up = approvals == 1 && random.random_bool(0.25);
-    let (tool, risk) = match looks_up {
-        true => (LOOK_UP, Risk::Low),
-        false => ("send_mail", risk),
+    let (tool, risk) = match (looks_up, random.random_range(0..10)) {
+        (true, _) => (LOOK_UP, Risk::Low),
+        (false, 0..3) => (TAKE_NOTE, risk),
+        (false, 3) => (PAY, risk),
+        (false, _) => ("send_mail", risk),
     };
-    let question = Ask::tool(tool, args)
+    let mut question = Ask::tool(tool, args);
+    // A payment names the key too, and must ask all the same.
+    if matches!(tool, TAKE_NOTE | PAY) {
+        question = question.confirm(Confirm {
+            setup_key: Some(NOTES_KEY.to_owned()),
+            command: None,
+            explanation: None,
+        });
+    }
+    let question = question
         .approvals_required(approvals)
         .request_id(id)
         .risk(risk)
@@ -167,6 +187,17 @@ async fn ask(gate: &Gate, journal: &Journal, random: &mut StdRng) -> anyhow::Res
             code: error.code().to_owned(),
             waited_ms,
         }),
+    }
+}
+
+/// What it declares: one setup key.
+fn introduction() -> Introduction {
+    let field = json!({
+        "bs_name": NOTES_KEY, "bs_type": "bool", "bs_default": true, "bs_group": "Notes",
+    });
+    Introduction {
+        setup_schema: Some(json!([field])),
+        ..Introduction::default()
     }
 }
 

@@ -5,6 +5,7 @@
 mod agents;
 mod automatic;
 mod consoles;
+mod spared;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -52,6 +53,9 @@ pub(crate) fn all(facts: &Facts) -> Vec<Check> {
         votes::are_known_everywhere(facts),
         votes::are_enough(facts, &judged),
         automatic::approves_nothing_under_a_brake(facts, |name| judged.get(name)),
+        spared::bypasses_keep_their_limits(facts, |name| judged.get(name)),
+        spared::setup_keys_are_bound(facts, |name| judged.get(name)),
+        spared::are_audited(facts, |name| judged.get(name)),
         consoles::agree(facts),
         consoles::read_decisions_right(facts, &judged),
         consoles::put_nothing_aside(facts),

@@ -35,6 +35,7 @@ pub(crate) struct Settings {
     data_dir: PathBuf,
     nats_url: Option<String>,
     enter: Vec<String>,
+    restless: f64,
 }
 
 impl Settings {
@@ -77,6 +78,8 @@ pub(crate) struct NewConsole<'a> {
     pub(crate) disk: Disk,
     pub(crate) island: Option<Island>,
     pub(crate) seed: u64,
+    /// How likely its operator changes the shared policy at each look.
+    pub(crate) restless: f64,
 }
 
 impl Console {
@@ -87,6 +90,7 @@ impl Console {
             data_dir: new.disk.path.clone(),
             nats_url: None,
             enter: new.island.as_ref().map(Island::enter).unwrap_or_default(),
+            restless: new.restless,
         };
         let mut console = Self {
             name: new.name.to_owned(),
@@ -124,6 +128,7 @@ impl Console {
             let seed = seed.wrapping_mul(10_000).wrapping_add(start);
             command.args(["--seed", &seed.to_string()]);
             command.args(["--seconds", &(4 + start % 6).to_string()]);
+            command.args(["--restless", &settings.restless.to_string()]);
             Ok(command)
         });
         self.operator.comes_and_goes = true;

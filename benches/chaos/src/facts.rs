@@ -17,6 +17,7 @@ use futures::StreamExt;
 use serde_json::Value;
 use time::OffsetDateTime;
 
+use crate::grants::Grants;
 use crate::journal::{self, Line};
 use crate::settle::Settled;
 use crate::store::{self, ConsoleRows};
@@ -42,7 +43,7 @@ pub(crate) struct Stored {
 pub(crate) struct Braking {
     /// The server's stamp.
     pub(crate) at: OffsetDateTime,
-    /// `WS/AGENT` of a pause, none of panic.
+    /// `WS/AGENT` of a pause or a stop, none of panic.
     pub(crate) agent: Option<String>,
     pub(crate) on: bool,
 }
@@ -56,6 +57,8 @@ pub(crate) struct Streams {
     pub(crate) decisions: BTreeMap<String, Stored>,
     /// When brakes were turned on and off, as far as the bucket remembers, in order.
     pub(crate) brakings: Vec<Braking>,
+    /// Bypasses and setup keys.
+    pub(crate) grants: Grants,
     /// By request and voter.
     pub(crate) votes: BTreeMap<(String, String), Stored>,
     /// Messages on subjects that nobody here uses.
@@ -188,6 +191,7 @@ fn take(streams: &mut Streams, message: &jetstream::Message) -> anyhow::Result<u
     let subject = message.subject.as_str();
     if let Some(key) = subject.strip_prefix(POLICY) {
         streams.brakings.extend(braking(key, &stored)?);
+        streams.grants.take(key, &stored)?;
         return Ok(seq);
     }
     let (place, key) = match Subject::parse(subject) {
@@ -217,7 +221,7 @@ fn take(streams: &mut Streams, message: &jetstream::Message) -> anyhow::Result<u
     Ok(seq)
 }
 
-/// Panic or a pause; none where the key is another one.
+/// Panic, a pause or a stop; none where the key is another one.
 fn braking(key: &str, stored: &Stored) -> anyhow::Result<Option<Braking>> {
     let value = || SignedEnvelope::from_bytes(&stored.payload)?.payload_bytes();
     let (agent, on) = match PolicyKey::parse(key) {

@@ -11,6 +11,7 @@ mod child;
 mod console;
 mod facts;
 mod fault;
+mod grants;
 mod ground;
 mod journal;
 mod operator;

@@ -9,10 +9,11 @@ use std::time::Duration;
 use clap::Args;
 use countersign_core::bus::Credentials;
 use countersign_core::ops::DecideCommand;
+use countersign_core::ops::setup::SetupChange;
 use countersign_core::ops::verdicts::Decided;
 use countersign_core::store::lines::Filter;
-use countersign_core::{App, Options};
-use countersign_wire::{AgentBrake, AgentKey, RequestKey, Verdict};
+use countersign_core::{App, OpError, Options};
+use countersign_wire::{AgentBrake, AgentKey, RequestKey, Risk, Verdict};
 use futures::future::join_all;
 use rand::rngs::StdRng;
 use rand::seq::IteratorRandom;
@@ -21,6 +22,7 @@ use serde_json::{Value, json};
 use tokio::process::Command;
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::agent::NOTES_KEY;
 use crate::child::die_with_parent;
 use crate::journal::{Event, Journal};
 use crate::round::{AGENTS, agent_key};
@@ -55,6 +57,9 @@ pub(crate) struct OperatorArgs {
     /// How long it stays
     #[arg(long)]
     seconds: f64,
+    /// How likely a look at the inbox is followed by a change of the shared policy
+    #[arg(long)]
+    restless: f64,
 }
 
 /// Decides for a while.
@@ -93,6 +98,7 @@ async fn beside_the_console(
     let app = App::attach(options).await?;
     app.ready(READY_LIMIT).await;
     brake(&app, random).await?;
+    spare(&app, random).await?;
     let until = Instant::now() + Duration::from_secs_f64(args.seconds);
     while Instant::now() < until {
         let waiting = app.inbox(&Filter::default()).await?;
@@ -109,6 +115,12 @@ async fn beside_the_console(
         });
         let written: anyhow::Result<Vec<()>> = join_all(given).await.into_iter().collect();
         written?;
+        if random.random_bool(args.restless) {
+            match random.random_bool(0.5) {
+                true => brake(&app, random).await?,
+                false => spare(&app, random).await?,
+            }
+        }
         sleep(Duration::from_millis(random.random_range(50..600))).await;
     }
     app.shutdown().await;
@@ -120,13 +132,40 @@ async fn beside_the_console(
 async fn brake(app: &App, random: &mut StdRng) -> anyhow::Result<()> {
     let agent: AgentKey = agent_key(random.random_range(0..AGENTS)).parse()?;
     let done = match random.random_range(0..10) {
-        0..3 => app.set_panic(true).await,
-        3..7 => app.set_panic(false).await,
-        7 => app.set_brake(&agent, AgentBrake::Paused).await,
+        0 => app.set_panic(true).await,
+        1..5 => app.set_panic(false).await,
+        5 => app.set_brake(&agent, AgentBrake::Paused).await,
+        6 => app.set_brake(&agent, AgentBrake::Stopped).await,
         _ => app.set_brake(&agent, AgentBrake::Running).await,
     };
     if let Err(error) = done {
         eprintln!("a brake was not set: {error}");
+    }
+    Ok(())
+}
+
+/// Lets calls of an agent run without asking, for a while or by its setup key, or no longer. It fails as often.
+async fn spare(app: &App, random: &mut StdRng) -> anyhow::Result<()> {
+    let agent: AgentKey = agent_key(random.random_range(0..AGENTS)).parse()?;
+    let key = || NOTES_KEY.to_owned();
+    let value = json!(random.random_bool(0.7));
+    let change = match random.random_range(0..10) {
+        0..4 => {
+            let up_to = [Risk::Low, Risk::Medium, Risk::High][random.random_range(0..3)];
+            let lasting = Duration::from_millis(random.random_range(1_500..15_000));
+            return tell(app.set_bypass(&agent, up_to, lasting).await);
+        }
+        4 => return tell(app.end_bypass(&agent).await),
+        5..8 => SetupChange::Bind(key(), value, random.random_bool(0.2)),
+        8 => SetupChange::Set(key(), value),
+        _ => SetupChange::Unbind(key()),
+    };
+    tell(app.change_setup(&agent, &change).await)
+}
+
+fn tell<T>(done: Result<T, OpError>) -> anyhow::Result<()> {
+    if let Err(error) = done {
+        eprintln!("the shared policy was not changed: {error}");
     }
     Ok(())
 }

@@ -47,15 +47,46 @@ impl RoundReport {
         }));
         let ran = lines().filter(|line| matches!(line.what, Event::Ran { .. }));
         let by_rules = facts.streams.decisions.values();
-        let by_rules = by_rules.filter(|stored| by_rule(&stored.payload)).count();
+        let mut by_itself: BTreeMap<&'static str, u64> = BTreeMap::new();
+        for what in by_rules.filter_map(|stored| by_itself_of(&stored.payload)) {
+            *by_itself.entry(what).or_default() += 1;
+        }
+        let by = |what: &str| by_itself.get(what).copied().unwrap_or_default();
         let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         report.figures = BTreeMap::from([
             ("requests", number(facts.streams.requests.len())),
             ("decisions", number(facts.streams.decisions.len())),
             ("votes", number(facts.streams.votes.len())),
             ("panics", number(turned_on(facts, true))),
-            ("pauses", number(turned_on(facts, false))),
-            ("approved by a rule", number(by_rules)),
+            ("pauses and stops", number(turned_on(facts, false))),
+            ("approved by a rule", by(RULE)),
+            ("approved by a bypass", by(BYPASS)),
+            ("approved by a setup key", by(SETUP_KEY)),
+            (
+                "bypasses",
+                number(
+                    facts
+                        .streams
+                        .grants
+                        .bypasses
+                        .values()
+                        .map(|of| of.len())
+                        .sum(),
+                ),
+            ),
+            (
+                "changes of setup keys",
+                number(
+                    facts
+                        .streams
+                        .grants
+                        .setups
+                        .values()
+                        .map(|of| of.len())
+                        .sum(),
+                ),
+            ),
+            ("approvals taken back", number(taken_back(facts))),
             ("calls run", number(ran.count())),
             ("faults", number(outcome.faults.len())),
             ("console restarts", facts.console_restarts),
@@ -110,16 +141,41 @@ impl RoundReport {
     }
 }
 
-/// How often panic, or else the pause of an agent, was turned on.
+/// How often panic, or else a pause or stop of an agent, was turned on.
 fn turned_on(facts: &Facts, panic: bool) -> usize {
     let brakings = facts.streams.brakings.iter();
     let kind = brakings.filter(|braking| braking.agent.is_none() == panic);
     kind.filter(|braking| braking.on).count()
 }
 
-fn by_rule(payload: &[u8]) -> bool {
+const RULE: &str = "rule";
+const BYPASS: &str = "bypass";
+const SETUP_KEY: &str = "setup_key";
+
+/// What approved, where that was no person.
+fn by_itself_of(payload: &[u8]) -> Option<&'static str> {
     let body: Value = serde_json::from_slice(payload).unwrap_or_default();
-    body["origin"] == "rule" && body["verdict"] == "approve"
+    if body["verdict"] != "approve" {
+        return None;
+    }
+    let is_bypass = body["rule"]["id"]
+        .as_str()
+        .is_some_and(|id| id.starts_with("bypass."));
+    match body["origin"].as_str() {
+        Some(RULE) if is_bypass => Some(BYPASS),
+        Some(RULE) => Some(RULE),
+        Some(SETUP_KEY) => Some(SETUP_KEY),
+        _ => None,
+    }
+}
+
+/// Approvals that a brake met before the bus had them.
+fn taken_back(facts: &Facts) -> usize {
+    let consoles = facts.consoles.iter();
+    let entries = consoles.flat_map(|console| &console.rows.audited);
+    entries
+        .filter(|(action, ..)| action == "taken_back")
+        .count()
 }
 
 fn named(fault: &Fault) -> String {

@@ -8,7 +8,7 @@ use countersign_wire::Enrolment;
 use tokio::process::Command;
 use tokio::time::{Instant, sleep};
 
-use crate::agent::LOOK_UP;
+use crate::agent::{LOOK_UP, PAY};
 use crate::bus::{OutsideBus, merge};
 use crate::console::{Console, NewConsole};
 use crate::facts::{self, Facts};
@@ -23,6 +23,9 @@ const READY_LIMIT: Duration = Duration::from_secs(90);
 const LOOK: Duration = Duration::from_millis(50);
 /// Agents of a round.
 pub(crate) const AGENTS: usize = 3;
+/// So many changes of the shared policy beside those that each operator begins with, give or take: the bucket
+/// remembers 64 of a key, and what it has forgotten cannot be judged.
+const RESTLESS: f64 = 20.0;
 /// Room for an hour; only what is used takes memory.
 const DISK_MIB: u64 = 2_048;
 
@@ -131,6 +134,7 @@ async fn console(round: &Round<'_>, number: u8, island: bool) -> anyhow::Result<
         disk,
         island,
         seed: round.seed.wrapping_add(u64::from(number)),
+        restless: (RESTLESS / round.time.as_secs_f64()).min(0.3),
     }))
 }
 
@@ -202,12 +206,13 @@ async fn embedded(round: &Round<'_>) -> anyhow::Result<World> {
     })
 }
 
-/// The workspace's one rule: it lets every look-up run.
+/// The workspace's rules: every look-up runs, and every payment asks.
 async fn rules(round: &Round<'_>, console: &Console) -> anyhow::Result<()> {
     let path = round.folder.join("rules.toml");
     let text = format!(
         "schema = 1\n\n[[rule]]\nid = \"look-ups\"\neffect = \"approve\"\ntool = [\"{LOOK_UP}\"]\n\
-         expires_at = \"2099-01-01T00:00:00Z\"\n"
+         expires_at = \"2099-01-01T00:00:00Z\"\n\n[[rule]]\nid = \"payments\"\neffect = \"ask\"\n\
+         tool = [\"{PAY}\"]\n"
     );
     std::fs::write(&path, text)?;
     let path = path.to_string_lossy();

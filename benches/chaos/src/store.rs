@@ -1,11 +1,11 @@
 //! The rows of a console's database, read from outside.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions, Connection, Row};
+use sqlx::{ConnectOptions, Connection, Row, SqliteConnection};
 
 const BUSY_LIMIT: Duration = Duration::from_secs(10);
 
@@ -40,8 +40,24 @@ pub(crate) struct ConsoleRows {
     pub(crate) votes: BTreeMap<(String, String), Vec<u8>>,
     /// What was put aside, and why.
     pub(crate) quarantine: Vec<String>,
+    /// Action, request and decision's id of audit entries about a decision.
+    pub(crate) audited: BTreeSet<(String, String, String)>,
     /// Outbox rows that are still open.
     pub(crate) outbox: i64,
+}
+
+async fn audited(database: &mut SqliteConnection, rows: &mut ConsoleRows) -> anyhow::Result<()> {
+    let entries = "SELECT action, subject, json_extract(detail, '$.decision_id') AS id FROM audit
+                   WHERE action IN ('decide', 'decision', 'taken_back') AND id IS NOT NULL";
+    for row in sqlx::query(entries).fetch_all(database).await? {
+        let entry = (
+            row.try_get("action")?,
+            row.try_get("subject")?,
+            row.try_get("id")?,
+        );
+        rows.audited.insert(entry);
+    }
+    Ok(())
 }
 
 /// Reads the file of a console that may still run.
@@ -90,6 +106,7 @@ pub(crate) async fn read(path: &Path) -> anyhow::Result<ConsoleRows> {
         let name = (row.try_get("name")?, row.try_get("key")?);
         rows.votes.insert(name, row.try_get("payload")?);
     }
+    audited(&mut database, &mut rows).await?;
     rows.quarantine = sqlx::query_scalar("SELECT subject || ': ' || code FROM quarantine")
         .fetch_all(&mut database)
         .await?;

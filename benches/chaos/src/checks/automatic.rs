@@ -1,4 +1,4 @@
-//! What rules let run while automatic approvals were off.
+//! What ran without a person while automatic approvals were off.
 
 use countersign_wire::{Origin, RequestKey, decision_subject, parse_decision};
 use time::{Duration, OffsetDateTime};
@@ -9,12 +9,12 @@ use crate::facts::{Braking, Facts, Stored};
 
 /// A console that has heard nothing of the shared policy for 3 s approves nothing by itself; until then it
 /// may not have heard of a brake. A second more for its estimate of the server's clock.
-const UNHEARD: Duration = Duration::seconds(4);
+pub(super) const UNHEARD: Duration = Duration::seconds(4);
 /// What a console sent before it heard may lie in a stalled wire, in a paused server's queue, or with a
 /// device that is down, each for 12 s at most, and is then sent again with growing pauses.
-const ON_ITS_WAY: Duration = Duration::seconds(30);
+pub(super) const ON_ITS_WAY: Duration = Duration::seconds(30);
 /// A console learns when a brake ends by the server's stamp; its own estimate of that clock may differ.
-const ESTIMATE: Duration = Duration::SECOND;
+pub(super) const ESTIMATE: Duration = Duration::SECOND;
 
 /// From when to when a brake was on, by the server's stamps.
 struct Window<'a> {
@@ -30,19 +30,19 @@ impl Window<'_> {
     }
 }
 
-/// A rule approves at no moment at which panic is on or the agent is paused, and what it approved before is
+/// Nothing is approved by itself at a moment at which panic is on or the agent is paused or stopped, and what it approved before is
 /// not stored later on.
 pub(crate) fn approves_nothing_under_a_brake<'a>(
     facts: &Facts,
     judged: impl Fn(&str) -> Option<&'a Judged>,
 ) -> Check {
-    let mut check = Check::new("no rule approved anything under panic or pause");
+    let mut check = Check::new("nothing was approved by itself under panic, a pause or a stop");
     let windows = windows(&facts.streams.brakings);
     for (name, stored) in &facts.streams.decisions {
         if !judged(name).is_some_and(Judged::lets_run) {
             continue;
         }
-        let Some((agent, made_at)) = by_a_rule(name, stored) else {
+        let Some((agent, made_at)) = by_itself(name, stored) else {
             continue;
         };
         let under = windows.iter().find(|window| {
@@ -54,7 +54,10 @@ pub(crate) fn approves_nothing_under_a_brake<'a>(
         check.look(under.is_none(), || {
             let from = under.map(|window| window.from);
             let of = under.and_then(|window| window.braking.agent.clone());
-            let what = of.map_or_else(|| "panic".to_owned(), |agent| format!("pause of {agent}"));
+            let what = of.map_or_else(
+                || "panic".to_owned(),
+                |agent| format!("pause or stop of {agent}"),
+            );
             format!(
                 "{name}: approved at {made_at}, stored at {}, under the {what} of {from:?}",
                 stored.stamp
@@ -64,12 +67,12 @@ pub(crate) fn approves_nothing_under_a_brake<'a>(
     check
 }
 
-/// Whose call a rule decided, and when; none where somebody else did.
-fn by_a_rule(name: &str, stored: &Stored) -> Option<(String, OffsetDateTime)> {
+/// Whose call was decided without a person, and when; none where somebody did.
+fn by_itself(name: &str, stored: &Stored) -> Option<(String, OffsetDateTime)> {
     let key: RequestKey = name.parse().ok()?;
     let decision = parse_decision(&decision_subject(&key), &stored.payload).ok()?;
-    let by_rule = decision.origin == Origin::Rule;
-    by_rule.then(|| (key.agent_key().to_string(), decision.decided_at.get()))
+    let by_itself = matches!(decision.origin, Origin::Rule | Origin::SetupKey);
+    by_itself.then(|| (key.agent_key().to_string(), decision.decided_at.get()))
 }
 
 /// Every window of every brake. What was on before the first change that the bucket remembers is not known.

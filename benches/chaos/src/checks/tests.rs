@@ -1,6 +1,8 @@
 #![allow(clippy::unwrap_used)]
 //! A sound round, and one change at a time that each check must find.
 
+mod spared;
+
 use std::time::Duration;
 
 use countersign_wire::{
@@ -19,7 +21,7 @@ use crate::store::{ConsoleRows, DecisionRow, RequestRow};
 
 const NAME: &str = "acme/bot/r1";
 const ID: &str = "019aa000-0001-7000-8000-000000000001";
-const UNDER_A_BRAKE: &str = "no rule approved anything under panic or pause";
+const UNDER_A_BRAKE: &str = "nothing was approved by itself under panic, a pause or a stop";
 const REALM: &str = "019aa000-0000-4000-8000-000000000001";
 
 fn stored(payload: &Value, second: i64) -> Stored {
@@ -246,6 +248,11 @@ fn of_two(facts: &mut Facts, human: &KeyPair) {
 
 /// The same round with a rule that approved after a second; it was stored in this one.
 fn by_a_rule(facts: &mut Facts, second: i64) {
+    by_itself(facts, second, "rule", ("look-ups", 1));
+}
+
+/// The same of whatever approves without a person.
+fn by_itself(facts: &mut Facts, second: i64, origin: &str, (id, version): (&str, u64)) {
     let key: RequestKey = NAME.parse().unwrap();
     let realm = REALM.parse().unwrap();
     let auto = KeyPair::new_user();
@@ -256,8 +263,8 @@ fn by_a_rule(facts: &mut Facts, second: i64) {
     trusted.push(console);
     let mut decision = facts.streams.decisions[NAME].clone();
     let mut body: Value = serde_json::from_slice(&decision.payload).unwrap();
-    body["origin"] = json!("rule");
-    body["rule"] = json!({"id": "look-ups", "version": 1, "name": "look-ups"});
+    body["origin"] = json!(origin);
+    body["rule"] = json!({"id": id, "version": version, "name": id});
     body["decided_by"]["key"] = json!(auto.public_key());
     decision.payload = serde_json::to_vec(&body).unwrap();
     let subject = decision_subject(&key);
@@ -274,13 +281,25 @@ fn by_a_rule(facts: &mut Facts, second: i64) {
     let request = facts.streams.requests[NAME].clone();
     for known in &mut facts.consoles {
         known.rows = self::console("", &request, &decision).rows;
+        audited(known, "decision");
     }
+    audited(&mut facts.consoles[0], "decide");
     facts.streams.decisions.insert(NAME.to_owned(), decision);
+    facts.operators.clear();
+}
+
+fn audited(console: &mut ConsoleFacts, action: &str) {
+    let entry = (action.to_owned(), NAME.to_owned(), ID.to_owned());
+    console.rows.audited.insert(entry);
+}
+
+fn at(second: i64) -> time::OffsetDateTime {
+    datetime!(2026-11-21 12:00:00 UTC) + time::Duration::seconds(second)
 }
 
 /// Panic, or a pause of this agent.
 fn brake(facts: &mut Facts, second: i64, agent: Option<&str>, on: bool) {
-    let at = datetime!(2026-11-21 12:00:00 UTC) + time::Duration::seconds(second);
+    let at = at(second);
     let agent = agent.map(str::to_owned);
     facts.streams.brakings.push(Braking { at, agent, on });
 }
@@ -430,7 +449,6 @@ fn a_sound_round_breaks_no_promise() {
     assert_eq!(broken(&facts), Vec::<&str>::new());
     let mut facts = sound(&human);
     by_a_rule(&mut facts, 20);
-    facts.operators.clear();
     // Over before, another agent's, and not heard of yet when it was made and while it was on its way.
     brake(&mut facts, -30, None, true);
     brake(&mut facts, -20, None, false);
@@ -441,8 +459,12 @@ fn a_sound_round_breaks_no_promise() {
 
 #[test]
 fn every_promise_that_is_broken_is_found() {
+    every_one_is_found(&CHANGES);
+}
+
+fn every_one_is_found(changes: &[(&str, Change)]) {
     let human = KeyPair::new_user();
-    for (number, (promise, change)) in CHANGES.iter().enumerate() {
+    for (number, (promise, change)) in changes.iter().enumerate() {
         let mut facts = sound(&human);
         change(&mut facts, &human);
         let found = broken(&facts);
