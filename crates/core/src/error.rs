@@ -70,7 +70,7 @@ pub enum OpError {
     InvalidArgs(String),
     /// The decision is in the outbox and goes out when the bus is back, unless it expires first.
     #[error(
-        "the bus cannot be reached; the decision on {0} is queued and goes out when it is back, unless the deadline passes first"
+        "the bus cannot be reached or has no room (`countersign doctor` says which); the decision on {0} is queued and goes out when it can, unless the deadline passes first"
     )]
     Queued(RequestKey),
     /// The bus cannot be reached; nothing was queued.

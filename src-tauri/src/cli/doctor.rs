@@ -98,6 +98,7 @@ async fn of_console(settings: &Settings, app: &App, agent_json: Option<PathBuf>)
         None => found.push(checks::no_bus(settings, app).await),
     }
     found.push(checks::writable(app).await);
+    found.push(checks::outbox(app).await);
     found.push(checks::alarms(app).await);
     found.push(checks::audit(app).await);
     found
@@ -112,6 +113,7 @@ async fn of_bus(app: &App, bus: &Bus) -> Vec<Check> {
         checks::insecure(&state),
     ];
     found.extend(checks::streams(bus).await);
+    found.push(checks::storage(bus).await);
     found.push(checks::clock(app));
     found
 }

@@ -149,7 +149,7 @@ fn parse_headers(bytes: &[u8]) -> HeaderMap {
 }
 
 /// Asks JetStream's API and tells its errors with their codes.
-async fn ask<T: DeserializeOwned>(
+pub(super) async fn ask<T: DeserializeOwned>(
     bus: &Bus,
     subject: &str,
     question: &impl Serialize,

@@ -151,7 +151,7 @@ impl AlarmCode {
                 "Stop the agent (`countersign stop WS/AGENT`), find out what it did, and do not trust it before its gate is mended."
             }
             Self::Stalled(Stall::NotOnBus) => {
-                "Look whether the bus is reached (`countersign doctor`); the decision goes out by itself until its deadline."
+                "Look whether the bus is reached and has room (`countersign doctor`); the decision goes out by itself until its deadline."
             }
             Self::Stalled(Stall::NotReceived) => {
                 "Look at the agent's log: it may hang, or not be allowed to read `decided`."

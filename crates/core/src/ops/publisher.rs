@@ -19,7 +19,7 @@ use super::incoming::{decision_summary, vote_summary};
 use super::job::Job;
 use super::policy_feed::PolicyKnown;
 use super::trusted::{Standing, TrustedKeys};
-use crate::bus::{Bus, Publication, PublishOutcome};
+use crate::bus::{Bus, Publication, PublishOutcome, refusal};
 use crate::clock::Clock;
 use crate::domain::brakes::Brakes;
 use crate::domain::{State, Timestamp};
@@ -289,7 +289,7 @@ impl Publisher {
                 PublishOutcome::Stored { seq } => {
                     return Ok(End::Settled(Settled::Stored { seq, reads: None }));
                 }
-                PublishOutcome::Refused { code, description } => format!("{code}: {description}"),
+                PublishOutcome::Refused { code, description } => refusal(code, &description),
                 PublishOutcome::NoAnswer => "no acknowledgement".to_owned(),
             };
         }

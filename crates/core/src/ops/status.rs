@@ -117,6 +117,14 @@ impl App {
         })
     }
 
+    /// Why the oldest decision that the bus has not taken is not there; none while all go out.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn not_taken(&self) -> Result<Option<String>, OpError> {
+        Ok(outbox::oldest_error(self.reader()).await?)
+    }
+
     /// How many requests wait.
     ///
     /// # Errors

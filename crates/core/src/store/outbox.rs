@@ -307,6 +307,19 @@ pub async fn count_open(reader: &Reader) -> Result<i64, StoreError> {
     .await?)
 }
 
+/// Why the oldest row that was tried in vain is not on the bus yet.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn oldest_error(reader: &Reader) -> Result<Option<String>, StoreError> {
+    Ok(sqlx::query_scalar(
+        "SELECT last_error FROM outbox WHERE state = 'queued' AND last_error IS NOT NULL
+         ORDER BY release_at, decision_id LIMIT 1",
+    )
+    .fetch_optional(&reader.0)
+    .await?)
+}
+
 /// How many rows are on their way.
 ///
 /// # Errors

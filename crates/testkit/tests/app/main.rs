@@ -1,6 +1,7 @@
 //! The headless application against a real nats-server and a real SQLite file.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod account_limit;
 mod agent;
 mod audit;
 mod brakes;
@@ -10,6 +11,7 @@ mod complete;
 mod consoles;
 mod decide;
 mod delivery;
+mod disk;
 mod expiry;
 mod faults;
 mod fuzzed;

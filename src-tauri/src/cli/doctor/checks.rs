@@ -189,6 +189,19 @@ pub(super) async fn streams(bus: &Bus) -> Vec<Check> {
     named.collect()
 }
 
+/// Whether the bus has room for more.
+pub(super) async fn storage(bus: &Bus) -> Check {
+    match bus.storage().await {
+        Ok(storage) => match storage.words() {
+            None => Check::new("storage", Fine, "the account has room for streams"),
+            Some(why) if storage.is_full() => Check::new("storage", Failed, why),
+            Some(why) => Check::new("storage", Warning, why),
+        },
+        // A login that may not ask says nothing about the room.
+        Err(error) => Check::new("storage", Unknown, error.to_string()),
+    }
+}
+
 /// How far this machine's clock is from the server's.
 pub(super) fn clock(app: &App) -> Check {
     // A clock that follows no server is this machine's own.
@@ -226,6 +239,18 @@ pub(super) async fn writable(app: &App) -> Check {
             Some(why) => Check::new("decisions", Failed, format!("read-only: {why}")),
         },
         Err(error) => Check::new("decisions", Failed, error.to_string()),
+    }
+}
+
+/// Whether the bus takes what is decided here.
+pub(super) async fn outbox(app: &App) -> Check {
+    match app.not_taken().await {
+        Ok(None) => Check::new("outbox", Fine, "every decision that was sent is on the bus"),
+        Ok(Some(why)) => {
+            let detail = format!("a decision waits for the bus: {why}");
+            Check::new("outbox", Warning, detail)
+        }
+        Err(error) => Check::new("outbox", Failed, error.to_string()),
     }
 }
 

@@ -1,0 +1,117 @@
+//! An outside server whose administrator gave the consoles' account less room than it needs.
+
+use async_nats::jetstream;
+use countersign_core::App;
+use countersign_core::domain::StallLimits;
+use countersign_core::{OpError, Options};
+use countersign_testkit::{PlainServer, TempData};
+use countersign_wire::Verdict;
+use serde_json::{Value, json};
+
+use crate::agent::{caught_up, in_state, options, until, verdict};
+
+const GIB: u64 = 1 << 30;
+
+/// One account for everybody, with so much room.
+fn account(max_file: u64) -> String {
+    format!(
+        "accounts {{ HOUSE {{ jetstream: {{ max_file: {max_file} }}, users: [{{ user: all, password: all }}] }} }}\n\
+         no_auth_user: all"
+    )
+}
+
+fn request(id: &str, lasts: &str) -> Vec<u8> {
+    let request = json!({
+        "v": 1, "kind": "question", "request_id": id, "workspace": "acme", "agent": {"name": "bot"},
+        "question": {"text": "Go?"}, "risk": "low", "allowed_verdicts": ["deny"],
+        "requested_at": "2026-11-21T12:00:00.000Z", "expires_at": lasts,
+    });
+    serde_json::to_vec(&request).unwrap()
+}
+
+async fn ask(client: &async_nats::Client, id: &str, lasts: &str) -> Value {
+    let subject = format!("countersign.v1.request.acme.bot.{id}");
+    let answer = client.request(subject, request(id, lasts).into()).await;
+    serde_json::from_slice(&answer.unwrap().payload).unwrap()
+}
+
+/// What is stored, as whoever runs the server sees it.
+async fn used(client: &async_nats::Client) -> u64 {
+    let account = jetstream::new(client.clone())
+        .query_account()
+        .await
+        .unwrap();
+    account.storage
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_without_room_keeps_decisions_in_the_outbox_and_says_what_to_do() {
+    let server = PlainServer::start_with(&account(64 * GIB)).await;
+    let data = TempData::new();
+    let outside = Options {
+        nats_url: Some(server.url().to_owned()),
+        allow_single_account: true,
+        stall_limits: StallLimits {
+            on_bus_ms: 200,
+            ..StallLimits::default()
+        },
+        ..options(&data)
+    };
+    let app = App::start(outside).await.unwrap();
+    caught_up(&app).await;
+    let client = async_nats::connect(server.url()).await.unwrap();
+    for (id, lasts) in [
+        ("kept", "2026-11-21T12:01:00.000Z"),
+        ("short", "2026-11-21T12:00:10.000Z"),
+    ] {
+        let stored = ask(&client, id, lasts).await;
+        assert!(stored["seq"].is_u64(), "{stored}");
+        in_state(&app, id, "pending").await;
+    }
+    let room = app.bus().unwrap().storage().await.unwrap();
+    assert_eq!(room.most, Some(64 * GIB));
+    assert!(room.used > 0 && room.words().is_none(), "{room:?}");
+
+    server.reconfigure(&account(used(&client).await)).await;
+    let given = ["kept", "short"].map(|id| {
+        let key = format!("acme/bot/{id}").parse().unwrap();
+        app.decide(verdict(&key, Verdict::Deny))
+    });
+    for refused in futures::future::join_all(given).await {
+        assert!(matches!(refused, Err(OpError::Queued(_))), "{refused:?}");
+    }
+    until("it is told what to do", || async {
+        let alarms = app.status().await.unwrap().alarms;
+        let why = app.not_taken().await.unwrap().unwrap_or_default();
+        alarms.len() == 2 && why.contains("max_file of the account")
+    })
+    .await;
+    let room = app.bus().unwrap().storage().await.unwrap();
+    assert!(room.is_full(), "{room:?}");
+    assert!(room.words().is_some_and(|words| words.contains("max_file")));
+    let alarms = app.status().await.unwrap().alarms;
+    assert!(
+        alarms
+            .iter()
+            .all(|alarm| alarm.code == "stalled_not_on_bus")
+    );
+    assert_eq!(app.status().await.unwrap().outbox, 2);
+    let asked = ask(&client, "r3", "2026-11-21T12:01:00.000Z").await;
+    assert!(asked["error"].is_object(), "the agent is told: {asked}");
+    // Its deadline passes with the decision here.
+    in_state(&app, "short", "expired").await;
+
+    server.reconfigure(&account(64 * GIB)).await;
+    let line = in_state(&app, "kept", "decided").await;
+    assert_eq!(line.verdict.as_deref(), Some("deny"));
+    until("everything is sent", || async {
+        let status = app.status().await.unwrap();
+        status.outbox == 0 && status.alarms.is_empty()
+    })
+    .await;
+    let bus = app.bus().unwrap();
+    assert_eq!(bus.last_sequence("CS_DECISIONS").await.unwrap(), 2);
+    assert_eq!(app.not_taken().await.unwrap(), None);
+    assert_eq!(app.audit_verify(None).await.unwrap().first_bad, None);
+    app.shutdown().await;
+}
