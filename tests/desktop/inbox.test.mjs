@@ -86,3 +86,18 @@ onDesk("a call outside the active skill's tools is flagged on its card with both
   await desk.armed("send_mail");
   await page.reads("The active skill does not list send_mail among the tools that it may call: invoicing", '[data-warning="outside_skill"]');
 });
+
+onDesk("in a narrow window the approval stays at its end of the bar and never stands under the denial", async (desk, page) => {
+  // Asked by the command line: it may also be answered, which takes one button more.
+  desk.ask("pay", { to: "ada" });
+  await page.reads("pay", '[data-testid="card"] h2');
+  await page.sees('[role="toolbar"][aria-label="Decide"] [data-testid="approve"]');
+  for (const width of [1_440, 1_000, 900]) {
+    const [deny, approve, bar] = await page.run(`
+      document.getElementById("root").style.width = arguments[0] + "px";
+      const bar = document.querySelector('[role="toolbar"][aria-label="Decide"]'), place = (element) => { const { left, right } = element.getBoundingClientRect(); return { left, right }; };
+      return [bar.querySelector("button"), bar.querySelector('[data-testid="approve"]'), bar].map(place);`, width);
+    assert.ok(approve.left > deny.right, `${width}: the approval begins at ${approve.left}, the denial ends at ${deny.right}`);
+    assert.ok(bar.right - approve.right < 40, `${width}: the approval ends at ${approve.right}, the bar at ${bar.right}`);
+  }
+});

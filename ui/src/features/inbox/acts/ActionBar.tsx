@@ -89,16 +89,18 @@ export const ActionBar = ({ card, acts, arming, ready, blocked, onApprove, onUnd
           </DropdownMenu.Content>
         </DropdownMenu.Portal>
       </DropdownMenu.Root>
-      <span className="flex-1" />
-      {acts.busy ? <span className="text-text-2">Sending…</span> : null}
-      {edited ? <Button tone="quiet" onClick={() => { acts.setDraft(null); }}>Drop the edit <kbd className="kbd">Esc</kbd></Button> : null}
-      {mayApproveCard(card, edited) ? (
-        <ApproveButton label={labelOf(card, edited)} command={approveKey(card.path)} arming={arming} ready={ready} onApprove={onApprove} />
-      ) : (
-        <span className="text-text-3" data-testid="no-approval">
-          {card.votes?.count.mine === true ? "Your vote is given and stands. You can still deny." : "This agent takes no approval here"}
-        </span>
-      )}
+      {/* Where it does not fit beside them it stays at its end of the bar, and never comes to stand under the denial. */}
+      <div className="ml-auto flex items-center gap-2.5">
+        {acts.busy ? <span className="text-text-2">Sending…</span> : null}
+        {edited ? <Button tone="quiet" onClick={() => { acts.setDraft(null); }}>Drop the edit <kbd className="kbd">Esc</kbd></Button> : null}
+        {mayApproveCard(card, edited) ? (
+          <ApproveButton label={labelOf(card, edited)} command={approveKey(card.path)} arming={arming} ready={ready} onApprove={onApprove} />
+        ) : (
+          <span className="text-text-3" data-testid="no-approval">
+            {card.votes?.count.mine === true ? "Your vote is given and stands. You can still deny." : "This agent takes no approval here"}
+          </span>
+        )}
+      </div>
     </div>
   );
 };
