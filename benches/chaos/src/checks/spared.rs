@@ -48,13 +48,13 @@ impl Automatic<'_> {
         made_at >= since - ESTIMATE && until.is_none_or(|until| made_at < until + UNHEARD)
     }
 
-    /// What asks whatever spares other calls.
-    fn asks_always(&self) -> Option<&'static str> {
+    /// What asks whatever spares other calls; critical ones, unless somebody said that they are spared too.
+    fn asks_always(&self, spares_critical: bool) -> Option<&'static str> {
         let tool = self.request.request.tool.as_ref();
         if tool.is_some_and(|tool| tool.name == PAY) {
             return Some("a rule asks for this tool");
         }
-        if self.request.request.effective_risk() == Risk::Critical {
+        if self.request.request.effective_risk() == Risk::Critical && !spares_critical {
             return Some("it is critical");
         }
         (self.request.request.approvals_required() > 1).then_some("several operators must agree")
@@ -129,7 +129,7 @@ fn beyond_bypass(
     } else if one.stored_at >= over + ON_ITS_WAY {
         Some("it was stored long after the window")
     } else {
-        one.asks_always()
+        one.asks_always(false)
     }
 }
 
@@ -180,7 +180,7 @@ fn beyond_key(
     } else if !one.was_made_in(setup.at, next) {
         Some("another revision stood")
     } else {
-        one.asks_always()
+        one.asks_always(binding["critical"] == true)
     }
 }
 

@@ -62,7 +62,7 @@ fn bound() -> Value {
     json!({"v": 1, "bindings": {"free_notes": {"skips_when": true}}})
 }
 
-const CHANGES: [(&str, Change); 14] = [
+const CHANGES: [(&str, Change); 15] = [
     // A key that spares the question is no better than a rule.
     (UNDER_A_BRAKE, |facts, _| {
         by_a_key(facts, &bound());
@@ -106,6 +106,10 @@ const CHANGES: [(&str, Change); 14] = [
         by_a_key(facts, &bound());
         by_itself(facts, 1, "setup_key", ("another", 7));
     }),
+    (SETUP_KEY, |facts, _| {
+        asked(facts, |body| body["risk"] = json!("critical"));
+        by_a_key(facts, &bound());
+    }),
     (AUDITED, |facts, _| {
         by_a_rule(facts, 1);
         facts.consoles[0].rows.audited.clear();
@@ -133,6 +137,13 @@ fn what_is_spared_within_its_limits_breaks_no_promise() {
         by_a_key(&mut facts, &setup);
         assert_eq!(broken(&facts), Vec::<&str>::new());
     }
+    // A binding may say that it spares critical calls too.
+    let mut facts = sound(&human);
+    asked(&mut facts, |body| body["risk"] = json!("critical"));
+    let mut setup = bound();
+    setup["bindings"]["free_notes"]["critical"] = json!(true);
+    by_a_key(&mut facts, &setup);
+    assert_eq!(broken(&facts), Vec::<&str>::new());
 }
 
 #[test]
