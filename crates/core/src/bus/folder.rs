@@ -4,6 +4,7 @@
 //! Refuses a second user of the store: nats-server itself does not lock it.
 
 use super::{BusError, unix};
+use crate::data_dir::write_private;
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -76,7 +77,8 @@ impl NatsFolder {
     }
 
     pub(super) fn write_conf(&self, text: &str) -> Result<(), BusError> {
-        unix::write_private(&self.conf(), text).map_err(|error| BusError::store(self.conf(), error))
+        write_private(&self.conf(), text.as_bytes())
+            .map_err(|error| BusError::store(self.conf(), error))
     }
 
     pub(super) fn remembered_port(&self) -> Option<u16> {
@@ -86,7 +88,7 @@ impl NatsFolder {
 
     pub(super) fn remember_port(&self, port: u16) -> Result<(), BusError> {
         let path = self.root.join("port");
-        unix::write_private(&path, &format!("{port}\n"))
+        write_private(&path, format!("{port}\n").as_bytes())
             .map_err(|error| BusError::store(&path, error))
     }
 

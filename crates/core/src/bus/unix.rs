@@ -1,13 +1,13 @@
-//! The parts of the bus which only exist on Unix: private files, signals, and the clock that also
+//! The parts of the bus which only exist on Unix: private folders, signals, and the clock that also
 //! runs while the machine sleeps.
 //!
 //! Refuses to leave a server behind: on Linux the kernel ends it when the thread that started it ends.
 
 use shared_child::SharedChild;
 use shared_child::unix::SharedChildExt;
-use std::fs::{DirBuilder, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -16,24 +16,6 @@ pub(super) use nix::sys::signal::Signal;
 /// Creates the folder and its parents, readable by this user only.
 pub(super) fn create_private_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
-}
-
-/// Replaces the file in one step; readable by this user only.
-pub(super) fn write_private(path: &Path, text: &str) -> io::Result<()> {
-    let beside = path.with_extension("new");
-    // A leftover could carry wider permissions, which `mode` does not narrow.
-    match std::fs::remove_file(&beside) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&beside)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    std::fs::rename(&beside, path)
 }
 
 pub(super) fn signal(child: &SharedChild, signal: Signal) -> io::Result<()> {

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use countersign_core::ops::schema_cost::is_affordable;
 use countersign_wire::ipc::{DiffKind, DiffLine, EditCheck, EditProblem};
 use countersign_wire::{Redacted, Shown, args_digest, escape, secret_spans, text_ascii_safe};
 use serde_json::Value;
@@ -199,10 +200,14 @@ fn map_leaves(value: &Value, change: &mut Change<'_>) -> Value {
     step("", None, value, change)
 }
 
+/// The schema is the agent's: one that is broken, or would keep the console busy, proves nothing and must not block
+/// a narrower edit.
 fn against_schema(schema: &Value, value: &Value, text: &str) -> Vec<EditProblem> {
+    if !is_affordable(schema, value) {
+        return Vec::new();
+    }
     let validator = match jsonschema::validator_for(schema) {
         Ok(validator) => validator,
-        // The schema is the agent's: a broken one proves nothing and must not block a narrower edit.
         Err(_) => return Vec::new(),
     };
     validator
@@ -337,6 +342,20 @@ mod tests {
             let found = checked.check.problems[0].line;
             assert!(line.is_none() || found == line, "{text}: {found:?}");
         }
+    }
+
+    #[test]
+    fn a_schema_that_would_keep_the_console_busy_is_left_out() {
+        let mut defs = serde_json::Map::new();
+        for step in 0..30 {
+            let next = json!({"$ref": format!("#/$defs/d{}", step + 1)});
+            defs.insert(format!("d{step}"), json!({"allOf": [next, next]}));
+        }
+        defs.insert("d30".to_owned(), json!({"type": "object"}));
+        let schema = json!({"$ref": "#/$defs/d0", "$defs": defs});
+        let checked = check(&json!({"n": 1}), Some(&schema), "{\n  \"n\": 2\n}");
+        assert_eq!(checked.check.problems, Vec::new());
+        assert!(checked.value.is_some());
     }
 
     #[test]
