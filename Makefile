@@ -28,7 +28,7 @@ audit: ## licences, bans and sources of every dependency
 demo: ## the whole round once, without a person
 	@scripts/demo.sh
 
-bench: ui ## the figures, with the floor program beside them
+bench: ui ## the figures, with the floor programs beside them
 	@scripts/setup.sh core window desktop
 	@scripts/with-tools.sh cargo xtask bench
 
