@@ -79,6 +79,7 @@ fn a_table_on_a_terminal_without_a_size_is_not_as_narrow_as_its_letters() {
     }
     let shown = script
         .env("TERM", "xterm")
+        .env_remove("NO_COLOR")
         .stdin(Stdio::null())
         .output()
         .unwrap();
