@@ -285,7 +285,8 @@ pub fn try_enrolment(path: &Path) -> Result<(), OpError> {
     if path.is_dir() {
         return Err(unwritten(path, &std::io::ErrorKind::IsADirectory.into()));
     }
-    let beside = path.with_extension("trial");
+    // A name that nobody else's file has: it is removed again.
+    let beside = path.with_extension(format!("{}.trial", std::process::id()));
     let written = write_private(&beside, &[b' '; ENROLMENT_BYTES]);
     // What was not written need not go, and a trial that stays holds nothing.
     let _ = std::fs::remove_file(&beside);
