@@ -7,6 +7,70 @@ pub mod streams;
 
 use std::io::Write;
 
+use clap::{Parser, Subcommand};
+use countersign_load::{ConsoleArgs, Login, Ready, RoundArgs};
+
+use crate::server::Server;
+
+/// A floor's arguments.
+#[derive(Debug, Parser)]
+#[command(about = "A floor of the bench")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// One round of all phases
+    Round(RoundArgs),
+    /// The console that a round starts
+    Console(ConsoleArgs),
+}
+
+/// Does what the arguments say: a round, or the console of one.
+///
+/// # Errors
+/// What breaks on the way.
+pub async fn main(
+    console: impl AsyncFnOnce(&ConsoleArgs) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    match Cli::parse().command {
+        Command::Console(args) => console(&args).await,
+        Command::Round(args) => {
+            let figures = countersign_load::run(&args).await?;
+            println!("{}", serde_json::to_string(&figures)?);
+            Ok(())
+        }
+    }
+}
+
+/// Starts the server and makes its streams.
+///
+/// # Errors
+/// When it does not start.
+pub async fn bus(args: &ConsoleArgs) -> anyhow::Result<(Server, async_nats::Client)> {
+    let server = Server::start(&args.data).await?;
+    let client = async_nats::connect(&server.url).await?;
+    streams::create(&async_nats::jetstream::new(client.clone())).await?;
+    Ok((server, client))
+}
+
+/// The ready line of a console whose agents need no login.
+#[must_use]
+pub fn ready(args: &ConsoleArgs, server: &Server) -> Ready {
+    let agents = (0..args.agents).map(|number| Login {
+        nats_url: server.url.clone(),
+        workspace: "bench".to_owned(),
+        agent: format!("agent-{number}"),
+        nkey_seed: None,
+        inbox_prefix: None,
+    });
+    Ready {
+        agents: agents.collect(),
+    }
+}
+
 /// Prints one line of JSON for the driver of the round.
 ///
 /// # Errors

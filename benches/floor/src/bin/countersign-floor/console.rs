@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use async_nats::Client;
 use countersign_floor::read::Arrival;
-use countersign_floor::server::Server;
-use countersign_floor::{decision, read, streams, tell};
-use countersign_load::{ConsoleArgs, Login, Mode, Ready, Report, monotonic_ns};
+use countersign_floor::{decision, read, ready, streams, tell};
+use countersign_load::{ConsoleArgs, Mode, Report, monotonic_ns};
 use futures::StreamExt;
 use tokio::sync::{Semaphore, mpsc};
 
@@ -18,24 +17,13 @@ const BATCH: usize = 500;
 const DECIDING: usize = 1_000;
 
 pub(crate) async fn run(args: &ConsoleArgs) -> anyhow::Result<()> {
-    let server = Server::start(&args.data).await?;
-    let client = async_nats::connect(&server.url).await?;
+    let (server, client) = countersign_floor::bus(args).await?;
     let context = async_nats::jetstream::new(client.clone());
-    streams::create(&context).await?;
     let connection = store::open(&args.data.join("floor.db")).await?;
-    let agents = (0..args.agents)
-        .map(|number| Login {
-            nats_url: server.url.clone(),
-            workspace: "bench".to_owned(),
-            agent: format!("agent-{number}"),
-            nkey_seed: None,
-            inbox_prefix: None,
-        })
-        .collect();
     let (sender, arrivals) = mpsc::channel(QUEUE);
     let reader = tokio::spawn(read(context, sender));
     let writer = tokio::spawn(write(arrivals, connection, client, args.mode));
-    tell(&Ready { agents })?;
+    tell(&ready(args, &server))?;
     tokio::select! {
         () = countersign_load::until_told_to_stop() => {}
         done = reader => done??,

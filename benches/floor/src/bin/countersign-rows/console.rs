@@ -2,9 +2,8 @@
 
 use async_nats::Client;
 use countersign_floor::read::{self, Arrival};
-use countersign_floor::server::Server;
-use countersign_floor::{decision, streams, tell};
-use countersign_load::{ConsoleArgs, Login, Mode, Ready, Report, monotonic_ns};
+use countersign_floor::{decision, ready, streams, tell};
+use countersign_load::{ConsoleArgs, Mode, Report, monotonic_ns};
 use futures::StreamExt;
 use tokio::sync::mpsc;
 
@@ -20,20 +19,9 @@ enum Message {
 }
 
 pub(crate) async fn run(args: &ConsoleArgs) -> anyhow::Result<()> {
-    let server = Server::start(&args.data).await?;
-    let client = async_nats::connect(&server.url).await?;
+    let (server, client) = countersign_floor::bus(args).await?;
     let context = async_nats::jetstream::new(client.clone());
-    streams::create(&context).await?;
     let store = Store::open(&args.data.join("rows.db")).await?;
-    let agents = (0..args.agents)
-        .map(|number| Login {
-            nats_url: server.url.clone(),
-            workspace: "bench".to_owned(),
-            agent: format!("agent-{number}"),
-            nkey_seed: None,
-            inbox_prefix: None,
-        })
-        .collect();
     let (sender, messages) = mpsc::channel(QUEUE);
     let requests = tokio::spawn(read(
         context.clone(),
@@ -43,7 +31,7 @@ pub(crate) async fn run(args: &ConsoleArgs) -> anyhow::Result<()> {
     ));
     let decisions = tokio::spawn(read(context, streams::DECISIONS, Message::Decision, sender));
     let writer = tokio::spawn(write(messages, store, client, args.mode));
-    tell(&Ready { agents })?;
+    tell(&ready(args, &server))?;
     tokio::select! {
         () = countersign_load::until_told_to_stop() => {}
         done = requests => done??,

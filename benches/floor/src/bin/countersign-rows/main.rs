@@ -6,32 +6,7 @@
 mod console;
 mod store;
 
-use clap::{Parser, Subcommand};
-use countersign_load::{ConsoleArgs, RoundArgs};
-
-#[derive(Parser)]
-#[command(about = "The floor of the bench with the product's rows")]
-struct Cli {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// One round of all phases
-    Round(RoundArgs),
-    /// The console that a round starts
-    Console(ConsoleArgs),
-}
-
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    match Cli::parse().command {
-        Command::Console(args) => console::run(&args).await,
-        Command::Round(args) => {
-            let figures = countersign_load::run(&args).await?;
-            println!("{}", serde_json::to_string(&figures)?);
-            Ok(())
-        }
-    }
+    countersign_floor::main(console::run).await
 }
