@@ -250,6 +250,49 @@ async def test_a_decision_before_the_acknowledgement_counts(gate, console, reque
         gate._bus.store = store
 
 
+@pytest.mark.parametrize("turns", range(6))
+async def test_a_cancel_just_after_the_decision_never_lets_the_call_run(gate, console, turns, monkeypatch):
+    """However many turns of the loop lie between: the call did not run, or the cancel came after its answer."""
+    store, get = gate._bus.store, gate._bus.direct_get
+    held, read, ran = asyncio.Event(), asyncio.Event(), []
+
+    async def slow(subject, payload, **options):
+        await store(subject, payload, **options)
+        if ".request." in subject:
+            await held.wait()
+
+    async def noted(*about, **options):
+        stored = await get(*about, **options)
+        if stored is not None and ".decision." in stored.subject:
+            read.set()
+        return stored
+
+    async def no_news():
+        return None
+
+    @gate.guard("wipe", timeout=20)
+    async def wipe() -> None:
+        ran.append(True)
+
+    monkeypatch.setattr(gate._bus, "store", slow)
+    monkeypatch.setattr(gate._bus, "direct_get", noted)
+    monkeypatch.setattr(gate, "_refresh_trust", no_news)
+    count = len(console.received["request"])
+    wiping = asyncio.create_task(wipe())
+    async with asyncio.timeout(5):
+        while len(console.received["request"]) == count:
+            await asyncio.sleep(0.005)
+    await console.decide(console.received["request"][-1].subject.rpartition(".")[2])
+    await read.wait()
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    if wiping.cancel():
+        with pytest.raises(asyncio.CancelledError):
+            await wiping
+        assert ran == []
+    held.set()
+
+
 async def test_asking_again_with_the_same_id_never_takes_the_other_answer(bench, console, request_id):
     async with Gate.connect(bench.enrolment()) as first, Gate.connect(bench.enrolment()) as second:
         one = asyncio.create_task(first.ask(call(request_id)))

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator
 
 from .bus import Bus
 from .clock import ticks
-from .errors import BusRefusedError, BusUnreachableError, CountersignError, GateClosedError, VoidDecisionError
+from .errors import BusRefusedError, BusUnreachableError, GateClosedError, VoidDecisionError
 from .trust import Trust
 from .verify import MORE_THAN_NO, Deadline, Decision, StoredDecision, judge
 from .wire import SentRequest
@@ -101,13 +101,18 @@ class Wait:
         be placed.
         """
         publishing = asyncio.create_task(self._publish())
-        publishing.add_done_callback(lambda _: self._wake.set())
+        publishing.add_done_callback(self._published)
         try:
             return await self._until_answered(publishing)
         finally:
             publishing.cancel()
-            with contextlib.suppress(asyncio.CancelledError, CountersignError):
-                await publishing
+            # Not `await publishing`: that raises its cancellation, which looks like one of this task.
+            await asyncio.wait({publishing})
+
+    def _published(self, publishing: asyncio.Task[None]) -> None:
+        if not publishing.cancelled():
+            publishing.exception()  # read, so that asyncio does not report it where the answer came first
+        self._wake.set()
 
     async def _until_answered(self, publishing: asyncio.Task[None]) -> tuple[Decision | None, StoredDecision | None]:
         offsets = poll_offsets()
