@@ -10,10 +10,12 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from countersign import BusRefusedError, BusUnreachableError, Enrolment, Gate, SyncGate, ToolCall, clock
 from countersign.waiting import poll_offsets
+from nats.errors import NoRespondersError
 
 from conftest import AGENT, OTHER, WORKSPACE, Bench, opened
 
@@ -195,6 +197,77 @@ async def test_a_request_that_the_bus_refuses_for_good_is_told_at_once(gate, mon
         await gate.ask(call(request_id), timeout=20)
     assert refusal.value.code == "permission"
     assert time.monotonic() - begun < 1
+
+
+async def withdrawn(console, request_id: str) -> None:
+    await console.until("withdraw", lambda m: m.subject.endswith(request_id))
+
+
+async def test_a_question_that_stands_is_withdrawn_when_the_next_try_is_refused(
+    gate, console, monkeypatch, request_id
+):
+    store, tries = gate._bus.store, 0
+
+    async def refused_later(subject, payload, **options):
+        nonlocal tries
+        if ".request." not in subject:
+            return await store(subject, payload, **options)
+        tries += 1
+        if tries == 2:
+            raise BusRefusedError("no", code="bus_10060")
+        await store(subject, payload, **options)
+        raise BusUnreachableError("the acknowledgement was lost")
+
+    monkeypatch.setattr(gate._bus, "store", refused_later)
+    with pytest.raises(BusRefusedError):
+        await gate.ask(call(request_id), timeout=20)
+    await withdrawn(console, request_id)
+
+
+async def test_a_question_is_withdrawn_whatever_ended_the_wait(gate, console, monkeypatch, request_id):
+    def broken(*_):
+        raise ValueError("not foreseen")
+
+    monkeypatch.setattr("countersign.waiting.judge", broken)
+    asking = asyncio.create_task(gate.ask(call(request_id), timeout=20))
+    await console.decide(request_id)
+    with pytest.raises(ValueError, match="not foreseen"):
+        await asking
+    await withdrawn(console, request_id)
+
+
+@pytest.mark.parametrize("code", [10008, 10023, 10047, 10077])
+async def test_a_bus_that_is_busy_for_a_moment_is_asked_again(gate, console, monkeypatch, request_id, code):
+    """A server that says so is hard to have; its words come in place of the first acknowledgement."""
+    request, told = gate._bus._client.request, False
+
+    async def busy(subject, payload, **options):
+        nonlocal told
+        if ".request." in subject and not told:
+            told = True
+            return SimpleNamespace(data=json.dumps({"error": {"code": 503, "err_code": code}}).encode())
+        return await request(subject, payload, **options)
+
+    monkeypatch.setattr(gate._bus._client, "request", busy)
+    asking = asyncio.create_task(gate.ask(call(request_id), timeout=20))
+    await console.decide(request_id)
+    assert (await asking).allowed
+    assert told
+
+
+async def test_a_question_that_nobody_could_take_is_not_withdrawn(gate, console, monkeypatch, request_id):
+    async def nobody(*_, **__):
+        raise NoRespondersError
+
+    monkeypatch.setattr(gate._bus._client, "request", nobody)
+    with pytest.raises(BusUnreachableError):
+        await gate.ask(call(request_id), timeout=0.3)
+    monkeypatch.undo()
+    other = asyncio.create_task(gate.ask(call(request_id + "-2"), timeout=20))
+    await console.request(request_id + "-2")
+    other.cancel()
+    await withdrawn(console, request_id + "-2")
+    assert not [m for m in console.received["withdraw"] if m.subject.endswith(request_id)]
 
 
 @pytest.mark.parametrize("hours", [-1, 1])

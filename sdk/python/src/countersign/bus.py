@@ -26,11 +26,17 @@ from .wire import parse_rfc3339
 
 log = logging.getLogger("countersign")
 
-# What the server says when the subject already holds a message (10071) or may hold no more (10077, which a full
-# stream answers too).
+# JetStream: the subject already holds a message.
 ALREADY_STORED = 10071
 
+# JetStream says these while it is busy, full or electing.
+PASSING = frozenset({10008, 10023, 10047, 10077})
+
 _FORBIDDEN = re.compile(r'permissions violation for publish to "([^"]+)"', re.IGNORECASE)
+
+
+class NotSentError(BusUnreachableError):
+    """Nothing was stored, and nothing will be: there was nobody to take the message."""
 
 
 class Bus:
@@ -145,7 +151,8 @@ class Bus:
         """Publish and wait for the stream's acknowledgement; its sequence.
 
         With `first` the message must be the subject's first: None means that one already stands there.
-        Raises `BusRefusedError` or `BusUnreachableError`.
+        Raises `BusRefusedError` where trying again is in vain, `NotSentError` where the message surely is not stored,
+        and `BusUnreachableError` where it may be or where the bus may take it a moment later.
         """
         headers = {"Nats-Expected-Last-Subject-Sequence": "0"} if first else None
         reply = await self._request(subject, payload, timeout, headers)
@@ -156,9 +163,12 @@ class Bus:
                 return int(ack["seq"])
             code, text = int(error.get("err_code", 0)), str(error.get("description", ""))
         except (ValueError, TypeError, KeyError, AttributeError) as problem:
-            raise BusRefusedError("the bus acknowledged in an unknown form") from problem
+            # Somebody else than JetStream answered; that proves nothing.
+            raise BusUnreachableError("the bus acknowledged in an unknown form") from problem
         if first and code == ALREADY_STORED:
             return None
+        if code in PASSING:
+            raise BusUnreachableError(f"the bus does not take the message now: {text} ({code})")
         raise BusRefusedError(f"the bus refused the message: {text} ({code})", code=f"bus_{code}")
 
     async def direct_get(self, stream: str, subject: str, *, timeout: float) -> StoredDecision | None:
@@ -191,7 +201,7 @@ class Bus:
             done, _ = await asyncio.wait({waiting, forbidden}, return_when=asyncio.FIRST_COMPLETED)
             return done.pop().result()
         except NoRespondersError as error:
-            raise BusUnreachableError(f"no stream answers on {subject}; is a console running?") from error
+            raise NotSentError(f"no stream answers on {subject}; is a console running?") from error
         except MaxPayloadError as error:
             raise BusRefusedError("the message is larger than the bus takes", code="too_large") from error
         except (TimeoutError, NatsError, OSError) as error:

@@ -108,8 +108,8 @@ class Gate:
         """Ask and wait. `timeout` in seconds sets the deadline; None is the longest, 30 days.
 
         Returns every verified answer: look at `Decision.allowed`. Nobody answered in time: verdict `expired`.
-        Raises `InvalidRequestError`, `VoidDecisionError` or a bus error; none of them allows the call. If the
-        waiting task is cancelled the request is withdrawn and the call must not run.
+        Raises `InvalidRequestError`, `VoidDecisionError` or a bus error; none of them allows the call. If it ends
+        without an answer, by an error or because the waiting task is cancelled, the request is withdrawn.
         """
         if self._closed:
             raise GateClosedError("the gate is closed")
@@ -130,10 +130,10 @@ class Gate:
             raise
         except asyncio.CancelledError:
             # At the very end the deadline has answered already; a withdraw would only hide that.
-            if wait.seconds_left > 0:
+            if wait.seconds_left > 0 or not wait.placed:
                 self._withdraw_later(wait, "the agent stopped waiting")
             raise
-        except (BusUnreachableError, GateClosedError):
+        except Exception:
             self._withdraw_later(wait, "the agent gave up")
             raise
         finally:
@@ -340,6 +340,8 @@ class Gate:
 
     def _withdraw_later(self, wait: Wait, reason: str) -> None:
         wait.withdrawn = True
+        if not wait.may_stand:
+            return
         self._send_later(self._publish_withdraw(wait, reason))
 
     def _send_later(self, sending: Coroutine[Any, Any, None]) -> None:

@@ -12,9 +12,9 @@ import logging
 import math
 from collections.abc import Awaitable, Callable, Iterator
 
-from .bus import Bus
+from .bus import Bus, NotSentError
 from .clock import ticks
-from .errors import BusRefusedError, BusUnreachableError, GateClosedError, VoidDecisionError
+from .errors import BusRefusedError, BusUnreachableError, CountersignError, GateClosedError, VoidDecisionError
 from .trust import Trust
 from .verify import MORE_THAN_NO, Deadline, Decision, StoredDecision, judge
 from .wire import SentRequest
@@ -23,8 +23,6 @@ log = logging.getLogger("countersign")
 
 # A key that appeared a moment ago is believed only after an operator's console re-signed the list.
 UNKNOWN_KEY_PATIENCE = 2.0
-
-_TRANSIENT = frozenset({"bus_10077", "bus_10023"})
 
 
 def poll_offsets() -> Iterator[float]:
@@ -58,11 +56,14 @@ class Wait:
         self._hinted = False
         self._echoes = 0
         self._look_at = math.inf
-        self._stored = False
         self._unknown_since: float | None = None
         self._started = ticks()
         self._deadline = self._started + request.lifetime.total_seconds()
         self.withdrawn = False
+        self.placed = False
+        """Whether the bus acknowledged the request."""
+        self.may_stand = False
+        """Whether the request may be on the bus, acknowledged or not."""
 
     def hint(self) -> None:
         """Something arrived on this request's `decided` subject."""
@@ -83,11 +84,6 @@ class Wait:
         """A tightened deadline, in seconds from the publish. Never lengthens."""
         self._deadline = min(self._deadline, self._started + seconds)
         self._wake.set()
-
-    @property
-    def stored(self) -> bool:
-        """Whether the bus acknowledged the request."""
-        return self._stored
 
     @property
     def seconds_left(self) -> float:
@@ -131,7 +127,7 @@ class Wait:
             if answer is not None:
                 return answer
             if last:
-                if not self._stored:
+                if not self.placed:
                     raise BusUnreachableError("the bus took no request before the deadline")
                 return None, None
 
@@ -214,6 +210,7 @@ class Wait:
         """
         pause = 0.25
         while True:
+            before, self.may_stand = self.may_stand, True
             try:
                 await self._bus.store(
                     self.request.subject("request"),
@@ -222,13 +219,14 @@ class Wait:
                     first=True,
                 )
             except BusUnreachableError as error:
+                if isinstance(error, NotSentError):
+                    self.may_stand = before
                 log.info("could not place %s yet: %s", self.request.request_id, error)
-            except BusRefusedError as error:
-                if error.code not in _TRANSIENT:
-                    raise
-                log.warning("the bus does not take %s yet: %s", self.request.request_id, error)
+            except CountersignError:
+                self.may_stand = before
+                raise
             else:
-                self._stored = True
+                self.placed = True
                 return
             await asyncio.sleep(min(pause, max(0.0, self.seconds_left)))
             pause = min(pause * 2, 5.0)
