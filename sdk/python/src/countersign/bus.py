@@ -1,11 +1,13 @@
 """The NATS connection of one agent. Knows subjects and acknowledgements, judges nothing.
 
-Never subscribes to `decision.>`, never makes a consumer, never sends a message id (protocol, section 1).
+Refuses to send while the connection is down: the library would keep every try and send them all much later. Never
+subscribes to `decision.>`, never makes a consumer, never sends a message id (protocol, section 1).
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import random
@@ -45,6 +47,7 @@ class Bus:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._in_flight: dict[str, set[asyncio.Future[Msg]]] = {}
+        self._came_back = asyncio.Event()
 
     @classmethod
     async def connect(
@@ -59,6 +62,8 @@ class Bus:
         async def reconnected() -> None:
             nonlocal tries
             tries = 0
+            bus._came_back.set()
+            bus._came_back = asyncio.Event()
             on_reconnect()
 
         def choose(servers: list[Any], _info: dict[str, Any]) -> tuple[Any, float]:
@@ -132,6 +137,12 @@ class Bus:
         """Whether the connection stands right now."""
         return bool(self._client.is_connected)
 
+    async def pause(self, seconds: float) -> None:
+        """Wait so long, or until the connection comes back."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._came_back.wait()
+
     async def subscribe(self, subject: str, on_message: Callable[[str], None]) -> None:
         """Call `on_message(subject)` for each message. The content is a hint and is not even read."""
 
@@ -141,7 +152,9 @@ class Bus:
         await self._client.subscribe(subject, cb=received)
 
     async def publish(self, subject: str, payload: bytes) -> None:
-        """Send without waiting for anything. Kept for after a reconnect while the connection is down."""
+        """Send without waiting for anything; lost while the connection is down."""
+        if not self.connected:
+            return
         try:
             await self._client.publish(subject, payload)
         except NatsError as error:
@@ -192,6 +205,8 @@ class Bus:
             raise BusUnreachableError(f"the bus answered in an unknown form: {error}") from error
 
     async def _request(self, subject: str, payload: bytes, timeout: float, headers: dict[str, str] | None) -> Msg:
+        if not self.connected:
+            raise NotSentError("the connection to the bus is down")
         waiting: asyncio.Future[Msg] = asyncio.ensure_future(
             self._client.request(subject, payload, timeout=timeout, headers=headers)
         )

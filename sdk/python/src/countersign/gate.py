@@ -19,7 +19,6 @@ from . import clock
 from .bus import Bus
 from .enrolment import Enrolment
 from .errors import (
-    BusRefusedError,
     BusUnreachableError,
     CountersignError,
     EnrolmentError,
@@ -28,11 +27,13 @@ from .errors import (
     VoidDecisionError,
 )
 from .guard import Guard, guarded
+from .letters import receipt, refusal, withdrawal
 from .outbox import Outbox
+from .spans import SpanQueue
 from .trust import Trust, take_over
-from .verify import Decision, StoredDecision, parse_payload
+from .verify import Decision
 from .waiting import Wait
-from .wire import Ask, Hello, Receipt, Span, build_request, encode, lifetime_of, rfc3339, uuid7
+from .wire import Ask, Hello, Span, build_request, encode, lifetime_of, rfc3339, uuid7
 
 log = logging.getLogger("countersign")
 
@@ -51,7 +52,8 @@ class Gate:
         self._agent = agent
         self._instance_id: str = agent["instance_id"]
         self._bus: Bus
-        self._spans: Outbox
+        self._spans: SpanQueue
+        self._outbox: Outbox
         self._waits: dict[str, Wait] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._alive: asyncio.Task[None] | None = None
@@ -113,8 +115,9 @@ class Gate:
         """
         if self._closed:
             raise GateClosedError("the gate is closed")
-        if len(self._waits) >= MAX_WAITING:
-            raise TooManyWaitingError(f"{MAX_WAITING} requests wait already")
+        # Each request that ends hands in one letter, which always has to find room.
+        if len(self._waits) + len(self._outbox) >= MAX_WAITING:
+            raise TooManyWaitingError(f"{MAX_WAITING} requests and receipts wait already")
         lifetime = None if timeout is None else lifetime_of(timeout)
         request = build_request(call, self._enrolment, self._agent, lifetime, clock.now())
         if request.request_id in self._waits:
@@ -126,15 +129,15 @@ class Gate:
             return await self._answer(wait)
         except VoidDecisionError as error:
             log.warning("void decision of %s: %s", request.request_id, error.code)
-            self._send_later(self._refuse(wait, error.stored, error.code))
+            self._outbox.post(refusal(wait.request, error.stored, error.code))
             raise
         except asyncio.CancelledError:
             # At the very end the deadline has answered already; a withdraw would only hide that.
             if wait.seconds_left > 0 or not wait.placed:
-                self._withdraw_later(wait, "the agent stopped waiting")
+                self._take_back(wait, "the agent stopped waiting")
             raise
         except Exception:
-            self._withdraw_later(wait, "the agent gave up")
+            self._take_back(wait, "the agent gave up")
             raise
         finally:
             del self._waits[request.request_id]
@@ -160,21 +163,25 @@ class Gate:
                 {},
             )
         if wait.withdrawn and decision.allowed:
-            self._send_later(self._refuse(wait, stored, "withdrawn"))
+            self._outbox.post(refusal(request, stored, "withdrawn"))
             raise VoidDecisionError("refused: the request was withdrawn before", code="withdrawn")
         if decision.verdict == "expired" and decision.payload.get("verdict") != "expired":
-            self._send_later(self._refuse(wait, stored, "late"))
-        else:
-            self._send_later(self.receipt(decision, "received"))
+            self._outbox.post(refusal(request, stored, "late"))
+        elif decision.decision_id is not None:
+            self._outbox.post(receipt(request.subject("receipt"), decision.decision_id, "received"))
         return decision
 
     async def withdraw(self, request_id: str, reason: str = "") -> None:
-        """Take a waiting request back. Its `ask` never allows the call, whatever is stored."""
+        """Take a waiting request back. Its `ask` never allows the call, whatever is stored.
+
+        Returns when the bus has the withdrawal, or after two seconds; it is then sent again for ten minutes.
+        """
         wait = self._waits.get(request_id)
         if wait is None:
             raise CountersignError("no such request waits", code="not_found")
-        wait.withdrawn = True
-        await self._publish_withdraw(wait, reason)
+        delivered = self._take_back(wait, reason)
+        if delivered is not None:
+            await asyncio.wait({delivered}, timeout=IO_SECONDS)
         wait.look_again()
 
     async def tighten(self, request_id: str, seconds_left: float) -> None:
@@ -201,27 +208,34 @@ class Gate:
     ) -> None:
         """Tell the console how far the call got: `received`, `executed`, `failed` or `refused`.
 
-        Does nothing for an answer that nobody stored. Raises a bus error when the receipt was not taken.
+        Does nothing for an answer that nobody stored. Raises `BusUnreachableError` when the bus does not take it
+        within two seconds, but goes on trying for ten minutes: do not call it again. `BusRefusedError` is final.
         """
-        if decision.decision_id is None:
+        delivered = self._post_receipt(decision, stage, executed_args_digest, degraded, message)
+        if delivered is None:
             return
-        body: Receipt = {
-            "v": 1,
-            "decision_id": decision.decision_id,
-            "stage": stage,
-            "at": rfc3339(clock.now()),
-        }
-        if executed_args_digest is not None:
-            body["executed_args_digest"] = executed_args_digest
-        if degraded:
-            body["degraded"] = degraded
-        if message is not None:
-            body["message"] = message[:2000]
-        await self._store_receipt(decision.request_id, body)
+        done, _ = await asyncio.wait({delivered}, timeout=IO_SECONDS)
+        if not done:
+            raise BusUnreachableError("the bus has not taken the receipt yet; it is sent again for ten minutes")
+        delivered.result()
 
-    def receipt_later(self, decision: Decision, stage: str, **details: Any) -> None:
-        """`receipt`, without waiting for it; closing the gate waits for it (up to two seconds)."""
-        self._send_later(self.receipt(decision, stage, **details))
+    def receipt_later(
+        self,
+        decision: Decision,
+        stage: str,
+        *,
+        executed_args_digest: str | None = None,
+        degraded: list[str] | None = None,
+        message: str | None = None,
+    ) -> None:
+        """`receipt`, without waiting for it; closing the gate waits for it (up to two seconds).
+
+        Never fails: where it cannot be sent, the log says so.
+        """
+        try:
+            self._post_receipt(decision, stage, executed_args_digest, degraded, message)
+        except TooManyWaitingError as error:
+            log.warning("receipt %s of %s lost: %s", stage, decision.request_id, error)
 
     def span(self, span: Span) -> None:
         """Queue one step of a trace; a later one with the same ids replaces it. Never waits, never blocks a call.
@@ -261,7 +275,8 @@ class Gate:
             "tools": tools,
         }
         subject = f"countersign.v1.event.{known.workspace}.{known.agent}"
-        self._spans = Outbox(self._bus, subject, io_timeout=IO_SECONDS)
+        self._spans = SpanQueue(self._bus, subject, io_timeout=IO_SECONDS)
+        self._outbox = Outbox(self._bus, io_timeout=IO_SECONDS)
         self._send_later(self._say_hello())
         self._alive = asyncio.create_task(self._stay_alive())
 
@@ -301,54 +316,39 @@ class Gate:
                     await self._refresh_trust()
             await asyncio.sleep(ALIVE_SECONDS)
 
-    async def _refuse(self, wait: Wait, stored: StoredDecision | None, code: str) -> None:
-        """A `refused` receipt. A decision that cannot even be read is named `unreadable`."""
-        decision_id = "unreadable"
-        if stored is not None:
-            with contextlib.suppress(VoidDecisionError):
-                found = parse_payload(stored.payload).get("decision_id")
-                decision_id = found if isinstance(found, str) else decision_id
-        body: Receipt = {
-            "v": 1,
-            "decision_id": decision_id,
-            "stage": "refused",
-            "at": rfc3339(clock.now()),
-            "message": code,
-        }
-        await self._store_receipt(wait.request.request_id, body)
-
-    async def _store_receipt(self, request_id: str, body: Receipt) -> None:
+    def _post_receipt(
+        self,
+        decision: Decision,
+        stage: str,
+        executed_args_digest: str | None,
+        degraded: list[str] | None,
+        message: str | None,
+    ) -> asyncio.Task[None] | None:
+        if decision.decision_id is None:
+            return None
+        if len(self._outbox) >= MAX_WAITING:
+            raise TooManyWaitingError(f"{MAX_WAITING} receipts wait for the bus already")
         known = self._enrolment
-        subject = f"countersign.v1.receipt.{known.workspace}.{known.agent}.{request_id}"
-        payload = encode(dict(body))
-        for pause in (0.2, 1.0, None):
-            try:
-                await self._bus.store(subject, payload, timeout=IO_SECONDS)
-                return
-            except BusUnreachableError:
-                if pause is None:
-                    raise
-                await asyncio.sleep(pause)
+        letter = receipt(
+            f"countersign.v1.receipt.{known.workspace}.{known.agent}.{decision.request_id}",
+            decision.decision_id,
+            stage,
+            executed_args_digest=executed_args_digest,
+            degraded=degraded,
+            message=message,
+        )
+        return self._outbox.post(letter)
 
-    async def _publish_withdraw(self, wait: Wait, reason: str) -> None:
-        payload = encode({"v": 1, "reason": reason})
-        try:
-            await self._bus.store(wait.request.subject("withdraw"), payload, timeout=IO_SECONDS, first=True)
-        except BusUnreachableError:
-            # Unacknowledged: it may have arrived. Once more, to be kept until the connection is back.
-            await self._bus.publish(wait.request.subject("withdraw"), payload)
-
-    def _withdraw_later(self, wait: Wait, reason: str) -> None:
+    def _take_back(self, wait: Wait, reason: str) -> asyncio.Task[None] | None:
+        """The withdrawal on its way; None where there is nothing to withdraw."""
         wait.withdrawn = True
-        if not wait.may_stand:
-            return
-        self._send_later(self._publish_withdraw(wait, reason))
+        return self._outbox.post(withdrawal(wait.request, reason)) if wait.may_stand else None
 
     def _send_later(self, sending: Coroutine[Any, Any, None]) -> None:
         async def send() -> None:
             try:
                 await sending
-            except (BusUnreachableError, BusRefusedError) as error:
+            except CountersignError as error:
                 log.warning("not delivered: %s", error)
 
         task = asyncio.create_task(send())
@@ -365,8 +365,7 @@ class Gate:
             async with asyncio.timeout(1.0):
                 await self._idle.wait()
         await self._spans.close(1.0)
-        if self._background:
-            await asyncio.wait(set(self._background), timeout=2.0 if self._bus.connected else 0.1)
+        await self._outbox.close(2.0 if self._bus.connected else 0.1)
         for task in set(self._background):
             task.cancel()
         await self._bus.close()

@@ -1,63 +1,98 @@
-"""Spans on their way to the bus: in order, one at a time, never more than a thousand waiting.
+"""Receipts and withdrawals on their way to the bus.
 
-Refuses to hold up the agent: what does not fit, or is not taken after a second try, is dropped and the log says so.
-Nothing that decides anything travels here.
+Refuses to lose one silently: each is tried again, with growing pauses, until a stream has it, the bus refuses it for
+good, or ten minutes have passed. Letters of one subject arrive in the order of `post`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
+import random
+from dataclasses import dataclass, field
 
 from .bus import Bus
-from .errors import BusUnreachableError, CountersignError
+from .clock import ticks
+from .errors import BusLoginError, BusTlsError, BusUnreachableError, CountersignError, GateClosedError
 
 log = logging.getLogger("countersign")
 
-MAX_QUEUED = 1000
+TRIED_FOR = 600.0
+AT_ONCE = 256
+SHORTEST_PAUSE = 0.1
+LONGEST_PAUSE = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """One message to store."""
+
+    subject: str
+    payload: bytes = field(repr=False)
+    first: bool = False
+    """It must be the subject's first message; where another stands already it counts as delivered."""
 
 
 class Outbox:
-    """A queue and the task that empties it. Messages of one outbox arrive in the order of `put`."""
+    """Where letters are handed in. Its owner sees to it that no more than a limit wait (`len`)."""
 
-    def __init__(self, bus: Bus, subject: str, *, io_timeout: float) -> None:
+    def __init__(self, bus: Bus, *, io_timeout: float) -> None:
         self._bus = bus
-        self._subject = subject
         self._io_timeout = io_timeout
-        self._queue: asyncio.Queue[bytes] = asyncio.Queue(MAX_QUEUED)
-        self._task = asyncio.create_task(self._send_all())
-        self._dropped = 0
+        self._unsent: set[asyncio.Task[None]] = set()
+        self._last: dict[str, asyncio.Task[None]] = {}
+        self._sending = asyncio.Semaphore(AT_ONCE)
+        self._closed = False
 
-    def put(self, payload: bytes) -> None:
-        """Queue one message; drops it when the queue is full."""
-        try:
-            self._queue.put_nowait(payload)
-        except asyncio.QueueFull:
-            self._dropped += 1
-            log.warning("%d messages for %s dropped: the bus is too slow", self._dropped, self._subject)
+    def __len__(self) -> int:
+        """How many letters are neither stored nor given up."""
+        return len(self._unsent)
+
+    def post(self, letter: Letter) -> asyncio.Task[None]:
+        """Hand in a letter. The task ends when it is stored, with a `CountersignError` when it was given up.
+
+        Do not cancel it: waiting for it may end, the delivery goes on.
+        """
+        task = asyncio.create_task(self._deliver(letter, self._last.get(letter.subject), ticks() + TRIED_FOR))
+        self._unsent.add(task)
+        self._last[letter.subject] = task
+        task.add_done_callback(lambda done: self._done(letter, done))
+        return task
 
     async def close(self, seconds: float) -> None:
-        """Send what is queued for at most `seconds`, then stop."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._queue.join()
-        self._task.cancel()
+        """Deliver what is handed in for at most `seconds`, then give up."""
+        if self._unsent:
+            await asyncio.wait(set(self._unsent), timeout=seconds)
+        self._closed = True
+        for task in set(self._unsent):
+            task.cancel()
 
-    async def _send_all(self) -> None:
+    def _done(self, letter: Letter, task: asyncio.Task[None]) -> None:
+        self._unsent.discard(task)
+        if self._last.get(letter.subject) is task:
+            del self._last[letter.subject]
+        why = "the gate was closed before" if task.cancelled() else task.exception()
+        if why is not None:
+            log.warning("not delivered on %s: %s", letter.subject, why)
+
+    async def _deliver(self, letter: Letter, before: asyncio.Task[None] | None, until: float) -> None:
+        if before is not None:
+            await asyncio.wait({before})
+        pause = SHORTEST_PAUSE
         while True:
-            payload = await self._queue.get()
+            if self._closed:
+                raise GateClosedError("the gate is closed")
             try:
-                await self._send(payload)
+                async with self._sending:
+                    await self._bus.store(
+                        letter.subject, letter.payload, timeout=self._io_timeout, first=letter.first
+                    )
+                return
             except CountersignError as error:
-                self._dropped += 1
-                log.warning("a message for %s was not taken: %s", self._subject, error)
-            finally:
-                self._queue.task_done()
-
-    async def _send(self, payload: bytes) -> None:
-        try:
-            await self._bus.store(self._subject, payload, timeout=self._io_timeout)
-        except BusUnreachableError:
-            await asyncio.sleep(0.5)
-            await self._bus.store(self._subject, payload, timeout=self._io_timeout)
+                passing = isinstance(error, BusUnreachableError | BusLoginError | BusTlsError)
+                if not passing or ticks() >= until:
+                    raise
+            await self._bus.pause(pause)
+            # A little apart from the others.
+            await asyncio.sleep(pause * random.uniform(0.1, 0.5))  # noqa: S311
+            pause = min(pause * 2, LONGEST_PAUSE)

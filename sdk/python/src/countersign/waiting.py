@@ -228,7 +228,7 @@ class Wait:
             else:
                 self.placed = True
                 return
-            await asyncio.sleep(min(pause, max(0.0, self.seconds_left)))
+            await self._bus.pause(min(pause, max(0.0, self.seconds_left)))
             pause = min(pause * 2, 5.0)
             if self.seconds_left <= 0:
                 return

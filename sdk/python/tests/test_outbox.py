@@ -1,0 +1,162 @@
+"""Receipts and withdrawals: none is lost silently, none arrives twice, and their order is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from countersign import (
+    BusRefusedError,
+    BusUnreachableError,
+    Gate,
+    GateClosedError,
+    ToolCall,
+    TooManyWaitingError,
+)
+
+from conftest import WORKSPACE, Bench, opened
+
+
+@pytest.fixture
+async def own(tmp_path):
+    """A server of this test's own, to be stopped and started."""
+    made = await opened(Bench(tmp_path))
+    yield made
+    await made.console.nc.close()
+    made.server.stop()
+
+
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch):
+    monkeypatch.setattr("countersign.outbox.SHORTEST_PAUSE", 0.01)
+    monkeypatch.setattr("countersign.outbox.LONGEST_PAUSE", 0.05)
+
+
+def call(request_id: str) -> ToolCall:
+    return ToolCall(name="t", args={"n": 1}, request_id=request_id)
+
+
+async def decided(gate, console, request_id):
+    asking = asyncio.create_task(gate.ask(call(request_id), timeout=30))
+    await console.decide(request_id)
+    return await asking
+
+
+def stages(console, request_id: str) -> list[str]:
+    mine = [m for m in console.received["receipt"] if m.subject.endswith(request_id)]
+    return [json.loads(message.data)["stage"] for message in mine]
+
+
+def fail(gate, monkeypatch, error: Exception, times: int, kind: str = "receipt"):
+    """The next `times` messages of a kind are not taken."""
+    store, left = gate._bus.store, times
+
+    async def failing(subject, payload, **options):
+        nonlocal left
+        if f".{kind}." in subject and left:
+            left -= 1
+            raise error
+        return await store(subject, payload, **options)
+
+    monkeypatch.setattr(gate._bus, "store", failing)
+
+
+async def restarted(bench) -> None:
+    await asyncio.to_thread(bench.server.start)
+    async with asyncio.timeout(10):
+        while not bench.console.nc.is_connected:
+            await asyncio.sleep(0.01)
+
+
+async def test_what_is_told_while_the_bus_is_away_arrives_once_and_in_order(own, request_id):
+    console = own.console
+    async with Gate.connect(own.enrolment()) as gate:
+        asking = asyncio.create_task(gate.ask(call(f"{request_id}-w"), timeout=30))
+        await console.request(f"{request_id}-w")
+        decision = await decided(gate, console, request_id)
+        await console.receipt(request_id, "received")
+        await asyncio.to_thread(own.server.stop)
+        async with asyncio.timeout(5):
+            while gate._bus.connected or console.nc.is_connected:
+                await asyncio.sleep(0.01)
+        asking.cancel()
+        gate.receipt_later(decision, "failed", message="first")
+        with pytest.raises(BusUnreachableError, match="sent again"):
+            await gate.receipt(decision, "executed", executed_args_digest=decision.args_digest)
+        assert gate._bus._client.pending_data_size == 0
+        await restarted(own)
+        await console.receipt(request_id, "executed")
+        await console.until("withdraw", lambda m: m.subject.endswith(f"{request_id}-w"))
+        assert len(gate._outbox) == 0
+    assert stages(console, request_id) == ["received", "failed", "executed"]
+    assert len(console.received["withdraw"]) == 1
+
+
+@pytest.mark.parametrize("kind", ["receipt", "withdraw"])
+async def test_a_bus_that_does_not_answer_is_tried_again_and_again(gate, console, monkeypatch, request_id, kind):
+    fail(gate, monkeypatch, BusUnreachableError("no answer"), 12, kind)
+    if kind == "receipt":
+        decision = await decided(gate, console, request_id)
+        await gate.receipt(decision, "executed")
+        assert stages(console, request_id) == ["received", "executed"]
+    else:
+        asking = asyncio.create_task(gate.ask(call(request_id), timeout=30))
+        await console.request(request_id)
+        asking.cancel()
+        await console.until("withdraw", lambda m: m.subject.endswith(request_id))
+
+
+async def test_a_receipt_that_the_bus_refuses_is_told(gate, console, monkeypatch, request_id):
+    decision = await decided(gate, console, request_id)
+    await console.receipt(request_id, "received")
+    fail(gate, monkeypatch, BusRefusedError("no", code="bus_10060"), 1)
+    with pytest.raises(BusRefusedError):
+        await gate.receipt(decision, "executed")
+    assert len(gate._outbox) == 0
+
+
+async def test_after_ten_minutes_it_is_given_up(gate, console, monkeypatch, request_id):
+    decision = await decided(gate, console, request_id)
+    await console.receipt(request_id, "received")
+    monkeypatch.setattr("countersign.outbox.TRIED_FOR", 0.1)
+    fail(gate, monkeypatch, BusUnreachableError("no answer"), 1_000)
+    with pytest.raises(BusUnreachableError, match="no answer"):
+        await gate.receipt(decision, "executed")
+    assert len(gate._outbox) == 0
+
+
+async def test_no_more_wait_than_the_limit(gate, console, monkeypatch, request_id):
+    decision = await decided(gate, console, request_id)
+    await console.receipt(request_id, "received")
+    monkeypatch.setattr("countersign.gate.MAX_WAITING", 2)
+    fail(gate, monkeypatch, BusUnreachableError("no answer"), 1_000)
+    gate.receipt_later(decision, "executed")
+    gate.receipt_later(decision, "executed")
+    gate.receipt_later(decision, "executed")
+    assert len(gate._outbox) == 2
+    with pytest.raises(TooManyWaitingError):
+        await gate.receipt(decision, "executed")
+    with pytest.raises(TooManyWaitingError):
+        await gate.ask(call(f"{request_id}-2"))
+
+
+async def test_nothing_is_tried_after_the_gate_was_closed(bench, console, monkeypatch, request_id):
+    async with Gate.connect(bench.enrolment()) as gate:
+        decision = await decided(gate, console, request_id)
+    with pytest.raises(GateClosedError):
+        await gate.receipt(decision, "executed")
+    assert len(gate._outbox) == 0
+
+
+async def test_steps_of_a_trace_wait_for_the_bus(own):
+    async with Gate.connect(own.enrolment()) as gate:
+        await asyncio.to_thread(own.server.stop)
+        async with asyncio.timeout(5):
+            while gate._bus.connected:
+                await asyncio.sleep(0.01)
+        ids = {"trace_id": "0" * 32, "span_id": "0" * 16, "name": WORKSPACE, "kind": "tool"}
+        gate.span({"v": 1, "type": "span", "started_at": "2026-11-21T12:00:00.000Z", **ids})
+        await asyncio.sleep(0)
+        await restarted(own)
+        await own.console.until("event", lambda m: json.loads(m.data)["span_id"] == "0" * 16, 15)
