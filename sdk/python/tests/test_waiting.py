@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from datetime import datetime
 from types import SimpleNamespace
 
 import pytest
@@ -126,15 +127,40 @@ async def test_a_full_stream_is_waited_for_and_denies_at_the_deadline(own, reque
             await gate.ask(call(request_id), timeout=0.6)
 
 
-async def test_tighten_shortens_and_never_lengthens(gate, console, request_id):
-    asking = asyncio.create_task(gate.ask(call(request_id), timeout=20))
+def tightened(console, request_id: str) -> list[dict]:
+    return [json.loads(m.data) for m in console.received["tighten"] if m.subject.endswith(request_id)]
+
+
+async def test_tighten_shortens_again_and_again_and_never_lengthens(gate, console, request_id):
+    asking = asyncio.create_task(gate.ask(call(request_id), timeout=60))
     seen = await console.request(request_id)
+    wait = gate._waits[request_id]
     begun = time.monotonic()
-    await gate.tighten(request_id, 0.2)
-    message = await console.until("tighten", lambda m: m.subject.endswith(request_id))
-    assert json.loads(message.data)["expires_at"] < seen.body["expires_at"]
+    for longer in (120, 61, float("inf"), float("nan")):
+        await gate.tighten(request_id, longer)
+        assert 55 < wait.seconds_left <= 60
+    for seconds, left in ((30, 30), (5, 5), (20, 5), (0.3, 0.3)):
+        await gate.tighten(request_id, seconds)
+        assert left - 0.25 < wait.seconds_left <= left
     assert (await asking).verdict == "expired"
-    assert time.monotonic() - begun < 1.5
+    assert time.monotonic() - begun < 3
+    await console.until("tighten", lambda m: m.subject.endswith(request_id))
+    # The first that is stored counts: it is the first that shortened, and no earlier word took its place.
+    [asked, *_] = tightened(console, request_id)
+    stored = await console.js.get_last_msg("CS_REQUESTS", seen.subject.replace(".request.", ".tighten."))
+    assert json.loads(stored.data) == asked
+    lifetime = datetime.fromisoformat(asked["expires_at"]) - datetime.fromisoformat(seen.body["requested_at"])
+    assert 29.9 < lifetime.total_seconds() < 32
+
+
+async def test_a_deadline_that_is_near_already_is_not_tightened_on_the_bus(gate, console, request_id):
+    asking = asyncio.create_task(gate.ask(call(request_id), timeout=5))
+    await console.request(request_id)
+    await gate.tighten(request_id, 10)
+    await gate.tighten(request_id, 0.2)
+    assert (await asking).verdict == "expired"
+    await console.until("tighten", lambda m: m.subject.endswith(request_id))
+    assert len(tightened(console, request_id)) == 1
 
 
 async def test_several_threads_ask_through_one_sync_gate(bench, console):

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import datetime as dt
-import json
 import logging
 import os
 from collections.abc import AsyncIterator, Coroutine
@@ -27,13 +25,13 @@ from .errors import (
     VoidDecisionError,
 )
 from .guard import Guard, guarded
-from .letters import receipt, refusal, withdrawal
+from .letters import earlier_deadline, receipt, refusal, withdrawal
 from .outbox import Outbox
 from .spans import SpanQueue
 from .trust import Trust, take_over
 from .verify import Decision
 from .waiting import Wait
-from .wire import Ask, Hello, Span, build_request, encode, lifetime_of, rfc3339, uuid7
+from .wire import Ask, Hello, Span, build_request, encode, lifetime_of, uuid7
 
 log = logging.getLogger("countersign")
 
@@ -185,17 +183,17 @@ class Gate:
         wait.look_again()
 
     async def tighten(self, request_id: str, seconds_left: float) -> None:
-        """Shorten a waiting request's deadline to `seconds_left` from now. Never lengthens it."""
+        """Shorten a waiting request's deadline to `seconds_left` from now. What would lengthen it changes nothing.
+
+        Each call shortens the agent's own wait; the console hears of the first only (protocol, section 6), in the
+        background.
+        """
         wait = self._waits.get(request_id)
         if wait is None:
             raise CountersignError("no such request waits", code="not_found")
-        body = json.loads(wait.request.payload)
-        elapsed = wait.request.lifetime.total_seconds() - wait.seconds_left
-        requested = dt.datetime.fromisoformat(body["requested_at"])
-        expires = requested + dt.timedelta(seconds=max(0.001, elapsed + seconds_left))
-        wait.shorten(elapsed + seconds_left)
-        payload = encode({"v": 1, "expires_at": rfc3339(expires)})
-        await self._bus.store(wait.request.subject("tighten"), payload, timeout=IO_SECONDS, first=True)
+        lifetime = wait.tighten(seconds_left)
+        if lifetime is not None:
+            self._outbox.post(earlier_deadline(wait.request, lifetime))
 
     async def receipt(
         self,

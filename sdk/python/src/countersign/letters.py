@@ -6,6 +6,8 @@ Refuses to quote more of a decision that does not verify than a short id.
 
 from __future__ import annotations
 
+import datetime as dt
+import json
 from collections.abc import Sequence
 
 from . import clock
@@ -46,6 +48,13 @@ def refusal(request: SentRequest, stored: StoredDecision | None, code: str) -> L
 def withdrawal(request: SentRequest, reason: str) -> Letter:
     """The agent no longer wants the answer."""
     return Letter(request.subject("withdraw"), encode({"v": 1, "reason": reason}), first=True)
+
+
+def earlier_deadline(request: SentRequest, seconds: float) -> Letter:
+    """The request lives only so long, counted from when it was made. The first one that is stored counts."""
+    requested = dt.datetime.fromisoformat(json.loads(request.payload)["requested_at"])
+    body = {"v": 1, "expires_at": rfc3339(requested + dt.timedelta(seconds=max(0.001, seconds)))}
+    return Letter(request.subject("tighten"), encode(body), first=True)
 
 
 def _claimed_id(stored: StoredDecision | None) -> str:

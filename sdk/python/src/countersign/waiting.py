@@ -80,10 +80,13 @@ class Wait:
         self._closed = True
         self._wake.set()
 
-    def shorten(self, seconds: float) -> None:
-        """A tightened deadline, in seconds from the publish. Never lengthens."""
-        self._deadline = min(self._deadline, self._started + seconds)
+    def tighten(self, seconds_left: float) -> float | None:
+        """Shorten the wait; the whole lifetime that remains of it in seconds, None where it would not be shorter."""
+        if not seconds_left < self.seconds_left:
+            return None
+        self._deadline = ticks() + max(0.0, seconds_left)
         self._wake.set()
+        return self._deadline - self._started
 
     @property
     def seconds_left(self) -> float:
