@@ -77,19 +77,23 @@ class Office:
             risks={"delete_invoice": "high"},
             **self.options,
         ) as gate:
-            settings = {"policy": ToolPolicy(review=["*"])}
-            if self.kind == "handler":
-                config = gate.tool_config(approval_handler=gate.handle, **settings)
-            else:
-                config = gate.tool_config(asynchronous=self.kind == "async", **settings)
-            settings = AgentConfig(
-                tool=config,
-                observers=[gate],
-                max_iterations=5,
-                cancellation_token=self.options.get("cancel_token"),
-            )
-            agent = Agent(tools=[tool], provider=self.script, config=settings)
-            asyncio.run(agent.arun("go")) if asynchronous else agent.run("go")
+            self.run(gate, tool, self.config(gate), asynchronous)
+
+    def config(self, gate: SelectoolsGate, **settings):
+        settings = {"policy": ToolPolicy(review=["*"]), **settings}
+        if self.kind == "handler":
+            return gate.tool_config(approval_handler=gate.handle, **settings)
+        return gate.tool_config(asynchronous=self.kind == "async", **settings)
+
+    def run(self, gate: SelectoolsGate, tool: Tool, config, asynchronous: bool) -> None:
+        settings = AgentConfig(
+            tool=config,
+            observers=[gate],
+            max_iterations=5,
+            cancellation_token=self.options.get("cancel_token"),
+        )
+        agent = Agent(tools=[tool], provider=self.script, config=settings)
+        asyncio.run(agent.arun("go")) if asynchronous else agent.run("go")
 
     def start(self, asynchronous: bool = False) -> asyncio.Future:
         return asyncio.ensure_future(asyncio.to_thread(self.work, asynchronous))

@@ -126,6 +126,31 @@ async def test_s6_the_frameworks_time_out_is_the_deadline_and_reads_expired(benc
     assert not [m for m in console.received["withdraw"] if m.subject.endswith(body["request_id"])]
 
 
+@pytest.mark.parametrize(("kind", "asynchronous"), MODES)
+async def test_each_agent_of_one_gate_keeps_its_own_time_out(bench, console, kind, asynchronous):
+    offices = [Office(bench, Script([("delete_invoice", dict(ARGS))]), kind=kind) for _ in range(2)]
+
+    def work() -> None:
+        tools = [office.tool() for office in offices]
+        with SelectoolsGate.open(bench.enrolment(), tools=tools[:1]) as gate:
+            configs = [offices[0].config(gate, approval_timeout=seconds) for seconds in (1.2, 90)]
+            for office, tool, config in zip(offices, tools, configs, strict=True):
+                office.run(gate, tool, config, asynchronous)
+
+    before = len(console.received["request"])
+    working = asyncio.ensure_future(asyncio.to_thread(work))
+    lifetimes = []
+    for n in (0, 1):
+        body = (await arrived(console, before, n + 1, working))[n]
+        stamps = [datetime.fromisoformat(body[name]) for name in ("expires_at", "requested_at")]
+        lifetimes.append((stamps[0] - stamps[1]).total_seconds())
+        await console.decide(body["request_id"])
+    await working
+    assert 0.6 < lifetimes[0] <= 0.9
+    assert 85 < lifetimes[1] <= 89.5
+    assert [len(office.ran) for office in offices] == [1, 1]
+
+
 async def test_s7_a_denied_call_asked_again_is_a_new_request_with_the_same_digest(bench, console):
     office = Office(bench, Script([("delete_invoice", dict(ARGS))], [("delete_invoice", dict(ARGS))]))
     before = len(console.received["request"])

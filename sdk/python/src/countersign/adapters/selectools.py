@@ -16,6 +16,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import selectools  # type: ignore[import-untyped,unused-ignore]
@@ -123,35 +124,45 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
     def tool_config(self, *, asynchronous: bool = False, **settings: Any) -> ToolConfig:
         """The `ToolConfig` that asks through this gate; `settings` are its other fields (`policy`, …).
 
-        `asynchronous` gives a hook that works under `arun` only and needs no thread per waiting call.
+        Its hooks keep to its own `approval_timeout`, whatever other agents of this gate have. `asynchronous` gives a
+        hook that works under `arun` only and needs no thread per waiting call.
         """
-        settings.setdefault("approval_timeout", self._approval_timeout)
-        self._approval_timeout = settings["approval_timeout"]
-        return ToolConfig(confirm_action=self.confirm_async if asynchronous else self.confirm, **settings)
+        within = settings.setdefault("approval_timeout", self._approval_timeout)
+        if settings.get("approval_handler") == self.handle:
+            settings["approval_handler"] = partial(self.handle, within=within)
+        hook = self.confirm_async if asynchronous else self.confirm
+        return ToolConfig(confirm_action=partial(hook, within=within), **settings)
 
-    def confirm(self, tool_name: str, tool_args: dict[str, Any], reason: str) -> bool:
-        """`ToolConfig.confirm_action` for `run` and `arun`: True, or an exception whose text the model reads."""
+    def confirm(self, tool_name: str, tool_args: dict[str, Any], reason: str, *, within: float | None = None) -> bool:
+        """`ToolConfig.confirm_action` for `run` and `arun`: True, or an exception whose text the model reads.
+
+        `within` is how many seconds selectools waits; without it, the gate's `approval_timeout`.
+        """
         with self._asking(tool_name, tool_args) as asking:
-            call, timeout = self._call(tool_name, tool_args, reason, self._take(tool_name, tool_args), editable=True)
+            known = self._take(tool_name, tool_args)
+            call, timeout = self._call(tool_name, tool_args, reason, known, within, editable=True)
             asking.decision = self._gate.ask(call, timeout=timeout)
             return self._settle(tool_name, tool_args, asking.decision, editable=True)
 
-    async def confirm_async(self, tool_name: str, tool_args: dict[str, Any], reason: str) -> bool:
+    async def confirm_async(
+        self, tool_name: str, tool_args: dict[str, Any], reason: str, *, within: float | None = None
+    ) -> bool:
         """`confirm` for `arun`. Cancelling it withdraws the request."""
         with self._asking(tool_name, tool_args) as asking:
-            call, timeout = self._call(tool_name, tool_args, reason, self._take(tool_name, tool_args), editable=True)
+            known = self._take(tool_name, tool_args)
+            call, timeout = self._call(tool_name, tool_args, reason, known, within, editable=True)
             submitted = self._gate.submit(self._gate.gate.ask(call, timeout=timeout))
             asking.decision = await asyncio.wrap_future(submitted)
             return self._settle(tool_name, tool_args, asking.decision, editable=True)
 
-    def handle(self, request: ApprovalRequest) -> bool:
+    def handle(self, request: ApprovalRequest, *, within: float | None = None) -> bool:
         """`ToolConfig.approval_handler`: selectools ignores edits here, so `modify` is not offered."""
         known = self._take(request.tool_name, request.tool_args)
         # selectools hands over a copy; what will run is the original, and that is what has to be approved.
         args = known.args if known is not None else request.tool_args
         with self._asking(request.tool_name, args) as asking:
             call, timeout = self._call(
-                request.tool_name, args, request.reason, known, editable=False, preview=request.preview
+                request.tool_name, args, request.reason, known, within, editable=False, preview=request.preview
             )
             asking.decision = self._gate.ask(call, timeout=timeout)
             return self._settle(request.tool_name, args, asking.decision, editable=False)
@@ -182,12 +193,14 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         args: dict[str, Any],
         reason: str,
         known: _Known | None,
+        within: float | None,
         *,
         editable: bool,
         preview: str | None = None,
     ) -> tuple[ToolCall, float]:
         waited = time.monotonic() - known.seen_at if known is not None else 0.0
-        timeout = self._approval_timeout - min(MARGIN_SECONDS, self._approval_timeout / 4) - waited
+        whole = self._approval_timeout if within is None else within
+        timeout = whole - min(MARGIN_SECONDS, whole / 4) - waited
         if timeout <= 0:
             raise NotAllowedError(f"{name} was not run: no time was left to ask", verdict="expired")
         tool = self._tools.get(name)
