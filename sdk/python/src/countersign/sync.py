@@ -1,15 +1,17 @@
 """The gate for programs without an event loop: one thread runs the loop, any number of threads may ask.
 
-Refuses to leave a request standing: an interrupt (Ctrl+C) withdraws it before it goes on.
+Refuses to leave a request standing: an interrupt (Ctrl+C) withdraws it before it goes on. Refuses to wait for a loop
+that does not run: one that could not start, that stops, or that a fork left behind in the parent.
 """
 
 from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 import os
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -23,13 +25,21 @@ T = TypeVar("T")
 
 
 class SyncGate:
-    """`with SyncGate(path) as gate: decision = gate.ask(call)`. Takes what `Gate.connect` takes."""
+    """`with SyncGate(path) as gate: decision = gate.ask(call)`. Takes what `Gate.connect` takes.
+
+    A process that was forked from this one needs a gate of its own: there every method raises `GateClosedError`.
+    """
 
     def __init__(self, enrolment: Enrolment | str | os.PathLike[str] | None = None, **options: Any) -> None:
         self._context = Gate.connect(enrolment, **options)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._gate: Gate | None = None
+        self._process = os.getpid()
+        # Held while something is handed to the loop, and while the loop is told to stop. A signal handler may come
+        # between, in the same thread.
+        self._handing = threading.RLock()
+        self._stopping = False
 
     @property
     def gate(self) -> Gate:
@@ -51,29 +61,24 @@ class SyncGate:
         self.call(self.gate.receipt(decision, stage, **details))
 
     def receipt_later(self, decision: Decision, stage: str, **details: Any) -> None:
-        """As `Gate.receipt_later`; callable from any thread, never blocks."""
-        if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._receipt_now, decision, stage, details)
+        """As `Gate.receipt_later`; callable from any thread, never blocks. Does nothing once the gate is closed."""
+        self._hand_over(lambda gate: gate.receipt_later(decision, stage, **details))
 
     def span(self, span: Span) -> None:
-        """As `Gate.span`; callable from any thread, never blocks."""
-        if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._span_now, span)
-
-    def _receipt_now(self, decision: Decision, stage: str, details: dict[str, Any]) -> None:
-        if self._gate is not None:
-            self._gate.receipt_later(decision, stage, **details)
-
-    def _span_now(self, span: Span) -> None:
-        if self._gate is not None:
-            self._gate.span(span)
+        """As `Gate.span`; callable from any thread, never blocks. Does nothing once the gate is closed."""
+        self._hand_over(lambda gate: gate.span(span))
 
     def submit(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
-        """Start `work` on the gate's loop. Cancelling the future cancels it, which withdraws a waiting ask."""
-        if self._loop is None or self._loop.is_closed():
+        """Start `work` on the gate's loop. Cancelling the future cancels it, which withdraws a waiting ask.
+
+        Raises `GateClosedError`; the future raises it too for work that closing the gate cut off.
+        """
+        try:
+            with self._running() as loop:
+                return asyncio.run_coroutine_threadsafe(self._unless_stopped(work), loop)
+        except GateClosedError:
             work.close()
-            raise GateClosedError("the gate is not open")
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
+            raise
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
         """Run `work` on the gate's loop and wait. Any exception here, Ctrl+C included, cancels it there."""
@@ -99,21 +104,57 @@ class SyncGate:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if os.getpid() != self._process:
+            return  # the gate is the parent's
         try:
             self.call(self._context.__aexit__(None, None, None))
         finally:
             self._gate = None
             self._stop()
 
+    def _hand_over(self, work: Callable[[Gate], None]) -> None:
+        gate = self._gate
+        if gate is not None:
+            with contextlib.suppress(GateClosedError), self._running() as loop:
+                loop.call_soon_threadsafe(work, gate)
+
+    @contextlib.contextmanager
+    def _running(self) -> Iterator[asyncio.AbstractEventLoop]:
+        """The loop, which cannot stop meanwhile."""
+        # First: a fork may have copied the lock while another thread held it.
+        if os.getpid() != self._process:
+            raise GateClosedError("the gate belongs to the process that opened it; open one after the fork")
+        with self._handing:
+            if self._loop is None or self._stopping:
+                raise GateClosedError("the gate is not open")
+            yield self._loop
+
+    async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T:
+        try:
+            return await work
+        except asyncio.CancelledError:
+            if self._stopping:
+                raise GateClosedError("the gate was closed meanwhile") from None
+            raise
+
     def _serve(self, ready: concurrent.futures.Future[None]) -> None:
-        with asyncio.Runner() as runner:
-            self._loop = runner.get_loop()
-            self._stopping = asyncio.Event()
-            self._loop.call_soon(ready.set_result, None)
-            runner.run(self._stopping.wait())
+        try:
+            with asyncio.Runner() as runner:
+                loop = runner.get_loop()
+                self._stop_now = asyncio.Event()
+                self._loop = loop
+                loop.call_soon(ready.set_result, None)
+                runner.run(self._stop_now.wait())
+        except BaseException as error:
+            if ready.done():
+                raise
+            ready.set_exception(error)
 
     def _stop(self) -> None:
-        if self._loop is not None and self._thread is not None:
-            self._loop.call_soon_threadsafe(self._stopping.set)
+        with self._handing:
+            if self._loop is not None and not self._stopping:
+                self._stopping = True
+                self._loop.call_soon_threadsafe(self._stop_now.set)
+        if self._thread is not None:
             self._thread.join(timeout=5)
         self._thread = None

@@ -1,0 +1,141 @@
+"""`SyncGate`: whatever happens to its loop, nobody waits for ever."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+
+import pytest
+from countersign import GateClosedError, SyncGate, ToolCall, VoidDecisionError
+
+
+def call(request_id: str) -> ToolCall:
+    return ToolCall(name="t", args={"n": 1}, request_id=request_id)
+
+
+def ends(thread: threading.Thread, seconds: float = 10) -> None:
+    thread.join(seconds)
+    assert not thread.is_alive()
+
+
+def outcome(work) -> Exception | None:
+    try:
+        work()
+    except Exception as error:
+        return error
+    return None
+
+
+def test_a_loop_that_cannot_be_made_is_told(bench, monkeypatch):
+    def none(*_):
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr("asyncio.events.new_event_loop", none)
+    told: list[Exception | None] = []
+    thread = threading.Thread(target=lambda: told.append(outcome(SyncGate(bench.enrolment()).__enter__)), daemon=True)
+    thread.start()
+    ends(thread)
+    [error] = told
+    assert isinstance(error, OSError)
+
+
+FORKED = """
+import os, sys
+from countersign import GateClosedError, SyncGate, ToolCall
+with SyncGate(sys.argv[1]) as gate:
+    child = os.fork()
+    if child == 0:
+        for work in (lambda: gate.ask(ToolCall(name="t", request_id=sys.argv[2])), lambda: gate.withdraw("x")):
+            try:
+                work()
+            except GateClosedError as error:
+                print(error, flush=True)
+        gate.receipt_later(None, "executed")
+    else:
+        os.waitpid(child, 0)
+        try:
+            gate.withdraw("x")
+        except Exception as error:
+            print(error.code)
+"""
+
+
+async def test_in_a_forked_child_every_call_fails_at_once_and_the_parent_goes_on(agent_json, console, request_id):
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", FORKED, str(agent_json), request_id, stdout=subprocess.PIPE
+    )
+    try:
+        out, _ = await asyncio.wait_for(process.communicate(), 10)
+    finally:
+        if process.returncode is None:
+            process.kill()
+    lines = out.decode().splitlines()
+    assert len(lines) == 3
+    assert all("after the fork" in line for line in lines[:2])
+    assert lines[2] == "not_found"
+
+
+async def test_closing_ends_what_other_threads_wait_for(bench, console, request_id):
+    told: dict[str, Exception | None] = {}
+
+    def note(name: str, work) -> None:
+        told[name] = outcome(work)
+
+    gate = SyncGate(bench.enrolment())
+    await asyncio.to_thread(gate.__enter__)
+    works = {
+        "ask": lambda: gate.ask(call(request_id), timeout=60),
+        "work": lambda: gate.call(asyncio.sleep(3600)),
+    }
+    threads = [threading.Thread(target=note, args=item, daemon=True) for item in works.items()]
+    for thread in threads:
+        thread.start()
+    await console.request(request_id)
+    await asyncio.to_thread(gate.__exit__, None, None, None)
+    for thread in threads:
+        await asyncio.to_thread(ends, thread)
+    assert [type(told[name]) for name in works] == [GateClosedError, GateClosedError]
+    with pytest.raises(GateClosedError):
+        gate.call(asyncio.sleep(0))
+    gate.span({})
+
+
+async def test_work_handed_over_while_the_gate_closes_ends_too(bench):
+    """As close to the end of the loop as can be: when the gate is closed and the loop not yet told to stop."""
+    ended: list[Exception | None] = []
+    gate = SyncGate(bench.enrolment())
+    stop = gate._stop
+
+    def late() -> None:
+        threads = [
+            threading.Thread(
+                target=lambda: ended.append(outcome(lambda: gate.call(asyncio.sleep(3600)))), daemon=True
+            )
+            for _ in range(20)
+        ]
+        for thread in threads:
+            thread.start()
+        stop()
+        for thread in threads:
+            ends(thread)
+
+    gate._stop = late
+
+    def work() -> None:
+        with gate:
+            pass
+
+    await asyncio.to_thread(work)
+    assert [type(error) for error in ended] == [GateClosedError] * 20
+
+
+async def test_what_the_asked_raises_comes_through(bench, console, request_id):
+    def work() -> Exception | None:
+        with SyncGate(bench.enrolment()) as gate:
+            return outcome(lambda: gate.ask(call(request_id)))
+
+    working = asyncio.ensure_future(asyncio.to_thread(work))
+    await console.decide(request_id, origin="weather")
+    assert isinstance(await working, VoidDecisionError)
