@@ -151,6 +151,12 @@ async def test_nothing_of_the_login_is_sent_without_tls(bench, tmp_path, scheme,
     assert bytes(heard) == b""
 
 
+async def test_a_library_that_cannot_be_kept_from_logging_in_opens_no_gate_with_tls(bench, tmp_path, monkeypatch):
+    monkeypatch.delattr("nats.aio.client.Client._connect_command")
+    enrolment = replace(bench.enrolment(), tls_ca=Authority(tmp_path).ca)
+    assert "nats-py" in await refused(enrolment, BusTlsError)
+
+
 class Signer:
     """A server's operator or one of its accounts."""
 

@@ -65,6 +65,12 @@ class GuardedClient(Client):
     """A client that sends no login without TLS where TLS was asked for: the library alone believes the server."""
 
     def __init__(self, login: Login) -> None:
+        # A method of the library's own. Without it the one below is never called, and the login would go out.
+        if login.tls and not callable(getattr(Client, "_connect_command", None)):
+            raise BusTlsError(
+                "this version of nats-py cannot be kept from logging in without TLS; "
+                "install one that the requirements of countersign name"
+            )
         super().__init__()
         self._must_have_tls = login.tls
 
