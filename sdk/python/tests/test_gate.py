@@ -223,6 +223,19 @@ async def test_nothing_runs_after_a_withdraw_even_if_approved(gate, console, req
     assert refusal.value.code == "withdrawn"
 
 
+async def test_an_approval_of_a_withdrawn_request_is_refused_once(gate, console, request_id):
+    asking = asyncio.create_task(gate.ask(call(request_id)))
+    seen = await console.request(request_id)
+    gate._waits[request_id].withdrawn = True  # the withdrawal itself is still on its way
+    body = console.decision(seen)
+    await console.store(seen.decision_subject, *console.signed(seen.decision_subject, body))
+    with pytest.raises(VoidDecisionError):
+        await asking
+    await gate._outbox.close(2)
+    mine = [json.loads(m.data) for m in console.received["receipt"] if m.subject.endswith(request_id)]
+    assert [(receipt["decision_id"], receipt["message"]) for receipt in mine] == [(body["decision_id"], "withdrawn")]
+
+
 async def test_the_answer_to_a_withdraw_is_told_apart(gate, console, request_id):
     asking = asyncio.create_task(gate.ask(call(request_id)))
     await console.request(request_id)

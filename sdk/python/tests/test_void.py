@@ -125,6 +125,16 @@ VOID = {
 }
 
 
+@pytest.mark.parametrize(("length", "named"), [(64, True), (65, False), (100_000, False)])
+async def test_an_id_longer_than_any_is_not_repeated(gate, console, request_id, length, named):
+    asking = asyncio.create_task(gate.ask(call(request_id)))
+    await console.decide(request_id, decision_id="d" * length)
+    with pytest.raises(VoidDecisionError):
+        await asking
+    receipt = await console.receipt(request_id, "refused")
+    assert receipt["decision_id"] == ("d" * length if named else "unreadable")
+
+
 @pytest.mark.parametrize("case", VOID)
 async def test_a_decision_that_does_not_verify_denies_and_is_refused(gate, console, request_id, case, monkeypatch):
     monkeypatch.setattr("countersign.waiting.UNKNOWN_KEY_PATIENCE", 0.2)

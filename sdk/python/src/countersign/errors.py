@@ -73,8 +73,10 @@ class VoidDecisionError(CountersignError):
 
     code = "void"
 
-    stored: Any = None
-    """The message that was judged (`verify.StoredDecision`), for the receipt."""
+    def __init__(self, message: str, *, code: str, stored: Any = None) -> None:
+        super().__init__(message, code=code)
+        self.stored = stored
+        """The message that was judged (`verify.StoredDecision`), for the receipt."""
 
 
 class NotAllowedError(CountersignError):

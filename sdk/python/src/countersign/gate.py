@@ -161,8 +161,7 @@ class Gate:
                 {},
             )
         if wait.withdrawn and decision.allowed:
-            self._outbox.post(refusal(request, stored, "withdrawn"))
-            raise VoidDecisionError("refused: the request was withdrawn before", code="withdrawn")
+            raise VoidDecisionError("refused: the request was withdrawn before", code="withdrawn", stored=stored)
         if decision.verdict == "expired" and decision.payload.get("verdict") != "expired":
             self._outbox.post(refusal(request, stored, "late"))
         elif decision.decision_id is not None:
