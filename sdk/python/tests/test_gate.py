@@ -213,36 +213,50 @@ async def test_a_cancelled_ask_withdraws(gate, console, request_id):
     await console.until("withdraw", lambda m: m.subject.endswith(request_id))
 
 
-async def test_nothing_runs_after_a_withdraw_even_if_approved(gate, console, request_id):
-    asking = asyncio.create_task(gate.ask(call(request_id)))
+async def test_a_withdrawn_ask_ends_without_a_console(gate, console, request_id):
+    asking = asyncio.create_task(gate.ask(call(request_id), timeout=None))
     await console.request(request_id)
     await gate.withdraw(request_id, "changed my mind")
+    decision = await asyncio.wait_for(asking, 1)
+    assert (decision.verdict, decision.origin, decision.allowed) == ("withdrawn", "agent", False)
+    told = await console.until("withdraw", lambda m: m.subject.endswith(request_id))
+    assert json.loads(told.data) == {"v": 1, "reason": "changed my mind"}
     await console.decide(request_id)
+    assert [m for m in console.received["receipt"] if m.subject.endswith(request_id)] == []
+
+
+async def unheard(gate, console, monkeypatch, request_id, **decision) -> asyncio.Task:
+    """A decision stands that the agent was not told of."""
+    monkeypatch.setattr(gate, "_on_hint", lambda _: None)
+    monkeypatch.setattr("countersign.gate.Wait.hint", lambda _: None)
+    asking = asyncio.create_task(gate.ask(call(request_id)))
+    seen = await console.request(request_id)
+    async with asyncio.timeout(5):
+        while not gate._waits[request_id].placed:
+            await asyncio.sleep(0.005)
+    await console.decide(request_id, **decision)
+    assert seen.body["request_id"] in gate._waits
+    return asking
+
+
+async def test_nothing_runs_that_was_approved_before_a_withdraw_and_it_is_refused_once(
+    gate, console, monkeypatch, request_id
+):
+    asking = await unheard(gate, console, monkeypatch, request_id)
+    await gate.withdraw(request_id)
     with pytest.raises(VoidDecisionError) as refusal:
         await asking
     assert refusal.value.code == "withdrawn"
-
-
-async def test_an_approval_of_a_withdrawn_request_is_refused_once(gate, console, request_id):
-    asking = asyncio.create_task(gate.ask(call(request_id)))
-    seen = await console.request(request_id)
-    gate._waits[request_id].withdrawn = True  # the withdrawal itself is still on its way
-    body = console.decision(seen)
-    await console.store(seen.decision_subject, *console.signed(seen.decision_subject, body))
-    with pytest.raises(VoidDecisionError):
-        await asking
     await gate._outbox.close(2)
     mine = [json.loads(m.data) for m in console.received["receipt"] if m.subject.endswith(request_id)]
-    assert [(receipt["decision_id"], receipt["message"]) for receipt in mine] == [(body["decision_id"], "withdrawn")]
+    assert [receipt["message"] for receipt in mine] == ["withdrawn"]
+    assert mine[0]["decision_id"] != "unreadable"
 
 
-async def test_the_answer_to_a_withdraw_is_told_apart(gate, console, request_id):
-    asking = asyncio.create_task(gate.ask(call(request_id)))
-    await console.request(request_id)
+async def test_what_was_decided_before_a_withdraw_is_told_apart(gate, console, monkeypatch, request_id):
+    asking = await unheard(gate, console, monkeypatch, request_id, verdict="deny", message="no")
     await gate.withdraw(request_id)
-    by = {"name": "console", "key": console.auto.public}
-    await console.decide(request_id, "withdrawn", origin="agent", decided_by=by)
-    assert (await asking).verdict == "withdrawn"
+    assert (await asking).message == "no"
 
 
 async def test_a_decision_before_the_acknowledgement_counts(gate, console, request_id):

@@ -107,6 +107,33 @@ async def test_a_bus_that_does_not_answer_is_tried_again_and_again(gate, console
         await console.until("withdraw", lambda m: m.subject.endswith(request_id))
 
 
+async def test_a_question_withdrawn_before_the_bus_had_it_is_never_sent(own, request_id):
+    async with Gate.connect(own.enrolment()) as gate:
+        await asyncio.to_thread(own.server.stop)
+        async with asyncio.timeout(5):
+            while gate._bus.connected:
+                await asyncio.sleep(0.01)
+        asking = asyncio.create_task(gate.ask(call(request_id), timeout=None))
+        await asyncio.sleep(0)
+        await gate.withdraw(request_id)
+        assert (await asyncio.wait_for(asking, 1)).verdict == "withdrawn"
+        assert len(gate._outbox) == 0
+        await restarted(own)
+        asking = asyncio.create_task(gate.ask(call(f"{request_id}-2"), timeout=30))
+        await own.console.request(f"{request_id}-2")
+        asking.cancel()
+    assert [m.subject for m in own.console.received["request"] if m.subject.endswith(request_id)] == []
+
+
+async def test_a_withdrawn_ask_ends_though_the_bus_does_not_answer(gate, console, monkeypatch, request_id):
+    monkeypatch.setattr("countersign.gate.IO_SECONDS", 0.2)
+    asking = asyncio.create_task(gate.ask(call(request_id), timeout=None))
+    await console.request(request_id)
+    fail(gate, monkeypatch, BusUnreachableError("no answer"), 1_000, "withdraw")
+    await asyncio.wait_for(gate.withdraw(request_id), 1)
+    assert (await asyncio.wait_for(asking, 4)).verdict == "withdrawn"
+
+
 async def test_a_receipt_that_the_bus_refuses_is_told(gate, console, monkeypatch, request_id):
     decision = await decided(gate, console, request_id)
     await console.receipt(request_id, "received")

@@ -169,9 +169,9 @@ class Gate:
         return decision
 
     async def withdraw(self, request_id: str, reason: str = "") -> None:
-        """Take a waiting request back. Its `ask` never allows the call, whatever is stored.
+        """Take a waiting request back. Its `ask` ends with what was decided before, or `withdrawn`; it never allows.
 
-        Returns when the bus has the withdrawal, or after two seconds; it is then sent again for ten minutes.
+        Both end when the bus has the withdrawal, or after two seconds; it is then sent again for ten minutes.
         """
         wait = self._waits.get(request_id)
         if wait is None:
@@ -179,7 +179,6 @@ class Gate:
         delivered = self._take_back(wait, reason)
         if delivered is not None:
             await asyncio.wait({delivered}, timeout=IO_SECONDS)
-        wait.look_again()
 
     async def tighten(self, request_id: str, seconds_left: float) -> None:
         """Shorten a waiting request's deadline to `seconds_left` from now. What would lengthen it changes nothing.
@@ -337,9 +336,12 @@ class Gate:
         return self._outbox.post(letter)
 
     def _take_back(self, wait: Wait, reason: str) -> asyncio.Task[None] | None:
-        """The withdrawal on its way; None where there is nothing to withdraw."""
-        wait.withdrawn = True
-        return self._outbox.post(withdrawal(wait.request, reason)) if wait.may_stand else None
+        """The withdrawal on its way; None where there is nothing to withdraw, or it was withdrawn already."""
+        if wait.withdrawn:
+            return None
+        told = self._outbox.post(withdrawal(wait.request, reason)) if wait.may_stand else None
+        wait.take_back(told)
+        return told
 
     def _send_later(self, sending: Coroutine[Any, Any, None]) -> None:
         async def send() -> None:

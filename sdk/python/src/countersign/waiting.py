@@ -59,6 +59,7 @@ class Wait:
         self._unknown_since: float | None = None
         self._started = ticks()
         self._deadline = self._started + request.lifetime.total_seconds()
+        self._told: asyncio.Task[None] | None = None
         self.withdrawn = False
         self.placed = False
         """Whether the bus acknowledged the request."""
@@ -72,7 +73,16 @@ class Wait:
             self._wake.set()
 
     def look_again(self) -> None:
-        """The connection came back, or the request was withdrawn."""
+        """The connection came back."""
+        self._wake.set()
+
+    def take_back(self, told: asyncio.Task[None] | None) -> None:
+        """The request was withdrawn; `told` is the withdrawal on its way, None where the bus never had the request.
+
+        Ends the wait after one last look: of what was decided before, the console still waits to hear.
+        """
+        self.withdrawn = True
+        self._told = told
         self._wake.set()
 
     def close(self) -> None:
@@ -94,7 +104,8 @@ class Wait:
         return self._deadline - ticks()
 
     async def run(self) -> tuple[Decision | None, StoredDecision | None]:
-        """The verified decision with the message it came from; (None, None) when nobody answered in time.
+        """The verified decision with the message it came from; (None, None) when nobody answered in time, or before
+        the request was withdrawn.
 
         Raises `VoidDecisionError` with the message attached as `stored`, or a bus error if the request could not
         be placed.
@@ -120,6 +131,9 @@ class Wait:
             await self._sleep_until(min(scheduled, self._look_at, self._deadline))
             if self._closed:
                 raise GateClosedError("the gate was closed while the request waited")
+            if self.withdrawn:
+                publishing.cancel()
+                return await self._last_words()
             if publishing.done() and (failure := publishing.exception()) is not None:
                 raise failure
             while scheduled <= ticks():
@@ -133,6 +147,12 @@ class Wait:
                 if not self.placed:
                     raise BusUnreachableError("the bus took no request before the deadline")
                 return None, None
+
+    async def _last_words(self) -> tuple[Decision | None, StoredDecision | None]:
+        if self._told is None:
+            return None, None
+        await asyncio.wait({self._told}, timeout=self._io_timeout)
+        return await self._look(last=True) or (None, None)
 
     async def _sleep_until(self, moment: float) -> None:
         try:
