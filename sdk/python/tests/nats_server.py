@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -107,6 +108,12 @@ class NatsServer:
                 raise RuntimeError((self.folder / "nats.log").read_text())
             time.sleep(0.01)
         self.port = int(json.loads(ports.read_text())["nats"][0].rpartition(":")[2])
+
+    def reload(self) -> None:
+        """Take over the agents that stand in `agents` now; needs a fixed port, so a second start."""
+        (self.folder / "nats.json").write_text(json.dumps(self.config(), indent=1))
+        assert self.process is not None
+        self.process.send_signal(signal.SIGHUP)
 
     def stop(self) -> None:
         if self.process is not None:

@@ -11,12 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from countersign import BusLoginError, BusTlsError, Enrolment, EnrolmentError, Gate, ToolCall
+from countersign import BusLoginError, BusRefusedError, BusTlsError, Enrolment, EnrolmentError, Gate, ToolCall
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from conftest import AGENT, WORKSPACE, Bench, opened
 from console import Key, b64
 from nats_server import NatsServer
 
@@ -227,6 +228,70 @@ async def test_a_creds_file_logs_in_with_its_own_seed_or_the_enrolled_one(bench,
     finally:
         await console.nc.close()
         server.stop()
+
+
+@pytest.fixture
+async def own(tmp_path):
+    """A server of this test's own, with a port that stays."""
+    made = Bench(tmp_path)
+    made.server.stop()
+    made.server.start()
+    await opened(made)
+    yield made
+    await made.console.nc.close()
+    made.server.stop()
+
+
+def asked(request_id: str) -> ToolCall:
+    return ToolCall(name="t", args={}, request_id=request_id)
+
+
+async def test_a_login_taken_away_is_told_at_once(own, request_id):
+    async with Gate.connect(own.enrolment()) as gate:
+        waiting = asyncio.create_task(gate.ask(asked(request_id), timeout=None))
+        await own.console.request(request_id)
+        del own.server.agents[(WORKSPACE, AGENT)]
+        own.server.reload()
+        async with asyncio.timeout(10):
+            while gate._bus.connected:
+                await asyncio.sleep(0.01)
+        with pytest.raises(BusLoginError, match="enrol"):
+            await asyncio.wait_for(gate.ask(asked(f"{request_id}-2"), timeout=None), 5)
+        # What the bus has already may still be answered, unless the library hung up for good.
+        waiting.cancel()
+        with pytest.raises((asyncio.CancelledError, BusLoginError)):
+            await waiting
+
+
+@pytest.mark.parametrize(
+    ("said", "error"), [("Authorization Violation", BusLoginError), ("Invalid Something", BusRefusedError)]
+)
+async def test_a_connection_that_the_library_closed_for_good_ends_what_waits(bench, console, request_id, said, error):
+    async with Gate.connect(bench.enrolment()) as gate:
+        waiting = asyncio.create_task(gate.ask(asked(request_id), timeout=None))
+        await console.request(request_id)
+        await gate._bus._client._process_err(f"'{said}'")
+        with pytest.raises(error):
+            await asyncio.wait_for(waiting, 5)
+        with pytest.raises(error):
+            await asyncio.wait_for(gate.ask(asked(f"{request_id}-2"), timeout=None), 1)
+
+
+async def test_a_login_refused_after_a_restart_is_told_and_may_come_back(own, request_id):
+    async with Gate.connect(own.enrolment()) as gate:
+        key = own.server.agents.pop((WORKSPACE, AGENT))
+        await asyncio.to_thread(own.server.stop)
+        await asyncio.to_thread(own.server.start)
+        with pytest.raises(BusLoginError, match="enrol"):
+            await asyncio.wait_for(gate.ask(asked(request_id), timeout=None), 10)
+        own.server.agents[(WORKSPACE, AGENT)] = key
+        own.server.reload()
+        async with asyncio.timeout(15):
+            while not gate._bus.connected:
+                await asyncio.sleep(0.01)
+        asking = asyncio.create_task(gate.ask(asked(f"{request_id}-2"), timeout=20))
+        await own.console.decide(f"{request_id}-2")
+        assert (await asking).allowed
 
 
 async def test_user_and_password_of_the_url_are_decoded(bench, tmp_path):

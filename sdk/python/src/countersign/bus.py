@@ -21,7 +21,7 @@ from nats.errors import Error as NatsError
 from nats.errors import MaxPayloadError, NoRespondersError
 
 from .enrolment import Enrolment
-from .errors import BusLoginError, BusRefusedError, BusTlsError, BusUnreachableError
+from .errors import BusLoginError, BusRefusedError, BusTlsError, BusUnreachableError, CountersignError
 from .login import GuardedClient, Login, login_fault
 from .verify import StoredDecision
 from .wire import parse_rfc3339
@@ -48,12 +48,23 @@ class Bus:
         self._client = client
         self._in_flight: dict[str, set[asyncio.Future[Msg]]] = {}
         self._came_back = asyncio.Event()
+        self._refusal: BusTlsError | BusLoginError | None = None
+        self._ended: CountersignError | None = None
 
     @classmethod
     async def connect(
-        cls, enrolment: Enrolment, *, timeout: float, on_reconnect: Callable[[], None], name: str
+        cls,
+        enrolment: Enrolment,
+        *,
+        timeout: float,
+        on_reconnect: Callable[[], None],
+        on_end: Callable[[], None],
+        name: str,
     ) -> Bus:
-        """Connect within `timeout` seconds or raise `BusUnreachableError`; later losses reconnect by themselves."""
+        """Connect within `timeout` seconds or raise `BusUnreachableError`; later losses reconnect by themselves.
+
+        `on_end` is called when the connection is closed for good (`ended`).
+        """
         login = Login.of(enrolment)
         client = GuardedClient(login)
         bus = cls(client)
@@ -62,6 +73,7 @@ class Bus:
         async def reconnected() -> None:
             nonlocal tries
             tries = 0
+            bus._refusal = None
             bus._came_back.set()
             bus._came_back = asyncio.Event()
             on_reconnect()
@@ -81,7 +93,18 @@ class Bus:
             fault = login_fault(error)
             if fault is not None and not final.done():
                 final.set_exception(fault)
+            if fault is not None and bus._refusal is None:
+                log.warning("%s", fault)
+            bus._refusal = fault
             bus._report(error)
+
+        async def closed() -> None:
+            # The library reconnects after a loss, but not after most of what a server says before it hangs up.
+            error = client.last_error
+            bus._ended = (login_fault(error) if error is not None else None) or BusRefusedError(
+                f"the bus ended the connection: {error}; open the gate again", code="bus_closed"
+            )
+            on_end()
 
         async def first() -> None:
             connecting = asyncio.ensure_future(
@@ -90,6 +113,7 @@ class Bus:
                     name=name,
                     error_cb=reported,
                     reconnected_cb=reconnected,
+                    closed_cb=closed,
                     max_reconnect_attempts=-1,
                     reconnect_time_wait=1,
                     reconnect_to_server_handler=choose,
@@ -137,6 +161,18 @@ class Bus:
         """Whether the connection stands right now."""
         return bool(self._client.is_connected)
 
+    @property
+    def ended(self) -> bool:
+        """Whether the connection will never come back; `away` then says why."""
+        return self._ended is not None
+
+    def away(self) -> CountersignError:
+        """Why nothing can be sent now."""
+        told = self._ended or self._refusal
+        if told is None:
+            return NotSentError("the connection to the bus is down")
+        return type(told)(str(told), code=told.code)
+
     async def pause(self, seconds: float) -> None:
         """Wait so long, or until the connection comes back."""
         with contextlib.suppress(TimeoutError):
@@ -165,7 +201,8 @@ class Bus:
 
         With `first` the message must be the subject's first: None means that one already stands there.
         Raises `BusRefusedError` where trying again is in vain, `NotSentError` where the message surely is not stored,
-        and `BusUnreachableError` where it may be or where the bus may take it a moment later.
+        and `BusUnreachableError` where it may be or where the bus may take it a moment later. While the connection is
+        down because the bus refuses the login, `BusLoginError` or `BusTlsError`.
         """
         headers = {"Nats-Expected-Last-Subject-Sequence": "0"} if first else None
         reply = await self._request(subject, payload, timeout, headers)
@@ -206,7 +243,7 @@ class Bus:
 
     async def _request(self, subject: str, payload: bytes, timeout: float, headers: dict[str, str] | None) -> Msg:
         if not self.connected:
-            raise NotSentError("the connection to the bus is down")
+            raise self.away()
         waiting: asyncio.Future[Msg] = asyncio.ensure_future(
             self._client.request(subject, payload, timeout=timeout, headers=headers)
         )

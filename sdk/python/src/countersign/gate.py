@@ -252,7 +252,11 @@ class Gate:
     async def _open(self, timeout: float, tools: list[dict[str, Any]]) -> None:
         known = self._enrolment
         self._bus = await Bus.connect(
-            known, timeout=timeout, on_reconnect=self._on_reconnect, name=f"{known.workspace}/{known.agent}"
+            known,
+            timeout=timeout,
+            on_reconnect=self._on_reconnect,
+            on_end=self._look_again,
+            name=f"{known.workspace}/{known.agent}",
         )
         try:
             prefix = f"countersign.v1.decided.{known.workspace}.{known.agent}"
@@ -281,9 +285,12 @@ class Gate:
         if wait is not None:
             wait.hint()
 
-    def _on_reconnect(self) -> None:
+    def _look_again(self) -> None:
         for wait in self._waits.values():
             wait.look_again()
+
+    def _on_reconnect(self) -> None:
+        self._look_again()
         self._send_later(self._refresh_trust())
         self._send_later(self._say_hello())
 
@@ -364,7 +371,10 @@ class Gate:
             async with asyncio.timeout(1.0):
                 await self._idle.wait()
         await self._spans.close(1.0)
-        await self._outbox.close(2.0 if self._bus.connected else 0.1)
+        limit = 2.0 if self._bus.connected else 0.1
+        await self._outbox.close(limit)
+        if self._background:
+            await asyncio.wait(set(self._background), timeout=limit)
         for task in set(self._background):
             task.cancel()
         await self._bus.close()

@@ -6,6 +6,7 @@ private one.
 
 from __future__ import annotations
 
+import re
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,9 @@ from nats.errors import Error as NatsError
 
 from .enrolment import Enrolment, public_key
 from .errors import BusLoginError, BusTlsError, EnrolmentError
+
+# What a server says to a login that it does not, or no longer, take; the last is the library's word for the first.
+_REFUSED = re.compile(r"authorization violation|authentication (expired|revoked)|authorization failed", re.IGNORECASE)
 
 
 class PlainTextError(NatsError):
@@ -89,7 +93,7 @@ def login_fault(error: Exception) -> BusTlsError | BusLoginError | None:
             f"no TLS connection to the bus: {why}; check tls_ca, tls_cert and tls_key in agent.json, "
             "and the host in nats_url"
         )
-    if "authorization violation" in str(error).lower():
+    if _REFUSED.search(str(error)):
         return BusLoginError("the bus refused the agent's key, JWT or password; enrol the agent again")
     return None
 

@@ -73,7 +73,7 @@ class Wait:
             self._wake.set()
 
     def look_again(self) -> None:
-        """The connection came back."""
+        """The connection came back, or ended for good."""
         self._wake.set()
 
     def take_back(self, told: asyncio.Task[None] | None) -> None:
@@ -134,6 +134,8 @@ class Wait:
             if self.withdrawn:
                 publishing.cancel()
                 return await self._last_words()
+            if self._bus.ended:
+                raise self._bus.away()
             if publishing.done() and (failure := publishing.exception()) is not None:
                 raise failure
             while scheduled <= ticks():
