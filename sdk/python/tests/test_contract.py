@@ -8,11 +8,11 @@ import json
 
 import pytest
 from countersign import Decision, Enrolment, Form, Gate, Question, Span, ToolCall, args_digest, payload_digest
-from countersign.clock import now
+from countersign.clock import now, parse_rfc3339
 from countersign.signature import verify
 from countersign.trust import Trust
 from countersign.verify import Deadline, StoredDecision, judge
-from countersign.wire import SentRequest, build_request, parse_rfc3339
+from countersign.wire import SentRequest, build_request
 
 from contract import CONTRACT, valid
 

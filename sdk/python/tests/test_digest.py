@@ -195,6 +195,9 @@ def test_an_enrolment_is_read_whole_or_not_at_all(tmp_path, caplog):
         {"nkey_seed": "SUAX"},
         {"trusted_keys": [{"key": KEY.public[:-1] + "A", "name": "Ada", "role": "human"}]},
         {"trusted_keys": [{"key": KEY.public, "name": "Ada", "role": "boss"}]},
+        {"trusted_keys": [{"key": KEY.public, "name": "Ada", "role": "human", "from": "yesterday"}]},
+        {"trusted_keys": [{"key": KEY.public, "name": "Ada", "role": "human", "until": "2026-11-21"}]},
+        {"trusted_keys": [{"key": KEY.public, "name": "Ada", "role": "human", "until": 5}]},
     ):
         with pytest.raises(EnrolmentError):
             Enrolment.parse({**whole, **change})

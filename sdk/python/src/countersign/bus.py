@@ -20,11 +20,11 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.errors import MaxPayloadError, NoRespondersError
 
+from .clock import parse_rfc3339
 from .enrolment import Enrolment
 from .errors import BusLoginError, BusRefusedError, BusTlsError, BusUnreachableError, CountersignError
 from .login import GuardedClient, Login, login_fault
 from .verify import StoredDecision
-from .wire import parse_rfc3339
 
 log = logging.getLogger("countersign")
 

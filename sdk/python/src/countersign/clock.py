@@ -1,4 +1,5 @@
-"""The agent's own timer. Counts while the machine sleeps, where the system can tell; never goes backwards."""
+"""The agent's own timer, which counts while the machine sleeps, where the system can tell, and never goes backwards;
+and time stamps as they are written."""
 
 from __future__ import annotations
 
@@ -15,3 +16,11 @@ def ticks() -> float:
 def now() -> dt.datetime:
     """The agent's wall clock, for display on the card only."""
     return dt.datetime.now(dt.UTC)
+
+
+def parse_rfc3339(text: str) -> dt.datetime:
+    """A time stamp of the server or of a payload; nanoseconds are cut to microseconds. Raises `ValueError`."""
+    moment = dt.datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError("a time stamp has a zone")
+    return moment

@@ -17,6 +17,7 @@ from typing import Any
 
 import nkeys  # type: ignore[import-untyped]
 
+from .clock import parse_rfc3339
 from .errors import EnrolmentError
 from .signature import decode_public_key
 
@@ -36,6 +37,14 @@ RISKS = ("safe", "low", "medium", "high", "critical")
 
 FILES = ("tls_ca", "tls_cert", "tls_key", "nats_creds")
 """Fields that name a file; in `agent.json` they are relative to it."""
+
+
+def _is_rfc3339(text: str) -> bool:
+    try:
+        parse_rfc3339(text)
+    except ValueError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +71,10 @@ class TrustedKey:
             raise ValueError("a trusted key has `key`, `name` and a `role` of human or auto")
         decode_public_key(key)
         since, until = value.get("from"), value.get("until")
-        if not isinstance(since, str | None) or not isinstance(until, str | None):
-            raise ValueError("`from` and `until` are time stamps")
+        for stamp in (since, until):
+            # One that cannot be read would be met when a decision is judged, by who cannot answer for it.
+            if stamp is not None and not (isinstance(stamp, str) and _is_rfc3339(stamp)):
+                raise ValueError("`from` and `until` are time stamps such as 2026-11-21T12:00:00.000Z")
         workspaces, max_risk = value.get("workspaces"), value.get("max_risk")
         if workspaces is not None:
             if not isinstance(workspaces, list) or not all(isinstance(name, str) for name in workspaces):

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from .clock import parse_rfc3339
 from .enrolment import REQUEST_ID
 from .signature import decode_public_key
-from .wire import parse_rfc3339
 
 Check = Callable[[Any], bool]
 Fields = Mapping[str, Check]

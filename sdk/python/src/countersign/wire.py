@@ -274,14 +274,6 @@ def rfc3339(moment: dt.datetime) -> str:
     return moment.astimezone(dt.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def parse_rfc3339(text: str) -> dt.datetime:
-    """A time stamp of the server or of a payload; nanoseconds are cut to microseconds. Raises `ValueError`."""
-    moment = dt.datetime.fromisoformat(text)
-    if moment.tzinfo is None:
-        raise ValueError("a time stamp has a zone")
-    return moment
-
-
 def uuid7() -> str:
     """A UUID of version 7: requests of one agent sort by time."""
     random = int.from_bytes(os.urandom(10), "big")
