@@ -62,7 +62,7 @@ pub enum OpError {
     /// What was seen is not what is stored.
     #[error("{0}")]
     DigestDiffers(String),
-    /// Rejected or void.
+    /// Rejected, void, or of a stopped agent.
     #[error("{0}")]
     NotApprovable(String),
     /// The edited arguments or the answer do not fit.
@@ -128,7 +128,9 @@ impl OpError {
             },
             DecideRefusal::AlreadyVoted => Self::AlreadyVoted { key: key.clone() },
             DecideRefusal::Expired => Self::Expired(key.clone()),
-            DecideRefusal::NotApprovable(_) | DecideRefusal::NeedsMoreOperators(_) => {
+            DecideRefusal::NotApprovable(_)
+            | DecideRefusal::AgentStopped { .. }
+            | DecideRefusal::NeedsMoreOperators(_) => {
                 Self::NotApprovable(format!("{key}: {refusal}"))
             }
             DecideRefusal::VerdictNotAllowed { .. } | DecideRefusal::BeyondLimit { .. } => {

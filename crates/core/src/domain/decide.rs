@@ -13,6 +13,13 @@ pub fn lets_it_run(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Approve | Verdict::Modify)
 }
 
+/// Whether the call surely does not go on after this verdict. An answer takes its place, and the approver to
+/// whom it is escalated may allow it.
+#[must_use]
+pub fn ends_the_call(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Deny | Verdict::Terminate | Verdict::Skip)
+}
+
 /// Who decides: a person, or the console itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Authority {
@@ -61,6 +68,16 @@ pub enum DecideRefusal {
         risk: &'static str,
         /// The request's workspace.
         workspace: String,
+    },
+    /// The agent is stopped: its calls only end.
+    #[error(
+        "{by} stopped this agent, so its calls can only be denied, terminated or skipped; `countersign resume {agent}` lets it go on"
+    )]
+    AgentStopped {
+        /// `WS/AGENT`.
+        agent: String,
+        /// The operator's name.
+        by: String,
     },
     /// A console cannot give by itself what several operators must.
     #[error("it asks for {0} operators to agree; a rule cannot stand in for them")]
@@ -219,6 +236,23 @@ mod tests {
             let request = RequestRecord { state, ..request() };
             let refused = check_decide(&request, Verdict::Approve, None, Timestamp(0));
             assert_eq!(refused, Err(reason), "{state}");
+        }
+    }
+
+    #[test]
+    fn a_verdict_ends_the_call_or_may_let_the_agent_go_on() {
+        use Verdict::{Approve, Deny, Escalate, Modify, Respond, Skip, Terminate};
+        for (verdict, ends) in [
+            (Approve, false),
+            (Modify, false),
+            (Respond, false),
+            (Escalate, false),
+            (Deny, true),
+            (Terminate, true),
+            (Skip, true),
+        ] {
+            assert_eq!(ends_the_call(verdict), ends, "{verdict}");
+            assert!(!(ends && lets_it_run(verdict)), "{verdict}");
         }
     }
 

@@ -129,7 +129,9 @@ async fn apply(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
         Job::Rescan => {
             batch.gathered.status = true;
             ledger.next_due = None;
-            rescan(ledger, batch).await
+            rescan(ledger, batch).await?;
+            // A stop that is over may have kept them from a decision.
+            close::catch_up(ledger, batch).await
         }
         Job::Stop(done) => {
             drop_holds(ledger, batch).await?;

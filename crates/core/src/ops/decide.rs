@@ -20,7 +20,8 @@ use super::quorum;
 use super::votes::cast::{Choice, cast};
 use crate::domain::life_cycle::{Step, next};
 use crate::domain::{
-    Authority, Delivery, RequestRecord, State, Timestamp, check_decide, hold, is_vote, lets_it_run,
+    Authority, Delivery, RequestRecord, State, Timestamp, check_decide, ends_the_call, hold,
+    is_vote, lets_it_run,
 };
 use crate::store::outbox::{self, OutboxRow};
 use crate::store::request_states::{self, StateChange};
@@ -125,6 +126,14 @@ fn check(
     };
     let seen = command.seen_args_digest.as_deref();
     let verdict = check_decide(record, command.verdict, seen, now).map_err(Refused::Domain)?;
+    if !ends_the_call(verdict)
+        && let Some(by) = ledger.stopped_by(&record.key)
+    {
+        let agent = record.key.agent_key().to_string();
+        return Err(Refused::Domain(
+            crate::domain::DecideRefusal::AgentStopped { agent, by },
+        ));
+    }
     may_sign(ledger, record, verdict, command.authority, now)?;
     Ok((verdict, realm))
 }

@@ -84,7 +84,8 @@ async fn release(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreErro
             && ledger.may_allow(human, Verdict::Approve, &record, batch.now);
         // Rules that came while it was held may ask for others too: then it is decided again, as a vote.
         let alone = record.approvals_needed <= 1;
-        if batch.now >= record.deadline_at || !may || !alone {
+        let stopped = ledger.stopped_by(&record.key).is_some();
+        if batch.now >= record.deadline_at || !may || !alone || stopped {
             let actor = ledger.identity.auto_key().to_string();
             release_hold(batch, &record, &actor, "hold_dropped").await?;
             continue;

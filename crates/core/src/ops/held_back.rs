@@ -1,6 +1,7 @@
-//! Automatic approvals that a brake meets before the bus has them.
+//! Decisions that may not go out any more before the bus has them: approvals that meet a brake, and what a
+//! key signed that was retired meanwhile.
 //!
-//! Refuses to let one out under a brake, and to leave its request to nobody: people decide it then.
+//! Refuses to let one out, and to leave its request to nobody: it is decided again then.
 
 use countersign_wire::{AgentKey, Sha256Digest};
 use serde::Deserialize;
@@ -8,21 +9,24 @@ use serde_json::json;
 
 use super::answers;
 use super::bypass::rule_id;
-use super::incoming::automatic_approval;
+use super::incoming::{GivenBy, goes_on};
 use super::ledger::{Batch, Ledger};
 use crate::domain::brakes::{Braked, Brakes};
 use crate::domain::life_cycle::{Step, next};
 use crate::domain::{Delivery, State, Timestamp};
 use crate::store::request_states::{self, StateChange};
-use crate::store::{StoreError, outbox, requests, rule_uses};
+use crate::store::{StoreError, outbox, requests, rule_uses, unanswered};
 
-/// Why an automatic approval may not go out now.
+/// Why a decision may not go out now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum HeldBack {
     #[error(transparent)]
     Braked(Braked),
     #[error("the bypass that it names is over")]
     BypassOver,
+    /// On the stream it would be void, and nobody could decide any more.
+    #[error("its key is retired")]
+    KeyRetired,
 }
 
 #[derive(Deserialize)]
@@ -37,15 +41,23 @@ struct Named {
 }
 
 impl HeldBack {
-    /// None where it may go out, or is no automatic approval.
-    pub(crate) fn of(
+    /// What a brake says to it; none where it may go out. A person's approval is held back by a stop alone.
+    pub(crate) fn by_brakes(
         brakes: &Brakes,
         policy_known: bool,
         now: Timestamp,
         subject: &str,
         payload: &[u8],
     ) -> Option<Self> {
-        let agent = automatic_approval(subject, payload)?;
+        let (agent, by) = goes_on(subject, payload)?;
+        if by == GivenBy::Person {
+            brakes.stop_of(&agent)?;
+            // The stop may have been taken back meanwhile.
+            return Some(Self::Braked(match policy_known {
+                true => Braked::Stopped,
+                false => Braked::PolicyUnknown,
+            }));
+        }
         if let Err(braked) = brakes.may_approve(&agent, policy_known) {
             return Some(Self::Braked(braked));
         }
@@ -71,8 +83,8 @@ fn is_of_a_bypass_that_is_over(
     named.id == rule_id(agent) && in_force != Some(named.version)
 }
 
-/// Takes an approval out of the outbox of which the stream holds nothing: its request waits for people again,
-/// and for rules once the brake has ended.
+/// Takes a decision out of the outbox of which the stream holds nothing: its request waits for people again,
+/// and for rules once the brake has ended. An answer that needs no person is given anew.
 pub(super) async fn take_back(
     ledger: &mut Ledger,
     batch: &mut Batch<'_>,
@@ -86,10 +98,15 @@ pub(super) async fn take_back(
     let Some(record) = requests::records_by_id(batch.tx, &[request]).await?.pop() else {
         return Ok(());
     };
+    let waiting = next(record.state, Step::TakeBack);
+    let needs_no_person = matches!(
+        record.state,
+        State::Expired | State::Withdrawn | State::Rejected
+    );
     // What the stream holds by now stands.
-    let Ok(waiting) = next(record.state, Step::TakeBack) else {
+    if waiting.is_err() && !needs_no_person {
         return Ok(());
-    };
+    }
     let Some((payload, sig)) = outbox::take_back(batch.tx, decision_id).await? else {
         return Ok(());
     };
@@ -105,6 +122,10 @@ pub(super) async fn take_back(
         "why": why,
     });
     batch.record(auto, "taken_back", record.key.to_string(), detail);
+    let Ok(waiting) = waiting else {
+        let open = unanswered::of(batch.tx, &[request]).await?;
+        return answers::give(ledger, batch, &open).await;
+    };
     let mut change = StateChange {
         id: request,
         state: waiting,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use countersign_wire::{
     AgentKey, HelloReport, ParsedRequest, PublicKey, Receipt, Rejection, RejectionCode, RequestKey,
-    SpanStatus, Subject, Tighten, parse_receipt, parse_request, parse_span, parse_tighten,
+    SpanStatus, Subject, Tighten, Verdict, parse_receipt, parse_request, parse_span, parse_tighten,
     read_hello,
 };
 
@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::bus::StreamMessage;
-use crate::domain::Timestamp;
+use crate::domain::{Timestamp, ends_the_call};
 use crate::store::decisions::DecisionBody;
 use crate::store::spans::NewSpan;
 use crate::store::votes::VoteBody;
@@ -361,14 +361,25 @@ fn span_row(at: At, message: &StreamMessage) -> Result<NewSpan, String> {
     })
 }
 
-/// Whose call a decision lets run without a person, none where it does not.
-pub(crate) fn automatic_approval(subject: &str, payload: &[u8]) -> Option<AgentKey> {
+/// Who lets an agent go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GivenBy {
+    Person,
+    Console,
+}
+
+/// Whose call a decision does not end, and who gave it; none where it ends the call.
+pub(crate) fn goes_on(subject: &str, payload: &[u8]) -> Option<(AgentKey, GivenBy)> {
     let Some(Subject::Decision(key)) = Subject::parse(subject) else {
         return None;
     };
     let value: serde_json::Value = serde_json::from_slice(payload).ok()?;
-    let allows = matches!(value["verdict"].as_str(), Some("approve" | "modify"));
-    (allows && value["origin"] != "operator").then(|| key.agent_key())
+    let verdict = Verdict::from_word(value["verdict"].as_str()?)?;
+    let by = match value["origin"] == "operator" {
+        true => GivenBy::Person,
+        false => GivenBy::Console,
+    };
+    (!ends_the_call(verdict)).then(|| (key.agent_key(), by))
 }
 
 /// The id of a decision, and a sentence about who decided what; escaped, since anything can be stored.

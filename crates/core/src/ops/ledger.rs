@@ -1,7 +1,7 @@
 //! What the one writer keeps in memory, and what one transaction gathers.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use countersign_wire::{AgentKey, RequestKey, Sha256Digest, Stream, Verdict, is_bound_by_limits};
@@ -176,6 +176,15 @@ impl Ledger {
     /// Whether this process may sign with a key at this moment.
     pub(crate) fn counts(&self, key: &str, now: Timestamp) -> bool {
         self.trusted.standing(key, now) == Standing::Counts
+    }
+
+    /// Who stopped the agent of a request, while it is stopped; also where it is not known for the moment
+    /// whether it was let go on.
+    pub(crate) fn stopped_by(&self, request: &RequestKey) -> Option<String> {
+        let brakes = self.brakes.read();
+        let brakes = brakes.unwrap_or_else(PoisonError::into_inner);
+        let stop = brakes.stop_of(&request.agent_key())?;
+        Some(stop.by.clone())
     }
 
     /// Whether the limits of a key let it give this verdict on a request.

@@ -72,13 +72,8 @@ pub(crate) enum Settled {
     Lost { who: String },
     /// Nothing is stored and the deadline has passed.
     Late,
-}
-
-/// How the carrying of a decision ended.
-enum End {
-    Settled(Settled),
-    /// A brake holds it back, and nothing is stored: people decide (why).
-    TakenBack(String),
+    /// It may not go out any more, and nothing is stored: it is decided again.
+    TakenBack { why: String },
 }
 
 /// What is known of a decision while it is carried.
@@ -190,22 +185,14 @@ impl Publisher {
                 return false;
             };
             match self.try_once(&bus, &outgoing, &mut way).await {
-                Ok(End::TakenBack(why)) => {
-                    let taken_back = Job::TakeBack {
-                        decision_id: outgoing.decision_id,
-                        request: outgoing.request,
-                        why,
-                    };
-                    // A closed queue means that the console stops; the row is found at the start.
-                    return self.jobs.send(taken_back).await.is_ok();
-                }
-                Ok(End::Settled(settled)) => {
+                Ok(settled) => {
                     self.close(&outgoing, &settled).await;
+                    let taken_back = matches!(settled, Settled::TakenBack { .. });
                     // Where the streams are projected, the projection tells: then it can be seen, too.
                     if !(self.projects && matches!(settled, Settled::Stored { .. })) {
                         self.settlements.settle(&outgoing.decision_id, settled);
                     }
-                    return false;
+                    return taken_back;
                 }
                 Err(error) => {
                     tracing::warn!(subject = %outgoing.subject, %error, "a decision is not stored yet");
@@ -230,6 +217,11 @@ impl Publisher {
         let decision_id = outgoing.decision_id;
         let job = match (settled, outgoing.carried) {
             (Settled::Stored { .. }, _) => return,
+            (Settled::TakenBack { why }, _) => Job::TakeBack {
+                decision_id,
+                request: outgoing.request,
+                why: why.clone(),
+            },
             (settled, Carried::Vote) => Job::VoteEnded {
                 vote_id: decision_id,
                 late: *settled == Settled::Late,
@@ -250,14 +242,18 @@ impl Publisher {
             .is_some_and(|deadline| self.clock.now() >= deadline)
     }
 
-    /// A decision whose key was retired since it was signed would stand there void, and nobody could
-    /// decide any more.
-    fn counts(&self, outgoing: &Outgoing) -> bool {
-        self.trusted.standing(&outgoing.key, self.clock.now()) == Standing::Counts
+    /// Why it may not go out now.
+    fn held_back(&self, outgoing: &Outgoing, standing: Standing, waited: bool) -> Option<HeldBack> {
+        let retired = matches!(standing, Standing::Retired(_));
+        // A vote counts for its key alone, whoever else votes.
+        if retired && outgoing.carried == Carried::Decision {
+            return Some(HeldBack::KeyRetired);
+        }
+        self.braked(outgoing, waited)
     }
 
-    /// Why an automatic approval may not go out now. What a console sends at once was judged a moment ago.
-    fn held_back(&self, outgoing: &Outgoing, waited: bool) -> Option<HeldBack> {
+    /// What a brake says to it. What a console sends at once was judged a moment ago.
+    fn braked(&self, outgoing: &Outgoing, waited: bool) -> Option<HeldBack> {
         let known = self.policy_known.is_fresh();
         let brakes = self.brakes.read();
         let brakes = brakes.unwrap_or_else(PoisonError::into_inner);
@@ -266,16 +262,22 @@ impl Publisher {
             return None;
         }
         let (subject, payload) = (&outgoing.subject, &outgoing.payload);
-        HeldBack::of(&brakes, known, self.clock.now(), subject, payload)
+        HeldBack::by_brakes(&brakes, known, self.clock.now(), subject, payload)
     }
 
-    async fn try_once(&self, bus: &Bus, outgoing: &Outgoing, way: &mut Way) -> Result<End, String> {
+    async fn try_once(
+        &self,
+        bus: &Bus,
+        outgoing: &Outgoing,
+        way: &mut Way,
+    ) -> Result<Settled, String> {
         let mut why = "its deadline has passed".to_owned();
-        let held_back = self.held_back(outgoing, way.waited);
+        let standing = self.trusted.standing(&outgoing.key, self.clock.now());
+        let held_back = self.held_back(outgoing, standing, way.waited);
         if let Some(held_back) = &held_back {
-            why = format!("automatic approvals are off: {held_back}");
-        } else if !self.counts(outgoing) {
-            why = "its key is retired, and another operator must decide".to_owned();
+            why = format!("it is held back: {held_back}");
+        } else if standing != Standing::Counts {
+            why = "its key does not count, and another operator must decide".to_owned();
         } else if !self.is_overdue(outgoing) {
             let publication = Publication {
                 subject: outgoing.subject.clone(),
@@ -287,7 +289,7 @@ impl Publisher {
             way.left = Some(Instant::now());
             why = match published {
                 PublishOutcome::Stored { seq } => {
-                    return Ok(End::Settled(Settled::Stored { seq, reads: None }));
+                    return Ok(Settled::Stored { seq, reads: None });
                 }
                 PublishOutcome::Refused { code, description } => refusal(code, &description),
                 PublishOutcome::NoAnswer => "no acknowledgement".to_owned(),
@@ -303,19 +305,20 @@ impl Publisher {
                     Carried::Vote => vote_summary(&message.payload),
                 };
                 let ours = id.as_deref() == Some(outgoing.decision_id.to_string().as_str());
-                Ok(End::Settled(if ours {
+                Ok(if ours {
                     Settled::Stored {
                         seq: message.seq,
                         reads: None,
                     }
                 } else {
                     Settled::Lost { who }
-                }))
+                })
             }
-            None if self.is_overdue(outgoing) => Ok(End::Settled(Settled::Late)),
+            None if self.is_overdue(outgoing) => Ok(Settled::Late),
             None => match held_back {
                 Some(held_back) if held_back.is_set() && still && self.projects => {
-                    Ok(End::TakenBack(held_back.to_string()))
+                    let why = held_back.to_string();
+                    Ok(Settled::TakenBack { why })
                 }
                 _ => Err(why),
             },

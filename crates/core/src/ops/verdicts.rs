@@ -208,6 +208,9 @@ impl App {
                 }
             }
             Ok(Some(Settled::Late)) => Err(OpError::Expired(key.clone())),
+            Ok(Some(Settled::TakenBack { why })) => Err(OpError::NotApprovable(format!(
+                "the decision on {key} was taken back before it was on the bus: {why}"
+            ))),
             Ok(None) | Err(_) => match self.health().borrow().store_failed.clone() {
                 Some(why) => Err(OpError::ReadOnly(format!(
                     "the decision on {key} is on its way, but what becomes of it cannot be written here: {why}"

@@ -1,13 +1,18 @@
 use std::time::Duration;
 
 use countersign_core::App;
+use countersign_core::ops::DecideCommand;
 use countersign_testkit::TempData;
-use countersign_wire::{AgentBrake, AgentKey, Verdict};
+use countersign_wire::{
+    AgentBrake, AgentKey, Context, PolicyKey, Response, SignedEnvelope, Verdict,
+};
 use serde_json::json;
 
 use crate::agent::{
-    Desk, LIMIT, caught_up, colleague, in_state, inbox_ids, listed, options, verdict,
+    Desk, LIMIT, caught_up, colleague, in_state, inbox_ids, line_when, listed, options, until,
+    verdict,
 };
+use crate::faults::room;
 
 async fn braked(app: &App, holds: impl Fn(&countersign_core::domain::brakes::Brakes) -> bool) {
     let wait = async {
@@ -136,5 +141,148 @@ async fn a_stopped_agent_loses_what_waits_and_is_denied_until_it_is_resumed() {
     in_state(&desk.app, "after", "pending").await;
     assert_eq!(desk.app.status().await.unwrap().alarms, []);
     second.shutdown().await;
+    desk.app.shutdown().await;
+}
+
+/// As another console's operator sets it, who has not yet ended what waits.
+async fn said(app: &App, word: &str, by: &str) {
+    let key = PolicyKey::Pause(bot());
+    let payload = json!({"v": 1, "state": word, "by": by, "at": "2026-11-21T12:00:00.000Z"});
+    let value = SignedEnvelope::seal(
+        &app.identity().signing().human,
+        Context::Policy,
+        &app.realm().unwrap(),
+        &key.subject(),
+        payload.to_string().as_bytes(),
+    );
+    let value = value.and_then(|value| value.to_bytes()).unwrap();
+    let (name, bus) = (key.to_string(), app.bus().unwrap());
+    let stands = bus.policy_get(&name).await.unwrap();
+    let revision = stands.map_or(0, |stands| stands.revision);
+    bus.policy_put(&name, revision, value.into()).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_of_a_stopped_agent_can_be_ended_and_nothing_lets_it_go_on() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let data = TempData::new();
+    let second = colleague(&desk, &data, "Grace").await;
+    let mut two = agent.request("two");
+    two["approvals_required"] = json!(2);
+    agent.ask(&two).await;
+    for id in ["r1", "held", "skipped", "denied"] {
+        agent.ask(&agent.request(id)).await;
+    }
+    listed(&desk.app, "denied").await;
+    // Two agree, and before the decision is made the agent is stopped: a vote lets nothing run either.
+    let mut held = verdict(&agent.key("held"), Verdict::Approve);
+    held.hold = true;
+    desk.app.decide(held).await.unwrap();
+    said(&second, "stopped", "Grace").await;
+    braked(&desk.app, |brakes| brakes.stop_of(&bot()).is_some()).await;
+
+    let wanted = [
+        Verdict::Approve,
+        Verdict::Modify,
+        Verdict::Respond,
+        Verdict::Escalate,
+    ];
+    for (id, wanted) in wanted
+        .map(|word| ("r1", word))
+        .into_iter()
+        .chain([("two", Verdict::Approve)])
+    {
+        let command = DecideCommand {
+            edited_args: (wanted == Verdict::Modify).then(|| json!({})),
+            response: (wanted == Verdict::Respond).then(|| Response {
+                content: json!("go on"),
+                selected_key: None,
+            }),
+            ..verdict(&agent.key(id), wanted)
+        };
+        for hold in [false, true] {
+            let command = DecideCommand {
+                hold,
+                ..command.clone()
+            };
+            let refused = desk.app.decide(command).await.unwrap_err();
+            assert_eq!(refused.code().as_str(), "not_approvable", "{wanted} {id}");
+            assert_eq!(
+                refused.to_string(),
+                format!(
+                    "acme/bot/{id}: Grace stopped this agent, so its calls can only be denied, terminated or \
+                     skipped; `countersign resume acme/bot` lets it go on"
+                )
+            );
+        }
+    }
+    for (id, wanted) in [
+        ("skipped", Verdict::Skip),
+        ("denied", Verdict::Deny),
+        ("two", Verdict::Terminate),
+    ] {
+        desk.app
+            .decide(verdict(&agent.key(id), wanted))
+            .await
+            .unwrap();
+        assert_eq!(agent.decision(id).await["verdict"], wanted.as_str(), "{id}");
+    }
+    // The consoles end the rest, what was held too.
+    for id in ["r1", "held"] {
+        let decision = agent.decision(id).await;
+        assert_eq!(decision["verdict"], "deny", "{id}");
+        assert_eq!(decision["origin"], "system", "{id}");
+    }
+    second.shutdown().await;
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_persons_approval_that_a_stop_meets_before_the_bus_does_not_go_out() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let other = desk.agent("other").await;
+    let keys = [
+        agent.ask(&agent.request("r1")).await,
+        other.ask(&other.request("unharmed")).await,
+    ];
+    listed(&desk.app, "unharmed").await;
+    room(&desk, "CS_DECISIONS", Some(100)).await;
+    let given = keys.each_ref().map(|key| {
+        let (app, command) = (desk.app.clone(), verdict(key, Verdict::Approve));
+        tokio::spawn(async move { app.decide(command).await })
+    });
+    until("both wait for the bus", || async {
+        desk.app.status().await.unwrap().outbox == 2
+    })
+    .await;
+    desk.app
+        .set_brake(&bot(), AgentBrake::Stopped)
+        .await
+        .unwrap();
+    let [stopped, unharmed] = given;
+    let told = stopped.await.unwrap().unwrap_err();
+    assert!(
+        matches!(told.code().as_str(), "not_approvable" | "bus_unreachable"),
+        "{told}"
+    );
+    line_when(&desk.app, "r1", |line| {
+        line.verdict.as_deref() == Some("deny")
+    })
+    .await;
+    room(&desk, "CS_DECISIONS", None).await;
+    assert_eq!(agent.decision("r1").await["verdict"], "deny");
+    assert_eq!(other.decision("unharmed").await["verdict"], "approve");
+    // It may have been told as queued: five seconds are the limit.
+    let _ = unharmed.await.unwrap();
+    let rows = desk.app.audit_after(0, 1_000).await.unwrap();
+    let back: Vec<_> = rows
+        .iter()
+        .filter(|row| row.action == "taken_back")
+        .collect();
+    assert_eq!(back.len(), 1);
+    assert!(back[0].detail.contains("the agent is stopped"));
+    assert_eq!(desk.app.audit_verify(None).await.unwrap().first_bad, None);
     desk.app.shutdown().await;
 }

@@ -4,10 +4,14 @@ use std::time::Duration;
 
 use async_nats::jetstream;
 use countersign_core::App;
+use countersign_core::ops::operators::Change;
+use countersign_testkit::TempData;
 use countersign_wire::{AgentBrake, Risk, Verdict};
 use serde_json::json;
 
-use crate::agent::{Agent, Desk, caught_up, in_state, listed, options, until, verdict};
+use crate::agent::{
+    Agent, Desk, caught_up, colleague, in_state, line_when, listed, options, until, verdict,
+};
 use crate::faults::room;
 use crate::policy::{INVOICES, acme, apply};
 
@@ -217,5 +221,62 @@ async fn after_a_restart_under_panic_what_the_stream_holds_stands_and_the_rest_g
     assert_eq!(taken_back(&desk, "kept").await.len(), 1);
     assert_eq!(desk.app.status().await.unwrap().outbox, 0);
     assert_eq!(desk.app.audit_verify(None).await.unwrap().first_bad, None);
+    desk.app.shutdown().await;
+}
+
+/// What a key signed and could not send is void once that key is retired: the request waits again, whoever
+/// signed, and what needs no person is answered with the key of now.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_key_signed_that_is_retired_meanwhile_waits_for_people_again() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let data = TempData::new();
+    let second = colleague(&desk, &data, "Grace").await;
+    apply(&desk.app, INVOICES).await;
+    let mut critical = agent.request("person");
+    critical["risk"] = json!("critical");
+    let person = agent.ask(&critical).await;
+    listed(&desk.app, "person").await;
+    room(&desk, "CS_DECISIONS", Some(100)).await;
+    let app = desk.app.clone();
+    let given = tokio::spawn(async move { app.decide(verdict(&person, Verdict::Approve)).await });
+    agent.ask(&agent.request("rule")).await;
+    until("both wait for the bus", || async {
+        desk.app.status().await.unwrap().outbox == 2
+    })
+    .await;
+    let own = desk.app.identity().signing();
+    for key in [&own.auto_key, &own.human_key] {
+        second
+            .change_operators(&Change::Retire(key.clone()))
+            .await
+            .unwrap();
+    }
+    for id in ["person", "rule"] {
+        let line = line_when(&desk.app, id, |line| line.state == "pending").await;
+        assert_eq!((line.verdict, line.origin), (None, None), "{id}");
+        assert_eq!(taken_back(&desk, id).await, ["its key is retired"]);
+    }
+    let told = given.await.unwrap().unwrap_err();
+    assert!(
+        matches!(told.code().as_str(), "not_approvable" | "bus_unreachable"),
+        "{told}"
+    );
+    room(&desk, "CS_DECISIONS", None).await;
+    for id in ["person", "rule"] {
+        let decide = || second.decide(verdict(&agent.key(id), Verdict::Deny));
+        match decide().await {
+            Ok(_) => {}
+            // A rule of the other console was first.
+            Err(error) => assert_eq!(error.code().as_str(), "already_decided", "{error}"),
+        }
+        let decision = agent.decision(id).await;
+        let signer = &decision["decided_by"]["key"];
+        assert!(*signer != own.auto_key.as_str() && *signer != own.human_key.as_str());
+        in_state(&desk.app, id, "decided").await;
+    }
+    assert_eq!(desk.app.status().await.unwrap().outbox, 0);
+    assert_eq!(desk.app.audit_verify(None).await.unwrap().first_bad, None);
+    second.shutdown().await;
     desk.app.shutdown().await;
 }

@@ -203,7 +203,7 @@ pub(in crate::ops) async fn release(
             continue;
         };
         let step = next(record.state, Step::Vote);
-        let in_time = batch.now < record.deadline_at;
+        let in_time = batch.now < record.deadline_at && ledger.stopped_by(&record.key).is_none();
         let (true, Ok(state), Some(sig), Ok(vote_id)) = (
             in_time,
             step,

@@ -42,7 +42,9 @@ pub(in crate::ops) async fn consider(
         .collect();
     for mut record in requests::records_by_id(batch.tx, &ids).await? {
         let waits = matches!(record.state, State::Pending | State::Holding);
-        if !waits || batch.now >= record.deadline_at {
+        // The votes stand; while the agent is stopped they let nothing run.
+        let stopped = ledger.stopped_by(&record.key).is_some();
+        if !waits || stopped || batch.now >= record.deadline_at {
             continue;
         }
         let Some(agreed) = agreed(ledger, batch, &record).await? else {

@@ -100,7 +100,9 @@ impl App {
             Ok(Some(Settled::Stored { .. })) => self.after_vote(key, verdict, vote_id).await,
             Ok(Some(Settled::Lost { .. })) => Err(OpError::AlreadyVoted { key: key.clone() }),
             Ok(Some(Settled::Late)) => Err(OpError::Expired(key.clone())),
-            Ok(None) | Err(_) => Err(OpError::Queued(key.clone())),
+            Ok(Some(Settled::TakenBack { .. }) | None) | Err(_) => {
+                Err(OpError::Queued(key.clone()))
+            }
         }
     }
 
