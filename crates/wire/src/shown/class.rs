@@ -49,6 +49,33 @@ fn is_hostile_beyond_ascii(character: char) -> bool {
         || character == '\u{27e8}'
 }
 
+/// Marks that one character may bear and be shown as it is. Scripts need fewer; the Stream-Safe Text Format
+/// (UAX #15) allows 30, which are drawn over the lines above.
+const STACKED: usize = 8;
+
+/// The characters of a text with their places, and whether each must not be shown as itself: those that
+/// [`is_hostile`] names, and what is stacked on a character beyond its first [`STACKED`] marks.
+pub fn judged(text: &str) -> impl Iterator<Item = (usize, char, bool)> {
+    let mut stacked = 0;
+    text.char_indices().map(move |(at, character)| {
+        stacked = match is_stacked(character) {
+            true => stacked + 1,
+            false => 0,
+        };
+        (at, character, stacked > STACKED || is_hostile(character))
+    })
+}
+
+/// Whether it takes no place of its own and is drawn onto the character before it.
+fn is_stacked(character: char) -> bool {
+    let category = || CodePointMapData::<GeneralCategory>::new().get(character);
+    character >= '\u{300}'
+        && matches!(
+            category(),
+            GeneralCategory::NonspacingMark | GeneralCategory::EnclosingMark
+        )
+}
+
 /// Letters and symbols which fonts draw as nothing.
 fn is_drawn_blank(character: char) -> bool {
     matches!(
@@ -98,6 +125,7 @@ pub(super) fn name(character: char) -> Option<&'static str> {
         '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' => "variation selector",
         '\u{e0000}'..='\u{e007f}' => "tag character",
         '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}' => "private use",
+        _ if is_stacked(character) => "one of many marks on a character",
         _ => return None,
     })
 }

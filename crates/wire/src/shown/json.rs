@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::{Shown, class::is_hostile, escape_lines};
+use super::{Shown, class::judged, escape_lines};
 
 /// Compact JSON whose strings hold no hostile character: each is written as
 /// `\uXXXX` (two for one beyond U+FFFF), so the value is unchanged.
@@ -18,9 +18,9 @@ pub fn json_ascii_safe(value: &Value) -> String {
 /// tabs and carriage returns of this kind; those stay.
 pub fn text_ascii_safe(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
-    for character in json.chars() {
+    for (_, character, hostile) in judged(json) {
         let blank = matches!(character, '\n' | '\t' | '\r');
-        if blank || character == '\u{27e8}' || !is_hostile(character) {
+        if blank || character == '\u{27e8}' || !hostile {
             safe.push(character);
         } else {
             for unit in character.encode_utf16(&mut [0; 2]) {

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-pub use class::is_hostile;
+pub use class::{is_hostile, judged};
 pub use json::{json_ascii_safe, json_shown, text_ascii_safe};
 pub use warning::{TextWarning, looks_like, warnings};
 
@@ -92,12 +92,12 @@ impl Shown {
 
 /// Escapes text for one line: every hostile character is marked, line breaks and tabs too.
 pub fn escape(text: &str) -> Shown {
-    escape_with(text, is_hostile)
+    escape_with(text, |_| false)
 }
 
 /// Escapes text for a block: line feeds stay, everything else is as in [`escape`].
 pub fn escape_lines(text: &str) -> Shown {
-    escape_with(text, |character| character != '\n' && is_hostile(character))
+    escape_with(text, |character| character == '\n')
 }
 
 /// Escapes bytes as received: as [`escape_lines`], and every byte that is not
@@ -114,11 +114,11 @@ pub fn escape_bytes(bytes: &[u8]) -> Shown {
     Shown(segments)
 }
 
-fn escape_with(text: &str, hostile: impl Fn(char) -> bool) -> Shown {
+fn escape_with(text: &str, stays: impl Fn(char) -> bool) -> Shown {
     let mut segments = Vec::new();
     let mut start = 0;
-    for (at, character) in text.char_indices() {
-        if hostile(character) {
+    for (at, character, hostile) in judged(text) {
+        if hostile && !stays(character) {
             if start < at {
                 segments.push(Segment::Text {
                     text: text[start..at].to_owned(),

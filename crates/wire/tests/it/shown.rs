@@ -40,6 +40,50 @@ fn hostile_characters_become_marks() {
 }
 
 #[test]
+fn marks_beyond_what_a_script_needs_are_marked_and_not_stacked() {
+    let accents = |count: usize| "\u{301}".repeat(count);
+    let marked = |count: usize| "⟨U+0301⟩".repeat(count);
+    for (text, plain) in [
+        (format!("e{}x", accents(8)), format!("e{}x", accents(8))),
+        (
+            format!("e{}x", accents(9)),
+            format!("e{}⟨U+0301⟩x", accents(8)),
+        ),
+        (
+            format!("a{}e{}", accents(10), accents(8)),
+            format!("a{}{}e{}", accents(8), marked(2), accents(8)),
+        ),
+        (
+            format!("t{}", accents(10_000)),
+            format!("t{}{}", accents(8), marked(9_992)),
+        ),
+        // Enclosing ones and those of other scripts count alike.
+        (
+            "o\u{20dd}".to_owned() + &"\u{5b0}".repeat(8),
+            format!("o\u{20dd}{}⟨U+05B0⟩", "\u{5b0}".repeat(7)),
+        ),
+        // Spacing ones have a place of their own.
+        ("\u{93e}".repeat(20), "\u{93e}".repeat(20)),
+    ] {
+        assert_eq!(escape(&text).plain(), plain);
+        assert_eq!(escape_lines(&text).plain(), plain);
+        assert_eq!(escape(&text).original().as_deref(), Some(text.as_str()));
+        let safe = json_ascii_safe(&json!([&text]));
+        assert_eq!(
+            serde_json::from_str::<Value>(&safe).unwrap(),
+            json!([&text])
+        );
+        assert_eq!(
+            safe.matches("\\u").count(),
+            plain.matches('⟨').count(),
+            "{safe}"
+        );
+    }
+    let named = serde_json::to_value(escape(&format!("e{}", accents(9)))).unwrap();
+    assert_eq!(named[1]["name"], "one of many marks on a character");
+}
+
+#[test]
 fn blocks_keep_their_line_feeds_only() {
     assert_eq!(
         escape_lines("a\nb\tc\r\n").plain(),

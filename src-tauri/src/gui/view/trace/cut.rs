@@ -1,7 +1,7 @@
 //! The beginning of what is long.
 
 use countersign_wire::ipc::{ArgEntry, ArgPart};
-use countersign_wire::{Segment, Shown, escape_lines, is_hostile};
+use countersign_wire::{Segment, Shown, escape_lines, judged};
 
 /// Bytes that are shown of one value.
 const BYTES: usize = 64 * 1024;
@@ -13,13 +13,12 @@ const ENTRIES: usize = 500;
 /// The beginning of a text, escaped, and how many bytes are left out.
 pub(super) fn beginning(text: &str) -> (Shown, u64) {
     let mut marks = 0_usize;
-    let end = text
-        .char_indices()
-        .find(|(at, character)| {
-            marks += usize::from(*character != '\n' && is_hostile(*character));
+    let end = judged(text)
+        .find(|(at, character, hostile)| {
+            marks += usize::from(*hostile && *character != '\n');
             at + character.len_utf8() > BYTES || marks > MARKS
         })
-        .map_or(text.len(), |(at, _)| at);
+        .map_or(text.len(), |(at, ..)| at);
     let left = u64::try_from(text.len() - end).unwrap_or(u64::MAX);
     (escape_lines(&text[..end]), left)
 }
