@@ -4,11 +4,15 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::kill;
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
+
+/// How many private files this process has begun.
+static UNFINISHED: AtomicU64 = AtomicU64::new(0);
 
 /// Why the folder cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -220,10 +224,15 @@ pub fn write_private(path: &Path, text: &[u8]) -> io::Result<()> {
             .mode(0o700)
             .create(folder)?;
     }
-    // Two processes may write the same file; each its own unfinished one.
-    let unfinished = path.with_extension(format!("{}.unfinished", std::process::id()));
+    // Two processes may write the same file, or one twice at once; each time it is its own unfinished one.
+    let nth = UNFINISHED.fetch_add(1, Ordering::Relaxed);
+    let unfinished = path.with_extension(format!("{nth}.{}.unfinished", std::process::id()));
+    write_through(&unfinished, path, text)
+}
+
+fn write_through(unfinished: &Path, path: &Path, text: &[u8]) -> io::Result<()> {
     // Whatever stands there under this name may be readable by others or lead elsewhere.
-    match fs::remove_file(&unfinished) {
+    match fs::remove_file(unfinished) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
@@ -231,14 +240,14 @@ pub fn write_private(path: &Path, text: &[u8]) -> io::Result<()> {
         .create_new(true)
         .write(true)
         .mode(0o600)
-        .open(&unfinished)?;
+        .open(unfinished)?;
     let written = file
         .write_all(text)
         .and_then(|()| file.sync_all())
-        .and_then(|()| fs::rename(&unfinished, path));
+        .and_then(|()| fs::rename(unfinished, path));
     if written.is_err() {
         // It may hold the half of a seed.
-        let _ = fs::remove_file(&unfinished);
+        let _ = fs::remove_file(unfinished);
     }
     written
 }
@@ -274,11 +283,11 @@ mod tests {
     fn a_private_file_follows_no_link_and_leaves_nothing_when_it_fails() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("agent.json");
-        let unfinished = path.with_extension(format!("{}.unfinished", std::process::id()));
+        let unfinished = folder.path().join("agent.unfinished");
         let elsewhere = folder.path().join("elsewhere");
         fs::write(&elsewhere, "").unwrap();
         std::os::unix::fs::symlink(&elsewhere, &unfinished).unwrap();
-        write_private(&path, b"seed").unwrap();
+        write_through(&unfinished, &path, b"seed").unwrap();
         assert_eq!(fs::read(&elsewhere).unwrap(), b"");
         assert_eq!(fs::read(&path).unwrap(), b"seed");
         let taken = folder.path().join("taken.json");
@@ -289,5 +298,27 @@ mod tests {
         let mut left: Vec<_> = left.map(|entry| entry.file_name()).collect();
         left.sort();
         assert_eq!(left, ["agent.json", "elsewhere", "taken.json"]);
+    }
+
+    #[test]
+    fn many_who_write_one_private_file_at_once_all_succeed_and_one_of_them_stands() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("agent.json");
+        std::thread::scope(|scope| {
+            let writers: Vec<_> = (0..16_u8)
+                .map(|nth| {
+                    let path = &path;
+                    scope
+                        .spawn(move || (0..20).try_for_each(|_| write_private(path, &[nth; 4_096])))
+                })
+                .collect();
+            for writer in writers {
+                writer.join().unwrap().unwrap();
+            }
+        });
+        let stands = fs::read(&path).unwrap();
+        assert_eq!(stands.len(), 4_096);
+        assert!(stands.iter().all(|byte| *byte == stands[0]));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

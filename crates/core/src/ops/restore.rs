@@ -104,7 +104,10 @@ async fn read(file: &Path) -> Result<Vec<Carried>, OpError> {
         ))
     };
     if let Err(error) = fs::File::open(file) {
-        return Err(OpError::Environment(format!("{}: {error}", file.display())));
+        return Err(OpError::Environment(format!(
+            "{}: {error}; name a file that `countersign backup FILE` made and that you may read",
+            file.display()
+        )));
     }
     match backup::carried(file).await {
         Ok(Some(carried)) => Ok(carried),
@@ -124,7 +127,7 @@ fn described(file: &Path, carried: &[Carried]) -> Result<BackupInfo, OpError> {
             info.program
         ))),
         None => Err(OpError::Usage(format!(
-            "{} has a description that cannot be read",
+            "{} has a description that cannot be read; restore another backup",
             file.display()
         ))),
     }
