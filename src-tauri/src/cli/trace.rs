@@ -9,7 +9,9 @@ use std::collections::HashMap;
 
 use countersign_core::App;
 use countersign_core::domain::Timestamp;
+use countersign_core::domain::trace::{Look, Run, Subchat, look, subchats};
 use countersign_core::ops::trace::{Entry, Trace};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::config::Settings;
@@ -26,11 +28,12 @@ const BODIES: usize = 5_000;
 pub(crate) async fn run(settings: &Settings, out: Output, id: &str) -> Result<(), Failure> {
     reading(settings, true, async |app| {
         let trace = app.trace(id).await?;
+        let bodies = bodies(app, &trace).await?;
+        let subchats = conversations(&trace.entries, &bodies);
         if out.json {
-            let bodies = bodies(app, &trace).await?;
-            return Ok(out.json_line(&as_json(&trace, &bodies))?);
+            return Ok(out.json_line(&as_json(&trace, &bodies, &subchats))?);
         }
-        for line in lines(&trace, app.now()) {
+        for line in lines(&trace, &subchats, app.now()) {
             out.line(&line)?;
         }
         if trace.truncated {
@@ -47,18 +50,49 @@ async fn bodies(app: &App, trace: &Trace) -> Result<HashMap<i64, Vec<u8>>, Failu
     Ok(app.span_bodies(&ids).await?)
 }
 
-fn as_json(trace: &Trace, bodies: &HashMap<i64, Vec<u8>>) -> Value {
+/// Which runs are subchats, as the window names them.
+fn conversations(entries: &[Entry], bodies: &HashMap<i64, Vec<u8>>) -> Vec<Subchat> {
+    #[derive(Deserialize)]
+    struct Body {
+        thread_id: Option<String>,
+    }
+    let thread = |entry: &Entry| {
+        let body = bodies.get(&entry.span.as_ref()?.id)?;
+        serde_json::from_slice::<Body>(body).ok()?.thread_id
+    };
+    let threads: Vec<Option<String>> = entries.iter().map(thread).collect();
+    let ended = |entry: &Entry| matches!(&entry.span, Some(span) if span.ended_at.is_some());
+    let runs: Vec<Run<'_>> = entries
+        .iter()
+        .zip(&threads)
+        .map(|(Entry { span, place, .. }, thread)| {
+            let above = place.parent.and_then(|at| entries.get(at));
+            let status = span.as_ref().and_then(|span| span.status.as_deref());
+            let has_ended = matches!(span, Some(span) if span.ended_at.is_some());
+            let look = look(status, has_ended, above.is_some_and(ended));
+            Run {
+                is_agent: matches!(span, Some(span) if span.kind == "agent"),
+                parent: place.parent,
+                thread: thread.as_deref(),
+                goes_on: matches!(look, Look::Running | Look::Waiting),
+            }
+        })
+        .collect();
+    subchats(&runs)
+}
+
+fn as_json(trace: &Trace, bodies: &HashMap<i64, Vec<u8>>, subchats: &[Subchat]) -> Value {
     json!({
         "trace_id": plain(&trace.trace_id),
         "spans": trace.entries.iter().filter(|entry| entry.span.is_some()).count(),
         "truncated": trace.truncated,
         "duration_ms": trace.duration_ms,
         "waiting_ms": trace.waiting_ms,
-        "roots": nested(&trace.entries, bodies),
+        "roots": nested(&trace.entries, bodies, subchats),
     })
 }
 
-fn lines(trace: &Trace, now: Timestamp) -> Vec<String> {
+fn lines(trace: &Trace, subchats: &[Subchat], now: Timestamp) -> Vec<String> {
     let mut text = vec![heading(&format!(
         "{}: {} lines, {}, of which {} waiting for a decision",
         plain(&trace.trace_id),
@@ -67,13 +101,13 @@ fn lines(trace: &Trace, now: Timestamp) -> Vec<String> {
         seconds(trace.waiting_ms)
     ))];
     let mut agent = None;
-    for entry in &trace.entries {
+    for (entry, subchat) in trace.entries.iter().zip(subchats) {
         let who = who(entry);
         if agent.as_ref() != Some(&who) {
             text.push(format!("  {who}"));
             agent = Some(who);
         }
-        text.push(line(entry, now));
+        text.push(line(entry, *subchat, now));
     }
     text
 }
@@ -88,12 +122,16 @@ fn who(entry: &Entry) -> String {
 }
 
 /// One line: place, kind, name, state and time.
-fn line(entry: &Entry, now: Timestamp) -> String {
+fn line(entry: &Entry, subchat: Subchat, now: Timestamp) -> String {
     let indent = "  ".repeat(entry.place.depth + 2);
     let mut words = Vec::new();
     match (&entry.span, &entry.gate) {
         (Some(span), _) => {
-            words.push(format!("{} {}", span.kind, plain(&span.name)));
+            let kind = match subchat.is_one {
+                true => "subchat",
+                false => span.kind.as_str(),
+            };
+            words.push(format!("{kind} {}", plain(&span.name)));
             let time = match span.ended_at {
                 Some(end) => seconds((end - span.started_at).max(0)),
                 None => "not ended".to_owned(),
@@ -103,6 +141,7 @@ fn line(entry: &Entry, now: Timestamp) -> String {
                 span.status.as_deref().filter(|status| *status != "ok").map(
                     |status| match status {
                         "error" | "denied" | "timeout" | "incomplete" => wrong(status),
+                        "waiting" if entry.gate.is_none() => doubtful(&awaited(subchat.awaited)),
                         other => doubtful(other),
                     },
                 ),
@@ -135,6 +174,15 @@ fn line(entry: &Entry, now: Timestamp) -> String {
         words.push(doubtful(&repair.as_str().replace('_', " ")));
     }
     format!("{indent}{}", words.join(", "))
+}
+
+/// What a span waits for that waits for no decision.
+fn awaited(subchats: u32) -> String {
+    match subchats {
+        0 => "waiting".to_owned(),
+        1 => "waits for 1 subchat".to_owned(),
+        many => format!("waits for {many} subchats"),
+    }
 }
 
 fn seconds(ms: i64) -> String {

@@ -5,12 +5,14 @@
 
 mod fault;
 mod look;
+mod subchats;
 mod usage;
 
 use std::collections::HashMap;
 
 pub use fault::FaultKind;
 pub use look::{Look, look};
+pub use subchats::{Run, Subchat, subchats};
 pub use usage::{Used, with_below};
 
 /// The deepest place shown; what lies deeper is shown at it.

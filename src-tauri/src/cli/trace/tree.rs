@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use countersign_core::domain::Timestamp;
+use countersign_core::domain::trace::Subchat;
 use countersign_core::ops::trace::Entry;
 use countersign_core::store::spans::SpanRow;
 use serde_json::{Map, Value, json};
@@ -46,8 +47,15 @@ struct Open {
 }
 
 /// The roots with everything below them; no deeper than the tree, which has a limit.
-pub(super) fn nested(entries: &[Entry], bodies: &HashMap<i64, Vec<u8>>) -> Vec<Value> {
-    let mut built: Vec<Open> = entries.iter().map(|entry| open(entry, bodies)).collect();
+pub(super) fn nested(
+    entries: &[Entry],
+    bodies: &HashMap<i64, Vec<u8>>,
+    subchats: &[Subchat],
+) -> Vec<Value> {
+    let both = entries.iter().zip(subchats);
+    let mut built: Vec<Open> = both
+        .map(|(entry, subchat)| open(entry, bodies, *subchat))
+        .collect();
     let mut roots = Vec::new();
     // From the last to the first: all that lies below an entry comes after it.
     while let Some(mut done) = built.pop() {
@@ -75,12 +83,13 @@ pub(super) fn nested(entries: &[Entry], bodies: &HashMap<i64, Vec<u8>>) -> Vec<V
     roots
 }
 
-fn open(entry: &Entry, bodies: &HashMap<i64, Vec<u8>>) -> Open {
+fn open(entry: &Entry, bodies: &HashMap<i64, Vec<u8>>, subchat: Subchat) -> Open {
     let mut fields = Map::new();
     let mut used: Used = Used::default();
     match (&entry.span, &entry.gate) {
         (Some(span), _) => {
             span_fields(span, &mut fields);
+            fields.insert("subchat".to_owned(), json!(subchat.is_one));
             let body: Option<Value> = bodies
                 .get(&span.id)
                 .and_then(|body| serde_json::from_slice(body).ok());

@@ -47,10 +47,10 @@ pub(crate) fn trace_tree(
             line(entry, parent, &mut agents, glance, used, start)
         })
         .collect();
-    let threads = trace.entries.iter().map(|entry| {
-        let thread = glance(entry, glances)?.thread.as_deref();
-        thread.filter(|thread| !thread.is_empty())
-    });
+    let threads = trace
+        .entries
+        .iter()
+        .map(|entry| glance(entry, glances)?.thread.as_deref());
     subchats::name(&mut lines, threads);
     let goes_on = lines.iter().any(|line| subchats::goes_on(line.look));
     let until_now = if goes_on {

@@ -1,7 +1,6 @@
-//! Conversations that a call began and may wait for.
-//!
-//! Refuses to guess: a run is a subchat only where it and something above it name their conversations, and these differ.
+//! Conversations that a call began and may wait for, on the lines of the page.
 
+use countersign_core::domain::trace::{Run, subchats};
 use countersign_wire::ipc::{LineKind, LineLook, TraceLine};
 
 /// Names the subchats among the lines of a tree, each parent before its children, by the conversation of each line, and counts
@@ -10,22 +9,17 @@ pub(super) fn name<'t>(
     lines: &mut [TraceLine],
     threads: impl IntoIterator<Item = Option<&'t str>>,
 ) {
-    // Of each line, or of what is nearest above it.
-    let mut known: Vec<Option<&str>> = Vec::with_capacity(lines.len());
-    for (at, own) in threads.into_iter().enumerate().take(lines.len()) {
-        let parent = lines[at]
-            .parent
-            .and_then(|parent| usize::try_from(parent).ok());
-        let above = parent.and_then(|parent| known.get(parent).copied().flatten());
-        known.push(own.or(above));
-        let differs = own.zip(above).is_some_and(|(own, above)| own != above);
-        if lines[at].kind != LineKind::Agent || !differs {
-            continue;
-        }
-        lines[at].kind = LineKind::Subchat;
-        let counts = goes_on(lines[at].look);
-        if let Some(parent) = parent.and_then(|parent| lines.get_mut(parent)) {
-            parent.subchats += u32::from(counts);
+    let run = |(line, thread): (&TraceLine, Option<&'t str>)| Run {
+        is_agent: line.kind == LineKind::Agent,
+        parent: line.parent.and_then(|parent| usize::try_from(parent).ok()),
+        thread,
+        goes_on: goes_on(line.look),
+    };
+    let runs: Vec<Run<'_>> = lines.iter().zip(threads).map(run).collect();
+    for (line, found) in lines.iter_mut().zip(subchats(&runs)) {
+        line.subchats = found.awaited;
+        if found.is_one {
+            line.kind = LineKind::Subchat;
         }
     }
 }
