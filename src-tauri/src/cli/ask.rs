@@ -3,6 +3,7 @@
 //! Refuses to end with success unless a person allowed exactly the arguments that it prints.
 
 use std::env;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -37,6 +38,7 @@ pub(crate) async fn run(settings: &Settings, out: Output, ask: Ask) -> Result<()
     let mut stop = Stop::listen()?;
     let question = question(&ask)?;
     let enrolment = enrolment(settings, ask.agent_json)?;
+    warn_of_readers(out, &enrolment);
     hide_under_login_of(&enrolment);
     let gate = Gate::builder(enrolment)
         .framework("countersign ask", env!("CARGO_PKG_VERSION"))
@@ -60,6 +62,17 @@ pub(crate) async fn run(settings: &Settings, out: Output, ask: Ask) -> Result<()
         tracing::warn!("the console was not told everything before the time limit");
     }
     told
+}
+
+/// Whoever can read an enrolment can ask, and withdraw, in the agent's name.
+fn warn_of_readers(out: Output, enrolment: &Path) {
+    let mode = std::fs::metadata(enrolment).map(|file| file.permissions().mode());
+    if mode.is_ok_and(|mode| mode & 0o077 != 0) {
+        let file = enrolment.display();
+        out.remark(&format!(
+            "{file} holds a secret and others can read it; run: chmod 600 {file}"
+        ));
+    }
 }
 
 /// What an operator writes may hold a secret, and standard error often is a log. Whoever asks has no

@@ -9,7 +9,7 @@ use countersign_core::domain::State;
 use countersign_core::domain::history::HistoryFilter;
 use countersign_core::domain::search::TextQuery;
 use countersign_core::{App, OpError};
-use countersign_wire::{DecisionVerdict, Origin};
+use countersign_wire::{AgentKey, AgentName, DecisionVerdict, NameError, Origin};
 
 use super::args::Risk;
 use super::config::Settings;
@@ -69,11 +69,20 @@ impl Narrow {
                 .map(|text| when::parse(flag, text, app.now()))
                 .transpose()
         };
-        let (workspace, agent) = match self.agent.as_deref().map(|a| a.split_once('/').ok_or(a)) {
+        let (workspace, agent) = match self.agent.as_deref().map(names).transpose()? {
+            Some((workspace, agent)) => (workspace, Some(agent)),
             None => (None, None),
-            Some(Ok((workspace, agent))) => (Some(workspace.to_owned()), Some(agent.to_owned())),
-            Some(Err(agent)) => (None, Some(agent.to_owned())),
         };
+        let (since, until) = (time("--since", &self.since)?, time("--until", &self.until)?);
+        if let (Some(since), Some(until)) = (since, until)
+            && since >= until
+        {
+            return Err(Failure::usage(format!(
+                "--since {} is not before --until {}, so nothing can lie between; swap them",
+                since.rfc3339(),
+                until.rfc3339()
+            )));
+        }
         let risk = self.risk.map(countersign_wire::Risk::from);
         Ok(HistoryFilter {
             workspace,
@@ -89,8 +98,8 @@ impl Narrow {
                 .map(|name| signers(app, name))
                 .transpose()?,
             rule: self.rule.clone(),
-            since: time("--since", &self.since)?,
-            until: time("--until", &self.until)?,
+            since,
+            until,
             text: TextQuery::parse(self.query.as_deref().unwrap_or_default()),
             ..HistoryFilter::default()
         })
@@ -132,6 +141,20 @@ async fn indexed(app: &App, out: Output) -> Result<u64, OpError> {
             indexing.await
         }
     }
+}
+
+/// `AGENT` in any workspace, or `WS/AGENT`.
+pub(crate) fn names(agent: &str) -> Result<(Option<String>, String), Failure> {
+    let wrong = |error: NameError| {
+        let form = "write AGENT for every workspace, or WORKSPACE/AGENT";
+        Failure::usage(format!("--agent: {agent:?} is no agent; {form} ({error})"))
+    };
+    if agent.contains('/') {
+        let key: AgentKey = agent.parse().map_err(wrong)?;
+        return Ok((Some(key.workspace.to_string()), key.agent.to_string()));
+    }
+    let name: AgentName = agent.parse().map_err(wrong)?;
+    Ok((None, name.to_string()))
 }
 
 fn one<T>(wanted: Option<T>) -> Option<Vec<T>> {

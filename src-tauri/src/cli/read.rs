@@ -13,19 +13,22 @@ use super::config::Settings;
 use super::console::reading;
 use super::failure::Failure;
 use super::line::{add_repeats, fields, history_table, inbox_table};
-use super::narrow::bring_up_to_date;
+use super::narrow::{bring_up_to_date, names};
 use super::output::Output;
 
 /// Lists what waits.
 pub(crate) async fn inbox(settings: &Settings, out: Output, inbox: Inbox) -> Result<(), Failure> {
     let risk = inbox.risk.map(|risk| Risk::from(risk).as_str().to_owned());
-    let filter = of_agent(
-        Filter {
-            risk,
-            ..Filter::default()
-        },
-        inbox.agent.as_deref(),
-    );
+    let (workspace, agent) = match inbox.agent.as_deref().map(names).transpose()? {
+        Some((workspace, agent)) => (workspace, Some(agent)),
+        None => (None, None),
+    };
+    let filter = Filter {
+        workspace,
+        agent,
+        risk,
+        ..Filter::default()
+    };
     reading(settings, true, async |app| {
         let rows = app.inbox(&filter).await?;
         if out.json {
@@ -94,20 +97,6 @@ fn print_page(
         ));
     }
     Ok(())
-}
-
-/// `AGENT` in any workspace, or `WS/AGENT`.
-fn of_agent(filter: Filter, agent: Option<&str>) -> Filter {
-    let (workspace, agent) = match agent.map(|agent| agent.split_once('/').ok_or(agent)) {
-        None => return filter,
-        Some(Ok((workspace, agent))) => (Some(workspace.to_owned()), agent),
-        Some(Err(agent)) => (None, agent),
-    };
-    Filter {
-        workspace,
-        agent: Some(agent.to_owned()),
-        ..filter
-    }
 }
 
 fn cursor(text: &str) -> Result<i64, Failure> {

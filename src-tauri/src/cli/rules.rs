@@ -10,6 +10,8 @@ mod suggest;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
+use countersign_core::clock::{BusClock, Clock as _};
+use countersign_core::domain::Timestamp;
 use countersign_core::ops::rules::{RulesChange, RulesChanged, Signing};
 use countersign_core::ops::simulate::Progress;
 use countersign_core::policy::simulate::Report;
@@ -71,10 +73,30 @@ fn told(file: &Path, problems: &[FileProblem]) -> String {
 
 fn check(out: Output, file: &Path) -> Result<(), Failure> {
     let rules = read(file)?;
+    // No bus is asked, so this machine's clock has to do.
+    let late = late(&rules, BusClock::new().now());
     if out.json {
-        return Ok(out.json_line(&json!({ "ok": true, "rules": rules.len() }))?);
+        let told = json!({ "ok": true, "rules": rules.len(), "remarks": late });
+        return Ok(out.json_line(&told)?);
     }
-    Ok(out.line(&format!("{} rules, nothing to mend", rules.len()))?)
+    out.line(&format!("{} rules, nothing to mend", rules.len()))?;
+    for remark in &late {
+        out.remark(remark);
+    }
+    Ok(())
+}
+
+/// What is no mistake in a rule, and makes it of no use.
+fn late(rules: &[Rule], now: Timestamp) -> Vec<String> {
+    let late = rules.iter().filter(|rule| rule.is_late(now));
+    late.map(|rule| {
+        let at = rule.expires_at.map(Timestamp::rfc3339).unwrap_or_default();
+        format!(
+            "the rule {} approves nothing: its time was over at {at}; `rules apply` takes it only where it stands already",
+            rule.id
+        )
+    })
+    .collect()
 }
 
 fn enabled(rule: &Rule) -> Value {
