@@ -4,6 +4,9 @@
 //! are cut into powers of two, so that a handful of texts serves every batch from the cache of
 //! prepared statements.
 
+use countersign_wire::RequestKey;
+use sqlx::{QueryBuilder, Sqlite};
+
 /// Largest number of rows in one statement: with 40 columns far below SQLite's 32,766 parameters.
 const LARGEST: usize = 64;
 
@@ -29,6 +32,23 @@ macro_rules! with_values {
     }};
 }
 pub(crate) use with_values;
+
+/// A query that begins with `WITH wanted(ws, agent, request_id) AS (VALUES …) `, one row for each key.
+pub(super) fn wanted(keys: &[RequestKey]) -> QueryBuilder<Sqlite> {
+    let mut query = QueryBuilder::new("");
+    with_values!(
+        query,
+        "wanted(ws, agent, request_id)",
+        keys,
+        |values, key| {
+            values
+                .push_bind(key.workspace.as_ref())
+                .push_bind(key.agent.as_ref())
+                .push_bind(key.request_id.as_ref());
+        }
+    );
+    query
+}
 
 #[cfg(test)]
 mod tests {

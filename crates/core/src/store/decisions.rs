@@ -4,7 +4,7 @@ use countersign_wire::RequestKey;
 use rusqlite::params;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
-use super::bulk::{pieces, with_values};
+use super::bulk::{pieces, wanted, with_values};
 use super::direct::WriteConnection;
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
@@ -163,18 +163,7 @@ pub async fn orphans(
 ) -> Result<Vec<StoredDecision>, StoreError> {
     let mut found = Vec::new();
     for piece in pieces(keys) {
-        let mut query = QueryBuilder::<Sqlite>::new("");
-        with_values!(
-            query,
-            "wanted(ws, agent, request_id)",
-            piece,
-            |values, key| {
-                values
-                    .push_bind(key.workspace.as_ref())
-                    .push_bind(key.agent.as_ref())
-                    .push_bind(key.request_id.as_ref());
-            }
-        );
+        let mut query = wanted(piece);
         query.push("SELECT ");
         for (place, column) in COLUMNS.split(", ").enumerate() {
             query.push(if place == 0 { "d." } else { ", d." });
@@ -236,18 +225,7 @@ pub async fn outcomes(
 ) -> Result<Vec<Outcome>, StoreError> {
     let mut found = Vec::with_capacity(keys.len());
     for piece in pieces(keys) {
-        let mut query = QueryBuilder::<Sqlite>::new("");
-        with_values!(
-            query,
-            "wanted(ws, agent, request_id)",
-            piece,
-            |values, key| {
-                values
-                    .push_bind(key.workspace.as_ref())
-                    .push_bind(key.agent.as_ref())
-                    .push_bind(key.request_id.as_ref());
-            }
-        );
+        let mut query = wanted(piece);
         query.push(
             "SELECT d.ws, d.agent, d.request_id, d.effective, d.args_digest, d.decision_id, d.stored_at
              FROM wanted CROSS JOIN decisions d ON d.ws = wanted.ws AND d.agent = wanted.agent

@@ -1,10 +1,10 @@
 //! Table `early_receipts`: requests of which a receipt came before their decision.
 
 use countersign_wire::RequestKey;
-use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+use sqlx::SqliteConnection;
 
 use super::StoreError;
-use super::bulk::{pieces, with_values};
+use super::bulk::{pieces, wanted};
 use crate::domain::Timestamp;
 
 #[derive(sqlx::FromRow)]
@@ -56,18 +56,7 @@ pub async fn take(
 ) -> Result<Vec<RequestKey>, StoreError> {
     let mut taken = Vec::new();
     for piece in pieces(keys) {
-        let mut query = QueryBuilder::<Sqlite>::new("");
-        with_values!(
-            query,
-            "wanted(ws, agent, request_id)",
-            piece,
-            |values, key| {
-                values
-                    .push_bind(key.workspace.as_ref())
-                    .push_bind(key.agent.as_ref())
-                    .push_bind(key.request_id.as_ref());
-            }
-        );
+        let mut query = wanted(piece);
         query.push(
             "DELETE FROM early_receipts WHERE (ws, agent, request_id) IN (SELECT * FROM wanted)
              RETURNING ws, agent, request_id",

@@ -3,7 +3,7 @@
 use countersign_wire::RequestKey;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
-use super::bulk::{pieces, with_values};
+use super::bulk::{pieces, wanted};
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
 
@@ -101,18 +101,7 @@ pub async fn of_requests(
 ) -> Result<Vec<Reported>, StoreError> {
     let mut found = Vec::new();
     for piece in pieces(keys) {
-        let mut query = QueryBuilder::<Sqlite>::new("");
-        with_values!(
-            query,
-            "wanted(ws, agent, request_id)",
-            piece,
-            |values, key| {
-                values
-                    .push_bind(key.workspace.as_ref())
-                    .push_bind(key.agent.as_ref())
-                    .push_bind(key.request_id.as_ref());
-            }
-        );
+        let mut query = wanted(piece);
         query.push(
             "SELECT c.ws, c.agent, c.request_id, c.decision_id, c.stage, c.at, c.detail
              FROM wanted CROSS JOIN receipts c ON c.ws = wanted.ws AND c.agent = wanted.agent
