@@ -5,9 +5,9 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
-use countersign_core::domain::State;
 use countersign_core::domain::history::HistoryFilter;
 use countersign_core::domain::search::TextQuery;
+use countersign_core::domain::{State, Timestamp};
 use countersign_core::{App, Options};
 use countersign_load::Figures;
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -22,6 +22,8 @@ use crate::span::LARGE;
 const PAGE: i64 = 100;
 /// The window's limit for one page.
 const BUDGET: Duration = Duration::from_millis(60);
+/// The window's limit for counting what a filter passes.
+const COUNTING: Duration = Duration::from_millis(500);
 const START: Duration = Duration::from_secs(60);
 
 pub(crate) async fn run(args: &MeasureArgs) -> anyhow::Result<Figures> {
@@ -125,6 +127,10 @@ pub(crate) async fn run(args: &MeasureArgs) -> anyhow::Result<Figures> {
         ..none()
     });
     pages(&app, "filter_change", &filters, args.rounds, &mut figures).await?;
+    let groups = groups(day(7));
+    pages(&app, "group_filter", &groups, args.rounds, &mut figures).await?;
+    filters.extend(groups);
+    counts(&app, &filters, &mut figures).await?;
 
     let (common, rare) = (word(1), word(19_000));
     let texts = [
@@ -166,6 +172,68 @@ pub(crate) async fn run(args: &MeasureArgs) -> anyhow::Result<Figures> {
     figures.set("large_trace_p95_ms", of_hundred(&mut times, 95));
     app.shutdown().await;
     Ok(figures)
+}
+
+/// What the numbers of the overview open: several words at once, of a week and of all time.
+fn groups(week: Option<Timestamp>) -> Vec<HistoryFilter> {
+    let words = |words: &[&str]| Some(words.iter().map(|word| (*word).to_owned()).collect());
+    let none = HistoryFilter::default;
+    let narrow = [
+        HistoryFilter {
+            states: Some(vec![State::Pending, State::Holding, State::Queued]),
+            ..none()
+        },
+        HistoryFilter {
+            states: Some(vec![State::Decided, State::Expired]),
+            ..none()
+        },
+        HistoryFilter {
+            verdicts: words(&["approve", "modify", "respond"]),
+            origins: words(&["operator"]),
+            ..none()
+        },
+        HistoryFilter {
+            verdicts: words(&["modify", "deny", "terminate"]),
+            origins: words(&["operator"]),
+            ..none()
+        },
+        HistoryFilter {
+            origins: words(&["rule", "setup_key"]),
+            risk: Some("high".to_owned()),
+            ..none()
+        },
+        HistoryFilter {
+            origins: words(&["operator"]),
+            took_under_ms: Some(2_000),
+            ..none()
+        },
+        HistoryFilter {
+            overdue: true,
+            ..none()
+        },
+    ];
+    let of_week = narrow.clone().map(|filter| HistoryFilter {
+        since: week,
+        ..filter
+    });
+    narrow.into_iter().chain(of_week).collect()
+}
+
+/// Counts what each filter passes, and says how many filters could be counted whole.
+async fn counts(app: &App, filters: &[HistoryFilter], figures: &mut Figures) -> anyhow::Result<()> {
+    let (mut times, mut whole) = (Vec::new(), 0_u32);
+    for filter in filters {
+        let begun = Instant::now();
+        let count = app.history_count(filter, COUNTING).await?;
+        times.push(begun.elapsed());
+        whole += u32::from(count.whole);
+        eprintln!("count: {:?}: {count:?} of {filter:?}", begun.elapsed());
+    }
+    figures.set("filters_counted", filters.len() as f64);
+    figures.set("filters_counted_whole", f64::from(whole));
+    figures.set("count_p50_ms", of_hundred(&mut times, 50));
+    figures.set("count_slowest_ms", of_hundred(&mut times, 100));
+    Ok(())
 }
 
 /// The first page of each filter, so many times; the slowest filter is told on standard error.
