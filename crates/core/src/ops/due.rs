@@ -2,7 +2,7 @@
 //!
 //! Refuses to act before everything on the bus is known: what looks overdue may have been decided.
 
-use countersign_wire::{RequestKey, Verdict};
+use countersign_wire::RequestKey;
 use serde_json::json;
 
 use super::answers;
@@ -76,16 +76,10 @@ async fn release(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreErro
             continue;
         };
         quorum::look(ledger, batch, &mut record).await?;
-        let human = ledger.identity.human_key();
-        let human = human.as_str();
-        // One that an earlier key was to sign is decided again.
-        let may = row.key == human
-            && ledger.counts(human, batch.now)
-            && ledger.may_allow(human, Verdict::Approve, &record, batch.now);
+        let may = ledger.may_release(&row.key, &record, batch.now);
         // Rules that came while it was held may ask for others too: then it is decided again, as a vote.
         let alone = record.approvals_needed <= 1;
-        let stopped = ledger.stopped_by(&record.key).is_some();
-        if batch.now >= record.deadline_at || !may || !alone || stopped {
+        if !may || !alone {
             let actor = ledger.identity.auto_key().to_string();
             release_hold(batch, &record, &actor, "hold_dropped").await?;
             continue;

@@ -199,6 +199,17 @@ impl Ledger {
         !is_bound_by_limits(verdict) || self.trusted.may_allow(key, at, workspace, record.risk)
     }
 
+    /// Whether what was held to be signed with `key` may be signed now and let the call run: in time, no stop keeps
+    /// the agent from it, and the key is the operator's, counts and stands under no limit that forbids it. What an
+    /// earlier key was to sign is decided again.
+    pub(crate) fn may_release(&self, key: &str, record: &RequestRecord, now: Timestamp) -> bool {
+        now < record.deadline_at
+            && self.stopped_by(&record.key).is_none()
+            && key == self.identity.human_key().as_str()
+            && self.counts(key, now)
+            && self.may_allow(key, Verdict::Approve, record, now)
+    }
+
     pub(crate) fn note_own(&mut self, sig: String, payload: Vec<u8>) {
         if self.own.len() >= OWN {
             self.own.clear();

@@ -356,6 +356,42 @@ async fn an_approval_beyond_the_limits_is_refused_and_one_that_is_stored_is_void
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_vote_is_not_signed_when_its_operator_is_limited_while_it_is_held() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let data = TempData::new();
+    let second = colleague(&desk, &data, "Grace").await;
+    let grace = second.identity().human_key();
+    sees(&desk.app, &grace, ListedState::InForce).await;
+    let mut request = agent.request("r1");
+    request["approvals_required"] = 2.into();
+    let key = agent.ask(&request).await;
+    listed(&second, "r1").await;
+    let mut held = verdict(&key, Verdict::Approve);
+    held.hold = true;
+    second.decide(held).await.unwrap();
+    let narrow = Change::Limit(grace, limits(None, Some(Risk::Low)));
+    desk.app.change_operators(&narrow).await.unwrap();
+    let line = line_when(&second, "r1", |line| line.state == "pending").await;
+    assert_eq!((line.votes, line.voted), (0, false));
+    let vote = format!(
+        "countersign.v1.vote.{}.{}",
+        key.to_string().replace('/', "."),
+        second.identity().human_key()
+    );
+    let bus = desk.app.bus().unwrap();
+    assert!(
+        bus.read_last("CS_DECISIONS", &vote)
+            .await
+            .unwrap()
+            .is_none()
+    );
+    for app in [second, desk.app] {
+        app.shutdown().await;
+    }
+}
+
 /// Writes a list by hand over what stands there.
 async fn put_list(app: &App, list: &OperatorList, signer: &KeyPair) {
     let bus = app.bus().unwrap();

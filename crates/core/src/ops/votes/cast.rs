@@ -203,9 +203,10 @@ pub(in crate::ops) async fn release(
             continue;
         };
         let step = next(record.state, Step::Vote);
-        let in_time = batch.now < record.deadline_at && ledger.stopped_by(&record.key).is_none();
+        // A vote stands for ever, also one that counts for nothing.
+        let may = ledger.may_release(&row.key, &record, batch.now);
         let (true, Ok(state), Some(sig), Ok(vote_id)) = (
-            in_time,
+            may,
             step,
             seal(&ledger.identity, &realm, &row),
             row.vote_id.parse(),
