@@ -147,6 +147,10 @@ fn read_own(ledger: &Ledger, record: &RequestRecord, stored: &Stored<'_>) -> Opt
     let (signer, at) = (stored.signer?, stored.stored_at);
     ledger.trusted.role(signer, at)?;
     let verdict: OwnVerdict = serde_json::from_slice(payload).ok()?;
+    // Neither are the voters'.
+    if !verdict.votes.is_empty() {
+        return None;
+    }
     if let Some(given) = verdict.verdict.operator()
         && !ledger.may_allow(signer, given, record, at)
     {
@@ -165,6 +169,8 @@ fn read_own(ledger: &Ledger, record: &RequestRecord, stored: &Stored<'_>) -> Opt
 #[derive(serde::Deserialize)]
 struct OwnVerdict {
     verdict: DecisionVerdict,
+    #[serde(default)]
+    votes: Vec<serde::de::IgnoredAny>,
 }
 
 type Row<'m> = (&'m IncomingDecision, RequestKey, StoredAt, Option<Reading>);
