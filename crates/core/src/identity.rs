@@ -68,6 +68,12 @@ pub enum IdentityError {
         /// A path, or the keychain's entry.
         at: String,
     },
+    /// Something that is no console's id.
+    #[error("{} holds no id of a console; restore it from a backup, or remove it to become another console", .path.display())]
+    NotAnId {
+        /// The file.
+        path: PathBuf,
+    },
     /// A key that signs nothing here.
     #[error("the key is not that of a user")]
     NotAUserKey,
@@ -351,17 +357,17 @@ fn console_id(file: &Path, missing: Missing) -> Result<Uuid, IdentityError> {
         path: file.to_owned(),
         error,
     };
-    let stored = fs::read_to_string(file)
-        .ok()
-        .and_then(|text| text.trim().parse().ok());
-    match stored {
-        Some(id) => Ok(id),
-        None if missing == Missing::Refuse => Err(failed(io::ErrorKind::NotFound.into())),
-        None => {
+    match fs::read_to_string(file) {
+        // Under another id it would be another console, and its keys in a keychain would not be found.
+        Ok(text) => text.trim().parse().map_err(|_| IdentityError::NotAnId {
+            path: file.to_owned(),
+        }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && missing == Missing::Make => {
             let id = Uuid::new_v4();
             write_private(file, id.to_string().as_bytes()).map_err(failed)?;
             Ok(id)
         }
+        Err(error) => Err(failed(error)),
     }
 }
 

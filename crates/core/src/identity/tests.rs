@@ -34,6 +34,22 @@ fn a_damaged_key_is_an_error_and_not_replaced() {
     );
 }
 
+#[test]
+fn a_console_whose_id_cannot_be_read_does_not_become_another_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = DataDir::open(folder.path()).unwrap();
+    let lock = data.try_lock().unwrap().unwrap();
+    let open = || Identity::load_or_create(&data, "Ada", KeyChoice::File, &lock);
+    open().unwrap();
+    let file = data.keys().join("console-id");
+    for damaged in [&b"nonsense"[..], b"", b"\xff\xfe"] {
+        fs::write(&file, damaged).unwrap();
+        let error = open().err().unwrap().to_string();
+        assert!(error.contains("console-id"), "{error}");
+        assert_eq!(fs::read(&file).unwrap(), damaged);
+    }
+}
+
 /// A place that fails after so many changes, as a console that is killed then.
 struct Dies {
     files: SeedFiles,
