@@ -77,8 +77,8 @@ impl TrustedKeys {
         terms.iter().all(|term| term.role == first).then_some(first)
     }
 
-    /// Whether a key that counts at `stored_at` stands under no limit that keeps it from saying more than
-    /// no to such a request.
+    /// Whether a key counts at `stored_at` and stands under no limit that keeps it from saying more than no to such a
+    /// request.
     #[must_use]
     pub fn may_allow(
         &self,
@@ -91,9 +91,8 @@ impl TrustedKeys {
             return false;
         };
         keys.get(key).is_some_and(|known| {
-            in_force(&known.terms, stored_at)
-                .iter()
-                .all(|term| term.may_allow(workspace, risk))
+            let terms = in_force(&known.terms, stored_at);
+            !terms.is_empty() && terms.iter().all(|term| term.may_allow(workspace, risk))
         })
     }
 
@@ -187,6 +186,8 @@ mod tests {
         let role = |ms| trusted.role(own, Timestamp(ms));
         assert_eq!((role(44_999), role(200_000)), (None, None));
         assert_eq!(role(45_000), Some(KeyRole::Human), "estimated clocks");
+        let outside = [44_999, 200_000].map(|ms| may(ms, &acme, Risk::Low));
+        assert_eq!(outside, [false, false], "no term, no word");
         assert!(may(99_999, &other, Risk::Critical));
         assert!(may(100_000, &acme, Risk::Low));
         assert!(!may(100_000, &acme, Risk::Medium));
