@@ -166,6 +166,11 @@ async fn who_deletes_from_the_shared_policy_lets_go_of_no_brake_and_of_every_rul
     desk.run(&["panic", "on"]).success();
     desk.run(&["rules", "apply", rules]).success();
     eventually_told((true, 0, 1, 0));
+    // The bucket still holds what was put right; nobody is told of it again.
+    console.stop(nix::sys::signal::Signal::SIGTERM);
+    let console = Console::start(&desk);
+    desk.run(&["panic", "off"]).success();
+    eventually_told((false, 0, 1, 0));
     let verified = desk.json(&["audit", "verify", "--json"]);
     assert_eq!(verified["ok"], true, "{verified}");
     drop(console);
@@ -201,4 +206,11 @@ async fn a_panic_that_does_not_verify_is_told_as_on_until_one_that_verifies_stan
         (&json!(false), &json!([]))
     );
     assert!(desk.lines(&["alarms", "--json"]).is_empty());
+    console.stop(nix::sys::signal::Signal::SIGTERM);
+    let console = Console::start(&desk);
+    desk.run(&["pause", "acme/other"]).success();
+    let status = desk.json(&["status", "--json"]);
+    assert_eq!(status["panic"], false, "{status}");
+    assert_eq!(status["alarms"], json!([]), "{status}");
+    drop(console);
 }

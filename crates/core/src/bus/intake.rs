@@ -2,7 +2,8 @@
 //!
 //! Refuses acknowledgements and server-side positions: the position is the caller's, committed with
 //! its rows (protocol, section 7). Every doubt (a lost connection, a restarted server, a gap, a
-//! silent consumer) is answered by a new consumer at the next wanted sequence.
+//! silent consumer) is answered by a new consumer at the next wanted sequence, if the stream is still the one
+//! that was read: another one of its name counts anew, and what it holds below that sequence would never come.
 
 use super::BusEvent;
 use super::connection::{Bus, REQUEST_LIMIT};
@@ -33,8 +34,8 @@ impl Bus {
     /// Every message of the stream from `next_seq` (at least 1) on.
     ///
     /// The queue holds 2,000 messages or 64 MiB; a slow reader slows the reading, nothing is lost.
-    /// It ends when the receiver is dropped or the bus is closed; while the stream cannot be read
-    /// [`BusEvent::IntakeStalled`] tells why.
+    /// It ends when the receiver is dropped or the bus is closed; while the stream cannot be read, or is
+    /// another one than at first, [`BusEvent::IntakeStalled`] tells why.
     pub fn subscribe(&self, stream: &str, next_seq: u64) -> mpsc::Receiver<StreamMessage> {
         let (queue, receiver) = mpsc::channel(QUEUE);
         let mut intake = Intake {
@@ -45,6 +46,7 @@ impl Bus {
             consumer: None,
             pull_bytes: PULL_BYTES.max(2 * self.max_payload()),
             stream: stream.into(),
+            made: None,
             next: next_seq.max(1),
             budget: Arc::new(Semaphore::new(QUEUE_KIB as usize)),
             queue: queue.clone(),
@@ -70,6 +72,8 @@ struct Intake {
     consumer: Option<String>,
     pull_bytes: usize,
     stream: Arc<str>,
+    /// When the stream that was read first was made.
+    made: Option<OffsetDateTime>,
     next: u64,
     budget: Arc<Semaphore>,
     queue: mpsc::Sender<StreamMessage>,
@@ -94,7 +98,7 @@ impl Intake {
             };
             tracing::debug!(stream = %self.stream, next = self.next, why, "intake starts a new consumer");
             // The first trouble after progress is usual: a server restarts, a consumer is reset.
-            if failures == 2 {
+            if failures >= 2 {
                 // Nobody may be listening.
                 let _ = self.bus_events.send(BusEvent::IntakeStalled {
                     stream: self.stream.to_string(),
@@ -141,7 +145,29 @@ impl Intake {
         let _ = tokio::time::timeout(REQUEST_LIMIT, delete).await;
     }
 
+    /// Refuses a stream that is not the one that was read so far.
+    async fn is_the_same(&mut self) -> Result<(), String> {
+        let look = self.context.get_stream(&*self.stream);
+        let stream = match tokio::time::timeout(REQUEST_LIMIT, look).await {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(error)) => return Err(error.to_string()),
+            Err(_) => return Err("no answer to a look at the stream".into()),
+        };
+        let info = stream.cached_info();
+        if *self.made.get_or_insert(info.created) != info.created {
+            return Err("the stream was made anew".into());
+        }
+        if info.state.last_sequence + 1 < self.next {
+            return Err(format!(
+                "the stream went back to {}",
+                info.state.last_sequence
+            ));
+        }
+        Ok(())
+    }
+
     async fn create_consumer(&mut self) -> Result<PullConsumer, String> {
+        self.is_the_same().await?;
         let config = pull::Config {
             description: Some("Countersign console".into()),
             deliver_policy: DeliverPolicy::ByStartSequence {

@@ -21,6 +21,14 @@ pub struct SetBrake<T> {
     pub at: Timestamp,
 }
 
+impl<T: PartialEq> SetBrake<T> {
+    /// Whether this is newer than what is known, or tells of the same revision what is not known: a store keeps no
+    /// stamp of the server, the bus does.
+    fn is_news_to(&self, known: &Self) -> bool {
+        known.revision < self.revision || (known.revision == self.revision && known != self)
+    }
+}
+
 /// The longest bypass: 8 hours (rules, "Brakes").
 pub const BYPASS_MAX_MS: i64 = 8 * 3_600_000;
 
@@ -74,40 +82,46 @@ pub enum Braked {
 }
 
 impl Brakes {
-    /// Takes a value of `panic` over, unless a newer one is known. Returns whether it did.
+    /// The bucket counts its revisions anew: whatever it brings is newer than what is known, which stands until then.
+    pub fn forget_revisions(&mut self) {
+        let panic = self.panic.iter_mut().map(|set| &mut set.revision);
+        let agents = self.agents.values_mut().map(|set| &mut set.revision);
+        let bypasses = self.bypasses.values_mut().map(|set| &mut set.revision);
+        for revision in panic.chain(agents).chain(bypasses) {
+            *revision = 0;
+        }
+    }
+
+    /// Takes a value of `panic` over, unless it or a newer one is known. Returns whether it did.
     pub fn set_panic(&mut self, set: SetBrake<bool>) -> bool {
-        let newer = self
+        let news = self
             .panic
             .as_ref()
-            .is_none_or(|known| known.revision < set.revision);
-        if newer {
+            .is_none_or(|known| set.is_news_to(known));
+        if news {
             self.panic = Some(set);
         }
-        newer
+        news
     }
 
-    /// Takes a value of an agent's `pause` over, unless a newer one is known. Returns whether it did.
+    /// Takes a value of an agent's `pause` over, unless it or a newer one is known. Returns whether it did.
     pub fn set_agent(&mut self, agent: AgentKey, set: SetBrake<AgentBrake>) -> bool {
-        let newer = self
-            .agents
-            .get(&agent)
-            .is_none_or(|known| known.revision < set.revision);
-        if newer {
+        let known = self.agents.get(&agent);
+        let news = known.is_none_or(|known| set.is_news_to(known));
+        if news {
             self.agents.insert(agent, set);
         }
-        newer
+        news
     }
 
-    /// Takes a value of an agent's `bypass` over, unless a newer one is known. Returns whether it did.
+    /// Takes a value of an agent's `bypass` over, unless it or a newer one is known. Returns whether it did.
     pub fn set_bypass(&mut self, agent: AgentKey, set: SetBrake<Option<Bypass>>) -> bool {
-        let newer = self
-            .bypasses
-            .get(&agent)
-            .is_none_or(|known| known.revision < set.revision);
-        if newer {
+        let known = self.bypasses.get(&agent);
+        let news = known.is_none_or(|known| set.is_news_to(known));
+        if news {
             self.bypasses.insert(agent, set);
         }
-        newer
+        news
     }
 
     /// The bypasses that are not over at `now`. Panic, a pause or a stop holds them back all the same: see
@@ -228,12 +242,49 @@ mod tests {
         let mut brakes = Brakes::default();
         assert!(brakes.set_panic(set(true, 5)));
         assert!(!brakes.set_panic(set(false, 4)));
-        assert!(!brakes.set_panic(set(false, 5)));
+        assert!(!brakes.set_panic(set(true, 5)));
         assert!(brakes.panic().is_some());
         let bot: AgentKey = "acme/bot".parse().unwrap();
         assert!(brakes.set_agent(bot.clone(), set(AgentBrake::Stopped, 7)));
         assert!(!brakes.set_agent(bot.clone(), set(AgentBrake::Running, 6)));
         assert!(brakes.stop_of(&bot).is_some());
+    }
+
+    #[test]
+    fn what_a_bucket_says_that_counts_its_revisions_anew_is_newer_than_what_is_known() {
+        let bot: AgentKey = "acme/bot".parse().unwrap();
+        let mut brakes = Brakes::default();
+        let bypass = Bypass::new(Risk::Low, Timestamp(9), "U".into(), Timestamp(0));
+        brakes.set_panic(set(false, 5_000));
+        brakes.set_agent(bot.clone(), set(AgentBrake::Paused, 5_001));
+        brakes.set_bypass(bot.clone(), set(Some(bypass), 5_002));
+        brakes.forget_revisions();
+        assert_eq!(brakes.may_approve(&bot, true), Err(Braked::Paused));
+        assert!(brakes.bypass_of(&bot, Timestamp(0)).is_some());
+        assert!(brakes.set_panic(set(true, 57)));
+        assert!(brakes.set_agent(bot.clone(), set(AgentBrake::Stopped, 58)));
+        assert!(brakes.set_bypass(bot.clone(), set(None, 59)));
+        assert!(brakes.panic().is_some() && brakes.stop_of(&bot).is_some());
+        assert!(brakes.bypass_of(&bot, Timestamp(0)).is_none());
+    }
+
+    #[test]
+    fn the_bus_tells_when_a_remembered_value_was_stored() {
+        let bot: AgentKey = "acme/bot".parse().unwrap();
+        let hours = |n: i64| Timestamp(n * 3_600_000);
+        let stored = |at: Timestamp| SetBrake {
+            at,
+            ..set(Some(Bypass::new(Risk::Low, hours(30), "U".into(), at)), 5)
+        };
+        let mut brakes = Brakes::default();
+        // What was signed said that it was made 20 hours later than the bus has it.
+        assert!(brakes.set_bypass(bot.clone(), stored(hours(20))));
+        assert!(brakes.set_bypass(bot.clone(), stored(hours(0))));
+        assert!(brakes.bypass_of(&bot, hours(8)).is_none());
+        assert!(
+            !brakes.set_bypass(bot.clone(), stored(hours(0))),
+            "the same again"
+        );
     }
 
     #[test]

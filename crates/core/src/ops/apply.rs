@@ -14,6 +14,7 @@ use super::{
     alarms, answers, arrivals, automatic, decide, decisions, due, held_back, hellos, ladder,
     reports, retention, search_index, spans,
 };
+use crate::bus::POLICY_STREAM;
 use crate::domain::{AlarmCode, RequestRecord, State, Timestamp};
 use crate::store::audit::Entry;
 use crate::store::{
@@ -206,6 +207,9 @@ async fn small(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
         } => {
             for (stream, epoch) in &epochs {
                 bus_stream::restart(batch.tx, stream, epoch).await?;
+                if stream == &POLICY_STREAM {
+                    policy::forget_revisions(batch.tx).await?;
+                }
             }
             let word = uuid::Uuid::new_v4().to_string();
             meta::put(batch.tx, meta::RECOVERED, &word).await?;

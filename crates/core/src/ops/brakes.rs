@@ -203,15 +203,7 @@ pub(crate) async fn changed(shared: &Shared, realm: &Uuid, key: &PolicyKey, chan
     let (said, by, row) = match opened {
         Some(Some((said, by, row))) => (Some(said), by, Some(row)),
         // A deletion too: nobody signs it, and what holds back is only let go by who signs for it.
-        None | Some(None) => {
-            tracing::error!(%key, "a brake does not verify; it counts as set");
-            let alarm = Job::Alarm {
-                code: AlarmCode::BrakeUnverified,
-                subject: key.to_string(),
-            };
-            tell(shared, alarm).await;
-            (Said::cautious(key), UNVERIFIED.to_owned(), None)
-        }
+        None | Some(None) => (Said::cautious(key), UNVERIFIED.to_owned(), None),
     };
     let Some(said) = said else { return };
     let mut detail = said.audited();
@@ -228,12 +220,16 @@ pub(crate) async fn changed(shared: &Shared, realm: &Uuid, key: &PolicyKey, chan
         Ok(mut brakes) => said.set(&mut brakes, place),
         Err(_) => return,
     };
+    // What a later value has replaced is told by nobody: the bucket is read from its beginning after each connect.
     if !newer {
         return;
     }
+    let (code, subject) = (AlarmCode::BrakeUnverified, key.to_string());
     if verifies {
-        let (code, subject) = (AlarmCode::BrakeUnverified, key.to_string());
         tell(shared, Job::LowerAlarm { code, subject }).await;
+    } else {
+        tracing::error!(%key, "a brake does not verify; it counts as set");
+        tell(shared, Job::Alarm { code, subject }).await;
     }
     if let Some(mut row) = row {
         row.revision = i64::try_from(change.revision).unwrap_or(i64::MAX);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_wire::Stream;
+use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -18,7 +19,9 @@ use super::lost_anchors;
 use super::operators::Operators;
 use super::policy_feed::PolicyFeed;
 use super::presence;
-use crate::bus::{Bus, BusIdentity, MAX_BATCH, StreamMessage, drain_batch};
+use crate::bus::{
+    Bus, BusEvent, BusIdentity, MAX_BATCH, POLICY_STREAM, StreamMessage, drain_batch,
+};
 use crate::error::OpError;
 use crate::runtime::Shared;
 use crate::store::bus_stream::Position;
@@ -31,6 +34,8 @@ const SECOND: [Stream; 3] = [Stream::Receipts, Stream::Agents, Stream::Events];
 const CATCH_UP_LOOK: Duration = Duration::from_secs(1);
 const FIRST_RETRY: Duration = Duration::from_millis(250);
 const LONGEST_RETRY: Duration = Duration::from_secs(10);
+/// Before the bus is compared again because a stream could not be read.
+const STALLED_PAUSE: Duration = Duration::from_secs(1);
 /// How often a console that is read-only looks whether its bus was recovered.
 const RECOVERED_LOOK: Duration = Duration::from_millis(500);
 /// Messages read in one turn of a task: about half a millisecond, where a decision may wait for the writer's turn.
@@ -50,6 +55,8 @@ pub(crate) struct Session {
     stop: CancellationToken,
     tasks: TaskTracker,
     reconnects: u64,
+    /// What the bus tells since then.
+    events: broadcast::Receiver<BusEvent>,
     /// The word of the last recovery of the bus.
     recovered: Option<String>,
 }
@@ -78,6 +85,7 @@ impl Link {
             stop: self.stop.child_token(),
             tasks: TaskTracker::new(),
             reconnects: *self.bus.reconnected().borrow(),
+            events: self.bus.events(),
             recovered,
         };
         match self.start(&session).await {
@@ -107,6 +115,10 @@ impl Link {
         self.send(Job::ReadOnly(difference.clone())).await?;
         if difference.is_some() {
             return Ok(());
+        }
+        let bucket = identity.streams.iter().find(|at| at.name == POLICY_STREAM);
+        if let Some(epoch) = bucket.and_then(|bucket| bucket.epoch) {
+            self.shared.policy_counts_under(&epoch.to_string());
         }
         self.send(Job::Bound(binding(&identity))).await?;
         if let Ok(mut realm) = self.shared.realm.write() {
@@ -172,7 +184,7 @@ impl Link {
     pub(crate) async fn run(self, first: Session) {
         let mut session = first;
         loop {
-            if !self.lost(&session).await {
+            if !self.lost(&mut session).await {
                 session.end().await;
                 return;
             }
@@ -195,27 +207,33 @@ impl Link {
         }
     }
 
-    /// Waits until the connection is lost or was renewed; false when the console stops.
-    async fn lost(&self, session: &Session) -> bool {
-        let reconnects = session.reconnects;
+    /// Waits until the connection is lost or was renewed, or the bus must be compared again; false when the console stops.
+    async fn lost(&self, session: &mut Session) -> bool {
+        let Session {
+            reconnects,
+            events,
+            recovered,
+            ..
+        } = session;
         let (mut renewed, mut state) = (self.bus.reconnected(), self.bus.state());
         tokio::select! {
             () = self.stop.cancelled() => false,
-            changed = renewed.wait_for(|count| *count != reconnects) => changed.is_ok(),
+            changed = renewed.wait_for(|count| count != reconnects) => changed.is_ok(),
             changed = state.wait_for(|state| !state.connected) => changed.is_ok(),
-            () = self.recovered(session) => true,
+            () = self.recovered(recovered.as_ref()) => true,
+            () = stalled(events) => true,
         }
     }
 
     /// Waits until the bus was recovered, by this process or by another one of the folder.
-    async fn recovered(&self, session: &Session) {
+    async fn recovered(&self, before: Option<&String>) {
         loop {
             tokio::time::sleep(RECOVERED_LOOK).await;
             if self.shared.health.borrow().read_only.is_none() {
                 continue;
             }
             let word = meta::get(&self.shared.reader, meta::RECOVERED).await;
-            if matches!(word, Ok(word) if word != session.recovered) {
+            if matches!(word, Ok(word) if word.as_ref() != before) {
                 return;
             }
         }
@@ -277,6 +295,26 @@ impl Link {
             .tasks
             .spawn(alive::hear(signs, jobs, clock, session.stop.clone()));
         Ok(())
+    }
+}
+
+/// Waits until a stream cannot be read, or is another one than the one that was compared, and a moment longer: what is
+/// gone again by then costs little.
+async fn stalled(events: &mut broadcast::Receiver<BusEvent>) {
+    loop {
+        match events.recv().await {
+            Ok(BusEvent::IntakeStalled { stream, why }) => {
+                tracing::warn!(
+                    stream,
+                    why,
+                    "a stream cannot be read; the bus is compared again"
+                );
+                return tokio::time::sleep(STALLED_PAUSE).await;
+            }
+            // What was missed is told again, while it lasts.
+            Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
+            Err(broadcast::error::RecvError::Closed) => return std::future::pending().await,
+        }
     }
 }
 

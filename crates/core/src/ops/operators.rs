@@ -20,6 +20,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::job::Job;
+use super::policy_value;
 use super::trusted::Standing;
 use crate::bus::{Bus, POLICY_STREAM, PolicyChange, PublishOutcome, StreamMessage};
 use crate::domain::{AlarmCode, Timestamp};
@@ -143,9 +144,15 @@ impl Operators {
     /// Reads the list from the bucket's leader, with every list that came between.
     async fn latest(&self) -> Result<Latest, OpError> {
         let value = self.bus.policy_get(KEY).await?;
-        let last = value.as_ref().map_or(0, |value| value.revision);
+        let last = match &value {
+            Some(value) => value.revision,
+            None => policy_value::revision(&self.bus, &PolicyKey::Operators).await?,
+        };
         let Some(known) = self.known() else {
             let Some(value) = value else {
+                if last > 0 {
+                    return Err(unverified());
+                }
                 return Ok(Latest {
                     revision: 0,
                     list: OperatorList::new(Vec::new()),
@@ -162,15 +169,12 @@ impl Operators {
                     unsigned: false,
                 }),
                 // Written over, every older decision would lose its signer.
-                Accepted::Newcomer(_) | Accepted::No(_) => Err(OpError::Environment(
-                    "the realm's list of operators does not verify; have a colleague's console write it again"
-                        .to_owned(),
-                )),
+                Accepted::Newcomer(_) | Accepted::No(_) => Err(unverified()),
             };
         };
         if last < known.revision {
             // Another bucket, or an older copy of it: what is known goes there again.
-            self.forget_revision();
+            self.shared.forget_list_revision();
         }
         let mut next = self.known().map_or(0, |known| known.revision) + 1;
         let mut unsigned = false;
@@ -206,14 +210,6 @@ impl Operators {
             broken,
             unsigned,
         })
-    }
-
-    fn forget_revision(&self) {
-        if let Ok(mut known) = self.shared.operator_list.write()
-            && let Some(known) = known.as_mut()
-        {
-            known.revision = 0;
-        }
     }
 
     /// Signs and writes the list over `revision`; returns the new one, none when somebody else wrote
@@ -354,7 +350,8 @@ impl Operators {
     /// Takes a changed list over; signs one that came from a newcomer again, so that agents can take it
     /// over, too, and writes what is known over one that may not be.
     pub(super) async fn changed(&self, change: PolicyChange) {
-        let Some(value) = change.value else { return };
+        // A deletion too: nobody signs it.
+        let value = change.value.unwrap_or_default();
         let accepted = self
             .accept(&value, change.revision, change.stamp.into())
             .await;
@@ -433,6 +430,13 @@ enum Accepted {
     Newcomer(OperatorList),
     /// It does not verify, or does what its signer may not do.
     No(Option<OperatorList>),
+}
+
+fn unverified() -> OpError {
+    OpError::Environment(
+        "the realm's list of operators was deleted or does not verify; have a colleague's console write it again"
+            .to_owned(),
+    )
 }
 
 fn unwritable() -> OpError {

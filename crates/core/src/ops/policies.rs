@@ -35,7 +35,7 @@ pub(crate) struct InForce {
 }
 
 /// A value of `rules.{ws}`.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 struct Known {
     revision: u64,
     rules: Vec<Rule>,
@@ -44,7 +44,7 @@ struct Known {
 }
 
 /// A value of `setup.{ws}.{agent}`; without bindings when it does not verify or cannot be read.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 struct KnownSetup {
     revision: u64,
     value: SetupValue,
@@ -183,38 +183,45 @@ impl Policies {
         self.generation.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Takes the rules of a workspace over, unless newer ones are known. Returns whether it did.
+    /// The bucket counts its revisions anew: whatever it brings is newer than what is known, which stands until then.
+    pub(crate) fn forget_revisions(&self) {
+        let Ok(mut book) = self.book.write() else {
+            return;
+        };
+        book.rules.values_mut().for_each(|known| known.revision = 0);
+        book.setups
+            .values_mut()
+            .for_each(|known| known.revision = 0);
+    }
+
+    /// Takes the rules of a workspace over, unless they or newer ones are known. Returns whether it did.
     fn take(&self, workspace: WorkspaceName, known: Known) -> bool {
         let Ok(mut book) = self.book.write() else {
             return false;
         };
-        let newer = book
-            .rules
-            .get(&workspace)
-            .is_none_or(|old| old.revision < known.revision);
-        if newer {
+        let old = book.rules.get(&workspace);
+        let news = old.is_none_or(|old| is_news((known.revision, &known), (old.revision, old)));
+        if news {
             book.rules.insert(workspace.clone(), known);
             book.rebuild(&workspace);
             self.touch();
         }
-        newer
+        news
     }
 
-    /// Takes the setup of an agent over, unless a newer one is known. Returns whether it did.
+    /// Takes the setup of an agent over, unless it or a newer one is known. Returns whether it did.
     fn take_setup(&self, agent: AgentKey, known: KnownSetup) -> bool {
         let Ok(mut book) = self.book.write() else {
             return false;
         };
-        let newer = book
-            .setups
-            .get(&agent)
-            .is_none_or(|old| old.revision < known.revision);
-        if newer {
+        let old = book.setups.get(&agent);
+        let news = old.is_none_or(|old| is_news((known.revision, &known), (old.revision, old)));
+        if news {
             book.setups.insert(agent.clone(), known);
             book.rebuild(&agent.workspace);
             self.touch();
         }
-        newer
+        news
     }
 
     /// An agent says which setup keys it has; keys of a wrong declaration are none.
@@ -232,6 +239,12 @@ impl Policies {
             self.touch();
         }
     }
+}
+
+/// Whether a value is newer than what is known, or tells of the same revision what is not known: a store keeps no
+/// stamp of the server, by which its author's limits count; the bus does.
+fn is_news<T: PartialEq>((revision, value): (u64, &T), (known, old): (u64, &T)) -> bool {
+    known < revision || (known == revision && old != value)
 }
 
 fn known(payload: &[u8], author: (String, Timestamp), revision: u64) -> Known {
@@ -300,34 +313,19 @@ pub(crate) async fn changed(
             None,
         ),
     };
-    if known.broken {
-        tracing::error!(%key, "the rules do not verify or cannot be read; everything asks");
-        let subject = key.to_string();
-        tell(
-            shared,
-            Job::Alarm {
-                code: AlarmCode::RulesUnusable,
-                subject,
-            },
-        )
-        .await;
-    }
     let (count, good) = (known.rules.len(), !known.broken);
     let policies = Arc::clone(&shared.policies);
     let taken = tokio::task::spawn_blocking(move || policies.take(workspace, known)).await;
+    // What a later value has replaced is told by nobody: the bucket is read from its beginning after each connect.
     if !taken.unwrap_or(false) {
         return;
     }
+    let (code, subject) = (AlarmCode::RulesUnusable, key.to_string());
     if good {
-        let subject = key.to_string();
-        tell(
-            shared,
-            Job::LowerAlarm {
-                code: AlarmCode::RulesUnusable,
-                subject,
-            },
-        )
-        .await;
+        tell(shared, Job::LowerAlarm { code, subject }).await;
+    } else {
+        tracing::error!(%key, "the rules do not verify or cannot be read; everything asks");
+        tell(shared, Job::Alarm { code, subject }).await;
     }
     if let Some(row) = row {
         let digest = Sha256Digest::of_bytes(&row.payload).to_string();
@@ -369,17 +367,6 @@ pub(crate) async fn setup_changed(
             .and_then(|(payload, ..)| SetupValue::read(payload)),
     };
     let (code, subject) = (AlarmCode::SetupUnusable, key.to_string());
-    if read.is_none() {
-        tracing::error!(%key, "the setup does not verify or cannot be read; its keys spare no question");
-        tell(
-            shared,
-            Job::Alarm {
-                code,
-                subject: subject.clone(),
-            },
-        )
-        .await;
-    }
     let (good, deleted) = (read.is_some(), opened.is_none());
     let opened = opened.flatten();
     let author = opened
@@ -395,6 +382,9 @@ pub(crate) async fn setup_changed(
     }
     if good {
         tell(shared, Job::LowerAlarm { code, subject }).await;
+    } else {
+        tracing::error!(%key, "the setup does not verify or cannot be read; its keys spare no question");
+        tell(shared, Job::Alarm { code, subject }).await;
     }
     if let Some((payload, signer, sig)) = opened {
         let digest = Sha256Digest::of_bytes(&payload).to_string();

@@ -50,6 +50,8 @@ impl PolicyKnown {
 #[derive(Default)]
 struct Progress {
     applied: u64,
+    /// When that was applied.
+    applied_at: Option<Instant>,
     /// The oldest word that is not reached: a newer one in its place could be put off for ever.
     behind: Option<PolicyHeard>,
 }
@@ -57,6 +59,15 @@ struct Progress {
 impl Progress {
     /// The bus answered. Gives the moment as of which everything is known.
     fn heard(&mut self, word: PolicyHeard) -> Option<Instant> {
+        // Asked after that was applied, it would have it: this is another bucket, or an older copy, and what it
+        // holds is not known here.
+        let went_back = word.last_revision < self.applied
+            && self
+                .applied_at
+                .is_some_and(|applied_at| applied_at < word.at);
+        if went_back {
+            return None;
+        }
         if self.applied >= word.last_revision {
             self.behind = None;
             return Some(word.at);
@@ -66,8 +77,10 @@ impl Progress {
     }
 
     /// A change is applied. Gives the moment as of which everything is known.
-    fn applied(&mut self, revision: u64) -> Option<Instant> {
-        self.applied = self.applied.max(revision);
+    fn applied(&mut self, revision: u64, now: Instant) -> Option<Instant> {
+        if revision > self.applied {
+            (self.applied, self.applied_at) = (revision, Some(now));
+        }
         let word = self
             .behind
             .filter(|word| self.applied >= word.last_revision)?;
@@ -97,7 +110,7 @@ impl PolicyFeed {
                     let Some(change) = change else { break };
                     let revision = change.revision;
                     self.apply(change).await;
-                    progress.applied(revision)
+                    progress.applied(revision, Instant::now())
                 }
                 heard = watch.heard.changed() => {
                     if heard.is_err() {
@@ -154,24 +167,39 @@ mod tests {
         let at = |seconds| Some(start + Duration::from_secs(seconds));
         let mut progress = Progress::default();
         assert_eq!(progress.heard(word(1, 3, start)), None);
-        assert_eq!(progress.applied(2), None);
+        assert_eq!(progress.applied(2, start), None);
         assert_eq!(
             progress.heard(word(2, 5, start)),
             None,
             "a word that is still not reached"
         );
         assert_eq!(
-            progress.applied(3),
+            progress.applied(3, start),
             at(1),
             "what the first word named is applied"
         );
         assert_eq!(progress.heard(word(3, 5, start)), None);
-        assert_eq!(progress.applied(5), at(3));
+        assert_eq!(progress.applied(5, start), at(3));
         assert_eq!(
             progress.heard(word(4, 5, start)),
             at(4),
             "nothing new on the bus"
         );
+    }
+
+    #[test]
+    fn a_bucket_that_went_back_is_not_known() {
+        let start = Instant::now();
+        let mut progress = Progress::default();
+        assert_eq!(progress.applied(50, start + Duration::from_secs(2)), None);
+        let before = word(1, 49, start);
+        assert_eq!(
+            progress.heard(before),
+            Some(before.at),
+            "asked before the last came"
+        );
+        assert_eq!(progress.heard(word(3, 7, start)), None);
+        assert!(progress.heard(word(4, 50, start)).is_some());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use countersign_wire::{
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::TrustedKeys;
+use super::{TrustedKeys, policy_value};
 use crate::bus::{Bus, PolicyChange, PublishOutcome};
 use crate::domain::Timestamp;
 use crate::domain::presence::{BEAT_MS, Consoles, HeardConsole};
@@ -103,13 +103,12 @@ async fn write(shared: &Shared, bus: &Bus, realm: &Uuid, ended: bool) -> Result<
     let value = SignedEnvelope::seal(auto, Context::Policy, realm, &subject, &payload)
         .and_then(|envelope| envelope.to_bytes())
         .map_err(|error| error.to_string())?;
-    let key = key.to_string();
-    let before = bus
-        .policy_get(&key)
+    let before = policy_value::revision(bus, &key).await;
+    let revision = before.map_err(|error| error.to_string())?;
+    match bus
+        .policy_put(&key.to_string(), revision, value.into())
         .await
-        .map_err(|error| error.to_string())?;
-    let revision = before.map_or(0, |value| value.revision);
-    match bus.policy_put(&key, revision, value.into()).await {
+    {
         Ok(PublishOutcome::Stored { .. }) => Ok(()),
         Ok(PublishOutcome::Refused { code, description }) => Err(format!("{code}: {description}")),
         Ok(PublishOutcome::NoAnswer) => Err("no acknowledgement".to_owned()),

@@ -23,8 +23,9 @@ use crate::bus::{Bus, PublishOutcome, Survey};
 use crate::error::OpError;
 use crate::runtime::{App, Role};
 use crate::store::bus_stream::Position;
+use crate::store::policy::PolicyRow;
 use crate::store::republish::{self, Kind};
-use crate::store::{Reader, audit, bus_stream, meta, policy};
+use crate::store::{Reader, audit, bus_stream, meta, policy, policy_history};
 
 /// Decisions read at once.
 const PAGE: i64 = 500;
@@ -176,12 +177,16 @@ impl App {
         Ok(())
     }
 
-    /// Signed values as they were accepted, where the bucket has none.
+    /// Signed values as they were accepted, where the bucket has none or one that was replaced before it went back.
     async fn republish_policy(&self, bus: &Bus) -> Result<(), OpError> {
         for row in policy::all(self.reader()).await? {
-            if bus.policy_get(&row.key).await?.is_some() {
+            let stands = bus.policy_get(&row.key).await?;
+            if let Some(stands) = &stands
+                && !self.is_older(&row, &stands.value).await?
+            {
                 continue;
             }
+            let expected = stands.map_or(0, |stands| stands.revision);
             let (Ok(key), Ok(sig)) = (row.signer.parse(), row.sig.parse()) else {
                 continue;
             };
@@ -190,11 +195,21 @@ impl App {
                 .to_bytes()
                 .map_err(|_| OpError::Failed("a policy value could not be written".to_owned()))?;
             // Refused: another console was first with it.
-            if bus.policy_put(&row.key, 0, bytes.into()).await? == PublishOutcome::NoAnswer {
+            let put = bus.policy_put(&row.key, expected, bytes.into()).await?;
+            if put == PublishOutcome::NoAnswer {
                 return Err(no_answer());
             }
         }
         Ok(())
+    }
+
+    /// Whether what stands in the bucket is a value that this console saw replaced by `row`.
+    async fn is_older(&self, row: &PolicyRow, stands: &[u8]) -> Result<bool, OpError> {
+        let Ok(stands) = SignedEnvelope::from_bytes(stands) else {
+            return Ok(false);
+        };
+        let sig = stands.sig.to_string();
+        Ok(sig != row.sig && policy_history::has(self.reader(), &row.key, &sig).await?)
     }
 
     async fn republish(

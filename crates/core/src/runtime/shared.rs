@@ -1,7 +1,7 @@
 //! What all parts of a running application share.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use countersign_wire::{RequestKey, TrustedKey};
 use tokio::sync::{broadcast, mpsc, watch};
@@ -66,6 +66,8 @@ pub(crate) struct Shared {
     pub(crate) trusted: TrustedKeys,
     /// The keys that agents are given at enrolment.
     pub(crate) operators: RwLock<Vec<TrustedKey>>,
+    /// Epoch of the bucket of the shared policy under which the revisions of what is known count.
+    pub(crate) policy_epoch: Mutex<Option<String>>,
     /// The realm's list as it was last accepted.
     pub(crate) operator_list: RwLock<Option<KnownList>>,
     pub(crate) settlements: Settlements,
@@ -87,5 +89,30 @@ impl Shared {
     /// The realm, once the console has met a bus.
     pub(crate) fn realm(&self) -> Option<Uuid> {
         self.realm.read().ok().and_then(|realm| *realm)
+    }
+
+    /// The bucket of the shared policy is that of `epoch`. Under another one than before its revisions begin anew,
+    /// and whatever it brings is newer than what is known.
+    pub(crate) fn policy_counts_under(&self, epoch: &str) {
+        let known = self.policy_epoch.lock();
+        let mut known = known.unwrap_or_else(PoisonError::into_inner);
+        if known.as_deref() == Some(epoch) {
+            return;
+        }
+        if let Ok(mut brakes) = self.brakes.write() {
+            brakes.forget_revisions();
+        }
+        self.policies.forget_revisions();
+        self.forget_list_revision();
+        *known = Some(epoch.to_owned());
+    }
+
+    /// Whatever list of operators the bucket brings is to be read.
+    pub(crate) fn forget_list_revision(&self) {
+        if let Ok(mut known) = self.operator_list.write()
+            && let Some(known) = known.as_mut()
+        {
+            known.revision = 0;
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! From a data folder to a running application.
 
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use countersign_wire::TrustedKey;
@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 
 use super::writing::start_writer;
 use super::{App, Health, Inner, Options, Positions, Role, Shared};
-use crate::bus::{AgentAccess, EmbeddedConfig, EmbeddedServer, STREAMS};
+use crate::bus::{AgentAccess, EmbeddedConfig, EmbeddedServer, POLICY_STREAM, STREAMS};
 use crate::clock::{BusClock, Clock};
 use crate::data_dir::{ConsoleLock, DataDir};
 use crate::error::OpError;
@@ -21,6 +21,7 @@ use crate::ops::operators::{follow, settle};
 use crate::ops::{
     KnownList, Policies, PolicyKnown, Queues, Settlements, TrustedKeys, queues, trusted_now,
 };
+use crate::store::bus_stream::Position;
 use crate::store::{self, Reader, agents, bus_stream, meta, policy};
 
 /// How long parts may take to end.
@@ -154,6 +155,8 @@ pub(super) async fn parts(
         .await?
         .and_then(|realm| realm.parse().ok());
     let policy_rows = policy::remembered(&reader).await?;
+    let positions = bus_stream::all(&reader).await?;
+    let bucket = positions.iter().find(|at| at.stream == POLICY_STREAM);
     let (senders, queues) = queues();
     let shared = Arc::new(Shared {
         identity,
@@ -163,12 +166,13 @@ pub(super) async fn parts(
         spans: senders.spans,
         compared: watch::Sender::new(false),
         events: broadcast::Sender::new(EVENTS),
-        positions: watch::Sender::new(projected(&reader).await?),
+        positions: watch::Sender::new(projected(&positions)),
         health: watch::Sender::new(Health::default()),
         caught_up: watch::Sender::new(false),
         trusted,
         operators: RwLock::new(operators),
         operator_list: RwLock::new(operator_list),
+        policy_epoch: Mutex::new(bucket.map(|at| at.epoch.clone())),
         settlements: Settlements::default(),
         consoles: Arc::default(),
         policy_known: PolicyKnown::new(),
@@ -190,17 +194,16 @@ pub(super) async fn parts(
 }
 
 /// How far the streams were projected in this folder's earlier life.
-async fn projected(reader: &Reader) -> Result<Positions, OpError> {
-    let rows = bus_stream::all(reader).await?;
+fn projected(rows: &[Position]) -> Positions {
     let next_of = |name: &str| {
         rows.iter()
             .find(|row| row.stream == name)
             .map(|row| row.next_seq)
     };
-    Ok(STREAMS
+    STREAMS
         .into_iter()
         .filter_map(|name| next_of(name).map(|next| (name, u64::try_from(next).unwrap_or(1))))
-        .collect())
+        .collect()
 }
 
 pub(super) fn assemble(

@@ -14,7 +14,8 @@ pub struct Position {
     pub stream: String,
     /// Epoch under which `next_seq` counts.
     pub epoch: String,
-    /// Sequence of the first message that is not projected.
+    /// Sequence of the first message that is not projected; of the shared policy, the first behind every value that
+    /// is kept, of the anchors the first behind every one of this console.
     pub next_seq: i64,
     /// Server stamp of the last projected message, ms.
     pub last_ts: i64,
@@ -26,9 +27,17 @@ pub struct Position {
 /// [`StoreError::Sqlite`].
 pub async fn all(reader: &Reader) -> Result<Vec<Position>, StoreError> {
     Ok(
-        sqlx::query_as("SELECT stream, epoch, next_seq, last_ts FROM bus_stream ORDER BY stream")
-            .fetch_all(&reader.0)
-            .await?,
+        // A value of the shared policy is kept with its revision, which is its sequence, and an anchor with its own.
+        sqlx::query_as(
+            "SELECT stream, epoch, CASE stream
+               WHEN 'KV_CS_POLICY' THEN max(next_seq, (SELECT ifnull(max(revision), 0) + 1 FROM policy))
+               WHEN 'CS_AUDIT' THEN max(next_seq, (SELECT ifnull(max(a.stream_seq), 0) + 1 FROM anchors a
+                                                   WHERE a.epoch = bus_stream.epoch))
+               ELSE next_seq END AS next_seq, last_ts
+             FROM bus_stream ORDER BY stream",
+        )
+        .fetch_all(&reader.0)
+        .await?,
     )
 }
 

@@ -91,6 +91,17 @@ pub async fn brakes(reader: &Reader) -> Result<Vec<PolicyRow>, StoreError> {
     .await?)
 }
 
+/// The bucket counts its revisions anew: whatever it brings is newer than what is kept.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn forget_revisions(tx: &mut SqliteConnection) -> Result<(), StoreError> {
+    sqlx::query("UPDATE policy SET revision = 0")
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
 /// Replaces a value. False when the same value stood there already.
 ///
 /// # Errors

@@ -26,6 +26,22 @@ pub async fn add(tx: &mut SqliteConnection, row: &PolicyRow) -> Result<(), Store
     Ok(())
 }
 
+/// Whether a signed value was accepted once.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn has(reader: &Reader, key: &str, sig: &str) -> Result<bool, StoreError> {
+    Ok(
+        sqlx::query_scalar(
+            "SELECT EXISTS (SELECT 1 FROM policy_history WHERE key = ? AND sig = ?)",
+        )
+        .bind(key)
+        .bind(sig)
+        .fetch_one(&reader.0)
+        .await?,
+    )
+}
+
 /// Values of one key, the last accepted first, at most `limit` before row `before`.
 ///
 /// # Errors

@@ -19,6 +19,7 @@ mod held_back;
 mod lost_watch;
 mod operators;
 mod policy;
+mod policy_lost;
 mod presence;
 mod quorum;
 mod ranks;

@@ -13,7 +13,7 @@ use crate::agent::{
     verdict,
 };
 
-async fn recovered(app: &App) -> Recovery {
+pub(crate) async fn recovered(app: &App) -> Recovery {
     app.recover(false, |_| {}).await.unwrap()
 }
 
@@ -42,7 +42,7 @@ async fn loses(desk: Desk, name: &str) -> Desk {
     }
 }
 
-async fn becomes_read_only(app: &App) {
+pub(crate) async fn becomes_read_only(app: &App) {
     let mut health = app.health();
     let noticed = health.wait_for(|health| health.read_only.is_some());
     let noticed = tokio::time::timeout(LIMIT, noticed).await;
@@ -53,7 +53,7 @@ fn lose_the_store(desk: &Path) {
     std::fs::remove_dir_all(desk.join("nats/jetstream")).unwrap();
 }
 
-fn copy_all(from: &Path, to: &Path) {
+pub(crate) fn copy_all(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
