@@ -8,6 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use time::OffsetDateTime;
 
+/// The clock stands rather than to go back by this, ns: two estimates of one clock differ. By more the server's clock
+/// was set, and to stand until it is there again would let everything expire that is asked meanwhile.
+const SLACK: i64 = 1_000_000_000;
+
 /// One question to the server and its answer; nanoseconds since boot for the local side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sample {
@@ -61,11 +65,20 @@ impl ServerClock {
     }
 
     pub(super) fn adjust(&self, offset: i64) {
-        self.shared.offset.store(offset, Ordering::Relaxed);
+        let before = self.shared.offset.swap(offset, Ordering::Relaxed);
+        let back = before.saturating_sub(offset);
+        if back > SLACK {
+            let seconds = back / 1_000_000_000;
+            tracing::warn!(
+                seconds,
+                "the server's clock was set back; what is timed follows it"
+            );
+        }
     }
 
     /// The server's time, to within half of the shortest of three round trips at the last
-    /// adjustment (every 30 s and after each reconnect). Never earlier than it told before.
+    /// adjustment (every 30 s and after each reconnect). Never up to [`SLACK`] earlier than it told before: a server
+    /// whose clock was wrong by more is followed.
     pub fn now(&self) -> OffsetDateTime {
         let nanos = self.at(time_since_boot());
         OffsetDateTime::from_unix_timestamp_nanos(nanos.into())
@@ -74,7 +87,12 @@ impl ServerClock {
 
     fn at(&self, since_boot: i64) -> i64 {
         let now = since_boot.saturating_add(self.shared.offset.load(Ordering::Relaxed));
-        self.shared.told.fetch_max(now, Ordering::Relaxed).max(now)
+        let follow = |told: i64| (now > told || told.saturating_sub(now) > SLACK).then_some(now);
+        let told = &self.shared.told;
+        match told.fetch_update(Ordering::Relaxed, Ordering::Relaxed, follow) {
+            Ok(_) => now,
+            Err(told) => told,
+        }
     }
 }
 
@@ -111,6 +129,22 @@ mod tests {
         assert_eq!(clock.at(600), 1_100);
         clock.adjust(2_000);
         assert_eq!(clock.at(601), 2_601);
+    }
+
+    #[test]
+    fn a_server_whose_clock_was_an_hour_ahead_is_followed_when_it_is_right_again() {
+        let (second, hour) = (1_000_000_000, 3_600_000_000_000);
+        let clock = ServerClock::new(hour);
+        assert_eq!(clock.at(second), hour + second);
+        clock.adjust(0);
+        assert_eq!(clock.at(2 * second), 2 * second);
+        assert_eq!(clock.at(3 * second), 3 * second);
+        clock.adjust(-second);
+        assert_eq!(
+            clock.at(3 * second + 1),
+            3 * second,
+            "two estimates of one clock"
+        );
     }
 
     #[test]
