@@ -27,7 +27,7 @@ use crate::store::Reader;
 
 pub use options::{Options, WAITING_LIMIT};
 pub(crate) use shared::Shared;
-pub use shared::{AppEvent, Health, Positions};
+pub use shared::{AppEvent, Health, Positions, StreamPlace};
 pub(crate) use start::access;
 
 /// What this process is to its data folder.
@@ -101,17 +101,38 @@ impl App {
         keys.map(|keys| keys.clone()).unwrap_or_default()
     }
 
-    /// Waits until everything that was stored before is known, the console is read-only, or `limit`
-    /// has passed; returns whether it is known.
+    /// Waits until everything that was stored before is known, the console is read-only, there is no connection, or
+    /// `limit` has passed; returns whether it is known.
     pub async fn ready(&self, limit: std::time::Duration) -> bool {
         let (mut caught_up, mut health) = (self.caught_up(), self.health());
         let known = async {
             tokio::select! {
+                biased;
                 done = caught_up.wait_for(|done| *done) => done.is_ok(),
                 _ = health.wait_for(|health| health.read_only.is_some()) => false,
+                () = self.is_cut_off() => false,
             }
         };
         tokio::time::timeout(limit, known).await.unwrap_or(false)
+    }
+
+    /// Whether this console is connected and still reads what happened on its bus: what it knows as waiting may have
+    /// been decided. Without a connection the last that was known stands.
+    #[must_use]
+    pub fn reads_the_past(&self) -> bool {
+        let connected = self.bus().is_some_and(|bus| bus.state().borrow().connected);
+        self.inner.role == Role::Console
+            && connected
+            && !*self.inner.shared.caught_up.borrow()
+            && self.inner.shared.health.borrow().read_only.is_none()
+    }
+
+    /// Waits until there is no connection.
+    pub(crate) async fn is_cut_off(&self) {
+        if let Some(bus) = self.bus() {
+            // A state that nobody tells any more is the end of the connection.
+            let _ = bus.state().wait_for(|state| !state.connected).await;
+        }
     }
 
     /// The server's time now.
@@ -126,7 +147,8 @@ impl App {
         self.inner.shared.events.subscribe()
     }
 
-    /// Whether everything that was stored before the console connected is projected.
+    /// Whether everything that was stored before the console connected is projected; not so from the loss of a
+    /// connection on, until it is there again and what happened meanwhile is read.
     #[must_use]
     pub fn caught_up(&self) -> watch::Receiver<bool> {
         self.inner.shared.caught_up.subscribe()

@@ -66,12 +66,21 @@ async fn send(shell: AppHandle, mut events: Receiver<AppEvent>, channel: Channel
     let desk = shell.state::<Desk>();
     let mut status_read: Option<Instant> = None;
     let mut news = News::default();
+    let mut caught_up = desk.app.caught_up();
+    let mut hidden = desk.app.reads_the_past();
     loop {
         // A status that was put off is sent even when nothing else happens.
         let first = tokio::select! {
             event = events.recv() => Some(event),
             () = desk.panic_asked.notified() => {
                 news.panic_asked = true;
+                None
+            }
+            changed = caught_up.changed() => {
+                if changed.is_err() {
+                    return;
+                }
+                news.status = true;
                 None
             }
             () = tokio::time::sleep(STATUS_EVERY), if news.status => None,
@@ -83,6 +92,11 @@ async fn send(shell: AppHandle, mut events: Receiver<AppEvent>, channel: Channel
             Some(Err(RecvError::Closed)) => return,
         }
         gather(&mut events, &mut news).await;
+        let hides = desk.app.reads_the_past();
+        if std::mem::replace(&mut hidden, hides) != hides {
+            // What waits is not told row by row then, but begins or ends to be known.
+            news.missed();
+        }
         let fresh = status_read.is_none_or(|at| at.elapsed() >= STATUS_EVERY);
         let status = if news.status && fresh {
             status_read = Some(Instant::now());

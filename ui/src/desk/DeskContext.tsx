@@ -1,6 +1,7 @@
 import { createContext, useContext, useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
 import type { InboxRow, StatusView } from "../ipc/generated";
 import type { CallError } from "../ipc/transport";
+import { blockedBy } from "./blocked";
 import type { Desk } from "./desk";
 import { createTicks, type Ticks } from "./ticks";
 
@@ -67,9 +68,5 @@ export const useServerNow = (everyMs: number): number => {
 export const useBlocked = (): string | null => {
   const status = useStatus();
   const lost = useLost();
-  if (lost !== null) return lost.message;
-  if (status === null) return "The console has not answered yet.";
-  if (status.readOnly !== null) return status.readOnly;
-  if (!status.caughtUp) return "The console is still reading what the bus holds.";
-  return null;
+  return blockedBy(status, lost);
 };

@@ -94,6 +94,17 @@ impl Bus {
 }
 
 impl Bus {
+    /// Sequence of the newest message that is still in a stream, read from its leader; none when it holds none. The
+    /// sequence that the stream names as its last may be one of a message that was removed. Errors as
+    /// [`Bus::read_last`].
+    pub async fn last_stored(&self, stream: &str) -> Result<Option<u64>, BusError> {
+        let question = LastBySubject { last_by_subj: ">" };
+        let api = format!("$JS.API.STREAM.MSG.GET.{stream}");
+        let answer: Result<GotMessage, _> = ask(self, &api, &question).await;
+        let got = none_if(answer, MESSAGE_NOT_FOUND)?;
+        Ok(got.map(|got| got.message.sequence))
+    }
+
     /// The first message at or after `seq` on a subject, from the stream's leader; none when there is
     /// none. Errors as [`Bus::read_last`].
     pub async fn read_next(

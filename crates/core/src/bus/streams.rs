@@ -36,8 +36,10 @@ pub struct StreamStatus {
     pub epoch: Option<Uuid>,
     /// Sequence of the oldest message, 0 or 1 in an empty stream.
     pub first_seq: u64,
-    /// Sequence of the newest message, 0 in a stream that never had one.
+    /// Sequence of the newest message, 0 in a stream that never had one. Also of one that was removed.
     pub last_seq: u64,
+    /// How many messages are there.
+    pub messages: u64,
 }
 
 /// Which bus this is.
@@ -233,6 +235,7 @@ fn identity(realm: Uuid, found: &[(&'static str, Option<Info>)]) -> BusIdentity 
             epoch: uuid(info, EPOCH),
             first_seq: info.state.first_sequence,
             last_seq: info.state.last_sequence,
+            messages: info.state.messages,
         });
     }
     BusIdentity {

@@ -90,9 +90,7 @@ async fn apply(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
         Job::CaughtUp(told) => {
             ledger.caught_up = true;
             ledger.next_due = None;
-            batch.reply(move || {
-                told.send_replace(true);
-            });
+            batch.reply(move || told.tell());
             batch.gathered.status = true;
             rescan(ledger, batch).await?;
             answers::catch_up(ledger, batch).await?;
@@ -109,6 +107,7 @@ async fn apply(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
             ledger.caught_up = false;
             ledger.reports_known = false;
             ledger.forget();
+            batch.gathered.status = true;
             Ok(())
         }
         Job::ReadOnly(why) => read_only(ledger, batch, why).await,

@@ -79,10 +79,7 @@ pub(crate) async fn apply(
     )
     .await?;
     ledger.advanced(Stream::Requests, &epoch, last.seq + 1);
-    batch
-        .gathered
-        .positions
-        .insert(Stream::Requests, u64::try_from(last.seq + 1).unwrap_or(0));
+    batch.reached(Stream::Requests, &epoch, last.seq + 1);
     Ok(())
 }
 

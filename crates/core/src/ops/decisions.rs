@@ -85,10 +85,7 @@ pub(crate) async fn apply(
         last.stamp
             .plus_ms(ladder::first_look_ms(&ledger.stall_limits)),
     );
-    batch
-        .gathered
-        .positions
-        .insert(Stream::Decisions, u64::try_from(last.seq + 1).unwrap_or(0));
+    batch.reached(Stream::Decisions, &epoch, last.seq + 1);
     Ok(())
 }
 

@@ -65,10 +65,7 @@ pub(crate) async fn apply(
     )
     .await?;
     ledger.advanced(Stream::Agents, &epoch, last.seq + 1);
-    batch
-        .gathered
-        .positions
-        .insert(Stream::Agents, u64::try_from(last.seq + 1).unwrap_or(0));
+    batch.reached(Stream::Agents, &epoch, last.seq + 1);
     batch.gathered.status = true;
     Ok(())
 }

@@ -8,6 +8,7 @@ use countersign_wire::{
 };
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::alarms::Acknowledged;
@@ -132,6 +133,28 @@ pub(crate) struct BusBinding {
     pub(crate) epochs: BTreeMap<&'static str, String>,
 }
 
+/// Tells that the past is known, for the session that read it.
+#[derive(Clone)]
+pub(crate) struct PastKnown {
+    known: watch::Sender<bool>,
+    session: CancellationToken,
+}
+
+impl PastKnown {
+    pub(crate) fn new(known: watch::Sender<bool>, session: CancellationToken) -> Self {
+        Self { known, session }
+    }
+
+    /// Says so, unless the session has ended: then nobody knows what has happened since.
+    pub(crate) fn tell(&self) {
+        self.known.send_if_modified(|known| {
+            let news = !*known && !self.session.is_cancelled();
+            *known |= news;
+            news
+        });
+    }
+}
+
 /// One thing to do. Messages of one stream come in its order.
 pub(crate) enum Job {
     Bound(BusBinding),
@@ -144,7 +167,7 @@ pub(crate) enum Job {
     /// The connection was lost: what the streams hold is not known until they are read again.
     Lagging,
     /// Everything that was stored before the console connected is projected.
-    CaughtUp(watch::Sender<bool>),
+    CaughtUp(PastKnown),
     /// The same of what agents report.
     ReportsKnown,
     ReadOnly(Option<(String, String)>),

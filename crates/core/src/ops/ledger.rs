@@ -18,6 +18,7 @@ use crate::clock::Clock;
 use crate::domain::brakes::Brakes;
 use crate::domain::{AlarmCode, RequestRecord, StallLimits, Timestamp};
 use crate::identity::Identity;
+use crate::runtime::StreamPlace;
 use crate::store::audit::Entry;
 use crate::store::outbox::Place;
 use crate::store::quarantine::{self, Quarantined};
@@ -246,8 +247,8 @@ pub(crate) struct Gathered {
     pub(crate) outgoing: Vec<Outgoing>,
     /// Answers to callers.
     pub(crate) replies: Vec<Reply>,
-    /// Streams and the first sequence that is not projected.
-    pub(crate) positions: BTreeMap<Stream, u64>,
+    /// How far streams are projected now.
+    pub(crate) positions: BTreeMap<Stream, StreamPlace>,
     /// The console's status changed.
     pub(crate) status: bool,
     /// The console became read-only (why), or no longer is.
@@ -315,6 +316,15 @@ impl Batch<'_> {
             self.gathered.status = true;
         }
         Ok(())
+    }
+
+    /// A stream is projected up to `next` of this epoch.
+    pub(crate) fn reached(&mut self, stream: Stream, epoch: &str, next: i64) {
+        let place = StreamPlace {
+            epoch: epoch.to_owned(),
+            next: u64::try_from(next).unwrap_or(0),
+        };
+        self.gathered.positions.insert(stream, place);
     }
 
     pub(crate) fn reply(&mut self, reply: impl FnOnce() + Send + 'static) {

@@ -3,7 +3,6 @@
 //! Refuses to project a bus that is not the remembered one: another epoch, other settings or a stream
 //! that went back make the console read-only until a person has looked.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,16 +13,17 @@ use tokio_util::task::TaskTracker;
 
 use super::alive;
 use super::incoming;
-use super::job::{BusBinding, Job};
+use super::job::{BusBinding, Job, PastKnown};
 use super::lost_anchors;
 use super::operators::Operators;
 use super::policy_feed::PolicyFeed;
 use super::presence;
 use crate::bus::{
-    Bus, BusEvent, BusIdentity, MAX_BATCH, POLICY_STREAM, StreamMessage, drain_batch,
+    Bus, BusError, BusEvent, BusIdentity, MAX_BATCH, POLICY_STREAM, StreamMessage, StreamStatus,
+    drain_batch,
 };
 use crate::error::OpError;
-use crate::runtime::Shared;
+use crate::runtime::{Positions, Shared, StreamPlace};
 use crate::store::bus_stream::Position;
 use crate::store::{bus_stream, meta};
 
@@ -128,6 +128,8 @@ impl Link {
         if let Err(error) = lost_anchors::note(&self.shared, &self.bus).await {
             tracing::warn!(%error, "the anchors that a restore lost are not named yet");
         }
+        let first = targets(&self.bus, &identity, &FIRST).await?;
+        let reports = targets(&self.bus, &identity, &[Stream::Receipts]).await?;
         let operators = Operators::new(Arc::clone(&self.shared), self.bus.clone(), identity.realm);
         let revision = operators.register().await?;
         self.hear_agents(session).await?;
@@ -147,10 +149,6 @@ impl Link {
             .into();
         let tasks = session.tasks.clone();
         let (shared, stop) = (Arc::clone(&self.shared), session.stop.clone());
-        let (first, reports) = (
-            targets(&identity, &FIRST),
-            targets(&identity, &[Stream::Receipts]),
-        );
         let sign = presence::run(
             Arc::clone(&self.shared),
             self.bus.clone(),
@@ -166,8 +164,8 @@ impl Link {
                 () = shared.policy_known.wait() => {}
             }
             // A closed queue means that the console stops.
-            let told = Job::CaughtUp(shared.caught_up.clone());
-            let _ = shared.streams.send(told).await;
+            let told = PastKnown::new(shared.caught_up.clone(), stop.clone());
+            let _ = shared.streams.send(Job::CaughtUp(told)).await;
             for projection in second {
                 tasks.spawn(projection);
             }
@@ -189,6 +187,9 @@ impl Link {
                 return;
             }
             self.shared.compared.send_replace(false);
+            session.stop.cancel();
+            // Nobody tells of that session's past any more; what happens on the bus meanwhile is unknown.
+            self.shared.caught_up.send_replace(false);
             session.end().await;
             let mut wait = FIRST_RETRY;
             session = loop {
@@ -201,6 +202,7 @@ impl Link {
                 tokio::select! {
                     () = self.stop.cancelled() => return,
                     () = tokio::time::sleep(wait) => {}
+                    () = self.comes_back() => {}
                 }
                 wait = (wait * 2).min(LONGEST_RETRY);
             };
@@ -222,6 +224,15 @@ impl Link {
             changed = state.wait_for(|state| !state.connected) => changed.is_ok(),
             () = self.recovered(recovered.as_ref()) => true,
             () = stalled(events) => true,
+        }
+    }
+
+    /// Waits until a connection that is away is there again; for ever while there is one.
+    async fn comes_back(&self) {
+        let mut state = self.bus.state();
+        let away = !state.borrow().connected;
+        if !away || state.wait_for(|state| state.connected).await.is_err() {
+            std::future::pending::<()>().await;
         }
     }
 
@@ -349,15 +360,8 @@ async fn each<T>(batch: Vec<StreamMessage>, read: impl Fn(StreamMessage) -> T) -
 }
 
 fn binding(identity: &BusIdentity) -> BusBinding {
-    let epochs = identity.streams.iter().map(|stream| {
-        (
-            stream.name,
-            stream
-                .epoch
-                .map(|epoch| epoch.to_string())
-                .unwrap_or_default(),
-        )
-    });
+    let streams = identity.streams.iter();
+    let epochs = streams.map(|stream| (stream.name, epoch_of(stream)));
     BusBinding {
         realm: identity.realm,
         epochs: epochs.collect(),
@@ -387,11 +391,7 @@ fn difference(
         let Some(stream) = streams.iter().find(|stream| stream.name == position.stream) else {
             continue;
         };
-        let epoch = stream
-            .epoch
-            .map(|epoch| epoch.to_string())
-            .unwrap_or_default();
-        if epoch != position.epoch {
+        if epoch_of(stream) != position.epoch {
             let why = format!(
                 "the stream {} was made anew; see `countersign bus recover --dry-run`",
                 stream.name
@@ -412,34 +412,73 @@ fn difference(
     None
 }
 
-/// The first sequence that need not be projected before anything is shown, for each stream.
-fn targets(identity: &BusIdentity, counts: &[Stream]) -> BTreeMap<&'static str, u64> {
-    let counts: Vec<&str> = counts.iter().map(|stream| stream.name()).collect();
-    identity
-        .streams
-        .iter()
-        .filter(|stream| counts.contains(&stream.name))
+/// How far each stream is to be projected before anything is shown.
+async fn targets(
+    bus: &Bus,
+    identity: &BusIdentity,
+    counts: &[Stream],
+) -> Result<Positions, BusError> {
+    let mut targets = Positions::new();
+    for stream in &identity.streams {
+        if !counts.iter().any(|of| of.name() == stream.name) {
+            continue;
+        }
+        let last = match last_stored(stream) {
+            Last::At(seq) => Some(seq),
+            Last::Nowhere => None,
+            Last::Unknown => bus.last_stored(stream.name).await?,
+        };
         // A stream whose messages have all aged out delivers nothing to wait for.
-        .filter(|stream| stream.first_seq <= stream.last_seq && stream.last_seq > 0)
-        .map(|stream| (stream.name, stream.last_seq + 1))
-        .collect()
+        if let Some(last) = last {
+            let place = StreamPlace {
+                epoch: epoch_of(stream),
+                next: last + 1,
+            };
+            targets.insert(stream.name, place);
+        }
+    }
+    Ok(targets)
+}
+
+/// The newest message of a stream.
+#[derive(Debug, PartialEq, Eq)]
+enum Last {
+    At(u64),
+    Nowhere,
+    /// Some were removed, the newest too, maybe: no consumer delivers it.
+    Unknown,
+}
+
+fn last_stored(stream: &StreamStatus) -> Last {
+    if stream.messages == 0 {
+        return Last::Nowhere;
+    }
+    match stream.last_seq.saturating_sub(stream.first_seq) + 1 == stream.messages {
+        true => Last::At(stream.last_seq),
+        false => Last::Unknown,
+    }
+}
+
+fn epoch_of(stream: &StreamStatus) -> String {
+    stream
+        .epoch
+        .map(|epoch| epoch.to_string())
+        .unwrap_or_default()
+}
+
+/// Whether the streams are projected up to the targets. A place under another epoch is one in a stream that is gone.
+fn is_reached(targets: &Positions, now: &Positions) -> bool {
+    targets.iter().all(|(stream, target)| {
+        now.get(stream)
+            .is_some_and(|at| at.epoch == target.epoch && at.next >= target.next)
+    })
 }
 
 /// Waits until the streams are projected up to these; false when that is no longer wanted.
-async fn reached(
-    shared: &Shared,
-    targets: BTreeMap<&'static str, u64>,
-    stop: &CancellationToken,
-) -> bool {
+async fn reached(shared: &Shared, targets: Positions, stop: &CancellationToken) -> bool {
     let mut positions = shared.positions.subscribe();
     loop {
-        let done = {
-            let now = positions.borrow_and_update();
-            targets
-                .iter()
-                .all(|(stream, target)| now.get(stream).is_some_and(|at| at >= target))
-        };
-        if done {
+        if is_reached(&targets, &positions.borrow_and_update()) {
             return true;
         }
         tokio::select! {
@@ -447,5 +486,50 @@ async fn reached(
             changed = positions.changed() => if changed.is_err() { return false },
             () = tokio::time::sleep(CATCH_UP_LOOK) => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_in_a_stream_that_is_gone_is_none_in_the_one_that_was_made_in_its_place() {
+        let place = |epoch: &str, next: u64| {
+            let epoch = epoch.to_owned();
+            Positions::from([("CS_REQUESTS", StreamPlace { epoch, next })])
+        };
+        let wanted = place("new", 4);
+        for (epoch, next, reached) in [
+            ("old", 900, false),
+            ("new", 3, false),
+            ("new", 4, true),
+            ("new", 900, true),
+        ] {
+            assert_eq!(
+                is_reached(&wanted, &place(epoch, next)),
+                reached,
+                "{epoch} {next}"
+            );
+        }
+        assert!(!is_reached(&wanted, &Positions::new()));
+        assert!(is_reached(&Positions::new(), &place("old", 1)));
+    }
+
+    #[test]
+    fn the_newest_message_of_a_stream_is_its_last_only_where_none_was_removed() {
+        let last = |first_seq, last_seq, messages| {
+            last_stored(&StreamStatus {
+                name: "CS_REQUESTS",
+                epoch: None,
+                first_seq,
+                last_seq,
+                messages,
+            })
+        };
+        assert_eq!(last(0, 0, 0), Last::Nowhere);
+        assert_eq!(last(8, 7, 0), Last::Nowhere, "all have aged out");
+        assert_eq!(last(3, 7, 5), Last::At(7));
+        assert_eq!(last(3, 7, 4), Last::Unknown);
     }
 }

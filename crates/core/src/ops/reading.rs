@@ -10,7 +10,7 @@ use super::votes::told::{self, ShownVote};
 use crate::domain::Timestamp;
 use crate::domain::history::HistoryFilter;
 use crate::error::OpError;
-use crate::runtime::{App, Role};
+use crate::runtime::App;
 use crate::store::alarms::Alarm;
 use crate::store::decisions::StoredDecision;
 use crate::store::history::{self, Count, Page};
@@ -76,11 +76,7 @@ impl App {
         with_raw: bool,
         each: impl FnMut(LineRow),
     ) -> Result<(), OpError> {
-        let unknown_past = self.role() == Role::Console
-            && self.bus().is_some()
-            && !*self.caught_up().borrow()
-            && self.health().borrow().read_only.is_none();
-        if unknown_past {
+        if self.reads_the_past() {
             return Ok(());
         }
         Ok(lines::inbox(self.reader(), filter, with_raw, each).await?)

@@ -132,10 +132,7 @@ pub(crate) async fn apply_receipts(
     )
     .await?;
     ledger.advanced(Stream::Receipts, &epoch, last.seq + 1);
-    batch
-        .gathered
-        .positions
-        .insert(Stream::Receipts, u64::try_from(last.seq + 1).unwrap_or(0));
+    batch.reached(Stream::Receipts, &epoch, last.seq + 1);
     Ok(())
 }
 

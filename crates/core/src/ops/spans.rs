@@ -46,9 +46,6 @@ pub(crate) async fn apply(
     )
     .await?;
     ledger.advanced(Stream::Events, &epoch, last.seq + 1);
-    batch
-        .gathered
-        .positions
-        .insert(Stream::Events, u64::try_from(last.seq + 1).unwrap_or(0));
+    batch.reached(Stream::Events, &epoch, last.seq + 1);
     Ok(())
 }

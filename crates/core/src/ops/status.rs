@@ -157,7 +157,16 @@ impl App {
                 .map_or(1, |row| row.next_seq);
             let projected_seq = u64::try_from(next - 1).unwrap_or(0);
             let counts = matches!(*name, "CS_REQUESTS" | "CS_DECISIONS");
-            complete &= !counts || last_seq.is_some_and(|last| projected_seq >= last);
+            let all = match (&bus, last_seq) {
+                (_, Some(last)) if projected_seq >= last => true,
+                // The last may have been removed.
+                (Some(bus), Some(_)) if counts => {
+                    let stored = bus.last_stored(name).await.ok();
+                    stored.is_some_and(|last| last.is_none_or(|last| projected_seq >= last))
+                }
+                _ => false,
+            };
+            complete &= !counts || all;
             streams.insert(
                 (*name).to_owned(),
                 StreamPosition {

@@ -111,6 +111,8 @@ impl App {
         let known = async {
             tokio::select! {
                 _ = caught_up.wait_for(|done| *done) => None,
+                // Then it stays in the outbox, and the bus tells who was first.
+                () = self.is_cut_off() => None,
                 health = health.wait_for(|health| health.read_only.is_some()) => {
                     health.ok().and_then(|health| health.read_only.clone())
                 }

@@ -348,12 +348,8 @@ impl WriterTask {
         }
         if !gathered.positions.is_empty() {
             self.wires.positions.send_modify(|positions| {
-                positions.extend(
-                    gathered
-                        .positions
-                        .iter()
-                        .map(|(stream, seq)| (stream.name(), *seq)),
-                );
+                let places = gathered.positions.into_iter();
+                positions.extend(places.map(|(stream, place)| (stream.name(), place)));
             });
         }
         if let Some(read_only) = gathered.read_only {

@@ -33,8 +33,17 @@ pub enum AppEvent {
     Status,
 }
 
-/// First sequence of each stream that is not projected, by stream name.
-pub type Positions = BTreeMap<&'static str, u64>;
+/// How far a stream is projected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamPlace {
+    /// Epoch of the stream: sequences of two epochs have nothing to do with each other.
+    pub epoch: String,
+    /// First sequence that is not projected.
+    pub next: u64,
+}
+
+/// How far each stream is projected, by stream name.
+pub type Positions = BTreeMap<&'static str, StreamPlace>;
 
 /// Whether changes can be written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -62,6 +71,7 @@ pub(crate) struct Shared {
     pub(crate) events: broadcast::Sender<AppEvent>,
     pub(crate) positions: watch::Sender<Positions>,
     pub(crate) health: watch::Sender<Health>,
+    /// Whether everything that was on the bus at the last connect is projected. Not so from the loss of a connection on.
     pub(crate) caught_up: watch::Sender<bool>,
     pub(crate) trusted: TrustedKeys,
     /// The keys that agents are given at enrolment.

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::writing::start_writer;
-use super::{App, Health, Inner, Options, Positions, Role, Shared};
+use super::{App, Health, Inner, Options, Positions, Role, Shared, StreamPlace};
 use crate::bus::{AgentAccess, EmbeddedConfig, EmbeddedServer, POLICY_STREAM, STREAMS};
 use crate::clock::{BusClock, Clock};
 use crate::data_dir::{ConsoleLock, DataDir};
@@ -195,14 +195,14 @@ pub(super) async fn parts(
 
 /// How far the streams were projected in this folder's earlier life.
 fn projected(rows: &[Position]) -> Positions {
-    let next_of = |name: &str| {
-        rows.iter()
-            .find(|row| row.stream == name)
-            .map(|row| row.next_seq)
+    let place_of = |row: &Position| StreamPlace {
+        epoch: row.epoch.clone(),
+        next: u64::try_from(row.next_seq).unwrap_or(1),
     };
-    STREAMS
-        .into_iter()
-        .filter_map(|name| next_of(name).map(|next| (name, u64::try_from(next).unwrap_or(1))))
+    let found = |name: &str| rows.iter().find(|row| row.stream == name).map(place_of);
+    let places = STREAMS.into_iter().map(|name| (name, found(name)));
+    places
+        .filter_map(|(name, place)| Some((name, place?)))
         .collect()
 }
 

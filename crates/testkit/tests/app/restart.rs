@@ -1,9 +1,13 @@
-use countersign_core::App;
+use countersign_core::bus::Credentials;
+use countersign_core::{App, Options};
+use countersign_testkit::TempData;
 use countersign_wire::Verdict;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::agent::{Desk, caught_up, in_state, inbox_ids, line_when, listed, options, verdict};
+use crate::agent::{
+    Desk, LIMIT, caught_up, colleague, in_state, inbox_ids, line_when, listed, options, verdict,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn after_a_restart_everything_waits_once_and_can_still_be_answered() {
@@ -52,6 +56,76 @@ async fn a_killed_server_is_started_again_and_nothing_is_lost() {
     assert_eq!(agent.decision("before").await["verdict"], "deny");
     agent.ask(&agent.request("after")).await;
     listed(&desk.app, "after").await;
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_lost_connection_nothing_is_called_known_before_it_is_read_again() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let key = agent.ask(&agent.request("r1")).await;
+    listed(&desk.app, "r1").await;
+    let mut known = desk.app.caught_up();
+    let pid = desk.app.embedded_server().unwrap().pid().unwrap();
+    kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL).unwrap();
+    let forgotten = tokio::time::timeout(LIMIT, known.wait_for(|known| !*known)).await;
+    forgotten.expect("the past is unknown").unwrap();
+    caught_up(&desk.app).await;
+    assert_eq!(inbox_ids(&desk.app).await, ["r1"]);
+    desk.app
+        .decide(verdict(&key, Verdict::Approve))
+        .await
+        .unwrap();
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_console_that_is_cut_off_shows_what_it_knew_and_takes_decisions_for_later() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let data = TempData::new();
+    let away = colleague(&desk, &data, "Grace").await;
+    let key = agent.ask(&agent.request("r1")).await;
+    listed(&away, "r1").await;
+    let mut known = away.caught_up();
+    desk.app.shutdown().await;
+    let forgotten = tokio::time::timeout(LIMIT, known.wait_for(|known| !*known)).await;
+    forgotten.expect("the past is unknown").unwrap();
+    assert!(!away.reads_the_past());
+    assert_eq!(inbox_ids(&away).await, ["r1"]);
+    let given = away.decide(verdict(&key, Verdict::Deny)).await;
+    assert_eq!(given.unwrap_err().code().as_str(), "bus_unreachable");
+    in_state(&away, "r1", "queued").await;
+    away.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_console_knows_the_past_also_where_the_newest_request_was_removed_from_the_stream() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    for id in ["kept", "removed"] {
+        agent.ask(&agent.request(id)).await;
+        listed(&desk.app, id).await;
+    }
+    let seed = desk.app.identity().login.seed().unwrap();
+    let url = desk.app.embedded_server().unwrap().url();
+    let admin = async_nats::ConnectOptions::with_nkey(seed).connect(url);
+    let streams = async_nats::jetstream::new(admin.await.unwrap());
+    let requests = streams.get_stream("CS_REQUESTS").await.unwrap();
+    assert!(requests.delete_message(2).await.unwrap());
+    let data = TempData::new();
+    let joins = colleague(&desk, &data, "Grace").await;
+    assert_eq!(inbox_ids(&joins).await, ["kept"]);
+    let beside = App::read(
+        Options {
+            nats_url: Some(desk.app.embedded_server().unwrap().url()),
+            credentials: Credentials::NkeySeed(desk.app.identity().login.seed().unwrap()),
+            ..options(&data)
+        },
+        true,
+    );
+    assert!(beside.await.unwrap().status().await.unwrap().caught_up);
+    joins.shutdown().await;
     desk.app.shutdown().await;
 }
 
@@ -239,6 +313,7 @@ async fn reconnects_under_load_lose_nothing_and_are_no_alarm() {
     let status = desk.app.status().await.unwrap();
     assert_eq!(status.streams["CS_REQUESTS"].projected_seq, stored);
     assert_eq!((status.read_only, status.alarms), (None, vec![]));
+    caught_up(&desk.app).await;
     let ids = inbox_ids(&desk.app).await;
     let unique: std::collections::HashSet<&String> = ids.iter().collect();
     assert_eq!((ids.len() as u64, unique.len()), (stored, ids.len()));

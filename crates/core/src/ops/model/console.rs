@@ -7,6 +7,7 @@ use std::sync::{Arc, RwLock};
 use countersign_wire::{RequestKey, Stream};
 use sqlx::SqliteConnection;
 use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::bus::MemoryBus;
@@ -17,7 +18,7 @@ use crate::domain::{StallLimits, Timestamp};
 use crate::identity::{Identity, KeyChoice};
 use crate::ops::apply::{apply_all, drop_leftover_holds};
 use crate::ops::automatic::Judge;
-use crate::ops::job::{BusBinding, Job};
+use crate::ops::job::{BusBinding, Job, PastKnown};
 use crate::ops::ledger::{Counts, Ledger};
 use crate::ops::policy_feed::PolicyKnown;
 use crate::ops::publisher::{Outgoing, Settlements};
@@ -250,7 +251,7 @@ impl Console {
         }
         if !self.caught_up {
             self.caught_up = true;
-            let told = tokio::sync::watch::Sender::new(false);
+            let told = PastKnown::new(Default::default(), CancellationToken::new());
             self.work(vec![Job::CaughtUp(told)], Death::No).await;
         }
         self.deliver(bus, Stream::Receipts, usize::MAX, Death::No)
