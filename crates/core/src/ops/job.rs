@@ -265,8 +265,6 @@ pub(crate) enum Job {
 }
 
 impl Job {
-    /// A copy of a job that must not be lost when the store fails: nobody would ask for it again.
-    /// Cheap: messages are shared.
     /// How many messages of a stream it brings; none for what nobody holds up.
     pub(crate) fn messages(&self) -> Option<usize> {
         match self {
@@ -282,6 +280,28 @@ impl Job {
         matches!(self, Self::Decide(..) | Self::Undo(..))
     }
 
+    /// Whether somebody waits for its answer.
+    pub(crate) fn is_awaited(&self) -> bool {
+        match self {
+            Self::Decide(..)
+            | Self::Undo(..)
+            | Self::Enroll { .. }
+            | Self::Revoke { .. }
+            | Self::AcknowledgeAlarm { .. }
+            | Self::Record { .. }
+            | Self::AnswersTold { .. }
+            | Self::Recovered { .. }
+            | Self::Remove { .. }
+            | Self::Remember { .. }
+            | Self::Stop(_) => true,
+            Self::Index(_, done) => done.is_some(),
+            _ => false,
+        }
+    }
+
+    /// A copy of a job that must not be lost when the store fails: nobody would ask for it again.
+    /// Cheap: messages are shared. None where somebody waits for the answer and asks again, and for what is told
+    /// again anyway.
     pub(crate) fn for_retry(&self) -> Option<Self> {
         Some(match self {
             Self::Bound(binding) => Self::Bound(binding.clone()),

@@ -15,6 +15,8 @@ const BATCH: usize = 500;
 const JOBS: usize = 2_048;
 /// Batches of messages that wait for the writer; a full queue holds the intake of the streams up.
 const STREAM_BATCHES: usize = 8;
+/// Jobs that wait for a store that fails.
+const BACKLOG: usize = 4_096;
 /// Batches of spans that wait for the writer.
 const SPAN_BATCHES: usize = 2;
 
@@ -63,31 +65,31 @@ pub(crate) fn queues() -> (Senders, Queues) {
 impl Queues {
     /// Waits for something to do, no longer than `sleep`; none when every handle is gone. People come first.
     ///
-    /// `backlog` is what failed before and goes before what the streams bring; while the store is to be left
-    /// alone (`resting`), only people's jobs are taken.
+    /// `backlog` is what failed before: it is taken alone, in its order, before anything that came later. While the
+    /// store is to be left alone (`resting`), only people's jobs are taken, and those of the console itself.
     pub(crate) async fn take(
         &mut self,
         backlog: &mut Vec<Job>,
         resting: bool,
         sleep: Duration,
     ) -> Option<Vec<Job>> {
-        let mut jobs = Vec::new();
-        if resting || backlog.is_empty() {
-            let calls = tokio::task::unconstrained(self.jobs.recv_many(&mut jobs, BATCH));
-            let mut message = None;
-            tokio::select! {
-                biased;
-                taken = calls => if taken == 0 { return None },
-                job = self.streams.recv(), if !resting => message = job,
-                () = std::future::ready(()), if !resting && self.next_spans.is_some() => {}
-                job = self.spans.recv(), if !resting => self.next_spans = job,
-                () = tokio::time::sleep(sleep) => {}
-            }
-            jobs.extend(message);
+        if !resting && !backlog.is_empty() {
+            // Nothing with it: what the streams bring would grow with every attempt that fails.
+            return Some(std::mem::take(backlog));
         }
+        let mut jobs = Vec::new();
+        let calls = tokio::task::unconstrained(self.jobs.recv_many(&mut jobs, BATCH));
+        let mut message = None;
+        tokio::select! {
+            biased;
+            taken = calls => if taken == 0 { return None },
+            job = self.streams.recv(), if !resting => message = job,
+            () = std::future::ready(()), if !resting && self.next_spans.is_some() => {}
+            job = self.spans.recv(), if !resting => self.next_spans = job,
+            () = tokio::time::sleep(sleep) => {}
+        }
+        jobs.extend(message);
         if !resting {
-            // Its order is the streams'.
-            jobs.splice(0..0, backlog.drain(..));
             while jobs.len() < BATCH {
                 let Ok(job) = self.streams.try_recv() else {
                     break;
@@ -120,11 +122,37 @@ impl Queues {
     }
 }
 
+/// Puts what the console itself wants written behind what failed before, and gives back what somebody waits for:
+/// that is tried while the store rests too. What is told again anyway, a sign of life for one, is let go.
+pub(crate) fn put_by(backlog: &mut Vec<Job>, jobs: Vec<Job>) -> Vec<Job> {
+    let mut awaited = Vec::new();
+    for job in jobs {
+        if job.is_awaited() {
+            awaited.push(job);
+            continue;
+        }
+        let needless =
+            matches!(job, Job::Rescan) && backlog.iter().any(|job| matches!(job, Job::Rescan));
+        if job.for_retry().is_none() || needless {
+            continue;
+        }
+        if backlog.len() < BACKLOG {
+            backlog.push(job);
+        } else {
+            tracing::error!(
+                "the store fails for so long that a change of the console's own is lost"
+            );
+        }
+    }
+    awaited
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::domain::AlarmCode;
 
     const LONG: Duration = Duration::from_secs(3_600);
 
@@ -186,8 +214,76 @@ mod tests {
         senders.streams.try_send(Job::Lagging).unwrap();
         let mut backlog = vec![Job::Requests(Arc::default()), spans()];
         let jobs = queues.take(&mut backlog, false, LONG).await.unwrap();
-        assert_eq!(letters(&jobs), "rsssL");
+        assert_eq!(letters(&jobs), "rs");
         assert!(backlog.is_empty());
+        assert_eq!(taken(&mut queues).await, "ssL");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_failed_is_tried_again_alone_and_does_not_grow_by_what_the_streams_bring() {
+        let (senders, mut queues) = queues();
+        let mut backlog = vec![Job::Requests(Arc::default())];
+        for _ in 0..STREAM_BATCHES {
+            let more = Job::Requests(Arc::default());
+            senders.streams.try_send(more).unwrap();
+        }
+        senders.jobs.try_send(Job::Rescan).unwrap();
+        for _ in 0..3 {
+            let jobs = queues.take(&mut backlog, false, LONG).await.unwrap();
+            assert_eq!(letters(&jobs), "r");
+            backlog = jobs;
+        }
+        backlog.clear();
+        let jobs = queues.take(&mut backlog, false, LONG).await.unwrap();
+        assert_eq!(letters(&jobs), "prrrrrrrr");
+    }
+
+    #[test]
+    fn while_the_store_rests_the_consoles_own_changes_wait_in_their_order_and_callers_are_answered()
+    {
+        let alarm = |up: bool| {
+            let (code, subject) = (AlarmCode::StoreFailed, "s".to_owned());
+            match up {
+                true => Job::Alarm { code, subject },
+                false => Job::LowerAlarm { code, subject },
+            }
+        };
+        let names = |jobs: &[Job]| -> String {
+            let name = |job: &Job| match job {
+                Job::Requests(_) => 'r',
+                Job::Alarm { .. } => '+',
+                Job::LowerAlarm { .. } => '-',
+                Job::Rescan => 'p',
+                Job::Undo(..) => 'u',
+                Job::Index(..) => 'i',
+                _ => '?',
+            };
+            jobs.iter().map(name).collect()
+        };
+        let undo = || {
+            let (reply, _) = tokio::sync::oneshot::channel();
+            Job::Undo("acme/bot/r1".parse().unwrap(), reply)
+        };
+        let mut backlog = vec![Job::Requests(Arc::default()), alarm(true)];
+        let signs = Job::Alive(crate::ops::alive::HeardSigns::default());
+        let came = vec![
+            Job::Rescan,
+            undo(),
+            alarm(false),
+            signs,
+            Job::Index(9, None),
+            alarm(true),
+            Job::Rescan,
+        ];
+        let awaited = put_by(&mut backlog, came);
+        assert_eq!(
+            (names(&backlog), names(&awaited)),
+            ("r+p-+".into(), "u".into())
+        );
+        for _ in 0..2 * BACKLOG {
+            assert_eq!(names(&put_by(&mut backlog, vec![alarm(true)])), "");
+        }
+        assert_eq!(backlog.len(), BACKLOG);
     }
 
     #[tokio::test(start_paused = true)]

@@ -15,7 +15,7 @@ use super::durable::{Durable, Reply};
 use super::job::Job;
 use super::ledger::{Counts, Gathered, Ledger};
 use super::publisher::{Outgoing, Settlements};
-use super::queues::Queues;
+use super::queues::{Queues, put_by};
 use super::search_index;
 use super::steady_flow::{Flow, GATHER};
 use crate::runtime::{AppEvent, Health, Positions};
@@ -115,17 +115,13 @@ impl WriterTask {
     /// Works until it is told to stop or every handle is gone.
     pub(crate) async fn run(mut self, thread: Thread) {
         loop {
-            let Some(mut jobs) = self.take().await else {
+            let rests = self.is_waiting();
+            let Some(mut jobs) = self.take(rests).await else {
                 break;
             };
             self.flow.taken(&jobs);
-            if Instant::now() >= self.next_look {
-                self.next_look = Instant::now() + LOOK_EVERY;
-                jobs.extend(self.foreign_writes().await);
-            }
-            if self.ledger.left_behind && Instant::now() >= self.next_rescan {
-                self.next_rescan = Instant::now() + LEFT_BEHIND_EVERY;
-                jobs.push(Job::Rescan);
+            if !rests {
+                jobs.extend(self.left_elsewhere().await);
             }
             jobs.extend(self.index(&jobs));
             self.disk_failed();
@@ -149,18 +145,36 @@ impl WriterTask {
         }
     }
 
+    /// What other processes wrote, or what was not handed on, asks for.
+    async fn left_elsewhere(&mut self) -> Vec<Job> {
+        let mut jobs = Vec::new();
+        if Instant::now() >= self.next_look {
+            self.next_look = Instant::now() + LOOK_EVERY;
+            jobs.extend(self.foreign_writes().await);
+        }
+        if self.ledger.left_behind && Instant::now() >= self.next_rescan {
+            self.next_rescan = Instant::now() + LEFT_BEHIND_EVERY;
+            jobs.push(Job::Rescan);
+        }
+        jobs
+    }
+
     /// What is to be done next; none when every handle is gone.
-    async fn take(&mut self) -> Option<Vec<Job>> {
-        let (waiting, sleep) = (self.is_waiting(), self.sleep());
+    async fn take(&mut self, rests: bool) -> Option<Vec<Job>> {
+        let sleep = self.sleep();
         let queues = &mut self.wires.queues;
-        if self.flow.is_steady() && !waiting {
+        if rests {
+            let jobs = queues.take(&mut self.backlog, true, sleep).await?;
+            return Some(put_by(&mut self.backlog, jobs));
+        }
+        if self.flow.is_steady() && self.backlog.is_empty() {
             let people = queues.take(&mut Vec::new(), true, GATHER).await?;
             if !people.is_empty() {
                 return Some(people);
             }
             self.flow.ready();
         }
-        queues.take(&mut self.backlog, waiting, sleep).await
+        queues.take(&mut self.backlog, false, sleep).await
     }
 
     /// Commits on this thread what is done at once, and keeps anything longer from holding up the tasks that wait for
@@ -279,7 +293,8 @@ impl WriterTask {
             }
             Err(error) => {
                 tracing::error!(%error, "a change could not be written");
-                self.backlog.splice(0..0, kept);
+                // Behind what failed before: the older revision of a value must not be the one that stays.
+                self.backlog.extend(kept);
                 self.failed(error.is_damaged(), error.to_string());
             }
         }
