@@ -48,7 +48,7 @@ pub(crate) struct Judge {
     /// Requests that are left to other consoles for a while.
     turns: Turns,
     /// The same of what a limited rule approves: one console counts for it.
-    limited: Turns,
+    pub(super) limited: Turns,
     /// Digests whose bodies are kept.
     kept: HashSet<String>,
 }
@@ -113,7 +113,8 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
     }
     if !ledger.policy_known.is_fresh() {
         let new = !judge.arrived.is_empty() || !judge.again.is_empty();
-        if judge.owed.is_some() || new || judge.turns.next().is_some() {
+        let left = judge.turns.next().or(judge.limited.next()).is_some();
+        if judge.owed.is_some() || new || left {
             judge.forget();
             ledger.due_at(batch.now.plus_ms(UNKNOWN_LOOK_MS));
         }

@@ -12,6 +12,7 @@ use super::durable::Reply;
 use super::job::BusBinding;
 use super::policy_feed::PolicyKnown;
 use super::publisher::{Outgoing, Settlements};
+use super::search_index;
 use super::trusted::{Standing, TrustedKeys};
 use super::turns::{Peers, Turns};
 use crate::clock::Clock;
@@ -168,6 +169,8 @@ impl Ledger {
         self.turns.clear();
         self.closings.clear();
         self.judge.forget();
+        self.searchable_in
+            .get_or_insert(search_index::AFTER_ARRIVALS);
         self.answers_owed = true;
         self.next_due = None;
         self.next_sweep = None;

@@ -341,6 +341,8 @@ impl WriterTask {
         if self.retry.is_some() {
             self.store.reopen().await?;
             self.data_version = self.store.data_version().await?;
+            // What another process wrote meanwhile does not show in it.
+            self.ledger.left_behind = true;
         }
         let mut tx = self.store.begin().await?;
         if self.ledger.counts_stale {
