@@ -167,6 +167,7 @@ impl Ledger {
         self.counts_stale = true;
         self.places.clear();
         self.turns.clear();
+        self.stop_turns.clear();
         self.closings.clear();
         self.judge.forget();
         self.searchable_in

@@ -2,6 +2,8 @@
 //!
 //! Refuses to act on a stop while the shared policy is not known: it may have been taken back.
 
+use std::collections::HashSet;
+
 use countersign_wire::{Origin, Verdict};
 use tokio::sync::oneshot;
 
@@ -35,11 +37,13 @@ pub(super) async fn deny(
         Err(_) => Vec::new(),
     };
     let mut next = None;
+    let mut open = HashSet::new();
     for (agent, set) in stopped {
         let ids = requests::open_of(batch.tx, &agent, AT_ONCE).await?;
         if ids.is_empty() {
             continue;
         }
+        open.extend(ids.iter().copied());
         if !ledger.policy_known.is_fresh() {
             return Ok(Some(batch.now.plus_ms(UNKNOWN_LOOK_MS)));
         }
@@ -77,6 +81,8 @@ pub(super) async fn deny(
             next = earlier(next, batch.now);
         }
     }
+    // The others were answered by another console.
+    ledger.stop_turns.keep(|id| open.contains(&id));
     Ok(next)
 }
 

@@ -54,6 +54,11 @@ impl Turns {
         }
     }
 
+    /// Only these rows need a second look.
+    pub(crate) fn keep(&mut self, wanted: impl Fn(i64) -> bool) {
+        self.0.retain(|id, _| wanted(*id));
+    }
+
     /// When to look next.
     pub(crate) fn next(&self) -> Option<Timestamp> {
         self.0.values().min().copied()
