@@ -289,7 +289,11 @@ impl App {
             }
             bus.close().await;
         }
-        self.inner.shared.reader.close().await;
+        // A long read that still runs ends with the process.
+        let closed = tokio::time::timeout(start::STOP_LIMIT, self.inner.shared.reader.close());
+        if closed.await.is_err() {
+            tracing::warn!("a read did not end in time");
+        }
         if self.inner.role == Role::Console {
             self.inner.data.remove_runtime();
         }
