@@ -12,7 +12,8 @@ use super::turns::Turn;
 use super::votes::close;
 use crate::domain::{RequestRecord, State, Timestamp};
 use crate::store::outbox::{self, OutboxRow};
-use crate::store::{StoreError, requests, unanswered};
+use crate::store::unanswered::{self, Place};
+use crate::store::{StoreError, requests};
 
 /// How many are looked at at once.
 const AT_ONCE: i64 = 500;
@@ -29,7 +30,8 @@ fn draft_for(state: State) -> Option<Draft> {
 }
 
 /// Queues the answer of each of these rows, as their state asks for, where it is this console's turn.
-/// The others are looked at again when their turn comes; all of them, while the policy is not known.
+/// The others are looked at again when their turn comes; all of them, while the policy is not known or this
+/// console's key does not count.
 pub(crate) async fn give(
     ledger: &mut Ledger,
     batch: &mut Batch<'_>,
@@ -42,12 +44,14 @@ pub(crate) async fn give(
         return Ok(());
     }
     if !ledger.policy_known.is_fresh() {
-        ledger.answers_owed = true;
+        ledger.answers_owed = Some(Place::default());
         ledger.due_at(batch.now.plus_ms(OWED_LOOK_MS));
         return Ok(());
     }
-    // What a retired key says would stand there, void, in the place of another console's answer.
+    // What a key says that waits or is retired would stand there, void, in the place of another console's answer.
+    // The list of operators that says more of it asks for a look.
     if !ledger.counts(ledger.identity.auto_key().as_str(), batch.now) {
+        ledger.answers_owed = Some(Place::default());
         return Ok(());
     }
     let mut rows = Vec::new();
@@ -119,18 +123,28 @@ fn row(
     }
 }
 
-/// Answers what ended while nobody could: after a restart, or read again from the streams.
-pub(crate) async fn catch_up(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
-    ledger.answers_owed = false;
-    let mut after = 0;
-    loop {
-        let ids = unanswered::page(batch.tx, after, AT_ONCE).await?;
-        let Some(last) = ids.last() else {
-            return Ok(());
-        };
-        after = *last;
-        give(ledger, batch, &ids).await?;
+/// Answers a page of what ended while nobody could: after a restart, while the policy was not known, or read again
+/// from the streams. Returns when to go on; none at the end, and while this console's key does not count.
+async fn catch_up(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+) -> Result<Option<Timestamp>, StoreError> {
+    let Some(place) = ledger.answers_owed else {
+        return Ok(None);
+    };
+    if !ledger.policy_known.is_fresh() {
+        return Ok(Some(batch.now.plus_ms(OWED_LOOK_MS)));
     }
+    if !ledger.counts(ledger.identity.auto_key().as_str(), batch.now) {
+        return Ok(None);
+    }
+    if place == Place::default() {
+        close::catch_up(ledger, batch).await?;
+    }
+    let (ids, next) = unanswered::page(batch.tx, place, AT_ONCE).await?;
+    ledger.answers_owed = next;
+    give(ledger, batch, &ids).await?;
+    Ok(ledger.answers_owed.map(|_| batch.now))
 }
 
 /// Gives the answers whose turn has come, unless something is stored by now, and those that could not
@@ -139,15 +153,11 @@ pub(crate) async fn look_again(
     ledger: &mut Ledger,
     batch: &mut Batch<'_>,
 ) -> Result<Option<Timestamp>, StoreError> {
-    if ledger.answers_owed && ledger.policy_known.is_fresh() {
-        catch_up(ledger, batch).await?;
-        close::catch_up(ledger, batch).await?;
-    }
+    let owed = catch_up(ledger, batch).await?;
     let at_once = usize::try_from(AT_ONCE).unwrap_or(usize::MAX);
     let due = ledger.turns.due(batch.now, at_once);
     let open = unanswered::of(batch.tx, &due).await?;
     give(ledger, batch, &open).await?;
     ledger.turns.forget(&due);
-    let owed = ledger.answers_owed.then(|| batch.now.plus_ms(OWED_LOOK_MS));
     Ok(ledger.turns.next().into_iter().chain(owed).min())
 }

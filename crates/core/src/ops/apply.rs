@@ -11,12 +11,13 @@ use super::ledger::{Batch, Gathered, Ledger};
 use super::publisher::{Carried, Outgoing, Settlements};
 use super::votes::{cast, close};
 use super::{
-    alarms, answers, arrivals, automatic, decide, decisions, due, held_back, hellos, ladder,
-    reports, retention, search_index, spans,
+    alarms, arrivals, automatic, decide, decisions, due, held_back, hellos, ladder, reports,
+    retention, search_index, spans,
 };
 use crate::bus::POLICY_STREAM;
 use crate::domain::{AlarmCode, RequestRecord, State, Timestamp};
 use crate::store::audit::Entry;
+use crate::store::unanswered::Place;
 use crate::store::{
     self, StoreError, WriteConnection, agent_instances, agents, audit, bus_stream, meta, outbox,
     policy, policy_history, requests, rule_uses, tools, ui_state, vote_outbox,
@@ -92,8 +93,8 @@ async fn apply(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
             ledger.next_due = None;
             batch.reply(move || told.tell());
             batch.gathered.status = true;
+            ledger.answers_owed = Some(Place::default());
             rescan(ledger, batch).await?;
-            answers::catch_up(ledger, batch).await?;
             close::catch_up(ledger, batch).await
         }
         Job::ReportsKnown => {
@@ -175,6 +176,8 @@ async fn small(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
                 batch.gathered.audit.extend(entries);
             }
             batch.gathered.status = true;
+            // Who may answer, and what is to be denied, may hang on it.
+            ledger.next_due = None;
             Ok(())
         }
         Job::Enroll { agent, key, done } => {

@@ -38,7 +38,7 @@ pub(crate) struct Judge {
     pub(crate) policies: Arc<Policies>,
     conditions: Conditions,
     /// New requests, as they were read.
-    arrived: Vec<(i64, Arc<ParsedRequest>)>,
+    pub(super) arrived: Vec<(i64, Arc<ParsedRequest>)>,
     /// Requests that wait again.
     again: Vec<i64>,
     /// Every waiting request behind this row is to be judged.
@@ -120,8 +120,10 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
         }
         return Ok(());
     }
-    // What a retired key says would stand there, void, in the place of another console's answer.
+    // What a key says that waits or is retired would stand there, void, in the place of another console's answer.
     if !ledger.counts(ledger.identity.auto_key().as_str(), batch.now) {
+        // Once it counts, everything that waits then is judged.
+        ledger.judge.forget();
         return Ok(());
     }
     let judge = &mut ledger.judge;

@@ -25,7 +25,7 @@ use crate::store::outbox::Place;
 use crate::store::quarantine::{self, Quarantined};
 use crate::store::{
     StoreError, WriteConnection, alarms, askers, bus_stream, decisions, early_receipts, stalls,
-    tombstones, votes,
+    tombstones, unanswered, votes,
 };
 
 /// Code of a message on whose subject another one stands.
@@ -77,8 +77,8 @@ pub(crate) struct Ledger {
     pub(crate) turns: Turns,
     /// Decisions of several operators that are left to other consoles for a while.
     pub(crate) closings: Turns,
-    /// Something ended without an answer while none could be given, or that is not known.
-    pub(crate) answers_owed: bool,
+    /// Something behind this place may have ended without an answer; none when nothing has.
+    pub(crate) answers_owed: Option<unanswered::Place>,
     /// How long the writer rests before it makes more requests searchable; none when all are.
     pub(crate) searchable_in: Option<Duration>,
     /// A transaction failed: the numbers are to be read again.
@@ -172,7 +172,7 @@ impl Ledger {
         self.judge.forget();
         self.searchable_in
             .get_or_insert(search_index::AFTER_ARRIVALS);
-        self.answers_owed = true;
+        self.answers_owed = Some(unanswered::Place::default());
         self.next_due = None;
         self.next_sweep = None;
         self.swept = None;

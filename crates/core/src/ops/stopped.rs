@@ -36,6 +36,11 @@ pub(super) async fn deny(
             .collect(),
         Err(_) => Vec::new(),
     };
+    // What a key says that waits or is retired would stand there, void, in the place of another console's answer.
+    if !stopped.is_empty() && !ledger.counts(ledger.identity.auto_key().as_str(), batch.now) {
+        ledger.stop_turns.clear();
+        return Ok(None);
+    }
     let mut next = None;
     let mut open = HashSet::new();
     for (agent, set) in stopped {

@@ -73,7 +73,7 @@ pub(super) async fn start_writer(
         stop_turns: Turns::default(),
         turns: Turns::default(),
         closings: Turns::default(),
-        answers_owed: false,
+        answers_owed: None,
         searchable_in: Some(AFTER_START),
         counts_stale: false,
         left_behind: false,

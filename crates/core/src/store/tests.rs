@@ -290,11 +290,22 @@ async fn many_rows_change_their_state_at_once_and_no_other_row_does() {
     request_states::change_states(&mut tx, &changes)
         .await
         .unwrap();
-    assert_eq!(unanswered::page(&mut tx, 0, 1_000).await.unwrap().len(), 70);
+    let all = unanswered::page(&mut tx, unanswered::Place::default(), 1_000);
+    let (all, end) = all.await.unwrap();
+    assert_eq!((all.len(), end), (70, None));
+    let (mut paged, mut at) = (Vec::new(), Some(unanswered::Place::default()));
+    while let Some(place) = at {
+        let (page, next) = unanswered::page(&mut tx, place, 30).await.unwrap();
+        assert!(page.len() <= 30);
+        paged.extend(page);
+        at = next;
+    }
+    assert_eq!(paged, all, "each once");
     outbox::insert(&mut tx, &[outgoing(ids[0], "d", "queued", 0)], &[])
         .await
         .unwrap();
-    assert_eq!(unanswered::page(&mut tx, 0, 1_000).await.unwrap().len(), 69);
+    let rest = unanswered::page(&mut tx, unanswered::Place::default(), 1_000);
+    assert_eq!(rest.await.unwrap().0.len(), 69);
     tx.commit().await.unwrap();
     assert_eq!(requests::counts(&reader).await.unwrap(), (30, 0));
 }

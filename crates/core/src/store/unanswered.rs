@@ -5,27 +5,57 @@ use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 use super::StoreError;
 use super::bulk::{pieces, with_values};
 
+/// The states of a request that ended without a person, in the order in which they are looked through.
+const ENDED: [&str; 3] = ["expired", "rejected", "withdrawn"];
+
+/// How far the ended requests were looked through; nothing yet by default.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Of [`ENDED`].
+    state: usize,
+    /// The last request of that state that was looked at.
+    id: i64,
+}
+
 /// Requests that ended on this console without an answer on the bus: withdrawn, expired or rejected
-/// here, no stored decision and nothing in the outbox.
+/// here, no stored decision and nothing in the outbox. Of at most `limit` (1 or more) that ended, from `after` on; with the
+/// place to go on from, none at the end.
 ///
 /// # Errors
 /// [`StoreError`].
 pub async fn page(
     tx: &mut SqliteConnection,
-    after: i64,
+    after: Place,
     limit: i64,
-) -> Result<Vec<i64>, StoreError> {
-    Ok(sqlx::query_scalar(
-        "SELECT r.id FROM requests r WHERE r.state IN ('expired', 'withdrawn', 'rejected')
-         AND r.state <> 'decided' AND r.id > ? AND r.delivery = 'stored' AND r.ws <> ''
-         AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.request = r.id AND o.state NOT IN ('late', 'lost'))
-         AND NOT EXISTS (SELECT 1 FROM decisions d WHERE d.request = r.id)
-         ORDER BY r.id LIMIT ?",
-    )
-    .bind(after)
-    .bind(limit)
-    .fetch_all(tx)
-    .await?)
+) -> Result<(Vec<i64>, Option<Place>), StoreError> {
+    let (mut found, mut left, mut at) = (Vec::new(), limit, after);
+    while let Some(state) = ENDED.get(at.state) {
+        // `state <> 'decided'` names the index, whose order this is: a page reads no more than its own rows.
+        let looked_at: Vec<(i64, bool)> = sqlx::query_as(
+            "SELECT r.id, r.delivery = 'stored' AND r.ws <> ''
+             AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.request = r.id AND o.state NOT IN ('late', 'lost'))
+             AND NOT EXISTS (SELECT 1 FROM decisions d WHERE d.request = r.id)
+             FROM requests r WHERE r.state = ? AND r.state <> 'decided' AND r.id > ? ORDER BY r.id LIMIT ?",
+        )
+        .bind(state)
+        .bind(at.id)
+        .bind(left)
+        .fetch_all(&mut *tx)
+        .await?;
+        let open = looked_at.iter().filter(|(_, open)| *open);
+        found.extend(open.map(|(id, _)| *id));
+        left -= i64::try_from(looked_at.len()).unwrap_or(i64::MAX);
+        match looked_at.last() {
+            Some((id, _)) if left <= 0 => return Ok((found, Some(Place { id: *id, ..at }))),
+            _ => {
+                at = Place {
+                    state: at.state + 1,
+                    id: 0,
+                }
+            }
+        }
+    }
+    Ok((found, None))
 }
 
 /// Those of these requests that [`page`] would give.

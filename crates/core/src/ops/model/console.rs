@@ -56,17 +56,18 @@ pub(super) const EPOCH: &str = "e";
 pub(super) struct Console {
     folder: TempDir,
     pub(super) identity: Arc<Identity>,
-    trusted: TrustedKeys,
+    pub(super) trusted: TrustedKeys,
     realm: Uuid,
     clock: ModelClock,
     writer: Option<Writer>,
-    ledger: Option<Ledger>,
+    pub(super) ledger: Option<Ledger>,
     pub(super) reader: Reader,
     pub(super) outgoing: Vec<Outgoing>,
     settlements: Settlements,
     /// First message of each stream that the intake has not delivered in this life.
     next: BTreeMap<Stream, u64>,
     pub(super) caught_up: bool,
+    pub(super) knows_policy: bool,
 }
 
 pub(super) fn identity(folder: &TempDir, name: &str) -> Arc<Identity> {
@@ -98,6 +99,7 @@ impl Console {
             settlements: Settlements::default(),
             next: BTreeMap::new(),
             caught_up: false,
+            knows_policy: true,
         };
         console.start().await;
         console
@@ -172,7 +174,7 @@ impl Console {
             stop_turns: Turns::default(),
             turns: Turns::default(),
             closings: Turns::default(),
-            answers_owed: false,
+            answers_owed: None,
             searchable_in: None,
             counts_stale: false,
             left_behind: false,
@@ -183,7 +185,8 @@ impl Console {
     /// One transaction, as the writer makes it.
     pub(super) async fn work(&mut self, jobs: Vec<Job>, death: Death) {
         let ledger = self.ledger.as_mut().unwrap();
-        ledger.policy_known.set(Some(tokio::time::Instant::now()));
+        let known = self.knows_policy.then(tokio::time::Instant::now);
+        ledger.policy_known.set(known);
         let now = ledger.clock.now();
         let mut tx = self.writer.as_mut().unwrap().begin().await.unwrap();
         let settlements = self.settlements.clone();

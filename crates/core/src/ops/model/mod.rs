@@ -9,6 +9,7 @@ mod bus;
 mod console;
 mod expected;
 mod script;
+mod standing;
 mod world;
 
 use countersign_wire::{Stream, Verdict};

@@ -42,7 +42,7 @@ fn subject(word: &str, request: usize) -> String {
     format!("countersign.v1.{word}.acme.bot.r{request}")
 }
 
-fn entries(identity: &Identity) -> Vec<OperatorEntry> {
+pub(super) fn entries(identity: &Identity) -> Vec<OperatorEntry> {
     let from = countersign_wire::Timestamp::new(Timestamp(0).into());
     let keys = identity.trusted_keys().into_iter();
     keys.map(|key| {
