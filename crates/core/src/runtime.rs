@@ -56,6 +56,8 @@ pub(crate) struct Inner {
     pub(crate) stop: CancellationToken,
     pub(crate) tasks: TaskTracker,
     pub(crate) lock: Option<ConsoleLock>,
+    /// Held while the embedded server is told who may log in.
+    pub(crate) reloading: tokio::sync::Mutex<()>,
 }
 
 impl App {

@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use countersign_wire::{AgentKey, Enrolment, NkeySeed, TlsFiles};
 use nkeys::KeyPair;
+use tokio::sync::broadcast::{Receiver, error::RecvError};
 use tokio::sync::oneshot;
 
 use super::job::Job;
 use crate::bus::AgentAccess;
 use crate::data_dir::write_private;
 use crate::error::OpError;
-use crate::runtime::{App, access};
+use crate::runtime::{App, AppEvent, access};
 use crate::store::{agents, meta};
 
 /// How long a new key may take until the server takes it.
@@ -211,6 +212,8 @@ impl App {
         let Some(server) = self.embedded_server() else {
             return Ok(());
         };
+        // Read within the turn: a list that was read before somebody revoked a key must not be loaded after.
+        let _turn = self.inner.reloading.lock().await;
         let agents = access(self.reader()).await?;
         server.reload(&agents).await?;
         self.submit(Job::InForce(fingerprint(&agents))).await
@@ -256,12 +259,20 @@ impl App {
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = tokio::time::sleep(FOLLOW_EVERY) => {}
-                event = events.recv() => {
-                    if matches!(event, Err(tokio::sync::broadcast::error::RecvError::Closed)) {
-                        return;
-                    }
-                }
+                open = may_be_another_list(&mut events) => if !open { return },
             }
+        }
+    }
+}
+
+/// Waits for news that another process's enrolment would come with; false when nobody tells any more. Requests that
+/// come and are answered change no list.
+async fn may_be_another_list(events: &mut Receiver<AppEvent>) -> bool {
+    loop {
+        match events.recv().await {
+            Ok(AppEvent::Changed { .. }) => {}
+            Ok(AppEvent::Status) | Err(RecvError::Lagged(_)) => return true,
+            Err(RecvError::Closed) => return false,
         }
     }
 }
@@ -308,4 +319,38 @@ pub fn write_enrolment(path: &Path, enrolment: &Enrolment) -> Result<(), OpError
     let failed = |error: std::io::Error| unwritten(path, &error);
     let text = serde_json::to_vec_pretty(enrolment).map_err(|error| failed(error.into()))?;
     write_private(path, &text).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::sync::broadcast;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn requests_that_come_and_go_do_not_let_the_list_of_agents_be_read() {
+        let (tell, mut events) = broadcast::channel(4);
+        let changed = |number: u64| AppEvent::Changed {
+            number,
+            rows: Arc::from([1]),
+            arrived: Arc::default(),
+        };
+        let mut another = async || {
+            let limit = Duration::from_secs(1);
+            tokio::time::timeout(limit, may_be_another_list(&mut events)).await
+        };
+        tell.send(changed(1)).unwrap();
+        assert!(another().await.is_err(), "nothing but a request");
+        tell.send(changed(2)).unwrap();
+        tell.send(AppEvent::Status).unwrap();
+        assert!(another().await.unwrap());
+        for number in 3..9 {
+            tell.send(changed(number)).unwrap();
+        }
+        assert!(another().await.unwrap(), "what was missed may have been it");
+        drop(tell);
+        assert!(!another().await.unwrap());
+    }
 }

@@ -224,6 +224,7 @@ pub(super) fn assemble(
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
             lock,
+            reloading: tokio::sync::Mutex::default(),
         }),
     }
 }
