@@ -12,7 +12,7 @@ use crate::bus::{Bus, PublishOutcome};
 use crate::error::OpError;
 use crate::runtime::Shared;
 use crate::store::LogSync;
-use crate::store::audit::{self, StoredAnchor};
+use crate::store::audit::{self, StoredAnchor, hex};
 
 /// The schema page: every 60 s, and at each approval of a high or critical call by a person.
 const EVERY: Duration = Duration::from_secs(60);
@@ -33,7 +33,7 @@ pub(crate) async fn publish(shared: &Shared, bus: &Bus, realm: &Uuid) -> Result<
         .map_err(|_| OpError::Failed("the console's id is no id".into()))?;
     let anchor = Anchor {
         seq: u64::try_from(head.seq).unwrap_or(0),
-        hash: head.hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+        hash: hex(&head.hash),
         at: countersign_wire::Timestamp::new(shared.clock.now().into()),
     };
     let failed = |_| OpError::Failed("the audit head could not be signed".to_owned());

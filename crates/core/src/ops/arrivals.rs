@@ -20,7 +20,6 @@ use super::incoming::{At, IncomingRequest, RequestMessage, too_many};
 use super::ledger::{Batch, CONFLICT, Ledger};
 use super::votes;
 use crate::domain::{State, Timestamp};
-use crate::store::quarantine::Quarantined;
 use crate::store::requests::{self, NewRequest};
 use crate::store::tombstones::{self, TombstoneKind};
 use crate::store::{StoreError, bus_stream};
@@ -53,9 +52,9 @@ pub(crate) async fn apply(
             RequestMessage::Withdraw(_) | RequestMessage::Tighten(..) => follow.push(message),
             RequestMessage::Unusable => {
                 let why = "the subject names no request";
-                let raw = raw.clone();
-                let subject = message.subject.clone();
-                quarantine_message(batch, &epoch, at, subject, raw, "bad_subject", why).await?;
+                let kept = (at, message.subject.as_str(), &raw[..]);
+                let stream = (Stream::Requests, epoch.as_str());
+                batch.set_aside(stream, kept, ("bad_subject", why)).await?;
             }
         }
     }
@@ -338,16 +337,10 @@ async fn conflict(
     };
     let digest = row.request_digest.clone();
     let why = "another request with this id stands";
-    quarantine_message(
-        batch,
-        &row.stream_epoch,
-        at,
-        subject.to_owned(),
-        row.raw.to_vec(),
-        CONFLICT,
-        why,
-    )
-    .await?;
+    let stream = (Stream::Requests, row.stream_epoch.as_str());
+    batch
+        .set_aside(stream, (at, subject, row.raw), (CONFLICT, why))
+        .await?;
     let actor = format!("{}/{}", row.ws, row.agent);
     batch.record(
         actor,
@@ -358,26 +351,4 @@ async fn conflict(
         }),
     );
     Ok(())
-}
-
-pub(super) async fn quarantine_message(
-    batch: &mut Batch<'_>,
-    epoch: &str,
-    at: At,
-    subject: String,
-    raw: Vec<u8>,
-    code: &str,
-    detail: &str,
-) -> Result<(), StoreError> {
-    let message = Quarantined {
-        stream: Stream::Requests.name().to_owned(),
-        stream_epoch: epoch.to_owned(),
-        stream_seq: at.seq,
-        subject,
-        raw,
-        code: code.to_owned(),
-        detail: detail.to_owned(),
-        at: at.stamp,
-    };
-    batch.set_aside(message).await
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::domain::Timestamp;
 use crate::error::OpError;
 use crate::runtime::App;
-use crate::store::audit::StoredAnchor;
+use crate::store::audit::{StoredAnchor, hex};
 use crate::store::bundle::{BundledDecision, BundledRequest, Snapshot};
 
 /// Told while the bundle is written: audit rows so far, and all of them.
@@ -40,10 +40,6 @@ pub struct Exported {
 
 fn text(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn time(ms: i64) -> String {

@@ -4,14 +4,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use countersign_wire::{Anchor, Sha256Digest, Stream, audit_subject, canonical_json};
+use countersign_wire::{Anchor, Stream, audit_subject, canonical_json};
 use serde_json::Value;
 
 use super::anchors_check::{Anchors, Signer};
 use super::{lost_anchors, retention};
 use crate::error::OpError;
 use crate::runtime::App;
-use crate::store::audit::{self, StoredAnchor, row_hash};
+use crate::store::audit::{self, StoredAnchor, hex, row_hash};
 use crate::store::{proofs, retention as store_retention};
 
 /// Rows read at once.
@@ -67,10 +67,6 @@ pub struct Restore {
     pub lost_anchors: Option<i64>,
     /// The last row that is known to have been lost.
     pub lost_up_to: Option<i64>,
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl App {
@@ -312,9 +308,4 @@ impl Check {
         serde_json::from_slice::<Anchor>(&stored.payload)
             .is_ok_and(|anchor| self.hashes.get(&stored.seq) == Some(&anchor.hash))
     }
-}
-
-/// Whether bytes have a digest.
-pub(crate) fn has_digest(bytes: &[u8], digest: &str) -> bool {
-    Sha256Digest::of_bytes(bytes).to_string() == digest
 }

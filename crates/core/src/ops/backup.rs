@@ -23,7 +23,7 @@ use crate::error::OpError;
 use crate::identity::Identity;
 use crate::runtime::App;
 use crate::store::StoreError;
-use crate::store::audit::Head;
+use crate::store::audit::{Head, hex};
 use crate::store::backup::{self, Carried};
 
 /// A copy that takes longer is given up: the store's log grows as long as it is read.
@@ -250,10 +250,6 @@ fn without_logins(files: &mut [Carried], hiding: &Hiding) {
             .text(&String::from_utf8_lossy(&file.body))
             .into_bytes();
     }
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Where the backup goes, after looking that nothing is lost by it.

@@ -22,7 +22,6 @@ use super::votes;
 use crate::domain::life_cycle::{Step, StoredAs, next};
 use crate::domain::{AlarmCode, Delivery, RequestRecord, State, Timestamp, lets_it_run};
 use crate::store::decisions::{self, Adopted, NewDecision};
-use crate::store::quarantine::Quarantined;
 use crate::store::republish::{self, Again};
 use crate::store::request_states::{self, StateChange};
 use crate::store::requests;
@@ -465,15 +464,7 @@ async fn set_aside(
     message: &IncomingDecision,
     code: &str,
 ) -> Result<(), StoreError> {
-    let kept = Quarantined {
-        stream: Stream::Decisions.name().to_owned(),
-        stream_epoch: epoch.to_owned(),
-        stream_seq: message.at.seq,
-        subject: message.subject.clone(),
-        raw: message.raw.clone(),
-        code: code.to_owned(),
-        detail: String::new(),
-        at: message.at.stamp,
-    };
-    batch.set_aside(kept).await
+    let stream = Stream::Decisions;
+    let kept = (message.at, message.subject.as_str(), &message.raw[..]);
+    batch.set_aside((stream, epoch), kept, (code, "")).await
 }

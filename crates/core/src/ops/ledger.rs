@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::automatic::Judge;
 use super::durable::Reply;
+use super::incoming::At;
 use super::job::BusBinding;
 use super::policy_feed::PolicyKnown;
 use super::publisher::{Outgoing, Settlements};
@@ -289,8 +290,24 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Keeps a message that fits nowhere. A conflict is audited by its caller, under the request's name.
-    pub(crate) async fn set_aside(&mut self, message: Quarantined) -> Result<(), StoreError> {
+    /// Keeps a message of a stream that fits nowhere, under a stable word and with what is wrong. A conflict is audited
+    /// by its caller, under the request's name.
+    pub(crate) async fn set_aside(
+        &mut self,
+        (stream, epoch): (Stream, &str),
+        (at, subject, raw): (At, &str, &[u8]),
+        (code, detail): (&str, &str),
+    ) -> Result<(), StoreError> {
+        let message = Quarantined {
+            stream: stream.name().to_owned(),
+            stream_epoch: epoch.to_owned(),
+            stream_seq: at.seq,
+            subject: subject.to_owned(),
+            raw: raw.to_owned(),
+            code: code.to_owned(),
+            detail: detail.to_owned(),
+            at: at.stamp,
+        };
         quarantine::insert(self.tx, &message).await?;
         if message.code != CONFLICT {
             self.record(

@@ -9,12 +9,11 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::anchors_check::anchor_of;
-use super::backup::hex;
 use super::job::Job;
 use crate::bus::{Bus, BusError};
 use crate::error::OpError;
 use crate::runtime::Shared;
-use crate::store::audit::{self, StoredAnchor};
+use crate::store::audit::{self, StoredAnchor, hex};
 
 /// The audit action that names the anchors lost by a restore.
 pub(crate) const ACTION: &str = "anchors_lost";

@@ -10,7 +10,6 @@ use super::incoming::{At, IncomingReceipt};
 use super::ledger::{Batch, Ledger};
 use crate::domain::incident::Execution;
 use crate::domain::{Delivery, RequestRecord};
-use crate::store::quarantine::Quarantined;
 use crate::store::receipts::NewReceipt;
 use crate::store::{
     StoreError, bus_stream, decisions, early_receipts, receipts, request_states, requests,
@@ -144,15 +143,8 @@ pub(super) async fn set_aside(
     (at, subject, raw): (At, &str, &[u8]),
     why: &str,
 ) -> Result<(), StoreError> {
-    let message = Quarantined {
-        stream: stream.name().to_owned(),
-        stream_epoch: epoch.to_owned(),
-        stream_seq: at.seq,
-        subject: subject.to_owned(),
-        raw: raw.to_owned(),
-        code: "unreadable".to_owned(),
-        detail: why.to_owned(),
-        at: at.stamp,
-    };
-    batch.set_aside(message).await
+    let kept = (at, subject, raw);
+    batch
+        .set_aside((stream, epoch), kept, ("unreadable", why))
+        .await
 }

@@ -10,13 +10,13 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::backup::{BackupInfo, INFO, hex, sync_folder, with_ending};
+use super::backup::{BackupInfo, INFO, sync_folder, with_ending};
 use crate::clock::{BusClock, Clock};
 use crate::data_dir::{DataDir, write_private};
 use crate::error::OpError;
 use crate::identity::{Identity, Kept, KeyPlace, PLACE_FILE};
 use crate::runtime::{App, Options};
-use crate::store::audit::{self, Entry, Head};
+use crate::store::audit::{self, Entry, Head, hex};
 use crate::store::backup::{self, Carried};
 use crate::store::{self, StoreError};
 

@@ -19,7 +19,6 @@ use super::incoming::{IncomingDecision, IncomingVote};
 use super::ledger::{Batch, CONFLICT, Ledger};
 use super::publisher::Settled;
 use crate::domain::{AlarmCode, RequestRecord, State, Timestamp};
-use crate::store::quarantine::Quarantined;
 use crate::store::republish::{self, Again};
 use crate::store::votes::{self, NewVote, StoredVote};
 use crate::store::{StoreError, requests, vote_outbox};
@@ -185,17 +184,9 @@ async fn set_aside(
     epoch: &str,
     message: &IncomingDecision,
 ) -> Result<(), StoreError> {
-    let kept = Quarantined {
-        stream: countersign_wire::Stream::Decisions.name().to_owned(),
-        stream_epoch: epoch.to_owned(),
-        stream_seq: message.at.seq,
-        subject: message.subject.clone(),
-        raw: message.raw.clone(),
-        code: CONFLICT.to_owned(),
-        detail: String::new(),
-        at: message.at.stamp,
-    };
-    batch.set_aside(kept).await
+    let stream = countersign_wire::Stream::Decisions;
+    let kept = (message.at, message.subject.as_str(), &message.raw[..]);
+    batch.set_aside((stream, epoch), kept, (CONFLICT, "")).await
 }
 
 /// Joins votes that came before their requests.

@@ -6,8 +6,8 @@ use rusqlite::{OptionalExtension, params};
 use serde_json::Value;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
-pub use super::audit_hash::row_hash;
 use super::audit_hash::{canonical_detail, hash_of};
+pub use super::audit_hash::{hex, row_hash};
 use super::direct::WriteConnection;
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;

@@ -9,6 +9,11 @@ use super::StoreError;
 
 const DOMAIN: &[u8] = b"countersign-audit-v1\n";
 
+/// A hash as text: lowercase hexadecimal digits.
+pub fn hex(hash: &[u8]) -> String {
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The hash of a row: SHA-256 over the domain, the previous hash and the canonical JSON of its fields.
 ///
 /// # Errors

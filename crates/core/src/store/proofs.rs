@@ -1,5 +1,7 @@
 //! The bytes that audit entries name, read back.
 
+use countersign_wire::Sha256Digest;
+
 use super::{Reader, StoreError};
 
 /// Those of the named rows that are missing or have other bytes: (table, key).
@@ -18,11 +20,15 @@ pub async fn differing(
             "votes" => vote_bytes(reader, key).await?,
             _ => continue,
         };
-        if !bytes.is_some_and(|bytes| crate::ops::audit_verify::has_digest(&bytes, digest)) {
+        if !bytes.is_some_and(|bytes| has_digest(&bytes, digest)) {
             bad.push((*table, key.clone()));
         }
     }
     Ok(bad)
+}
+
+fn has_digest(bytes: &[u8], digest: &str) -> bool {
+    Sha256Digest::of_bytes(bytes).to_string() == digest
 }
 
 fn parts(key: &str) -> Option<(&str, &str, &str)> {
@@ -86,7 +92,7 @@ pub async fn policy_has(reader: &Reader, key: &str, digest: &str) -> Result<bool
         .bind(key)
         .fetch_optional(&reader.0)
         .await?;
-    Ok(bytes.is_some_and(|bytes| crate::ops::audit_verify::has_digest(&bytes, digest)))
+    Ok(bytes.is_some_and(|bytes| has_digest(&bytes, digest)))
 }
 
 /// The first row that no audit entry names: somebody put it there.

@@ -92,6 +92,11 @@ fn refusal(
     match area? {
         "store" if below("crate::bus") => Some("the store does not know the bus; `ops` joins them"),
         "bus" if below("crate::store") => Some("the bus does not know the store; `ops` joins them"),
+        "store" | "bus" | "policy" | "identity"
+            if below("crate::ops") || below("crate::runtime") =>
+        {
+            Some("what is below does not know who uses it")
+        }
         "domain" if IMPURE.iter().any(|prefix| below(prefix)) => {
             Some("the domain is pure: no I/O and no clock")
         }
@@ -278,6 +283,24 @@ mod tests {
         );
         assert_eq!(
             findings("crates/core/src/store/mod.rs", "use crate::business;"),
+            []
+        );
+    }
+
+    #[test]
+    fn what_is_below_may_not_name_who_uses_it() {
+        for area in ["store", "bus", "policy", "identity"] {
+            for text in [
+                "fn f() { crate::ops::audit_verify::has_digest() }",
+                "use crate::runtime::App;",
+                "use super::super::ops;",
+            ] {
+                let path = format!("crates/core/src/{area}/a.rs");
+                assert_eq!(findings(&path, text).len(), 1, "{area}: {text}");
+            }
+        }
+        assert_eq!(
+            findings("crates/core/src/ops/a.rs", "use crate::runtime::App;"),
             []
         );
     }
