@@ -87,6 +87,8 @@ apt_packages() {
 digest() { sha256sum | cut -d' ' -f1; }
 stamped() { [ -f ".setup/$1.stamp" ] && [ "$(cat ".setup/$1.stamp")" = "$2" ]; }
 stamp() { printf '%s\n' "$2" >".setup/$1.stamp"; }
+# Before a step changes anything: what was interrupted is not done for any key.
+unstamp() { for part in "$@"; do rm -f ".setup/$part.stamp"; done; }
 
 # ---- parts ---------------------------------------------------------------------
 
@@ -96,7 +98,8 @@ setup_venv() {
   if stamped venv "$key" && "$venv/bin/python" -m pip --version >/dev/null 2>&1; then return; fi
   say "Python environment (.venv, $("$python" --version))"
   "$python" -c 'import ensurepip, venv' 2>/dev/null || apt_packages python3-venv
-  rm -rf "$venv" .setup/python.stamp
+  unstamp venv python
+  rm -rf "$venv"
   "$python" -m venv "$venv"
   stamp venv "$key"
 }
@@ -140,19 +143,23 @@ setup_ui() {
   key="$(cat ui/package.json ui/package-lock.json | digest) $(node --version)"
   if stamped ui "$key" && [ -d ui/node_modules ]; then return; fi
   say "npm packages"
+  unstamp ui
   (cd ui && CI=1 npm ci --no-audit --no-fund --no-progress --loglevel=error >/dev/null)
   stamp ui "$key"
 }
 
 setup_python() {
   setup_venv
-  constraints=sdk/python/constraints.txt
-  [ -f "$constraints" ] || constraints=/dev/null
-  key="$(cat sdk/python/pyproject.toml "$constraints" | digest)"
+  key="$(cat sdk/python/pyproject.toml sdk/python/requirements.txt | digest)"
   if stamped python "$key"; then return; fi
   say "Python packages"
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --constraint "$constraints" \
-    --editable 'sdk/python[dev,selectools]'
+  unstamp python
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
+    --require-hashes --requirement sdk/python/requirements.txt
+  # pip takes no folder where it asks for hashes. Nothing is fetched for this one: what it needs is there.
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-index --no-build-isolation \
+    --editable 'sdk/python[dev,selectools]' \
+    || die "sdk/python/requirements.txt does not fit sdk/python/pyproject.toml: write it again as its first lines say"
   stamp python "$key"
 }
 
