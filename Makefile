@@ -13,7 +13,7 @@ run: ## open the console with example agents (without a display: in the terminal
 test: ## everything: format, lints, docs, tests of all languages, the real window
 	@scripts/test.sh
 
-check: ## the part of test that needs no window: format, lints, Rust tests
+check: ## the part of test that needs no window: format, lints, docs, tests of Rust and Python
 	@scripts/test.sh headless
 
 desktop-test: ## only the tests in the real window
@@ -22,10 +22,10 @@ desktop-test: ## only the tests in the real window
 fuzz: ## look for inputs that break a reader: make fuzz [COUNT=20000] [TARGETS="request digest"]
 	@scripts/fuzz.sh
 
-audit: ## licences, bans and sources of every dependency
+audit: ## licences, bans and sources of the Rust dependencies, licences of npm's
 	@scripts/audit.sh
 
-demo: ## the whole round once, without a person
+demo: ## the whole round once, without a person (builds the console without its window)
 	@scripts/demo.sh
 
 bench: ui ## the figures, with the floor programs beside them
@@ -48,7 +48,7 @@ codegen: ## write the generated files again
 	@scripts/setup.sh core
 	@scripts/with-tools.sh cargo xtask codegen
 
-fmt: ## format every language
+fmt: ## format Rust and Python (the page has a linter and no formatter)
 	@scripts/setup.sh python
 	@scripts/with-tools.sh cargo fmt --all
 	@.venv/bin/python -m ruff format --quiet --config sdk/python/pyproject.toml sdk/python examples scripts

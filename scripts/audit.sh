@@ -1,5 +1,6 @@
 #!/bin/sh
-# Licences, bans and sources of every dependency: Rust (deny.toml) and npm.
+# Licences, bans and sources of the Rust dependencies (deny.toml), and the licences of npm's.
+# Python's are not looked at: no Python package is part of the console.
 set -eu
 . "$(dirname -- "$0")/lib.sh"
 
