@@ -61,6 +61,7 @@ impl What {
         now: Timestamp,
         lifetime: Duration,
     ) -> Result<Asked, GateError> {
+        let raw = matches!(self, Self::Raw(_));
         let request = match self {
             Self::Raw(request) => *request,
             Self::Draft(draft) => draft.build(agent, info, now, lifetime)?,
@@ -85,6 +86,7 @@ impl What {
             requested_at: parsed.request.requested_at,
             lifetime: parsed.request.lifetime().unsigned_abs(),
             args: parsed.request.args,
+            raw,
         })
     }
 }

@@ -32,6 +32,9 @@ pub(crate) struct Asked {
     pub(crate) risk: Risk,
     pub(crate) requested_at: Timestamp,
     pub(crate) lifetime: Duration,
+    /// The caller's own bytes, which an earlier life of the agent may have sent;
+    /// those that the gate makes are of this moment.
+    pub(crate) raw: bool,
 }
 
 /// A message as the server holds it.

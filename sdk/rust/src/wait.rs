@@ -65,11 +65,13 @@ impl Wait<'_> {
                 biased;
                 outcome = &mut placing, if !placed => {
                     placed = true;
-                    if outcome? == Resumed::No {
-                        pace.placed();
-                        continue;
+                    match outcome? {
+                        Placed::Now => {
+                            pace.placed();
+                            continue;
+                        }
+                        Placed::Before => self.stood_before(),
                     }
-                    self.timer.shorten(self.left_by_own_clock());
                 }
                 () = self.waiter.hinted(), if pace.takes_hints() => soon = true,
                 Ok(()) = reconnects.changed() => soon = true,
@@ -81,10 +83,13 @@ impl Wait<'_> {
                 () = sleep_until(pace.next().min(end)) => {}
             }
             let last = self.timer.remaining().is_zero();
-            match self.look(&subject, &mut patience, last).await? {
-                Look::Ends(end) => return Ok(end),
-                Look::Nothing => {}
-                Look::Again => soon = true,
+            // Until then nobody knows how long raw bytes stood there, so how much of the timer is true.
+            if placed || last || !self.asked.raw {
+                match self.look(&subject, &mut patience, last).await? {
+                    Look::Ends(end) => return Ok(end),
+                    Look::Nothing => {}
+                    Look::Again => soon = true,
+                }
             }
             if last && placed {
                 return Ok(End::Silence);
@@ -137,12 +142,17 @@ impl Wait<'_> {
         judge(self.asked, stored, &trust, self.timer.remaining())
     }
 
-    /// The request stood there before we sent it, from an earlier life of this
-    /// agent, and only its own clock can tell for how long.
-    fn left_by_own_clock(&self) -> Duration {
+    /// The bus held the request already. Raw bytes may be from an earlier life of
+    /// this agent: whether an own attempt was stored without an answer cannot be
+    /// told apart, and only the agent's clock says for how long they stood.
+    fn stood_before(&mut self) {
+        if !self.asked.raw {
+            return;
+        }
         let passed = wall_clock().get() - self.asked.requested_at.get();
         let passed = Duration::try_from(passed).unwrap_or_default();
-        self.asked.lifetime.saturating_sub(passed)
+        let left = self.asked.lifetime.saturating_sub(passed);
+        self.timer.shorten(self.timer.elapsed() + left);
     }
 
     fn tighten(&mut self, until: Option<Instant>) {
@@ -177,12 +187,6 @@ enum Look {
     Again,
 }
 
-#[derive(PartialEq, Eq)]
-enum Resumed {
-    Yes,
-    No,
-}
-
 /// Whether a newer list of operators could say otherwise.
 fn hangs_on_the_list(judged: &Result<VerifiedDecision, DecisionFault>) -> bool {
     match judged {
@@ -205,18 +209,15 @@ fn may_be_new_key(fault: DecisionFault) -> bool {
 /// Stores the request, again after a loss. The bytes never change. "The subject
 /// is taken" ends it too: if another message stands there, its decision names
 /// another `request_digest`.
-async fn place(bus: &Bus, asked: &Asked) -> Result<Resumed, GateError> {
+async fn place(bus: &Bus, asked: &Asked) -> Result<Placed, GateError> {
     let subject = request_subject(&asked.key);
     let mut reconnects = bus.reconnects();
     let mut pause = Duration::from_millis(100);
-    let mut attempted = false;
     loop {
         match bus.store(&subject, asked.payload.clone(), true).await {
-            Ok(Placed::Before) if !attempted => return Ok(Resumed::Yes),
-            Ok(_) => return Ok(Resumed::No),
+            Ok(placed) => return Ok(placed),
             Err(BusFault::Final(error)) => return Err(error),
-            Err(BusFault::Disconnected) => {}
-            Err(BusFault::Passing(_) | BusFault::NoStream) => attempted = true,
+            Err(BusFault::Passing(_) | BusFault::Disconnected | BusFault::NoStream) => {}
         }
         // Whichever comes first; then a little apart from the other requests.
         let _ = timeout(pause, reconnects.changed()).await;

@@ -6,6 +6,7 @@ mod bus;
 mod console;
 mod outside;
 mod refused;
+mod resumed;
 mod skew;
 mod start;
 mod trust;
