@@ -10,7 +10,7 @@ use bytes::Bytes;
 use countersign_wire::{
     DecisionVerdict, RequestKey, Stage, Withdraw, decision_subject, withdraw_subject,
 };
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use crate::clock::{Timer, wall_clock};
 use crate::draft::What;
@@ -140,6 +140,7 @@ fn answer(inner: &Inner, asked: &Asked, slot: Option<Slot>, end: End) -> Decisio
 /// Nothing is sent while the connection is down: it would leave much later.
 async fn connected(inner: &Inner, timer: &Timer) -> Result<(), GateError> {
     let mut reconnects = inner.bus.reconnects();
+    let mut refused = inner.bus.login_refused();
     while !inner.bus.connected() {
         let limit = timer.remaining();
         if limit.is_zero() {
@@ -149,8 +150,15 @@ async fn connected(inner: &Inner, timer: &Timer) -> Result<(), GateError> {
         if inner.closing.is_cancelled() {
             return Err(GateError::Closed);
         }
+        if *refused.borrow_and_update() {
+            return Err(GateError::LoginRefused);
+        }
         // Whichever comes first; looks again in any case.
-        let _ = timeout(limit.min(Duration::from_millis(500)), reconnects.changed()).await;
+        tokio::select! {
+            Ok(()) = reconnects.changed() => {}
+            Ok(()) = refused.changed() => {}
+            () = sleep(limit.min(Duration::from_millis(500))) => {}
+        }
     }
     Ok(())
 }

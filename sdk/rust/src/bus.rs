@@ -16,7 +16,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
 use crate::judge::StoredMessage;
-use crate::login::{Login, Violations};
+use crate::login::{LoggedIn, Login, Violations};
 use crate::{Enrolment, GateError};
 
 const EXPECTED_LAST: &str = "Nats-Expected-Last-Subject-Sequence";
@@ -33,6 +33,7 @@ pub(crate) struct Bus {
     client: Client,
     limit: Duration,
     reconnects: watch::Receiver<u64>,
+    refused: watch::Receiver<bool>,
     violations: Violations,
     readings: Arc<Semaphore>,
 }
@@ -82,11 +83,17 @@ struct Refusal {
 impl Bus {
     /// Logs in within `login.within`; later losses reconnect by themselves, without end.
     pub(crate) async fn connect(enrolment: &Enrolment, login: &Login) -> Result<Self, GateError> {
-        let (client, reconnects, violations) = login.connect(enrolment).await?;
+        let LoggedIn {
+            client,
+            reconnects,
+            refused,
+            violations,
+        } = login.connect(enrolment).await?;
         Ok(Self {
             client,
             limit: login.exchange,
             reconnects,
+            refused,
             violations,
             readings: Arc::new(Semaphore::new(READINGS)),
         })
@@ -94,6 +101,11 @@ impl Bus {
 
     pub(crate) fn connected(&self) -> bool {
         self.client.connection_state() == State::Connected
+    }
+
+    /// True while the bus refuses to let the agent come back: its login was taken away.
+    pub(crate) fn login_refused(&self) -> watch::Receiver<bool> {
+        self.refused.clone()
     }
 
     /// Changes from now on: with every connection that came back, and when messages were missed.

@@ -7,7 +7,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use async_nats::{Client, ConnectError, ConnectErrorKind, ConnectOptions, Event, ServerError};
+use async_nats::{
+    Client, ClientError, ConnectError, ConnectErrorKind, ConnectOptions, Event, ServerError,
+};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
@@ -29,22 +31,46 @@ pub(crate) struct Login {
     pub(crate) exchange: Duration,
 }
 
+/// A connection, and what is heard of it.
+pub(crate) struct LoggedIn {
+    pub(crate) client: Client,
+    /// Changes with every connection that came back, and when messages were missed.
+    pub(crate) reconnects: watch::Receiver<u64>,
+    /// Whether the server refused the login when it was last tried again.
+    pub(crate) refused: watch::Receiver<bool>,
+    pub(crate) violations: Violations,
+}
+
+/// Who is told what the connection says.
+#[derive(Clone)]
+struct Told {
+    reconnects: Arc<watch::Sender<u64>>,
+    refused: Arc<watch::Sender<bool>>,
+    violations: Violations,
+}
+
 impl Login {
-    pub(crate) async fn connect(
-        &self,
-        enrolment: &Enrolment,
-    ) -> Result<(Client, watch::Receiver<u64>, Violations), GateError> {
+    pub(crate) async fn connect(&self, enrolment: &Enrolment) -> Result<LoggedIn, GateError> {
         let identity = Identity::of(enrolment).await?;
         let servers = identity.servers.clone();
         let timer = Timer::start(self.within);
-        let (told, reconnects) = watch::channel(0);
-        let told = Arc::new(told);
-        let violations = Violations::default();
+        let told = Told {
+            reconnects: Arc::default(),
+            refused: Arc::default(),
+            violations: Violations::default(),
+        };
         let mut attempt = 2;
         loop {
-            let options = self.options(enrolment, &identity, &told, &violations)?;
+            let options = self.options(enrolment, &identity, &told)?;
             let last = match timeout(timer.remaining(), options.connect(servers.clone())).await {
-                Ok(Ok(client)) => return Ok((client, reconnects, violations)),
+                Ok(Ok(client)) => {
+                    return Ok(LoggedIn {
+                        client,
+                        reconnects: told.reconnects.subscribe(),
+                        refused: told.refused.subscribe(),
+                        violations: told.violations,
+                    });
+                }
                 Ok(Err(error)) => connect_error(&error)?,
                 Err(_) => "no answer".to_owned(),
             };
@@ -61,10 +87,9 @@ impl Login {
         &self,
         enrolment: &Enrolment,
         identity: &Identity,
-        told: &Arc<watch::Sender<u64>>,
-        violations: &Violations,
+        told: &Told,
     ) -> Result<ConnectOptions, GateError> {
-        let (told, violations) = (Arc::clone(told), violations.clone());
+        let told = told.clone();
         let key = enrolment.agent_key();
         let options = identity
             .log_in(ConnectOptions::new())
@@ -76,26 +101,53 @@ impl Login {
             .max_reconnects(None)
             .reconnect_delay_callback(pause)
             .event_callback(move |event| {
-                hear(&event, &told, &violations);
+                told.hear(&event);
                 std::future::ready(())
             });
         tls::apply(options, &enrolment.tls, identity.asks_for_tls())
     }
 }
 
-fn hear(event: &Event, told: &watch::Sender<u64>, violations: &Violations) {
-    match event {
-        Event::Connected => told.send_modify(|count| *count += 1),
-        Event::SlowConsumer(_) => {
-            tracing::warn!("hints were missed; every waiting request looks again");
-            told.send_modify(|count| *count += 1);
+impl Told {
+    fn hear(&self, event: &Event) {
+        match event {
+            Event::Connected => {
+                self.refused(false);
+                self.reconnects.send_modify(|count| *count += 1);
+            }
+            Event::SlowConsumer(_) => {
+                tracing::warn!("hints were missed; every waiting request looks again");
+                self.reconnects.send_modify(|count| *count += 1);
+            }
+            Event::ServerError(ServerError::Other(text)) => {
+                tracing::warn!("the bus says: {text}");
+                self.violations.note(text);
+            }
+            Event::ClientError(ClientError::Other(text)) => {
+                tracing::debug!("bus: {text}");
+                if self.refused(refuses_login(text)) {
+                    tracing::warn!("{}", GateError::LoginRefused);
+                }
+            }
+            other => tracing::debug!("bus: {other}"),
         }
-        Event::ServerError(ServerError::Other(text)) => {
-            tracing::warn!("the bus says: {text}");
-            violations.note(text);
-        }
-        other => tracing::debug!("bus: {other}"),
     }
+
+    /// True if it is so only now.
+    fn refused(&self, now: bool) -> bool {
+        let differs = |held: &mut bool| std::mem::replace(held, now) != now;
+        self.refused.send_if_modified(differs) && now
+    }
+}
+
+/// Of an attempt to come back the client tells no more than its kind of error, as text.
+fn refuses_login(text: &str) -> bool {
+    [
+        ConnectErrorKind::Authentication,
+        ConnectErrorKind::AuthorizationViolation,
+    ]
+    .iter()
+    .any(|kind| kind.to_string() == text)
 }
 
 /// Subjects on which the server forbade publishing; the last few.

@@ -212,15 +212,23 @@ fn may_be_new_key(fault: DecisionFault) -> bool {
 async fn place(bus: &Bus, asked: &Asked) -> Result<Placed, GateError> {
     let subject = request_subject(&asked.key);
     let mut reconnects = bus.reconnects();
+    let mut refused = bus.login_refused();
     let mut pause = Duration::from_millis(100);
     loop {
         match bus.store(&subject, asked.payload.clone(), true).await {
             Ok(placed) => return Ok(placed),
             Err(BusFault::Final(error)) => return Err(error),
+            Err(BusFault::Disconnected) if *refused.borrow_and_update() => {
+                return Err(GateError::LoginRefused);
+            }
             Err(BusFault::Passing(_) | BusFault::Disconnected | BusFault::NoStream) => {}
         }
         // Whichever comes first; then a little apart from the other requests.
-        let _ = timeout(pause, reconnects.changed()).await;
+        tokio::select! {
+            Ok(()) = reconnects.changed() => {}
+            Ok(()) = refused.changed() => {}
+            () = sleep(pause) => {}
+        }
         sleep(pause.mul_f64(rand::random_range(0.1..0.5))).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }

@@ -101,14 +101,28 @@ async fn a_question_raised_while_the_bus_is_away_is_asked_when_it_is_back() {
 async fn a_question_that_the_bus_never_took_is_an_error_in_time() {
     let mut console = Console::start().await;
     let gate = console.gate().await;
-    let credentials = console.agent.clone();
-    console.server.remove(&credentials).await;
+    console.server.stop().await;
     let began = Instant::now();
     let outcome = gate
         .ask(delete_invoice().timeout(Duration::from_millis(500)))
         .await;
     assert_eq!(outcome.unwrap_err().code(), "not_placed");
     assert!(began.elapsed() < Duration::from_secs(3));
+}
+
+#[tokio::test]
+async fn an_agent_whose_login_was_taken_away_is_told_long_before_its_deadline() {
+    let mut console = Console::start().await;
+    let gate = console.gate().await;
+    let credentials = console.agent.clone();
+    console.server.remove(&credentials).await;
+    // The first may still leave on the old connection, the second finds it closed.
+    for _ in 0..2 {
+        let began = Instant::now();
+        let error = gate.ask(delete_invoice()).await.unwrap_err();
+        assert_eq!(error, GateError::LoginRefused);
+        assert!(began.elapsed() < Duration::from_secs(15));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
