@@ -1,6 +1,6 @@
 //! `agent.json`: what an agent needs to connect and to trust (protocol, section 5).
 //!
-//! Refuses to print its seed.
+//! Refuses to print its seed, or a password in the URL of the bus.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ impl fmt::Debug for NkeySeed {
 }
 
 /// An agent's enrolment file, mode 0600.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Enrolment {
     /// Where the bus is.
     pub nats_url: String,
@@ -116,12 +116,86 @@ impl TlsFiles {
     }
 }
 
+/// Neither the seed nor what logs in with the URL.
+impl fmt::Debug for Enrolment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            nats_url,
+            workspace,
+            agent,
+            nkey_seed,
+            inbox_prefix,
+            realm,
+            trusted_keys,
+            tls,
+            nats_creds,
+        } = self;
+        f.debug_struct("Enrolment")
+            .field("nats_url", &without_login(nats_url))
+            .field("workspace", workspace)
+            .field("agent", agent)
+            .field("nkey_seed", nkey_seed)
+            .field("inbox_prefix", inbox_prefix)
+            .field("realm", realm)
+            .field("trusted_keys", trusted_keys)
+            .field("tls", tls)
+            .field("nats_creds", nats_creds)
+            .finish()
+    }
+}
+
+/// The URL of a bus, or several divided by commas, without user, password and token.
+pub fn without_login(urls: &str) -> String {
+    let one = |url: &str| match url.trim().rsplit_once('@') {
+        None => url.trim().to_owned(),
+        Some((login, host)) => match login.split_once("://") {
+            Some((scheme, _)) => format!("{scheme}://{host}"),
+            None => host.to_owned(),
+        },
+    };
+    urls.split(',').map(one).collect::<Vec<_>>().join(",")
+}
+
 impl Enrolment {
     /// Which agent it is for.
     pub fn agent_key(&self) -> AgentKey {
         AgentKey {
             workspace: self.workspace.clone(),
             agent: self.agent.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn debug_shows_neither_the_seed_nor_what_logs_in_with_the_url() {
+        for (url, shown) in [
+            ("nats://h:1", "nats://h:1"),
+            ("nats://bot:s3cret@h:1", "nats://h:1"),
+            ("bot:s3cret@h", "h"),
+            ("tls://s3cret@h:1", "tls://h:1"),
+            (
+                "nats://bot:s3cret@a, tls://bot:p%40s3cret@b:2",
+                "nats://a,tls://b:2",
+            ),
+            // Not well encoded, but not shown either.
+            ("nats://bot:s3cret@s3cret@h:1", "nats://h:1"),
+        ] {
+            assert_eq!(without_login(url), shown);
+            let enrolment: Enrolment = serde_json::from_value(serde_json::json!({
+                "nats_url": url, "workspace": "acme", "agent": "bot",
+                "nkey_seed": "SUs3cret", "inbox_prefix": "_INBOX_U", "realm": Uuid::nil(),
+                "trusted_keys": [],
+            }))
+            .unwrap();
+            for debug in [format!("{enrolment:?}"), format!("{enrolment:#?}")] {
+                assert!(!debug.contains("s3cret"), "{debug}");
+                assert!(debug.contains(shown) && debug.contains("acme"), "{debug}");
+            }
         }
     }
 }

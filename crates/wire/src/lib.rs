@@ -51,7 +51,7 @@ pub use decision::{
     VoteCheck, parse_decision, verify_decision, verify_vote,
 };
 pub use digest::{DigestError, Sha256Digest, args_digest, canonical_json, request_digest};
-pub use enrolment::{Enrolment, NkeySeed, TlsFiles};
+pub use enrolment::{Enrolment, NkeySeed, TlsFiles, without_login};
 pub use error_code::ErrorCode;
 pub use handover::Handover;
 pub use hello::{

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_nats::{ConnectOptions, ServerAddr};
+use countersign_wire::without_login;
 use nkeys::KeyPair;
 
 use crate::{Enrolment, GateError};
@@ -26,7 +27,7 @@ enum Proof {
 pub(crate) struct Identity {
     proof: Proof,
     pub(crate) inbox_prefix: String,
-    /// Nothing here uses the user and password in them.
+    /// Without user and password, which the client would write to its log.
     pub(crate) servers: Vec<ServerAddr>,
 }
 
@@ -37,12 +38,8 @@ fn bad(why: impl Into<String>) -> GateError {
 impl Identity {
     /// A .creds file goes before user and password in the URL, and these before the nkey.
     pub(crate) async fn of(enrolment: &Enrolment) -> Result<Self, GateError> {
-        let servers: Vec<ServerAddr> = enrolment
-            .nats_url
-            .split(',')
-            .map(|part| part.trim().parse())
-            .collect::<Result<_, _>>()
-            .map_err(|_| bad("nats_url is not a URL"))?;
+        let named_in = servers(&enrolment.nats_url)?;
+        let servers = servers(&without_login(&enrolment.nats_url))?;
         if let Some(path) = &enrolment.nats_creds {
             let (proof, key) = creds(path, enrolment).await?;
             return Ok(Self {
@@ -56,7 +53,7 @@ impl Identity {
         if enrolment.inbox_prefix != format!("_INBOX_{}", pair.public_key()) {
             return Err(bad("inbox_prefix is not that of nkey_seed"));
         }
-        let proof = match servers.iter().find_map(named) {
+        let proof = match named_in.iter().find_map(named) {
             Some((user, Some(password))) => Proof::Password(decoded(user)?, decoded(password)?),
             Some((token, None)) => Proof::Token(decoded(token)?),
             None => Proof::Nkey(enrolment.nkey_seed.reveal().to_owned()),
@@ -89,6 +86,13 @@ impl Identity {
             }
         }
     }
+}
+
+fn servers(urls: &str) -> Result<Vec<ServerAddr>, GateError> {
+    urls.split(',')
+        .map(|part| part.trim().parse())
+        .collect::<Result<_, _>>()
+        .map_err(|_| bad("nats_url is not a URL"))
 }
 
 fn named(server: &ServerAddr) -> Option<(&str, Option<&str>)> {
@@ -137,6 +141,28 @@ fn decoded(text: &str) -> Result<String, GateError> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[tokio::test]
+    async fn what_logs_in_with_the_url_is_not_left_in_the_addresses() {
+        let pair = KeyPair::new_user();
+        let enrolment: Enrolment = serde_json::from_value(serde_json::json!({
+            "nats_url": "nats://bot:s3cret@127.0.0.1:4222,tls://bot:s3cret@[::1]:4222",
+            "workspace": "acme", "agent": "bot", "nkey_seed": pair.seed().unwrap(),
+            "inbox_prefix": format!("_INBOX_{}", pair.public_key()),
+            "realm": uuid::Uuid::nil(), "trusted_keys": [],
+        }))
+        .unwrap();
+        let identity = Identity::of(&enrolment).await.unwrap();
+        let shown = format!("{:?}", identity.servers);
+        assert!(
+            !shown.contains("s3cret") && !shown.contains("bot"),
+            "{shown}"
+        );
+        assert_eq!(identity.servers.len(), 2);
+        assert!(identity.asks_for_tls());
+        assert!(matches!(identity.proof, Proof::Password(user, password)
+            if user == "bot" && password == "s3cret"));
+    }
 
     #[test]
     fn a_creds_file_is_read_section_by_section() {
