@@ -11,14 +11,16 @@ use countersign_wire::ipc::{DecidedNotice, InboxBatch, InboxChange, IpcError, St
 use tauri::ipc::Channel;
 use tauri::{AppHandle, Manager as _, State};
 use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::{RecvError, TryRecvError};
-use tokio::time::Instant;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::{Instant, timeout_at};
 
 use super::desk::Desk;
 use super::view::{inbox_row, notice, status_view};
 
 /// A batch is closed when nothing more came for this long.
 const GATHER: Duration = Duration::from_millis(4);
+/// And this long after its first event, however much comes.
+const LONGEST: Duration = Duration::from_millis(16);
 /// Rows in one batch at most.
 const ROWS: usize = 1_000;
 /// The status is read no more often than this.
@@ -126,18 +128,13 @@ async fn send(shell: AppHandle, mut events: Receiver<AppEvent>, channel: Channel
 }
 
 async fn gather(events: &mut Receiver<AppEvent>, news: &mut News) {
-    loop {
-        while news.rows.len() < ROWS {
-            match events.try_recv() {
-                Ok(event) => news.take(event),
-                Err(TryRecvError::Lagged(_)) => news.missed(),
-                Err(TryRecvError::Empty | TryRecvError::Closed) => break,
-            }
-        }
-        if news.rows.len() >= ROWS {
+    let closes = Instant::now() + LONGEST;
+    while news.rows.len() < ROWS {
+        let now = Instant::now();
+        if now >= closes {
             return;
         }
-        match tokio::time::timeout(GATHER, events.recv()).await {
+        match timeout_at(closes.min(now + GATHER), events.recv()).await {
             Ok(Ok(event)) => news.take(event),
             Ok(Err(RecvError::Lagged(_))) => news.missed(),
             Ok(Err(RecvError::Closed)) | Err(_) => return,
@@ -180,4 +177,65 @@ fn change(desk: &Desk, row: &LineRow) -> Option<InboxChange> {
 
 fn touched(desk: &Desk, row: &LineRow) -> Option<DecidedNotice> {
     notice(row, desk.app.identity().human_key().as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::sync::broadcast;
+    use tokio::time::{sleep, timeout};
+
+    use super::*;
+
+    /// How long a batch stays open while `event` comes every millisecond, `times` times.
+    async fn open_for(event: AppEvent, times: usize) -> Option<Duration> {
+        let (told, mut events) = broadcast::channel(256);
+        let flow = async {
+            for _ in 0..times {
+                let _ = told.send(event.clone());
+                sleep(Duration::from_millis(1)).await;
+            }
+            std::future::pending::<()>().await;
+        };
+        let began = Instant::now();
+        let mut news = News::default();
+        let gathered = async {
+            tokio::select! {
+                () = gather(&mut events, &mut news) => {}
+                () = flow => {}
+            }
+        };
+        let ended = timeout(Duration::from_secs(1), gathered).await;
+        ended.ok().map(|()| began.elapsed())
+    }
+
+    fn changed() -> AppEvent {
+        AppEvent::Changed {
+            number: 1,
+            rows: [7].into(),
+            arrived: [].into(),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_flow_without_a_gap_does_not_hold_its_batch_back() {
+        for event in [AppEvent::Status, changed()] {
+            let open = open_for(event.clone(), usize::MAX).await;
+            assert!(
+                open.is_some_and(|open| open <= LONGEST),
+                "{event:?}: {open:?}"
+            );
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_happens_within_a_few_milliseconds_travels_together_and_no_later() {
+        let open = open_for(changed(), 3).await;
+        let gap = Duration::from_millis(2) + GATHER;
+        assert!(
+            open.is_some_and(|open| (gap..LONGEST).contains(&open)),
+            "{open:?}"
+        );
+    }
 }
