@@ -17,6 +17,7 @@ use tokio::net::TcpListener;
 use tonic::codec::{
     Codec, CompressionEncoding, DecodeBuf, Decoder, EnabledCompressionEncodings, EncodeBuf, Encoder,
 };
+use tonic::codegen::http::header::AUTHORIZATION;
 use tonic::codegen::{BoxFuture, http};
 use tonic::server::{Grpc, NamedService, UnaryService};
 use tonic::transport::Server;
@@ -26,7 +27,7 @@ use tonic::{Request, Response, Status};
 use super::BODY_MAX;
 use super::decode::protobuf;
 use super::intake::Intake;
-use super::status::Refused;
+use crate::translate::Sender;
 
 /// How long one call may take in all.
 const CALL_LIMIT: Duration = Duration::from_secs(30);
@@ -70,17 +71,23 @@ impl tonic::codegen::Service<http::Request<tonic::body::Body>> for Traces {
     fn call(&mut self, request: http::Request<tonic::body::Body>) -> Self::Future {
         let method = request.uri().path().strip_prefix('/');
         let known = method.and_then(|path| path.strip_prefix(SERVICE_NAME)) == Some("/Export");
-        let export = Export(Arc::clone(&self.intake));
         let intake = Arc::clone(&self.intake);
         Box::pin(async move {
             if !known {
                 return Ok(Status::unimplemented("only Export is served").into_http());
             }
+            // Before its turn: whoever is not let in would hold one while its body arrives.
+            let authorization = request.headers().get(AUTHORIZATION);
+            let sender = match intake.sender(authorization.map(http::HeaderValue::as_bytes)) {
+                Ok(sender) => sender,
+                Err(refused) => return Ok(Status::from(refused).into_http()),
+            };
             // Before anything is read: what waits here takes no memory but its connection's.
             let _turn = match intake.turn().await {
                 Ok(turn) => turn,
                 Err(refused) => return Ok(Status::from(refused).into_http()),
             };
+            let export = Export { intake, sender };
             let mut gzip = EnabledCompressionEncodings::default();
             gzip.enable(CompressionEncoding::Gzip);
             let mut grpc = Grpc::new(Weighed)
@@ -91,26 +98,19 @@ impl tonic::codegen::Service<http::Request<tonic::body::Body>> for Traces {
     }
 }
 
-struct Export(Arc<Intake>);
+struct Export {
+    intake: Arc<Intake>,
+    sender: Sender,
+}
 
 impl UnaryService<ExportTraceServiceRequest> for Export {
     type Response = ExportTraceServiceResponse;
     type Future = BoxFuture<Response<Self::Response>, Status>;
 
     fn call(&mut self, request: Request<ExportTraceServiceRequest>) -> Self::Future {
-        let intake = Arc::clone(&self.0);
+        let (intake, sender) = (Arc::clone(&self.intake), self.sender.clone());
         Box::pin(async move {
-            let authorization = request
-                .metadata()
-                .get("authorization")
-                .map(|value| value.as_bytes().to_vec());
-            let taken = async {
-                let sender = intake.sender(authorization.as_deref())?;
-                intake.take(request.into_inner(), sender).await
-            };
-            let taken = taken
-                .await
-                .map_err(|refused: Refused| Status::from(refused))?;
+            let taken = intake.take(request.into_inner(), sender).await?;
             Ok(Response::new(ExportTraceServiceResponse {
                 partial_success: taken.partial().map(|(rejected_spans, error_message)| {
                     ExportTracePartialSuccess {

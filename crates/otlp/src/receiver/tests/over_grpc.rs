@@ -1,10 +1,13 @@
 //! The receiver over gRPC, with the client that opentelemetry-proto generates.
 
 use opentelemetry_proto::tonic::collector::trace::v1::trace_service_client::TraceServiceClient;
+use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::SERVICE_NAME;
 use prost::Message as _;
-use tonic::codec::CompressionEncoding;
+use tonic::client::Grpc;
+use tonic::codec::{Codec, CompressionEncoding, DecodeBuf, Decoder, EncodeBuf, Encoder};
+use tonic::codegen::http::uri::PathAndQuery;
 use tonic::transport::Channel;
-use tonic::{Code, Request};
+use tonic::{Code, Request, Status};
 
 use super::super::status::RpcStatus;
 use super::*;
@@ -62,6 +65,74 @@ async fn tokens_are_read_from_the_metadata() {
     let refused = client.export(with("Bearer no")).await.unwrap_err();
     assert_eq!(refused.code(), Code::Unauthenticated);
     drop(client);
+    receiver.stop().await;
+}
+
+/// Of a call whose body never comes.
+struct Nothing;
+
+impl Codec for Nothing {
+    type Encode = ();
+    type Decode = ();
+    type Encoder = Self;
+    type Decoder = Self;
+
+    fn encoder(&mut self) -> Self::Encoder {
+        Self
+    }
+
+    fn decoder(&mut self) -> Self::Decoder {
+        Self
+    }
+}
+
+impl Encoder for Nothing {
+    type Item = ();
+    type Error = Status;
+
+    fn encode(&mut self, (): (), _: &mut EncodeBuf<'_>) -> Result<(), Status> {
+        Ok(())
+    }
+}
+
+impl Decoder for Nothing {
+    type Item = ();
+    type Error = Status;
+
+    fn decode(&mut self, _: &mut DecodeBuf<'_>) -> Result<Option<()>, Status> {
+        Ok(None)
+    }
+}
+
+#[tokio::test]
+async fn strangers_are_refused_before_their_bodies_arrive_and_hold_no_turn() {
+    let sink = Kept::new(None, 1);
+    let options = Options {
+        require_token: true,
+        ..options()
+    };
+    let receiver = Receiver::start(options, Arc::clone(&sink) as _)
+        .await
+        .unwrap();
+    let address = format!("http://{}", receiver.grpc.unwrap());
+    let channel = Channel::from_shared(address).unwrap().connect().await;
+    let channel = channel.unwrap();
+    let export = format!("/{}/Export", SERVICE_NAME);
+    for token in [None, Some("Bearer no"), Some("Basic 0123456789abcdef")] {
+        let mut request = Request::new(tonic::codegen::tokio_stream::pending());
+        if let Some(token) = token {
+            let token = token.parse().unwrap();
+            request.metadata_mut().insert("authorization", token);
+        }
+        let mut stranger = Grpc::new(channel.clone());
+        stranger.ready().await.unwrap();
+        let path = PathAndQuery::from_maybe_shared(export.clone()).unwrap();
+        let call = stranger.client_streaming::<_, (), (), _>(request, path, Nothing);
+        let refused = tokio::time::timeout(Duration::from_secs(10), call).await;
+        let refused = refused.expect("the body is not awaited").unwrap_err();
+        assert_eq!(refused.code(), Code::Unauthenticated, "{token:?}");
+    }
+    drop(channel);
     receiver.stop().await;
 }
 
