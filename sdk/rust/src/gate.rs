@@ -58,8 +58,8 @@ pub(crate) struct Inner {
 impl Gate {
     /// Connects with an enrolment, or with the path of an `agent.json`.
     ///
-    /// Errors: `bad_enrolment`, `no_trusted_keys`, `bus_unreachable`, `bus_login_refused`,
-    /// `bus_no_streams`, `bus_forbidden`.
+    /// Errors: `bad_enrolment`, `no_trusted_keys`, `bus_unreachable`, `bus_tls`,
+    /// `bus_login_refused`, `bus_no_streams`, `bus_forbidden`, `bus_refused`.
     pub async fn connect(enrolment: impl Into<EnrolmentSource>) -> Result<Self, GateError> {
         Self::builder(enrolment).connect().await
     }
