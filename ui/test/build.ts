@@ -75,7 +75,7 @@ export const story = (more: Partial<RequestStoryView> = {}): RequestStoryView =>
 
 export const status = (more: Partial<StatusView> = {}): StatusView => ({
   bus: { connected: true, url: "nats://127.0.0.1:4222", serverVersion: "2.15.1", insecure: [] }, caughtUp: true, lag: 0,
-  waiting: 1, rejected: 0, outbox: 0, agents: 1, panic: null, brakes: [], bypasses: [], rulesApproving: 0, alarms: [], readOnly: null, operator: shown("maria"), operatorKeyTail: "7Q2F",
+  waiting: 1, rejected: 0, outbox: 0, agents: 1, panic: null, brakes: [], bypasses: [], rulesApproving: 0, alarms: [], locked: false, readOnly: null, operator: shown("maria"), operatorKeyTail: "7Q2F",
   audit: { seq: 48_211, hash: "00", anchoredSeq: 48_200 }, ...more,
 });
 

@@ -12,6 +12,7 @@ use tauri::ipc::Channel;
 use tauri::{AppHandle, Manager as _, State};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 use super::desk::Desk;
@@ -66,7 +67,10 @@ impl News {
 
 async fn send(shell: AppHandle, mut events: Receiver<AppEvent>, channel: Channel<InboxBatch>) {
     let desk = shell.state::<Desk>();
+    let mut locked = desk.locked.subscribe();
     let mut status_read: Option<Instant> = None;
+    let mut reading: Option<JoinHandle<Option<StatusView>>> = None;
+    let mut status = None;
     let mut news = News::default();
     let mut caught_up = desk.app.caught_up();
     let mut hidden = desk.app.reads_the_past();
@@ -85,7 +89,17 @@ async fn send(shell: AppHandle, mut events: Receiver<AppEvent>, channel: Channel
                 news.status = true;
                 None
             }
-            () = tokio::time::sleep(STATUS_EVERY), if news.status => None,
+            // Told at once: what is armed must not stay so.
+            Ok(()) = locked.changed() => {
+                news.status = true;
+                status_read = None;
+                None
+            }
+            read = next_status(&mut reading) => {
+                status = read;
+                None
+            }
+            () = tokio::time::sleep(STATUS_EVERY), if news.status && reading.is_none() => None,
         };
         match first {
             None => {}
@@ -100,17 +114,13 @@ async fn send(shell: AppHandle, mut events: Receiver<AppEvent>, channel: Channel
             news.missed();
         }
         let fresh = status_read.is_none_or(|at| at.elapsed() >= STATUS_EVERY);
-        let status = if news.status && fresh {
+        if news.status && fresh && reading.is_none() {
             status_read = Some(Instant::now());
             news.status = false;
-            desk.app
-                .status()
-                .await
-                .ok()
-                .map(|status| status_view(&desk.app, status))
-        } else {
-            None
-        };
+            // Beside the rows: it asks the bus, and what happens here is told while that does not answer.
+            reading = Some(tokio::spawn(read_status(shell.clone())));
+        }
+        let status = status.take();
         let rows = std::mem::take(&mut news.rows);
         let resync = std::mem::take(&mut news.resync);
         let panic_asked = std::mem::take(&mut news.panic_asked);
@@ -125,6 +135,22 @@ async fn send(shell: AppHandle, mut events: Receiver<AppEvent>, channel: Channel
             return;
         }
     }
+}
+
+async fn read_status(shell: AppHandle) -> Option<StatusView> {
+    let desk = shell.state::<Desk>();
+    let status = desk.app.status().await.ok()?;
+    Some(status_view(&desk.app, status, desk.locked.borrow().is_on()))
+}
+
+/// What is read, once it is; waits for ever where nothing is.
+async fn next_status(reading: &mut Option<JoinHandle<Option<StatusView>>>) -> Option<StatusView> {
+    let Some(running) = reading else {
+        return std::future::pending().await;
+    };
+    let read = running.await.ok().flatten();
+    *reading = None;
+    read
 }
 
 async fn gather(events: &mut Receiver<AppEvent>, news: &mut News) {

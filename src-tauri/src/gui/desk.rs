@@ -16,6 +16,22 @@ use super::view::Story;
 use crate::production::Production;
 use crate::secrets::hide_under;
 
+/// Who tells that the desktop session is locked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Locked {
+    /// Its screen saver.
+    pub(crate) by_saver: bool,
+    /// What keeps account of sessions.
+    pub(crate) by_logind: bool,
+}
+
+impl Locked {
+    /// Either is enough.
+    pub(crate) fn is_on(self) -> bool {
+        self.by_saver || self.by_logind
+    }
+}
+
 /// The window's hold on the console.
 pub(crate) struct Desk {
     pub(crate) app: App,
@@ -37,6 +53,8 @@ pub(crate) struct Desk {
     pub(crate) panic_asked: Notify,
     /// Held while the saved searches are read and written.
     pub(crate) searches: tokio::sync::Mutex<()>,
+    /// What the desktop tells of its session; it may tell nothing.
+    pub(crate) locked: watch::Sender<Locked>,
     batches: AtomicU64,
     listener: Mutex<Option<JoinHandle<()>>>,
 }
@@ -60,6 +78,7 @@ impl Desk {
             suggested: Suggested::default(),
             panic_asked: Notify::new(),
             searches: tokio::sync::Mutex::new(()),
+            locked: watch::Sender::default(),
             batches: AtomicU64::new(0),
             listener: Mutex::new(None),
         }

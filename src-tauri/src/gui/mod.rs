@@ -10,6 +10,9 @@ mod desk;
 #[cfg(target_os = "linux")]
 mod drawing;
 mod fault;
+#[cfg(target_os = "linux")]
+mod locked;
+mod navigation;
 mod notify;
 mod previews;
 mod suggested;
@@ -19,6 +22,7 @@ mod updating;
 mod view;
 
 use countersign_core::{OpError, Options};
+use tauri::webview::NewWindowResponse;
 use tauri::{Manager as _, RunEvent, WebviewWindowBuilder};
 
 use crate::otlp::{self, Otlp};
@@ -87,12 +91,20 @@ fn window(runtime: &tokio::runtime::Runtime, desk: Desk) -> Result<(), OpError> 
         .ok_or(tauri::Error::WebviewNotFound)
         .map_err(failed)?;
     let window = WebviewWindowBuilder::from_config(&handle, config)
-        .and_then(|window| window.data_directory(web_data).build())
+        .and_then(|window| {
+            window
+                .data_directory(web_data)
+                .on_navigation(navigation::is_own)
+                .on_new_window(|_, _| NewWindowResponse::Deny)
+                .build()
+        })
         .map_err(failed)?;
     #[cfg(target_os = "linux")]
     drawing::suit(&window);
     let notifying = runtime.spawn(notify::run(handle.clone()));
     let tray = runtime.spawn(tray::run(handle.clone()));
+    #[cfg(target_os = "linux")]
+    let locked = runtime.spawn(locked::run(handle.clone()));
     runtime.spawn(async move {
         ended().await;
         handle.exit(0);
@@ -101,6 +113,8 @@ fn window(runtime: &tokio::runtime::Runtime, desk: Desk) -> Result<(), OpError> 
         if let RunEvent::Exit = event {
             notifying.abort();
             tray.abort();
+            #[cfg(target_os = "linux")]
+            locked.abort();
             shell.state::<Desk>().close();
         }
     });

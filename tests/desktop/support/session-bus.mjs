@@ -55,6 +55,11 @@ export class SessionBus {
     return (await promisify(execFile)("dbus-send", words)).stdout;
   }
 
+  /** Says something to all, as a part of the desktop does. */
+  async signal(object, name, ...args) {
+    await promisify(execFile)("dbus-send", [`--bus=${this.address}`, "--type=signal", object, name, ...args]);
+  }
+
   /** The names on the bus that begin so. */
   async names(start) {
     const all = await this.call("org.freedesktop.DBus", "/", "org.freedesktop.DBus.ListNames");

@@ -76,6 +76,17 @@ export class Browser {
     return this.#send("POST", `${this.#session}/execute/sync`, { script, args });
   }
 
+  /** The windows that are open. */
+  windows() {
+    return this.#send("GET", `${this.#session}/window/handles`);
+  }
+
+  /** Makes the window so large, and waits until the page is. */
+  async resize(width, height) {
+    await this.#send("POST", `${this.#session}/window/rect`, { x: 0, y: 0, width, height });
+    await until("the new size", () => this.run("return innerWidth === arguments[0] && innerHeight === arguments[1]", width, height));
+  }
+
   /** Text of the first element that fits, or null. */
   text(selector) {
     return this.run("return document.querySelector(arguments[0])?.textContent ?? null", selector);
@@ -141,5 +152,5 @@ export class Browser {
 }
 
 export const KEYS = {
-  enter: "\uE007", escape: "\uE00C", shift: "\uE008", control: "\uE009", space: " ", end: "\uE010", home: "\uE011", down: "\uE015",
+  tab: "\uE004", enter: "\uE007", escape: "\uE00C", shift: "\uE008", control: "\uE009", space: " ", end: "\uE010", home: "\uE011", down: "\uE015",
 };

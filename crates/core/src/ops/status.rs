@@ -1,9 +1,10 @@
 //! How the console is.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::presence::LiveConsole;
-use crate::bus::STREAMS;
+use crate::bus::Bus;
 use crate::domain::Timestamp;
 use crate::domain::brakes::Brakes;
 use crate::error::OpError;
@@ -12,6 +13,9 @@ use crate::store::alarms::Alarm;
 use crate::store::{agents, audit, bus_stream, meta, outbox, requests};
 
 pub use crate::domain::stall::ALIVE_MS;
+
+/// How long the bus is waited for when it is asked how far its streams are.
+const POSITION_LIMIT: Duration = Duration::from_secs(1);
 
 /// One stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -146,17 +150,15 @@ impl App {
         let bus = self.bus();
         let mut streams = BTreeMap::new();
         let mut complete = bus.is_some();
-        for name in STREAMS.iter().filter(|name| PROJECTED.contains(name)) {
-            let last_seq = match &bus {
-                Some(bus) => bus.last_sequence(name).await.ok(),
-                None => None,
-            };
+        let asked = PROJECTED.map(|name| last_sequence(bus.as_ref(), name));
+        let last = futures::future::join_all(asked).await;
+        for (name, last_seq) in PROJECTED.into_iter().zip(last) {
             let next = rows
                 .iter()
                 .find(|row| row.stream == *name)
                 .map_or(1, |row| row.next_seq);
             let projected_seq = u64::try_from(next - 1).unwrap_or(0);
-            let counts = matches!(*name, "CS_REQUESTS" | "CS_DECISIONS");
+            let counts = matches!(name, "CS_REQUESTS" | "CS_DECISIONS");
             let all = match (&bus, last_seq) {
                 (_, Some(last)) if projected_seq >= last => true,
                 // The last may have been removed.
@@ -168,7 +170,7 @@ impl App {
             };
             complete &= !counts || all;
             streams.insert(
-                (*name).to_owned(),
+                name.to_owned(),
                 StreamPosition {
                     last_seq,
                     projected_seq,
@@ -177,4 +179,11 @@ impl App {
         }
         Ok((streams, complete))
     }
+}
+
+/// None where the bus does not tell in time: whoever asks how the console is must not wait for a bus that is away.
+async fn last_sequence(bus: Option<&Bus>, stream: &str) -> Option<u64> {
+    let bus = bus.filter(|bus| bus.state().borrow().connected)?;
+    let asked = tokio::time::timeout(POSITION_LIMIT, bus.last_sequence(stream));
+    asked.await.ok()?.ok()
 }

@@ -29,7 +29,8 @@ pub enum InboxChange {
 pub struct DecidedNotice {
     /// Which request.
     pub key: String,
-    /// The verdict that stands; none for a receipt or a change of state without a decision.
+    /// The verdict that stands, or `expired`, `withdrawn` or `void` where the request ended without one; none while it
+    /// goes on.
     pub verdict: Option<String>,
     /// Who gave it.
     pub by: Option<Shown>,

@@ -111,6 +111,8 @@ pub struct StatusView {
     pub rules_approving: u64,
     /// Open alarms.
     pub alarms: Vec<AlarmView>,
+    /// The desktop session is locked: nothing on the page is armed.
+    pub locked: bool,
     /// Why no decision is taken at the moment; none when decisions are taken.
     pub read_only: Option<String>,
     /// Name of the operator at this console.

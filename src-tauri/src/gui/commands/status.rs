@@ -14,7 +14,7 @@ use crate::gui::view::status_view;
 
 pub(crate) async fn status(desk: &Desk, _: Nothing) -> Result<StatusView, IpcError> {
     let status = desk.app.status().await.map_err(fault)?;
-    Ok(status_view(&desk.app, status))
+    Ok(status_view(&desk.app, status, desk.locked.borrow().is_on()))
 }
 
 pub(crate) async fn today(desk: &Desk, args: TodayArgs) -> Result<TodayView, IpcError> {

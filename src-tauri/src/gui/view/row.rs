@@ -73,6 +73,7 @@ pub(crate) fn notice(line: &LineRow, own_key: &str) -> Option<DecidedNotice> {
         CardState::Decided => line.verdict.clone(),
         CardState::Expired => Some("expired".to_owned()),
         CardState::Withdrawn => Some("withdrawn".to_owned()),
+        CardState::Void => Some("void".to_owned()),
         _ => None,
     };
     let by = decider(line);

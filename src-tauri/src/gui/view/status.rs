@@ -8,8 +8,8 @@ use countersign_wire::{AgentBrake, escape};
 
 use super::progress::key_tail;
 
-/// As the status bar shows it.
-pub(crate) fn status_view(app: &App, status: Status) -> StatusView {
+/// As the status bar shows it; `locked` says whether the desktop session is.
+pub(crate) fn status_view(app: &App, status: Status, locked: bool) -> StatusView {
     let behind = status.streams.values().map(|stream| {
         stream
             .last_seq
@@ -62,6 +62,7 @@ pub(crate) fn status_view(app: &App, status: Status) -> StatusView {
                 at_ms: alarm.at,
             })
             .collect(),
+        locked,
         read_only: read_only.map(|why| escape(&why).plain()),
         operator: escape(&app.identity().operator),
         operator_key_tail: key_tail(app.identity().human_key().as_str()),

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useLayoutEffect, useReducer, useRef, useState } from "react";
+import { useStatus } from "../../desk/DeskContext";
 import { arm, armedFrom, disarmed, mayApprove, type ArmingEvent } from "./arming";
 
 interface PressLike {
@@ -17,11 +18,12 @@ export interface ArmingView {
 
 /**
  * Feeds the arming of the card on screen. `identity` changes whenever its content does; `attended` is
- * false while something covers the card or nothing can be sent.
+ * false while something covers the card or nothing can be sent. A locked session disarms: a window may keep its focus behind the lock.
  */
 export const useArming = (identity: string | null, attended: boolean): ArmingView => {
   const [state, dispatch] = useReducer(arm, disarmed);
   const latest = useRef(state);
+  const locked = useStatus()?.locked ?? false;
   const pointer = useRef<{ identity: string | null; at: number } | null>(null);
   const [armed, setArmed] = useState(false);
   // What is on screen counts from the commit on, not from the next render.
@@ -43,7 +45,7 @@ export const useArming = (identity: string | null, attended: boolean): ArmingVie
 
   useLayoutEffect(() => {
     const look = (): void => {
-      const here = attended && document.hasFocus() && document.visibilityState === "visible";
+      const here = attended && !locked && document.hasFocus() && document.visibilityState === "visible";
       send(here ? { type: "focused", at: performance.now() } : { type: "lost" });
     };
     look();
@@ -55,7 +57,7 @@ export const useArming = (identity: string | null, attended: boolean): ArmingVie
       window.removeEventListener("blur", look);
       document.removeEventListener("visibilitychange", look);
     };
-  }, [attended, send]);
+  }, [attended, locked, send]);
 
   const from = armedFrom(state);
   useEffect(() => {
