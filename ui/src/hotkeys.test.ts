@@ -4,7 +4,7 @@ import { commandIds, definitionOf, printKeys, resolveStroke, spell, type Stroke,
 const stroke = (key: string, more: Partial<Stroke> = {}): Stroke => ({
   key, code: "", ctrlKey: false, altKey: false, metaKey: false, shiftKey: false, ...more,
 });
-const calm: StrokeContext = { inText: false, covered: false, sinceFocusMs: 10_000, singleKeysOff: false, prefix: null };
+const calm: StrokeContext = { inText: false, covered: false, sinceFocusMs: 10_000, sinceTypedMs: 10_000, singleKeysOff: false, prefix: null };
 const everyKey = commandIds.flatMap((id) => definitionOf(id).keys.map((keys) => ({ id, keys })));
 
 describe("the registry of keys", () => {
@@ -45,6 +45,7 @@ describe("a stroke", () => {
     ["a text field", { inText: true }],
     ["a dialog", { covered: true }],
     ["the moment after the window gained focus", { sinceFocusMs: 399 }],
+    ["the moment after a field that was typed in is gone", { sinceTypedMs: 999 }],
     ["single keys switched off", { singleKeysOff: true }],
   ])("of a single key is dead in %s", (_, context) => {
     for (const key of ["a", "d", "z", "j", "D"]) {

@@ -128,6 +128,8 @@ export interface StrokeContext {
   readonly covered: boolean;
   /** Since the window gained focus. */
   readonly sinceFocusMs: number;
+  /** Since a key went down in a field that its operator did not leave. */
+  readonly sinceTypedMs: number;
   /** The operator has switched single keys off. */
   readonly singleKeysOff: boolean;
   /** The first stroke of a sequence, if one is open. */
@@ -138,6 +140,12 @@ export type StrokeResult = { readonly command: CommandId } | { readonly prefix: 
 
 /** Single keys are dead for this long after the window has gained focus. */
 export const FOCUS_GUARD_MS = 400;
+/** And for this long after a key went down in a field that is gone: who types does not see at once that nothing takes the text any more. */
+export const TYPED_GUARD_MS = 1_000;
+
+/** Keys by which somebody leaves a field, or sends what is in it. */
+const LEAVING: ReadonlySet<string> = new Set(["Escape", "Enter", "Tab"]);
+export const leavesField = (key: string): boolean => LEAVING.has(key);
 
 const isSingle = (keys: string): boolean => !/^(Ctrl|Alt|Meta)\+/.test(keys) && keys !== "Escape";
 
@@ -145,7 +153,7 @@ const isSingle = (keys: string): boolean => !/^(Ctrl|Alt|Meta)\+/.test(keys) && 
 export const resolveStroke = (stroke: Stroke, context: StrokeContext): StrokeResult => {
   const spelled = spell(stroke);
   if (isSingle(spelled)) {
-    if (context.inText || context.singleKeysOff || context.sinceFocusMs < FOCUS_GUARD_MS) return null;
+    if (context.inText || context.singleKeysOff || context.sinceFocusMs < FOCUS_GUARD_MS || context.sinceTypedMs < TYPED_GUARD_MS) return null;
   }
   const command = byKeys.get(context.prefix === null ? spelled : `${context.prefix} ${spelled}`) ?? byKeys.get(spelled);
   if (command !== undefined) {

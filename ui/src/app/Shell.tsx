@@ -1,10 +1,12 @@
-import { Outlet, useNavigate } from "@tanstack/react-router";
+import { Outlet, useLocation, useNavigate } from "@tanstack/react-router";
 import { Tooltip } from "radix-ui";
 import { useEffect, useState } from "react";
 import { useCommand } from "../commands/CommandContext";
 import { useTheme } from "../commands/theme";
 import { useDesk, useLost } from "../desk/DeskContext";
 import { AlarmsDialog } from "../features/alarms/AlarmsDialog";
+import { undoable } from "../features/inbox/sent";
+import { SentProvider, useSentVerdicts } from "../features/inbox/useSent";
 import { Help } from "./Help";
 import { Navigation } from "./Navigation";
 import { useNotifications } from "./notifications";
@@ -19,6 +21,8 @@ export const Shell = () => {
   const navigate = useNavigate();
   const desk = useDesk();
   const lost = useLost();
+  const sent = useSentVerdicts();
+  const inInbox = useLocation({ select: ({ pathname }) => pathname === "/" });
   const [open, setOpen] = useState<"alarms" | "help" | "palette" | "panic" | null>(null);
   const close = (): void => { setOpen(null); };
   useCommand("help", () => { setOpen("help"); });
@@ -27,6 +31,13 @@ export const Shell = () => {
   useCommand("panic", () => { setOpen("panic"); });
   // Whoever turned it off meanwhile has answered: the dialog would turn it on again.
   useEffect(() => desk.onPanicAsked(() => { if ((desk.view().status?.panic ?? null) !== null) setOpen("panic"); }), [desk]);
+  // The inbox itself takes back without leaving what it shows; from any other screen the way leads to the card.
+  useCommand("undo", () => {
+    const held = undoable(sent.list);
+    if (held === null || inInbox) return false;
+    void sent.undo(held.key).then(() => navigate({ to: "/", search: { card: held.key } }));
+    return true;
+  });
   useCommand("inbox", () => void navigate({ to: "/" }));
   useCommand("history", () => void navigate({ to: "/history" }));
   useCommand("overview", () => void navigate({ to: "/overview" }));
@@ -44,7 +55,7 @@ export const Shell = () => {
         )}
         <div className="grid min-h-0 flex-1 grid-cols-[56px_minmax(0,1fr)] grid-rows-[minmax(0,1fr)]">
           <Navigation />
-          <div className="flex min-h-0 min-w-0"><Outlet /></div>
+          <div className="flex min-h-0 min-w-0"><SentProvider value={sent}><Outlet /></SentProvider></div>
         </div>
         <StatusBar />
       </div>

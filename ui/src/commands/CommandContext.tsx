@@ -2,7 +2,7 @@
 import {
   createContext, useCallback, useContext, useLayoutEffect, useMemo, useRef, useState, type ReactNode,
 } from "react";
-import { definitionOf, resolveStroke, type CommandId } from "../hotkeys";
+import { definitionOf, leavesField, resolveStroke, TYPED_GUARD_MS, type CommandId } from "../hotkeys";
 import { useSetting } from "./settings";
 
 /** A key or a pointer that went down, on the page's monotonic clock. */
@@ -40,6 +40,7 @@ const SEQUENCE_MS = 1_200;
 export const CommandProvider = ({ children }: { readonly children: ReactNode }) => {
   const handlers = useRef(new Map<CommandId, Handler[]>());
   const focusedAt = useRef(-Infinity);
+  const typedAt = useRef(-Infinity);
   const prefix = useRef<{ text: string; at: number } | null>(null);
   const [covers, setCovers] = useState(0);
   const [singleKeys] = useSetting("singleKeys");
@@ -65,12 +66,17 @@ export const CommandProvider = ({ children }: { readonly children: ReactNode }) 
   // With the commit that uncovers the desk, not after its painting: a key pressed as a dialog goes counts.
   useLayoutEffect(() => {
     const onFocus = (event: FocusEvent): void => { focusedAt.current = event.timeStamp; };
+    const onPointerDown = (): void => { typedAt.current = -Infinity; };
     const onKeyDown = (event: KeyboardEvent): void => {
+      const inText = takesText(event.target);
+      const sinceTypedMs = event.timeStamp - typedAt.current;
+      // Whoever goes on typing into a field that is gone has not noticed it yet.
+      if (inText || sinceTypedMs < TYPED_GUARD_MS) typedAt.current = leavesField(event.key) ? -Infinity : event.timeStamp;
       if (event.isComposing || event.defaultPrevented) return;
       const open = prefix.current;
       prefix.current = null;
       const result = resolveStroke(event, {
-        inText: takesText(event.target), covered: covers > 0, sinceFocusMs: event.timeStamp - focusedAt.current,
+        inText, covered: covers > 0, sinceFocusMs: event.timeStamp - focusedAt.current, sinceTypedMs,
         singleKeysOff: singleKeys === "off",
         prefix: open !== null && event.timeStamp - open.at < SEQUENCE_MS ? open.text : null,
       });
@@ -84,7 +90,9 @@ export const CommandProvider = ({ children }: { readonly children: ReactNode }) 
     };
     window.addEventListener("focus", onFocus);
     window.addEventListener("keydown", onKeyDown);
+    window.addEventListener("pointerdown", onPointerDown);
     return () => {
+      window.removeEventListener("pointerdown", onPointerDown);
       window.removeEventListener("focus", onFocus);
       window.removeEventListener("keydown", onKeyDown);
     };

@@ -6,7 +6,7 @@ import { CommandText } from "../../components/CommandText";
 import { useBlocked, useDesk, useServerSecond } from "../../desk/DeskContext";
 import type { Card } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
-import { ActionBar, mayAnswer, mayApproveCard, mayEdit } from "./acts/ActionBar";
+import { ActionBar, closedWords, mayAnswer, mayApproveCard, mayEdit } from "./acts/ActionBar";
 import { AnswerPanel } from "./acts/AnswerPanel";
 import { DenyPanel } from "./acts/DenyPanel";
 import { SnoozePanel } from "./acts/SnoozePanel";
@@ -97,6 +97,10 @@ const CardView = ({ card, sent, onSent, onUndo, onSnooze }: CardViewProps) => {
       ) : <Body card={card} acts={acts} />}
       {pending && (blocked !== null || late) ? (
         <p role="status" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad">{late ? "Its deadline has passed: it can no longer be approved." : <CommandText text={blocked ?? ""} />}</p>
+      ) : null}
+      {/* What is typed stays under the hands that type it, though nothing can become of it. */}
+      {!pending && inPlace(acts.panel) ? (
+        <p role="alert" className="m-0 border-t border-warn-line bg-warn-bg px-7 py-2 text-warn-text" data-testid="too-late"><span className="first-letter:uppercase">{closedWords(card)}</span>. Nothing can be sent from here any more; Esc closes it.</p>
       ) : null}
       {acts.problem === null ? null : <p role="alert" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad" data-testid="problem">{acts.problem}</p>}
       {pending && !inPlace(acts.panel) ? <WayPanel card={card} acts={acts} field={field} /> : null}

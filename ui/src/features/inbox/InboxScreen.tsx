@@ -49,9 +49,10 @@ export const InboxScreen = () => {
     void queries.prefetchQuery({ queryKey: ["card", next], queryFn: () => desk.call("card", { key: next }) });
   }, [desk, next, queries]);
 
-  const { undo } = sent;
-  const takeBack = useCallback(async () => {
-    const taken = await undo();
+  const { undo, shown } = sent;
+  useEffect(() => shown(), [shown]);
+  const takeBack = useCallback(async (held?: string) => {
+    const taken = await undo(held);
     if (taken === null) return;
     await queries.invalidateQueries({ queryKey: ["card", taken] });
     cursor.set(taken);
@@ -117,7 +118,7 @@ export const InboxScreen = () => {
         {selection.picked.length > 0 ? <BatchPane picked={selection.picked} sent={sent} onDone={selection.clear} /> : key === null ? (
           loaded ? <EmptyInbox /> : <div className="grid flex-1 place-items-center text-text-3">Reading what waits…</div>
         ) : (
-          <CardPane key={key} requestKey={key} sent={sent} onSent={onSent} onUndo={() => void takeBack()} onSnooze={onSnooze} />
+          <CardPane key={key} requestKey={key} sent={sent} onSent={onSent} onUndo={() => void takeBack(key)} onSnooze={onSnooze} />
         )}
       </main>
     </div>

@@ -1,16 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { row, shown } from "../../../test/build";
-import { fade, follow, note, put, sentState, undoable, type Sent } from "./sent";
+import { fade, follow, note, put, sentState, shownAgain, undoable, wordsOf, type Sent } from "./sent";
 
 const sent = (more: Partial<Sent> = {}): Sent => ({
-  key: "a", name: shown("t"), verdict: "approve", sentAs: "approve", state: "holding", releaseMs: 3_000, by: null,
+  key: "a", name: shown("t"), verdict: "approve", sentAs: "approve", state: "holding", releaseMs: 3_000, isVote: false, listed: false, by: null,
   message: null, sinceMs: 0, ...more,
 });
+
+const waits = (mine: boolean) => [row({ key: "a", state: "pending", votes: { required: 2, given: mine ? 1 : 0, mine } })];
 
 describe("a sent verdict", () => {
   it("reads as stored only for what the stream has acknowledged", () => {
     expect(["pending", "holding", "queued", "expired", "void"].map((state) => sentState(state as never)))
-      .toEqual(["failed", "holding", "queued", "failed", "failed"]);
+      .toEqual(["voted", "holding", "queued", "failed", "failed"]);
     expect(sentState("decided")).toBe("stored");
   });
 
@@ -19,6 +21,46 @@ describe("a sent verdict", () => {
     expect(mine[0]).toMatchObject({ state: "stored", sinceMs: 9 });
     const theirs = note([sent()], { key: "a", verdict: "deny", by: shown("maria"), mine: false }, 9);
     expect(theirs[0]).toMatchObject({ state: "lost", by: shown("maria"), sentAs: "deny" });
+  });
+
+  it.each(["expired", "withdrawn", "void"])("is told as not in force when its request is %s, and as nobody else's decision", (verdict) => {
+    for (const state of ["holding", "queued", "voted"] as const) {
+      const [after] = note([sent({ state })], { key: "a", verdict, by: null, mine: false }, 9);
+      expect(after).toMatchObject({ state: "over", sentAs: verdict, sinceMs: 9 });
+      expect(wordsOf(after as Sent).strong).toBe("not in force:");
+      expect(wordsOf(after as Sent).rest).not.toContain("first");
+    }
+  });
+
+  it("of several operators stands as a vote until they have decided", () => {
+    const vote = sent({ isVote: true });
+    expect(follow([vote], [row({ key: "a", state: "holding" })], 1)[0]).toMatchObject({ state: "holding", listed: true });
+    const released = follow([{ ...vote, listed: true }], waits(false), 3_000);
+    expect(released[0]).toMatchObject({ state: "queued" });
+    const voted = follow(released, waits(true), 3_050);
+    expect(voted[0]).toMatchObject({ state: "voted" });
+    expect(undoable(voted)).toBeNull();
+    expect(note(voted, { key: "a", verdict: "approve", by: shown("ann"), mine: false }, 9)[0]).toMatchObject({ state: "stored" });
+    expect(note(voted, { key: "a", verdict: "deny", by: shown("ann"), mine: false }, 9)[0]).toMatchObject({ state: "lost" });
+  });
+
+  it("that was held and waits again was not sent, and is not offered to be taken back", () => {
+    const dropped = follow([sent({ listed: true })], [row({ key: "a", state: "pending" })], 500);
+    expect(dropped[0]).toMatchObject({ state: "back", sinceMs: 500 });
+    expect(undoable(dropped)).toBeNull();
+    // A list that is older than the answer says nothing, one that never shows the hold does in the end.
+    const fresh = [sent()];
+    expect(follow(fresh, [row({ key: "a", state: "pending" })], 100)).toBe(fresh);
+    expect(follow(fresh, [row({ key: "a", state: "pending" })], 14_000)[0]).toMatchObject({ state: "back" });
+    // And where it was late, it is believed.
+    expect(follow(dropped, [row({ key: "a", state: "queued" })], 600)[0]).toMatchObject({ state: "queued" });
+  });
+
+  it("that came to its end while nobody looked is told for as long as any other", () => {
+    const list = [sent({ state: "lost", sinceMs: 0 }), sent({ key: "b", sinceMs: 0 })];
+    const again = shownAgain(list, 60_000);
+    expect(fade(again, 79_000).map(({ key }) => key)).toEqual(["a", "b"]);
+    expect(again[1]).toBe(list[1]);
   });
 
   it("is not changed by a receipt or by news of another request", () => {

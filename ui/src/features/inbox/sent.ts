@@ -1,7 +1,12 @@
 /** What became of the verdicts of this window, until the operator has seen it. Pure. */
+import { pastOf } from "../../components/verdict";
 import type { CardState, DecidedNotice, InboxRow, Verdict, Shown } from "../../ipc/generated";
 
-export type SentState = "sending" | "holding" | "queued" | "stored" | "lost" | "undone" | "failed";
+/**
+ * `voted` is a vote that stands while others are waited for, `over` a request that ended before the verdict counted,
+ * `back` a hold that the console dropped: the request waits again.
+ */
+export type SentState = "sending" | "holding" | "queued" | "stored" | "voted" | "lost" | "over" | "back" | "undone" | "failed";
 
 export interface Sent {
   readonly key: string;
@@ -9,7 +14,11 @@ export interface Sent {
   readonly verdict: Verdict;
   /** The verdict that really goes out; terminate may have become deny. */
   readonly sentAs: string;
+  /** One of several operators' votes, and no decision by itself. */
+  readonly isVote: boolean;
   readonly state: SentState;
+  /** The list has shown it as held or on its way: it is no older than this entry. */
+  readonly listed: boolean;
   readonly releaseMs: number | null;
   /** Who was first, when somebody else was. */
   readonly by: Shown | null;
@@ -18,7 +27,8 @@ export interface Sent {
   readonly sinceMs: number;
 }
 
-const STATE_OF: Partial<Record<CardState, SentState>> = { holding: "holding", queued: "queued", decided: "stored" };
+/** A request that still waits after a verdict was taken got a vote. */
+const STATE_OF: Partial<Record<CardState, SentState>> = { holding: "holding", queued: "queued", decided: "stored", pending: "voted" };
 
 /** How an outcome reads; anything but an acknowledged one is not stored. */
 export const sentState = (state: CardState): SentState => STATE_OF[state] ?? "failed";
@@ -29,30 +39,96 @@ export const put = (list: readonly Sent[], entry: Sent): readonly Sent[] => [
 
 const isOpen = (entry: Sent): boolean => entry.state === "sending" || entry.state === "holding" || entry.state === "queued";
 
+/** Ends of a request that nobody decided on. */
+const OVER: ReadonlySet<string> = new Set(["expired", "withdrawn", "void"]);
+const LETS_RUN: ReadonlySet<string> = new Set(["approve", "modify"]);
+
+const ended = (entry: Sent, notice: DecidedNotice, verdict: string): SentState => {
+  if (OVER.has(verdict)) return "over";
+  // The decision that several votes made is whoever's counted them.
+  return notice.mine || (entry.state === "voted" && LETS_RUN.has(verdict)) ? "stored" : "lost";
+};
+
 /** News from the stream. Only a stored decision of this operator reads as stored. */
 export const note = (list: readonly Sent[], notice: DecidedNotice, nowMs: number): readonly Sent[] =>
   list.map((entry) => {
-    if (entry.key !== notice.key || !isOpen(entry) || notice.verdict === null) return entry;
-    return { ...entry, state: notice.mine ? "stored" : "lost", sentAs: notice.verdict, by: notice.by, sinceMs: nowMs };
+    if (entry.key !== notice.key || notice.verdict === null || (!isOpen(entry) && entry.state !== "voted")) return entry;
+    return { ...entry, state: ended(entry, notice, notice.verdict), sentAs: notice.verdict, by: notice.by, sinceMs: nowMs };
   });
 
-/** What the list says: an approval whose hold is over waits for the stream, and cannot be taken back any more. */
-export const follow = (list: readonly Sent[], rows: readonly InboxRow[], nowMs: number): readonly Sent[] => {
-  if (undoable(list) === null) return list;
-  const released = new Set(rows.filter((row) => row.state === "queued").map((row) => row.key));
-  const moves = (entry: Sent): boolean => entry.state === "holding" && released.has(entry.key);
-  return list.some(moves) ? list.map((entry) => (moves(entry) ? { ...entry, state: "queued", sinceMs: nowMs } : entry)) : list;
+/** A hold that the list has not shown until so long after its end was dropped between two looks at it. */
+const UNLISTED_MS = 10_000;
+
+type Row = Pick<InboxRow, "key" | "state" | "votes">;
+
+const followed = (entry: Sent, row: Row | undefined, nowMs: number): Sent => {
+  if (row === undefined || (entry.state !== "holding" && entry.state !== "queued" && entry.state !== "back")) return entry;
+  if (row.state === "holding") return entry.listed && entry.state === "holding" ? entry : { ...entry, state: "holding", listed: true };
+  if (row.state === "queued") return entry.state === "queued" && entry.listed ? entry : { ...entry, state: "queued", listed: true, sinceMs: nowMs };
+  if (entry.state === "back") return entry;
+  if (entry.isVote && row.votes?.mine === true) return { ...entry, state: "voted", sinceMs: nowMs };
+  // The list may be older than the answer.
+  const release = entry.releaseMs ?? entry.sinceMs;
+  if (!entry.listed && nowMs < release + UNLISTED_MS) return entry;
+  // A vote is on its way while its request waits.
+  if (entry.isVote && nowMs >= release) return entry.state === "queued" ? entry : { ...entry, state: "queued", sinceMs: nowMs };
+  return { ...entry, state: "back", sinceMs: nowMs };
+};
+
+/** What the list says: a hold that is over waits for the stream, and cannot be taken back any more; one that was dropped waits for a person. */
+export const follow = (list: readonly Sent[], rows: readonly Row[], nowMs: number): readonly Sent[] => {
+  if (!list.some((entry) => isOpen(entry) || entry.state === "back")) return list;
+  const wanted = new Set(list.map((entry) => entry.key));
+  const there = new Map(rows.filter((row) => wanted.has(row.key)).map((row) => [row.key, row]));
+  const next = list.map((entry) => followed(entry, there.get(entry.key), nowMs));
+  return next.some((entry, place) => entry !== list[place]) ? next : list;
 };
 
 /** The held approval that Z takes back: the last one given. */
 export const undoable = (list: readonly Sent[]): Sent | null => list.find((entry) => entry.state === "holding") ?? null;
 
 const SEEN_MS: Record<SentState, number> = {
-  sending: Infinity, holding: Infinity, queued: Infinity, stored: 6_000, undone: 4_000, lost: 20_000, failed: 20_000,
+  sending: Infinity, holding: Infinity, queued: Infinity, stored: 6_000, voted: 6_000, undone: 4_000, lost: 20_000, over: 20_000, back: 20_000,
+  failed: 20_000,
 };
 
 /** Drops what was on screen for long enough. */
 export const fade = (list: readonly Sent[], nowMs: number): readonly Sent[] => {
   const kept = list.filter((entry) => nowMs - entry.sinceMs < SEEN_MS[entry.state]);
   return kept.length === list.length ? list : kept;
+};
+
+/** Nobody looked at the list for a while: what was told then counts from now on. */
+export const shownAgain = (list: readonly Sent[], nowMs: number): readonly Sent[] =>
+  list.map((entry) => (isOpen(entry) ? entry : { ...entry, sinceMs: nowMs }));
+
+const HOW_IT_ENDED: Record<string, string> = {
+  expired: "it expired before your answer counted", withdrawn: "its agent took it back before your answer counted",
+  void: "what stands in its place does not verify: look at the alarms",
+};
+
+/** What an entry says, but for the time that is left of its hold. */
+export const wordsOf = (entry: Sent): { readonly strong: string; readonly rest: string } => {
+  switch (entry.state) {
+    case "sending":
+      return { strong: "", rest: "sending…" };
+    case "holding":
+      return { strong: "held, not sent", rest: "" };
+    case "queued":
+      return { strong: "", rest: entry.isVote ? "your vote is signed, on its way to the bus" : "signed, on its way to the bus" };
+    case "stored":
+      return { strong: pastOf(entry.sentAs), rest: ", on the bus" };
+    case "voted":
+      return { strong: "your vote is on the bus", rest: ", others are waited for" };
+    case "lost":
+      return { strong: " was first:", rest: ` ${pastOf(entry.sentAs)}` };
+    case "over":
+      return { strong: "not in force:", rest: ` ${HOW_IT_ENDED[entry.sentAs] ?? entry.sentAs}` };
+    case "back":
+      return { strong: "not sent:", rest: " it waits for you again" };
+    case "undone":
+      return { strong: "", rest: "taken back, waits again" };
+    case "failed":
+      return { strong: "", rest: entry.message ?? "was not taken; look at the card" };
+  }
 };

@@ -53,6 +53,10 @@ const CLOSED: Record<Card["state"], string> = {
   rejected: "Rejected: not a request of the protocol", void: "Void: what is stored as its decision does not verify; the agent denies",
 };
 
+/** Why nothing can be done with a card that no longer waits. */
+export const closedWords = (card: Card): string =>
+  card.state === "decided" && card.decision !== null ? pastOf(card.decision.verdict) : CLOSED[card.state];
+
 /** What can be done with the card; every button names its key. */
 export const ActionBar = ({ card, acts, arming, ready, blocked, onApprove, onUndo }: ActionBarProps) => {
   const bar = "flex min-h-[63px] flex-wrap items-center gap-2.5 border-t border-line bg-panel px-7 py-[12px] max-lg:gap-2";
@@ -60,8 +64,7 @@ export const ActionBar = ({ card, acts, arming, ready, blocked, onApprove, onUnd
     return <div className={bar}><Held releaseMs={card.hold.releaseMs} onUndo={onUndo} /></div>;
   }
   if (card.state !== "pending") {
-    const what = card.state === "decided" && card.decision !== null ? pastOf(card.decision.verdict) : CLOSED[card.state];
-    return <div className={bar}><span className="text-text-2 first-letter:uppercase" data-testid="closed">{what}</span></div>;
+    return <div className={bar}><span className="text-text-2 first-letter:uppercase" data-testid="closed">{closedWords(card)}</span></div>;
   }
   const edited = acts.draft !== null;
   const more = MORE.filter(([verdict]) => card.allowed.includes(verdict));

@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { Button } from "../../../components/Button";
 
 const PRESETS = [
@@ -21,6 +21,7 @@ interface DenyPanelProps {
 /** The reason of a denial. Enter sends it: denying is never delayed. */
 export const DenyPanel = ({ stops, canStop, busy, onDeny, onClose }: DenyPanelProps) => {
   const [reason, setReason] = useState("");
+  const field = useRef<HTMLInputElement>(null);
   const send = (text: string): void => { onDeny(text.trim() === "" ? null : text.trim()); };
   return (
     <form
@@ -36,7 +37,11 @@ export const DenyPanel = ({ stops, canStop, busy, onDeny, onClose }: DenyPanelPr
           <button
             key={preset} type="button" disabled={busy}
             className="rounded-md border border-line px-2 py-1 text-xs text-text-2 hover:bg-raised hover:text-text"
-            onClick={() => { setReason(preset); }}
+            onClick={() => {
+              setReason(preset);
+              // From there Enter sends it.
+              field.current?.focus();
+            }}
           >
             {preset}
           </button>
@@ -44,6 +49,7 @@ export const DenyPanel = ({ stops, canStop, busy, onDeny, onClose }: DenyPanelPr
       </div>
       <div className="flex items-center gap-2.5">
         <input
+          ref={field}
           // The key D asks for exactly this field.
           // oxlint-disable-next-line jsx-a11y/no-autofocus
           autoFocus

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { plainText } from "../../../components/shown";
-import { useDesk } from "../../../desk/DeskContext";
+import { useDesk, useLoaded } from "../../../desk/DeskContext";
 import { formatLeft, isHot } from "../../../desk/clock";
 import type { InboxRow } from "../../../ipc/generated";
 
@@ -15,22 +15,29 @@ export const Arrivals = ({ rows }: { readonly rows: readonly InboxRow[] }) => {
   const desk = useDesk();
   const known = useRef<ReadonlySet<string> | null>(null);
   const waiting = useRef<InboxRow[]>([]);
+  const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
   const [said, setSaid] = useState("");
+  const loaded = useLoaded();
   useEffect(() => {
+    // What stood there before is no arrival.
+    if (!loaded) return;
     const before = known.current;
     known.current = new Set(rows.map((row) => row.key));
-    if (before === null) return undefined;
+    if (before === null) return;
     const now = desk.now();
     waiting.current.push(...rows.filter((row) => !before.has(row.key) && urgent(row, now)));
-    if (waiting.current.length === 0) return undefined;
-    const timer = setTimeout(() => {
+    // Further arrivals never put the sentence off: where they do not cease it would never be said.
+    if (waiting.current.length === 0 || timer.current !== null) return;
+    timer.current = setTimeout(() => {
+      timer.current = null;
       const [first] = waiting.current;
       if (first === undefined) return;
       const more = waiting.current.length - 1;
-      setSaid(`New ${first.risk} request: ${plainText(first.tool)}, ${formatLeft(first.deadlineMs - desk.now())} left${more > 0 ? `, and ${more} more` : ""}.`);
+      const left = first.hasDeadline ? `, ${formatLeft(first.deadlineMs - desk.now())} left` : "";
+      setSaid(`New ${first.risk} request: ${plainText(first.tool)}${left}${more > 0 ? `, and ${more} more` : ""}.`);
       waiting.current = [];
     }, GATHER_MS);
-    return () => { clearTimeout(timer); };
-  }, [desk, rows]);
-  return <div className="sr-only" role="status" aria-live="polite">{said}</div>;
+  }, [desk, loaded, rows]);
+  useEffect(() => () => { if (timer.current !== null) clearTimeout(timer.current); }, []);
+  return <div className="sr-only" role="status" data-testid="arrivals">{said}</div>;
 };

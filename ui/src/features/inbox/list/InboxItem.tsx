@@ -15,7 +15,7 @@ interface InboxItemProps {
   readonly onSelect: (key: string) => void;
 }
 
-export const optionId = (key: string): string => `request-${key.replaceAll("/", "-")}`;
+export const optionId = (key: string): string => `request-${key}`;
 
 const STATE: Partial<Record<InboxRow["state"], string>> = { holding: "held, not sent", queued: "being sent" };
 
