@@ -179,6 +179,22 @@ describe("a card", () => {
   });
 });
 
+const near = (id: string, matcher: string) => ({ id, version: 1, name: shown(id), effect: "approve" as const, matcher: shown(matcher) });
+
+describe("beside a card", () => {
+  it("a rule for another tool or agent alone is not told as a near one: W lists it", async () => {
+    await onCard({ why: () => ({ decided: null, now: {
+      policyDigest: "sha256:4be1", outcome: "ask", rule: null, approvals: 1, held: null, matched: [], setup: null,
+      near: [near("small", "risk"), near("other-tool", "tool"), near("other-agent", "agent")],
+    } }) });
+    const beside = await screen.findByTestId("reasons");
+    expect(within(beside).getAllByTestId("near").map((line) => line.textContent)).toEqual(["small nearly let it run: its risk is another."]);
+    expect(beside.textContent).not.toContain("more that nearly matched");
+    press("w");
+    expect(within(await screen.findByTestId("why")).getAllByTestId("near")).toHaveLength(3);
+  });
+});
+
 describe("an automatic decision", () => {
   it("is called wrong only after one more question, which suspends what decided", async () => {
     window.location.hash = "#/history/request?key=acme%2Fbot%2Fr8";

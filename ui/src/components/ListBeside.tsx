@@ -1,4 +1,4 @@
-import { useRef, useState, type ReactNode } from "react";
+import { useEffect, useRef, useState, type ReactNode } from "react";
 import { useCommand } from "../commands/CommandContext";
 import { toCallError } from "../ipc/transport";
 import { Kbd } from "./Kbd";
@@ -37,6 +37,9 @@ export const ListBeside = <T extends { readonly key: string }>({ title, count, h
   const rows = all.filter((one) => fits(one, filter));
   const usual = first === undefined ? undefined : rows.find(first);
   const shown = rows.find((one) => one.key === chosen) ?? usual ?? rows[0];
+  // What is shown is what is chosen: whoever comes meanwhile takes nobody's place, least of all under typing hands.
+  const seen = shown?.key ?? null;
+  useEffect(() => { if (seen !== null) setChosen(seen); }, [seen]);
   const move = (step: 1 | -1): void => {
     const place = rows.findIndex((one) => one.key === shown?.key);
     setChosen(rows[Math.min(Math.max(place + step, 0), rows.length - 1)]?.key ?? null);

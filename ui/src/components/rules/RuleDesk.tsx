@@ -22,6 +22,8 @@ interface RuleDeskProps {
   /** Beside each other where there is room for both. */
   readonly wide?: boolean;
   readonly takesFocus?: boolean;
+  /** Somebody removed it meanwhile. */
+  readonly gone?: boolean;
   readonly onSaved: (saved: SavedRule) => void;
   /** More buttons. */
   readonly children?: ReactNode;
@@ -30,8 +32,8 @@ interface RuleDeskProps {
 const NOTHING: RuleProblem[] = [];
 
 /** One rule: its words, what is wrong with them, what they would have done, and what can be done with it. */
-export const RuleDesk = ({ workspace, rule, words, state, wide = false, takesFocus = false, onSaved, children }: RuleDeskProps) => {
-  const edit = useRuleEdit(workspace, rule);
+export const RuleDesk = ({ workspace, rule, words, state, wide = false, takesFocus = false, gone = false, onSaved, children }: RuleDeskProps) => {
+  const edit = useRuleEdit(workspace, rule, gone);
   const language = useMemo(() => ruleLanguage(words), [words]);
   const [asking, setAsking] = useState(false);
   const problems = edit.check?.problems ?? NOTHING;
@@ -84,12 +86,8 @@ export const RuleDesk = ({ workspace, rule, words, state, wide = false, takesFoc
         </div>
       </div>
       <div className="flex flex-wrap items-center gap-2.5 border-t border-line bg-panel px-5 py-3" role="toolbar" aria-label="This rule" data-testid="rule-acts">
-        {edit.edited && rule.version > 0 ? (
-          <>
-            <Button disabled={!ready} onClick={plainSave}>Save <kbd className="kbd">Ctrl Enter</kbd></Button>
-            <Button tone="quiet" onClick={edit.revert}>Drop changes</Button>
-          </>
-        ) : null}
+        {edit.edited && rule.version > 0 ? <Button disabled={!ready} onClick={plainSave}>Save <kbd className="kbd">Ctrl Enter</kbd></Button> : null}
+        {edit.edited && edit.isKept ? <Button tone="quiet" onClick={edit.revert}>Drop changes</Button> : null}
         {state === "off" || state === null ? null : <Button disabled={!ready} onClick={() => void save("off", false)}>Turn off</Button>}
         {state === "shadow" && !edit.edited ? null : <Button disabled={!ready} onClick={() => void save("shadow", false)}>Run in shadow</Button>}
         {children}

@@ -1,6 +1,6 @@
 /** One rule while it is edited: its text, what is wrong with it, and what became of saving it. */
 import { useQueryClient } from "@tanstack/react-query";
-import { useCallback, useEffect, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { useDesk } from "../../desk/DeskContext";
 import type { RuleCheck, RuleState, RuleText, SavedRule } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
@@ -23,6 +23,8 @@ export interface RuleEdit {
   /** The version that was seen; 0 for a rule that stands nowhere yet. */
   readonly seen: number;
   readonly edited: boolean;
+  /** What is typed outlives a look elsewhere. */
+  readonly isKept: boolean;
   /** None while the text was not checked. */
   readonly check: RuleCheck | null;
   readonly checked: string | null;
@@ -42,14 +44,16 @@ export interface RuleEdit {
   readonly revert: () => void;
 }
 
-export const useRuleEdit = (workspace: string, given: RuleText): RuleEdit => {
+export const useRuleEdit = (workspace: string, given: RuleText, gone = false): RuleEdit => {
   const desk = useDesk();
   const queries = useQueryClient();
   const [base, setBase] = useState(given);
-  const place = given.version === 0 ? null : `${workspace}/${given.id}`;
+  // A new one has no name yet; a draft from a card is made anew there.
+  const place = given.version === 0 && given.id !== "" ? null : `${workspace}/${given.id}`;
   const [kept] = useState(() => (place === null ? undefined : keptOf(place)));
   const [initial, setInitial] = useState(kept?.text ?? given.text);
   const [text, write] = useState(kept?.text ?? given.text);
+  const latest = useRef(text);
   const [seen, setSeen] = useState(kept?.seen ?? given.version);
   const [check, setCheck] = useState<{ readonly of: string; readonly found: RuleCheck } | null>(null);
   const [busy, setBusy] = useState(false);
@@ -61,11 +65,20 @@ export const useRuleEdit = (workspace: string, given: RuleText): RuleEdit => {
     if (place !== null) drop(place);
     setBase(next);
     setInitial(next.text);
+    latest.current = next.text;
     write(next.text);
     setSeen(next.version);
     setConflict(null);
     setTrouble(null);
   }, [place]);
+  /** Saved, but not what is typed by now: that goes on from what was saved. */
+  const goOn = (saved: RuleText): void => {
+    if (place !== null) drop(place);
+    keep(`${workspace}/${saved.id}`, { text: latest.current, seen: saved.version });
+    setBase(saved);
+    setSeen(saved.version);
+    setConflict(null);
+  };
   const edited = text !== base.text;
   // Somebody else changed it: shown at once where nothing is lost by it.
   useEffect(() => {
@@ -75,7 +88,12 @@ export const useRuleEdit = (workspace: string, given: RuleText): RuleEdit => {
     else setConflict({ id: given.id, version: null, conflict: given, gone: false });
   }, [base, begin, edited, given]);
 
+  useEffect(() => {
+    if (gone) setConflict((before) => before ?? { id: given.id, version: null, conflict: null, gone: true });
+  }, [given.id, gone]);
+
   const setText = useCallback((next: string) => {
+    latest.current = next;
     write(next);
     if (place === null) return;
     if (next === base.text) drop(place);
@@ -108,7 +126,9 @@ export const useRuleEdit = (workspace: string, given: RuleText): RuleEdit => {
       }
       const stands = await desk.call("rule_text", { workspace, id: saved.id });
       queries.setQueryData(["rule", workspace, saved.id], stands);
-      begin(stands);
+      // The bus may take its time, and nobody has to wait for it with typing.
+      if (latest.current === text) begin(stands);
+      else goOn(stands);
       await queries.invalidateQueries({ queryKey: ["rules"] });
       return saved;
     } catch (thrown) {
@@ -128,7 +148,7 @@ export const useRuleEdit = (workspace: string, given: RuleText): RuleEdit => {
     setConflict(null);
   };
   return {
-    initial, text, setText, seen, edited, check: check?.found ?? null, checked: check?.of ?? null, busy, trouble, conflict, held, letGo: () => { setHeld(null); }, save, keepMine,
+    initial, text, setText, seen, edited, isKept: place !== null, check: check?.found ?? null, checked: check?.of ?? null, busy, trouble, conflict, held, letGo: () => { setHeld(null); }, save, keepMine,
     takeTheirs: () => { if (conflict?.conflict != null) begin(conflict.conflict); },
     revert: () => { begin(base); },
   };

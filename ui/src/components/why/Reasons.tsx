@@ -43,19 +43,26 @@ interface ReasonsProps {
   readonly workspace: string;
   /** Near misses that are shown at most. */
   readonly most: number;
+  /** Rules for another tool or agent alone nearly match every call: they are told where somebody asks, not beside each card. */
+  readonly briefly?: boolean;
 }
 
+const OTHERS: ReadonlySet<string> = new Set(["tool", "agent"]);
+
 /** What the rules in force say of a request, which nearly did, and its setup key. */
-export const Reasons = ({ now, workspace, most }: ReasonsProps) => (
-  <div className="selectable flex flex-col gap-1.5 border-l-2 border-accent pl-2.5 text-text-2" data-testid="reasons">
-    <p className="m-0"><b className="font-semibold text-text">{outcome(now)}</b>{now.rule === null || now.outcome === "approve" && now.matched.length === 0 ? "" : <>: {ruleLink(workspace, now.rule)}</>}.{now.held === null ? "" : <span className="text-warn"> <ShownText text={now.held} />.</span>}</p>
-    {now.matched.filter((rule) => rule.instead !== null || rule.id !== now.rule).map((rule) => (
-      <p key={rule.id} className="m-0">{ruleLink(workspace, rule.id)} says {rule.says}{rule.instead === null ? "" : <>: <ShownText text={rule.instead} /></>}.</p>
-    ))}
-    {now.near.slice(0, most).map((rule) => (
-      <p key={rule.id} className="m-0" data-testid="near">{ruleLink(workspace, rule.id)} nearly {rule.effect === "ask" ? "asked" : rule.effect === "deny" ? "denied it" : "let it run"}: {failed(rule.matcher)}.</p>
-    ))}
-    {now.near.length > most ? <p className="m-0 text-text-3">and {now.near.length - most} more that nearly matched</p> : null}
-    {now.setup === null ? null : <p className="m-0"><Setup setup={now.setup} /></p>}
-  </div>
-);
+export const Reasons = ({ now, workspace, most, briefly = false }: ReasonsProps) => {
+  const near = briefly ? now.near.filter((rule) => !OTHERS.has(plainText(rule.matcher))) : now.near;
+  return (
+    <div className="selectable flex flex-col gap-1.5 border-l-2 border-accent pl-2.5 text-text-2" data-testid="reasons">
+      <p className="m-0"><b className="font-semibold text-text">{outcome(now)}</b>{now.rule === null || now.outcome === "approve" && now.matched.length === 0 ? "" : <>: {ruleLink(workspace, now.rule)}</>}.{now.held === null ? "" : <span className="text-warn"> <ShownText text={now.held} />.</span>}</p>
+      {now.matched.filter((rule) => rule.instead !== null || rule.id !== now.rule).map((rule) => (
+        <p key={rule.id} className="m-0">{ruleLink(workspace, rule.id)} says {rule.says}{rule.instead === null ? "" : <>: <ShownText text={rule.instead} /></>}.</p>
+      ))}
+      {near.slice(0, most).map((rule) => (
+        <p key={rule.id} className="m-0" data-testid="near">{ruleLink(workspace, rule.id)} nearly {rule.effect === "ask" ? "asked" : rule.effect === "deny" ? "denied it" : "let it run"}: {failed(rule.matcher)}.</p>
+      ))}
+      {near.length > most ? <p className="m-0 text-text-3">and {near.length - most} more that nearly matched</p> : null}
+      {now.setup === null ? null : <p className="m-0"><Setup setup={now.setup} /></p>}
+    </div>
+  );
+};

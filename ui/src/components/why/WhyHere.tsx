@@ -11,7 +11,7 @@ export const WhyHere = ({ requestKey, workspace }: { readonly requestKey: string
   if (data === undefined) return null;
   return (
     <Section title={<>Why it is asking <Kbd command="why" /></>}>
-      {data.now === null ? <p className="m-0 border-l-2 border-accent pl-2.5 text-text-2">This workspace has no rules: every request asks.</p> : <Reasons now={data.now} workspace={workspace} most={FEW} />}
+      {data.now === null ? <p className="m-0 border-l-2 border-accent pl-2.5 text-text-2">This workspace has no rules: every request asks.</p> : <Reasons now={data.now} workspace={workspace} most={FEW} briefly />}
     </Section>
   );
 };

@@ -67,6 +67,9 @@ export const RejectedScreen = () => {
   const [chosen, setChosen] = useState<string | null>(null);
   const place = Math.max(rows.findIndex((row) => row.key === chosen), 0);
   const row = rows[place];
+  // The newest comes first: what is read stays, whatever arrives above it.
+  const first = rows[0]?.key;
+  useEffect(() => { if (chosen === null && first !== undefined) setChosen(first); }, [chosen, first]);
   const move = (step: 1 | -1): void => { setChosen(rows[Math.min(Math.max(place + step, 0), rows.length - 1)]?.key ?? null); };
   useCommand("next", () => { move(1); });
   useCommand("previous", () => { move(-1); });

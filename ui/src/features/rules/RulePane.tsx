@@ -14,6 +14,8 @@ import { RuleChanges } from "./RuleChanges";
 interface RulePaneProps {
   readonly workspace: string;
   readonly row: RuleRow;
+  /** Somebody removed it while it was changed here. */
+  readonly gone: boolean;
   readonly words: RuleWords;
   readonly nowMs: number;
   readonly onSaved: (saved: SavedRule) => void;
@@ -45,7 +47,7 @@ const Regrets = ({ row }: { readonly row: RuleRow }) =>
   );
 
 /** A rule's page: what it did, its words, and what they would have done. */
-export const RulePane = ({ workspace, row, words, nowMs, onSaved }: RulePaneProps) => {
+export const RulePane = ({ workspace, row, gone, words, nowMs, onSaved }: RulePaneProps) => {
   const desk = useDesk();
   const queries = useQueryClient();
   const lost = useLost();
@@ -53,7 +55,7 @@ export const RulePane = ({ workspace, row, words, nowMs, onSaved }: RulePaneProp
   const [removing, setRemoving] = useState(false);
   const { data, error } = useQuery({
     // A new version is a new text.
-    queryKey: ["rule", workspace, row.id, row.version], queryFn: () => desk.call("rule_text", { workspace, id: row.id }), placeholderData: (before) => (before?.id === row.id ? before : undefined),
+    queryKey: ["rule", workspace, row.id, row.version], queryFn: () => desk.call("rule_text", { workspace, id: row.id }), placeholderData: (before) => (before?.id === row.id ? before : undefined), enabled: !gone,
   });
   const [limits, setLimits] = useState(false);
   const remove = async (): Promise<void> => {
@@ -78,8 +80,8 @@ export const RulePane = ({ workspace, row, words, nowMs, onSaved }: RulePaneProp
       {data === undefined ? (
         <div className="grid flex-1 place-items-center text-text-3">{error === null ? "Reading the rule…" : <p role="alert" className="px-5 text-bad">{toCallError(error).message}</p>}</div>
       ) : (
-        <RuleDesk workspace={workspace} rule={data} words={words} state={row.state} onSaved={onSaved}>
-          <Button tone="quiet" disabled={lost !== null || readOnly !== null} onClick={() => { setRemoving(true); }}>Remove…</Button>
+        <RuleDesk workspace={workspace} rule={data} words={words} state={row.state} gone={gone} onSaved={onSaved}>
+          <Button tone="quiet" disabled={gone || lost !== null || readOnly !== null} onClick={() => { setRemoving(true); }}>Remove…</Button>
         </RuleDesk>
       )}
       {removing ? (

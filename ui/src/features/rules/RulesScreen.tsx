@@ -1,12 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useCommand } from "../../commands/CommandContext";
 import { Kbd } from "../../components/Kbd";
 import { Select } from "../../components/Select";
 import { useDesk } from "../../desk/DeskContext";
-import type { RuleText } from "../../ipc/generated";
+import type { RuleRow, RuleText } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
+import { keptOf } from "../../components/rules/kept";
 import { RuleDesk } from "../../components/rules/RuleDesk";
 import { RuleList } from "./RuleList";
 import { RulePane } from "./RulePane";
@@ -28,7 +29,7 @@ export const RulesScreen = () => {
   const desk = useDesk();
   const navigate = useNavigate();
   const { ws, id } = useSearch({ from: "/rules" });
-  const { data, error, isPending } = useQuery({
+  const { data, error, isPending, isPlaceholderData } = useQuery({
     queryKey: ["rules", ws ?? null], queryFn: () => desk.call("rules_list", { workspace: ws ?? null }), refetchInterval: AGAIN_MS, staleTime: 0,
     placeholderData: (before) => before,
   });
@@ -41,7 +42,10 @@ export const RulesScreen = () => {
   const suggestions = useSuggestions(data?.workspace ?? "", data?.revision ?? 0);
   const offered = suggestions.view?.suggestions.filter((of) => !of.dismissed) ?? [];
   const suggested = suggestions.view?.suggestions.find((of) => of.id === looked) ?? null;
-  const row = writing || suggested !== null ? undefined : rows[place];
+  const [last, setLast] = useState<{ readonly workspace: string; readonly row: RuleRow } | null>(null);
+  // A rule that somebody removed while it was changed here stays open with what was typed.
+  const gone = last !== null && last.workspace === workspace && last.row.id === id && rows[place]?.id !== id && keptOf(`${workspace}/${last.row.id}`) !== undefined;
+  const row = writing || suggested !== null ? undefined : gone ? last.row : rows[place];
   const look = (next: string | null, write = false): void => {
     setWriting(write);
     setLooked(next);
@@ -50,6 +54,12 @@ export const RulesScreen = () => {
     look(null);
     if (next !== undefined) void navigate({ to: "/rules", search: { ...(workspace === "" ? {} : { ws: workspace }), id: next }, replace: true });
   };
+  // What is open stays open: a rule that comes before it takes nobody's place.
+  useEffect(() => {
+    if (row === undefined || gone || isPlaceholderData) return;
+    setLast((before) => (before?.row === row && before.workspace === workspace ? before : { workspace, row }));
+    if (row.id !== id) void navigate({ to: "/rules", search: { ...(workspace === "" ? {} : { ws: workspace }), id: row.id }, replace: true });
+  }, [gone, id, isPlaceholderData, navigate, row, workspace]);
   useCommand("next", () => { choose(rows[Math.min(place + (writing ? 0 : 1), rows.length - 1)]?.id); });
   useCommand("previous", () => { choose(rows[Math.max(place - (writing ? 0 : 1), 0)]?.id); });
   useCommand("newRule", () => { look(null, true); });
@@ -71,11 +81,11 @@ export const RulesScreen = () => {
   return (
     <div className="grid min-h-0 min-w-0 flex-1 grid-cols-[minmax(0,1fr)_470px] max-xl:grid-cols-[minmax(0,1fr)_420px] grid-rows-[minmax(0,1fr)]">
       <section className="flex min-h-0 flex-col border-r border-line" aria-label="Rules">
-        <header className="flex items-center gap-2.5 border-b border-line px-5 py-3">
+        <header className="flex items-center gap-2.5 border-b border-line px-5 py-3 max-lg:gap-2 max-lg:px-4">
           <h1 className="m-0 mr-1.5 text-[15px] font-semibold">Rules</h1>
-          <label className="flex items-center gap-1.5 text-text-2">workspace
+          <label className="flex min-w-0 items-center gap-1.5 text-text-2"><span className="max-lg:sr-only">workspace</span>
             <Select
-              className="max-w-44 border-line py-[3px] font-semibold text-text" aria-label="Workspace" value={workspace}
+              className="max-w-44 min-w-0 border-line py-[3px] font-semibold text-text" aria-label="Workspace" value={workspace}
               onChange={(event) => { look(null); void navigate({ to: "/rules", search: { ws: event.target.value } }); }}
             >
               {(data?.workspaces ?? [workspace]).map((name) => <option key={name} value={name}>{name}</option>)}
@@ -106,7 +116,7 @@ export const RulesScreen = () => {
               onDismiss={() => { look(null); void suggestions.dismiss(suggested, !suggested.dismissed); }}
             />
           ) : <div className="grid flex-1 place-items-center px-7 text-center text-text-3">{rows.length === 0 ? "" : "No rule is chosen."}</div>
-        ) : <RulePane key={`${workspace}/${row.id}`} workspace={workspace} row={row} words={words} nowMs={data.serverMs} onSaved={(saved) => { choose(saved.id); }} />}
+        ) : <RulePane key={`${workspace}/${row.id}`} workspace={workspace} row={row} gone={gone} words={words} nowMs={data.serverMs} onSaved={(saved) => { choose(saved.id); }} />}
       </main>
     </div>
   );

@@ -27,8 +27,8 @@ const BindForm = ({ field, agent, disabled, onBinding, onClose }: BindFormProps)
   const typed = text !== null && (text !== "" || field.kind.startsWith("string"));
   return (
     <div className="mt-2 rounded-lg border border-line bg-panel p-3" data-testid="bind-form">
-      <label htmlFor={id} className="mb-1.5 block">Calls that name <code className="font-mono text-xs">{field.key}</code> do not ask when the value is</label>
-      <ValueField field={field} id={id} text={text} wrong={false} describedBy={id} onText={setText} />
+      <label id={`${id}-name`} htmlFor={id} className="mb-1.5 block">Calls that name <code className="font-mono text-xs">{field.key}</code> do not ask when the value is</label>
+      <ValueField field={field} id={id} text={text} wrong={false} labelledBy={`${id}-name`} onText={setText} />
       <label className="mt-2 flex items-center gap-2 text-text-2"><input type="checkbox" checked={critical} onChange={(event) => { setCritical(event.target.checked); }} /> for critical calls too</label>
       <div className="mt-3 flex gap-2.5">
         <Button className="!px-3 !py-1.5 !text-xs" disabled={disabled || !typed} onClick={() => { setAsked(true); }}>Bind…</Button>

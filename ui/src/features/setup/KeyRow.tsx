@@ -19,6 +19,13 @@ const Elements = ({ field }: { readonly field: SetupKeyView }) => (
   </p>
 );
 
+/** Several lines stay several lines: a break is part of what counts. */
+const Default = ({ field }: { readonly field: SetupKeyView }) => {
+  const text = plainText(field.default);
+  const look = text.includes("\n") ? "mt-1 block max-h-32 overflow-auto rounded-md border border-line-soft px-2 py-1" : "";
+  return <span className={`selectable text-text-2 ${look}`} data-testid="setup-default">{text === "" ? "empty" : <ShownText text={field.default} block />}</span>;
+};
+
 interface KeyRowProps {
   readonly field: SetupKeyView;
   readonly agent: string;
@@ -38,16 +45,16 @@ export const KeyRow = ({ field, agent, draft, clash, problems, disabled, onDraft
   const text = draft === undefined ? (chosen === null ? null : startText(field)) : draft.type === "text" ? draft.text : null;
   const usable = !hasMarks(field.default) && !field.secret && field.kind !== "bool";
   return (
-    <div className={`row-line grid grid-cols-[200px_minmax(0,1fr)] gap-x-6 py-4 last:border-b-0 ${draft === undefined ? "" : "-ml-3.5 border-l-[3px] border-l-accent pl-[11px]"}`} data-testid="setup-key" data-key={field.key} data-draft={draft?.type ?? ""}>
+    <div className={`row-line grid gap-x-6 gap-y-2 py-4 @min-[560px]:grid-cols-[200px_minmax(0,1fr)] last:border-b-0 ${draft === undefined ? "" : "-ml-3.5 border-l-[3px] border-l-accent pl-[11px]"}`} data-testid="setup-key" data-key={field.key} data-draft={draft?.type ?? ""}>
       <div className="min-w-0">
-        <label htmlFor={id} className="block font-mono text-[12.5px] font-semibold [overflow-wrap:anywhere]">{field.key}</label>
+        <label id={`${id}-name`} htmlFor={id} className="block font-mono text-[12.5px] font-semibold [overflow-wrap:anywhere]">{field.key}</label>
         <div className="mt-0.5 text-[11.5px] text-text-3">{TYPE[field.kind]}{field.importance === null ? null : <>, importance <ShownText text={field.importance} /></>}</div>
       </div>
       <div className="min-w-0 max-w-[680px]">
         {field.description === null ? null : (
           <p className="selectable mt-0 mb-2 text-text-2"><span className="mr-1.5 rounded border border-line px-1 text-[10.5px] text-text-3">says</span><ShownText text={field.description} block /></p>
         )}
-        <ValueField field={field} id={id} text={text} wrong={problems.length > 0} describedBy={`${id}-state`} onText={(typed) => { onDraft({ type: "text", text: typed }); }} />
+        <ValueField field={field} id={id} text={text} wrong={problems.length > 0} labelledBy={`${id}-name`} describedBy={`${id}-state`} onText={(typed) => { onDraft({ type: "text", text: typed }); }} />
         {field.elements.length > 0 ? <Elements field={field} /> : null}
         <div id={`${id}-state`}>
           {problems.map((problem, place) => (
@@ -59,8 +66,8 @@ export const KeyRow = ({ field, agent, draft, clash, problems, disabled, onDraft
           <div className="mt-1.5 flex flex-wrap items-baseline gap-x-3 text-[11.5px] text-text-3">
             {draft?.type === "default" ? <span className="text-text-2">Goes back to the default “<ShownText text={field.default} />” when saved</span>
               : draft !== undefined ? <span className="text-text-2">{draft.text === "" && field.kind.startsWith("string") ? "An empty text, not saved" : "Not saved"}</span>
-              : chosen === null ? <span>The default counts: <span className="selectable text-text-2">{plainText(field.default) === "" ? "empty" : <ShownText text={field.default} />}</span></span>
-              : <span>Set by <ShownText text={chosen.by} />, {stamp(chosen.atMs)}{plainText(field.default) === "" ? "" : <>; the default is <span className="selectable text-text-2"><ShownText text={field.default} /></span></>}</span>}
+              : chosen === null ? <span>The default counts: <Default field={field} /></span>
+              : <span>Set by <ShownText text={chosen.by} />, {stamp(chosen.atMs)}{plainText(field.default) === "" ? "" : <>; the default is <Default field={field} /></>}</span>}
             {draft === undefined ? null : <button type="button" className={LINK} disabled={disabled} onClick={() => { onDraft(null); }}>Take back</button>}
             {chosen !== null && draft?.type !== "default" ? <button type="button" className={LINK} disabled={disabled} onClick={() => { onDraft({ type: "default" }); }}>Use the default</button> : null}
             {chosen === null && draft === undefined && usable && plainText(field.default) !== "" ? <button type="button" className={LINK} disabled={disabled} onClick={() => { onDraft({ type: "text", text: plainText(field.default) }); }}>Start from the default</button> : null}

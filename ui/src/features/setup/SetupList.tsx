@@ -22,7 +22,7 @@ interface SetupListProps {
   readonly onChoose: (key: string) => void;
 }
 
-const optionId = (key: string): string => `setup-of-${key.replaceAll("/", "-")}`;
+const optionId = (key: string): string => `setup-of-${key}`;
 
 export const SetupList = ({ lines, chosen, unsaved, onChoose }: SetupListProps) => {
   const scroller = useRef<HTMLDivElement>(null);

@@ -33,8 +33,8 @@ const SaveBar = ({ state, blocked }: { readonly state: SetupFormState; readonly 
   const count = Object.keys(state.drafts?.typed ?? {}).length;
   const { changed } = state.form ?? {};
   return (
-    <div className="flex min-h-[63px] items-center gap-2.5 border-t border-line bg-panel px-7 py-3" data-testid="setup-bar">
-      <div className="mr-auto min-w-0 text-text-2">
+    <div className="flex min-h-[63px] flex-wrap items-center justify-end gap-2.5 border-t border-line bg-panel px-7 py-3" data-testid="setup-bar">
+      <div className="min-w-0 flex-1 basis-64 text-text-2">
         {state.trouble !== null ? <span role="alert" className="text-bad">{state.trouble}</span>
           : blocked !== null ? <span className="text-warn">{blocked}</span>
           : state.stale ? (
@@ -72,7 +72,7 @@ export const SetupPane = ({ agent }: { readonly agent: string }) => {
         <p className="mt-2 mb-0 text-text-2">{form.changed === null ? "Nobody has set anything yet" : <>Changed last by <ShownText text={form.changed.by} />, {stamp(form.changed.atMs)}</>}</p>
         {form.readable ? null : <p role="alert" className="mt-2 mb-0 text-bad">What stands on the bus does not verify or cannot be read: no key spares a question. Saving puts a new setup in its place.</p>}
       </header>
-      <div className="min-h-0 flex-1 overflow-auto px-7 py-[18px]">
+      <div className="@container min-h-0 flex-1 overflow-auto px-7 py-[18px]">
         <Undeclared form={form} />
         {groupsOf(keysOf(form)).map((group) => (
           <Section key={group.name} title={group.name === "" ? "Without a group" : group.name}>

@@ -9,18 +9,20 @@ interface ValueFieldProps {
   /** Null where nothing is typed and the default counts. */
   readonly text: string | null;
   readonly wrong: boolean;
-  readonly describedBy: string;
+  /** Element that names the field. */
+  readonly labelledBy: string;
+  readonly describedBy?: string;
   readonly onText: (text: string) => void;
 }
 
 /** A value of any of the seven types, as a person types it. */
-export const ValueField = ({ field, id, text, wrong, describedBy, onText }: ValueFieldProps) => {
+export const ValueField = ({ field, id, text, wrong, labelledBy, describedBy, onText }: ValueFieldProps) => {
   const border = wrong ? "border-bad-line" : "border-line";
   const shared = { id, "aria-describedby": describedBy, "aria-invalid": wrong, spellCheck: false, autoComplete: "off" };
   const placeholder = field.placeholder === null ? "" : plainText(field.placeholder);
   if (field.kind === "bool") {
     return (
-      <div className="flex gap-4" role="radiogroup" id={id} aria-describedby={describedBy}>
+      <div className="flex gap-4" role="radiogroup" id={id} aria-labelledby={labelledBy} aria-describedby={describedBy} aria-invalid={wrong}>
         {["true", "false"].map((choice) => (
           <label key={choice} className="flex items-center gap-1.5 font-mono text-xs">
             <input type="radio" name={id} value={choice} checked={text === choice} onChange={() => { onText(choice); }} /> {choice}

@@ -13,6 +13,9 @@ export const keepDrafts = (agent: string, drafts: Drafts | undefined): void => {
   for (const listener of listeners) listener();
 };
 
+/** What stands there now, for whoever waited meanwhile. */
+export const draftsOf = (agent: string): Drafts | undefined => all[agent];
+
 export const forgetAllDrafts = (): void => {
   all = {};
   for (const listener of listeners) listener();

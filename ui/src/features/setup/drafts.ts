@@ -38,6 +38,12 @@ export const typedWith = (before: Drafts | undefined, form: SetupForm, key: Setu
   return Object.keys(typed).length === 0 ? undefined : { base: before?.base ?? form, typed };
 };
 
+/** What is left of the drafts once `sent` was saved as `form`: what was typed since. */
+export const leftAfter = (now: Drafts | undefined, sent: Drafts, form: SetupForm): Drafts | undefined => {
+  const later = Object.entries(now?.typed ?? {}).filter(([key, draft]) => JSON.stringify(draft) !== JSON.stringify(sent.typed[key]));
+  return later.length === 0 ? undefined : { base: form, typed: Object.fromEntries(later) };
+};
+
 export const editsOf = (form: SetupForm, drafts: Drafts): SetupEdit[] => {
   const keys = keysOf(form);
   return Object.entries(drafts.typed).map(([key, draft]) => {

@@ -4,8 +4,8 @@ import { useDesk } from "../../desk/DeskContext";
 import type { SetupEdit, SetupForm, SetupKeyView, SetupProblem } from "../../ipc/generated";
 import { CallError, toCallError } from "../../ipc/transport";
 import { plainText } from "../../components/shown";
-import { clashes, editsOf, typedWith, type Draft, type Drafts } from "./drafts";
-import { keepDrafts, useAllDrafts } from "./draftStore";
+import { clashes, editsOf, leftAfter, typedWith, type Draft, type Drafts } from "./drafts";
+import { draftsOf, keepDrafts, useAllDrafts } from "./draftStore";
 
 /** Others change a setup without a word to this window: it is read again after this time. */
 const AGAIN_MS = 3_000;
@@ -42,9 +42,10 @@ export const useSetupForm = (agent: string): SetupFormState => {
   const stale = form !== undefined && drafts !== undefined && drafts.base.revision !== form.revision;
 
   /** Whether it stands now. What somebody else changed is shown at once. */
-  const send = async (shown: SetupForm, edits: SetupEdit[]): Promise<"stored" | "conflict" | readonly SetupProblem[]> => {
+  const send = async (shown: SetupForm, edits: SetupEdit[], stored: (form: SetupForm) => void): Promise<"stored" | "conflict" | readonly SetupProblem[]> => {
     const saved = await desk.call("setup_save", { agent, revision: shown.revision, edits });
     if (saved.type === "refused") return saved.problems;
+    if (saved.type === "stored") stored(saved.form);
     queries.setQueryData(queryKey, saved.form);
     void queries.invalidateQueries({ queryKey: ["setups"] });
     return saved.type;
@@ -56,10 +57,10 @@ export const useSetupForm = (agent: string): SetupFormState => {
     setFailed(null);
     setProblems([]);
     try {
-      const done = await send(drafts.base, editsOf(form, drafts));
-      if (done === "stored") keepDrafts(agent, undefined);
+      // The bus may take its time: what is typed until it answers is not part of what it stored.
+      const done = await send(drafts.base, editsOf(form, drafts), (next) => { keepDrafts(agent, leftAfter(draftsOf(agent), drafts, next)); });
       // After a conflict the newer form is shown, and the drafts are stale.
-      else if (done !== "conflict") setProblems(done);
+      if (done !== "stored" && done !== "conflict") setProblems(done);
     } catch (thrown) {
       setFailed(toCallError(thrown).message);
     } finally {
@@ -69,7 +70,11 @@ export const useSetupForm = (agent: string): SetupFormState => {
 
   const bind = async (edit: SetupEdit): Promise<void> => {
     if (form === undefined) return;
-    const done = await send(form, [edit]);
+    // The own change is nobody else's: drafts that were typed over the form before it are meant for the one after it.
+    const done = await send(form, [edit], (next) => {
+      const now = draftsOf(agent);
+      if (now !== undefined && now.base.revision === form.revision) keepDrafts(agent, { ...now, base: next });
+    });
     if (done === "stored") return;
     throw new CallError("failed", done === "conflict"
       ? "Somebody changed this setup in between; nothing was changed. Look at what stands now, then try again."

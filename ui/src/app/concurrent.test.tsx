@@ -1,0 +1,204 @@
+import { fireEvent, render, screen, waitFor, within } from "@testing-library/react";
+import { afterEach, describe, expect, it } from "vitest";
+import { agent, previewReport, ruleRow, setupForm, setupKey, setupLine, shown } from "../../test/build";
+import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
+import { drop } from "../components/rules/kept";
+import { forgetAllDrafts } from "../features/setup/draftStore";
+import type { RuleRow, RuleText, SavedRule, SetupForm, SetupKeyView, SetupSaved } from "../ipc/generated";
+import { App } from "./App";
+
+// Lists are read again every 3 s.
+const AGAIN = { timeout: 5_000 };
+const press = (key: string, more: KeyboardEventInit = {}): void => { fireEvent.keyDown(document.activeElement ?? document.body, { key, ...more }); };
+/** An answer that the test gives when it wants. */
+const later = <T,>() => {
+  let resolve!: (value: T) => void;
+  const promise = new Promise<T>((done) => { resolve = done; });
+  return { promise, resolve };
+};
+
+afterEach(() => {
+  forgetAllDrafts();
+  for (const place of ["acme/small", "acme/"]) drop(place);
+});
+
+describe("what is shown without having been chosen", () => {
+  it("stays though an agent comes that stands before it", async () => {
+    window.location.hash = "#/agents";
+    const agents = [agent({ key: "acme/b", agent: "b" })];
+    render(<App transport={fakeConsole({ answers: { agents_list: () => ({ agents: [...agents], serverMs: 0 }) } })} />);
+    expect((await screen.findByTestId("agent")).dataset["key"]).toBe("acme/b");
+    agents.unshift(agent({ key: "acme/a", agent: "a" }));
+    await waitFor(() => { expect(screen.getAllByTestId("agent-row")).toHaveLength(2); }, AGAIN);
+    expect(screen.getByTestId("agent").dataset["key"]).toBe("acme/b");
+  });
+
+  it("keeps a setup form under the hands that type into it", async () => {
+    window.location.hash = "#/setup";
+    const agents = [setupLine({ key: "acme/b" })];
+    const form = setupForm({ key: "acme/b", agent: "b", declared: { type: "keys", keys: [setupKey({ key: "limit" })] } });
+    render(<App transport={fakeConsole({ answers: { setup_list: () => ({ agents: [...agents] }), setup_of: ({ agent: key }) => ({ ...form, key }) } })} />);
+    const field = await screen.findByLabelText("limit");
+    field.focus();
+    agents.unshift(setupLine({ key: "acme/a" }));
+    await waitFor(() => { expect(screen.getAllByTestId("setup-row")).toHaveLength(2); }, AGAIN);
+    expect([screen.getByTestId("setup").dataset["key"], document.activeElement]).toEqual(["acme/b", field]);
+  });
+});
+
+const setup = async (keys: SetupKeyView[]): Promise<FakeConsole> => {
+  window.location.hash = "#/setup";
+  const form = setupForm({ revision: 3, declared: { type: "keys", keys } });
+  const console = fakeConsole({ answers: { setup_list: () => ({ agents: [setupLine({ key: form.key })] }), setup_of: () => form } });
+  render(<App transport={console} />);
+  await screen.findByTestId("setup");
+  return console;
+};
+const next = (keys: SetupKeyView[]): SetupForm => setupForm({ revision: 4, declared: { type: "keys", keys }, changed: { by: shown("maria"), atMs: 0 } });
+
+describe("a setup form", () => {
+  it("takes the own binding for nobody else's change", async () => {
+    const console = await setup([setupKey({ key: "limit" }), setupKey({ key: "allow", kind: "bool" })]);
+    const stored = next([setupKey({ key: "limit" }), setupKey({ key: "allow", kind: "bool" })]);
+    console.answers.setup_save = () => ({ type: "stored", form: stored });
+    console.answers.setup_of = () => stored;
+    fireEvent.change(screen.getByLabelText("limit"), { target: { value: "5" } });
+    fireEvent.click(within(screen.getAllByTestId("setup-key")[1] as HTMLElement).getByText("Do not ask when…"));
+    fireEvent.click(within(screen.getByTestId("bind-form")).getByLabelText("true"));
+    fireEvent.click(screen.getByText("Bind…"));
+    fireEvent.click(await screen.findByTestId("confirm-yes"));
+    await waitFor(() => { expect(screen.getByTestId("setup").dataset["revision"]).toBe("4"); });
+    expect(screen.queryByTestId("setup-conflict")).toBeNull();
+    fireEvent.click(screen.getByTestId("setup-save"));
+    await waitFor(() => { expect(console.argsOf("setup_save").map((args) => args.revision)).toEqual([3, 4]); });
+  });
+
+  it("loses nothing that is typed while the bus takes its time with saving", async () => {
+    const console = await setup([setupKey({ key: "limit" }), setupKey({ key: "other" })]);
+    const saved = later<SetupSaved>();
+    console.answers.setup_save = () => saved.promise;
+    fireEvent.change(screen.getByLabelText("limit"), { target: { value: "5" } });
+    fireEvent.click(screen.getByTestId("setup-save"));
+    await screen.findByText("Telling the bus…");
+    fireEvent.change(screen.getByLabelText("limit"), { target: { value: "55" } });
+    fireEvent.change(screen.getByLabelText("other"), { target: { value: "7" } });
+    const chosen = { json: "5", fits: true, by: shown("maria"), atMs: 0 };
+    const form = next([setupKey({ key: "limit", chosen, value: shown("5") }), setupKey({ key: "other" })]);
+    console.answers.setup_of = () => form;
+    saved.resolve({ type: "stored", form });
+    await screen.findByText("2 changes not saved");
+    expect(screen.queryByTestId("setup-conflict")).toBeNull();
+    expect(["limit", "other"].map((name) => screen.getByLabelText<HTMLInputElement>(name).value)).toEqual(["55", "7"]);
+    console.answers.setup_save = () => ({ type: "stored", form: { ...form, revision: 5 } });
+    await waitFor(() => { expect(screen.getByTestId<HTMLButtonElement>("setup-save").disabled).toBe(false); });
+    fireEvent.click(screen.getByTestId("setup-save"));
+    await waitFor(() => { expect(console.argsOf("setup_save").at(-1)).toMatchObject({ revision: 4, edits: [{ key: "limit", json: "55" }, { key: "other", json: "7" }] }); });
+  });
+
+  it("names a choice of true and false by its key, and shows a default of several lines as it is", async () => {
+    await setup([setupKey({ key: "allow", kind: "bool" }), setupKey({ key: "greeting", kind: "string_multiline", default: shown("Dear\n  all,") })]);
+    expect(screen.getByRole("radiogroup", { name: "allow" })).toBeTruthy();
+    const told = screen.getAllByTestId("setup-default")[1];
+    expect(told?.textContent).toBe("Dear\n  all,");
+    expect(told?.querySelector(".shown-block")).not.toBeNull();
+  });
+});
+
+const text = (more: Partial<RuleText> = {}): RuleText => ({ id: "small", version: 3, text: 'id = "small"\neffect = "ask"\n', ...more });
+
+/** The rules; the list that it gives may be changed. */
+const rules = async (list: RuleRow[], answers: FakeConsole["answers"] = {}): Promise<FakeConsole> => {
+  window.location.hash = "#/rules";
+  const console = fakeConsole({ answers: {
+    rules_list: ({ workspace }) => ({ workspace: workspace ?? "acme", workspaces: ["acme", "beta"], revision: 1, rules: workspace === "beta" ? [] : [...list], serverMs: 0 }),
+    rule_text: ({ id }) => text({ id }), start_preview: () => ({ number: 1 }), preview: () => ({ done: 1, of: 1, report: previewReport(), trouble: null }),
+    check_rule: () => ({ problems: [], effect: "ask", state: "on" }), ...answers,
+  } });
+  render(<App transport={console} />);
+  await screen.findByTestId(list.length > 0 ? "rule" : "rules-empty");
+  return console;
+};
+const editor = async (): Promise<HTMLElement> => waitFor(() => {
+  const found = screen.getByTestId("rule-desk").querySelector<HTMLElement>(".cm-content");
+  if (found === null) throw new Error("no editor");
+  return found;
+});
+const typed = async (words: string): Promise<void> => {
+  const { EditorView } = await import("@codemirror/view");
+  const view = EditorView.findFromDOM(await editor());
+  view?.dispatch({ changes: { from: view.state.doc.length, insert: words } });
+};
+const shownText = async (): Promise<string> => (await editor()).textContent ?? "";
+
+describe("a rule that is edited", () => {
+  it("stays open though a stronger one comes before it", async () => {
+    const list = [ruleRow()];
+    await rules(list);
+    await typed("# mine\n");
+    list.unshift(ruleRow({ id: "never", effect: "deny" }));
+    await waitFor(() => { expect(screen.getAllByTestId("rule-row")).toHaveLength(2); }, AGAIN);
+    expect(screen.getByTestId("rule").dataset["id"]).toBe("small");
+    expect(await shownText()).toContain("# mine");
+  });
+
+  it("stays with what was typed when somebody else removes it, and can be made anew", async () => {
+    const list = [ruleRow({ id: "other" }), ruleRow()];
+    const console = await rules(list, { save_rule: () => ({ id: "small", version: 1, conflict: null, gone: false }) });
+    press("j");
+    await waitFor(() => { expect(screen.getByTestId("rule").dataset["id"]).toBe("small"); });
+    await typed("# mine\n");
+    list.pop();
+    const conflict = await screen.findByTestId("conflict", undefined, AGAIN);
+    expect(conflict.textContent).toContain("Somebody else removed this rule meanwhile. Your text is kept");
+    expect(await shownText()).toContain("# mine");
+    fireEvent.click(within(conflict).getByText("Make it anew"));
+    const save = await screen.findByText<HTMLButtonElement>("Save");
+    await waitFor(() => { expect(save.disabled).toBe(false); });
+    fireEvent.click(save);
+    await waitFor(() => { expect(console.argsOf("save_rule")).toMatchObject([{ seenVersion: null, text: expect.stringContaining("# mine") as string }]); });
+  });
+
+  it("loses nothing that is typed while the bus takes its time with saving", async () => {
+    const saved = later<SavedRule>();
+    const list = [ruleRow()];
+    const console = await rules(list, { save_rule: () => saved.promise });
+    await typed("# one\n");
+    const save = await screen.findByText<HTMLButtonElement>("Save");
+    await waitFor(() => { expect(save.disabled).toBe(false); });
+    fireEvent.click(save);
+    await screen.findByText("Telling the bus…");
+    await typed("# two\n");
+    console.answers.rule_text = () => text({ version: 4, text: 'id = "small"\neffect = "ask"\n# one\n' });
+    list[0] = ruleRow({ version: 4 });
+    saved.resolve({ id: "small", version: 4, conflict: null, gone: false });
+    await waitFor(() => { expect(screen.getByTestId("rule").dataset["version"]).toBe("4"); }, AGAIN);
+    expect(await shownText()).toContain("# one# two");
+    expect(screen.queryByTestId("conflict")).toBeNull();
+    console.answers.save_rule = () => ({ id: "small", version: 5, conflict: null, gone: false });
+    await waitFor(() => { expect(screen.getByText<HTMLButtonElement>("Save").disabled).toBe(false); });
+    fireEvent.click(screen.getByText("Save"));
+    await waitFor(() => { expect(console.argsOf("save_rule").at(-1)).toMatchObject({ seenVersion: 4, text: expect.stringContaining("# two") as string }); });
+  });
+
+  it("that is new outlives a look at another one", async () => {
+    await rules([ruleRow()]);
+    press("c");
+    await screen.findByText("New rule");
+    await typed("# a new one\n");
+    press("Escape");
+    press("j");
+    await screen.findByTestId("rule");
+    press("c");
+    await screen.findByText("New rule");
+    expect(await shownText()).toContain("# a new one");
+    fireEvent.click(screen.getByText("Drop changes"));
+    await waitFor(async () => { expect(await shownText()).not.toContain("# a new one"); });
+  });
+
+  it("does not keep its workspace from being left", async () => {
+    await rules([ruleRow()]);
+    fireEvent.change(screen.getByLabelText("Workspace"), { target: { value: "beta" } });
+    await screen.findByTestId("rules-empty");
+    expect(screen.getByLabelText<HTMLSelectElement>("Workspace").value).toBe("beta");
+  });
+});
