@@ -33,7 +33,7 @@ interface AgentListProps {
   readonly onChoose: (key: string) => void;
 }
 
-const optionId = (key: string): string => `agent-${key.replaceAll("/", "-")}`;
+const optionId = (key: string): string => `agent-${key}`;
 
 export const AgentList = ({ agents, chosen, onChoose }: AgentListProps) => {
   const scroller = useRef<HTMLDivElement>(null);

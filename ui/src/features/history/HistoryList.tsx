@@ -12,7 +12,7 @@ import type { HistoryRow } from "../../ipc/generated";
 const ROW_PX = 40;
 const COLUMNS = "grid grid-cols-[126px_minmax(0,1.5fr)_minmax(0,1.2fr)_74px_minmax(0,1.3fr)_minmax(0,1fr)_84px] items-center gap-x-4 pr-5 pl-[17px]";
 
-export const optionId = (key: string): string => `history-${key.replaceAll(/[/:]/g, "-")}`;
+export const optionId = (key: string): string => `history-${key}`;
 
 /** What became of it, in a person's words. */
 export const outcomeOf = (row: Pick<HistoryRow, "state" | "verdict" | "errorCode">): string => {

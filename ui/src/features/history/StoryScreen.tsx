@@ -88,7 +88,8 @@ const Story = ({ story }: { readonly story: RequestStoryView }) => {
   return (
     <article className="flex min-h-0 min-w-0 flex-1 flex-col" aria-label="Story of a request" data-testid="story" data-key={key}>
       <Head story={story} />
-      <div className="@container min-h-0 flex-1 overflow-auto" tabIndex={-1}>
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is read by keyboard alone too */}
+      <div className="@container min-h-0 flex-1 overflow-auto outline-offset-[-2px]" role="region" aria-label="What happened" tabIndex={0}>
         <div className="grid content-start gap-x-[26px] px-7 py-[18px] @min-[820px]:grid-cols-[1fr_340px]">
           <div className="min-w-0">
             <What story={story} />

@@ -107,7 +107,8 @@ export const BatchPane = ({ picked, sent, onDone }: BatchPaneProps) => {
         <h2 className="selectable m-0 text-xl/tight font-semibold">{picked.length} {picked.length === 1 ? "call" : "calls"} of <span className="font-mono">{first?.tool === undefined || first.tool === null ? "…" : <ShownText text={first.tool.name} />}</span></h2>
         <p className="mt-2 mb-0 text-text-2">One answer for all of them, sent as {picked.length === 1 ? "one decision" : `${picked.length} decisions of their own`}.</p>
       </header>
-      <div className="min-h-0 flex-1 overflow-auto px-7" tabIndex={-1}>
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is read by keyboard alone too */}
+      <div className="min-h-0 flex-1 overflow-auto px-7 outline-offset-[-2px]" role="region" aria-label="What is asked" tabIndex={0}>
         {error === null ? null : <p role="alert" className="text-bad">{toCallError(error).message}</p>}
         {cards.map((card) => <One key={card.key} card={card} why={holdsBack(card, now)} />)}
         <div ref={end} className="h-px" aria-hidden="true" />

@@ -120,7 +120,8 @@ export const OverviewScreen = () => {
       </header>
       {error === null ? null : <p role="alert" className="px-5 text-bad">{toCallError(error).message}</p>}
       {data === undefined ? (error === null ? <div className="grid flex-1 place-items-center text-text-3">Reading…</div> : null) : (
-        <div className="@container min-h-0 flex-1 overflow-auto px-5 py-[18px]" tabIndex={-1}>
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is read by keyboard alone too
+        <div className="@container min-h-0 flex-1 overflow-auto px-5 py-[18px] outline-offset-[-2px]" role="region" aria-label="Numbers" tabIndex={0}>
           <Figures view={data} />
           <Section title={`Requests over the last ${name}`}>
             <div className="mb-1 flex gap-4 text-xs text-text-2" aria-hidden="true">

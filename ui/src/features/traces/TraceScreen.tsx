@@ -61,7 +61,8 @@ const Trace = ({ tree, request }: TraceProps) => {
         {tree.partlyRead ? <p role="status" className="m-0 border-b border-warn-line bg-warn-bg px-5 py-1.5 text-warn-text">This trace is too large to read every span: sums, error codes and marks are incomplete.</p> : null}
         <TraceRows tree={tree} state={state} />
       </section>
-      <aside className="min-h-0 min-w-0 overflow-auto px-5 py-[18px]" aria-label="Span" data-testid="span-detail" tabIndex={-1}>
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is read by keyboard alone too */}
+      <aside className="min-h-0 min-w-0 overflow-auto px-5 py-[18px] outline-offset-[-2px]" aria-label="Span" data-testid="span-detail" tabIndex={0}>
         {line === undefined ? null : <LineDetail key={`${line.span ?? ""} ${line.request ?? ""}`} line={line} tree={tree} />}
       </aside>
     </div>

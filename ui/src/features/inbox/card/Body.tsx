@@ -21,7 +21,8 @@ export const Body = ({ card, acts }: { readonly card: Card; readonly acts: CardA
   const content = `${card.origin.requestDigest} ${draft?.check.argsDigest ?? ""}`;
   const end = useSeenEnd(content, useCallback(() => { advance({ readToEnd: true }); }, [advance]));
   return (
-    <div className="@container min-h-0 flex-1 overflow-auto" data-testid="card-body" tabIndex={-1}>
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is read by keyboard alone too
+    <div className="@container min-h-0 flex-1 overflow-auto outline-offset-[-2px]" data-testid="card-body" role="region" aria-label="What is asked" tabIndex={0}>
       <div className="grid content-start gap-x-[26px] px-7 py-[18px] @min-[820px]:grid-cols-[1fr_304px]">
         <div className="min-w-0">
           {draft === null ? null : (

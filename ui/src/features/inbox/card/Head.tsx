@@ -1,3 +1,4 @@
+import { useLayoutEffect, useRef, useState } from "react";
 import { Countdown } from "../../../components/Countdown";
 import { ProductionMark } from "../../../components/ProductionMark";
 import { RiskBadge } from "../../../components/RiskBadge";
@@ -15,6 +16,26 @@ const Crumb = ({ name, value }: { readonly name: string; readonly value: Shown |
 
 const FIELD: Record<string, string> = {
   preview: "preview", title: "title", explanation: "explains", command: "command", description: "about this tool",
+};
+
+/** One field of the agent's words. A long one scrolls, by keyboard alone too. */
+const Said = ({ agent, field, text }: { readonly agent: string; readonly field: string; readonly text: Shown }) => {
+  const place = useRef<HTMLParagraphElement>(null);
+  const [scrolls, setScrolls] = useState(false);
+  useLayoutEffect(() => {
+    const look = (): void => { setScrolls(place.current !== null && place.current.scrollHeight > place.current.clientHeight); };
+    look();
+    window.addEventListener("resize", look);
+    return () => { window.removeEventListener("resize", look); };
+  }, [text]);
+  return (
+    <p ref={place} className="selectable mt-2 mb-0 max-h-32 max-w-[760px] overflow-auto text-[14.5px]" data-testid="said" {...(scrolls ? { tabIndex: 0 } : {})}>
+      <span className="mr-1.5 rounded border border-line px-1.5 py-px align-[2px] text-[11.5px] text-text-3 select-none">
+        {agent} {FIELD[field] === undefined ? "says" : FIELD[field]}
+      </span>
+      <ShownText text={text} block />
+    </p>
+  );
 };
 
 /** Tool, risk, time left, and what the agent says: marked as its words, never as fact. */
@@ -40,13 +61,6 @@ export const Head = ({ card }: { readonly card: Card }) => (
         <span className="ml-auto"><Countdown deadlineMs={card.deadlineMs} hasDeadline={card.hasDeadline} large /></span>
       ) : null}
     </div>
-    {card.says.map(({ field, text }) => (
-      <p key={field} className="selectable mt-2 mb-0 max-h-32 max-w-[760px] overflow-auto text-[14.5px]">
-        <span className="mr-1.5 rounded border border-line px-1.5 py-px align-[2px] text-[11.5px] text-text-3 select-none">
-          {card.agent} {FIELD[field] === undefined ? "says" : FIELD[field]}
-        </span>
-        <ShownText text={text} block />
-      </p>
-    ))}
+    {card.says.map(({ field, text }) => <Said key={field} agent={card.agent} field={field} text={text} />)}
   </header>
 );
