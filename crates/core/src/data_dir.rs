@@ -54,6 +54,17 @@ pub struct RuntimeInfo {
     pub nats_url: String,
     /// The embedded server's process, none on an outside server.
     pub nats_pid: Option<u32>,
+    /// Whether a command started it and stops it again: others wait for its end and do not lean on it.
+    #[serde(default)]
+    pub passing: bool,
+}
+
+impl RuntimeInfo {
+    /// Whether the process that told it still lives.
+    #[must_use]
+    pub fn lives(&self) -> bool {
+        i32::try_from(self.pid).is_ok_and(|pid| kill(Pid::from_raw(pid), None).is_ok())
+    }
 }
 
 /// The folder.
@@ -182,10 +193,7 @@ impl DataDir {
     /// Whether the process that told where its bus is still lives.
     #[must_use]
     pub fn runtime_lives(&self) -> bool {
-        let pid = self
-            .read_runtime()
-            .and_then(|info| i32::try_from(info.pid).ok());
-        pid.is_some_and(|pid| kill(Pid::from_raw(pid), None).is_ok())
+        self.read_runtime().is_some_and(|info| info.lives())
     }
 
     /// Tells other processes where the bus is.
@@ -271,6 +279,7 @@ mod tests {
             pid: 1,
             nats_url: "nats://127.0.0.1:1".into(),
             nats_pid: None,
+            passing: false,
         };
         data.write_runtime(&info).unwrap();
         assert_eq!(data.read_runtime(), Some(info));

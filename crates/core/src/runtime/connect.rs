@@ -64,6 +64,7 @@ impl App {
                 pid: std::process::id(),
                 nats_url: server.url(),
                 nats_pid: server.pid(),
+                passing: self.inner.options.passing,
             })?;
         } else if inner.role == Role::Console
             && let Some(url) = &inner.options.nats_url
@@ -73,6 +74,7 @@ impl App {
                 pid: std::process::id(),
                 nats_url,
                 nats_pid: None,
+                passing: inner.options.passing,
             };
             inner.data.write_runtime(&info)?;
         }
@@ -119,6 +121,7 @@ impl App {
                 pid: std::process::id(),
                 nats_url: server.url(),
                 nats_pid: server.pid(),
+                passing: self.inner.options.passing,
             };
             if let Err(error) = self.inner.data.write_runtime(&info) {
                 tracing::warn!(%error, "other processes do not learn of the server's restart");

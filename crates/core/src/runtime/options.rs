@@ -53,6 +53,8 @@ pub struct Options {
     pub clock: Option<Arc<dyn Clock>>,
     /// What this machine's own clock says, for tests of a wrong one; the server's is followed as ever.
     pub machine_clock: Option<Arc<dyn Clock>>,
+    /// Whether a command starts the console and stops it again; see [`App::attach`](super::App::attach).
+    pub passing: bool,
 }
 
 impl Options {
@@ -77,6 +79,7 @@ impl Options {
             page_limit: None,
             clock: None,
             machine_clock: None,
+            passing: false,
         }
     }
 }

@@ -13,7 +13,7 @@ use super::writing::start_writer;
 use super::{App, Health, Inner, Options, Positions, Role, Shared, StreamPlace};
 use crate::bus::{AgentAccess, EmbeddedConfig, EmbeddedServer, POLICY_STREAM, STREAMS};
 use crate::clock::{BusClock, Clock};
-use crate::data_dir::{ConsoleLock, DataDir};
+use crate::data_dir::{ConsoleLock, DataDir, RuntimeInfo};
 use crate::error::OpError;
 use crate::identity::Identity;
 use crate::ops::brakes::remembered;
@@ -32,6 +32,8 @@ pub(super) const QUEUE_LOOK: Duration = Duration::from_millis(20);
 /// Of a start, for looking through the pages of the store.
 const LOOK_THROUGH_LIMIT: Duration = Duration::from_millis(500);
 const LOCK_LIMIT: Duration = Duration::from_secs(5);
+/// Longer than a command takes that reads what happened and then decides.
+const PASSING_LIMIT: Duration = Duration::from_secs(45);
 const LOCK_LOOK: Duration = Duration::from_millis(25);
 const EVENTS: usize = 1_024;
 
@@ -66,7 +68,13 @@ impl App {
     pub async fn attach(options: Options) -> Result<Self, OpError> {
         let data = DataDir::open(&options.data_dir)?;
         match own(&data).await? {
-            Some(lock) => build(options, data, Role::Console, Some(lock)).await,
+            Some(lock) => {
+                let passing = Options {
+                    passing: true,
+                    ..options
+                };
+                build(passing, data, Role::Console, Some(lock)).await
+            }
             None => build(options, data, Role::Beside, None).await,
         }
     }
@@ -99,15 +107,21 @@ impl App {
 /// Takes the folder's lock; none when a console runs in it.
 ///
 /// A lock without a living console behind it belongs to one that is just starting or stopping, or to
-/// a reader that looks for a moment.
+/// a reader that looks for a moment. One that a command started is gone before others could work beside it.
 pub(super) async fn own(data: &DataDir) -> Result<Option<ConsoleLock>, OpError> {
-    let give_up = tokio::time::Instant::now() + LOCK_LIMIT;
+    let begun = tokio::time::Instant::now();
+    let mut unheard = begun;
     loop {
         if let Some(lock) = data.try_lock()? {
             crate::unfinished::remove(data.path());
             return Ok(Some(lock));
         }
-        if data.runtime_lives() || tokio::time::Instant::now() >= give_up {
+        match data.read_runtime().filter(RuntimeInfo::lives) {
+            Some(info) if !info.passing => return Ok(None),
+            Some(_) => unheard = tokio::time::Instant::now(),
+            None => {}
+        }
+        if unheard.elapsed() >= LOCK_LIMIT || begun.elapsed() >= PASSING_LIMIT {
             return Ok(None);
         }
         tokio::time::sleep(LOCK_LOOK).await;
