@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use countersign_wire::{DECISION_MAX_BYTES, ErrorCode, RejectionCode, parse_decision};
 use serde_json::Value;
@@ -14,13 +15,15 @@ use super::failure::Failure;
 
 /// Nothing larger fits into a decision.
 const LARGEST: u64 = DECISION_MAX_BYTES as u64;
+/// Whether standard input was read.
+static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// Text of a flag where `-` stands for standard input; one line end at the end is dropped.
 pub(crate) fn text(flag: &str, value: String) -> Result<String, Failure> {
     if value != "-" {
         return Ok(value);
     }
-    let text = utf8(flag, read(flag, io::stdin().lock())?)?;
+    let text = utf8(flag, standard_input(flag)?)?;
     Ok(text.strip_suffix('\n').map(str::to_owned).unwrap_or(text))
 }
 
@@ -32,7 +35,7 @@ pub(crate) fn optional_text(flag: &str, value: Option<String>) -> Result<Option<
 /// JSON of a flag itself, or of standard input for `-`.
 pub(crate) fn json(flag: &str, value: &str) -> Result<Value, Failure> {
     match value {
-        "-" => parse(flag, &utf8(flag, read(flag, io::stdin().lock())?)?),
+        "-" => parse(flag, &utf8(flag, standard_input(flag)?)?),
         text => parse(flag, text),
     }
 }
@@ -55,11 +58,21 @@ pub(crate) fn json_file(flag: &str, path: &Path) -> Result<Value, Failure> {
 pub(crate) fn text_of(path: &Path) -> Result<String, Failure> {
     let name = path.display().to_string();
     if path == Path::new("-") {
-        return utf8("-", read("-", io::stdin().lock())?);
+        return utf8("-", standard_input("-")?);
     }
     let file = File::open(path)
         .map_err(|error| Failure::usage(format!("{name} cannot be read: {error}")))?;
     utf8(&name, read(&name, file)?)
+}
+
+/// Standard input, whole. It can stand for one value only: a second one would be empty, and nobody would be told.
+fn standard_input(flag: &str) -> Result<Vec<u8>, Failure> {
+    if TAKEN.swap(true, Ordering::Relaxed) {
+        return Err(Failure::usage(format!(
+            "{flag}: standard input was read for another flag already; only one of them can be -"
+        )));
+    }
+    read(flag, io::stdin().lock())
 }
 
 fn read(flag: &str, input: impl Read) -> Result<Vec<u8>, Failure> {

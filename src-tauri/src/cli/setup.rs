@@ -10,6 +10,7 @@ use super::config::Settings;
 use super::console::{deciding, reading};
 use super::enroll::key;
 use super::failure::Failure;
+use super::input;
 use super::output::{Output, plain};
 
 /// Runs one of the subcommands.
@@ -17,6 +18,7 @@ pub(crate) async fn run(settings: &Settings, out: Output, command: Setup) -> Res
     match command {
         Setup::List => list(settings, out).await,
         Setup::Set { agent, key, value } => {
+            let value = input::text("VALUE", value)?;
             let value = json_or_text(settings, &agent, &key, &value).await?;
             change(settings, out, &agent, SetupChange::Set(key, value)).await
         }
@@ -26,6 +28,7 @@ pub(crate) async fn run(settings: &Settings, out: Output, command: Setup) -> Res
             skips_when,
             critical,
         } => {
+            let skips_when = input::text("--skips-when", skips_when)?;
             let value = json_or_text(settings, &agent, &key, &skips_when).await?;
             change(
                 settings,

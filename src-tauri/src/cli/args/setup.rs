@@ -14,7 +14,7 @@ pub(crate) enum Setup {
         agent: Agent,
         /// The key.
         key: String,
-        /// The value, as JSON or as it is.
+        /// The value, as JSON or as it is; `-` reads standard input.
         #[arg(allow_hyphen_values = true)]
         value: String,
     },
@@ -24,7 +24,7 @@ pub(crate) enum Setup {
         agent: Agent,
         /// The key.
         key: String,
-        /// The agent's call does not ask when the key has this value.
+        /// The agent's call does not ask when the key has this value; `-` reads standard input.
         #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
         skips_when: String,
         /// Critical calls too.
