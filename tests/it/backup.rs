@@ -258,6 +258,10 @@ async fn restore_refuses_what_would_lose_or_believe_too_much() {
         assert!(!desk.path().join("restoring").exists());
     };
     refused(&file, "a console works in");
+    refused(
+        Path::new("/nope"),
+        "name a file that `countersign backup FILE` made",
+    );
     console.stop(Signal::SIGTERM);
     // The folder has rows that the backup has not.
     refused(&file, "--replace");

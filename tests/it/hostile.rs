@@ -106,3 +106,35 @@ async fn a_large_request_is_shown_whole() {
     let shown = desk.run(&["show", "r1"]).success().out;
     assert!(shown.contains("39999") && shown.contains("\"end\": \"here\""));
 }
+
+#[tokio::test]
+async fn ten_thousand_marks_on_one_letter_are_told_and_not_drawn() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    let stacked = format!("e{}", "\u{301}".repeat(10_000));
+    let request = agent.request("r1").args(json!({ "note": &stacked }));
+    let request = request
+        .set("tool", json!({ "name": &stacked }))
+        .set("title", json!(&stacked));
+    agent.ask(&request).await;
+    desk.show_in_state("r1", "pending");
+    for arguments in [
+        &["show", "r1"][..],
+        &["show", "r1", "--json"],
+        &["inbox"],
+        &["inbox", "--json"],
+        &["history", "--json"],
+        &["deny", "r1", "--message", &stacked, "--json"],
+        &["show", "r1"],
+    ] {
+        let told = desk.run(arguments).success().out;
+        let drawn = told
+            .split(|c| c != '\u{301}')
+            .map(|run| run.chars().count());
+        assert!(drawn.max().is_some_and(|most| most <= 8), "{arguments:?}");
+        assert!(told.contains("e\u{301}"), "{arguments:?}");
+    }
+    let shown = desk.json(&["show", "r1", "--json"]);
+    assert_eq!(shown["request"]["args"]["note"], stacked, "its exact value");
+}

@@ -34,6 +34,7 @@ mod rotation;
 mod round_trip;
 mod rules;
 mod secrets;
+mod shell;
 mod show;
 mod states;
 mod trace;

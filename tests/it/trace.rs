@@ -143,3 +143,74 @@ async fn hostile_spans_are_kept_shown_sanely_and_harm_nothing() {
     let missing = desk.run(&["trace", "nowhere", "--json"]);
     assert_eq!(missing.error().1, "not_found");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_in_another_conversation_is_a_subchat_and_the_call_says_how_many_it_waits_for() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    let of = |thread: &str, mut span: Value, status: &str| {
+        (span["thread_id"], span["status"]) = (json!(thread), json!(status));
+        span
+    };
+    for span in [
+        of(
+            "main",
+            span("a1", None, "agent", "desk", (0, None)),
+            "running",
+        ),
+        of(
+            "main",
+            span("c1", Some("a1"), "tool", "hand_out", (1, None)),
+            "waiting",
+        ),
+        of(
+            "north",
+            span("n1", Some("c1"), "agent", "ask the north", (2, None)),
+            "running",
+        ),
+        of(
+            "south",
+            span("s1", Some("c1"), "agent", "ask the south", (3, Some(9))),
+            "ok",
+        ),
+        of(
+            "main",
+            span("m1", Some("c1"), "agent", "myself", (4, Some(8))),
+            "ok",
+        ),
+    ] {
+        tell(&agent, &span).await;
+    }
+    let shown = tree(&desk, TRACE, 5, |_| true);
+    let call = &shown["roots"][0]["children"][0];
+    let named: Vec<_> = call["children"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| {
+            (
+                line["name"].clone(),
+                line["kind"].clone(),
+                line["subchat"].clone(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        named,
+        [
+            (json!("ask the north"), json!("agent"), json!(true)),
+            (json!("ask the south"), json!("agent"), json!(true)),
+            (json!("myself"), json!("agent"), json!(false)),
+        ]
+    );
+    let text = desk.run(&["trace", TRACE]).success().out;
+    for words in [
+        "tool hand_out, not ended, waits for 1 subchat",
+        "subchat ask the north",
+        "subchat ask the south",
+        "agent myself",
+    ] {
+        assert!(text.contains(words), "{words} is not in {text}");
+    }
+}

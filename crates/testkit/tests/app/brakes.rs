@@ -171,11 +171,14 @@ async fn a_call_of_a_stopped_agent_can_be_ended_and_nothing_lets_it_go_on() {
     let mut two = agent.request("two");
     two["approvals_required"] = json!(2);
     agent.ask(&two).await;
-    for id in ["r1", "held", "skipped", "denied"] {
+    for id in ["r1", "skipped", "denied"] {
         agent.ask(&agent.request(id)).await;
     }
-    listed(&desk.app, "denied").await;
-    // Two agree, and before the decision is made the agent is stopped: a vote lets nothing run either.
+    // Its hold ends before the consoles deny what waited when the agent was stopped.
+    let mut short = agent.request("held");
+    short["expires_at"] = json!("2026-11-21T12:00:04.000Z");
+    agent.ask(&short).await;
+    listed(&desk.app, "held").await;
     let mut held = verdict(&agent.key("held"), Verdict::Approve);
     held.hold = true;
     desk.app.decide(held).await.unwrap();
@@ -228,12 +231,16 @@ async fn a_call_of_a_stopped_agent_can_be_ended_and_nothing_lets_it_go_on() {
             .unwrap();
         assert_eq!(agent.decision(id).await["verdict"], wanted.as_str(), "{id}");
     }
-    // The consoles end the rest, what was held too.
-    for id in ["r1", "held"] {
-        let decision = agent.decision(id).await;
-        assert_eq!(decision["verdict"], "deny", "{id}");
-        assert_eq!(decision["origin"], "system", "{id}");
-    }
+    // The consoles end the rest.
+    let decision = agent.decision("r1").await;
+    assert_eq!(decision["verdict"], "deny");
+    assert_eq!(decision["origin"], "system");
+    // On a slow machine its deadline may come first.
+    let decision = agent.decision("held").await;
+    assert!(
+        matches!(decision["verdict"].as_str(), Some("deny" | "expired")),
+        "{decision}"
+    );
     second.shutdown().await;
     desk.app.shutdown().await;
 }
