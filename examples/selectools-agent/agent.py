@@ -148,7 +148,7 @@ def rounds(arguments: argparse.Namespace, folder: Path) -> None:
     tools = Invoices(file).tools()
     done = 0
     with SelectoolsGate.open(arguments.agent_json, tools=tools, risks=RISKS, effects=EFFECTS) as gate:
-        say(f"ready   as {gate.enrolment.workspace}/{gate.enrolment.agent} on {gate.enrolment.nats_url}")
+        say(f"ready   as {gate.enrolment.workspace}/{gate.enrolment.agent}")
         while True:
             invoices = Invoices(file).read()
             if not invoices:

@@ -37,6 +37,7 @@ async def test_the_example_mails_when_allowed_and_keeps_the_invoice_when_not(con
     out, err = await asyncio.wait_for(process.communicate(), 15)
     assert (process.returncode, err) == (0, b"")
     text = out.decode()
+    assert text.startswith("ready   as acme/billing-bot\n")
     assert "allowed lookup_invoice" in text
     assert "ran     send_mail: sent to grace@example.org" in text
     assert "not run delete_invoice" in text

@@ -11,7 +11,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from countersign import BusLoginError, BusRefusedError, BusTlsError, Enrolment, EnrolmentError, Gate, ToolCall
+from countersign import (
+    BusLoginError,
+    BusRefusedError,
+    BusTlsError,
+    BusUnreachableError,
+    Enrolment,
+    EnrolmentError,
+    Gate,
+    ToolCall,
+)
+from countersign.login import Login
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -315,6 +325,18 @@ async def test_user_and_password_of_the_url_are_decoded(bench, tmp_path):
     finally:
         await console.nc.close()
         server.stop()
+
+
+async def test_no_password_or_seed_is_written_anywhere(bench, caplog):
+    caplog.set_level("DEBUG")
+    enrolment = replace(bench.enrolment(), nats_url="nats://ada:hunter2@127.0.0.1:1")
+    with pytest.raises(BusUnreachableError) as problem:
+        async with Gate.connect(enrolment, connect_timeout=0.3):
+            pass
+    written = f"{enrolment!r} {enrolment} {Login.of(enrolment)!r} {problem.value!r} {caplog.text}"
+    assert enrolment.agent in written
+    assert "hunter2" not in written
+    assert enrolment.nkey_seed not in written
 
 
 def test_files_of_agent_json_are_beside_it(agent_json):

@@ -93,9 +93,9 @@ class TrustedKey:
 
 @dataclass(frozen=True, slots=True)
 class Enrolment:
-    """The content of `agent.json` (protocol, section 5). `nkey_seed` is a secret and never in `repr`."""
+    """The content of `agent.json` (protocol, section 5). What is secret, or may hold a password, is not in `repr`."""
 
-    nats_url: str
+    nats_url: str = field(repr=False)
     workspace: str
     agent: str
     nkey_seed: str | None = field(repr=False)

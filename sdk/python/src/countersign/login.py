@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import ssl
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -31,10 +31,10 @@ class PlainTextError(NatsError):
 class Login:
     """Servers, inbox prefix and the options of the NATS client that log in."""
 
-    servers: list[str]
+    servers: list[str] = field(repr=False)
     inbox_prefix: str
     tls: bool
-    options: dict[str, Any]
+    options: dict[str, Any] = field(repr=False)
 
     @classmethod
     def of(cls, enrolment: Enrolment) -> Login:
