@@ -9,6 +9,8 @@ from datetime import datetime
 
 import pytest
 from countersign import (
+    AlreadyAskedError,
+    BusUnreachableError,
     CountersignError,
     EnrolmentError,
     Gate,
@@ -320,17 +322,39 @@ async def test_a_cancel_just_after_the_decision_never_lets_the_call_run(gate, co
     held.set()
 
 
-async def test_asking_again_with_the_same_id_never_takes_the_other_answer(bench, console, request_id):
+async def test_asking_again_with_the_same_id_is_told_at_once_and_takes_nothing_back(bench, console, request_id):
     async with Gate.connect(bench.enrolment()) as first, Gate.connect(bench.enrolment()) as second:
         one = asyncio.create_task(first.ask(call(request_id)))
         await console.request(request_id)
-        two = asyncio.create_task(second.ask(call(request_id, args={"invoice_id": "ALL"})))
-        await asyncio.sleep(0.05)
+        for gate, code in ((first, "already_waiting"), (second, "already_asked")):
+            with pytest.raises(AlreadyAskedError) as told:
+                await asyncio.wait_for(gate.ask(call(request_id), timeout=None), 1)
+            assert told.value.code == code
+        await second._outbox.close(1)
+        assert not [m for m in console.received["withdraw"] if m.subject.endswith(request_id)]
         await console.decide(request_id)
         assert (await one).allowed
-        with pytest.raises(VoidDecisionError) as refusal:
-            await two
-        assert refusal.value.code == "wrong_request_digest"
+
+
+async def test_a_request_whose_acknowledgement_was_lost_is_its_own(gate, console, monkeypatch, request_id):
+    store, lost = gate._bus.store, False
+
+    async def losing(subject, payload, **options):
+        nonlocal lost
+        sequence = await store(subject, payload, **options)
+        if ".request." in subject and not lost:
+            lost = True
+            raise BusUnreachableError("the acknowledgement was lost")
+        return sequence
+
+    monkeypatch.setattr(gate._bus, "store", losing)
+    asking = asyncio.create_task(gate.ask(call(request_id)))
+    await console.request(request_id)
+    async with asyncio.timeout(5):
+        while not gate._waits[request_id].placed:
+            await asyncio.sleep(0.005)
+    await console.decide(request_id)
+    assert (await asking).allowed
 
 
 async def test_many_asks_at_once_get_their_own_answers(gate, console):

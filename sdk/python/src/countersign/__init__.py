@@ -6,6 +6,7 @@ Anything that goes wrong here means "do not run": every error is a `CountersignE
 from .digest import args_digest, payload_digest, selectools64
 from .enrolment import Enrolment, TrustedKey
 from .errors import (
+    AlreadyAskedError,
     ArgumentsChangedError,
     BusLoginError,
     BusRefusedError,
@@ -25,6 +26,7 @@ from .verify import Decision
 from .wire import Ask, Form, Question, Span, ToolCall
 
 __all__ = [
+    "AlreadyAskedError",
     "ArgumentsChangedError",
     "Ask",
     "BusLoginError",

@@ -62,6 +62,13 @@ class GateClosedError(CountersignError):
     code = "gate_closed"
 
 
+class AlreadyAskedError(CountersignError):
+    """A request of this id stands already: in this gate (`already_waiting`), or on the bus, from an earlier life of
+    this agent or another instance (`already_asked`). Its answer is not this call's. Ask with a new id."""
+
+    code = "already_asked"
+
+
 class TooManyWaitingError(CountersignError):
     """More requests wait than the gate's limit allows. Ask again when some were decided."""
 

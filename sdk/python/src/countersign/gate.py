@@ -17,6 +17,7 @@ from . import clock
 from .bus import Bus
 from .enrolment import Enrolment
 from .errors import (
+    AlreadyAskedError,
     BusUnreachableError,
     CountersignError,
     EnrolmentError,
@@ -108,8 +109,9 @@ class Gate:
         """Ask and wait. `timeout` in seconds sets the deadline; None is the longest, 30 days.
 
         Returns every verified answer: look at `Decision.allowed`. Nobody answered in time: verdict `expired`.
-        Raises `InvalidRequestError`, `VoidDecisionError` or a bus error; none of them allows the call. If it ends
-        without an answer, by an error or because the waiting task is cancelled, the request is withdrawn.
+        Raises `InvalidRequestError`, `AlreadyAskedError`, `VoidDecisionError` or a bus error; none of them allows the
+        call. If it ends without an answer, by an error or because the waiting task is cancelled, the request is
+        withdrawn.
         """
         if self._closed:
             raise GateClosedError("the gate is closed")
@@ -119,7 +121,9 @@ class Gate:
         lifetime = None if timeout is None else lifetime_of(timeout)
         request = build_request(call, self._enrolment, self._agent, lifetime, clock.now())
         if request.request_id in self._waits:
-            raise TooManyWaitingError("this request id waits already", code="duplicate_request_id")
+            raise AlreadyAskedError(
+                f"request {request.request_id} waits already; use a new id for each call", code="already_waiting"
+            )
         wait = Wait(request, self._bus, lambda: self._trust, self._refresh_trust, io_timeout=IO_SECONDS)
         self._waits[request.request_id] = wait
         self._idle.clear()

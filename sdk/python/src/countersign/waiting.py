@@ -14,7 +14,14 @@ from collections.abc import Awaitable, Callable, Iterator
 
 from .bus import Bus, NotSentError
 from .clock import ticks
-from .errors import BusRefusedError, BusUnreachableError, CountersignError, GateClosedError, VoidDecisionError
+from .errors import (
+    AlreadyAskedError,
+    BusRefusedError,
+    BusUnreachableError,
+    CountersignError,
+    GateClosedError,
+    VoidDecisionError,
+)
 from .trust import Trust
 from .verify import MORE_THAN_NO, Deadline, Decision, StoredDecision, judge
 from .wire import SentRequest
@@ -230,14 +237,14 @@ class Wait:
     async def _publish(self) -> None:
         """Place the request, again after a loss, until the deadline. The bytes never change.
 
-        The answer "something stands there already" ends it: if it was another's message, its decision has
-        another `request_digest` and does not verify.
+        The answer "something stands there already" ends it. After a try without an answer that is most likely this
+        request; if not, its decision has another `request_digest` and does not verify. Without one it is another's.
         """
         pause = 0.25
         while True:
             before, self.may_stand = self.may_stand, True
             try:
-                await self._bus.store(
+                sequence = await self._bus.store(
                     self.request.subject("request"),
                     self.request.payload,
                     timeout=self._io_timeout,
@@ -251,6 +258,11 @@ class Wait:
                 self.may_stand = before
                 raise
             else:
+                if sequence is None and not before:
+                    self.may_stand = False
+                    raise AlreadyAskedError(
+                        f"a request {self.request.request_id} was made before; use a new id for each call"
+                    )
                 self.placed = True
                 return
             await self._bus.pause(min(pause, max(0.0, self.seconds_left)))

@@ -87,7 +87,8 @@ class PendingGate:
     def settle(self, record: PendingAction, *, risk: str = "critical", effects: str | None = None) -> PendingOutcome:
         """Ask about `record` until it expires, then do what was decided. Blocks this thread.
 
-        Raises as `Gate.ask` does; nothing has run then, and the record stays with the chat until it expires.
+        Raises as `Gate.ask` does; nothing has run then, and the record stays with the chat until it expires. After a
+        restart of the agent that is `AlreadyAskedError`: the answer to the first request would be to another's bytes.
         """
         call = request_of(record, risk=risk, effects=effects)
         decision = self._gate.ask(call, timeout=max(0.001, record.expires_at - time.time()))
