@@ -1,6 +1,7 @@
 """What is asked and what comes back, as it stands on the wire (protocol, sections 2, 5 and 6).
 
-Refuses to build a request that a console would reject. Never invents a field the caller did not give.
+Refuses ids, lifetimes, sizes and JSON that a console would reject, before anything is sent. Never invents a field the
+caller did not give.
 """
 
 from __future__ import annotations
@@ -182,7 +183,8 @@ def build_request(
     """The request as it will stand on the bus. `agent` is the request's agent object without `name`.
 
     `now` is the agent's clock, `lifetime` how long an answer is wanted (None is the longest, 30 days).
-    Raises `InvalidRequestError` where a console would reject the request.
+    Raises `InvalidRequestError` for an id, a lifetime, a size or JSON that a console would reject. The types of the
+    optional fields are the type checker's matter: where they are wrong the console answers `rejected`.
     """
     request_id = ask.request_id if ask.request_id is not None else uuid7()
     if not REQUEST_ID.fullmatch(request_id):
