@@ -110,6 +110,41 @@ async fn a_run_that_names_another_decision_than_the_approval_is_an_alarm() {
     standing(&desk, 1);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_with_a_digest_that_is_none_is_one_with_other_arguments() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    for (count, (id, spelled)) in [
+        (
+            "upper",
+            (|digest: &str| digest.to_uppercase()) as fn(&str) -> String,
+        ),
+        ("bare", |digest| digest["sha256:".len()..].to_owned()),
+        ("own", |_| "44136fa355b3678a".to_owned()),
+        ("empty", |_| String::new()),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        agent.ask(&agent.request(id)).await;
+        desk.show_in_state(id, "pending");
+        desk.run(&["approve", id]).success();
+        let decision = desk.show_in_state(id, "decided")["decision"].clone();
+        let receipt = json!({
+            "v": 1, "decision_id": decision["decision_id"], "stage": "executed", "at": "2026-11-21T12:00:00.000Z",
+            "executed_args_digest": spelled(decision["args_digest"].as_str().unwrap()),
+        });
+        agent.publish("receipt", id, receipt.to_string()).await;
+        let alarms = standing(&desk, count + 1);
+        let told = |alarm: &Value| {
+            alarm["code"] == "executed_digest_differs"
+                && alarm["subject"] == format!("default/local/{id}")
+        };
+        assert!(alarms.iter().any(told), "{id}: {alarms:?}");
+    }
+}
+
 async fn core_of(desk: &Desk, console: &Console) -> async_nats::Client {
     let login = std::fs::read_to_string(desk.path().join("keys/login.nk")).unwrap();
     async_nats::ConnectOptions::with_nkey(login.trim().to_owned())

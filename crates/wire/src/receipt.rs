@@ -48,8 +48,10 @@ pub struct Receipt {
     /// What happened.
     pub stage: Stage,
     /// The digest of the arguments that ran.
+    // Any text: one that is no digest is another than was decided, and an unreadable receipt would hide that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub executed_args_digest: Option<Sha256Digest>,
+    #[schemars(with = "Option<Sha256Digest>")]
+    pub executed_args_digest: Option<String>,
     /// What the agent could not honour.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub degraded: Option<Vec<String>>,

@@ -112,8 +112,10 @@ pub struct Span {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_name: Option<String>,
     /// The digest of the arguments.
+    // Any text: it is only shown, and a framework's own digest is no reason to lose the span.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub args_digest: Option<Sha256Digest>,
+    #[schemars(with = "Option<Sha256Digest>")]
+    pub args_digest: Option<String>,
     /// What went in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<KeptJson>,

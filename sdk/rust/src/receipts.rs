@@ -97,7 +97,7 @@ impl Receipts {
             v: 1,
             decision_id: self.decision_id.clone()?,
             stage: report.stage,
-            executed_args_digest: report.digest,
+            executed_args_digest: report.digest.map(|digest| digest.to_string()),
             degraded: (!report.degraded.is_empty()).then_some(report.degraded),
             message: report.message.map(shortened),
             at: wall_clock(),

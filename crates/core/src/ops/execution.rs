@@ -142,12 +142,9 @@ fn judge(key: &RequestKey, row: &Reported, standing: Option<&Outcome>) -> Option
     if !ran(receipt.stage) {
         return None;
     }
-    let digest = receipt
-        .executed_args_digest
-        .map(|digest| digest.to_string());
     let execution = Execution {
         decision_id: &row.decision_id,
-        ran: digest.as_deref(),
+        ran: receipt.executed_args_digest.as_deref(),
         at: Timestamp(row.at),
     };
     incident(&execution, standing.map(Outcome::standing).as_ref())

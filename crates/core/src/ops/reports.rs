@@ -42,11 +42,7 @@ pub(crate) async fn apply_receipts(
     for message in messages {
         match &message.receipt {
             Ok((key, receipt)) => {
-                digests.push(
-                    receipt
-                        .executed_args_digest
-                        .map(|digest| digest.to_string()),
-                );
+                digests.push(receipt.executed_args_digest.clone());
                 stages.push(receipt.stage);
                 rows.push(NewReceipt {
                     key: key.clone(),

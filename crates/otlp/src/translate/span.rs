@@ -42,7 +42,9 @@ pub(super) fn event(span: &OtlpSpan, source: &Source<'_>) -> Result<Vec<u8>, Ref
         text.filter(|text| text.len() <= ID).map(str::to_owned)
     };
     let args_digest = match &content.arguments {
-        Some(arguments) if kind == SpanKind::Tool => args_digest(arguments).ok(),
+        Some(arguments) if kind == SpanKind::Tool => {
+            args_digest(arguments).ok().map(|digest| digest.to_string())
+        }
         _ => None,
     };
     let event = Span {
