@@ -93,6 +93,100 @@ async fn in_json_the_request_keeps_its_exact_values_and_human_fields_carry_marks
 }
 
 #[tokio::test]
+async fn metadata_that_no_value_can_hold_hides_nothing_else() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    for (id, kept) in [
+        ("r1", r#""metadata":{"s":"\ud800"}"#),
+        ("r2", r#""native":{"n":1e999}"#),
+    ] {
+        let request = agent
+            .request(id)
+            .args(json!({ "path": "/etc/\u{202e}dwssap" }))
+            .set("title", json!("findable"));
+        let mut text = String::from_utf8(request.bytes()).unwrap();
+        text.insert_str(1, &format!("{kept},"));
+        agent.publish("request", id, text.as_str()).await;
+        let shown = desk.show_in_state(id, "pending");
+        assert_eq!(shown["request"]["args"], request.0["args"]);
+        assert_eq!(shown["request_text"], text);
+        let warned = |warning: &Value| {
+            warning["code"] == "hidden_characters" && warning["at"] == "/args/path"
+        };
+        assert!(
+            shown["warnings"].as_array().unwrap().iter().any(warned),
+            "{shown}"
+        );
+        let person = desk.run(&["show", id]).success().out;
+        for words in [
+            "Arguments at the gate",
+            "/etc/⟨U+202E⟩dwssap",
+            "hidden_characters",
+        ] {
+            assert!(person.contains(words), "{words} is not in {person}");
+        }
+        assert!(!person.contains("not JSON"), "{person}");
+    }
+    let found = desk.lines(&["history", "--query", "findable", "--json"]);
+    assert_eq!(found.len(), 3, "two requests and the end: {found:?}");
+}
+
+/// Text that serde_json by itself reads as JSON of a thousand levels.
+fn bomb() -> Value {
+    (0..10).fold(json!(1), |inside, _| {
+        let nested = format!("{}{inside}{}", "[".repeat(100), "]".repeat(100));
+        json!({ "$serde_json::private::RawValue": nested })
+    })
+}
+
+#[tokio::test]
+async fn json_that_unfolds_without_end_ends_no_console() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    let bomb = bomb();
+    agent
+        .ask(&agent.request("r1").set("args", bomb.clone()))
+        .await;
+    agent
+        .ask(&agent.request("r2").set("metadata", bomb.clone()))
+        .await;
+    for (word, id) in [("withdraw", "r3"), ("tighten", "r4"), ("receipt", "r2")] {
+        let body = json!({ "v": 1, "reason": bomb, "expires_at": bomb, "message": bomb });
+        agent.publish(word, id, body.to_string()).await;
+    }
+    for word in ["hello", "event", "alive"] {
+        let body = json!({ "v": 1, "agent": { "name": "local" }, "setup_schema": bomb, "type": "span", "error": bomb });
+        let subject = format!("countersign.v1.{word}.default.local");
+        agent
+            .client
+            .publish(subject, body.to_string().into())
+            .await
+            .unwrap();
+    }
+    agent.ask(&agent.request("r5")).await;
+    desk.show_in_state("r5", "pending");
+    let shown = desk.show_in_state("r1", "rejected");
+    assert_eq!(shown["error_code"], "not_json");
+    assert_eq!(shown["request"], Value::Null);
+    assert_eq!(
+        desk.show_in_state("r2", "pending")["request"]["metadata"],
+        bomb.to_string()
+    );
+    for arguments in [
+        &["show", "r1"][..],
+        &["show", "r2"],
+        &["approve", "r2"],
+        &["history"],
+        &["agents"],
+        &["status"],
+    ] {
+        desk.run(arguments).success();
+    }
+}
+
+#[tokio::test]
 async fn a_large_request_is_shown_whole() {
     let desk = Desk::new();
     let console = Console::start(&desk);

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::{
     AgentKey, ConsoleId, Context, POLICY_BUCKET, PublicKey, Signature, SignatureError, Timestamp,
-    WorkspaceName, sign, verify,
+    WorkspaceName, json::has_private_key, sign, verify,
 };
 
 /// Why a signed value cannot be opened or made.
@@ -89,9 +89,14 @@ impl SignedEnvelope {
 
     /// The payload without a look at the signature.
     pub fn payload_bytes(&self) -> Result<Vec<u8>, EnvelopeError> {
-        URL_SAFE_NO_PAD
+        let payload = URL_SAFE_NO_PAD
             .decode(&self.payload)
-            .map_err(|_| EnvelopeError::Malformed)
+            .map_err(|_| EnvelopeError::Malformed)?;
+        // Whoever reads it then reads a value of it.
+        if has_private_key(&payload) {
+            return Err(EnvelopeError::Malformed);
+        }
+        Ok(payload)
     }
 }
 

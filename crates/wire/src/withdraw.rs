@@ -5,6 +5,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::json_value;
+
 /// A withdrawal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Withdraw {
@@ -21,8 +23,7 @@ const MAX_BYTES: usize = 64 * 1024;
 /// Reads a withdrawal; what cannot be read is a withdrawal without a reason.
 pub fn parse_withdraw(payload: &[u8]) -> Withdraw {
     let read = || -> Option<String> {
-        let value: serde_json::Value =
-            (payload.len() <= MAX_BYTES).then(|| serde_json::from_slice(payload).ok())??;
+        let value = (payload.len() <= MAX_BYTES).then(|| json_value(payload))??;
         value.get("reason")?.as_str().map(str::to_owned)
     };
     Withdraw {

@@ -374,6 +374,7 @@ BAD = {
     "lone_surrogate": "\ud800",
     "wrong_type": {1: 2},
     "too_large": "x" * 600_000,
+    "not_json": {"$serde_json::private::RawValue": "1"},
 }
 
 

@@ -15,7 +15,7 @@ use countersign_core::ops::why::Why;
 use countersign_core::store::alarms::Alarm;
 use countersign_core::store::receipts::StoredReceipt;
 use countersign_core::store::votes::StoredVote;
-use countersign_wire::{KeptJson, text_ascii_safe};
+use countersign_wire::{KeptJson, json_value, readable_request, text_ascii_safe};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -36,7 +36,8 @@ struct Shown<'a> {
     removed_at: Option<String>,
     error_detail: Option<String>,
     request: Option<&'a KeptJson>,
-    // As received, where no JSON reader could hold it as a value.
+    // As received, where no JSON reader could hold it as a value: then `request` has `metadata` and `native` as text,
+    // or is null where that does not help.
     request_text: Option<std::borrow::Cow<'a, str>>,
     decision: Option<&'a KeptJson>,
     decision_fault: Option<String>,
@@ -90,7 +91,9 @@ async fn told(
     secrets: Secrets,
     now: Timestamp,
 ) -> Result<Vec<String>, Failure> {
-    let request = kept(&story.line.raw);
+    let exact = kept(&story.line.raw);
+    let is_exact = exact.is_some();
+    let request = exact.or_else(|| readable_request(&story.line.raw));
     let why = app.why(&story.line).await?;
     let known = warnings::known_tools(app, &story.line).await?;
     let warnings = warnings::of(story, request.as_ref(), &known);
@@ -101,7 +104,7 @@ async fn told(
             .and_then(|decision| kept(&decision.payload));
         let text = as_json(
             story,
-            request.as_ref(),
+            (request.as_ref(), is_exact),
             decision.as_ref(),
             warnings,
             (why.as_ref(), secrets),
@@ -172,7 +175,7 @@ fn kept(bytes: &[u8]) -> Option<KeptJson> {
 
 fn as_json(
     story: &RequestStory,
-    request: Option<&KeptJson>,
+    (request, is_exact): (Option<&KeptJson>, bool),
     decision: Option<&KeptJson>,
     warnings: Vec<Value>,
     (why, secrets): (Option<&Why>, Secrets),
@@ -184,7 +187,7 @@ fn as_json(
         removed_at: story.removed.as_ref().map(|(at, _)| at.rfc3339()),
         error_detail: story.line.error_detail.as_deref().map(words),
         request,
-        request_text: (request.is_none() && story.removed.is_none())
+        request_text: (!is_exact && story.removed.is_none())
             .then(|| String::from_utf8_lossy(&story.line.raw)),
         decision,
         decision_fault: story
@@ -237,7 +240,7 @@ fn vote(vote: &ShownVote) -> Value {
 
 /// A receipt: `at` is the server's stamp, the rest is the agent's word.
 fn receipt(receipt: &StoredReceipt, secrets: Secrets) -> Value {
-    let said: Value = serde_json::from_slice(&receipt.detail).unwrap_or_default();
+    let said = json_value(&receipt.detail).unwrap_or_default();
     let text = |value: &Value| value.as_str().map(|text| secrets.line(text));
     let degraded = said.get("degraded").and_then(Value::as_array);
     let degraded: Vec<String> = degraded.into_iter().flatten().filter_map(text).collect();

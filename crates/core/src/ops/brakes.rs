@@ -187,7 +187,7 @@ pub(crate) fn remembered(rows: &[PolicyRow]) -> Brakes {
 
 /// The operator's clock, where the server's stamp is not kept.
 fn stamp_of(payload: &[u8]) -> Timestamp {
-    let value: serde_json::Value = serde_json::from_slice(payload).unwrap_or_default();
+    let value = countersign_wire::json_value(payload).unwrap_or_default();
     let at = value.get("at").and_then(|at| at.as_str());
     at.and_then(Timestamp::parse).unwrap_or(Timestamp(0))
 }

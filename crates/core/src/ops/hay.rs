@@ -3,7 +3,7 @@
 //!
 //! Refuses to hold what looks like a secret, and to grow with the request.
 
-use countersign_wire::{is_secret_key, secret_spans};
+use countersign_wire::{is_secret_key, request_fields, secret_spans};
 use serde_json::Value;
 
 use crate::domain::search::plain_words;
@@ -18,7 +18,7 @@ const WORD: usize = 64;
 /// The words of a request as received, and of the message of its decision.
 pub(super) fn hay(raw: &[u8], message: Option<&str>) -> String {
     let mut words = Words::new(LONGEST);
-    if let Ok(request) = serde_json::from_slice::<Value>(raw) {
+    if let Some(request) = request_fields(raw) {
         words.request(&request);
     }
     let mut hay = words.text;
@@ -243,6 +243,12 @@ mod tests {
             None,
         );
         assert_eq!(kept, "max_tokens 1000 note secretary came");
+    }
+
+    #[test]
+    fn what_nobody_interprets_hides_no_word() {
+        let raw = br#"{"title":"found","metadata":{"s":"\ud800"},"native":{"n":1e999}}"#;
+        assert_eq!(hay(raw, None), "found");
     }
 
     #[test]

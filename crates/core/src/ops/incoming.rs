@@ -6,13 +6,13 @@
 use std::sync::Arc;
 
 use countersign_wire::{
-    AgentKey, HelloReport, ParsedRequest, PublicKey, Receipt, Rejection, RejectionCode, RequestKey,
-    SpanStatus, Subject, Tighten, Verdict, parse_receipt, parse_request, parse_span, parse_tighten,
-    read_hello,
+    AgentKey, CheckedValue, HelloReport, ParsedRequest, PublicKey, Receipt, Rejection,
+    RejectionCode, RequestKey, SpanStatus, Subject, Tighten, Verdict, json_value, parse_receipt,
+    parse_request, parse_span, parse_tighten, read_hello,
 };
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::bus::StreamMessage;
 use crate::domain::{Timestamp, ends_the_call};
@@ -180,22 +180,29 @@ struct UsualBody {
     decision_id: String,
     verdict: String,
     origin: String,
-    decided_by: Map<String, Value>,
+    decided_by: CheckedValue,
     message: Option<String>,
-    rule: Option<Map<String, Value>>,
+    rule: Option<CheckedValue>,
     policy_digest: Option<String>,
     args_digest: Option<String>,
     scope: Option<String>,
 }
 
+impl UsualBody {
+    fn is_usual(&self) -> bool {
+        let rule = self.rule.as_ref();
+        self.decided_by.0.is_object() && rule.is_none_or(|rule| rule.0.is_object())
+    }
+}
+
 impl From<UsualBody> for DecisionBody {
     fn from(body: UsualBody) -> Self {
-        let rule = body.rule.unwrap_or_default();
+        let rule = body.rule.map(|rule| rule.0).unwrap_or_default();
         Self {
             decision_id: Some(body.decision_id),
             verdict: Some(body.verdict),
             origin: Some(body.origin),
-            decided_by: Some(Value::from(body.decided_by).to_string()),
+            decided_by: Some(body.decided_by.0.to_string()),
             message: body.message,
             rule_id: rule.get("id").and_then(Value::as_str).map(str::to_owned),
             rule_version: rule.get("version").and_then(Value::as_i64),
@@ -212,13 +219,13 @@ fn body(payload: &[u8]) -> DecisionBody {
     let usual = payload.first() == Some(&b'{');
     let usual = usual.then(|| serde_json::from_slice::<UsualBody>(payload));
     match usual {
-        Some(Ok(body)) => body.into(),
+        Some(Ok(body)) if body.is_usual() => body.into(),
         _ => any_body(payload),
     }
 }
 
 fn any_body(payload: &[u8]) -> DecisionBody {
-    let Ok(value) = serde_json::from_slice::<serde_json::Value>(payload) else {
+    let Some(value) = json_value(payload) else {
         return DecisionBody::default();
     };
     let text = |name: &str| value.get(name).and_then(|v| v.as_str()).map(str::to_owned);
@@ -242,7 +249,7 @@ fn any_body(payload: &[u8]) -> DecisionBody {
 
 /// Whatever can be read of a vote, also of one that will not verify.
 fn vote_body(payload: &[u8]) -> VoteBody {
-    let value: serde_json::Value = serde_json::from_slice(payload).unwrap_or_default();
+    let value = json_value(payload).unwrap_or_default();
     let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
     VoteBody {
         vote_id: text(&value["vote_id"]),
@@ -254,7 +261,7 @@ fn vote_body(payload: &[u8]) -> VoteBody {
 
 /// The id of a vote, and a sentence about who gave it.
 pub(crate) fn vote_summary(payload: &[u8]) -> (Option<String>, String) {
-    let value: serde_json::Value = serde_json::from_slice(payload).unwrap_or_default();
+    let value = json_value(payload).unwrap_or_default();
     let id = value["vote_id"].as_str().map(str::to_owned);
     (id, "another vote of this key stands".to_owned())
 }
@@ -373,7 +380,7 @@ pub(crate) fn goes_on(subject: &str, payload: &[u8]) -> Option<(AgentKey, GivenB
     let Some(Subject::Decision(key)) = Subject::parse(subject) else {
         return None;
     };
-    let value: serde_json::Value = serde_json::from_slice(payload).ok()?;
+    let value = json_value(payload)?;
     let verdict = Verdict::from_word(value["verdict"].as_str()?)?;
     let by = match value["origin"] == "operator" {
         true => GivenBy::Person,
@@ -384,7 +391,7 @@ pub(crate) fn goes_on(subject: &str, payload: &[u8]) -> Option<(AgentKey, GivenB
 
 /// The id of a decision, and a sentence about who decided what; escaped, since anything can be stored.
 pub(crate) fn decision_summary(payload: &[u8]) -> (Option<String>, String) {
-    let value: serde_json::Value = serde_json::from_slice(payload).unwrap_or_default();
+    let value = json_value(payload).unwrap_or_default();
     let word = |value: &serde_json::Value| {
         let text: String = value
             .as_str()

@@ -2,7 +2,7 @@
 //!
 //! Refuses to leave a text out for being too long: its beginning is kept, and how long it was.
 
-use countersign_wire::KeptJson;
+use countersign_wire::{KeptJson, json_value};
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use serde_json::{Map, Value, json};
@@ -139,7 +139,7 @@ fn text_or_json(text: &str) -> Read {
     let structured = matches!(text.trim_start().as_bytes().first(), Some(b'{' | b'['));
     if structured
         && text.len() <= MOST
-        && let Ok(value) = serde_json::from_str::<Value>(text)
+        && let Some(value) = json_value(text.as_bytes())
         && depth(&value) <= DEEPEST
     {
         return Read::Json(value);

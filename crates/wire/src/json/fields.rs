@@ -11,8 +11,11 @@ use serde::{
 };
 use serde_json::{Map, Value};
 
-use super::{KeptJson, scan};
-use crate::rejection::{RejectionCode, WireError};
+use super::{CheckedValue, KeptJson, scan};
+use crate::{
+    rejection::{RejectionCode, WireError},
+    request::FREE_FIELDS,
+};
 
 /// Fields that a request has, about.
 const USUAL: usize = 24;
@@ -235,10 +238,11 @@ impl<'de> Deserialize<'de> for Fields {
                 let mut fields = Fields::new(Map::new(), "");
                 fields.fields.reserve(USUAL);
                 while let Some(name) = from.next_key::<String>()? {
-                    if matches!(name.as_str(), "metadata" | "native") {
+                    if FREE_FIELDS.contains(&name.as_str()) {
                         fields.kept.push((name, from.next_value()?));
                     } else {
-                        fields.fields.push((name, Some(from.next_value()?)));
+                        let CheckedValue(value) = from.next_value()?;
+                        fields.fields.push((name, Some(value)));
                     }
                 }
                 if fields.has_twice() {

@@ -8,6 +8,8 @@ use std::{borrow::Cow, fmt};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use super::json_value;
+
 /// The text of a JSON value, as received.
 #[derive(Clone)]
 pub struct KeptJson(Box<RawValue>);
@@ -28,9 +30,9 @@ impl KeptJson {
         self.0.get()
     }
 
-    /// The value, for display; `None` when no value can hold it (a lone surrogate, `1e400`).
+    /// The value, for display; `None` when no value can hold it (a lone surrogate, `1e400`) or [`json_value`] refuses it.
     pub fn value(&self) -> Option<serde_json::Value> {
-        serde_json::from_str(self.0.get()).ok()
+        json_value(self.0.get().as_bytes())
     }
 
     pub(crate) fn is_object(&self) -> bool {

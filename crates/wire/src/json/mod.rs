@@ -3,14 +3,19 @@
 //! Refuses what different readers understand differently (duplicate keys, large
 //! integers, lone surrogates) before any value is built from it.
 
+mod checked;
 mod fields;
 mod kept;
 mod number;
+mod readable;
 mod scan;
 mod text;
 
+pub(crate) use checked::has_private_key;
+pub use checked::{CheckedValue, json_value};
 pub(crate) use fields::{Fields, parse_document};
 pub use kept::KeptJson;
+pub use readable::{readable_request, request_fields};
 pub(crate) use scan::scan;
 
 /// The deepest nesting allowed, the root being 1 (protocol, section 2).

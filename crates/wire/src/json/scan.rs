@@ -5,7 +5,7 @@
 
 use std::{borrow::Cow, collections::HashSet};
 
-use super::{MAX_DEPTH, number, text};
+use super::{MAX_DEPTH, checked::PRIVATE, number, text};
 use crate::rejection::{RejectionCode, WireError};
 
 /// Checks a message for every fault that can be seen without knowing its
@@ -45,6 +45,7 @@ pub(crate) fn scan(payload: &[u8], max_bytes: usize, exempt: &[&str]) -> Result<
 
 fn describe(code: RejectionCode) -> &'static str {
     match code {
+        RejectionCode::NotJson => "a key that not every reader takes for one",
         RejectionCode::TooDeep => "nested deeper than 64",
         RejectionCode::DuplicateKey => "the same key twice in one object",
         RejectionCode::IntegerOutOfRange => "an integer beyond 2^53-1",
@@ -178,6 +179,9 @@ impl<'a> Scanner<'a> {
         if !self.free || self.frames.len() == 1 {
             if string.lone_surrogate {
                 self.note_always(RejectionCode::LoneSurrogate, start);
+            }
+            if string.decoded.starts_with(PRIVATE.as_bytes()) {
+                self.note_always(RejectionCode::NotJson, start);
             }
             if let Some(Frame::Object(object)) = self.frames.last()
                 && !self.keys.insert((*object, string.decoded))

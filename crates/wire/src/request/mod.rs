@@ -29,6 +29,9 @@ pub use parts::{
 /// The most bytes of a request, 512 KiB (protocol, section 2).
 pub const REQUEST_MAX_BYTES: usize = 512 * 1024;
 
+/// The fields that are kept and never interpreted: anything that JSON can write (protocol, section 2).
+pub(crate) const FREE_FIELDS: [&str; 2] = ["metadata", "native"];
+
 /// The longest life of a request, and that of one which names no end (protocol, section 2).
 pub const MAX_LIFETIME: Duration = Duration::days(30);
 

@@ -4,7 +4,7 @@
 //! that applies in the order of [`RejectionCode`].
 
 use super::{
-    ApprovalRequest, REQUEST_MAX_BYTES,
+    ApprovalRequest, FREE_FIELDS, REQUEST_MAX_BYTES,
     read::{Identity, request_of},
 };
 use crate::{
@@ -52,7 +52,7 @@ pub fn parse_request(subject: &str, payload: &[u8]) -> Result<ParsedRequest, Rej
 }
 
 fn read(key: Option<&RequestKey>, payload: &[u8]) -> Result<ParsedRequest, WireError> {
-    scan(payload, REQUEST_MAX_BYTES, &["metadata", "native"])?;
+    scan(payload, REQUEST_MAX_BYTES, &FREE_FIELDS)?;
     let identity = key.map_or(Identity::BadSubject, Identity::Subject);
     let request = request_of(Fields::of_request(payload)?, &identity)?;
     // Arguments without a digest occur only outside tool calls.

@@ -2,6 +2,7 @@
 
 use countersign_wire::{
     Effects, MAX_LIFETIME, ParsedRequest, RequestKind, Risk, Verdict, args_digest, parse_request,
+    readable_request, request_fields,
 };
 use serde_json::{Value, json};
 use time::{Duration, macros::datetime};
@@ -125,6 +126,37 @@ fn metadata_and_native_are_kept_as_they_came() {
             .unwrap();
         assert_eq!(kept.text(), odd);
         assert!(serde_json::to_string(&request).unwrap().contains(odd));
+    }
+}
+
+#[test]
+fn what_nobody_interprets_keeps_no_reader_from_the_rest() {
+    let odd = r#"{"n":1e400,"s":"\ud800"}"#;
+    let payload = WORKED_EXAMPLE.replacen(
+        "{\"v\":1",
+        &format!("{{\"metadata\":{odd},\"native\":{{\"a\":1.50}},\"v\":1"),
+        1,
+    );
+    assert!(serde_json::from_str::<Value>(&payload).is_err());
+    let readable = readable_request(payload.as_bytes()).unwrap();
+    assert!(
+        readable.text().contains(r#""native":{"a":1.50}"#),
+        "the rest is as it came"
+    );
+    let mut expected = request();
+    expected["metadata"] = json!(odd);
+    expected["native"] = json!({"a": 1.5});
+    assert_eq!(readable.value(), Some(expected));
+    assert_eq!(request_fields(payload.as_bytes()), readable.value());
+    // What is interpreted, and what is no object, is not made up.
+    for other in [
+        WORKED_EXAMPLE.replace("INV-42", r"\ud800"),
+        "[1e400]".into(),
+        "{".into(),
+        String::new(),
+    ] {
+        assert!(readable_request(other.as_bytes()).is_none(), "{other}");
+        assert!(request_fields(other.as_bytes()).is_none(), "{other}");
     }
 }
 

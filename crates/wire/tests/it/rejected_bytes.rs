@@ -1,8 +1,11 @@
 //! One request with exactly one fault for every code that its bytes can give.
 
-use countersign_wire::{REQUEST_MAX_BYTES, RejectionCode as Code, parse_request};
+use countersign_wire::{
+    Context, REQUEST_MAX_BYTES, RejectionCode as Code, SignedEnvelope, json_value, parse_decision,
+    parse_request, parse_span, parse_withdraw, read_hello, request_fields,
+};
 
-use crate::support::{SUBJECT, WORKED_EXAMPLE, key, rejected};
+use crate::support::{REALM, SUBJECT, WORKED_EXAMPLE, key, pair, rejected};
 
 /// The worked example with raw JSON text set in for its arguments.
 fn raw_args(args: &str) -> String {
@@ -113,6 +116,78 @@ fn what_readers_understand_differently() {
     assert_eq!(rejected(SUBJECT, twice.as_bytes()).code, Code::DuplicateKey);
     let below = WORKED_EXAMPLE.replacen("{\"v\":1", r#"{"x":{"metadata":{"a":1,"a":1}},"v":1"#, 1);
     assert_eq!(rejected(SUBJECT, below.as_bytes()).code, Code::DuplicateKey);
+}
+
+/// Text that serde_json would read as JSON of far more levels than are written.
+fn bomb() -> String {
+    let level = |inside: String| {
+        let nested = format!("{}{inside}{}", "[".repeat(100), "]".repeat(100));
+        serde_json::json!({ "$serde_json::private::RawValue": nested }).to_string()
+    };
+    (0..12).fold("1".to_owned(), |inside, _| level(inside))
+}
+
+#[test]
+fn a_key_that_is_the_readers_own_is_no_key_and_is_never_followed() {
+    let bomb = bomb();
+    for key in [
+        "$serde_json::private::RawValue",
+        "$serde_json::private::Number",
+    ] {
+        let args = format!(r#"[{{"a":{{"{key}":"12"}}}}]"#);
+        assert_eq!(
+            rejected(SUBJECT, raw_args(&args).as_bytes()).code,
+            Code::NotJson
+        );
+        assert!(json_value(args.as_bytes()).is_none(), "{args}");
+    }
+    assert_eq!(
+        rejected(SUBJECT, raw_args(&bomb).as_bytes()).code,
+        Code::NotJson
+    );
+    let escaped = raw_args(&bomb.replacen("$serde", r"\u0024serde", 1));
+    assert_eq!(rejected(SUBJECT, escaped.as_bytes()).code, Code::NotJson);
+    // Where nothing is interpreted it stays, as text.
+    for place in ["metadata", "native"] {
+        let kept = WORKED_EXAMPLE.replacen("{\"v\":1", &format!("{{\"{place}\":{bomb},\"v\":1"), 1);
+        let request = parse_request(SUBJECT, kept.as_bytes()).unwrap().request;
+        let kept_there = request.metadata.or(request.native).unwrap();
+        assert_eq!(
+            (kept_there.text(), kept_there.value()),
+            (bomb.as_str(), None)
+        );
+        assert_eq!(request_fields(kept.as_bytes()).unwrap()[place], bomb);
+    }
+    // Values of the other messages, and bytes that nobody has looked at.
+    assert!(json_value(bomb.as_bytes()).is_none());
+    assert_eq!(
+        parse_withdraw(format!(r#"{{"reason":"r","x":{bomb}}}"#).as_bytes()).reason,
+        None
+    );
+    let hello = format!(r#"{{"v":1,"agent":{{"name":"billing-bot"}},"setup_schema":{bomb}}}"#);
+    assert!(read_hello("countersign.v1.hello.acme.billing-bot", hello.as_bytes()).is_err());
+    let span = |rest: &str| {
+        let span = format!(
+            r#"{{"v":1,"type":"span","trace_id":"t","span_id":"s","name":"n","kind":"tool",
+            "started_at":"2026-11-21T12:00:00.000Z",{rest}}}"#
+        );
+        parse_span("countersign.v1.event.acme.billing-bot", span.as_bytes())
+    };
+    assert!(span(&format!(r#""error":{{"code":{bomb}}}"#)).is_err());
+    assert_eq!(
+        span(&format!(r#""input":{bomb}"#))
+            .unwrap()
+            .input
+            .unwrap()
+            .value(),
+        None
+    );
+    let decision = format!(r#"{{"edited_args":{bomb}}}"#);
+    let refused = parse_decision(&SUBJECT.replace("request", "decision"), decision.as_bytes());
+    assert_eq!(refused.unwrap_err().code, Code::NotJson);
+    let policy =
+        SignedEnvelope::seal(&pair(1), Context::Policy, &REALM, "s", bomb.as_bytes()).unwrap();
+    assert!(policy.open(Context::Policy, &REALM, "s").is_err());
 }
 
 #[test]

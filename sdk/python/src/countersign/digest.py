@@ -20,6 +20,8 @@ MAX_DEPTH = 64
 
 MAX_INTEGER = 2**53 - 1
 
+_NOT_A_KEY = "$serde_json::private::"
+
 
 def check_canonical(value: Any, *, what: str = "args", depth: int = 2) -> None:
     """Raise `InvalidRequestError` with the protocol's code if `value` has no canonical form.
@@ -46,6 +48,8 @@ def check_canonical(value: Any, *, what: str = "args", depth: int = 2) -> None:
             if not isinstance(key, str):
                 raise InvalidRequestError(f"{what} has a key that is not text", code="wrong_type")
             _check_text(key, what)
+            if key.startswith(_NOT_A_KEY):
+                raise InvalidRequestError(f"{what} has a key that consoles take for a mark of their own", code="not_json")
             check_canonical(item, what=what, depth=depth + 1)
     elif isinstance(value, list | tuple):
         for item in value:

@@ -5,7 +5,7 @@
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::reading::RequestStory;
 use countersign_core::ops::votes::told::{Approvals, ShownVote};
-use countersign_wire::KeptJson;
+use countersign_wire::{KeptJson, json_value};
 use serde_json::Value;
 
 use super::super::line::{agent, what};
@@ -171,7 +171,7 @@ fn decision(story: &RequestStory, secrets: Secrets, text: &mut Vec<String>) {
     let body: Option<Value> = story
         .decision
         .as_ref()
-        .and_then(|decision| serde_json::from_slice(&decision.payload).ok());
+        .and_then(|decision| json_value(&decision.payload));
     let scope = body.as_ref().and_then(|body| body.get("scope")?.as_str());
     if let Some(scope) = scope.filter(|scope| *scope != "once") {
         text.push(format!(

@@ -6,6 +6,7 @@ use countersign_core::domain::Timestamp;
 use countersign_core::domain::trace::Subchat;
 use countersign_core::ops::trace::Entry;
 use countersign_core::store::spans::SpanRow;
+use countersign_wire::json_value;
 use serde_json::{Map, Value, json};
 
 use super::super::output::plain;
@@ -90,9 +91,7 @@ fn open(entry: &Entry, bodies: &HashMap<i64, Vec<u8>>, subchat: Subchat) -> Open
         (Some(span), _) => {
             span_fields(span, &mut fields);
             fields.insert("subchat".to_owned(), json!(subchat.is_one));
-            let body: Option<Value> = bodies
-                .get(&span.id)
-                .and_then(|body| serde_json::from_slice(body).ok());
+            let body: Option<Value> = bodies.get(&span.id).and_then(|body| json_value(body));
             for name in TOLD {
                 let told = body.as_ref().and_then(|body| body.get(name));
                 let told = told.map(|value| hiding().field(name, value));

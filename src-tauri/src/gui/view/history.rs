@@ -9,7 +9,7 @@ use countersign_core::store::lines::LineRow;
 use countersign_wire::ipc::{
     AuditRef, CardState, HistoryRow, RequestStoryView, RuleRef, SignatureView, VoteView,
 };
-use countersign_wire::{Hiding, Risk, escape, escape_lines, request_digest};
+use countersign_wire::{Hiding, Risk, escape, escape_lines, json_value, request_digest};
 use serde_json::Value;
 
 use super::card::card_view;
@@ -131,7 +131,7 @@ fn vote(vote: &ShownVote) -> VoteView {
 fn rule(line: &LineRow, decision: Option<&StoredDecision>) -> Option<RuleRef> {
     let id = escape(line.rule_id.as_deref()?);
     let payload: Value = decision
-        .and_then(|decision| serde_json::from_slice(&decision.payload).ok())
+        .and_then(|decision| json_value(&decision.payload))
         .unwrap_or_default();
     Some(RuleRef {
         id,

@@ -6,8 +6,7 @@ use countersign_core::store::decisions::StoredDecision;
 use countersign_core::store::lines::LineRow;
 use countersign_core::store::receipts::StoredReceipt;
 use countersign_wire::ipc::{CardState, DecisionView, Rung, RungName, RungState};
-use countersign_wire::{Scope, Shown, Timestamp};
-use serde_json::Value;
+use countersign_wire::{Scope, Shown, Timestamp, json_value};
 
 use super::args::walk;
 use super::card::hidden_for_good;
@@ -29,7 +28,7 @@ pub(crate) fn decision_view(
     key: &[u8; 32],
     own_key: &str,
 ) -> DecisionView {
-    let payload: Value = serde_json::from_slice(&stored.payload).unwrap_or_default();
+    let payload = json_value(&stored.payload).unwrap_or_default();
     let word = |name: &str| payload[name].as_str().unwrap_or_default().to_owned();
     let by = &payload["decided_by"];
     let signer = stored.key.clone().unwrap_or_default();
@@ -199,6 +198,6 @@ fn rung(rung: RungName, state: RungState, at_ms: Option<i64>, detail: Option<Sho
 
 /// The agent's words in a receipt.
 fn receipt_words(detail: &[u8]) -> Option<Shown> {
-    let value: Value = serde_json::from_slice(detail).ok()?;
+    let value = json_value(detail)?;
     value["message"].as_str().map(escape)
 }

@@ -8,11 +8,11 @@ use countersign_core::policy::rule::per;
 use countersign_core::policy::{Enabled, Rule};
 use countersign_core::store::decisions::StoredDecision;
 use countersign_core::store::lines::LineRow;
-use countersign_wire::Shown;
 use countersign_wire::ipc::{
     MatchedRule, NearRule, RegretView, RuleEffect, RuleRow, RuleState, SetupReasonView, WhyDecided,
     WhyNow,
 };
+use countersign_wire::{Shown, json_value};
 use serde_json::Value;
 
 use super::hidden::{escape, escape_lines, json_shown};
@@ -147,7 +147,7 @@ pub(crate) fn why_decided(line: &LineRow, decision: Option<&StoredDecision>) -> 
     let origin = line.origin.as_deref()?;
     line.rule_id.as_deref()?;
     let payload: Value = decision
-        .and_then(|decision| serde_json::from_slice(&decision.payload).ok())
+        .and_then(|decision| json_value(&decision.payload))
         .unwrap_or_default();
     Some(WhyDecided {
         origin: escape(origin),

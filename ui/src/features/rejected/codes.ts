@@ -1,6 +1,6 @@
 /** What each code of a rejected message means, and what its sender can do (protocol, section 2). */
 const MEANING: Record<string, string> = {
-  not_json: "The message is not UTF-8 JSON. A byte order mark counts as an error too.",
+  not_json: "The message is not UTF-8 JSON. A byte order mark counts as an error too, and so does a key that begins with $serde_json::private::.",
   bad_version: "The field v is not 1. The agent speaks another version of the protocol.",
   unknown_kind: "The field kind is none of tool_call, question and form.",
   missing_field: "A required field is missing.",

@@ -46,6 +46,19 @@ fn more_spans_than_one_request_may_hold_are_counted_and_not_read() {
 }
 
 #[test]
+fn text_that_unfolds_without_end_stays_text() {
+    let bomb = (0..10).fold("1".to_owned(), |inside, _| {
+        let nested = format!("{}{inside}{}", "[".repeat(100), "]".repeat(100));
+        serde_json::json!({ "$serde_json::private::RawValue": nested }).to_string()
+    });
+    let read = one(span(&[
+        ("gen_ai.operation.name", "execute_tool"),
+        ("gen_ai.tool.call.arguments", &bomb),
+    ]));
+    assert_eq!(read.input.unwrap().value(), Some(bomb.into()));
+}
+
+#[test]
 fn nobody_can_claim_a_request_an_approval_or_a_mark_of_ours() {
     let read = one(span(&[
         ("countersign.request.id", "r1"),

@@ -3,7 +3,7 @@
 use countersign_core::domain::trace::Used;
 use countersign_core::store::span_bodies::WholeSpan;
 use countersign_wire::ipc::{ArgEntry, NamedId, SpanView};
-use countersign_wire::{Shown, escape};
+use countersign_wire::{Shown, escape, json_value};
 use serde_json::Value;
 
 use super::super::args::walk;
@@ -19,7 +19,7 @@ pub(crate) const SPAN: &str = "span:";
 /// The span as its agent wrote it; `key` is the console's own, for the digests of hidden values.
 pub(crate) fn span_view(span: &WholeSpan, key: &[u8; 32]) -> SpanView {
     let row = &span.row;
-    let body: Value = serde_json::from_slice(&span.body).unwrap_or_default();
+    let body = json_value(&span.body).unwrap_or_default();
     let field = |name: &str| body.get(name).unwrap_or(&Value::Null);
     let text = |name: &str| field(name).as_str().map(escape);
     let used = Used::of(|name| field("usage").get(name)?.as_f64());
