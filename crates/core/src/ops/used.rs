@@ -1,7 +1,6 @@
 //! What a rule with a limit has approved already, and which console counts for it.
 
-use countersign_wire::RequestKey;
-use serde_json::Value;
+use countersign_wire::{RequestKey, Sha256Digest, request_fields};
 
 use super::ledger::Batch;
 use crate::policy::evaluate::amount;
@@ -16,8 +15,20 @@ pub(super) fn is_limited(rule: &Rule) -> bool {
 /// Which console counts for a limited rule: the same for all its requests, so that two consoles do not
 /// each approve up to the limit.
 pub(super) fn counter(request: &RequestKey, rule: &Rule) -> RequestKey {
-    let name = format!("{}/rules/r{}", request.workspace, rule.id);
+    let id = match rule.id.len() {
+        ..64 => rule.id.clone(),
+        // With the letter before it, it would be no request id.
+        _ => Sha256Digest::of_bytes(rule.id.as_bytes()).hex()[..63].to_owned(),
+    };
+    let name = format!("{}/rules/r{id}", request.workspace);
     name.parse().unwrap_or_else(|_| request.clone())
+}
+
+/// What a request that a rule approved adds to its sum. One that is not known any more is too much.
+pub(super) fn added(raw: &[u8], pointer: &str) -> f64 {
+    let request = request_fields(raw);
+    let args = request.as_ref().and_then(|request| request.get("args"));
+    amount(args, pointer).unwrap_or(f64::INFINITY)
 }
 
 /// What a rule has approved in its windows. An amount that is not known any more counts as too much.
@@ -33,8 +44,7 @@ pub(super) async fn used(batch: &mut Batch<'_>, ws: &str, rule: &Rule) -> Result
         let of = (ws, rule.id.as_str(), since);
         rule_uses::approved_payloads(batch.tx, of, SUMMED_MAX + 1, |raw| {
             calls += 1;
-            let request: Value = serde_json::from_slice(&raw).unwrap_or_default();
-            used.sum += amount(request.get("args"), &sum.pointer).unwrap_or(f64::INFINITY);
+            used.sum += added(&raw, &sum.pointer);
         })
         .await?;
         if calls > SUMMED_MAX {
@@ -42,4 +52,45 @@ pub(super) async fn used(batch: &mut Batch<'_>, ws: &str, rule: &Rule) -> Result
         }
     }
     Ok(used)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::{added, counter};
+    use crate::policy::body::read_rule;
+
+    #[test]
+    fn one_console_counts_for_all_requests_of_a_rule_however_long_its_id() {
+        let one = "acme/bot/r1".parse().unwrap();
+        let other = "acme/cat/r2".parse().unwrap();
+        let mut names = Vec::new();
+        for id in [
+            "a".repeat(63),
+            "a".repeat(64),
+            format!("-{}", "a".repeat(63)),
+        ] {
+            let rule = read_rule(&format!("id = \"{id}\"\neffect = \"ask\"\n")).unwrap();
+            assert_eq!(counter(&one, &rule), counter(&other, &rule), "{id}");
+            names.push(counter(&one, &rule));
+        }
+        names.dedup();
+        assert_eq!(names.len(), 3);
+    }
+
+    #[test]
+    fn what_nobody_interprets_does_not_stop_a_sum() {
+        let kept = [r#"{"s":"\ud800"}"#, r#"{"n":1e999}"#, r#"{"a":1,"a":2}"#];
+        for kept in kept {
+            let raw = format!(r#"{{"args":{{"amount":7}},"metadata":{kept},"native":{kept}}}"#);
+            assert_eq!(
+                added(raw.as_bytes(), "/amount").to_bits(),
+                7.0_f64.to_bits(),
+                "{raw}"
+            );
+        }
+        for gone in ["", "{}", r#"{"args":{"amount":"7"}}"#] {
+            assert!(added(gone.as_bytes(), "/amount").is_infinite(), "{gone}");
+        }
+    }
 }

@@ -9,8 +9,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::bypass;
+use super::used::added;
 use crate::error::OpError;
-use crate::policy::evaluate::{Instead, amount};
+use crate::policy::evaluate::Instead;
 use crate::policy::{
     Asked, By, Conditions, Evaluation, Outcome, PolicySet, Says, Setting, SetupSays, Used, Uses,
     evaluate,
@@ -124,9 +125,8 @@ impl App {
             let sum = rule.sum.clone();
             let sum_since = sum.as_ref().map_or(now, |sum| since(sum.per_ms));
             let add = |raw: Vec<u8>| {
-                let request: Value = serde_json::from_slice(&raw).unwrap_or_default();
                 let pointer = sum.as_ref().map_or("", |sum| sum.pointer.as_str());
-                amount(request.get("args"), pointer).unwrap_or(f64::INFINITY)
+                added(&raw, pointer)
             };
             let of = (key.workspace.as_ref(), rule.id.as_str());
             let used = rule_uses::used(self.reader(), of, (count_since, sum_since), add).await?;
