@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from countersign import CountersignError
+from countersign import CountersignError, Effects, Risk
 from countersign.adapters.selectools import SelectoolsGate
 from selectools import (  # type: ignore[import-untyped,unused-ignore]
     Agent,
@@ -32,8 +32,8 @@ from selectools.tools import ToolParameter  # type: ignore[import-untyped,unused
 from selectools.usage import UsageStats  # type: ignore[import-untyped,unused-ignore]
 
 CUSTOMERS = ("ada@example.org", "grace@example.org", "alan@example.org")
-RISKS = {"lookup_invoice": "safe", "send_mail": "medium", "delete_invoice": "high"}
-EFFECTS = {"lookup_invoice": "read", "send_mail": "write", "delete_invoice": "irreversible"}
+RISKS: dict[str, Risk] = {"lookup_invoice": "safe", "send_mail": "medium", "delete_invoice": "high"}
+EFFECTS: dict[str, Effects] = {"lookup_invoice": "read", "send_mail": "write", "delete_invoice": "irreversible"}
 PAUSE_SECONDS = 2.0
 
 

@@ -11,7 +11,7 @@ from countersign import Decision, Enrolment, Form, Gate, Question, Span, ToolCal
 from countersign.clock import now, parse_rfc3339
 from countersign.signature import verify
 from countersign.trust import Trust
-from countersign.verify import Deadline, StoredDecision, judge
+from countersign.verify import StoredDecision, judge
 from countersign.wire import SentRequest, build_request
 
 from contract import CONTRACT, valid
@@ -60,7 +60,7 @@ def test_every_published_decision_is_judged_as_it_reads(entry):
     body = json.loads(payload)
     request = requests()[body["request_digest"]]
     stored = StoredDecision(entry["subject"], payload, {"CS-Key": entry["key"], "CS-Sig": entry["sig"]}, now(), 1)
-    decision = judge(stored, request, Trust(ENROLMENT.realm, ENROLMENT.trusted_keys), Deadline(timer_passed=False))
+    decision = judge(stored, request, Trust(ENROLMENT.realm, ENROLMENT.trusted_keys), late=False)
     assert decision.verdict == body["verdict"]
     assert decision.allowed is (body["verdict"] in ("approve", "modify"))
     if decision.allowed:

@@ -74,6 +74,31 @@ async def test_what_a_request_looks_like_on_the_bus(gate, console, request_id):
     assert lifetime.total_seconds() == 7.5
 
 
+WRONG_WORDS = {"risk": "hihg", "effects": "delete", "allowed_verdicts": ("aprove",)}
+
+
+@pytest.mark.parametrize(("name", "word"), [*WRONG_WORDS.items(), ("risk", None), ("risk", ["high"])])
+async def test_a_word_that_the_protocol_does_not_know_is_not_sent(gate, console, request_id, name, word):
+    count = len(console.received["request"])
+    with pytest.raises(InvalidRequestError, match=r"one of \w+, "):
+        await gate.ask(call(request_id, **{name: word}), timeout=1)
+    assert len(console.received["request"]) == count
+
+
+async def test_a_receipt_of_an_unknown_stage_or_detail_is_told_before_it_is_sent(gate, console, request_id):
+    asking = asyncio.create_task(gate.ask(call(request_id)))
+    await console.decide(request_id)
+    decision = await asking
+    for tell in (gate.receipt_later, gate.receipt):
+        with pytest.raises(InvalidRequestError, match="stage"):
+            await told if asyncio.iscoroutine(told := tell(decision, "excuted")) else None
+        with pytest.raises(TypeError, match="mesage"):
+            await told if asyncio.iscoroutine(told := tell(decision, "executed", mesage="x")) else None
+    await gate.receipt(decision, "executed", message="x" * 3000, degraded=["slow"])
+    receipt = await console.receipt(request_id, "executed")
+    assert (len(receipt["message"]), receipt["degraded"]) == (2000, ["slow"])
+
+
 @pytest.mark.parametrize("verdict", ["deny", "skip", "escalate", "terminate", "hooray", ""])
 async def test_every_verdict_but_approve_and_modify_denies(gate, console, request_id, verdict):
     offered = ("approve", "skip", "escalate", "terminate")

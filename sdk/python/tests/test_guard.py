@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
+from dataclasses import fields
 
 import pytest
-from countersign import NotAllowedError, args_digest
+from countersign import Gate, InvalidRequestError, NotAllowedError, ToolCall, args_digest
+from countersign.adapters.selectools import GateOptions, SelectoolsGate
+from countersign.gate import ConnectOptions
+from countersign.wire import AboutCall
 
 
 async def test_guard_runs_the_approved_arguments_and_reports(gate, console):
@@ -53,6 +58,24 @@ async def test_guard_wants_a_name_for_every_argument(gate):
 
         @gate.guard("t")
         def spread(*values: int) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("about", "error"),
+    [({"rsik": "low"}, TypeError), ({"request_id": "once"}, TypeError), ({"risk": "lwo"}, InvalidRequestError)],
+)
+async def test_guard_says_what_is_wrong_before_anything_is_decorated(gate, about, error):
+    with pytest.raises(error):
+        gate.guard("t", **about)
+
+
+def test_guard_and_sync_gate_take_what_they_hand_on():
+    taken = {item.name for item in fields(ToolCall)} - {"name", "args", "request_id"}
+    assert AboutCall.__annotations__.keys() == taken
+    connecting = inspect.signature(Gate.connect).parameters.keys() - {"enrolment"}
+    assert ConnectOptions.__annotations__.keys() == connecting
+    constructing = inspect.signature(SelectoolsGate).parameters.keys() - {"gate"}
+    assert GateOptions.__annotations__.keys() == constructing
 
 
 async def test_guard_reports_a_function_that_raised(gate, console):

@@ -8,7 +8,7 @@ import sys
 import threading
 
 import pytest
-from countersign import GateClosedError, SyncGate, ToolCall, VoidDecisionError
+from countersign import GateClosedError, InvalidRequestError, SyncGate, ToolCall, VoidDecisionError
 
 
 def call(request_id: str) -> ToolCall:
@@ -139,3 +139,19 @@ async def test_what_the_asked_raises_comes_through(bench, console, request_id):
     working = asyncio.ensure_future(asyncio.to_thread(work))
     await console.decide(request_id, origin="weather")
     assert isinstance(await working, VoidDecisionError)
+
+
+async def test_what_cannot_be_sent_is_told_in_the_callers_own_thread(bench, console, request_id):
+    def work() -> list[Exception | None]:
+        with SyncGate(bench.enrolment()) as gate:
+            decision = gate.ask(call(request_id))
+            return [
+                outcome(lambda: gate.span(dict.fromkeys(["name"], float("nan")))),
+                outcome(lambda: gate.span(dict.fromkeys(["name"], "x" * 1_000_000))),
+                outcome(lambda: gate.receipt_later(decision, "excuted")),
+                outcome(lambda: SyncGate(bench.enrolment(), **dict.fromkeys(["framewrok"], True))),
+            ]
+
+    working = asyncio.ensure_future(asyncio.to_thread(work))
+    await console.decide(request_id)
+    assert [type(error) for error in await working] == [InvalidRequestError] * 3 + [TypeError]

@@ -24,9 +24,11 @@ from .gate import Gate
 from .sync import SyncGate
 from .verify import Decision
 from .wire import Ask, Form, Question, Span, ToolCall
+from .words import Answer, Effects, Risk, Stage, Verdict
 
 __all__ = [
     "AlreadyAskedError",
+    "Answer",
     "ArgumentsChangedError",
     "Ask",
     "BusLoginError",
@@ -35,6 +37,7 @@ __all__ = [
     "BusUnreachableError",
     "CountersignError",
     "Decision",
+    "Effects",
     "Enrolment",
     "EnrolmentError",
     "Form",
@@ -43,11 +46,14 @@ __all__ = [
     "InvalidRequestError",
     "NotAllowedError",
     "Question",
+    "Risk",
     "Span",
+    "Stage",
     "SyncGate",
     "TooManyWaitingError",
     "ToolCall",
     "TrustedKey",
+    "Verdict",
     "VoidDecisionError",
     "args_digest",
     "payload_digest",

@@ -20,6 +20,7 @@ import nkeys  # type: ignore[import-untyped]
 from .clock import parse_rfc3339
 from .errors import EnrolmentError
 from .signature import decode_public_key
+from .words import RISKS
 
 log = logging.getLogger("countersign")
 
@@ -31,9 +32,6 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 ROLES = ("human", "auto")
-
-RISKS = ("safe", "low", "medium", "high", "critical")
-"""From the lowest to the highest."""
 
 FILES = ("tls_ca", "tls_cert", "tls_key", "nats_creds")
 """Fields that name a file; in `agent.json` they are relative to it."""

@@ -5,7 +5,10 @@ Each class has a stable `code` (a machine reads it, text may change) and a messa
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .words import Answer
 
 
 class CountersignError(Exception):
@@ -94,7 +97,7 @@ class NotAllowedError(CountersignError):
 
     code = "not_allowed"
 
-    def __init__(self, message: str, *, verdict: str) -> None:
+    def __init__(self, message: str, *, verdict: Answer) -> None:
         super().__init__(message, code=verdict)
         self.verdict = verdict
 

@@ -11,7 +11,7 @@ import contextlib
 import logging
 import os
 from collections.abc import AsyncIterator, Coroutine
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from . import clock
 from .bus import Bus
@@ -26,20 +26,31 @@ from .errors import (
     VoidDecisionError,
 )
 from .guard import Guard, guarded
-from .letters import earlier_deadline, receipt, refusal, withdrawal
-from .outbox import Outbox
+from .letters import ReceiptDetails, earlier_deadline, receipt, refusal, span_payload, withdrawal
+from .outbox import Letter, Outbox
 from .spans import SpanQueue
 from .trust import Trust, take_over
 from .verify import Decision
 from .waiting import Wait
-from .wire import Ask, Hello, Span, build_request, encode, lifetime_of, uuid7
+from .wire import AboutCall, Ask, Hello, Span, build_request, encode, lifetime_of, uuid7
+from .words import Stage
 
 log = logging.getLogger("countersign")
 
 MAX_WAITING = 10_000
 ALIVE_SECONDS = 10.0
 IO_SECONDS = 2.0
-MAX_EVENT_BYTES = 900 * 1024
+
+
+class ConnectOptions(TypedDict, total=False):
+    """What `Gate.connect` takes beside the enrolment."""
+
+    insecure: bool
+    framework: str | None
+    framework_version: str | None
+    agent_type: str | None
+    tools: list[dict[str, Any]] | None
+    connect_timeout: float
 
 
 class Gate:
@@ -150,20 +161,9 @@ class Gate:
         decision, stored = await wait.run()
         request = wait.request
         if decision is None or stored is None:
-            return Decision(
-                "withdrawn" if wait.withdrawn else "expired",
-                request.request_id,
-                None,
-                "agent" if wait.withdrawn else "timeout",
-                None,
-                None,
-                None,
-                None,
-                None,
-                None,
-                None,
-                {},
-            )
+            if wait.withdrawn:
+                return Decision.unanswered(request.request_id, "withdrawn", "agent")
+            return Decision.unanswered(request.request_id, "expired", "timeout")
         if wait.withdrawn and decision.allowed:
             raise VoidDecisionError("refused: the request was withdrawn before", code="withdrawn", stored=stored)
         if decision.verdict == "expired" and decision.payload.get("verdict") != "expired":
@@ -197,60 +197,44 @@ class Gate:
         if lifetime is not None:
             self._outbox.post(earlier_deadline(wait.request, lifetime))
 
-    async def receipt(
-        self,
-        decision: Decision,
-        stage: str,
-        *,
-        executed_args_digest: str | None = None,
-        degraded: list[str] | None = None,
-        message: str | None = None,
-    ) -> None:
-        """Tell the console how far the call got: `received`, `executed`, `failed` or `refused`.
+    async def receipt(self, decision: Decision, stage: Stage, **details: Unpack[ReceiptDetails]) -> None:
+        """Tell the console how far the call got.
 
         Does nothing for an answer that nobody stored. Raises `BusUnreachableError` when the bus does not take it
         within two seconds, but goes on trying for ten minutes: do not call it again. `BusRefusedError` is final.
         """
-        delivered = self._post_receipt(decision, stage, executed_args_digest, degraded, message)
-        if delivered is None:
+        letter = self._receipt_letter(decision, stage, **details)
+        if letter is None:
             return
+        if len(self._outbox) >= MAX_WAITING:
+            raise TooManyWaitingError(f"{MAX_WAITING} receipts wait for the bus already")
+        delivered = self._outbox.post(letter)
         done, _ = await asyncio.wait({delivered}, timeout=IO_SECONDS)
         if not done:
             raise BusUnreachableError("the bus has not taken the receipt yet; it is sent again for ten minutes")
         delivered.result()
 
-    def receipt_later(
-        self,
-        decision: Decision,
-        stage: str,
-        *,
-        executed_args_digest: str | None = None,
-        degraded: list[str] | None = None,
-        message: str | None = None,
-    ) -> None:
+    def receipt_later(self, decision: Decision, stage: Stage, **details: Unpack[ReceiptDetails]) -> None:
         """`receipt`, without waiting for it; closing the gate waits for it (up to two seconds).
 
-        Never fails: where it cannot be sent, the log says so.
+        Where it cannot be sent, the log says so. Raises `InvalidRequestError` for what is no receipt.
         """
-        try:
-            self._post_receipt(decision, stage, executed_args_digest, degraded, message)
-        except TooManyWaitingError as error:
-            log.warning("receipt %s of %s lost: %s", stage, decision.request_id, error)
+        self._post_later(self._receipt_letter(decision, stage, **details))
 
     def span(self, span: Span) -> None:
         """Queue one step of a trace; a later one with the same ids replaces it. Never waits, never blocks a call.
 
         Raises `InvalidRequestError` for a span that is no JSON or larger than 900 KiB.
         """
-        self._spans.put(encode(dict(span), limit=MAX_EVENT_BYTES))
+        self._spans.put(span_payload(span))
 
-    def guard(self, tool_name: str, *, timeout: float | None = 60.0, **about: Any) -> Guard:
+    def guard(self, tool_name: str, *, timeout: float | None = 60.0, **about: Unpack[AboutCall]) -> Guard:
         """Decorate a function: each call asks first and runs with the approved arguments.
 
-        Arguments travel by name, so positional-only and `*args` functions are refused at decoration. `about` goes
-        to `ToolCall` (`risk`, `effects`, `description`, …). Raises `NotAllowedError` unless the call may run.
+        Arguments travel by name, so positional-only and `*args` functions are refused at decoration, as is what
+        `ToolCall` does not know in `about` (`risk`, `effects`, `description`, …). A call raises as `ask` does, and
+        `NotAllowedError` unless it may run.
         """
-
         return guarded(self, tool_name, timeout, about)
 
     async def _open(self, timeout: float, tools: list[dict[str, Any]]) -> None:
@@ -323,28 +307,20 @@ class Gate:
                     await self._refresh_trust()
             await asyncio.sleep(ALIVE_SECONDS)
 
-    def _post_receipt(
-        self,
-        decision: Decision,
-        stage: str,
-        executed_args_digest: str | None,
-        degraded: list[str] | None,
-        message: str | None,
-    ) -> asyncio.Task[None] | None:
-        if decision.decision_id is None:
-            return None
-        if len(self._outbox) >= MAX_WAITING:
-            raise TooManyWaitingError(f"{MAX_WAITING} receipts wait for the bus already")
+    def _receipt_letter(self, decision: Decision, stage: Stage, **details: Unpack[ReceiptDetails]) -> Letter | None:
+        """Safe to call from any thread."""
         known = self._enrolment
-        letter = receipt(
-            f"countersign.v1.receipt.{known.workspace}.{known.agent}.{decision.request_id}",
-            decision.decision_id,
-            stage,
-            executed_args_digest=executed_args_digest,
-            degraded=degraded,
-            message=message,
-        )
-        return self._outbox.post(letter)
+        subject = f"countersign.v1.receipt.{known.workspace}.{known.agent}.{decision.request_id}"
+        letter = receipt(subject, decision.decision_id or "", stage, **details)
+        return letter if decision.decision_id is not None else None
+
+    def _post_later(self, letter: Letter | None) -> None:
+        if letter is None:
+            return
+        if len(self._outbox) >= MAX_WAITING:
+            log.warning("not delivered on %s: %d receipts wait already", letter.subject, MAX_WAITING)
+            return
+        self._outbox.post(letter)
 
     def _take_back(self, wait: Wait, reason: str) -> asyncio.Task[None] | None:
         """The withdrawal on its way; None where there is nothing to withdraw, or it was withdrawn already."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 from .digest import args_digest
 from .errors import NotAllowedError
 from .verify import Decision
-from .wire import ToolCall
+from .wire import AboutCall, ToolCall, check_words
 
 if TYPE_CHECKING:
     from .gate import Gate
@@ -29,8 +29,12 @@ class Guard(Protocol):
         """Decorate `function`. Raises `TypeError` if an argument has no name."""
 
 
-def guarded(gate: Gate, tool_name: str, timeout: float | None, about: dict[str, Any]) -> Guard:
-    """The decorator for one tool of one gate."""
+def guarded(gate: Gate, tool_name: str, timeout: float | None, about: AboutCall) -> Guard:
+    """The decorator for one tool of one gate. Raises for what is wrong in `about` before anything is decorated."""
+    unknown = about.keys() - AboutCall.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"{tool_name}: a guarded call has no {', '.join(sorted(unknown))}")
+    check_words(ToolCall(name=tool_name, **about))
 
     def decorate(function: Callable[P, Awaitable[R] | R], /) -> Callable[P, Coroutine[Any, Any, R]]:
         signature = inspect.signature(function)

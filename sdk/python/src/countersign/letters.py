@@ -1,5 +1,5 @@
-"""What an agent says about its own requests: receipts, withdrawals and earlier deadlines (protocol, section 6). Pure
-but for the time stamp of a receipt.
+"""What an agent says beside its requests: receipts, withdrawals, earlier deadlines and spans (protocol, section 6).
+Pure but for the time stamp of a receipt.
 
 Refuses to quote more of a decision that does not verify than a short id.
 """
@@ -8,34 +8,45 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Sequence
+from typing import TypedDict, Unpack
 
 from . import clock
 from .errors import VoidDecisionError
 from .outbox import Letter
 from .verify import StoredDecision, parse_payload
-from .wire import Receipt, SentRequest, encode, rfc3339
+from .wire import Receipt, SentRequest, Span, encode, rfc3339
+from .words import STAGES, Stage, check_word
 
 LONGEST_ID = 64
 LONGEST_MESSAGE = 2000
+MAX_EVENT_BYTES = 900 * 1024
 
 
-def receipt(
-    subject: str,
-    decision_id: str,
-    stage: str,
-    *,
-    executed_args_digest: str | None = None,
-    degraded: Sequence[str] | None = None,
-    message: str | None = None,
-) -> Letter:
-    """How far the agent got with a decision; `subject` is its request's `receipt.` subject."""
+class ReceiptDetails(TypedDict, total=False):
+    """What a receipt may say beside its stage."""
+
+    executed_args_digest: str | None
+    """`args_digest` of what really ran."""
+    degraded: list[str] | None
+    message: str | None
+    """Cut after 2,000 characters."""
+
+
+def receipt(subject: str, decision_id: str, stage: Stage, **details: Unpack[ReceiptDetails]) -> Letter:
+    """How far the agent got with a decision; `subject` is its request's `receipt.` subject.
+
+    Raises `InvalidRequestError` for another stage and `TypeError` for another detail.
+    """
+    check_word(stage, STAGES, "the stage of a receipt")
+    unknown = details.keys() - ReceiptDetails.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"a receipt has no {', '.join(sorted(unknown))}")
     body: Receipt = {"v": 1, "decision_id": decision_id, "stage": stage, "at": rfc3339(clock.now())}
-    if executed_args_digest is not None:
-        body["executed_args_digest"] = executed_args_digest
-    if degraded:
-        body["degraded"] = list(degraded)
-    if message is not None:
+    if (digest := details.get("executed_args_digest")) is not None:
+        body["executed_args_digest"] = digest
+    if degraded := details.get("degraded"):
+        body["degraded"] = degraded
+    if (message := details.get("message")) is not None:
         body["message"] = message[:LONGEST_MESSAGE]
     return Letter(subject, encode(dict(body)))
 
@@ -55,6 +66,11 @@ def earlier_deadline(request: SentRequest, seconds: float) -> Letter:
     requested = dt.datetime.fromisoformat(json.loads(request.payload)["requested_at"])
     body = {"v": 1, "expires_at": rfc3339(requested + dt.timedelta(seconds=max(0.001, seconds)))}
     return Letter(request.subject("tighten"), encode(body), first=True)
+
+
+def span_payload(span: Span) -> bytes:
+    """One step of a trace. Raises `InvalidRequestError` for what is no JSON or larger than 900 KiB."""
+    return encode(dict(span), limit=MAX_EVENT_BYTES)
 
 
 def _claimed_id(stored: StoredDecision | None) -> str:

@@ -13,13 +13,15 @@ import os
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, Unpack
 
 from .enrolment import Enrolment
 from .errors import GateClosedError
-from .gate import Gate
+from .gate import ConnectOptions, Gate
+from .letters import ReceiptDetails, span_payload
 from .verify import Decision
 from .wire import Ask, Span
+from .words import Stage
 
 T = TypeVar("T")
 
@@ -30,7 +32,9 @@ class SyncGate:
     A process that was forked from this one needs a gate of its own: there every method raises `GateClosedError`.
     """
 
-    def __init__(self, enrolment: Enrolment | str | os.PathLike[str] | None = None, **options: Any) -> None:
+    def __init__(
+        self, enrolment: Enrolment | str | os.PathLike[str] | None = None, **options: Unpack[ConnectOptions]
+    ) -> None:
         self._context = Gate.connect(enrolment, **options)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -56,17 +60,20 @@ class SyncGate:
         """As `Gate.withdraw`."""
         self.call(self.gate.withdraw(request_id, reason))
 
-    def receipt(self, decision: Decision, stage: str, **details: Any) -> None:
+    def receipt(self, decision: Decision, stage: Stage, **details: Unpack[ReceiptDetails]) -> None:
         """As `Gate.receipt`."""
         self.call(self.gate.receipt(decision, stage, **details))
 
-    def receipt_later(self, decision: Decision, stage: str, **details: Any) -> None:
+    def receipt_later(self, decision: Decision, stage: Stage, **details: Unpack[ReceiptDetails]) -> None:
         """As `Gate.receipt_later`; callable from any thread, never blocks. Does nothing once the gate is closed."""
-        self._hand_over(lambda gate: gate.receipt_later(decision, stage, **details))
+        if self._gate is not None:
+            letter = self._gate._receipt_letter(decision, stage, **details)
+            self._hand_over(lambda gate: gate._post_later(letter))
 
     def span(self, span: Span) -> None:
         """As `Gate.span`; callable from any thread, never blocks. Does nothing once the gate is closed."""
-        self._hand_over(lambda gate: gate.span(span))
+        payload = span_payload(span)
+        self._hand_over(lambda gate: gate._spans.put(payload))
 
     def submit(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
         """Start `work` on the gate's loop. Cancelling the future cancels it, which withdraws a waiting ask.

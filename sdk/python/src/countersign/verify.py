@@ -17,6 +17,7 @@ from .shape import DECISION, VOTE, misshapen
 from .signature import decode_base64url, verify
 from .trust import Trust
 from .wire import SentRequest
+from .words import Answer
 
 MAX_DECISION_BYTES = 900 * 1024
 
@@ -53,18 +54,6 @@ class StoredDecision:
 
 
 @dataclass(frozen=True, slots=True)
-class Deadline:
-    """What is known of the request's deadline.
-
-    `server` is the deadline in server time where it is known. `timer_passed` says that the agent's own timer,
-    started before the publish, has run out; a decision seen before that was certainly stored in time.
-    """
-
-    timer_passed: bool
-    server: dt.datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Decision:
     """A verified answer. Only `allowed` says that the call may run, and then only with `args`.
 
@@ -72,7 +61,7 @@ class Decision:
     section 5, unknown words read `deny`. `decided_by` is `{name, key}`, None when nobody answered in time.
     """
 
-    verdict: str
+    verdict: Answer
     request_id: str
     decision_id: str | None
     origin: str
@@ -85,16 +74,36 @@ class Decision:
     sequence: int | None
     payload: Mapping[str, Any] = field(repr=False)
 
+    @classmethod
+    def unanswered(cls, request_id: str, verdict: Answer, origin: str) -> Decision:
+        """Nobody decided: the agent's own `expired` or `withdrawn`."""
+        return cls(
+            verdict=verdict,
+            request_id=request_id,
+            decision_id=None,
+            origin=origin,
+            message=None,
+            args=None,
+            args_digest=None,
+            response=None,
+            decided_by=None,
+            stored_at=None,
+            sequence=None,
+            payload={},
+        )
+
     @property
     def allowed(self) -> bool:
         """Whether the call may run, with `args` and nothing else."""
         return self.verdict in RUNNING
 
 
-def judge(stored: StoredDecision, request: SentRequest, trust: Trust, deadline: Deadline) -> Decision:
+def judge(stored: StoredDecision, request: SentRequest, trust: Trust, late: bool) -> Decision:
     """The decision, or `VoidDecisionError` with the code of the first check that failed.
 
-    Lateness is looked at last: a late decision that is otherwise sound reads `expired`, it is not void.
+    `late` says that the agent's own timer, started before the publish, has run out; a decision seen before that was
+    certainly stored in time. It is looked at last: a late decision that is otherwise sound reads `expired`, it is not
+    void.
     """
     subject = request.subject("decision")
     if not trust.insecure and not (stored.headers.get("CS-Key") and stored.headers.get("CS-Sig")):
@@ -112,7 +121,8 @@ def judge(stored: StoredDecision, request: SentRequest, trust: Trust, deadline: 
         _void("wrong_request", "the decision answers another request")
     if body.get("request_digest") != request.digest:
         _void("wrong_request_digest", "the decision answers other bytes than were asked")
-    verdict = body["verdict"] if body["verdict"] in OPERATOR_VERDICTS | set(ORIGIN_OF_SYSTEM_VERDICT) else "deny"
+    known = body["verdict"] in OPERATOR_VERDICTS | set(ORIGIN_OF_SYSTEM_VERDICT)
+    verdict: Answer = body["verdict"] if known else "deny"
     _check_origin(verdict, body["origin"], role)
     args, digest = _arguments(verdict, body, request)
     if verdict in RUNNING and request.approvals_required > 1:
@@ -121,7 +131,6 @@ def judge(stored: StoredDecision, request: SentRequest, trust: Trust, deadline: 
     if person is not None and not trust.may_allow(person, stored.stored_at, request.workspace, request.risk):
         _void("beyond_limit", "the operator may not allow this request")
     response = _response(verdict, body)
-    late = deadline.timer_passed or (deadline.server is not None and stored.stored_at >= deadline.server)
     if late and verdict in OPERATOR_VERDICTS:
         verdict, args, digest, response = "expired", None, None, None
     return Decision(

@@ -23,7 +23,7 @@ from .errors import (
     VoidDecisionError,
 )
 from .trust import Trust
-from .verify import MORE_THAN_NO, Deadline, Decision, StoredDecision, judge
+from .verify import MORE_THAN_NO, Decision, StoredDecision, judge
 from .wire import SentRequest
 
 log = logging.getLogger("countersign")
@@ -232,7 +232,7 @@ class Wait:
         return True
 
     def _judge(self, stored: StoredDecision) -> Decision:
-        return judge(stored, self.request, self._trust(), Deadline(timer_passed=self.seconds_left <= 0))
+        return judge(stored, self.request, self._trust(), self.seconds_left <= 0)
 
     async def _publish(self) -> None:
         """Place the request, again after a loss, until the deadline. The bytes never change.

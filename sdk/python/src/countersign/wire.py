@@ -15,8 +15,9 @@ from typing import Any, ClassVar, NotRequired, TypedDict
 from uuid import UUID
 
 from .digest import MAX_DEPTH, args_digest, check_canonical, payload_digest
-from .enrolment import REQUEST_ID, RISKS, Enrolment
+from .enrolment import REQUEST_ID, Enrolment
 from .errors import InvalidRequestError
+from .words import EFFECTS, RISKS, VERDICTS, Effects, Risk, Stage, Verdict, check_word
 
 MAX_REQUEST_BYTES = 512 * 1024
 LONGEST_LIFETIME = dt.timedelta(days=30)
@@ -27,7 +28,7 @@ class Receipt(TypedDict):
 
     v: int
     decision_id: str
-    stage: str
+    stage: Stage
     at: str
     executed_args_digest: NotRequired[str]
     degraded: NotRequired[list[str]]
@@ -79,7 +80,7 @@ class Ask:
 
     kind: ClassVar[str]
 
-    risk: str = "critical"
+    risk: Risk = "critical"
     title: str | None = None
     reason: str | None = None
     preview: str | None = None
@@ -92,7 +93,7 @@ class Ask:
     chain: dict[str, Any] | None = None
     group: dict[str, Any] | None = None
     confirm: dict[str, Any] | None = None
-    allowed_verdicts: tuple[str, ...] = ()
+    allowed_verdicts: tuple[Verdict, ...] = ()
     approvals_required: int | None = None
     traceparent: str | None = None
     metadata: dict[str, Any] | None = None
@@ -110,12 +111,42 @@ class ToolCall(Ask):
     description: str | None = None
     namespace: str | None = None
     origin: str | None = None
-    effects: str | None = None
+    effects: Effects | None = None
     args_schema: dict[str, Any] | None = None
     args_raw: str | None = None
     effective: dict[str, Any] | None = None
     native_digest: dict[str, str] | None = None
-    allowed_verdicts: tuple[str, ...] = ("approve", "modify", "deny")
+    allowed_verdicts: tuple[Verdict, ...] = ("approve", "modify", "deny")
+
+
+class AboutCall(TypedDict, total=False):
+    """What may be said of every call of a tool: the fields of `ToolCall` but its name, arguments and id."""
+
+    risk: Risk
+    title: str | None
+    reason: str | None
+    preview: str | None
+    run_id: str | None
+    thread_id: str | None
+    call_id: str | None
+    history: list[dict[str, Any]] | None
+    skill: dict[str, Any] | None
+    chain: dict[str, Any] | None
+    group: dict[str, Any] | None
+    confirm: dict[str, Any] | None
+    allowed_verdicts: tuple[Verdict, ...]
+    approvals_required: int | None
+    traceparent: str | None
+    metadata: dict[str, Any] | None
+    native: dict[str, Any] | None
+    description: str | None
+    namespace: str | None
+    origin: str | None
+    effects: Effects | None
+    args_schema: dict[str, Any] | None
+    args_raw: str | None
+    effective: dict[str, Any] | None
+    native_digest: dict[str, str] | None
 
 
 @dataclass(kw_only=True)
@@ -128,8 +159,8 @@ class Question(Ask):
     context: str | None = None
     options: list[dict[str, str]] | None = None
     allow_freeform: bool | None = None
-    risk: str = "low"
-    allowed_verdicts: tuple[str, ...] = ("respond", "deny")
+    risk: Risk = "low"
+    allowed_verdicts: tuple[Verdict, ...] = ("respond", "deny")
 
 
 @dataclass(kw_only=True)
@@ -139,8 +170,8 @@ class Form(Ask):
     kind: ClassVar[str] = "form"
 
     response_schema: dict[str, Any]
-    risk: str = "low"
-    allowed_verdicts: tuple[str, ...] = ("respond", "deny")
+    risk: Risk = "low"
+    allowed_verdicts: tuple[Verdict, ...] = ("respond", "deny")
 
 
 _TOOL_FIELDS = ("name", "description", "namespace", "origin", "effects", "args_schema")
@@ -161,8 +192,7 @@ class SentRequest:
     allowed_verdicts: frozenset[str]
     approvals_required: int
     lifetime: dt.timedelta
-    risk: str = "critical"
-    """The effective risk: an unknown word reads `critical`."""
+    risk: Risk = "critical"
 
     def subject(self, what: str) -> str:
         """The request's subject of kind `what` (`request`, `decision`, `withdraw`, `receipt`, …)."""
@@ -183,9 +213,11 @@ def build_request(
     """The request as it will stand on the bus. `agent` is the request's agent object without `name`.
 
     `now` is the agent's clock, `lifetime` how long an answer is wanted (None is the longest, 30 days).
-    Raises `InvalidRequestError` for an id, a lifetime, a size or JSON that a console would reject. The types of the
-    optional fields are the type checker's matter: where they are wrong the console answers `rejected`.
+    Raises `InvalidRequestError` for an id, a lifetime, a size or JSON that a console would reject, and for words that
+    the protocol does not know. The types of the other optional fields are the type checker's matter: where they are
+    wrong the console answers `rejected`.
     """
+    check_words(ask)
     request_id = ask.request_id if ask.request_id is not None else uuid7()
     if not REQUEST_ID.fullmatch(request_id):
         raise InvalidRequestError("the request id is outside the grammar", code="bad_subject")
@@ -233,8 +265,17 @@ def build_request(
         frozenset(ask.allowed_verdicts) | {"deny"},
         approvals,
         kept,
-        ask.risk if ask.risk in RISKS else "critical",
+        ask.risk,
     )
+
+
+def check_words(ask: Ask) -> None:
+    """Raises `InvalidRequestError` for a risk, an effect or a verdict that the protocol does not know."""
+    check_word(ask.risk, RISKS, "risk")
+    for verdict in ask.allowed_verdicts:
+        check_word(verdict, VERDICTS, "a verdict of allowed_verdicts")
+    if isinstance(ask, ToolCall) and ask.effects is not None:
+        check_word(ask.effects, EFFECTS, "effects")
 
 
 def _present(ask: Ask, names: tuple[str, ...]) -> dict[str, Any]:
@@ -242,7 +283,7 @@ def _present(ask: Ask, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def encode(body: dict[str, Any], *, limit: int = MAX_REQUEST_BYTES) -> bytes:
-    """UTF-8 JSON of a message. Raises `InvalidRequestError` for what a console would reject.
+    """UTF-8 JSON of a message. Raises `InvalidRequestError` for what has no canonical form or is too large.
 
     `metadata` and `native` may hold integers of any size (protocol, section 2), but no cycles and no objects.
     """

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import selectools  # type: ignore[import-untyped,unused-ignore]
 from selectools import AgentObserver, Tool  # type: ignore[import-untyped,unused-ignore]
@@ -32,6 +32,7 @@ from ..errors import ArgumentsChangedError, InvalidRequestError, NotAllowedError
 from ..sync import SyncGate
 from ..verify import Decision
 from ..wire import ToolCall
+from ..words import Effects, Risk, Stage, Verdict
 from .selectools_trace import RunTrace
 
 MARGIN_SECONDS = 0.5
@@ -63,6 +64,17 @@ class _Approved:
     decision: Decision
 
 
+class GateOptions(TypedDict, total=False):
+    """What the constructor of `SelectoolsGate` takes beside the gate."""
+
+    tools: Iterable[Tool]
+    approval_timeout: float
+    risks: Mapping[str, Risk] | None
+    effects: Mapping[str, Effects] | None
+    thread_id: str | None
+    cancel_token: CancellationToken | None
+
+
 class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
     """One gate for any number of agents. Use it as `ToolConfig` (`tool_config`) and as an observer.
 
@@ -77,8 +89,8 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         *,
         tools: Iterable[Tool] = (),
         approval_timeout: float = 60.0,
-        risks: Mapping[str, str] | None = None,
-        effects: Mapping[str, str] | None = None,
+        risks: Mapping[str, Risk] | None = None,
+        effects: Mapping[str, Effects] | None = None,
         thread_id: str | None = None,
         cancel_token: CancellationToken | None = None,
     ) -> None:
@@ -99,7 +111,7 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
     @classmethod
     @contextlib.contextmanager
     def open(
-        cls, enrolment: Enrolment | str | os.PathLike[str] | None = None, **options: Any
+        cls, enrolment: Enrolment | str | os.PathLike[str] | None = None, **options: Unpack[GateOptions]
     ) -> Iterator[SelectoolsGate]:
         """Connect and make a gate of this framework; `options` go to the constructor."""
         tools = list(options.get("tools", ()))
@@ -114,7 +126,8 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         ]
         version = selectools.__version__
         with SyncGate(enrolment, framework="selectools", framework_version=version, tools=listed) as gate:
-            yield cls(gate, **{**options, "tools": tools})
+            options["tools"] = tools
+            yield cls(gate, **options)
 
     @property
     def enrolment(self) -> Enrolment:
@@ -204,7 +217,9 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         if timeout <= 0:
             raise NotAllowedError(f"{name} was not run: no time was left to ask", verdict="expired")
         tool = self._tools.get(name)
-        verdicts = ("approve", *(("modify",) if editable else ()), "deny", "skip")
+        verdicts: tuple[Verdict, ...] = ("approve", "deny", "skip")
+        if editable:
+            verdicts = (*verdicts, "modify")
         if self._cancel_token is not None:
             verdicts = (*verdicts, "terminate")
         call = ToolCall(
@@ -315,7 +330,7 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         if started is not None:
             self._trace.tool_failed(started.span, error)
 
-    def _finished(self, stage: str, message: str | None) -> _Started | None:
+    def _finished(self, stage: Stage, message: str | None) -> _Started | None:
         """The innermost tool that runs in this context; its receipt goes out if a person approved it."""
         running = self._running.get()
         if not running:

@@ -25,6 +25,7 @@ from ..errors import CountersignError, InvalidRequestError
 from ..sync import SyncGate
 from ..verify import Decision
 from ..wire import ToolCall
+from ..words import Effects, Risk
 
 INTENTS = {"approve": "confirm", "deny": "cancel", "skip": "ignore"}
 UNANSWERED = {"expired": "expired", "withdrawn": "gone"}
@@ -43,7 +44,7 @@ class PendingOutcome:
     result: str | None = None
 
 
-def request_of(record: PendingAction, *, risk: str = "critical", effects: str | None = None) -> ToolCall:
+def request_of(record: PendingAction, *, risk: Risk = "critical", effects: Effects | None = None) -> ToolCall:
     """The request that stands for a record: all of its 13 fields are kept in `native`.
 
     Raises `InvalidRequestError` (`digest_mismatch`) when the record's arguments are not those of its digest.
@@ -84,7 +85,9 @@ class PendingGate:
         self._gate = gate
         self._store = store
 
-    def settle(self, record: PendingAction, *, risk: str = "critical", effects: str | None = None) -> PendingOutcome:
+    def settle(
+        self, record: PendingAction, *, risk: Risk = "critical", effects: Effects | None = None
+    ) -> PendingOutcome:
         """Ask about `record` until it expires, then do what was decided. Blocks this thread.
 
         Raises as `Gate.ask` does; nothing has run then, and the record stays with the chat until it expires. After a

@@ -6,6 +6,7 @@ nothing ran.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import threading
@@ -165,11 +166,9 @@ class RunTrace:
             self._send(ended)  # type: ignore[arg-type]
 
     def _send(self, span: Span) -> None:
-        try:
+        with contextlib.suppress(InvalidRequestError):
             check_canonical(dict(span), what="span", depth=1)
-        except InvalidRequestError:
-            return
-        self._gate.span(span)
+            self._gate.span(span)
 
 
 def _hex(text: str, length: int) -> str:

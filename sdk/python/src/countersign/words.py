@@ -1,0 +1,39 @@
+"""The protocol's words that an agent says (sections 2, 5 and 6).
+
+Refuses any other: a console reads an unknown risk as critical, leaves out an unknown verdict and sets a receipt of an
+unknown stage aside, none of which the agent would ever hear.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from .errors import InvalidRequestError
+
+Risk = Literal["safe", "low", "medium", "high", "critical"]
+"""From the lowest to the highest."""
+
+Effects = Literal["read", "write", "irreversible", "unknown"]
+"""What a tool does to the world."""
+
+Verdict = Literal["approve", "modify", "deny", "skip", "respond", "escalate", "terminate"]
+"""What an operator may answer."""
+
+Answer = Literal[
+    "approve", "modify", "deny", "skip", "respond", "escalate", "terminate", "expired", "withdrawn", "rejected"
+]
+"""What an agent may hear: a verdict, or a word of the system."""
+
+Stage = Literal["received", "executed", "failed", "refused"]
+"""How far an agent got with a decision."""
+
+RISKS: tuple[Risk, ...] = get_args(Risk)
+EFFECTS: tuple[Effects, ...] = get_args(Effects)
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+STAGES: tuple[Stage, ...] = get_args(Stage)
+
+
+def check_word(word: object, words: tuple[str, ...], what: str) -> None:
+    """Raises `InvalidRequestError` (`wrong_type`) unless it is one of them."""
+    if word not in words:
+        raise InvalidRequestError(f"{what} is {word!r}; it has to be one of {', '.join(words)}", code="wrong_type")
