@@ -172,9 +172,8 @@ async fn a_console_whose_key_waits_leaves_what_a_stopped_agent_asks_to_others_wi
         at: desk.clock.now(),
     };
     let ledger = desk.console.ledger.as_ref().unwrap();
-    let mut brakes = ledger.brakes.write().unwrap();
-    brakes.set_agent("acme/bot".parse().unwrap(), stop);
-    drop(brakes);
+    let bot = "acme/bot".parse().unwrap();
+    ledger.brakes.write().unwrap().set_agent(bot, stop);
     desk.clock.turn(10);
     desk.asks(0..500).await;
     desk.console.tick(Death::No).await;
