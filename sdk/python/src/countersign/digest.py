@@ -49,7 +49,8 @@ def check_canonical(value: Any, *, what: str = "args", depth: int = 2) -> None:
                 raise InvalidRequestError(f"{what} has a key that is not text", code="wrong_type")
             _check_text(key, what)
             if key.startswith(_NOT_A_KEY):
-                raise InvalidRequestError(f"{what} has a key that consoles take for a mark of their own", code="not_json")
+                why = f"{what} has a key that consoles take for a mark of their own"
+                raise InvalidRequestError(why, code="not_json")
             check_canonical(item, what=what, depth=depth + 1)
     elif isinstance(value, list | tuple):
         for item in value:
