@@ -240,11 +240,12 @@ describe("arguments drawn as what they are", () => {
   });
 });
 
+const lost = (): never => { throw new CallError("ipc_lost", "The window has lost the console."); };
+
 describe("a lost console", () => {
   it("is said on every screen, and disarms", async () => {
     const console = await one();
     await armed();
-    const lost = (): never => { throw new CallError("ipc_lost", "The window has lost the console."); };
     // Any answer would end it.
     Object.assign(console.answers, { decide: lost, led_here: lost, server_time: lost, status: lost, card: lost, why: lost, tool_record: lost, today: lost });
     press("a");
