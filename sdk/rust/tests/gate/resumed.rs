@@ -39,13 +39,14 @@ async fn change(console: &Console, change: impl FnOnce(&mut Config)) {
     jetstream.update_stream(config).await.unwrap();
 }
 
-#[tokio::test]
-async fn an_old_approval_is_late_although_the_first_attempt_to_ask_again_got_no_answer() {
+/// Asks again, while the bus leaves the first attempt without an answer.
+async fn asks_again(looks: Vec<Duration>) {
     let mut console = Console::start().await;
     let gate = console.gate().await;
     let again = approved_an_hour_ago(&mut console, &gate).await;
     let mut timing = quick();
-    timing.exchange = Duration::from_millis(200);
+    timing.exchange = Duration::from_millis(500);
+    timing.looks = looks;
     let later = console.builder().timing(timing).connect().await.unwrap();
     let mut subjects = Vec::new();
     change(&console, |config| {
@@ -62,15 +63,11 @@ async fn an_old_approval_is_late_although_the_first_attempt_to_ask_again_got_no_
 }
 
 #[tokio::test]
+async fn an_old_approval_is_late_although_the_first_attempt_to_ask_again_got_no_answer() {
+    asks_again(vec![Duration::from_secs(60)]).await;
+}
+
+#[tokio::test]
 async fn an_old_approval_is_late_although_it_was_there_to_read_before_the_bus_took_the_request() {
-    let mut console = Console::start().await;
-    let gate = console.gate().await;
-    let again = approved_an_hour_ago(&mut console, &gate).await;
-    let mut timing = quick();
-    // It looks the moment that the request has left.
-    timing.looks.insert(0, Duration::ZERO);
-    let later = console.builder().timing(timing).connect().await.unwrap();
-    let decision = later.ask(again).await.unwrap();
-    assert_eq!(decision.fault(), Some(DecisionFault::Late));
-    assert!(!decision.allowed() && decision.args().is_none());
+    asks_again(vec![Duration::ZERO, Duration::from_secs(60)]).await;
 }
