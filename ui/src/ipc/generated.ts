@@ -1155,7 +1155,8 @@ export type DecidedNotice = {
  */
 key: string, 
 /**
- * The verdict that stands; none for a receipt or a change of state without a decision.
+ * The verdict that stands, or `expired`, `withdrawn` or `void` where the request ended without one; none while it
+ * goes on.
  */
 verdict: string | null, 
 /**
@@ -4026,6 +4027,10 @@ rulesApproving: number,
  * Open alarms.
  */
 alarms: Array<AlarmView>, 
+/**
+ * The desktop session is locked: nothing on the page is armed.
+ */
+locked: boolean, 
 /**
  * Why no decision is taken at the moment; none when decisions are taken.
  */
