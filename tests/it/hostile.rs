@@ -165,6 +165,12 @@ async fn json_that_unfolds_without_end_ends_no_console() {
             .await
             .unwrap();
     }
+    // Behind something that a hello may have.
+    let twice = format!(
+        r#"{{"v":1,"x":1,"x":1,"agent":{{"name":"local"}},"setup_schema":{bomb},"skills":{bomb},"tools":[{{"name":"t","args_schema":{bomb}}}]}}"#
+    );
+    let subject = "countersign.v1.hello.default.local";
+    agent.client.publish(subject, twice.into()).await.unwrap();
     agent.ask(&agent.request("r5")).await;
     desk.show_in_state("r5", "pending");
     let shown = desk.show_in_state("r1", "rejected");

@@ -176,10 +176,12 @@ async def test_empty_hints_do_not_keep_the_agent_busy(gate, console, request_id,
     monkeypatch.setattr(gate._bus, "direct_get", counted)
     asking = asyncio.create_task(gate.ask(call(request_id)))
     seen = await console.request(request_id)
+    began = ticks()
     for _ in range(200):
         await console.nc.publish(seen.subject.replace(".request.", ".decided."), b"")
         await asyncio.sleep(0.001)
-    assert looks < 10
+    # Six in a second and a half are what hints bring, and a few come by themselves: not one for each of them.
+    assert looks < 10 + 4 * (ticks() - began)
     await console.decide(request_id)
     assert (await asyncio.wait_for(asking, 2)).allowed
 

@@ -7,7 +7,7 @@ mod form;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use countersign_wire::{AgentKey, PolicyKey, WorkspaceName};
+use countersign_wire::{AgentKey, PolicyKey, WorkspaceName, json_value};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -134,8 +134,7 @@ impl SetupChange {
 
 /// The keys that an agent declares; none that it declares wrongly.
 pub(crate) fn schema_of(declared: &str) -> Option<SetupSchema> {
-    let value: Value = serde_json::from_str(declared).ok()?;
-    read_schema(&value).ok()
+    read_schema(&json_value(declared.as_bytes())?).ok()
 }
 
 impl App {

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, value::RawValue};
 use super::{Credential, Hello, HelloFault, HelloReport, HelloTool, ToolDefinition};
 use crate::{
     AgentInfo, AgentKey, Sha256Digest, Subject, canonical_json,
-    json::scan,
+    json::{json_value, scan},
     rejection::{RejectionCode, WireError},
 };
 
@@ -123,9 +123,9 @@ impl Reader {
     }
 
     fn agent(&mut self, key: &AgentKey, raw: Option<&RawValue>) -> Result<AgentInfo, WireError> {
-        let value = raw.map(|raw| serde_json::from_str(raw.get()));
+        let value = raw.map(|raw| json_value(raw.get().as_bytes()));
         let mut fields = match value {
-            Some(Ok(Value::Object(fields))) => fields,
+            Some(Some(Value::Object(fields))) => fields,
             Some(_) => {
                 let detail = "agent is not an object";
                 return Err(WireError::new(RejectionCode::WrongType, detail));
@@ -238,9 +238,9 @@ impl Reader {
         if let Err(error) = scan(raw.get().as_bytes(), MAX_BYTES, &[]) {
             self.fault(path, error.detail);
         }
-        match serde_json::from_str(raw.get()) {
-            Ok(value) => Some(value),
-            Err(_) => {
+        match json_value(raw.get().as_bytes()) {
+            Some(value) => Some(value),
+            None => {
                 if self.faults.last().is_none_or(|fault| fault.path != path) {
                     self.fault(path, "no reader can hold it");
                 }
@@ -322,7 +322,7 @@ impl Reader {
 fn definition(place: usize, name: &str, raw: &RawValue) -> ToolDefinition {
     let certain = scan(raw.get().as_bytes(), MAX_BYTES, &[])
         .ok()
-        .and_then(|()| serde_json::from_str(raw.get()).ok())
+        .and_then(|()| json_value(raw.get().as_bytes()))
         .and_then(|value| canonical_json(&value).ok());
     let bytes = certain.as_deref().unwrap_or(raw.get()).as_bytes();
     ToolDefinition {

@@ -87,6 +87,18 @@ fn a_bad_part_does_not_lose_the_others() {
 }
 
 #[test]
+fn a_hello_with_a_key_that_is_the_readers_own_is_refused_whatever_else_is_wrong_with_it() {
+    let own = r#"{"$serde_json::private::RawValue":"{\"a\":1}"}"#;
+    for other in ["", r#""x":1,"x":1,"#, r#""x":1e999,"#] {
+        let hello = format!(
+            r#"{{"v":1,{other}"agent":{{"name":"bot"}},"setup_schema":{own},"skills":{own}}}"#
+        );
+        let refused = read_hello(HELLO, hello.as_bytes()).unwrap_err();
+        assert_eq!(refused.code.as_str(), "not_json", "{other}");
+    }
+}
+
+#[test]
 fn a_hello_is_refused_whole_only_where_nothing_of_it_can_be_told() {
     let table = [
         (r#"{"v":1,"agent":{"name":"bot"}"#, RejectionCode::NotJson),

@@ -6,8 +6,7 @@ use countersign_wire::ipc::{
     AgentPresence, AgentToolView, AgentView, BrakeView, CredentialView, HelloFaultView,
     InstanceView,
 };
-use countersign_wire::{AgentBrake, Risk, Shown};
-use serde_json::Value;
+use countersign_wire::{AgentBrake, Risk, Shown, json_value};
 
 use super::hidden::{escape, escape_lines, json_shown};
 
@@ -123,8 +122,8 @@ fn place(path: &str, what: &str) -> HelloFaultView {
 }
 
 fn indented(json: &str) -> Shown {
-    match serde_json::from_str::<Value>(json) {
-        Ok(value) => json_shown(&value),
-        Err(_) => escape_lines(json),
+    match json_value(json.as_bytes()) {
+        Some(value) => json_shown(&value),
+        None => escape_lines(json),
     }
 }
