@@ -77,7 +77,7 @@ impl ServerClock {
     }
 
     /// The server's time, to within half of the shortest of three round trips at the last
-    /// adjustment (every 30 s and after each reconnect). Never up to [`SLACK`] earlier than it told before: a server
+    /// adjustment (every 30 s and after each reconnect). Never up to a second earlier than it told before: a server
     /// whose clock was wrong by more is followed.
     pub fn now(&self) -> OffsetDateTime {
         let nanos = self.at(time_since_boot());

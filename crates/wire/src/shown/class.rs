@@ -54,7 +54,7 @@ fn is_hostile_beyond_ascii(character: char) -> bool {
 const STACKED: usize = 8;
 
 /// The characters of a text with their places, and whether each must not be shown as itself: those that
-/// [`is_hostile`] names, and what is stacked on a character beyond its first [`STACKED`] marks.
+/// [`is_hostile`] names, and what is stacked on a character beyond its first eight marks.
 pub fn judged(text: &str) -> impl Iterator<Item = (usize, char, bool)> {
     let mut stacked = 0;
     text.char_indices().map(move |(at, character)| {
