@@ -26,7 +26,6 @@ const AT_ONCE: i64 = 500;
 pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure> {
     let mut stop = Stop::listen()?;
     reading(settings, false, async |app| {
-        out.remark("following; Ctrl+C ends");
         tokio::select! {
             failed = follow(app, out) => failed,
             () = stop.asked() => Ok(()),
@@ -37,6 +36,8 @@ pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure>
 
 async fn follow(app: &App, out: Output) -> Result<(), Failure> {
     let mut seq = app.audit_head().await?.seq;
+    // Said only now: what happens from here on is told.
+    out.remark("following; Ctrl+C ends");
     loop {
         let rows = app.audit_after(seq, AT_ONCE).await?;
         let Some(last) = rows.last() else {
