@@ -15,6 +15,13 @@ pub enum BusEvent {
     SlowConsumer,
     /// The server is about to close.
     LameDuck,
+    /// The stream is another one than the one that was read first, or went back; nothing of it is read.
+    StreamReplaced {
+        /// The stream.
+        stream: String,
+        /// What is different.
+        why: String,
+    },
     /// The intake of a stream cannot go on for now; it keeps trying.
     IntakeStalled {
         /// The stream.

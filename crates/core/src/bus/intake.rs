@@ -34,8 +34,8 @@ impl Bus {
     /// Every message of the stream from `next_seq` (at least 1) on.
     ///
     /// The queue holds 2,000 messages or 64 MiB; a slow reader slows the reading, nothing is lost.
-    /// It ends when the receiver is dropped or the bus is closed; while the stream cannot be read, or is
-    /// another one than at first, [`BusEvent::IntakeStalled`] tells why.
+    /// It ends when the receiver is dropped or the bus is closed; while the stream cannot be read
+    /// [`BusEvent::IntakeStalled`] tells why, and while it is another one than at first [`BusEvent::StreamReplaced`].
     pub fn subscribe(&self, stream: &str, next_seq: u64) -> mpsc::Receiver<StreamMessage> {
         let (queue, receiver) = mpsc::channel(QUEUE);
         let mut intake = Intake {
@@ -47,6 +47,7 @@ impl Bus {
             pull_bytes: PULL_BYTES.max(2 * self.max_payload()),
             stream: stream.into(),
             made: None,
+            replaced: false,
             next: next_seq.max(1),
             budget: Arc::new(Semaphore::new(QUEUE_KIB as usize)),
             queue: queue.clone(),
@@ -74,6 +75,8 @@ struct Intake {
     stream: Arc<str>,
     /// When the stream that was read first was made.
     made: Option<OffsetDateTime>,
+    /// Whether another one was there in its place when it was last looked at.
+    replaced: bool,
     next: u64,
     budget: Arc<Semaphore>,
     queue: mpsc::Sender<StreamMessage>,
@@ -100,9 +103,10 @@ impl Intake {
             // The first trouble after progress is usual: a server restarts, a consumer is reset.
             if failures >= 2 {
                 // Nobody may be listening.
-                let _ = self.bus_events.send(BusEvent::IntakeStalled {
-                    stream: self.stream.to_string(),
-                    why,
+                let stream = self.stream.to_string();
+                let _ = self.bus_events.send(match self.replaced {
+                    true => BusEvent::StreamReplaced { stream, why },
+                    false => BusEvent::IntakeStalled { stream, why },
                 });
             }
             tokio::time::sleep(pause(failures)).await;
@@ -147,6 +151,7 @@ impl Intake {
 
     /// Refuses a stream that is not the one that was read so far.
     async fn is_the_same(&mut self) -> Result<(), String> {
+        self.replaced = false;
         let look = self.context.get_stream(&*self.stream);
         let stream = match tokio::time::timeout(REQUEST_LIMIT, look).await {
             Ok(Ok(stream)) => stream,
@@ -155,9 +160,11 @@ impl Intake {
         };
         let info = stream.cached_info();
         if *self.made.get_or_insert(info.created) != info.created {
+            self.replaced = true;
             return Err("the stream was made anew".into());
         }
         if info.state.last_sequence + 1 < self.next {
+            self.replaced = true;
             return Err(format!(
                 "the stream went back to {}",
                 info.state.last_sequence

@@ -312,11 +312,15 @@ impl Link {
 }
 
 /// Waits until a stream cannot be read, or is another one than the one that was compared, and a moment longer: what is
-/// gone again by then costs little.
+/// gone again by then costs little. Where the shared policy cannot be read, nothing is decided by itself, and people
+/// still decide.
 async fn stalled(events: &mut broadcast::Receiver<BusEvent>) {
     loop {
         match events.recv().await {
-            Ok(BusEvent::IntakeStalled { stream, why }) => {
+            Ok(BusEvent::IntakeStalled { stream, .. }) if stream == POLICY_STREAM => {}
+            Ok(
+                BusEvent::IntakeStalled { stream, why } | BusEvent::StreamReplaced { stream, why },
+            ) => {
                 tracing::warn!(
                     stream,
                     why,
