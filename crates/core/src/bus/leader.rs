@@ -94,15 +94,30 @@ impl Bus {
 }
 
 impl Bus {
-    /// Sequence of the newest message that is still in a stream, read from its leader; none when it holds none. The
-    /// sequence that the stream names as its last may be one of a message that was removed. Errors as
+    /// Sequence of the newest message between `first` and `last` that is still in a stream, or of a newer one; none
+    /// when it holds none. The sequence that the stream names as its last may be one of a message that was removed,
+    /// and asked for the last message the server then finds none: it is looked for by halves. Errors as
     /// [`Bus::read_last`].
-    pub async fn last_stored(&self, stream: &str) -> Result<Option<u64>, BusError> {
-        let question = LastBySubject { last_by_subj: ">" };
-        let api = format!("$JS.API.STREAM.MSG.GET.{stream}");
-        let answer: Result<GotMessage, _> = ask(self, &api, &question).await;
-        let got = none_if(answer, MESSAGE_NOT_FOUND)?;
-        Ok(got.map(|got| got.message.sequence))
+    pub async fn last_stored(
+        &self,
+        stream: &str,
+        first: u64,
+        last: u64,
+    ) -> Result<Option<u64>, BusError> {
+        let (mut found, mut low, mut none) = (None, first, last.saturating_add(1));
+        // Mostly it is the last.
+        let mut at = last;
+        while low < none {
+            match self.read_next(stream, ">", at).await? {
+                Some(message) => {
+                    found = Some(message.seq);
+                    low = message.seq + 1;
+                }
+                None => none = at,
+            }
+            at = low + none.saturating_sub(low) / 2;
+        }
+        Ok(found)
     }
 
     /// The first message at or after `seq` on a subject, from the stream's leader; none when there is

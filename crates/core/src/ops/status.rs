@@ -163,8 +163,8 @@ impl App {
                 (_, Some(last)) if projected_seq >= last => true,
                 // The last may have been removed.
                 (Some(bus), Some(_)) if counts => {
-                    let stored = bus.last_stored(name).await.ok();
-                    stored.is_some_and(|last| last.is_none_or(|last| projected_seq >= last))
+                    let next = bus.read_next(name, ">", projected_seq + 1).await;
+                    next.is_ok_and(|next| next.is_none())
                 }
                 _ => false,
             };

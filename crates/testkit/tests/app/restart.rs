@@ -103,7 +103,7 @@ async fn a_console_that_is_cut_off_shows_what_it_knew_and_takes_decisions_for_la
 async fn a_console_knows_the_past_also_where_the_newest_request_was_removed_from_the_stream() {
     let desk = Desk::open().await;
     let agent = desk.agent("bot").await;
-    for id in ["kept", "removed"] {
+    for id in ["first", "kept", "removed", "removed-too"] {
         agent.ask(&agent.request(id)).await;
         listed(&desk.app, id).await;
     }
@@ -112,10 +112,15 @@ async fn a_console_knows_the_past_also_where_the_newest_request_was_removed_from
     let admin = async_nats::ConnectOptions::with_nkey(seed).connect(url);
     let streams = async_nats::jetstream::new(admin.await.unwrap());
     let requests = streams.get_stream("CS_REQUESTS").await.unwrap();
-    assert!(requests.delete_message(2).await.unwrap());
+    for seq in [3, 4] {
+        assert!(requests.delete_message(seq).await.unwrap());
+    }
+    let bus = desk.app.bus().unwrap();
+    let newest = bus.last_stored("CS_REQUESTS", 1, 4).await.unwrap();
+    assert_eq!(newest, Some(2));
     let data = TempData::new();
     let joins = colleague(&desk, &data, "Grace").await;
-    assert_eq!(inbox_ids(&joins).await, ["kept"]);
+    assert_eq!(inbox_ids(&joins).await, ["first", "kept"]);
     let beside = App::read(
         Options {
             nats_url: Some(desk.app.embedded_server().unwrap().url()),

@@ -23,7 +23,10 @@ pub(super) async fn targets(
         let last = match last_stored(stream) {
             Last::At(seq) => Some(seq),
             Last::Nowhere => None,
-            Last::Unknown => bus.last_stored(stream.name).await?,
+            Last::Unknown => {
+                let (first, last) = (stream.first_seq, stream.last_seq);
+                bus.last_stored(stream.name, first, last).await?
+            }
         };
         // A stream whose messages have all aged out delivers nothing to wait for.
         if let Some(last) = last {
