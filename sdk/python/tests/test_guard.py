@@ -62,7 +62,7 @@ async def test_guard_wants_a_name_for_every_argument(gate):
 
 @pytest.mark.parametrize(
     ("about", "error"),
-    [({"rsik": "low"}, TypeError), ({"request_id": "once"}, TypeError), ({"risk": "lwo"}, InvalidRequestError)],
+    [({"rsik": "low"}, TypeError), ({"request_id": "once"}, TypeError), ({"risk": 3}, InvalidRequestError)],
 )
 async def test_guard_says_what_is_wrong_before_anything_is_decorated(gate, about, error):
     with pytest.raises(error):

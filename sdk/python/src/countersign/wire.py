@@ -17,7 +17,7 @@ from uuid import UUID
 from .digest import MAX_DEPTH, args_digest, check_canonical, payload_digest
 from .enrolment import REQUEST_ID, Enrolment
 from .errors import InvalidRequestError
-from .words import EFFECTS, RISKS, VERDICTS, Effects, Risk, Stage, Verdict, check_word
+from .words import RISKS, Effects, Risk, Stage, Verdict
 
 MAX_REQUEST_BYTES = 512 * 1024
 LONGEST_LIFETIME = dt.timedelta(days=30)
@@ -265,17 +265,23 @@ def build_request(
         frozenset(ask.allowed_verdicts) | {"deny"},
         approvals,
         kept,
-        ask.risk,
+        ask.risk if ask.risk in RISKS else "critical",
     )
 
 
 def check_words(ask: Ask) -> None:
-    """Raises `InvalidRequestError` for a risk, an effect or a verdict that the protocol does not know."""
-    check_word(ask.risk, RISKS, "risk")
-    for verdict in ask.allowed_verdicts:
-        check_word(verdict, VERDICTS, "a verdict of allowed_verdicts")
+    """Raises `InvalidRequestError` for a risk, an effect or a verdict that is no word.
+
+    Other words than the protocol's are sent as they are: an agent's framework may have its own, which a console reads
+    as the safest.
+    """
+    words: list[tuple[str, object]] = [("risk", ask.risk)]
+    words += [("a verdict of allowed_verdicts", verdict) for verdict in ask.allowed_verdicts]
     if isinstance(ask, ToolCall) and ask.effects is not None:
-        check_word(ask.effects, EFFECTS, "effects")
+        words.append(("effects", ask.effects))
+    for what, word in words:
+        if not isinstance(word, str):
+            raise InvalidRequestError(f"{what} is {word!r}; it has to be a word", code="wrong_type")
 
 
 def _present(ask: Ask, names: tuple[str, ...]) -> dict[str, Any]:

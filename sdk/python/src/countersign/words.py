@@ -1,7 +1,8 @@
 """The protocol's words that an agent says (sections 2, 5 and 6).
 
-Refuses any other: a console reads an unknown risk as critical, leaves out an unknown verdict and sets a receipt of an
-unknown stage aside, none of which the agent would ever hear.
+Refuses a stage that is none: a console sets such a receipt aside, and the agent would never hear of it. Of the other
+words the types are for a checker to find a slip; a framework may have its own, and a console reads an unknown risk as
+critical and leaves out an unknown verdict.
 """
 
 from __future__ import annotations
@@ -28,8 +29,6 @@ Stage = Literal["received", "executed", "failed", "refused"]
 """How far an agent got with a decision."""
 
 RISKS: tuple[Risk, ...] = get_args(Risk)
-EFFECTS: tuple[Effects, ...] = get_args(Effects)
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 STAGES: tuple[Stage, ...] = get_args(Stage)
 
 
