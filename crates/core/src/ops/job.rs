@@ -280,22 +280,11 @@ impl Job {
         matches!(self, Self::Decide(..) | Self::Undo(..))
     }
 
-    /// Whether somebody waits for its answer.
+    /// Whether somebody waits for its answer, and asks again when it fails.
     pub(crate) fn is_awaited(&self) -> bool {
         match self {
-            Self::Decide(..)
-            | Self::Undo(..)
-            | Self::Enroll { .. }
-            | Self::Revoke { .. }
-            | Self::AcknowledgeAlarm { .. }
-            | Self::Record { .. }
-            | Self::AnswersTold { .. }
-            | Self::Recovered { .. }
-            | Self::Remove { .. }
-            | Self::Remember { .. }
-            | Self::Stop(_) => true,
-            Self::Index(_, done) => done.is_some(),
-            _ => false,
+            Self::Alive(_) | Self::Attempt { .. } | Self::Index(_, None) => false,
+            job => job.for_retry().is_none(),
         }
     }
 

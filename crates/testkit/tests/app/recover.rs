@@ -23,8 +23,7 @@ fn counts(done: &Recovery) -> (u64, u64, u64) {
     (of.republished, of.left, of.conflicts)
 }
 
-/// Deletes a stream and starts the first console again.
-async fn loses(desk: Desk, name: &str) -> Desk {
+pub(crate) async fn delete_stream(desk: &Desk, name: &str) {
     let seed = desk.app.identity().login.seed().unwrap();
     let url = desk.app.embedded_server().unwrap().url();
     let client = async_nats::ConnectOptions::with_nkey(seed)
@@ -33,6 +32,11 @@ async fn loses(desk: Desk, name: &str) -> Desk {
         .unwrap();
     let streams = async_nats::jetstream::new(client);
     streams.delete_stream(name).await.unwrap();
+}
+
+/// Deletes a stream and starts the first console again.
+async fn loses(desk: Desk, name: &str) -> Desk {
+    delete_stream(&desk, name).await;
     desk.app.shutdown().await;
     let app = App::start(options(&desk.data)).await.unwrap();
     becomes_read_only(&app).await;
