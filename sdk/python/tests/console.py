@@ -38,6 +38,11 @@ class Key:
         self.public = base64.b32encode(body + crc16(body).to_bytes(2, "little")).decode()
 
     @property
+    def damaged(self) -> str:
+        """The public key with another last character: a checksum that can end with any letter no longer fits."""
+        return self.public[:-1] + ("A" if self.public[-1] != "A" else "B")
+
+    @property
     def seed(self) -> str:
         prefix, user = 18 << 3, 20 << 3
         body = bytes([prefix | user >> 5, (user & 31) << 3]) + self.raw

@@ -193,7 +193,7 @@ def test_an_enrolment_is_read_whole_or_not_at_all(tmp_path, caplog):
         {"workspace": "Acme"},
         {"agent": "a.b"},
         {"nkey_seed": "SUAX"},
-        {"trusted_keys": [{"key": KEY.public[:-1] + "A", "name": "Ada", "role": "human"}]},
+        {"trusted_keys": [{"key": KEY.damaged, "name": "Ada", "role": "human"}]},
         {"trusted_keys": [{"key": KEY.public, "name": "Ada", "role": "boss"}]},
         {"trusted_keys": [{"key": KEY.public, "name": "Ada", "role": "human", "from": "yesterday"}]},
         {"trusted_keys": [{"key": KEY.public, "name": "Ada", "role": "human", "until": "2026-11-21"}]},

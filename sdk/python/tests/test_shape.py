@@ -71,7 +71,7 @@ def test_a_decision_that_its_schema_refuses_is_never_believed(name, value):
         ("rule", {"id": "r", "version": "1"}),
         ("response", {}),
         ("votes", [5]),
-        ("votes", [{**ATTACHED, "key": ATTACHED["key"][:-1] + "A"}]),
+        ("votes", [{**ATTACHED, "key": CONSOLE.human.damaged}]),
         ("v", 1.0),
     ],
 )
