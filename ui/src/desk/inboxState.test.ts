@@ -64,6 +64,12 @@ describe("the order of batches", () => {
     expect(applySnapshot(gap, { number: 6, serverMs: 0, rows: [] }).resync).toBe(true);
   });
 
+  it("asks again when the core asked while the snapshot was read", () => {
+    const asked = applyBatch({ ...start, number: null }, { ...batch(7, []), resync: true }).state;
+    expect(applySnapshot(asked, { number: 6, serverMs: 0, rows: [] }).resync).toBe(true);
+    expect(applySnapshot(asked, { number: 7, serverMs: 0, rows: [] }).resync).toBe(false);
+  });
+
   it("applies what came before the first snapshot", () => {
     const early = applyBatch(emptyInbox, batch(3, [{ type: "put", row: row({ key: "x" }) }])).state;
     expect(keys(applySnapshot(early, { number: 2, serverMs: 0, rows: [] }).state)).toEqual(["x"]);

@@ -70,8 +70,8 @@ export const applySnapshot = (state: InboxState, snapshot: InboxSnapshot): Appli
     resync: false,
   };
   for (const batch of state.early) {
-    // What asked for this snapshot is answered by it.
-    const step = applyBatch(applied.state, batch.number <= snapshot.number ? batch : { ...batch, resync: false });
+    // What asked for this snapshot is contained in it; what asked while it was read asks for the next one.
+    const step = applyBatch(applied.state, batch);
     if (step.resync) return step;
     applied = step;
   }
