@@ -96,6 +96,7 @@ pub(crate) async fn give(
             key: unsigned.key.to_string(),
             sig: sig.clone(),
             deadline: None,
+            risk: None,
             kept: false,
         });
         rows.push(row(&record, unsigned, sig, batch.now.0));

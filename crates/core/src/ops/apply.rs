@@ -362,6 +362,7 @@ async fn rescan(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreE
             key: row.key,
             sig,
             deadline: decided.map(|record| record.deadline_at),
+            risk: decided.map(|record| record.risk),
             kept: true,
         });
     }

@@ -349,6 +349,7 @@ pub(super) fn outgoing(record: &RequestRecord, unsigned: &Unsigned, sig: String)
         key: unsigned.key.to_string(),
         sig,
         deadline: Some(record.deadline_at),
+        risk: Some(record.risk),
         kept: false,
     }
 }

@@ -112,6 +112,7 @@ async fn release(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreErro
             key: row.key.clone(),
             sig: sig.clone(),
             deadline: Some(record.deadline_at),
+            risk: Some(record.risk),
             kept: false,
         });
         signed.push((row.decision_id.clone(), sig));

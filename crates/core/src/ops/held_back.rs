@@ -1,5 +1,5 @@
 //! Decisions that may not go out any more before the bus has them: approvals that meet a brake, and what a
-//! key signed that was retired meanwhile.
+//! key signed that was retired or limited meanwhile.
 //!
 //! Refuses to let one out, and to leave its request to nobody: it is decided again then.
 
@@ -27,6 +27,9 @@ pub(crate) enum HeldBack {
     /// On the stream it would be void, and nobody could decide any more.
     #[error("its key is retired")]
     KeyRetired,
+    /// The same, since its key was limited meanwhile.
+    #[error("its key may no longer say this")]
+    BeyondLimit,
 }
 
 #[derive(Deserialize)]

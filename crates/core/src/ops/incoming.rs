@@ -302,17 +302,18 @@ const SPAN_ID: usize = 200;
 /// Characters of a span's name that lists show.
 const SPAN_NAME: usize = 200;
 
-/// Bytes of payloads that one transaction takes, about: a decision may wait for it.
-const SPANS_AT_ONCE: usize = 1024 * 1024;
+/// Bytes of payloads that are read at once, about: what is read takes up to twenty times as much until it is stored,
+/// and a decision may wait for the transaction of a piece.
+const AT_ONCE: usize = 1024 * 1024;
 
 /// The messages of a batch, in as many pieces as their size asks for.
-pub(crate) fn span_pieces(batch: Vec<StreamMessage>) -> Vec<Vec<StreamMessage>> {
+pub(crate) fn pieces(batch: Vec<StreamMessage>) -> Vec<Vec<StreamMessage>> {
     let mut pieces = Vec::new();
     let (mut piece, mut bytes) = (Vec::new(), 0);
     for message in batch {
         bytes += message.payload.len();
         piece.push(message);
-        if bytes >= SPANS_AT_ONCE {
+        if bytes >= AT_ONCE {
             pieces.push(std::mem::take(&mut piece));
             bytes = 0;
         }
@@ -387,6 +388,11 @@ pub(crate) fn goes_on(subject: &str, payload: &[u8]) -> Option<(AgentKey, GivenB
         false => GivenBy::Console,
     };
     (!ends_the_call(verdict)).then(|| (key.agent_key(), by))
+}
+
+/// The verdict of a decision, where it is one.
+pub(crate) fn given(payload: &[u8]) -> Option<Verdict> {
+    Verdict::from_word(json_value(payload)?["verdict"].as_str()?)
 }
 
 /// The id of a decision, and a sentence about who decided what; escaped, since anything can be stored.

@@ -292,7 +292,10 @@ impl Link {
                         () = operators.learn_signers(&batch) => {}
                     }
                 }
-                for job in jobs_of(stream, batch).await {
+                for piece in incoming::pieces(batch) {
+                    let Some(job) = job_of(stream, piece).await else {
+                        continue;
+                    };
                     if jobs.send(job).await.is_err() {
                         return;
                     }
@@ -335,22 +338,15 @@ async fn stalled(events: &mut broadcast::Receiver<BusEvent>) {
     }
 }
 
-async fn jobs_of(stream: Stream, batch: Vec<StreamMessage>) -> Vec<Job> {
-    let job = match stream {
+async fn job_of(stream: Stream, batch: Vec<StreamMessage>) -> Option<Job> {
+    Some(match stream {
         Stream::Requests => Job::Requests(Arc::new(each(batch, incoming::request).await)),
         Stream::Decisions => Job::Decisions(Arc::new(each(batch, incoming::decision).await)),
         Stream::Receipts => Job::Receipts(Arc::new(each(batch, incoming::receipt).await)),
         Stream::Agents => Job::Hellos(Arc::new(each(batch, incoming::hello).await)),
-        Stream::Events => {
-            let mut jobs = Vec::new();
-            for piece in incoming::span_pieces(batch) {
-                jobs.push(Job::Spans(Arc::new(each(piece, incoming::span).await)));
-            }
-            return jobs;
-        }
-        Stream::Audit => return Vec::new(),
-    };
-    vec![job]
+        Stream::Events => Job::Spans(Arc::new(each(batch, incoming::span).await)),
+        Stream::Audit => return None,
+    })
 }
 
 /// Reads the messages, and lets the tasks beside it have their turn again and again.

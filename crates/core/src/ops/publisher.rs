@@ -8,14 +8,16 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
+use countersign_wire::{Risk, is_bound_by_limits};
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
+use super::draft::request_of;
 use super::held_back::HeldBack;
-use super::incoming::{decision_summary, vote_summary};
+use super::incoming::{decision_summary, given, vote_summary};
 use super::job::Job;
 use super::policy_feed::PolicyKnown;
 use super::trusted::{Standing, TrustedKeys};
@@ -54,6 +56,8 @@ pub(crate) struct Outgoing {
     pub(crate) sig: String,
     /// From here on it would read as expired; none for answers that need no person.
     pub(crate) deadline: Option<Timestamp>,
+    /// That of the request which it decides; none for answers that need no person, and for votes.
+    pub(crate) risk: Option<Risk>,
     /// Whether it comes from the outbox of before: it may have left this console already, and what it was
     /// judged by may have changed.
     pub(crate) kept: bool,
@@ -249,7 +253,20 @@ impl Publisher {
         if retired && outgoing.carried == Carried::Decision {
             return Some(HeldBack::KeyRetired);
         }
+        if standing == Standing::Counts && self.is_beyond_limit(outgoing) {
+            return Some(HeldBack::BeyondLimit);
+        }
         self.braked(outgoing, waited)
+    }
+
+    /// Whether its key was limited to less than it says, after it was signed.
+    fn is_beyond_limit(&self, outgoing: &Outgoing) -> bool {
+        let (Some(risk), Some(request)) = (outgoing.risk, request_of(&outgoing.subject)) else {
+            return false;
+        };
+        let (key, now) = (&outgoing.key, self.clock.now());
+        !self.trusted.may_allow(key, now, &request.workspace, risk)
+            && given(&outgoing.payload).is_none_or(is_bound_by_limits)
     }
 
     /// What a brake says to it. What a console sends at once was judged a moment ago.

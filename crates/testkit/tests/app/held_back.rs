@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_nats::jetstream;
 use countersign_core::App;
-use countersign_core::ops::operators::Change;
+use countersign_core::ops::operators::{Change, Limits};
 use countersign_testkit::TempData;
 use countersign_wire::{AgentBrake, Risk, Verdict};
 use serde_json::json;
@@ -221,6 +221,62 @@ async fn after_a_restart_under_panic_what_the_stream_holds_stands_and_the_rest_g
     assert_eq!(taken_back(&desk, "kept").await.len(), 1);
     assert_eq!(desk.app.status().await.unwrap().outbox, 0);
     assert_eq!(desk.app.audit_verify(None).await.unwrap().first_bad, None);
+    desk.app.shutdown().await;
+}
+
+/// What an operator signed and could not send is void once the key may no longer say it; a denial it may always say.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_operator_signed_who_is_limited_meanwhile_waits_for_people_again() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let data = TempData::new();
+    let second = colleague(&desk, &data, "Grace").await;
+    let mut asked = Vec::new();
+    for (id, risk) in [("beyond", "high"), ("within", "low"), ("denied", "high")] {
+        let mut request = agent.request(id);
+        request["risk"] = json!(risk);
+        asked.push(agent.ask(&request).await);
+        listed(&desk.app, id).await;
+    }
+    room(&desk, "CS_DECISIONS", Some(100)).await;
+    for (key, given) in asked
+        .iter()
+        .zip([Verdict::Approve, Verdict::Approve, Verdict::Deny])
+    {
+        let (app, verdict) = (desk.app.clone(), verdict(key, given));
+        tokio::spawn(async move { app.decide(verdict).await });
+    }
+    until("all wait for the bus", || async {
+        desk.app.status().await.unwrap().outbox == 3
+    })
+    .await;
+    let limits = Limits {
+        max_risk: Some(Risk::Low),
+        ..Limits::default()
+    };
+    let own = desk.app.identity().human_key().clone();
+    second
+        .change_operators(&Change::Limit(own, limits))
+        .await
+        .unwrap();
+    let line = line_when(&desk.app, "beyond", |line| line.state == "pending").await;
+    assert_eq!((line.verdict, line.origin), (None, None));
+    assert_eq!(
+        taken_back(&desk, "beyond").await,
+        ["its key may no longer say this"]
+    );
+    room(&desk, "CS_DECISIONS", None).await;
+    for id in ["within", "denied"] {
+        in_state(&desk.app, id, "decided").await;
+        assert_eq!(taken_back(&desk, id).await, [""; 0]);
+    }
+    second
+        .decide(verdict(&asked[0], Verdict::Approve))
+        .await
+        .unwrap();
+    in_state(&desk.app, "beyond", "decided").await;
+    assert_eq!(desk.app.audit_verify(None).await.unwrap().first_bad, None);
+    second.shutdown().await;
     desk.app.shutdown().await;
 }
 

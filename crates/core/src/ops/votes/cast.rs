@@ -182,6 +182,7 @@ fn outgoing(row: &OutgoingVote, vote_id: Uuid, sig: String, deadline: Timestamp)
         key: row.key.clone(),
         sig,
         deadline: Some(deadline),
+        risk: None,
         kept: false,
     }
 }
