@@ -17,7 +17,7 @@ use super::job::{Automatic, DecideCommand};
 use super::ledger::{Batch, Ledger};
 use super::policies::{InForce, Policies};
 use super::turns::{Turn, Turns};
-use super::used::{counter, is_limited, used};
+use super::used::{Amounts, counter, is_limited, used};
 use super::{bypass, decide, quorum};
 use crate::domain::{Authority, RequestRecord, State, Timestamp};
 use crate::policy::evaluate::amount;
@@ -37,6 +37,7 @@ const UNKNOWN_LOOK_MS: i64 = 200;
 pub(crate) struct Judge {
     pub(crate) policies: Arc<Policies>,
     conditions: Conditions,
+    amounts: Amounts,
     /// New requests, as they were read.
     pub(super) arrived: Vec<(i64, Arc<ParsedRequest>)>,
     /// Requests that wait again.
@@ -58,6 +59,7 @@ impl Judge {
         Self {
             policies,
             conditions: Conditions::default(),
+            amounts: Amounts::default(),
             arrived: Vec::new(),
             again: Vec::new(),
             owed: Some(0),
@@ -92,6 +94,7 @@ impl Judge {
 /// Judges what came, what is owed, and what other consoles were left and did not decide.
 pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
     let judge = &mut ledger.judge;
+    judge.amounts.begin();
     if !ledger.projects || !ledger.caught_up || ledger.read_only.is_some() || ledger.bus.is_none() {
         judge.forget();
         return Ok(());
@@ -212,7 +215,13 @@ async fn decide(
             tool_changed_at: row.redefined_at,
             ..Asked::of(&parsed)
         };
-        let found = judge(ledger, batch, &record, &asked, &in_force, &in_hand).await?;
+        let judged = judge(ledger, batch, &record, &asked, &in_force, &in_hand).await?;
+        if judged.reads_on {
+            ledger.judge.again(record.id);
+            ledger.due_at(batch.now);
+            continue;
+        }
+        let found = judged.found;
         notes(ledger, batch, &record, &in_force, &found).await?;
         quorum::note(ledger, batch, &mut record, Some((&in_force, &found))).await?;
         let Some(one) = decision(ledger, &record, &parsed, (&in_force, &found), batch.now) else {
@@ -237,10 +246,12 @@ async fn decide(
                 let name = (record.key.workspace.to_string(), rule.id.clone());
                 let used = in_hand.entry(name).or_default();
                 used.count += 1;
-                let pointer = rule.sum.as_ref().map(|sum| sum.pointer.as_str());
-                used.sum += pointer
-                    .and_then(|at| amount(args.as_ref(), at))
-                    .unwrap_or(0.0);
+                if let Some(sum) = &rule.sum
+                    && let Some(amount) = amount(args.as_ref(), &sum.pointer)
+                {
+                    used.sum += amount;
+                    ledger.judge.amounts.note(record.id, &sum.pointer, amount);
+                }
             }
         }
         settled(ledger, record.id);
@@ -266,6 +277,13 @@ fn settled(ledger: &mut Ledger, id: i64) {
     ledger.judge.limited.forget(&[id]);
 }
 
+/// What rules say to a request.
+pub(super) struct Judged {
+    pub(super) found: Evaluation,
+    /// What a sum has reached is not known yet: it is to be judged again, in the next transaction.
+    pub(super) reads_on: bool,
+}
+
 pub(super) async fn judge(
     ledger: &Ledger,
     batch: &mut Batch<'_>,
@@ -273,7 +291,7 @@ pub(super) async fn judge(
     asked: &Asked<'_>,
     in_force: &InForce,
     in_hand: &HashMap<(String, String), Used>,
-) -> Result<Evaluation, StoreError> {
+) -> Result<Judged, StoreError> {
     let agent = record.key.agent_key();
     let fresh = ledger.policy_known.is_fresh();
     let (approves_off, bypass) = match ledger.brakes.read() {
@@ -288,6 +306,7 @@ pub(super) async fn judge(
         ledger.trusted.may_allow(key, *at, workspace, record.risk)
     };
     let mut uses = Uses::new();
+    let mut reads_on = false;
     loop {
         let setting = Setting {
             now: batch.now,
@@ -302,7 +321,9 @@ pub(super) async fn judge(
         let known = uses.len();
         for place in &found.unknown_uses {
             let rule = &in_force.set.rules()[*place].rule;
-            let mut used = used(batch, workspace.as_ref(), rule).await?;
+            let counted = used(batch, &ledger.judge.amounts, workspace.as_ref(), rule).await?;
+            reads_on |= counted.reads_on;
+            let mut used = counted.used;
             let name = (workspace.to_string(), rule.id.clone());
             if let Some(more) = in_hand.get(&name) {
                 used.count += more.count;
@@ -311,7 +332,7 @@ pub(super) async fn judge(
             uses.insert(rule.id.clone(), used);
         }
         if uses.len() == known {
-            return Ok(found);
+            return Ok(Judged { found, reads_on });
         }
     }
 }

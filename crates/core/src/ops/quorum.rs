@@ -88,6 +88,9 @@ pub(super) async fn look(
         ..Asked::of(&parsed)
     };
     let none = std::collections::HashMap::new();
-    let found = judge(ledger, batch, record, &asked, &in_force, &none).await?;
+    // A sum that is not known yet counts as too much, and what is not approved asks for more operators, not fewer.
+    let found = judge(ledger, batch, record, &asked, &in_force, &none)
+        .await?
+        .found;
     note(ledger, batch, record, Some((&in_force, &found))).await
 }

@@ -1,5 +1,8 @@
 //! What a rule with a limit has approved already, and which console counts for it.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use countersign_wire::{RequestKey, Sha256Digest, request_fields};
 
 use super::ledger::Batch;
@@ -24,6 +27,74 @@ pub(super) fn counter(request: &RequestKey, rule: &Rule) -> RequestKey {
     name.parse().unwrap_or_else(|_| request.clone())
 }
 
+/// Bytes of past payloads that are read for sums in one transaction, about: everybody waits meanwhile.
+const READ_AT_ONCE: usize = 4 * 1024 * 1024;
+/// Amounts that are remembered.
+const AMOUNTS: usize = 20_000;
+
+/// What past calls add to the sums of rules. A request never changes, so each is read once.
+#[derive(Default)]
+pub(super) struct Amounts(Mutex<Known>);
+
+#[derive(Default)]
+struct Known {
+    /// By a request's row and the pointer of the sum.
+    amounts: HashMap<(i64, String), f64>,
+    /// Bytes that were read in this transaction.
+    read: usize,
+}
+
+impl Amounts {
+    fn locked(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Another transaction begins.
+    pub(super) fn begin(&self) {
+        self.locked().read = 0;
+    }
+
+    fn get(&self, request: i64, pointer: &str) -> Option<f64> {
+        let known = self.locked();
+        known.amounts.get(&(request, pointer.to_owned())).copied()
+    }
+
+    pub(super) fn note(&self, request: i64, pointer: &str, amount: f64) {
+        let mut known = self.locked();
+        if known.amounts.len() >= AMOUNTS {
+            known.amounts.clear();
+        }
+        known.amounts.insert((request, pointer.to_owned()), amount);
+    }
+
+    /// Whether as much was read in this transaction as may be.
+    fn is_spent(&self) -> bool {
+        self.locked().read >= READ_AT_ONCE
+    }
+
+    /// Reads what this call adds.
+    async fn read(
+        &self,
+        batch: &mut Batch<'_>,
+        request: i64,
+        pointer: &str,
+    ) -> Result<f64, StoreError> {
+        let raw = rule_uses::payload(batch.tx, request).await?;
+        let raw = raw.unwrap_or_default();
+        self.locked().read += raw.len();
+        let amount = added(&raw, pointer);
+        self.note(request, pointer, amount);
+        Ok(amount)
+    }
+}
+
+/// What a rule has approved in its windows.
+pub(super) struct Counted {
+    pub(super) used: Used,
+    /// The sum is not known yet, and counts as too much: the next transaction reads on.
+    pub(super) reads_on: bool,
+}
+
 /// What a request that a rule approved adds to its sum. One that is not known any more is too much.
 pub(super) fn added(raw: &[u8], pointer: &str) -> f64 {
     let request = request_fields(raw);
@@ -32,26 +103,38 @@ pub(super) fn added(raw: &[u8], pointer: &str) -> f64 {
 }
 
 /// What a rule has approved in its windows. An amount that is not known any more counts as too much.
-pub(super) async fn used(batch: &mut Batch<'_>, ws: &str, rule: &Rule) -> Result<Used, StoreError> {
+pub(super) async fn used(
+    batch: &mut Batch<'_>,
+    amounts: &Amounts,
+    ws: &str,
+    rule: &Rule,
+) -> Result<Counted, StoreError> {
     let mut used = Used::default();
+    let mut reads_on = false;
     if let Some(limit) = rule.limit {
         let since = batch.now.plus_ms(-limit.per_ms);
         used.count = rule_uses::approved(batch.tx, ws, &rule.id, since).await?;
     }
     if let Some(sum) = &rule.sum {
         let since = batch.now.plus_ms(-sum.per_ms);
-        let mut calls = 0;
         let of = (ws, rule.id.as_str(), since);
-        rule_uses::approved_payloads(batch.tx, of, SUMMED_MAX + 1, |raw| {
-            calls += 1;
-            used.sum += added(&raw, &sum.pointer);
-        })
-        .await?;
-        if calls > SUMMED_MAX {
+        let calls = rule_uses::approved_calls(batch.tx, of, SUMMED_MAX + 1).await?;
+        let too_many = i64::try_from(calls.len()).is_ok_and(|calls| calls > SUMMED_MAX);
+        for call in calls.into_iter().filter(|_| !too_many) {
+            used.sum += match amounts.get(call, &sum.pointer) {
+                Some(amount) => amount,
+                None if amounts.is_spent() => {
+                    reads_on = true;
+                    break;
+                }
+                None => amounts.read(batch, call, &sum.pointer).await?,
+            };
+        }
+        if too_many || reads_on {
             used.sum = f64::INFINITY;
         }
     }
-    Ok(used)
+    Ok(Counted { used, reads_on })
 }
 
 #[cfg(test)]

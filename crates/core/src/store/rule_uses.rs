@@ -142,11 +142,41 @@ pub async fn approved(
     Ok(u64::try_from(count).unwrap_or(0))
 }
 
+/// The rows of the calls that a rule has approved after `since`, the newest first, at most `limit`.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn approved_calls(
+    tx: &mut SqliteConnection,
+    (ws, rule_id, since): (&str, &str, Timestamp),
+    limit: i64,
+) -> Result<Vec<i64>, StoreError> {
+    let calls = sqlx::query_scalar(
+        "SELECT u.request FROM rule_uses u
+         WHERE u.ws = ? AND u.rule_id = ? AND u.at > ? AND u.origin = 'rule' AND u.verdict = 'approve'
+         ORDER BY u.at DESC LIMIT ?",
+    );
+    let calls = calls.bind(ws).bind(rule_id).bind(since.0).bind(limit);
+    Ok(calls.fetch_all(tx).await?)
+}
+
+/// The payload of one call; none where it is not kept any more.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn payload(
+    tx: &mut SqliteConnection,
+    request: i64,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let raw = sqlx::query_scalar("SELECT raw FROM requests WHERE id = ?");
+    Ok(raw.bind(request).fetch_optional(tx).await?)
+}
+
 /// The payloads of the calls that a rule has approved after `since`, one at a time, at most `limit`.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
-pub async fn approved_payloads(
+async fn approved_payloads(
     tx: &mut SqliteConnection,
     (ws, rule_id, since): (&str, &str, Timestamp),
     limit: i64,
