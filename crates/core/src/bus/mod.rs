@@ -52,3 +52,4 @@ pub use storage::Storage;
 pub(crate) use storage::refusal;
 pub use stream_config::StreamDifference;
 pub use streams::{BusIdentity, STREAMS, StreamStatus, Survey};
+pub(crate) use unix::time_asleep;

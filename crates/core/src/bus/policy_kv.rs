@@ -6,6 +6,7 @@
 use super::connection::Bus;
 use super::message::StreamMessage;
 use super::publish::{Publication, PublishOutcome};
+use super::unix::time_asleep;
 use super::{BusError, batch};
 use bytes::Bytes;
 use std::time::Duration;
@@ -47,8 +48,10 @@ pub struct PolicyChange {
 /// The last word from the bus about the policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PolicyHeard {
-    /// When it was asked for, by this machine's monotonic clock.
+    /// When it was asked for, by this machine's monotonic clock, which stands still while the machine sleeps.
     pub at: Instant,
+    /// How long the machine had slept by then.
+    pub asleep: Duration,
     /// The newest revision at that time.
     pub last_revision: u64,
 }
@@ -121,9 +124,13 @@ impl Bus {
         let closing = self.closing().clone();
         let ask = async move {
             loop {
-                let at = Instant::now();
+                let (at, asleep) = (Instant::now(), time_asleep());
                 if let Ok(last_revision) = bus.last_sequence(POLICY_STREAM).await {
-                    heard_tx.send_replace(Some(PolicyHeard { at, last_revision }));
+                    heard_tx.send_replace(Some(PolicyHeard {
+                        at,
+                        asleep,
+                        last_revision,
+                    }));
                 }
                 tokio::select! {
                     () = tokio::time::sleep(ASK_EVERY) => {}

@@ -10,6 +10,9 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
+
+use nix::time::{ClockId, clock_gettime};
 
 pub(super) use nix::sys::signal::Signal;
 
@@ -24,11 +27,21 @@ pub(super) fn signal(child: &SharedChild, signal: Signal) -> io::Result<()> {
 
 /// Nanoseconds since the machine started, sleep included where the system can tell.
 pub(super) fn time_since_boot() -> i64 {
-    use nix::time::{ClockId, clock_gettime};
     #[cfg(target_os = "linux")]
     let clock = ClockId::CLOCK_BOOTTIME;
     #[cfg(not(target_os = "linux"))]
     let clock = ClockId::CLOCK_MONOTONIC;
+    nanoseconds(clock)
+}
+
+/// How long the machine has slept since it started, where the system can tell. An `Instant` stands still meanwhile.
+pub(crate) fn time_asleep() -> Duration {
+    let awake = nanoseconds(ClockId::CLOCK_MONOTONIC);
+    let asleep = time_since_boot().saturating_sub(awake);
+    Duration::from_nanos(u64::try_from(asleep).unwrap_or(0))
+}
+
+fn nanoseconds(clock: ClockId) -> i64 {
     match clock_gettime(clock) {
         Ok(now) => now.tv_sec() * 1_000_000_000 + now.tv_nsec(),
         // Both clocks exist on every supported kernel; standing still is the safe answer.

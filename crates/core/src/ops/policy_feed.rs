@@ -15,15 +15,17 @@ use super::brakes;
 use super::operators::Operators;
 use super::policies;
 use super::presence;
-use crate::bus::{PolicyChange, PolicyHeard};
+use crate::bus::{PolicyChange, PolicyHeard, time_asleep};
 use crate::runtime::Shared;
 
 /// Word from the bus that is older does not count.
 const FRESH: Duration = Duration::from_secs(3);
+/// A machine that slept this long has missed what the bus said meanwhile. Less is the moment between two clocks.
+const SLEPT: Duration = Duration::from_millis(500);
 
-/// The moment as of which the whole policy is known here; none before it was read.
+/// The last word as of which the whole policy is known here; none before it was read.
 #[derive(Clone)]
-pub(crate) struct PolicyKnown(watch::Sender<Option<Instant>>);
+pub(crate) struct PolicyKnown(watch::Sender<Option<PolicyHeard>>);
 
 impl PolicyKnown {
     pub(crate) fn new() -> Self {
@@ -32,7 +34,15 @@ impl PolicyKnown {
 
     /// Whether automatic decisions may be made now.
     pub(crate) fn is_fresh(&self) -> bool {
-        self.0.borrow().is_some_and(|at| at.elapsed() <= FRESH)
+        self.is_fresh_after(time_asleep())
+    }
+
+    fn is_fresh_after(&self, asleep: Duration) -> bool {
+        let word = *self.0.borrow();
+        word.is_some_and(|word| {
+            let slept = asleep.saturating_sub(word.asleep);
+            slept < SLEPT && word.at.elapsed() <= FRESH
+        })
     }
 
     /// Waits until it is known.
@@ -41,8 +51,8 @@ impl PolicyKnown {
         let _ = self.0.subscribe().wait_for(Option::is_some).await;
     }
 
-    pub(super) fn set(&self, at: Option<Instant>) {
-        self.0.send_replace(at);
+    pub(super) fn set(&self, word: Option<PolicyHeard>) {
+        self.0.send_replace(word);
     }
 }
 
@@ -57,8 +67,8 @@ struct Progress {
 }
 
 impl Progress {
-    /// The bus answered. Gives the moment as of which everything is known.
-    fn heard(&mut self, word: PolicyHeard) -> Option<Instant> {
+    /// The bus answered. Gives the word as of which everything is known.
+    fn heard(&mut self, word: PolicyHeard) -> Option<PolicyHeard> {
         // Asked after that was applied, it would have it: this is another bucket, or an older copy, and what it
         // holds is not known here.
         let went_back = word.last_revision < self.applied
@@ -70,14 +80,14 @@ impl Progress {
         }
         if self.applied >= word.last_revision {
             self.behind = None;
-            return Some(word.at);
+            return Some(word);
         }
         self.behind.get_or_insert(word);
         None
     }
 
-    /// A change is applied. Gives the moment as of which everything is known.
-    fn applied(&mut self, revision: u64, now: Instant) -> Option<Instant> {
+    /// A change is applied. Gives the word as of which everything is known.
+    fn applied(&mut self, revision: u64, now: Instant) -> Option<PolicyHeard> {
         if revision > self.applied {
             (self.applied, self.applied_at) = (revision, Some(now));
         }
@@ -85,7 +95,7 @@ impl Progress {
             .behind
             .filter(|word| self.applied >= word.last_revision)?;
         self.behind = None;
-        Some(word.at)
+        Some(word)
     }
 }
 
@@ -157,6 +167,7 @@ mod tests {
     fn word(seconds: u64, last_revision: u64, start: Instant) -> PolicyHeard {
         PolicyHeard {
             at: start + Duration::from_secs(seconds),
+            asleep: Duration::ZERO,
             last_revision,
         }
     }
@@ -164,7 +175,7 @@ mod tests {
     #[test]
     fn the_policy_is_known_as_of_the_last_word_whose_revision_is_applied() {
         let start = Instant::now();
-        let at = |seconds| Some(start + Duration::from_secs(seconds));
+        let named = |seconds, revision| Some(word(seconds, revision, start));
         let mut progress = Progress::default();
         assert_eq!(progress.heard(word(1, 3, start)), None);
         assert_eq!(progress.applied(2, start), None);
@@ -175,14 +186,14 @@ mod tests {
         );
         assert_eq!(
             progress.applied(3, start),
-            at(1),
+            named(1, 3),
             "what the first word named is applied"
         );
         assert_eq!(progress.heard(word(3, 5, start)), None);
-        assert_eq!(progress.applied(5, start), at(3));
+        assert_eq!(progress.applied(5, start), named(3, 5));
         assert_eq!(
             progress.heard(word(4, 5, start)),
-            at(4),
+            named(4, 5),
             "nothing new on the bus"
         );
     }
@@ -195,7 +206,7 @@ mod tests {
         let before = word(1, 49, start);
         assert_eq!(
             progress.heard(before),
-            Some(before.at),
+            Some(before),
             "asked before the last came"
         );
         assert_eq!(progress.heard(word(3, 7, start)), None);
@@ -212,10 +223,20 @@ mod tests {
     async fn word_that_is_older_than_three_seconds_does_not_count() {
         let known = PolicyKnown::new();
         assert!(!known.is_fresh());
-        known.set(Some(Instant::now()));
+        let now = || PolicyHeard {
+            asleep: time_asleep(),
+            ..word(0, 1, Instant::now())
+        };
+        known.set(Some(now()));
         tokio::time::advance(FRESH).await;
         assert!(known.is_fresh());
         tokio::time::advance(Duration::from_millis(1)).await;
         assert!(!known.is_fresh());
+        known.set(Some(now()));
+        let minute = Duration::from_secs(60);
+        assert!(
+            !known.is_fresh_after(time_asleep() + minute),
+            "the lid was shut"
+        );
     }
 }

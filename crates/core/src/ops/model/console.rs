@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::bus::MemoryBus;
+use crate::bus::{PolicyHeard, time_asleep};
 use crate::clock::Clock;
 use crate::data_dir::DataDir;
 use crate::domain::presence::Consoles;
@@ -144,7 +145,7 @@ impl Console {
 
     fn blank(&self) -> Ledger {
         let policy_known = PolicyKnown::new();
-        policy_known.set(Some(tokio::time::Instant::now()));
+        policy_known.set(Some(heard_now()));
         Ledger {
             identity: Arc::clone(&self.identity),
             clock: Arc::new(self.clock.clone()),
@@ -185,7 +186,7 @@ impl Console {
     /// One transaction, as the writer makes it.
     pub(super) async fn work(&mut self, jobs: Vec<Job>, death: Death) {
         let ledger = self.ledger.as_mut().unwrap();
-        let known = self.knows_policy.then(tokio::time::Instant::now);
+        let known = self.knows_policy.then(heard_now);
         ledger.policy_known.set(known);
         let now = ledger.clock.now();
         let mut tx = self.writer.as_mut().unwrap().begin().await.unwrap();
@@ -302,4 +303,13 @@ async fn empty_store() -> &'static [u8] {
 
 async fn writer_close(writer: Writer) {
     writer.close().await.unwrap();
+}
+
+/// The bus answers at this moment.
+fn heard_now() -> PolicyHeard {
+    PolicyHeard {
+        at: tokio::time::Instant::now(),
+        asleep: time_asleep(),
+        last_revision: 0,
+    }
 }
