@@ -29,6 +29,7 @@ const TRIES: u32 = 10;
 const UNVERIFIED: &str = "unverified";
 /// How long a command waits until the console of its folder has read what it wrote.
 const SEEN_LIMIT: Duration = Duration::from_secs(3);
+const OVERTAKEN: &str = "the bus did not answer, and somebody else has changed this since; look with `countersign status` and say it again if it must stand";
 const SEEN_LOOK: Duration = Duration::from_millis(20);
 /// How long a command waits for the past before it looks for waiting calls.
 const READY_LIMIT: Duration = Duration::from_secs(30);
@@ -346,7 +347,7 @@ impl App {
     }
 
     /// Writes over whatever revision stands: the last operator decides, and none writes over a value
-    /// that was not seen.
+    /// that was not seen, or that came after a try which the bus did not answer.
     pub(super) async fn put_brake(&self, said: &Said) -> Result<u64, OpError> {
         let shared = &self.inner.shared;
         let away =
@@ -358,9 +359,17 @@ impl App {
         );
         let key = said.key();
         let value = self.sealed(said, &realm)?;
+        let name = key.to_string();
+        let mut unanswered = None;
         for attempt in 0..TRIES {
-            let name = key.to_string();
             let expected = policy_value::revision(&bus, &key).await?;
+            if unanswered.is_some_and(|before| before != expected) {
+                // It may have been stored and replaced: what came after it is the later word.
+                return match stored(&bus, &name, &value).await? {
+                    Some(revision) => Ok(revision),
+                    None => Err(OpError::BusUnreachable(OVERTAKEN.to_owned())),
+                };
+            }
             match bus.policy_put(&name, expected, value.clone()).await? {
                 PublishOutcome::Stored { seq } => {
                     self.seen_by_console(&name, seq).await;
@@ -372,6 +381,7 @@ impl App {
                     if let Some(revision) = stored(&bus, &name, &value).await? {
                         return Ok(revision);
                     }
+                    unanswered = Some(expected);
                 }
             }
             tokio::time::sleep(Duration::from_millis(20 << attempt.min(5))).await;
