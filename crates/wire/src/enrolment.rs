@@ -144,14 +144,19 @@ impl fmt::Debug for Enrolment {
     }
 }
 
-/// The URL of a bus, or several divided by commas, without user, password and token.
+/// The URL of a bus, or several divided by commas, without user, password and token, and with its scheme:
+/// `nats` where none is named.
 pub fn without_login(urls: &str) -> String {
-    let one = |url: &str| match url.trim().rsplit_once('@') {
-        None => url.trim().to_owned(),
-        Some((login, host)) => match login.split_once("://") {
-            Some((scheme, _)) => format!("{scheme}://{host}"),
-            None => host.to_owned(),
-        },
+    // A password may look like the end of a scheme.
+    let is_scheme = |word: &str| word.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let one = |url: &str| {
+        let (scheme, rest) = url
+            .trim()
+            .split_once("://")
+            .filter(|(scheme, _)| is_scheme(scheme))
+            .unwrap_or(("nats", url.trim()));
+        let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+        format!("{scheme}://{host}")
     };
     urls.split(',').map(one).collect::<Vec<_>>().join(",")
 }
@@ -176,7 +181,9 @@ mod tests {
         for (url, shown) in [
             ("nats://h:1", "nats://h:1"),
             ("nats://bot:s3cret@h:1", "nats://h:1"),
-            ("bot:s3cret@h", "h"),
+            ("bot:s3cret@h", "nats://h"),
+            ("bot:s3cret://s3cret@h", "nats://h"),
+            ("h:1", "nats://h:1"),
             ("tls://s3cret@h:1", "tls://h:1"),
             (
                 "nats://bot:s3cret@a, tls://bot:p%40s3cret@b:2",

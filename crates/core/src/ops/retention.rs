@@ -30,6 +30,8 @@ fn at_once(kind: Kind) -> usize {
 /// Between two transactions, so that others come first.
 const PAUSE: Duration = Duration::from_millis(20);
 const FIRST: Duration = Duration::from_secs(5 * 60);
+/// After a run that could not be, or failed.
+const AGAIN: Duration = FIRST;
 const EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 /// The audit action that names what was removed.
 pub(crate) const ACTION: &str = "retention";
@@ -106,7 +108,8 @@ impl App {
                 () = stop.cancelled() => return,
                 () = tokio::time::sleep(wait) => {}
             }
-            wait = EVERY;
+            // Where nothing is decided nothing is removed either; the day's run waits for a better moment.
+            wait = AGAIN;
             let Some(inner) = weak.upgrade() else { return };
             let app = Self { inner };
             if app.health().borrow().read_only.is_some() || !*app.caught_up().borrow() {
@@ -114,8 +117,9 @@ impl App {
             }
             tokio::select! {
                 () = stop.cancelled() => return,
-                done = app.run_retention(&limits) => if let Err(error) = done {
-                    tracing::warn!(%error, "retention stopped; it goes on tomorrow");
+                done = app.run_retention(&limits) => match done {
+                    Ok(_) => wait = EVERY,
+                    Err(error) => tracing::warn!(%error, "retention stopped; it goes on in five minutes"),
                 }
             }
         }

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use countersign_wire::without_login;
+
 use super::{App, Options, Role};
 use crate::bus::{Bus, BusOptions, Credentials};
 use crate::clock::BusClock;
@@ -69,7 +71,7 @@ impl App {
         } else if inner.role == Role::Console
             && let Some(url) = &inner.options.nats_url
         {
-            let nats_url = without_secrets(url);
+            let nats_url = without_login(url);
             let info = RuntimeInfo {
                 pid: std::process::id(),
                 nats_url,
@@ -152,36 +154,5 @@ impl App {
                 wait = (wait * 2).min(LONGEST_RETRY);
             }
         });
-    }
-}
-
-/// A URL, or several divided by commas, that may be written to a file.
-fn without_secrets(urls: &str) -> String {
-    let one = |url: &str| {
-        let (scheme, rest) = url.split_once("://").unwrap_or(("nats", url));
-        let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
-        format!("{scheme}://{host}")
-    };
-    urls.split(',')
-        .map(str::trim)
-        .map(one)
-        .collect::<Vec<_>>()
-        .join(",")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_password_is_written_to_a_file() {
-        for (url, written) in [
-            ("nats://h:1", "nats://h:1"),
-            ("nats://u:p@h:1", "nats://h:1"),
-            ("u:p@h", "nats://h"),
-            ("tls://u:p@a,tls://token@b:2", "tls://a,tls://b:2"),
-        ] {
-            assert_eq!(without_secrets(url), written);
-        }
     }
 }

@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use countersign_wire::ConsoleId;
 use tokio::runtime::RuntimeFlavor;
-use tokio::sync::mpsc;
+use tokio::sync::{broadcast, mpsc, watch};
+use tokio::task::JoinHandle;
 
-use super::{App, Role};
+use super::{App, AppEvent, Health, Role};
+use crate::clock::Clock;
 use crate::error::OpError;
 use crate::identity::Identity;
 use crate::ops::job::BusBinding;
@@ -20,6 +22,9 @@ use crate::store::{self, meta};
 const OUTGOING: usize = 4_096;
 /// How long a console that starts leaves its search index alone.
 const AFTER_START: Duration = Duration::from_secs(1);
+
+const WRITER_ENDED: &str =
+    "a fault of the program ended what writes changes; start the console again";
 
 /// A UUID is always an id of the grammar.
 fn console_id(identity: &Identity) -> Result<ConsoleId, OpError> {
@@ -123,14 +128,58 @@ pub(super) async fn start_writer(
     });
     let runtime = tokio::runtime::Handle::current();
     let tasks = &app.inner.tasks;
-    match runtime.runtime_flavor() {
+    let writing = match runtime.runtime_flavor() {
         // On the only thread the others would wait for SQLite.
         RuntimeFlavor::CurrentThread => {
-            tasks.spawn_blocking(move || runtime.block_on(writer.run(Thread::Own)));
+            tasks.spawn_blocking(move || runtime.block_on(writer.run(Thread::Own)))
         }
-        _ => {
-            tasks.spawn(writer.run(Thread::Shared));
+        _ => tasks.spawn(writer.run(Thread::Shared)),
+    };
+    tasks.spawn(tell_if_it_broke(
+        writing,
+        Arc::clone(&shared.clock),
+        shared.health.clone(),
+        shared.events.clone(),
+    ));
+    Ok(())
+}
+
+/// A console whose writer ended by a fault of the program stores and decides nothing; its people must learn of it.
+async fn tell_if_it_broke(
+    writing: JoinHandle<()>,
+    clock: Arc<dyn Clock>,
+    health: watch::Sender<Health>,
+    events: broadcast::Sender<AppEvent>,
+) {
+    if !writing.await.is_err_and(|ended| ended.is_panic()) {
+        return;
+    }
+    tracing::error!(WRITER_ENDED);
+    let now = clock.now();
+    health.send_modify(|health| {
+        health.failed_at.get_or_insert(now);
+        health.store_failed = Some(WRITER_ENDED.to_owned());
+    });
+    // Without a subscriber there is nobody to tell.
+    let _ = events.send(AppEvent::Status);
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+    use super::*;
+    use crate::clock::BusClock;
+
+    #[tokio::test]
+    async fn a_writer_that_broke_is_told_and_one_that_ended_is_not() {
+        for breaks in [true, false] {
+            let health = watch::Sender::default();
+            let (events, mut told) = broadcast::channel(1);
+            let writing = tokio::spawn(async move { assert!(!breaks, "a fault") });
+            tell_if_it_broke(writing, BusClock::new(), health.clone(), events).await;
+            let failed = health.borrow().store_failed.clone();
+            assert_eq!(failed.as_deref(), breaks.then_some(WRITER_ENDED));
+            assert_eq!(told.try_recv().is_ok(), breaks);
         }
     }
-    Ok(())
 }
