@@ -102,6 +102,24 @@ async fn a_server_with_one_account_for_all_is_refused_unless_the_risk_is_accepte
 }
 
 #[tokio::test]
+async fn doctor_tries_the_outside_server_before_the_first_start() {
+    let server = PlainServer::start().await;
+    let desk = Desk::new().with("COUNTERSIGN_ALLOW_SINGLE_ACCOUNT", "1");
+    let bus_at = |url: &str| {
+        let ended = desk.run(&["doctor", "--json", "--nats-url", url]);
+        let bus = ended
+            .lines()
+            .into_iter()
+            .find(|check| check["check"] == "bus");
+        (ended.code, bus.unwrap_or_default())
+    };
+    let (code, bus) = bus_at(server.url());
+    assert_eq!((code, &bus["verdict"]), (0, &json!("ok")), "{bus}");
+    let (code, bus) = bus_at("nats://127.0.0.1:1");
+    assert_eq!((code, &bus["verdict"]), (1, &json!("failed")), "{bus}");
+}
+
+#[tokio::test]
 async fn a_command_that_does_not_name_the_outside_server_is_told_to() {
     let server = PlainServer::start().await;
     let desk = Desk::new().with("COUNTERSIGN_ALLOW_SINGLE_ACCOUNT", "1");

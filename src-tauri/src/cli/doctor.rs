@@ -77,6 +77,7 @@ pub(crate) async fn run(
             if found.iter().all(|c| c.verdict != Verdict::Failed) =>
         {
             found.push(Check::new("console", Verdict::Unknown, error.to_string()));
+            found.extend(checks::first_bus(settings).await);
         }
         Err(error) => found.push(Check::new("console", Verdict::Failed, error.to_string())),
     }

@@ -168,6 +168,7 @@ fn more(row: &Row, line: Option<&LineRow>) -> String {
         "rejected" | "alarm_acknowledged" | "alarm_cleared" => {
             word("code").map_or_else(String::new, |code| format!(": {code}"))
         }
+        "taken_back" => word("why").map_or_else(String::new, |why| format!(": {why}")),
         "receipt" => word("stage").map_or_else(String::new, |stage| format!(": {stage}")),
         "vote" => line.map_or_else(String::new, votes),
         "decide" | "hold" | "answer" | "cast" | "decision" => {
@@ -175,5 +176,25 @@ fn more(row: &Row, line: Option<&LineRow>) -> String {
             verdict.map_or_else(String::new, |verdict| format!(": {verdict}"))
         }
         _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decision_that_was_taken_back_says_why() {
+        let row = Row {
+            seq: 1,
+            prev: Vec::new(),
+            hash: Vec::new(),
+            at: "2026-11-21T12:00:00.000Z".to_owned(),
+            actor: "U".to_owned(),
+            action: "taken_back".to_owned(),
+            subject: "acme/bot/r1".to_owned(),
+            detail: r#"{"why":"panic is on"}"#.to_owned(),
+        };
+        assert!(told(&row, None).ends_with(": panic is on"));
     }
 }

@@ -5,6 +5,7 @@
 use countersign_core::App;
 use countersign_core::bus::{Bus, BusOptions, BusState, Insecure, server_program};
 use countersign_core::clock::{BusClock, Clock};
+use countersign_wire::without_login;
 
 use super::super::config::Settings;
 use super::super::console::{options, outside_server};
@@ -58,20 +59,35 @@ pub(super) async fn no_bus(settings: &Settings, app: &App) -> Check {
             ),
         };
     };
-    let Ok(options) = options(settings) else {
-        return Check::new("bus", Failed, "the credentials cannot be read");
+    match reach(settings, url, app.identity().console_id.to_string()).await {
+        Ok(()) => Check::new("bus", Warning, "it answers now and did not a moment ago"),
+        Err(why) => Check::new("bus", Failed, why),
+    }
+}
+
+/// Whether the outside server lets a console in that has no folder yet; nothing where none is named.
+pub(super) async fn first_bus(settings: &Settings) -> Option<Check> {
+    let url = settings.nats_url.clone()?;
+    let shown = without_login(&url);
+    let check = match reach(settings, url, "doctor".to_owned()).await {
+        Ok(()) => Check::new("bus", Fine, format!("{shown} lets this console in")),
+        Err(why) => Check::new("bus", Failed, why),
     };
+    Some(check)
+}
+
+/// Connects to the outside server as the console would.
+async fn reach(settings: &Settings, url: String, console_id: String) -> Result<(), String> {
+    let unread = |_| "the credentials cannot be read".to_owned();
+    let options = options(settings).map_err(unread)?;
     let connected = Bus::connect(BusOptions {
         url,
         credentials: options.credentials,
         tls: options.tls,
-        console_id: app.identity().console_id.to_string(),
+        console_id,
         allow_single_account: options.allow_single_account,
     });
-    match connected.await {
-        Ok(_) => Check::new("bus", Warning, "it answers now and did not a moment ago"),
-        Err(error) => Check::new("bus", Failed, error.to_string()),
-    }
+    connected.await.map(drop).map_err(|error| error.to_string())
 }
 
 /// Whether the bus is connected.
