@@ -1,4 +1,4 @@
-import { Outlet, useLocation, useNavigate } from "@tanstack/react-router";
+import { Outlet, useLocation, useNavigate, useRouter } from "@tanstack/react-router";
 import { Tooltip } from "radix-ui";
 import { useEffect, useState } from "react";
 import { useCommand } from "../commands/CommandContext";
@@ -19,6 +19,7 @@ export const Shell = () => {
   useTheme();
   useNotifications();
   const navigate = useNavigate();
+  const router = useRouter();
   const desk = useDesk();
   const lost = useLost();
   const sent = useSentVerdicts();
@@ -33,9 +34,12 @@ export const Shell = () => {
   useEffect(() => desk.onPanicAsked(() => { if ((desk.view().status?.panic ?? null) !== null) setOpen("panic"); }), [desk]);
   // The inbox itself takes back without leaving what it shows; from any other screen the way leads to the card.
   useCommand("undo", () => {
-    const held = undoable(sent.list);
-    if (held === null || inInbox) return false;
-    void sent.undo(held.key).then(() => navigate({ to: "/", search: { card: held.key } }));
+    if (inInbox || (undoable(sent.list).length === 0 && !sent.sending)) return false;
+    const [place, field] = [router.state.location.href, document.activeElement];
+    void sent.undo().then(([first]) => {
+      // A late answer takes nobody from where he has gone by now, nor out of a field.
+      if (router.state.location.href === place && document.activeElement === field) void navigate({ to: "/", search: first === undefined ? {} : { card: first } });
+    });
     return true;
   });
   useCommand("inbox", () => void navigate({ to: "/" }));

@@ -4,13 +4,21 @@ import { arg, batch, card, row, shown, status } from "../../test/build";
 import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
 import { screenObserver } from "../../test/setup";
 import { CallError } from "../ipc/transport";
-import type { Card, InboxRow, StatusView } from "../ipc/generated";
+import type { Card, DecideOutcome, InboxRow, StatusView } from "../ipc/generated";
 import { App } from "./App";
 
 const FAR = 600_000;
 const KEYS = ["a/b/1", "a/b/2", "a/b/3"];
 const press = (key: string, more: KeyboardEventInit = {}): void => { fireEvent.keyDown(document.activeElement ?? document.body, { key, ...more }); };
 const pause = (ms: number): Promise<void> => act(async () => { await new Promise((done) => { setTimeout(done, ms); }); });
+
+const HELD: DecideOutcome = { state: "holding", verdict: "approve", releaseMs: 3_000 };
+/** An answer that the test gives when it wants. */
+const later = <T,>() => {
+  let resolve!: (value: T) => void;
+  const promise = new Promise<T>((done) => { resolve = done; });
+  return { promise, resolve };
+};
 
 interface Desk { readonly rows?: Partial<InboxRow>[]; readonly cards?: Partial<Card>[]; readonly status?: StatusView }
 
@@ -100,6 +108,72 @@ describe("several calls of one tool", () => {
     await waitFor(() => { expect(decided(console)).toHaveLength(2); });
     expect(await screen.findByText(/ann denied it/)).toBeTruthy();
     expect(screen.getByText("held, not sent")).toBeTruthy();
+  });
+
+  it("are all taken back by one Z while they are held, also those that were not answered yet", async () => {
+    const [first, rest] = [later<DecideOutcome>(), later<DecideOutcome>()];
+    const console = await two();
+    Object.assign(console.answers, { decide: ({ key }: { key: string }) => (key === "a/b/1" ? first : rest).promise, undo: () => ({}) });
+    await armed();
+    press("a");
+    await waitFor(() => { expect(decided(console)).toHaveLength(2); });
+    first.resolve(HELD);
+    await screen.findByText("held, not sent");
+    press("z");
+    rest.resolve(HELD);
+    await waitFor(() => { expect(console.argsOf("undo").map(({ key }) => key)).toEqual(["a/b/1", "a/b/2"]); });
+    await waitFor(() => { expect(screen.getAllByText("taken back, waits again")).toHaveLength(2); });
+    expect(screen.getByTestId("card").dataset["key"]).toBe("a/b/1");
+  });
+
+  it("say how many of them Undo takes back, and leave the one that was approved before them", async () => {
+    const console = await two();
+    console.answers.undo = () => ({});
+    press("Escape");
+    press("j");
+    await waitFor(() => { expect(screen.getByTestId("card").dataset["key"]).toBe("a/b/3"); });
+    await waitFor(() => { expect(screen.getByTestId("card").dataset["armed"]).toBe("true"); });
+    press("a");
+    await waitFor(() => { expect(decided(console)).toHaveLength(1); });
+    await screen.findByRole("button", { name: /^Undo(?! all)/u });
+    await waitFor(() => { expect(screen.getByTestId("card").dataset["key"]).toBe("a/b/1"); });
+    press("J", { shiftKey: true });
+    await armed();
+    press("a");
+    fireEvent.click(await screen.findByRole("button", { name: /^Undo all 2/u }));
+    await waitFor(() => { expect(console.argsOf("undo").map(({ key }) => key)).toEqual(["a/b/1", "a/b/2"]); });
+    await screen.findByRole("button", { name: /^Undo(?! all)/u });
+  });
+
+  it("are sent without waiting for one another", async () => {
+    const console = await two();
+    console.answers.decide = () => later<DecideOutcome>().promise;
+    await armed();
+    press("a");
+    await waitFor(() => { expect(decided(console)).toEqual(["a/b/1 approve", "a/b/2 approve"]); });
+  });
+
+  it("are not sent any more once Esc was pressed, which says how many were", async () => {
+    const keys = Array.from({ length: 20 }, (_, place) => `a/b/${place + 10}`);
+    const answer = later<DecideOutcome>();
+    const console = fakeConsole({
+      rows: keys.map((key, place) => row({ key, seq: place, deadlineMs: FAR + place })), cards: keys.map((key, place) => card({ key, deadlineMs: FAR + place })),
+      answers: { decide: () => answer.promise },
+    });
+    render(<App transport={console} />);
+    await screen.findByTestId("card");
+    for (const _ of keys) press("J", { shiftKey: true });
+    await waitFor(() => { expect(screen.getByTestId("batch").dataset["count"]).toBe("20"); });
+    await armed();
+    press("a");
+    await screen.findByText("Sending…");
+    const begun = decided(console).length;
+    expect(begun).toBeLessThan(20);
+    press("Escape");
+    answer.resolve(HELD);
+    expect((await screen.findByTestId("stopped")).textContent).toBe(`Stopped: ${begun} of 20 were sent, the others wait as before.`);
+    expect(decided(console)).toHaveLength(begun);
+    expect(screen.getByTestId("batch").dataset["count"]).toBe(`${20 - begun}`);
   });
 
   it("are let go with Esc, and a high call is never among them", async () => {

@@ -1,4 +1,4 @@
-import { useMemo, useState, type ReactNode } from "react";
+import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { Button } from "../Button";
 import { CodeField } from "../code/CodeField";
 import { plainText } from "../shown";
@@ -24,6 +24,7 @@ interface RuleDeskProps {
   readonly takesFocus?: boolean;
   /** Somebody removed it meanwhile. */
   readonly gone?: boolean;
+  /** Only while it is still on screen: the bus may take its time, and who looks elsewhere by then stays there. */
   readonly onSaved: (saved: SavedRule) => void;
   /** More buttons. */
   readonly children?: ReactNode;
@@ -36,6 +37,11 @@ export const RuleDesk = ({ workspace, rule, words, state, wide = false, takesFoc
   const edit = useRuleEdit(workspace, rule, gone);
   const language = useMemo(() => ruleLanguage(words), [words]);
   const [asking, setAsking] = useState(false);
+  const here = useRef(false);
+  useEffect(() => {
+    here.current = true;
+    return () => { here.current = false; };
+  }, []);
   const problems = edit.check?.problems ?? NOTHING;
   const current = edit.checked === edit.text;
   const good = current && problems.length === 0;
@@ -50,7 +56,7 @@ export const RuleDesk = ({ workspace, rule, words, state, wide = false, takesFoc
   const ready = good && !edit.busy && edit.conflict === null && lost === null && readOnly === null;
   const save = async (next: RuleState | null, sure: boolean, acceptLimits = false): Promise<void> => {
     const saved = await edit.save(next, sure, acceptLimits);
-    if (saved !== null) onSaved(saved);
+    if (saved !== null && here.current) onSaved(saved);
   };
   const enable = (): void => {
     if (approves && !cleared) setAsking(true);

@@ -54,17 +54,20 @@ const One = ({ card, why }: { readonly card: Card; readonly why: string | null }
 interface BatchPaneProps {
   readonly picked: Picked;
   readonly sent: SentView;
-  readonly onDone: () => void;
+  /** These were sent; what was selected meanwhile is not among them. */
+  readonly onAnswered: (keys: readonly string[]) => void;
+  readonly onClear: () => void;
 }
 
 /** Several calls of one tool and agent, each shown whole, for one answer. Each gets a decision of its own. */
-export const BatchPane = ({ picked, sent, onDone }: BatchPaneProps) => {
+export const BatchPane = ({ picked, sent, onAnswered, onClear }: BatchPaneProps) => {
   const desk = useDesk();
   const now = useServerSecond();
   const blocked = useBlocked();
   const covered = useCovered();
   const [denying, setDenying] = useState(false);
-  const [busy, setBusy] = useState(false);
+  const busy = sent.sending;
+  const [stopped, setStopped] = useState<string | null>(null);
   const [read, setRead] = useState("");
   const found = useQueries({ queries: picked.map((key) => ({ queryKey: ["card", key], queryFn: () => desk.call("card", { key }) })) });
   const cards = found.map((query) => query.data).filter((card): card is Card => card !== undefined);
@@ -79,23 +82,24 @@ export const BatchPane = ({ picked, sent, onDone }: BatchPaneProps) => {
 
   const send = async (verdict: Verdict, message: string | null): Promise<void> => {
     if (busy) return;
-    setBusy(true);
-    for (const card of cards.filter((one) => one.state === "pending")) {
-      // One after the other, each signed by itself; what became of each is told in the list.
-      // oxlint-disable-next-line no-await-in-loop
-      await sent.decide(card, {
-        key: card.key, verdict, seenRequestDigest: card.origin.requestDigest, seenArgsDigest: card.origin.argsDigest,
-        edited: null, seenEditDigest: null, message, answer: null, typed: null, revealed: [],
-      });
-    }
-    onDone();
+    setStopped(null);
+    const waiting = cards.filter((one) => one.state === "pending");
+    // Each is signed by itself; what became of each is told in the list.
+    const { begun } = await sent.decideAll(waiting, (card) => ({
+      key: card.key, verdict, seenRequestDigest: card.origin.requestDigest, seenArgsDigest: card.origin.argsDigest,
+      edited: null, seenEditDigest: null, message, answer: null, typed: null, revealed: [],
+    }));
+    if (begun < waiting.length) setStopped(`Stopped: ${begun} of ${waiting.length} were sent, the others wait as before.`);
+    setDenying(false);
+    onAnswered(waiting.slice(0, begun).map((card) => card.key));
   };
   useCommand("approve", (press) => { if (ready && arming.accepts(press)) void send("approve", null); });
   useCommand("deny", () => { setDenying(true); }, cards.length > 0 && blocked === null);
   useCommand("back", () => {
     if (covered) return false;
-    if (denying) setDenying(false);
-    else onDone();
+    if (busy) sent.stop();
+    else if (denying) setDenying(false);
+    else onClear();
     return true;
   });
 
@@ -114,10 +118,11 @@ export const BatchPane = ({ picked, sent, onDone }: BatchPaneProps) => {
         <div ref={end} className="h-px" aria-hidden="true" />
       </div>
       {blocked === null ? null : <p role="status" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad"><CommandText text={blocked} /></p>}
+      {stopped === null ? null : <p role="status" className="m-0 border-t border-warn-line bg-warn-bg px-7 py-2 text-warn-text" data-testid="stopped">{stopped}</p>}
       {denying ? <DenyPanel stops={false} canStop={false} busy={busy} onClose={() => { setDenying(false); }} onDeny={(message) => void send("deny", message)} /> : (
         <div className="flex min-h-[63px] items-center gap-2.5 border-t border-line bg-panel px-7 py-3" role="toolbar" aria-label="Decide all">
           <Button tone="deny" disabled={busy || cards.length === 0 || blocked !== null} onClick={() => { setDenying(true); }}>Deny all… <Kbd command="deny" quiet /></Button>
-          <Button tone="quiet" disabled={busy} onClick={onDone}>Unselect <kbd className="kbd">Esc</kbd></Button>
+          <Button tone="quiet" onClick={busy ? sent.stop : onClear}>{busy ? "Stop" : "Unselect"} <kbd className="kbd">Esc</kbd></Button>
           <span className="ml-auto text-text-2">
             {busy ? "Sending…" : !whole ? "Reading the requests…" : faulty > 0 ? `${faulty} of them ${faulty === 1 ? "keeps" : "keep"} the others back` : read === content ? "" : "Read them to their end first"}
           </span>

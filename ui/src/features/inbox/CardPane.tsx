@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useCallback, useEffect, useRef } from "react";
+import { useCallback, useEffect, useLayoutEffect, useRef } from "react";
 import { RawDialog } from "../../components/RawDialog";
 import { useCommand, useCovered } from "../../commands/CommandContext";
 import { CommandText } from "../../components/CommandText";
@@ -25,7 +25,10 @@ import { useVersion } from "./useVersion";
 interface CardViewProps {
   readonly card: Card;
   readonly sent: SentView;
-  readonly onSent: () => void;
+  /** A verdict was taken; false where the operator has gone on, or opened something else, before the answer came. */
+  readonly onSent: (moveOn: boolean) => void;
+  /** Something is open or typed on the card. */
+  readonly onEngaged: (is: boolean) => void;
   readonly onUndo: () => void;
   /** Hides the card until a time, server time. */
   readonly onSnooze: (untilMs: number) => void;
@@ -36,7 +39,7 @@ const FEW_MESSAGES = 2;
 /** These take the place of the action bar; the others lie over the desk. */
 const inPlace = (panel: Panel): boolean => panel === "deny" || panel === "terminate" || panel === "answer" || panel === "edit" || panel === "snooze";
 
-const CardView = ({ card, sent, onSent, onUndo, onSnooze }: CardViewProps) => {
+const CardView = ({ card, sent, onSent, onEngaged, onUndo, onSnooze }: CardViewProps) => {
   const acts = useCardActs(card, sent.decide, onSent);
   const field = useRef<HTMLInputElement>(null);
   const blocked = useBlocked();
@@ -50,6 +53,11 @@ const CardView = ({ card, sent, onSent, onUndo, onSnooze }: CardViewProps) => {
   const open = pending && !late && !acts.busy && watching;
   const ready = open && blocked === null && acts.missing === null && mayApproveCard(card, edited);
   const { advance, draft, missing, send, setDraft } = acts;
+  const engaged = acts.panel !== "none" || draft !== null || acts.progress.typed !== "";
+  useLayoutEffect(() => {
+    onEngaged(engaged);
+    return () => { onEngaged(false); };
+  }, [engaged, onEngaged]);
 
   useEffect(() => { if (card.history.length <= FEW_MESSAGES) advance({ evidenceOpen: true }); }, [advance, card.history.length]);
 

@@ -51,17 +51,30 @@ export const InboxScreen = () => {
 
   const { undo, shown } = sent;
   useEffect(() => shown(), [shown]);
+  // Whether something is open or typed on the card.
+  const engaged = useRef(false);
+  const onEngaged = useCallback((is: boolean) => { engaged.current = is; }, []);
   const takeBack = useCallback(async (held?: string) => {
+    const from = cursor.now();
     const taken = await undo(held);
-    if (taken === null) return;
-    await queries.invalidateQueries({ queryKey: ["card", taken] });
-    cursor.set(taken);
+    const [first] = taken;
+    if (first === undefined) return;
+    await Promise.all(taken.map((card) => queries.invalidateQueries({ queryKey: ["card", card] })));
+    // A late answer takes nobody from what is read or typed by now.
+    if (cursor.now() === from && !engaged.current) cursor.set(first);
   }, [cursor, queries, undo]);
-  const onSent = useCallback(() => {
+  const onSent = useCallback((moveOn: boolean) => {
     if (key === null) return;
     void queries.invalidateQueries({ queryKey: ["card", key] });
-    cursor.toNextAfter(key);
+    if (moveOn) cursor.toNextAfter(key);
   }, [cursor, key, queries]);
+
+  const { drop } = selection;
+  const onAnswered = useCallback((answered: readonly string[]) => {
+    for (const card of answered) void queries.invalidateQueries({ queryKey: ["card", card] });
+    drop(answered);
+    if (!engaged.current) cursor.toNextAfter(...answered);
+  }, [cursor, drop, queries]);
 
   const onSnooze = useCallback((untilMs: number) => {
     if (key === null) return;
@@ -115,10 +128,10 @@ export const InboxScreen = () => {
         <Arrivals rows={all} />
       </section>
       <main className="flex min-h-0 min-w-0 flex-col">
-        {selection.picked.length > 0 ? <BatchPane picked={selection.picked} sent={sent} onDone={selection.clear} /> : key === null ? (
+        {selection.picked.length > 0 ? <BatchPane picked={selection.picked} sent={sent} onAnswered={onAnswered} onClear={selection.clear} /> : key === null ? (
           loaded ? <EmptyInbox /> : <div className="grid flex-1 place-items-center text-text-3">Reading what waits…</div>
         ) : (
-          <CardPane key={key} requestKey={key} sent={sent} onSent={onSent} onUndo={() => void takeBack(key)} onSnooze={onSnooze} />
+          <CardPane key={key} requestKey={key} sent={sent} onSent={onSent} onEngaged={onEngaged} onUndo={() => void takeBack(key)} onSnooze={onSnooze} />
         )}
       </main>
     </div>

@@ -31,6 +31,12 @@ describe("the cursor", () => {
     expect(afterDecision(rows("a*"), "a")).toBe("a");
   });
 
+  it("goes past all that were answered together, though the list does not know it yet", () => {
+    expect(afterDecision(rows("a", "b", "c", "d"), "b", ["a", "b", "c"])).toBe("d");
+    expect(afterDecision(rows("a", "b", "c"), "c", ["b", "c"])).toBe("a");
+    expect(afterDecision(rows("a", "b"), "b", ["a", "b"])).toBe("b");
+  });
+
   it("finds the most urgent among those that wait", () => {
     expect(mostUrgent(rows("a*", "b", "c"))).toBe("b");
     expect(mostUrgent(rows("a*"))).toBeNull();

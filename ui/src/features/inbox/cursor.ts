@@ -21,9 +21,10 @@ export const moved = (rows: Rows, key: string | null, step: 1 | -1, lastPlace: n
 /** The most urgent card that still waits for a person. */
 export const mostUrgent = (rows: Rows): string | null => rows.find((row) => row.state === "pending")?.key ?? null;
 
-/** After a decision: the next waiting card by deadline, else the first one, else the same. */
-export const afterDecision = (rows: Rows, key: string): string => {
+/** After a decision on `answered`: from `key` the next waiting card by deadline, else the first one, else the same. */
+export const afterDecision = (rows: Rows, key: string, answered: readonly string[] = [key]): string => {
   const place = placeOf(rows, key);
-  const waits = (row: Rows[number]): boolean => row.state === "pending" && row.key !== key;
+  // The list may not know yet that they are answered.
+  const waits = (row: Rows[number]): boolean => row.state === "pending" && !answered.includes(row.key);
   return (rows.slice(place + 1).find(waits) ?? rows.find(waits))?.key ?? key;
 };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { row, shown } from "../../../test/build";
 import type { InboxRow } from "../../ipc/generated";
-import { BATCH_MAX, extended, kept, toggled, whyNot } from "./selection";
+import { BATCH_MAX, extended, kept, toggled, whyNot, without } from "./selection";
 
 const call = (key: string, more: Partial<InboxRow> = {}): InboxRow => row({ key, ...more });
 
@@ -43,5 +43,9 @@ describe("a selection", () => {
     const full = many.slice(0, BATCH_MAX).map(({ key }) => key);
     expect(kept(["gone", "k001"], many)).toEqual(["k001"]);
     expect(toggled(full, many, "k050")).toMatchObject({ picked: full, refusal: "No more than 50 at once." });
+  });
+
+  it("lets go of what was answered, and keeps what was selected meanwhile", () => {
+    expect(without({ picked: ["a", "b", "c"], refusal: "no" }, ["a", "b", "gone"])).toEqual({ picked: ["c"], refusal: null });
   });
 });

@@ -47,6 +47,9 @@ const added = (picked: Picked, rows: readonly Row[], row: Row): Choice => {
   return { picked: kept([...picked, row.key], rows), refusal: null };
 };
 
+/** Those that were answered are in no more; what was selected meanwhile is. */
+export const without = (choice: Choice, answered: readonly string[]): Choice => ({ picked: choice.picked.filter((key) => !answered.includes(key)), refusal: null });
+
 /** X: the row in or out. */
 export const toggled = (picked: Picked, rows: readonly Row[], key: string): Choice => {
   const row = rowOf(rows, key);

@@ -3,7 +3,7 @@ import { row, shown } from "../../../test/build";
 import { fade, follow, note, put, sentState, shownAgain, undoable, wordsOf, type Sent } from "./sent";
 
 const sent = (more: Partial<Sent> = {}): Sent => ({
-  key: "a", name: shown("t"), verdict: "approve", sentAs: "approve", state: "holding", releaseMs: 3_000, isVote: false, listed: false, by: null,
+  key: "a", name: shown("t"), batch: null, verdict: "approve", sentAs: "approve", state: "holding", releaseMs: 3_000, isVote: false, listed: false, by: null,
   message: null, sinceMs: 0, ...more,
 });
 
@@ -39,7 +39,7 @@ describe("a sent verdict", () => {
     expect(released[0]).toMatchObject({ state: "queued" });
     const voted = follow(released, waits(true), 3_050);
     expect(voted[0]).toMatchObject({ state: "voted" });
-    expect(undoable(voted)).toBeNull();
+    expect(undoable(voted)).toEqual([]);
     expect(note(voted, { key: "a", verdict: "approve", by: shown("ann"), mine: false }, 9)[0]).toMatchObject({ state: "stored" });
     expect(note(voted, { key: "a", verdict: "deny", by: shown("ann"), mine: false }, 9)[0]).toMatchObject({ state: "lost" });
   });
@@ -47,7 +47,7 @@ describe("a sent verdict", () => {
   it("that was held and waits again was not sent, and is not offered to be taken back", () => {
     const dropped = follow([sent({ listed: true })], [row({ key: "a", state: "pending" })], 500);
     expect(dropped[0]).toMatchObject({ state: "back", sinceMs: 500 });
-    expect(undoable(dropped)).toBeNull();
+    expect(undoable(dropped)).toEqual([]);
     // A list that is older than the answer says nothing, one that never shows the hold does in the end.
     const fresh = [sent()];
     expect(follow(fresh, [row({ key: "a", state: "pending" })], 100)).toBe(fresh);
@@ -71,8 +71,15 @@ describe("a sent verdict", () => {
 
   it("can be undone while it is held, the last one first", () => {
     const list = put(put([], sent()), sent({ key: "b" }));
-    expect(undoable(list)?.key).toBe("b");
-    expect(undoable([sent({ state: "queued" })])).toBeNull();
+    expect(undoable(list).map((entry) => entry.key)).toEqual(["b"]);
+    expect(undoable([sent({ state: "queued" })])).toEqual([]);
+  });
+
+  it("can be undone with all that were given together with it and are still held, and with no other", () => {
+    const list = [sent({ key: "d", batch: 2 }), sent({ key: "c", batch: 2, state: "queued" }), sent({ key: "b", batch: 2 }), sent({ batch: 1 }), sent({ key: "alone" })];
+    expect(undoable(list).map((entry) => entry.key)).toEqual(["d", "b"]);
+    expect(undoable(list.slice(3)).map((entry) => entry.key)).toEqual(["a"]);
+    expect(undoable(list.slice(4)).map((entry) => entry.key)).toEqual(["alone"]);
   });
 
   it("waits for the stream once its hold is over, and is not taken back then", () => {
@@ -80,7 +87,7 @@ describe("a sent verdict", () => {
     const rows = [row({ key: "a", state: "queued" }), row({ key: "b", state: "holding" }), row({ key: "c", state: "queued" })];
     const after = follow(list, rows, 9);
     expect(after.map(({ state }) => state)).toEqual(["queued", "holding", "stored"]);
-    expect(undoable(after)?.key).toBe("b");
+    expect(undoable(after).map((entry) => entry.key)).toEqual(["b"]);
     expect(follow(after, rows, 10)).toBe(after);
   });
 

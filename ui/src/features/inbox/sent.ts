@@ -11,6 +11,8 @@ export type SentState = "sending" | "holding" | "queued" | "stored" | "voted" | 
 export interface Sent {
   readonly key: string;
   readonly name: Shown;
+  /** Those that were answered together share a number; null for one that was answered alone. */
+  readonly batch: number | null;
   readonly verdict: Verdict;
   /** The verdict that really goes out; terminate may have become deny. */
   readonly sentAs: string;
@@ -84,8 +86,12 @@ export const follow = (list: readonly Sent[], rows: readonly Row[], nowMs: numbe
   return next.some((entry, place) => entry !== list[place]) ? next : list;
 };
 
-/** The held approval that Z takes back: the last one given. */
-export const undoable = (list: readonly Sent[]): Sent | null => list.find((entry) => entry.state === "holding") ?? null;
+/** What Z takes back: the held approval that was given last, with all that were given together with it and are still held. */
+export const undoable = (list: readonly Sent[]): readonly Sent[] => {
+  const last = list.find((entry) => entry.state === "holding");
+  if (last === undefined) return [];
+  return last.batch === null ? [last] : list.filter((entry) => entry.state === "holding" && entry.batch === last.batch);
+};
 
 const SEEN_MS: Record<SentState, number> = {
   sending: Infinity, holding: Infinity, queued: Infinity, stored: 6_000, voted: 6_000, undone: 4_000, lost: 20_000, over: 20_000, back: 20_000,

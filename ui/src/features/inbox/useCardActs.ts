@@ -1,5 +1,5 @@
 /** What the operator does on one open card: progress on its way, reveals, edits and the verdict. */
-import { useCallback, useEffect, useMemo, useState } from "react";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { useDesk } from "../../desk/DeskContext";
 import type { Answer, Card, DecideArgs, EditCheck, Verdict, Revealed } from "../../ipc/generated";
 import { toCallError, type CallError } from "../../ipc/transport";
@@ -31,9 +31,15 @@ export interface CardActs {
 
 type Decide = (card: Card, args: DecideArgs) => Promise<CallError | null>;
 
-export const useCardActs = (card: Card, decide: Decide, onSent: () => void): CardActs => {
+export const useCardActs = (card: Card, decide: Decide, onSent: (moveOn: boolean) => void): CardActs => {
   const desk = useDesk();
   const [panel, open] = useState<Panel>("none");
+  // What is open now, for an answer that comes late; null once the card is left.
+  const opened = useRef<Panel | null>(panel);
+  useLayoutEffect(() => {
+    opened.current = panel;
+    return () => { opened.current = null; };
+  }, [panel]);
   const [progress, setProgress] = useState<Progress>(noProgress);
   const [revealed, setRevealed] = useState<ReadonlyMap<number, Revealed>>(new Map());
   const [draft, setDraft] = useState<Draft | null>(null);
@@ -74,12 +80,13 @@ export const useCardActs = (card: Card, decide: Decide, onSent: () => void): Car
     });
     setBusy(false);
     if (error === null) {
-      open("none");
-      onSent();
+      const asItWas = opened.current === panel;
+      if (asItWas) open("none");
+      onSent(asItWas);
     } else {
       setProblem(error.message);
     }
-  }, [busy, card, decide, onSent, progress]);
+  }, [busy, card, decide, onSent, panel, progress]);
 
   const answer = useCallback((given: Answer) => send("respond", { answer: given }), [send]);
   const missing = useMemo(() => missingStep(card, progress), [card, progress]);

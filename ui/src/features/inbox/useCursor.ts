@@ -7,7 +7,10 @@ export interface CursorView {
   readonly set: (key: string | null) => void;
   readonly move: (step: 1 | -1) => void;
   readonly toMostUrgent: () => void;
-  readonly toNextAfter: (key: string) => void;
+  /** Onward from cards that were answered; whoever has gone on alone stays. */
+  readonly toNextAfter: (...answered: readonly string[]) => void;
+  /** Where it stands now, for work whose answer came late. */
+  readonly now: () => string | null;
 }
 
 /** The cursor of the list. It takes the first card when there was none, and moves by the operator alone. */
@@ -30,6 +33,10 @@ export const useCursor = (rows: readonly InboxRow[], start: string | null = null
     const urgent = mostUrgent(latest.current.rows);
     if (urgent !== null) set(urgent);
   }, []);
-  const toNextAfter = useCallback((decided: string) => { set(afterDecision(latest.current.rows, decided)); }, []);
-  return { key, set, move, toMostUrgent, toNextAfter };
+  const toNextAfter = useCallback((...answered: readonly string[]) => {
+    const { rows: there, key: at } = latest.current;
+    if (at !== null && answered.includes(at)) set(afterDecision(there, at, answered));
+  }, []);
+  const now = useCallback(() => latest.current.key, []);
+  return { key, set, move, toMostUrgent, toNextAfter, now };
 };

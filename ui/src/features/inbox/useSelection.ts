@@ -2,13 +2,15 @@ import { useCallback, useMemo, useState } from "react";
 import { useCommand } from "../../commands/CommandContext";
 import type { InboxRow } from "../../ipc/generated";
 import type { CursorView } from "./useCursor";
-import { extended, kept, toggled, type Choice, type Picked } from "./selection";
+import { extended, kept, toggled, without, type Choice, type Picked } from "./selection";
 
 export interface SelectionView {
   /** In the order of the list; rows that left it are no longer in. */
   readonly picked: Picked;
   readonly refusal: string | null;
   readonly clear: () => void;
+  /** Takes out what was answered, and nothing that was selected meanwhile. */
+  readonly drop: (answered: readonly string[]) => void;
 }
 
 /** The keys X, Shift+J and Shift+K. */
@@ -26,5 +28,6 @@ export const useSelection = (rows: readonly InboxRow[], cursor: CursorView): Sel
   useCommand("selectNext", () => { extend(1); }, key !== null);
   useCommand("selectPrevious", () => { extend(-1); }, key !== null);
   const clear = useCallback(() => { setChoice({ picked: [], refusal: null }); }, []);
-  return { picked, refusal: choice.refusal, clear };
+  const drop = useCallback((answered: readonly string[]) => { setChoice((before) => without(before, answered)); }, []);
+  return { picked, refusal: choice.refusal, clear, drop };
 };

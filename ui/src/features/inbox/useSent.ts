@@ -2,38 +2,61 @@ import { createContext, useCallback, useContext, useEffect, useMemo, useRef, use
 import { useDesk, useInboxRows } from "../../desk/DeskContext";
 import type { Card, DecideArgs, Shown } from "../../ipc/generated";
 import { toCallError, type CallError } from "../../ipc/transport";
+import { atOnce } from "./atOnce";
 import { fade, follow, note, put, sentState, shownAgain, undoable, type Sent } from "./sent";
+
+/** What became of a batch: how many answers went out before it was stopped. */
+interface BatchEnd {
+  readonly begun: number;
+}
 
 export interface SentView {
   readonly list: readonly Sent[];
   /** Null when the verdict was taken, else why not. */
   readonly decide: (card: Card, args: DecideArgs) => Promise<CallError | null>;
-  /** Takes a held approval back, without a key the last one, and gives its key; null when none was. */
-  readonly undo: (key?: string) => Promise<string | null>;
+  /** Answers several cards, each by a decision of its own, at nearly the same moment. */
+  readonly decideAll: (cards: readonly Card[], argsOf: (card: Card) => DecideArgs) => Promise<BatchEnd>;
+  /** A batch is being sent. */
+  readonly sending: boolean;
+  /** What of a batch is not sent yet stays here. */
+  readonly stop: () => void;
+  /** Takes held approvals back and gives their keys, in the order they were given: without a key the last one, with all of its batch. */
+  readonly undo: (key?: string) => Promise<readonly string[]>;
   /** The list is on screen until the returned function is called: what was told fades only there. */
   readonly shown: () => () => void;
 }
 
 const LOOK_MS = 500;
+/** So many answers of a batch are on their way to the console at once. */
+const WIDTH = 8;
 
 const nameOf = (card: Card): Sent["name"] => card.tool?.name ?? card.question?.text ?? [{ kind: "text", text: card.requestId }];
 
 const fresh = (key: string, name: Shown, verdict: Sent["verdict"], sinceMs: number): Sent => ({
-  key, name, verdict, sentAs: verdict, isVote: false, state: "sending", listed: false, releaseMs: null, by: null, message: null, sinceMs,
+  key, name, batch: null, verdict, sentAs: verdict, isVote: false, state: "sending", listed: false, releaseMs: null, by: null, message: null, sinceMs,
 });
 
 /** What became of the verdicts of this window. One for the whole page: an approval is still held while its operator looks elsewhere. */
 export const useSentVerdicts = (): SentView => {
   const desk = useDesk();
-  const [list, setList] = useState<readonly Sent[]>([]);
+  const [list, show] = useState<readonly Sent[]>([]);
+  // The list itself; what React draws may be a moment older.
+  const latest = useRef(list);
+  const setList = useCallback((change: (before: readonly Sent[]) => readonly Sent[]) => {
+    latest.current = change(latest.current);
+    show(latest.current);
+  }, []);
   const screens = useRef(0);
+  const [sending, setSending] = useState(false);
+  const running = useRef<{ readonly number: number; stopped: boolean; end: Promise<unknown> } | null>(null);
+  const batches = useRef(0);
 
   useEffect(() => desk.onTouched((notices) => {
     setList((before) => notices.reduce((sofar, notice) => note(sofar, notice, desk.now()), before));
-  }), [desk]);
+  }), [desk, setList]);
 
   const rows = useInboxRows();
-  useEffect(() => { setList((before) => follow(before, rows, desk.now())); }, [desk, rows, list]);
+  useEffect(() => { setList((before) => follow(before, rows, desk.now())); }, [desk, rows, list, setList]);
 
   const some = list.length > 0;
   useEffect(() => {
@@ -46,17 +69,17 @@ export const useSentVerdicts = (): SentView => {
       });
     }, LOOK_MS);
     return () => { clearInterval(timer); };
-  }, [desk, some]);
+  }, [desk, setList, some]);
 
   const shown = useCallback(() => {
     screens.current += 1;
     setList((before) => (before.length === 0 ? before : shownAgain(before, desk.now())));
     return () => { screens.current -= 1; };
-  }, [desk]);
+  }, [desk, setList]);
 
-  const decide = useCallback(async (card: Card, args: DecideArgs): Promise<CallError | null> => {
+  const give = useCallback(async (card: Card, args: DecideArgs, number: number | null): Promise<CallError | null> => {
     const runs = args.verdict === "approve" || args.verdict === "modify";
-    const entry: Sent = { ...fresh(card.key, nameOf(card), args.verdict, desk.now()), isVote: card.votes !== null && runs };
+    const entry: Sent = { ...fresh(card.key, nameOf(card), args.verdict, desk.now()), batch: number, isVote: card.votes !== null && runs };
     setList((before) => put(before, entry));
     try {
       const outcome = await desk.call("decide", args);
@@ -73,28 +96,52 @@ export const useSentVerdicts = (): SentView => {
       setList((before) => put(before, { ...entry, state: "failed", message: error.message, sinceMs: desk.now() }));
       return error;
     }
-  }, [desk]);
+  }, [desk, setList]);
+  const decide = useCallback((card: Card, args: DecideArgs) => give(card, args, null), [give]);
 
-  const undo = useCallback(async (wanted?: string): Promise<string | null> => {
-    const key = wanted ?? undoable(list)?.key;
-    if (key === undefined) return null;
+  const stop = useCallback(() => { if (running.current !== null) running.current.stopped = true; }, []);
+  const decideAll = useCallback(async (cards: readonly Card[], argsOf: (card: Card) => DecideArgs): Promise<BatchEnd> => {
+    if (running.current !== null) return { begun: 0 };
+    const run = { number: batches.current += 1, stopped: false, end: Promise.resolve<unknown>(null) };
+    running.current = run;
+    setSending(true);
+    const work = atOnce(cards, WIDTH, (card) => give(card, argsOf(card), run.number), () => run.stopped);
+    run.end = work;
+    const begun = await work;
+    running.current = null;
+    setSending(false);
+    return { begun };
+  }, [give]);
+
+  const takeBack = useCallback(async (key: string): Promise<boolean> => {
     // A page that was loaded again has forgotten what it held.
-    const held = list.find((entry) => entry.key === key)
+    const held = latest.current.find((entry) => entry.key === key)
       ?? fresh(key, desk.view().inbox.rows.find((row) => row.key === key)?.tool ?? [{ kind: "text", text: key }], "approve", desk.now());
     try {
       await desk.call("undo", { key });
       setList((before) => put(before, { ...held, state: "undone", sinceMs: desk.now() }));
-      return key;
+      return true;
     } catch (thrown) {
       const { message } = toCallError(thrown);
       setList((before) => (before.some((entry) => entry.key === key)
         ? before.map((entry) => (entry.key === key ? { ...entry, message } : entry))
         : put(before, { ...held, state: "failed", message, sinceMs: desk.now() })));
-      return null;
+      return false;
     }
-  }, [desk, list]);
+  }, [desk, setList]);
 
-  return useMemo(() => ({ list, decide, undo, shown }), [list, decide, undo, shown]);
+  const undo = useCallback(async (wanted?: string): Promise<readonly string[]> => {
+    if (wanted === undefined && running.current !== null) {
+      stop();
+      await running.current.end;
+    }
+    const keys = wanted === undefined ? undoable(latest.current).map((entry) => entry.key).toReversed() : [wanted];
+    const taken = new Set<string>();
+    await atOnce(keys, WIDTH, async (key) => { if (await takeBack(key)) taken.add(key); });
+    return keys.filter((key) => taken.has(key));
+  }, [stop, takeBack]);
+
+  return useMemo(() => ({ list, decide, decideAll, sending, stop, undo, shown }), [list, decide, decideAll, sending, stop, undo, shown]);
 };
 
 const SentContext = createContext<SentView | null>(null);

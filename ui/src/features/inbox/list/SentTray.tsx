@@ -53,7 +53,7 @@ export const SentTray = ({ list, onUndo, onSelect }: SentTrayProps) => {
                 <span className="block text-[12px] text-text-2"><Words entry={entry} /></span>
                 {entry.state === "holding" && entry.message !== null ? <span role="alert" className="block text-[12px] text-bad">{entry.message}</span> : null}
               </button>
-              {entry === held ? <Button className="!px-2.5 !py-1 !text-xs" onClick={onUndo}>Undo <Kbd command="undo" /></Button> : null}
+              {entry === held[0] ? <Button className="!px-2.5 !py-1 !text-xs" onClick={onUndo}>{held.length > 1 ? `Undo all ${held.length}` : "Undo"} <Kbd command="undo" /></Button> : null}
             </li>
           ))}
         </ol>
