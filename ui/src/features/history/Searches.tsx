@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { Popover } from "radix-ui";
 import { Bookmark, X } from "lucide-react";
 import { useState } from "react";
+import { Popover } from "../../components/over";
 import { useDesk } from "../../desk/DeskContext";
 import type { HistoryFilterView } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";

@@ -1,7 +1,7 @@
-import { DropdownMenu } from "radix-ui";
 import { Ellipsis } from "lucide-react";
 import { Button } from "../../../components/Button";
 import { Kbd } from "../../../components/Kbd";
+import { Menu } from "../../../components/over";
 import { useServerNow } from "../../../desk/DeskContext";
 import type { Card, Verdict } from "../../../ipc/generated";
 import { ApproveButton } from "../ApproveButton";
@@ -74,24 +74,24 @@ export const ActionBar = ({ card, acts, arming, ready, blocked, onApprove, onUnd
       {mayEdit(card) ? <Button onClick={() => { acts.open("edit"); }}>Edit <Kbd command="edit" /></Button> : null}
       {mayAnswer(card) ? <Button disabled={blocked} onClick={() => { acts.open("answer"); }}>Answer <Kbd command="answer" /></Button> : null}
       {card.kind === "tool_call" ? <Button onClick={() => { acts.open("grant"); }}>Rule <Kbd command="grant" /></Button> : null}
-      <DropdownMenu.Root>
-        <DropdownMenu.Trigger asChild>
+      <Menu.Root>
+        <Menu.Trigger asChild>
           <Button tone="quiet" aria-label="More"><Ellipsis size={16} aria-hidden="true" /></Button>
-        </DropdownMenu.Trigger>
-        <DropdownMenu.Portal>
-          <DropdownMenu.Content sideOffset={6} align="start" className="z-20 rounded-lg border border-line bg-raised p-1 shadow-lg">
+        </Menu.Trigger>
+        <Menu.Portal>
+          <Menu.Content sideOffset={6} align="start" className="z-20 rounded-lg border border-line bg-raised p-1 shadow-lg">
             {more.map(([verdict, label]) => (
-              <DropdownMenu.Item key={verdict} disabled={blocked} className="rounded px-3 py-1.5 outline-none data-[disabled]:opacity-45 data-[highlighted]:bg-panel" onSelect={() => void acts.send(verdict)}>{label}</DropdownMenu.Item>
+              <Menu.Item key={verdict} disabled={blocked} className="rounded px-3 py-1.5 outline-none data-[disabled]:opacity-45 data-[highlighted]:bg-panel" onSelect={() => void acts.send(verdict)}>{label}</Menu.Item>
             ))}
-            <DropdownMenu.Item disabled={blocked} className="rounded px-3 py-1.5 text-bad outline-none data-[disabled]:opacity-45 data-[highlighted]:bg-panel" onSelect={() => { acts.open("terminate"); }}>
+            <Menu.Item disabled={blocked} className="rounded px-3 py-1.5 text-bad outline-none data-[disabled]:opacity-45 data-[highlighted]:bg-panel" onSelect={() => { acts.open("terminate"); }}>
               Deny and stop the agent…
-            </DropdownMenu.Item>
-            <DropdownMenu.Item className="rounded px-3 py-1.5 outline-none data-[highlighted]:bg-panel" onSelect={() => { acts.open("snooze"); }}>Snooze…</DropdownMenu.Item>
-            <DropdownMenu.Item className="rounded px-3 py-1.5 outline-none data-[highlighted]:bg-panel" onSelect={() => { acts.open("raw"); }}>Bytes as received…</DropdownMenu.Item>
-            <DropdownMenu.Item className="rounded px-3 py-1.5 outline-none data-[highlighted]:bg-panel" onSelect={() => { acts.open("why"); }}>Why was I asked…</DropdownMenu.Item>
-          </DropdownMenu.Content>
-        </DropdownMenu.Portal>
-      </DropdownMenu.Root>
+            </Menu.Item>
+            <Menu.Item className="rounded px-3 py-1.5 outline-none data-[highlighted]:bg-panel" onSelect={() => { acts.open("snooze"); }}>Snooze…</Menu.Item>
+            <Menu.Item className="rounded px-3 py-1.5 outline-none data-[highlighted]:bg-panel" onSelect={() => { acts.open("raw"); }}>Bytes as received…</Menu.Item>
+            <Menu.Item className="rounded px-3 py-1.5 outline-none data-[highlighted]:bg-panel" onSelect={() => { acts.open("why"); }}>Why was I asked…</Menu.Item>
+          </Menu.Content>
+        </Menu.Portal>
+      </Menu.Root>
       {/* Where it does not fit beside them it stays at its end of the bar, and never comes to stand under the denial. */}
       <div className="ml-auto flex items-center gap-2.5">
         {acts.busy ? <span className="text-text-2">Sending…</span> : null}

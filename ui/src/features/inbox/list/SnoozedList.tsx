@@ -1,6 +1,6 @@
-import { Popover } from "radix-ui";
 import { AlarmClock } from "lucide-react";
 import { Button } from "../../../components/Button";
+import { Popover } from "../../../components/over";
 import { ShownText } from "../../../components/ShownText";
 import { formatTime } from "../../../desk/clock";
 import type { Snoozed } from "../useSnoozes";
