@@ -1,7 +1,8 @@
-import { fireEvent, render, screen, waitFor, within } from "@testing-library/react";
+import { act, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it } from "vitest";
-import { card, historyRow, shown, story } from "../../test/build";
+import { batch, card, historyRow, shown, story } from "../../test/build";
 import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
+import { CallError } from "../ipc/transport";
 import { EVERYTHING } from "../features/history/filter";
 import { App } from "./App";
 
@@ -31,6 +32,27 @@ describe("the history", () => {
     expect(console.argsOf("request_story")).toEqual([{ key: "acme/bot/r8" }]);
     press("Escape");
     await waitFor(() => { expect(document.querySelector<HTMLElement>("[data-testid=history-row][aria-selected=true]")?.dataset["key"]).toBe("acme/bot/r8"); });
+  });
+
+  it("is read again while requests never cease to change, and does not say meanwhile that there is none", async () => {
+    let rows = [historyRow(1)].slice(1);
+    const console = await open("#/history", { history_page: () => ({ rows, next: null, unindexed: 0 }) });
+    await screen.findByText("Nothing was ever asked on this bus.");
+    rows = [historyRow(1)];
+    const seen: boolean[] = [];
+    for (let number = 1; number <= 12; number += 1) {
+      act(() => { console.send(batch(number, [], { touched: [{ key: `acme/bot/r${number}`, verdict: null, by: null, mine: false }] })); });
+      seen.push(screen.queryByText("Nothing was ever asked on this bus.") === null);
+      // oxlint-disable-next-line no-await-in-loop -- one change after the other, each before the reading for the first is due
+      await act(async () => { await new Promise((done) => { setTimeout(done, 100); }); });
+    }
+    expect([seen.every(Boolean), screen.queryAllByTestId("history-row").length]).toEqual([true, 1]);
+  });
+
+  it("never says that there is nothing where it could not be read", async () => {
+    await open("#/history", { history_page: () => { throw new CallError("failed", "the store is gone"); } });
+    await screen.findByText("the store is gone");
+    expect(screen.getByTestId("history-empty").textContent).toBe("");
   });
 
   it("is narrowed by words and by choices, and says what a search cannot find", async () => {

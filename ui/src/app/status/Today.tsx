@@ -3,6 +3,7 @@ import { useEffect } from "react";
 import { formatPace } from "../../components/timeline/scale";
 import { midnight } from "../../desk/clock";
 import { useDesk, useServerNow } from "../../desk/DeskContext";
+import { gather } from "../../desk/gather";
 
 const MINUTE_MS = 60_000;
 /** Decisions of a batch, and of several operators, come in one after the other. */
@@ -17,17 +18,11 @@ export const Today = () => {
     queryKey: ["today", sinceMs], queryFn: () => desk.call("today", { sinceMs }), refetchInterval: MINUTE_MS, placeholderData: (before) => before,
   });
   useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | null = null;
-    const stop = desk.onTouched((notices) => {
-      if (timer !== null || !notices.some((notice) => notice.verdict !== null)) return;
-      timer = setTimeout(() => {
-        timer = null;
-        void client.invalidateQueries({ queryKey: ["today"] });
-      }, GATHER_MS);
-    });
+    const again = gather(() => client.invalidateQueries({ queryKey: ["today"] }), GATHER_MS);
+    const leave = desk.onTouched((notices) => { if (notices.some((notice) => notice.verdict !== null)) again.tell(); });
     return () => {
-      stop();
-      if (timer !== null) clearTimeout(timer);
+      leave();
+      again.stop();
     };
   }, [client, desk]);
   if (data === undefined || data.medianMs === null) return null;

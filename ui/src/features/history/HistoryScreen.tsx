@@ -1,10 +1,11 @@
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useRouter, useSearch } from "@tanstack/react-router";
 import { useDeferredValue, useEffect, useRef, useState } from "react";
 import { useCommand } from "../../commands/CommandContext";
 import { Button } from "../../components/Button";
 import { Kbd } from "../../components/Kbd";
 import { useDesk } from "../../desk/DeskContext";
+import { gather } from "../../desk/gather";
 import type { HistoryFilterView } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
 import { FilterBar } from "./FilterBar";
@@ -19,8 +20,13 @@ interface Left {
 }
 const left: Left = { filter: EVERYTHING, chosen: null };
 
+/** What happens to several requests is read together. */
+const GATHER_MS = 400;
+
 const useHistory = (filter: HistoryFilterView) => {
   const desk = useDesk();
+  const queries = useQueryClient();
+  const [behind, setBehind] = useState(false);
   const query = useInfiniteQuery({
     queryKey: ["history", filter], initialPageParam: null as number | null,
     queryFn: ({ pageParam }) => desk.call("history_page", { filter, after: pageParam }),
@@ -29,14 +35,24 @@ const useHistory = (filter: HistoryFilterView) => {
   const { refetch } = query;
   // What happens to requests changes their lines.
   useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const stop = desk.onTouched(() => {
-      clearTimeout(timer);
-      timer = setTimeout(() => { void refetch(); }, 400);
+    const again = gather(async () => {
+      // What is read already may be older than the news; it is not broken off: where they do not cease nothing would ever be read.
+      if (queries.isFetching({ queryKey: ["history", filter], exact: true }) > 0) await refetch({ cancelRefetch: false });
+      await refetch({ cancelRefetch: false });
+      setBehind(false);
+    }, GATHER_MS);
+    const leave = desk.onTouched(() => {
+      setBehind(true);
+      again.tell();
     });
-    return () => { clearTimeout(timer); stop(); };
-  }, [desk, refetch]);
-  return query;
+    return () => {
+      leave();
+      again.stop();
+      // Another filter is read anew by itself.
+      setBehind(false);
+    };
+  }, [desk, filter, queries, refetch]);
+  return { query, behind };
 };
 
 const RECOUNT_MS = 5_000;
@@ -44,7 +60,7 @@ const RECOUNT_MS = 5_000;
 const RECOUNT_LONG_MS = 30_000;
 
 /** How many requests pass the filter, in words; null while that is not known. */
-const useCount = (filter: HistoryFilterView, { data, hasNextPage, isPlaceholderData }: ReturnType<typeof useHistory>): string | null => {
+const useCount = (filter: HistoryFilterView, { data, hasNextPage, isPlaceholderData }: ReturnType<typeof useHistory>["query"]): string | null => {
   const desk = useDesk();
   const listed = data === undefined || isPlaceholderData || hasNextPage ? null : data.pages.reduce((sum, page) => sum + page.rows.length, 0);
   const counted = useQuery({
@@ -79,7 +95,7 @@ export const HistoryScreen = () => {
   const [chosen, setChosen] = useState(left.chosen);
   const field = useRef<HTMLInputElement>(null);
   const wanted = useDeferredValue(filter);
-  const query = useHistory(wanted);
+  const { query, behind } = useHistory(wanted);
   const count = useCount(wanted, query);
   const rows = query.data?.pages.flatMap((page) => page.rows) ?? [];
   const unindexed = query.data?.pages[0]?.unindexed ?? 0;
@@ -126,7 +142,7 @@ export const HistoryScreen = () => {
       {unindexed > 0 ? <p role="status" className="m-0 border-b border-warn-line bg-warn-bg px-5 py-1.5 text-warn-text">The words of {unindexed.toLocaleString("en")} requests are not indexed yet: this search does not find those.</p> : null}
       {rows.length === 0 && query.hasNextPage !== true ? (
         <div className="grid flex-1 place-items-center text-text-3" data-testid="history-empty">
-          {query.isPending || query.isFetching ? "Reading…" : isNarrow(filter) ? "No request passes this filter." : "Nothing was ever asked on this bus."}
+          {query.isPending || query.isFetching || behind ? "Reading…" : query.error !== null ? "" : isNarrow(filter) ? "No request passes this filter." : "Nothing was ever asked on this bus."}
         </div>
       ) : (
         <HistoryList rows={rows} chosen={rows[place]?.key ?? null} onOpen={open} onEnd={() => { if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage(); }} />
