@@ -108,19 +108,7 @@ impl App {
         for attempt in 0..TRIES {
             let stands = self.policy_stands(&key).await?;
             let revision = stands.revision;
-            let before = match (&stands.payload, change) {
-                (Some(payload), RulesChange::Replace { .. }) => {
-                    read(payload, revision).unwrap_or(RuleSet {
-                        revision,
-                        ..RuleSet::default()
-                    })
-                }
-                (Some(payload), _) => read(payload, revision)?,
-                (None, _) => RuleSet {
-                    revision,
-                    ..RuleSet::default()
-                },
-            };
+            let before = RuleSet::standing(&stands, change)?;
             let now = self.now();
             let (after, mut done) = before.after(change, now)?;
             if after == before && revision > 0 {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::change::{RulesChange, RulesChanged};
 use crate::domain::Timestamp;
 use crate::error::OpError;
+use crate::ops::policy_value::Stands;
 use crate::ops::regrets::Regrets;
 use crate::policy::read::{RULES_MAX, SCHEMA, read_set};
 use crate::policy::{Enabled, Rule};
@@ -54,11 +55,33 @@ pub(super) fn read(payload: &[u8], revision: u64) -> Result<RuleSet, OpError> {
 }
 
 impl RuleSet {
+    /// The set that stands on the bus. A change that replaces it all needs no readable one.
+    ///
+    /// # Errors
+    /// [`OpError::InvalidArgs`] for a set that cannot be read.
+    pub(in crate::ops) fn standing(
+        stands: &Stands,
+        change: &RulesChange,
+    ) -> Result<Self, OpError> {
+        let revision = stands.revision;
+        let none = || Self {
+            revision,
+            ..Self::default()
+        };
+        match (&stands.payload, change) {
+            (Some(payload), RulesChange::Replace { .. }) => {
+                Ok(read(payload, revision).unwrap_or_else(|_| none()))
+            }
+            (Some(payload), _) => read(payload, revision),
+            (None, _) => Ok(none()),
+        }
+    }
+
     /// The set after a change, and what that did.
     ///
     /// # Errors
     /// [`OpError::NotFound`], [`OpError::InvalidArgs`].
-    pub(super) fn after(
+    pub(in crate::ops) fn after(
         &self,
         change: &RulesChange,
         now: Timestamp,
