@@ -80,22 +80,34 @@ async fn a_rule_that_would_approve_what_a_person_denied_is_in_force_only_when_th
     desk.run(&["deny", "denied", "--message", "Not to customers."])
         .success();
     let off = MAILS.replace("effect", "enabled = false\neffect");
-    let (on, off) = (
-        file(&desk, "on.toml", MAILS),
-        file(&desk, "off.toml", &off),
-    );
+    let (on, off) = (file(&desk, "on.toml", MAILS), file(&desk, "off.toml", &off));
     let denies = "\n[[rule]]\nid = \"never\"\neffect = \"deny\"\ntool = \"send_mail\"\n";
     let beside = file(&desk, "beside.toml", &format!("{MAILS}{denies}"));
     let policy = file(&desk, "policy.yaml", "allow: [send_mail]\n");
-    let import = ["rules", "import", "--from", "selectools", &policy, "--apply"];
+    let import = [
+        "rules",
+        "import",
+        "--from",
+        "selectools",
+        &policy,
+        "--apply",
+    ];
     let enabled = || desk.json(&["rules", "show", "mails", "--json"])["enabled"].clone();
 
     // A rule that is off lets nothing run.
     desk.run(&["rules", "apply", &off]).success();
-    for command in [&["rules", "apply", &on][..], &["rules", "enable", "mails"], &import] {
+    for command in [
+        &["rules", "apply", &on][..],
+        &["rules", "enable", "mails"],
+        &import,
+    ] {
         let refused = desk.run(&[command, &["--json"]].concat()).error();
         let (exit, code, message) = refused;
-        assert_eq!((exit, code.as_str()), (6, "verdict_not_allowed"), "{message}");
+        assert_eq!(
+            (exit, code.as_str()),
+            (6, "verdict_not_allowed"),
+            "{message}"
+        );
         assert!(message.contains("denied (rule "), "{message}");
         assert!(message.contains("--accept-flips"), "{message}");
         assert_eq!(desk.lines(&["rules", "list", "--json"]).len(), 1);

@@ -137,7 +137,10 @@ async fn edited_arguments_that_the_tools_own_schema_forbids_exit_6_and_decide_no
     };
     let (exit, code, message) = approve("{\"to\": \"b\", \"copies\": \"two\"}").error();
     assert_eq!((exit, code.as_str()), (6, "invalid_args"), "{message}");
-    assert!(message.contains("/copies does not fit the tool's schema"), "{message}");
+    assert!(
+        message.contains("/copies does not fit the tool's schema"),
+        "{message}"
+    );
     assert_eq!(desk.json(&["show", "r1", "--json"])["state"], "pending");
     approve("{\"to\": \"b\", \"copies\": 1}").success();
     assert_eq!(agent.decision("r1").await.unwrap()["verdict"], "modify");

@@ -77,7 +77,8 @@ mod tests {
 
     #[test]
     fn an_edit_is_such_as_the_tools_schema_allows_and_no_value_is_told() {
-        let schema = json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}});
+        let schema =
+            json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}});
         let raw = request(&schema);
         checked(&raw, Some(&json!({"n": 1}))).unwrap();
         for (bad, place) in [

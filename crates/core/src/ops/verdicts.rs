@@ -114,7 +114,8 @@ impl App {
             // Of one that is over another refusal says more.
             Verdict::Modify if row.state.parse().is_ok_and(State::is_open) => {
                 let checked = edited::checked(&row.raw, command.edited_args.as_ref());
-                checked.map_err(|error| OpError::InvalidArgs(format!("{}: {error}", command.key)))?;
+                checked
+                    .map_err(|error| OpError::InvalidArgs(format!("{}: {error}", command.key)))?;
             }
             _ => {}
         }

@@ -36,7 +36,13 @@ pub(super) async fn refuse(
     }
     let named = flips.iter().take(NAMED);
     let named: Vec<String> = named
-        .map(|flip| format!("{} (rule {})", plain(&flip.request_id), plain(&flip.rule_id)))
+        .map(|flip| {
+            format!(
+                "{} (rule {})",
+                plain(&flip.request_id),
+                plain(&flip.rule_id)
+            )
+        })
         .collect();
     let more = match flips.len().saturating_sub(NAMED) {
         0 => String::new(),

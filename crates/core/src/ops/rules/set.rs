@@ -59,10 +59,7 @@ impl RuleSet {
     ///
     /// # Errors
     /// [`OpError::InvalidArgs`] for a set that cannot be read.
-    pub(in crate::ops) fn standing(
-        stands: &Stands,
-        change: &RulesChange,
-    ) -> Result<Self, OpError> {
+    pub(in crate::ops) fn standing(stands: &Stands, change: &RulesChange) -> Result<Self, OpError> {
         let revision = stands.revision;
         let none = || Self {
             revision,
