@@ -247,15 +247,13 @@ class Bundle:
         need(told == dict(+self.counts), f"the bundle says {told} lines, there are {self.counts}")
         need(self.head == {"seq": self.rows, "hash": self.prev.hex()}, "the log does not end at the head")
         self.excuse()
-        begun = set()
         for (kind, subject), digests in self.named.items():
             if kind != "policy":
                 need((kind, subject) in self.seen, f"{kind} {subject}: the audit log names it and it is not there")
                 continue
-            for value in digests:  # those accepted before values were kept are known by their digests alone
+            for value in digests:
                 there = (kind, subject, value) in self.seen
-                need(there or subject not in begun, f"policy {subject}: a value that the log names is not there")
-                begun |= {subject} if there else set()
+                need(there, f"policy {subject}: a value that the log names is not there")
         for kind, subject, *value in self.seen:
             named = kind != "policy" or value[0] in self.named.get((kind, subject), [])
             need(named, f"policy {subject}: no audit row names it")

@@ -355,9 +355,34 @@ async fn a_value_of_the_policy_that_was_changed_or_slipped_in_is_named() {
         "INSERT INTO policy_history(key, revision, payload, signer, sig) VALUES ('panic', 1, x'7b7d', 'U', 's')",
         "INSERT INTO policy(key, revision, payload, signer, sig) VALUES ('panic', 1, x'7b7d', 'U', 's')",
         "DELETE FROM policy WHERE key = 'operators'",
+        "DELETE FROM policy_history",
+        "DELETE FROM policy_history WHERE revision = (SELECT min(revision) FROM policy_history)",
     ] {
         let desk = decided().await;
         tamper(&desk, &[statement]).await;
         assert_eq!(first_bad(&desk).0, "policy", "{statement}");
+    }
+}
+
+#[tokio::test]
+async fn the_words_of_a_rule_set_that_decided_are_those_of_their_digest() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let rules = desk.path().join("rules.toml");
+    let text = "schema = 1\n[[rule]]\nid = \"no-mails\"\neffect = \"deny\"\ntool = \"send_mail\"\n";
+    std::fs::write(&rules, text).unwrap();
+    desk.run(&["rules", "apply", rules.to_str().unwrap()])
+        .success();
+    let agent = Agent::connect(console.agent_json()).await;
+    agent.ask(&agent.request("r1")).await;
+    desk.show_in_state("r1", "decided");
+    console.stop(Signal::SIGTERM);
+    assert_eq!(verify(&desk).1["ok"], true);
+    for statement in [
+        "UPDATE policy_versions SET body = x'7b7d'",
+        "DELETE FROM policy_versions",
+    ] {
+        tamper(&desk, &[statement]).await;
+        assert_eq!(first_bad(&desk).0, "policy_versions", "{statement}");
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Refuses to stop at the first row that is fine: every row is read.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use countersign_wire::{Anchor, Stream, audit_subject, canonical_json};
 use serde_json::Value;
@@ -20,10 +20,10 @@ pub(super) const PAGE: i64 = 1_000;
 /// The first thing that is not as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FirstBad {
-    /// `audit`, `anchors`, `requests`, `decisions`, `votes` or `policy`.
+    /// `audit`, `anchors`, `requests`, `decisions`, `votes`, `policy` or `policy_versions`.
     pub table: &'static str,
-    /// Row number of `audit` and `anchors`, `WS/AGENT/ID` (of a vote `WS/AGENT/ID/KEY`) or the policy's key
-    /// otherwise.
+    /// Row number of `audit` and `anchors`, `WS/AGENT/ID` (of a vote `WS/AGENT/ID/KEY`), the policy's key or
+    /// the digest of a rule set otherwise.
     pub id: String,
     /// What is wrong.
     pub reason: String,
@@ -180,6 +180,8 @@ pub(super) struct Check {
     hashes: HashMap<i64, String>,
     /// Policy keys and the digests that rows name, in their order.
     pub(super) policy: Vec<(String, String)>,
+    /// Digests of the rule sets by which this console decided.
+    pub(super) versions: BTreeSet<String>,
     named: Vec<Named>,
     restores: Vec<Restore>,
     /// What the chain says of anchors that a restore lost.
@@ -242,6 +244,10 @@ impl Check {
                     let name = format!("{}/{}", row.subject, row.actor);
                     self.named.push(("votes", name, digest));
                 }
+                None
+            }
+            "decide" | "hold" => {
+                self.versions.extend(digest("policy_digest"));
                 None
             }
             "policy" => {

@@ -11,7 +11,7 @@ use super::audit_verify::{Check, OTHER_BYTES, PAGE};
 use crate::error::OpError;
 use crate::runtime::App;
 use crate::store::policy::PolicyRow;
-use crate::store::{policy_history, proofs};
+use crate::store::{policy_history, proofs, rule_uses};
 
 impl App {
     /// Checks the shared policy's values against the rows that name them. Returns the keys that signed for
@@ -30,13 +30,9 @@ impl App {
             }
         }
         let named = std::mem::take(&mut check.policy);
-        let mut begun = HashSet::new();
-        for (key, digest) in &named {
-            // What was accepted before values were kept is known by its digest alone.
-            if kept.contains(&(key.clone(), digest.clone())) {
-                begun.insert(key);
-            } else if begun.contains(key) {
-                check.bad("policy", key.clone(), OTHER_BYTES);
+        for value in &named {
+            if !kept.contains(value) {
+                check.bad("policy", value.0.clone(), OTHER_BYTES);
             }
         }
         let newest: BTreeMap<&String, &String> = named.iter().map(|(key, d)| (key, d)).collect();
@@ -49,7 +45,26 @@ impl App {
         if let Some((key, _)) = kept.iter().find(|value| !named.contains(value)) {
             check.bad("policy", key.clone(), "no audit row names it");
         }
+        self.check_versions(check).await?;
         Ok(former)
+    }
+
+    /// Checks the words of the rule sets by which this console decided.
+    async fn check_versions(&self, check: &mut Check) -> Result<(), OpError> {
+        let named = std::mem::take(&mut check.versions);
+        if let Some(digest) = proofs::other_version(self.reader()).await? {
+            check.bad("policy_versions", digest, OTHER_BYTES);
+        }
+        for digest in named {
+            if rule_uses::version(self.reader(), &digest).await?.is_none() {
+                check.bad(
+                    "policy_versions",
+                    digest,
+                    "it is gone, and a decision names it",
+                );
+            }
+        }
+        Ok(())
     }
 
     /// Keys that a list of operators gives to this console.

@@ -1,6 +1,7 @@
 //! The bytes that audit entries name, read back.
 
 use countersign_wire::Sha256Digest;
+use futures::TryStreamExt;
 
 use super::{Reader, StoreError};
 
@@ -93,6 +94,23 @@ pub async fn policy_has(reader: &Reader, key: &str, digest: &str) -> Result<bool
         .fetch_optional(&reader.0)
         .await?;
     Ok(bytes.is_some_and(|bytes| has_digest(&bytes, digest)))
+}
+
+/// The first digest of a rule set whose words are others.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn other_version(reader: &Reader) -> Result<Option<String>, StoreError> {
+    let mut rows = sqlx::query_as::<_, (String, Vec<u8>)>(
+        "SELECT digest, body FROM policy_versions ORDER BY digest",
+    )
+    .fetch(&reader.0);
+    while let Some((digest, body)) = rows.try_next().await? {
+        if !has_digest(&body, &digest) {
+            return Ok(Some(digest));
+        }
+    }
+    Ok(None)
 }
 
 /// The first row that no audit entry names: somebody put it there.
