@@ -190,3 +190,33 @@ fn reading_a_folder_without_a_console_says_so_and_makes_nothing() {
     }
     assert_eq!(std::fs::read_dir(desk.path()).unwrap().count(), 0);
 }
+
+#[test]
+fn a_verdict_or_a_brake_on_a_folder_without_a_console_makes_none() {
+    let desk = Desk::new();
+    for arguments in [
+        &["panic", "on"][..],
+        &["panic", "off"],
+        &["pause", "acme/bot"],
+        &["stop", "acme/bot"],
+        &["resume", "acme/bot"],
+        &["bypass", "acme/bot", "--up-to", "low", "--for", "1h"],
+        &["bypass", "off", "acme/bot"],
+        &["approve", "x"],
+        &["deny", "x", "--message", "no"],
+        &["skip", "x"],
+        &["respond", "x", "--content", "y"],
+        &["escalate", "x"],
+        &["revoke", "acme/bot"],
+        &["rules", "regret", "x"],
+    ] {
+        let (exit, code, message) = refused(&desk, arguments);
+        assert_eq!(
+            (exit, code.as_str()),
+            (2, "environment"),
+            "{arguments:?}: {message}"
+        );
+        assert!(message.contains("countersign serve"), "{message}");
+    }
+    assert_eq!(std::fs::read_dir(desk.path()).unwrap().count(), 0);
+}

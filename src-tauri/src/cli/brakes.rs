@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::args::{Agent, OnOff};
 use super::config::Settings;
-use super::console::deciding;
+use super::console::deciding_here;
 use super::enroll::key;
 use super::failure::Failure;
 use super::output::{Output, wrong};
@@ -17,7 +17,7 @@ use super::output::{Output, wrong};
 /// Turns automatic approvals off everywhere, or lets them be given again.
 pub(crate) async fn panic(settings: &Settings, out: Output, state: OnOff) -> Result<(), Failure> {
     let on = state == OnOff::On;
-    let set = deciding(settings, async |app| Ok(app.set_panic(on).await?)).await?;
+    let set = deciding_here(settings, async |app| Ok(app.set_panic(on).await?)).await?;
     if out.json {
         return Ok(out.json_line(&json!({ "panic": on, "revision": set.revision }))?);
     }
@@ -62,7 +62,7 @@ async fn set(
     state: AgentBrake,
 ) -> Result<(), Failure> {
     let agent = key(settings, agent)?;
-    let (set, known) = deciding(settings, async |app| {
+    let (set, known) = deciding_here(settings, async |app| {
         let set = app.set_brake(&agent, state).await?;
         Ok((set, is_known(app, &agent).await))
     })

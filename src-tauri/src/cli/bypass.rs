@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::args::{Agent, Bypass, EndBypass};
 use super::config::Settings;
-use super::console::deciding;
+use super::console::deciding_here;
 use super::enroll::key;
 use super::failure::Failure;
 use super::output::{Output, doubtful};
@@ -41,7 +41,7 @@ async fn on(
     let risk = Risk::from_word(up_to);
     let up_to = risk.ok_or_else(|| Failure::usage(format!("--up-to: {up_to:?} is no risk")))?;
     let lasting = when::lasting("--for", lasting)?;
-    let (set, until) = deciding(settings, async |app| {
+    let (set, until) = deciding_here(settings, async |app| {
         let set = app.set_bypass(&agent, up_to, lasting).await?;
         let brakes = app.brakes().await?;
         let until = brakes
@@ -68,7 +68,7 @@ async fn on(
 
 async fn off(settings: &Settings, out: Output, agent: &Agent) -> Result<(), Failure> {
     let agent = key(settings, agent)?;
-    let set = deciding(settings, async |app| Ok(app.end_bypass(&agent).await?)).await?;
+    let set = deciding_here(settings, async |app| Ok(app.end_bypass(&agent).await?)).await?;
     if out.json {
         return Ok(out.json_line(&json!({
             "workspace": agent.workspace.to_string(), "agent": agent.agent.to_string(),

@@ -76,6 +76,23 @@ pub(crate) async fn deciding<T>(
     finish(app, work).await
 }
 
+/// The same for what makes no sense where no console has been: a verdict, a brake. On its own server nothing is
+/// made then; a folder that has keys and no store reads its bus again.
+pub(crate) async fn deciding_here<T>(
+    settings: &Settings,
+    work: impl AsyncFnOnce(&App) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let folder = &settings.data_dir;
+    let known = folder.join("countersign.db").is_file() || folder.join("keys").is_dir();
+    if settings.nats_url.is_none() && !known {
+        return Err(Failure::environment(format!(
+            "{} holds no console's data yet; start one with `countersign serve` or open the window",
+            folder.display()
+        )));
+    }
+    deciding(settings, work).await
+}
+
 /// What to do where this folder's console uses an outside server and the command names none.
 ///
 /// The folder keeps no credentials of an outside server, and a server of its own would be another bus.

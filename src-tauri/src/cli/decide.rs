@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::args::{self, Approve, Deny, Respond, Verdict as VerdictArgs};
 use super::config::Settings;
-use super::console::deciding;
+use super::console::deciding_here;
 use super::failure::Failure;
 use super::input;
 use super::line::{fields, what};
@@ -132,7 +132,7 @@ async fn give(
     verdict: Verdict,
     complete: impl FnOnce(DecideCommand) -> DecideCommand,
 ) -> Result<(), Failure> {
-    deciding(settings, async |app| {
+    deciding_here(settings, async |app| {
         let key = app.resolve(id).await?;
         let decided = app
             .decide(complete(DecideCommand::by_operator(key, verdict)))

@@ -6,7 +6,7 @@ use countersign_core::ops::regrets::{Regrets, Suspended};
 use serde_json::{Value, json};
 
 use crate::cli::config::Settings;
-use crate::cli::console::deciding;
+use crate::cli::console::deciding_here;
 use crate::cli::failure::Failure;
 use crate::cli::input;
 use crate::cli::output::{Output, plain};
@@ -19,7 +19,7 @@ pub(super) async fn run(
     reason: Option<String>,
 ) -> Result<(), Failure> {
     let reason = input::optional_text("--reason", reason)?;
-    let (line, done) = deciding(settings, async |app| {
+    let (line, done) = deciding_here(settings, async |app| {
         let line = app.find(id).await?;
         let done = app.regret(&line, reason).await?;
         Ok((line, done))
