@@ -154,6 +154,44 @@ async fn a_command_that_does_not_name_the_outside_server_is_told_to() {
 }
 
 #[tokio::test]
+async fn a_status_beside_a_console_whose_server_is_away_names_the_server() {
+    let server = PlainServer::start().await;
+    let url = server.url().to_owned();
+    let desk = Desk::new()
+        .with("COUNTERSIGN_ALLOW_SINGLE_ACCOUNT", "1")
+        .with("COUNTERSIGN_NATS_URL", url.clone());
+    let _console = Console::start(&desk);
+    drop(server);
+    let told = desk.run(&["status"]).success().out;
+    assert!(told.contains(&format!("not connected to {url}")), "{told}");
+    let bus = &desk.json(&["status", "--json"])["bus"];
+    assert_eq!(
+        (&bus["connected"], &bus["url"]),
+        (&json!(false), &json!(url))
+    );
+}
+
+#[tokio::test]
+async fn an_agent_enrolled_on_an_outside_server_is_not_said_to_be_let_in() {
+    let server = PlainServer::start().await;
+    let desk = Desk::new().with("COUNTERSIGN_ALLOW_SINGLE_ACCOUNT", "1");
+    let there = ["--nats-url", server.url()];
+    let enroll = |agent: &'static str, more: &[&str]| {
+        desk.run(&[&["enroll", agent][..], more].concat()).success()
+    };
+    let told = enroll("acme/bot", &there).out;
+    assert!(!told.contains("can log in with"), "{told}");
+    assert!(told.contains("countersign bus permissions"), "{told}");
+    let json = enroll("acme/other", &[&there[..], &["--json"]].concat());
+    assert_eq!(json.lines()[0]["in_force"], false);
+    let own = Desk::new();
+    assert_eq!(
+        own.json(&["enroll", "acme/bot", "--json"])["in_force"],
+        true
+    );
+}
+
+#[tokio::test]
 async fn bus_init_creates_the_streams_once_and_permissions_name_this_console() {
     let server = PlainServer::start().await;
     let desk = Desk::new()

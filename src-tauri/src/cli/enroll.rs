@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::args::{Agent, Enroll};
 use super::config::Settings;
-use super::console::deciding;
+use super::console::{deciding, deciding_here};
 use super::failure::Failure;
 use super::output::Output;
 
@@ -33,20 +33,27 @@ pub(crate) async fn enroll(
     })
     .await?;
     let path = path.display().to_string();
+    let in_force = lets_in(settings);
     if out.json {
         let (workspace, name) = (agent.workspace.to_string(), agent.agent.to_string());
-        let line = json!({ "workspace": workspace, "agent": name, "agent_json": path });
+        let line = json!({
+            "workspace": workspace, "agent": name, "agent_json": path, "in_force": in_force,
+        });
         return Ok(out.json_line(&line)?);
     }
-    Ok(out.line(&format!("{agent} can log in with {path}"))?)
+    if in_force {
+        return Ok(out.line(&format!("{agent} can log in with {path}"))?);
+    }
+    Ok(out.line(&format!(
+        "{agent} is enrolled in {path}; it can log in once the server's configuration is that of `countersign bus permissions`"
+    ))?)
 }
 
 /// Takes an agent's login away.
 pub(crate) async fn revoke(settings: &Settings, out: Output, agent: &Agent) -> Result<(), Failure> {
     let agent = key(settings, agent)?;
-    deciding(settings, async |app| Ok(app.revoke(&agent).await?)).await?;
-    // Only on its own server can the console shut anybody out.
-    let in_force = settings.nats_url.is_none();
+    deciding_here(settings, async |app| Ok(app.revoke(&agent).await?)).await?;
+    let in_force = lets_in(settings);
     if out.json {
         let (workspace, name) = (agent.workspace.to_string(), agent.agent.to_string());
         let line = json!({
@@ -60,6 +67,11 @@ pub(crate) async fn revoke(settings: &Settings, out: Output, agent: &Agent) -> R
     Ok(out.line(&format!(
         "{agent} is revoked here; it can log in until the server's configuration is that of `countersign bus permissions`"
     ))?)
+}
+
+/// Only on its own server does the console itself let agents in and shut them out.
+fn lets_in(settings: &Settings) -> bool {
+    settings.nats_url.is_none()
 }
 
 /// `WS/AGENT`, or `AGENT` in the default workspace.

@@ -2,12 +2,13 @@
 //!
 //! Refuses to call anything fine that it could not look at: what is not known is null.
 
+use countersign_core::data_dir::DataDir;
 use countersign_core::domain::Timestamp;
 use countersign_core::domain::alarm::sentence;
 use countersign_core::identity::Kept;
 use countersign_core::ops::status::Status;
 use countersign_core::store::audit::Head;
-use countersign_wire::AgentBrake;
+use countersign_wire::{AgentBrake, without_login};
 use serde_json::{Map, Value, json};
 
 use super::config::Settings;
@@ -21,10 +22,13 @@ pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure>
     if let Some(why) = outside_server(settings) {
         return Err(Failure::environment(why));
     }
-    let (status, kept) = reading(settings, true, async |app| {
+    let (mut status, kept) = reading(settings, true, async |app| {
         Ok((app.status().await?, app.identity().kept().clone()))
     })
     .await?;
+    if status.url.is_none() {
+        status.url = away(settings);
+    }
     if out.json {
         return Ok(out.json_line(&as_json(&status, &kept))?);
     }
@@ -40,6 +44,17 @@ pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure>
         streams.add_row([name.clone(), last, at.projected_seq.to_string()]);
     }
     Ok(out.table(&streams)?)
+}
+
+/// The bus that could not be reached: the one that was named, or that of the console which runs here.
+fn away(settings: &Settings) -> Option<String> {
+    let running = || {
+        let data = DataDir::open(&settings.data_dir).ok()?;
+        let runtime = data.is_running().then(|| data.read_runtime()).flatten()?;
+        Some(runtime.nats_url)
+    };
+    let url = settings.nats_url.clone().or_else(running)?;
+    Some(without_login(&url))
 }
 
 /// The hash of a head as it is written everywhere.
