@@ -77,13 +77,43 @@ async fn a_decision_that_the_bus_does_not_acknowledge_exits_7_and_goes_out_later
     let server = runtime(&desk)["nats_pid"].as_i64().unwrap();
     let server = Pid::from_raw(i32::try_from(server).unwrap());
     kill(server, Signal::SIGSTOP).unwrap();
-    let (exit, code, message) = desk.run(&["approve", "r1", "--json"]).error();
+    let edited = "{\"to\": \"b\", \"copies\": 1}";
+    let approve = [
+        "approve",
+        "r1",
+        "--args",
+        "-",
+        "--message",
+        "one will do",
+        "--json",
+    ];
+    let given = desk.run_with(edited, &approve);
+    let shown = desk.run(&["show", "r1", "--json"]);
+    let told = desk.run(&["show", "r1"]);
     kill(server, Signal::SIGCONT).unwrap();
+    let (exit, code, message) = given.error();
     assert_eq!((exit, code.as_str()), (7, "bus_unreachable"), "{message}");
     assert!(message.contains("queued"), "{message}");
+    // Who, what and why are known while it is on its way.
+    let shown = shown.success().lines().remove(0);
+    assert_eq!(
+        (&shown["state"], &shown["verdict"], &shown["message"]),
+        (&json!("queued"), &json!("modify"), &json!("one will do"))
+    );
+    assert_eq!(shown["decided_by"]["name"], "Test Operator");
+    assert_eq!(shown["stream_seq"], json!(null));
+    assert_eq!(shown["decision"]["edited_args"]["copies"], 1);
+    let told = told.success().out;
+    for words in [
+        "modify by Test Operator",
+        "one will do",
+        "Arguments that may run instead",
+    ] {
+        assert!(told.contains(words), "{words} is not in {told}");
+    }
     desk.show_when("r1", |shown| shown["stream_seq"].is_number());
     let agent = Agent::connect(console.agent_json()).await;
-    assert_eq!(agent.decision("r1").await.unwrap()["verdict"], "approve");
+    assert_eq!(agent.decision("r1").await.unwrap()["verdict"], "modify");
 }
 
 #[tokio::test]

@@ -214,3 +214,26 @@ async fn a_run_in_another_conversation_is_a_subchat_and_the_call_says_how_many_i
         assert!(text.contains(words), "{words} is not in {text}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_tells_where_it_stands_in_its_agents_trace() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    let context = json!(format!("00-{TRACE}-b7ad6b7169203331-01"));
+    agent
+        .ask(&agent.request("in").set("traceparent", context))
+        .await;
+    agent.ask(&agent.request("out")).await;
+    let told = desk.show_in_state("in", "pending");
+    let wanted = json!({ "trace_id": TRACE, "span_id": "b7ad6b7169203331" });
+    assert_eq!(told["trace"], wanted);
+    let text = desk.run(&["show", "in"]).success().out;
+    assert!(
+        text.contains(&format!("countersign trace {TRACE}")),
+        "{text}"
+    );
+    assert_eq!(desk.show_in_state("out", "pending")["trace"], Value::Null);
+    let text = desk.run(&["show", "out"]).success().out;
+    assert!(!text.contains("countersign trace"), "{text}");
+}

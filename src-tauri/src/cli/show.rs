@@ -13,6 +13,7 @@ use countersign_core::ops::reading::RequestStory;
 use countersign_core::ops::votes::told::ShownVote;
 use countersign_core::ops::why::Why;
 use countersign_core::store::alarms::Alarm;
+use countersign_core::store::lines::LineRow;
 use countersign_core::store::receipts::StoredReceipt;
 use countersign_core::store::votes::StoredVote;
 use countersign_wire::{KeptJson, json_value, readable_request, text_ascii_safe};
@@ -46,6 +47,7 @@ struct Shown<'a> {
     // Which rule asks or nearly let it pass; without rules and setup key there is nothing to tell.
     why: Option<&'a Why>,
     receipts: Vec<Value>,
+    trace: Option<Value>,
     alarms: Vec<Value>,
     // The very same call, decided before this one was asked.
     repeats: Option<Value>,
@@ -98,10 +100,7 @@ async fn told(
     let known = warnings::known_tools(app, &story.line).await?;
     let warnings = warnings::of(story, request.as_ref(), &known);
     if out.json {
-        let decision = story
-            .decision
-            .as_ref()
-            .and_then(|decision| kept(&decision.payload));
+        let decision = story.given().and_then(kept);
         let text = as_json(
             story,
             (request.as_ref(), is_exact),
@@ -202,6 +201,7 @@ fn as_json(
             .iter()
             .map(|stored| receipt(stored, secrets))
             .collect(),
+        trace: trace(&story.line),
         alarms: story.alarms.iter().map(alarm).collect(),
         repeats: story.repeats.as_ref().map(repeats),
     };
@@ -212,6 +212,12 @@ fn as_json(
         )
     })?;
     Ok(text_ascii_safe(&text))
+}
+
+/// Where the call stands in the trace of its agent, if the request named one.
+fn trace(line: &LineRow) -> Option<Value> {
+    let id = line.trace_id.as_deref().map(plain)?;
+    Some(json!({ "trace_id": id, "span_id": line.span_id.as_deref().map(plain) }))
 }
 
 fn alarm(alarm: &Alarm) -> Value {

@@ -7,8 +7,8 @@ use countersign_wire::{CallWarning, RequestKey};
 
 use super::cautions;
 use super::votes::told::{self, ShownVote};
-use crate::domain::Timestamp;
 use crate::domain::history::HistoryFilter;
+use crate::domain::{State, Timestamp};
 use crate::error::OpError;
 use crate::runtime::App;
 use crate::store::alarms::Alarm;
@@ -43,6 +43,20 @@ pub struct RequestStory {
     pub cautions: Vec<CallWarning>,
     /// When retention took the payload away, and the digest that it had; none while it is here.
     pub removed: Option<(Timestamp, String)>,
+}
+
+impl RequestStory {
+    /// What was decided: the payload on the stream, or of this console where it is queued.
+    #[must_use]
+    pub fn given(&self) -> Option<&[u8]> {
+        let queued = (self.line.state == State::Queued.as_str())
+            .then_some(self.outgoing.as_ref())
+            .flatten();
+        let stands = self.decision.as_ref().map(|stands| &stands.payload);
+        stands
+            .or(queued.map(|queued| &queued.payload))
+            .map(Vec::as_slice)
+    }
 }
 
 impl App {

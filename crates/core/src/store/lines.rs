@@ -64,6 +64,10 @@ pub struct LineRow {
     pub thread_id: Option<String>,
     /// Run of the agent.
     pub run_id: Option<String>,
+    /// Trace of the agent.
+    pub trace_id: Option<String>,
+    /// Span of that trace which waits for the answer.
+    pub span_id: Option<String>,
     /// How many operators must agree, 1 to 5.
     pub approvals_required: i64,
     /// How many votes stand; 0 where one operator is enough.
@@ -107,12 +111,32 @@ pub struct Filter {
     pub until: Option<Timestamp>,
 }
 
+/// What a decision says, as it stands on the stream or is queued on its way there.
+macro_rules! said {
+    ($column:literal, $path:literal) => {
+        concat!(
+            "coalesce(d.",
+            $column,
+            ", CASE WHEN r.state = 'queued' THEN (SELECT CASE WHEN json_valid(CAST(o.payload AS TEXT)) THEN
+             json_extract(CAST(o.payload AS TEXT), '",
+            $path,
+            "') END FROM outbox o WHERE o.request = r.id) END) AS ",
+            $column,
+            ", "
+        )
+    };
+}
+
 pub(super) fn select(with_raw: bool) -> QueryBuilder<Sqlite> {
-    let mut query = QueryBuilder::<Sqlite>::new(
-        "SELECT r.id, r.ws, r.agent, r.request_id, r.kind, r.tool, r.risk, r.state, r.verdict, r.origin,
-         d.decided_by, d.message, r.args_digest, r.requested_at, r.stored_at, r.received_at, r.deadline_at,
-         r.decided_at, r.delivery, r.stream_seq AS request_seq, d.stream_seq AS stream_seq, d.rule_id,
-         d.rule_version, r.error_code, r.error_detail, r.thread_id, r.run_id,
+    let mut query = QueryBuilder::<Sqlite>::new(concat!(
+        "SELECT r.id, r.ws, r.agent, r.request_id, r.kind, r.tool, r.risk, r.state, r.verdict, r.origin, ",
+        said!("decided_by", "$.decided_by"),
+        said!("message", "$.message"),
+        said!("rule_id", "$.rule.id"),
+        said!("rule_version", "$.rule.version"),
+        "r.args_digest, r.requested_at, r.stored_at, r.received_at, r.deadline_at,
+         r.decided_at, r.delivery, r.stream_seq AS request_seq, d.stream_seq AS stream_seq,
+         r.error_code, r.error_detail, r.thread_id, r.run_id, r.trace_id, r.span_id,
          max(r.approvals_required, coalesce(r.approvals_needed, 1)) AS approvals_required,
          CASE WHEN r.approvals_required > 1 OR r.approvals_needed > 1 THEN
            (SELECT count(*) FROM votes v WHERE v.request = r.id AND v.stands = 1) ELSE 0 END AS votes,
@@ -120,7 +144,7 @@ pub(super) fn select(with_raw: bool) -> QueryBuilder<Sqlite> {
            EXISTS (SELECT 1 FROM votes v WHERE v.request = r.id AND v.mine = 1)
            OR EXISTS (SELECT 1 FROM vote_outbox o WHERE o.request = r.id AND o.state IN ('queued', 'stored'))
          ELSE 0 END AS voted, ",
-    );
+    ));
     query.push(if with_raw { "r.raw" } else { "x'' AS raw" });
     query.push(" FROM requests r LEFT JOIN decisions d ON d.request = r.id WHERE 1");
     query

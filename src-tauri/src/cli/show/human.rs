@@ -55,6 +55,10 @@ pub(super) fn lines(
     votes(story, &mut text);
     decision(story, secrets, &mut text);
     delivery(story, secrets, &mut text);
+    if let Some(id) = story.line.trace_id.as_deref().map(plain) {
+        text.push(heading("Trace"));
+        text.push(format!("  {id} (countersign trace {id})"));
+    }
     text
 }
 
@@ -168,10 +172,7 @@ fn decision(story: &RequestStory, secrets: Secrets, text: &mut Vec<String>) {
     if let Some(message) = &line.message {
         asked::block(message, secrets, text);
     }
-    let body: Option<Value> = story
-        .decision
-        .as_ref()
-        .and_then(|decision| json_value(&decision.payload));
+    let body: Option<Value> = story.given().and_then(json_value);
     let scope = body.as_ref().and_then(|body| body.get("scope")?.as_str());
     if let Some(scope) = scope.filter(|scope| *scope != "once") {
         text.push(format!(
