@@ -182,3 +182,38 @@ async fn an_open_server_is_found_without_any_login_and_an_untried_one_is_not_cal
         assert_eq!(verdict(name), "ok", "{name}");
     }
 }
+
+#[test]
+fn a_data_folder_that_cannot_be_made_is_a_failed_check() {
+    const NOBODY: u32 = 65_534;
+    let shelf = TempData::new();
+    let closed = shelf.path().join("closed");
+    std::fs::create_dir(&closed).unwrap();
+    let mode = |path: &std::path::Path, mode| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        std::fs::set_permissions(path, mode).unwrap();
+    };
+    mode(shelf.path(), 0o755);
+    mode(&closed, 0o555);
+    for (folder, verdict) in [
+        (closed.join("a/b"), "failed"),
+        (
+            std::env::temp_dir().join("countersign-not-there/data"),
+            "ok",
+        ),
+    ] {
+        let desk = Desk::new().with("COUNTERSIGN_DATA_DIR", folder.display().to_string());
+        let mut command = desk.command(&["doctor", "--json"]);
+        // Root may write everywhere.
+        if nix::unistd::geteuid().is_root() {
+            std::os::unix::process::CommandExt::uid(&mut command, NOBODY);
+        }
+        let ended = crate::desk::ended_in_time(command);
+        let found = ended.lines();
+        let found = found.iter().find(|check| check["check"] == "data_folder");
+        assert_eq!(found.unwrap()["verdict"], verdict, "{ended:?}");
+        assert_eq!(ended.code, i32::from(verdict == "failed"), "{ended:?}");
+        assert!(!folder.exists());
+    }
+    mode(&closed, 0o755);
+}

@@ -6,6 +6,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use nix::unistd::{AccessFlags, access};
+
 use super::super::config::{Login, Settings};
 use super::Check;
 use super::Verdict::{Failed, Ok as Fine, Warning};
@@ -20,13 +22,27 @@ const DEPTH: usize = 4;
 pub(super) fn checks(settings: &Settings) -> Vec<Check> {
     let folder = &settings.data_dir;
     if !folder.exists() {
-        let detail = format!(
-            "{} does not exist yet; the first start makes it",
-            folder.display()
-        );
-        return vec![Check::new("data_folder", Fine, detail)];
+        return vec![to_be_made(folder)];
     }
     vec![private(settings), space(folder)]
+}
+
+/// Whether the first start can make the folder.
+fn to_be_made(folder: &Path) -> Check {
+    let standing = folder.ancestors().skip(1).find(|above| above.exists());
+    // Of a relative path the last one is empty: the folder in which the command runs.
+    let above = standing.unwrap_or(Path::new("."));
+    let detail = format!("{} does not exist yet", folder.display());
+    let Err(error) = access(above, AccessFlags::W_OK | AccessFlags::X_OK) else {
+        let detail = format!("{detail}; the first start makes it");
+        return Check::new("data_folder", Fine, detail);
+    };
+    let detail = format!(
+        "{detail} and cannot be made in {}: {}; give another one (--data-dir)",
+        above.display(),
+        error.desc()
+    );
+    Check::new("data_folder", Failed, detail)
 }
 
 fn private(settings: &Settings) -> Check {
