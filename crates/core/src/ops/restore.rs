@@ -112,7 +112,7 @@ async fn read(file: &Path) -> Result<Vec<Carried>, OpError> {
     match backup::carried(file).await {
         Ok(Some(carried)) => Ok(carried),
         Ok(None) => Err(no_backup(&"it has no description")),
-        Err(error) => Err(no_backup(&error)),
+        Err(error) => Err(no_backup(&error.cause())),
     }
 }
 

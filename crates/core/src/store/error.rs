@@ -53,6 +53,19 @@ pub enum StoreError {
     },
 }
 
+impl StoreError {
+    /// What was found, without what to do about it: that is meant for the console's own store.
+    pub(crate) fn cause(&self) -> String {
+        match self {
+            Self::Sqlite(error) => error.to_string(),
+            Self::Direct(error) => error.to_string(),
+            Self::Damaged(why) | Self::NotDurable(why) => why.clone(),
+            Self::Migrate(error) => error.to_string(),
+            Self::Corrupt { what } => format!("it holds {what}, which this program never writes"),
+        }
+    }
+}
+
 fn is_broken(code: i32) -> bool {
     code == SQLITE_IOERR_SHORT_READ || [SQLITE_CORRUPT, SQLITE_NOTADB].contains(&(code & 0xff))
 }
