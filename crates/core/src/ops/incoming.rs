@@ -395,8 +395,9 @@ pub(crate) fn given(payload: &[u8]) -> Option<Verdict> {
     Verdict::from_word(json_value(payload)?["verdict"].as_str()?)
 }
 
-/// The id of a decision, and a sentence about who decided what; escaped, since anything can be stored.
-pub(crate) fn decision_summary(payload: &[u8]) -> (Option<String>, String) {
+/// The id of a decision, and a sentence about who decided what; escaped, since anything can be stored. The
+/// time is the one that lists tell, by the server's clock.
+pub(crate) fn decision_summary(payload: &[u8], at: Timestamp) -> (Option<String>, String) {
     let value = json_value(payload).unwrap_or_default();
     let word = |value: &serde_json::Value| {
         let text: String = value
@@ -411,7 +412,7 @@ pub(crate) fn decision_summary(payload: &[u8]) -> (Option<String>, String) {
         "{} by {} at {}",
         word(&value["verdict"]),
         word(&value["decided_by"]["name"]),
-        word(&value["decided_at"])
+        at.rfc3339()
     );
     (value["decision_id"].as_str().map(str::to_owned), who)
 }

@@ -318,7 +318,9 @@ impl Publisher {
         match stored.map_err(|error| format!("{why}; {error}"))? {
             Some(message) => {
                 let (id, who) = match outgoing.carried {
-                    Carried::Decision => decision_summary(&message.payload),
+                    Carried::Decision => {
+                        decision_summary(&message.payload, Timestamp::from(message.stamp))
+                    }
                     Carried::Vote => vote_summary(&message.payload),
                 };
                 let ours = id.as_deref() == Some(outgoing.decision_id.to_string().as_str());

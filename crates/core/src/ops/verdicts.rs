@@ -260,7 +260,8 @@ impl App {
                 let seq = u64::try_from(decision.stream_seq).unwrap_or(0);
                 return Settled::Stored { seq, reads: None };
             }
-            let who = super::incoming::decision_summary(&decision.payload).1;
+            let at = Timestamp(decision.stored_at);
+            let who = super::incoming::decision_summary(&decision.payload, at).1;
             return Settled::Lost { who };
         }
     }
@@ -300,13 +301,15 @@ impl App {
     async fn who_decided(&self, key: &RequestKey) -> String {
         let unknown = || "somebody was first".to_owned();
         if let Ok(Some(decision)) = decisions::of_request(self.reader(), key).await {
-            return super::incoming::decision_summary(&decision.payload).1;
+            let at = Timestamp(decision.stored_at);
+            return super::incoming::decision_summary(&decision.payload, at).1;
         }
         let Ok(Some(row)) = lines::by_key(self.reader(), key).await else {
             return unknown();
         };
-        match outbox::read(self.reader(), row.id).await {
-            Ok(Some(out)) => super::incoming::decision_summary(&out.payload).1,
+        let out = outbox::read(self.reader(), row.id).await.ok().flatten();
+        match (out, row.decided_at.map(Timestamp)) {
+            (Some(out), Some(at)) => super::incoming::decision_summary(&out.payload, at).1,
             _ => match row.verdict {
                 Some(verdict) => format!(
                     "{verdict} at {}",

@@ -12,6 +12,7 @@ use uuid::Uuid;
 use super::super::publisher::Settled;
 use super::super::verdicts::Decided;
 use super::close::ballot;
+use crate::domain::Timestamp;
 use crate::domain::agreement::{Ballot, agreement};
 use crate::error::OpError;
 use crate::runtime::{App, Role};
@@ -191,8 +192,10 @@ impl App {
                 seq: u64::try_from(decision.stream_seq).unwrap_or(0),
             });
         }
-        let who =
-            decision.map(|decision| super::super::incoming::decision_summary(&decision.payload).1);
+        let who = decision.map(|decision| {
+            let at = Timestamp(decision.stored_at);
+            super::super::incoming::decision_summary(&decision.payload, at).1
+        });
         Err(OpError::AlreadyDecided {
             key: key.clone(),
             state: line.state.parse().unwrap_or(crate::domain::State::Decided),
