@@ -266,8 +266,24 @@ async fn small(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
             }
             Ok(())
         }
-        // The others are taken apart by the callers.
-        _ => Ok(()),
+        // These are taken apart by the callers. Each is named, so that a new one is not lost here.
+        Job::Decide(..)
+        | Job::Requests(_)
+        | Job::Decisions(_)
+        | Job::Receipts(_)
+        | Job::Hellos(_)
+        | Job::Spans(_)
+        | Job::Bound(_)
+        | Job::CaughtUp(_)
+        | Job::ReportsKnown
+        | Job::Lagging
+        | Job::ReadOnly(_)
+        | Job::Undo(..)
+        | Job::Late { .. }
+        | Job::TakeBack { .. }
+        | Job::Lost { .. }
+        | Job::Rescan
+        | Job::Stop(_) => Ok(()),
     }
 }
 
