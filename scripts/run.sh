@@ -41,19 +41,25 @@ else
   cargo build --package countersign --package example-rust-agent
 fi
 
-# await WHAT PID COMMAND... until the command succeeds; fails when the process ends or after 30 s.
+# await WHAT PID COMMAND... until the command succeeds; fails when the process ends or after 30 s. A console
+# that tells of an update of its store is waited for as long as it lives.
 await() {
-  local what=$1 pid=$2
+  local what=$1 pid=$2 left=300 told=no
   shift 2
-  for _ in {1..300}; do
-    if "$@" >/dev/null 2>&1; then return; fi
+  until "$@" >/dev/null 2>&1; do
     kill -0 "$pid" 2>/dev/null || {
       tail -5 "$scratch/console.log" >&2 2>/dev/null || true
       die "the console stopped before $what"
     }
+    if grep -qs "updating the store" "$scratch/console.log"; then
+      [ "$told" = yes ] || note "it updates its store first; this can take a while"
+      told=yes
+    else
+      left=$((left - 1))
+      [ "$left" -gt 0 ] || die "$what took longer than 30 s"
+    fi
     sleep 0.1
   done
-  die "$what took longer than 30 s"
 }
 
 data=${COUNTERSIGN_DATA_DIR:-${XDG_DATA_HOME:-$HOME/.local/share}/countersign}
@@ -82,7 +88,7 @@ fi
 
 if [ "$display" = yes ]; then
   say "opening the window"
-  "$app" &
+  "$app" 2> >(tee "$scratch/console.log" >&2) &
   console=$!
 else
   say "no display: the console runs headless"
