@@ -72,8 +72,8 @@ pub(crate) fn rungs(
 ) -> Vec<Rung> {
     let stage = |name: &str| receipts.iter().find(|receipt| receipt.stage == name);
     let words = |name: &str| stage(name).and_then(|receipt| receipt_words(&receipt.detail));
-    let decided =
-        decision.is_some() || matches!(state_of(line), CardState::Holding | CardState::Queued);
+    // What is held is not decided: it can still be taken back.
+    let decided = decision.is_some() || matches!(state_of(line), CardState::Queued);
     let refused = stage("refused");
     let received = stage("received").or(stage("executed")).or(stage("failed"));
     let failed = stage("failed");
@@ -88,7 +88,7 @@ pub(crate) fn rungs(
         ),
         rung(
             RungName::Decided,
-            if decided && decision.is_some() {
+            if decided {
                 RungState::Done
             } else {
                 RungState::Open
@@ -200,4 +200,32 @@ fn rung(rung: RungName, state: RungState, at_ms: Option<i64>, detail: Option<Sho
 fn receipt_words(detail: &[u8]) -> Option<Shown> {
     let value = json_value(detail)?;
     value["message"].as_str().map(escape)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_queued_is_decided_before_it_is_on_the_bus_and_what_is_held_is_not() {
+        for (state, decided) in [
+            ("pending", RungState::Open),
+            ("holding", RungState::Open),
+            ("queued", RungState::Done),
+        ] {
+            let line = LineRow {
+                kind: Some("tool_call".to_owned()),
+                state: state.to_owned(),
+                decided_at: Some(7),
+                ..LineRow::default()
+            };
+            let ladder = rungs(&line, None, &[], &[]);
+            let of = |name: RungName| ladder.iter().find(|rung| rung.rung == name);
+            let at = (decided == RungState::Done).then_some(7);
+            let told = of(RungName::Decided).map(|rung| (rung.state, rung.at_ms));
+            assert_eq!(told, Some((decided, at)), "{state}");
+            let on_bus = of(RungName::OnBus).map(|rung| rung.state);
+            assert_eq!(on_bus, Some(RungState::Open), "{state}");
+        }
+    }
 }
