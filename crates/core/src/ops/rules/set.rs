@@ -26,23 +26,25 @@ pub struct RuleSet {
     pub regrets: BTreeMap<String, Regrets>,
 }
 
+pub(super) fn unreadable(why: &str) -> OpError {
+    OpError::InvalidArgs(format!(
+        "the rules on the bus cannot be read ({why}); replace them with `countersign rules apply FILE`"
+    ))
+}
+
 pub(super) fn read(payload: &[u8], revision: u64) -> Result<RuleSet, OpError> {
-    let unreadable = |why: String| {
-        OpError::InvalidArgs(format!(
-            "the rules on the bus cannot be read ({why}); replace them with `countersign rules apply FILE`"
-        ))
-    };
     let mut value: Value =
-        serde_json::from_slice(payload).map_err(|error| unreadable(error.to_string()))?;
+        serde_json::from_slice(payload).map_err(|error| unreadable(&error.to_string()))?;
     let gone = value.as_object_mut().and_then(|map| map.remove("gone"));
     let gone = serde_json::from_value(gone.unwrap_or_else(|| json!({})));
     let regrets = value.as_object_mut().and_then(|map| map.remove("regrets"));
     let regrets = serde_json::from_value(regrets.unwrap_or_else(|| json!({})));
     let mut rules = read_set(&value, "rules").map_err(|problems| {
         let first = problems.first();
-        unreadable(first.map_or(String::new(), |of| {
+        let told = first.map_or(String::new(), |of| {
             format!("{}: {}", of.place(), of.message)
-        }))
+        });
+        unreadable(&told)
     })?;
     rules.sort_by(|a, b| a.id.cmp(&b.id));
     Ok(RuleSet {
@@ -182,6 +184,17 @@ impl RuleSet {
         let named = rules.iter_mut().filter(|rule| rule.id == id);
         named.for_each(|rule| rule.enabled = enabled);
         rules
+    }
+
+    /// The set without its rules: their ids stay taken, and their versions go on.
+    pub(super) fn emptied(self) -> Self {
+        let mut gone = self.gone;
+        gone.extend(self.rules.into_iter().map(|rule| (rule.id, rule.version)));
+        Self {
+            gone,
+            revision: self.revision,
+            ..Self::default()
+        }
     }
 
     /// Whether an id was ever given out.
