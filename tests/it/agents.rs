@@ -165,3 +165,18 @@ fn a_brake_for_a_name_that_nobody_has_is_set_and_says_so() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_pause_of_a_stopped_agent_exits_6_and_new_calls_stay_denied() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    desk.run(&["stop", "default/local"]).success();
+    let (exit, code, message) = desk.run(&["pause", "default/local", "--json"]).error();
+    assert_eq!((exit, code.as_str()), (6, "invalid_args"), "{message}");
+    assert!(message.contains("resume it first"), "{message}");
+    agent.ask(&agent.request("r1")).await;
+    assert_eq!(desk.show_in_state("r1", "decided")["verdict"], "deny");
+    desk.run(&["resume", "default/local"]).success();
+    desk.run(&["pause", "default/local"]).success();
+}

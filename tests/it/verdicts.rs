@@ -121,6 +121,32 @@ async fn edited_arguments_come_from_a_file_and_carry_their_own_digest() {
 }
 
 #[tokio::test]
+async fn edited_arguments_that_the_tools_own_schema_forbids_exit_6_and_decide_nothing() {
+    let Round {
+        desk,
+        agent,
+        _console,
+    } = round().await;
+    let schema = json!({"type": "object", "properties": {"copies": {"type": "integer"}}});
+    let tool = json!({"name": "send_mail", "args_schema": schema});
+    agent.ask(&agent.request("r1").set("tool", tool)).await;
+    desk.show_in_state("r1", "pending");
+    let approve = |edited: &str| {
+        let command = ["approve", "r1", "--args", "-", "--json"];
+        desk.run_with(edited, &command)
+    };
+    let (exit, code, message) = approve("{\"to\": \"b\", \"copies\": \"two\"}").error();
+    assert_eq!((exit, code.as_str()), (6, "invalid_args"), "{message}");
+    assert!(message.contains("/copies does not fit the tool's schema"), "{message}");
+    assert_eq!(desk.json(&["show", "r1", "--json"])["state"], "pending");
+    approve("{\"to\": \"b\", \"copies\": 1}").success();
+    assert_eq!(agent.decision("r1").await.unwrap()["verdict"], "modify");
+    // What is decided is told as that, whatever the edit is.
+    let (exit, code, _) = approve("{\"copies\": \"two\"}").error();
+    assert_eq!((exit, code.as_str()), (4, "already_decided"));
+}
+
+#[tokio::test]
 async fn a_question_and_a_form_are_answered_and_the_answer_is_checked() {
     let Round {
         desk,

@@ -62,7 +62,7 @@ struct Place {
 }
 
 impl Said {
-    fn key(&self) -> PolicyKey {
+    pub(super) fn key(&self) -> PolicyKey {
         match self {
             Self::Panic(_) => PolicyKey::Panic,
             Self::Agent(agent, _) => PolicyKey::Pause(agent.clone()),
@@ -257,7 +257,7 @@ async fn tell(shared: &Shared, job: Job) {
     }
 }
 
-fn open(
+pub(super) fn open(
     shared: &Shared,
     realm: &Uuid,
     key: &PolicyKey,
@@ -298,7 +298,8 @@ impl App {
     /// end its run, it is denied. It stands on the bus when this returns.
     ///
     /// # Errors
-    /// [`OpError::BusUnreachable`], [`OpError::ReadOnly`]; nothing is changed then.
+    /// [`OpError::InvalidArgs`] for a pause of a stopped agent, [`OpError::BusUnreachable`],
+    /// [`OpError::ReadOnly`]; nothing is changed then.
     pub async fn set_brake(
         &self,
         agent: &AgentKey,
@@ -370,6 +371,7 @@ impl App {
                     None => Err(OpError::BusUnreachable(OVERTAKEN.to_owned())),
                 };
             }
+            self.keeps_the_stop(&bus, &realm, said).await?;
             match bus.policy_put(&name, expected, value.clone()).await? {
                 PublishOutcome::Stored { seq } => {
                     self.seen_by_console(&name, seq).await;

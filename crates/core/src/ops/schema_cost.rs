@@ -16,7 +16,7 @@ const BACKTRACKING: u32 = 20_000;
 
 /// Whether a check of `value` against `schema` ends in a moment, whatever either of them holds.
 #[must_use]
-pub fn is_affordable(schema: &Value, value: &Value) -> bool {
+pub(super) fn is_affordable(schema: &Value, value: &Value) -> bool {
     let draft = schema.get("$schema").and_then(Value::as_str);
     let old = draft.is_some_and(|draft| draft.contains("draft-04"));
     let id = if old { "id" } else { "$id" };

@@ -1,18 +1,24 @@
 //! Denies what a stopped agent asks, until it is resumed (rules, "Brakes").
 //!
-//! Refuses to act on a stop while the shared policy is not known: it may have been taken back.
+//! Refuses to act on a stop while the shared policy is not known: it may have been taken back. Refuses to
+//! let a pause end it.
 
 use std::collections::HashSet;
 
-use countersign_wire::{Origin, Verdict};
+use countersign_wire::{AgentBrake, Origin, Verdict};
 use tokio::sync::oneshot;
+use uuid::Uuid;
 
+use super::brakes::{Said, open};
 use super::decide;
 use super::decide::release_hold;
 use super::job::DecideCommand;
 use super::ledger::{Batch, Ledger};
 use super::turns::Turn;
+use crate::bus::Bus;
 use crate::domain::{Authority, State, Timestamp};
+use crate::error::OpError;
+use crate::runtime::App;
 use crate::store::{StoreError, requests};
 
 /// How many are looked at in one transaction for one agent.
@@ -93,4 +99,31 @@ pub(super) async fn deny(
 
 fn earlier(known: Option<Timestamp>, at: Timestamp) -> Option<Timestamp> {
     Some(known.map_or(at, |known| known.min(at)))
+}
+
+impl App {
+    /// Refuses a pause where a stop stands on the bus, whichever console set it: what comes would wait for
+    /// people instead of being denied.
+    pub(super) async fn keeps_the_stop(
+        &self,
+        bus: &Bus,
+        realm: &Uuid,
+        said: &Said,
+    ) -> Result<(), OpError> {
+        let Said::Agent(agent, AgentBrake::Paused) = said else {
+            return Ok(());
+        };
+        let key = said.key();
+        let Some(stands) = bus.policy_get(&key.to_string()).await? else {
+            return Ok(());
+        };
+        let stamp = Timestamp::from(stands.stamp);
+        match open(&self.inner.shared, realm, &key, &stands.value, stamp) {
+            Some((Said::Agent(_, AgentBrake::Stopped), ..)) => {
+                let why = format!("{agent} is stopped; resume it first");
+                Err(OpError::InvalidArgs(why))
+            }
+            _ => Ok(()),
+        }
+    }
 }

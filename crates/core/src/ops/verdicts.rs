@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::job::{Accepted, DecideCommand, Job, Refused};
 use super::publisher::Settled;
-use super::response;
+use super::{edited, response};
 use crate::domain::{DecideRefusal, State, Timestamp, lets_it_run};
 use crate::error::OpError;
 use crate::runtime::{App, Role};
@@ -62,11 +62,7 @@ impl App {
         self.knows_the_past().await?;
         let key = command.key.clone();
         let human = command.origin == Origin::Operator && lets_it_run(command.verdict);
-        if command.verdict == Verdict::Respond
-            && let Some(row) = lines::by_key(self.reader(), &key).await?
-        {
-            command.response = Some(response::fitted(&row.raw, command.response)?);
-        }
+        self.fit(&mut command).await?;
         let (reply, accepted) = oneshot::channel();
         self.submit(Job::Decide(Box::new(command), reply)).await?;
         match self.answer(accepted).await? {
@@ -100,6 +96,29 @@ impl App {
                 })
             }
         }
+    }
+
+    /// Holds what an operator wrote against what the request says of it.
+    async fn fit(&self, command: &mut DecideCommand) -> Result<(), OpError> {
+        if !matches!(command.verdict, Verdict::Respond | Verdict::Modify) {
+            return Ok(());
+        }
+        let Some(row) = lines::by_key(self.reader(), &command.key).await? else {
+            return Ok(());
+        };
+        match command.verdict {
+            Verdict::Respond => {
+                let response = command.response.take();
+                command.response = Some(response::fitted(&row.raw, response)?);
+            }
+            // Of one that is over another refusal says more.
+            Verdict::Modify if row.state.parse().is_ok_and(State::is_open) => {
+                let checked = edited::checked(&row.raw, command.edited_args.as_ref());
+                checked.map_err(|error| OpError::InvalidArgs(format!("{}: {error}", command.key)))?;
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     /// Waits until everything on the bus is known; a console that will not know it says why.

@@ -4,7 +4,7 @@ use countersign_core::App;
 use countersign_core::ops::DecideCommand;
 use countersign_testkit::TempData;
 use countersign_wire::{
-    AgentBrake, AgentKey, Context, PolicyKey, Response, SignedEnvelope, Verdict,
+    AgentBrake, AgentKey, Context, ErrorCode, PolicyKey, Response, SignedEnvelope, Verdict,
 };
 use serde_json::json;
 
@@ -140,6 +140,27 @@ async fn a_stopped_agent_loses_what_waits_and_is_denied_until_it_is_resumed() {
     tokio::time::sleep(Duration::from_millis(900)).await;
     in_state(&desk.app, "after", "pending").await;
     assert_eq!(desk.app.status().await.unwrap().alarms, []);
+    second.shutdown().await;
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pause_lets_go_of_no_stop_whichever_console_set_it() {
+    let desk = Desk::open().await;
+    let data = TempData::new();
+    let second = colleague(&desk, &data, "Grace").await;
+    for stops in [&desk.app, &second] {
+        stops.set_brake(&bot(), AgentBrake::Stopped).await.unwrap();
+        for pauses in [&desk.app, &second] {
+            let refused = pauses.set_brake(&bot(), AgentBrake::Paused).await;
+            let refused = refused.unwrap_err();
+            assert_eq!(refused.code(), ErrorCode::InvalidArgs, "{refused}");
+            assert!(refused.to_string().contains("resume it first"), "{refused}");
+            braked(pauses, |brakes| brakes.stop_of(&bot()).is_some()).await;
+        }
+        stops.set_brake(&bot(), AgentBrake::Running).await.unwrap();
+        stops.set_brake(&bot(), AgentBrake::Paused).await.unwrap();
+    }
     second.shutdown().await;
     desk.app.shutdown().await;
 }

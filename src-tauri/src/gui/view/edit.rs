@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use countersign_core::ops::schema_cost::is_affordable;
+use countersign_core::ops::edited::misfits;
 use countersign_wire::ipc::{DiffKind, DiffLine, EditCheck, EditProblem};
 use countersign_wire::{Redacted, Shown, args_digest, escape, secret_spans, text_ascii_safe};
 use serde_json::Value;
@@ -13,8 +13,6 @@ use similar::{ChangeTag, TextDiff};
 use super::args::{is_hidden, leaf_text, pointer};
 use super::strict::{JsonProblem, strict_json};
 
-/// Problems that are shown at once.
-const PROBLEMS: usize = 20;
 /// A comparison that takes longer goes on in larger pieces.
 const PATIENCE: Duration = Duration::from_millis(50);
 
@@ -65,7 +63,8 @@ pub(crate) fn edit_check(
     };
     let (value, mut problems) = restored(original, &edited, key);
     if let Some(schema) = schema {
-        problems.extend(against_schema(schema, &value, text));
+        let misfits = misfits(schema, &value);
+        problems.extend(misfits.iter().map(|of| problem(&of.place, &of.why, text)));
     }
     let digest = match args_digest(&value) {
         Ok(digest) => digest.to_string(),
@@ -198,29 +197,6 @@ fn map_leaves(value: &Value, change: &mut Change<'_>) -> Value {
         }
     }
     step("", None, value, change)
-}
-
-/// The schema is the agent's: one that is broken, or would keep the console busy, proves nothing and must not block
-/// a narrower edit.
-fn against_schema(schema: &Value, value: &Value, text: &str) -> Vec<EditProblem> {
-    if !is_affordable(schema, value) {
-        return Vec::new();
-    }
-    let validator = match jsonschema::validator_for(schema) {
-        Ok(validator) => validator,
-        Err(_) => return Vec::new(),
-    };
-    validator
-        .iter_errors(value)
-        .take(PROBLEMS)
-        .map(|error| {
-            problem(
-                &error.instance_path().to_string(),
-                &error.masked().to_string(),
-                text,
-            )
-        })
-        .collect()
 }
 
 /// A problem at a pointer, with the line of its last step where that can be found.
