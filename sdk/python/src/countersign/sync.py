@@ -20,7 +20,7 @@ from .errors import GateClosedError
 from .gate import ConnectOptions, Gate
 from .letters import ReceiptDetails, span_payload
 from .verify import Decision
-from .wire import Ask, Span
+from .wire import Ask, Introduction, Span
 from .words import Stage
 
 T = TypeVar("T")
@@ -59,6 +59,10 @@ class SyncGate:
     def withdraw(self, request_id: str, reason: str = "") -> None:
         """As `Gate.withdraw`."""
         self.call(self.gate.withdraw(request_id, reason))
+
+    def introduce(self, **parts: Unpack[Introduction]) -> None:
+        """As `Gate.introduce`."""
+        self.call(self.gate.introduce(**parts))
 
     def receipt(self, decision: Decision, stage: Stage, **details: Unpack[ReceiptDetails]) -> None:
         """As `Gate.receipt`."""
