@@ -71,6 +71,50 @@ async fn a_regret_switches_a_rule_off_and_shows_with_it() {
 }
 
 #[tokio::test]
+async fn a_rule_that_would_approve_what_a_person_denied_is_in_force_only_when_that_was_accepted() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    agent.ask(&agent.request("denied")).await;
+    desk.show_in_state("denied", "pending");
+    desk.run(&["deny", "denied", "--message", "Not to customers."])
+        .success();
+    let off = MAILS.replace("effect", "enabled = false\neffect");
+    let (on, off) = (
+        file(&desk, "on.toml", MAILS),
+        file(&desk, "off.toml", &off),
+    );
+    let denies = "\n[[rule]]\nid = \"never\"\neffect = \"deny\"\ntool = \"send_mail\"\n";
+    let beside = file(&desk, "beside.toml", &format!("{MAILS}{denies}"));
+    let policy = file(&desk, "policy.yaml", "allow: [send_mail]\n");
+    let import = ["rules", "import", "--from", "selectools", &policy, "--apply"];
+    let enabled = || desk.json(&["rules", "show", "mails", "--json"])["enabled"].clone();
+
+    // A rule that is off lets nothing run.
+    desk.run(&["rules", "apply", &off]).success();
+    for command in [&["rules", "apply", &on][..], &["rules", "enable", "mails"], &import] {
+        let refused = desk.run(&[command, &["--json"]].concat()).error();
+        let (exit, code, message) = refused;
+        assert_eq!((exit, code.as_str()), (6, "verdict_not_allowed"), "{message}");
+        assert!(message.contains("denied (rule "), "{message}");
+        assert!(message.contains("--accept-flips"), "{message}");
+        assert_eq!(desk.lines(&["rules", "list", "--json"]).len(), 1);
+        assert_eq!(enabled(), false);
+    }
+    // What another rule of the set denies is not let run.
+    desk.run(&["rules", "apply", &beside]).success();
+    desk.run(&["rules", "apply", &off]).success();
+    desk.run(&["rules", "enable", "mails", "--accept-flips"])
+        .success();
+    assert_eq!(enabled(), true);
+    // It is asked once: what stands already does not begin.
+    desk.run(&["rules", "apply", &on]).success();
+    desk.run(&[&import[..], &["--accept-flips"]].concat())
+        .success();
+    assert_eq!(desk.lines(&["rules", "list", "--json"]).len(), 2);
+}
+
+#[tokio::test]
 async fn a_bypass_is_set_shown_and_ended() {
     let desk = Desk::new();
     let console = Console::start(&desk);

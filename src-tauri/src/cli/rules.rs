@@ -2,6 +2,7 @@
 //!
 //! Refuses to apply a file with any problem in it, and to say that a change stands before the bus has it.
 
+mod flips;
 mod import;
 mod regret;
 mod shown;
@@ -20,7 +21,7 @@ use countersign_core::{App, OpError};
 use countersign_wire::{ErrorCode, WorkspaceName};
 use serde_json::{Value, json};
 
-use super::args::{AcceptLimits, Rules};
+use super::args::{Accept, AcceptLimits, Rules};
 use super::config::Settings;
 use super::console::{deciding, reading};
 use super::failure::Failure;
@@ -34,25 +35,20 @@ pub(crate) async fn run(settings: &Settings, out: Output, command: Rules) -> Res
         Rules::List => list(settings, out).await,
         Rules::Show { id } => show(settings, out, &id).await,
         Rules::Check { file } => check(out, &file),
-        Rules::Apply { file, signing } => {
+        Rules::Apply { file, accept } => {
             let rules = read(&file)?;
             let all = RulesChange::Replace { rules, seen: None };
-            change(settings, out, all, signing).await
+            change(settings, out, all, accept).await
         }
         Rules::Remove { id, signing } => {
-            change(settings, out, RulesChange::Remove(id), signing).await
+            change(settings, out, RulesChange::Remove(id), signing.into()).await
         }
-        Rules::Enable { id, signing } => {
-            change(settings, out, RulesChange::Enable(id, Enabled::On), signing).await
+        Rules::Enable { id, accept } => {
+            change(settings, out, RulesChange::Enable(id, Enabled::On), accept).await
         }
         Rules::Disable { id, signing } => {
-            change(
-                settings,
-                out,
-                RulesChange::Enable(id, Enabled::Off),
-                signing,
-            )
-            .await
+            let off = RulesChange::Enable(id, Enabled::Off);
+            change(settings, out, off, signing.into()).await
         }
         Rules::Regret { id, reason } => regret::run(settings, out, &id, reason).await,
         Rules::Import(command) => import::run(settings, out, command).await,
@@ -195,14 +191,18 @@ async fn show(settings: &Settings, out: Output, id: &str) -> Result<(), Failure>
     .await
 }
 
-/// Changes the set; refuses what would change other rules unless that was accepted.
+/// Changes the set; refuses what would change other rules, or approve what people denied, unless that was
+/// accepted.
 pub(super) async fn changed(
     app: &App,
     workspace: &WorkspaceName,
     change: &RulesChange,
-    accepted: AcceptLimits,
+    accepted: Accept,
 ) -> Result<RulesChanged, Failure> {
-    let signing = match accepted.accept_limits {
+    if !accepted.accept_flips {
+        flips::refuse(app, workspace, change).await?;
+    }
+    let signing = match accepted.signing.accept_limits {
         true => Signing::Accepted,
         false => Signing::Careful,
     };
@@ -216,11 +216,20 @@ pub(super) async fn changed(
     })
 }
 
+impl From<AcceptLimits> for Accept {
+    fn from(signing: AcceptLimits) -> Self {
+        Self {
+            signing,
+            accept_flips: false,
+        }
+    }
+}
+
 async fn change(
     settings: &Settings,
     out: Output,
     change: RulesChange,
-    accepted: AcceptLimits,
+    accepted: Accept,
 ) -> Result<(), Failure> {
     let workspace = &settings.workspace;
     let done = deciding(settings, async |app| {

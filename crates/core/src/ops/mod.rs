@@ -19,6 +19,7 @@ pub mod bypass;
 mod cautions;
 mod decide;
 mod decisions;
+mod denied_flips;
 mod draft;
 mod due;
 mod durable;

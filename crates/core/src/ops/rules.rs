@@ -136,8 +136,8 @@ impl App {
 }
 
 /// What a change starts from.
-struct Before {
-    set: RuleSet,
+pub(super) struct Before {
+    pub(super) set: RuleSet,
     /// Whether it is what the bus says.
     stands: bool,
 }
@@ -145,7 +145,7 @@ struct Before {
 impl App {
     /// What a change starts from, and who signed it. Where there is nothing to read, versions and ids go on from
     /// what this folder read last: decisions name them.
-    async fn before(
+    pub(super) async fn before(
         &self,
         workspace: &WorkspaceName,
         stands: Stands,

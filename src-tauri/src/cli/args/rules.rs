@@ -24,7 +24,7 @@ pub(crate) enum Rules {
         /// TOML; `-` reads standard input. `version` is counted by the console.
         file: PathBuf,
         #[command(flatten)]
-        signing: AcceptLimits,
+        accept: Accept,
     },
     /// Take one rule away.
     Remove {
@@ -38,7 +38,7 @@ pub(crate) enum Rules {
         /// Its id.
         id: String,
         #[command(flatten)]
-        signing: AcceptLimits,
+        accept: Accept,
     },
     /// Stop one rule from acting; it stays in the set.
     Disable {
@@ -77,6 +77,16 @@ pub(crate) struct AcceptLimits {
     pub(crate) accept_limits: bool,
 }
 
+/// What may follow from a change that lets rules approve.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Accept {
+    #[command(flatten)]
+    pub(crate) signing: AcceptLimits,
+    /// Also where a rule that begins to approve would have let run what a person denied.
+    #[arg(long)]
+    pub(crate) accept_flips: bool,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ImportRules {
     /// Whose policy it is.
@@ -91,7 +101,7 @@ pub(crate) struct ImportRules {
     #[arg(long)]
     pub(crate) apply: bool,
     #[command(flatten)]
-    pub(crate) signing: AcceptLimits,
+    pub(crate) accept: Accept,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -60,7 +60,7 @@ impl RuleSet {
     ///
     /// # Errors
     /// [`OpError::NotFound`], [`OpError::InvalidArgs`].
-    pub(super) fn after(
+    pub(in crate::ops) fn after(
         &self,
         change: &RulesChange,
         now: Timestamp,

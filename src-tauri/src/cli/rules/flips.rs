@@ -1,0 +1,52 @@
+//! What people denied, held against rules that begin to approve.
+//!
+//! Refuses the change unless the operator has said that it may contradict them.
+
+use std::time::Duration;
+
+use countersign_core::App;
+use countersign_core::ops::rules::RulesChange;
+use countersign_wire::{ErrorCode, WorkspaceName};
+
+use crate::cli::failure::Failure;
+use crate::cli::output::plain;
+
+/// A million requests are judged in about this time.
+const LIMIT: Duration = Duration::from_secs(60);
+/// Calls that are named; the others are counted.
+const NAMED: usize = 5;
+
+/// Refuses a change with which a rule begins to approve what a person denied.
+pub(super) async fn refuse(
+    app: &App,
+    workspace: &WorkspaceName,
+    change: &RulesChange,
+) -> Result<(), Failure> {
+    let Some(flips) = app.denied_flips(workspace, change, LIMIT).await? else {
+        return Err(Failure::new(
+            ErrorCode::VerdictNotAllowed,
+            format!(
+                "whether these rules would have let run what people denied could not be told in {} s; see `countersign rules simulate FILE`, then add --accept-flips",
+                LIMIT.as_secs()
+            ),
+        ));
+    };
+    if flips.is_empty() {
+        return Ok(());
+    }
+    let named = flips.iter().take(NAMED);
+    let named: Vec<String> = named
+        .map(|flip| format!("{} (rule {})", plain(&flip.request_id), plain(&flip.rule_id)))
+        .collect();
+    let more = match flips.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Err(Failure::new(
+        ErrorCode::VerdictNotAllowed,
+        format!(
+            "would have let run what a person denied: {}{more}. Nothing was changed; look with `countersign rules simulate FILE`, then narrow the rule or add --accept-flips",
+            named.join(", ")
+        ),
+    ))
+}
