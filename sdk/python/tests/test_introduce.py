@@ -127,10 +127,10 @@ async def test_what_changes_while_the_bus_is_away_is_said_on_return_and_nothing_
             while gate._bus.connected:
                 await asyncio.sleep(0.005)
         await asyncio.gather(*(gate.introduce(tools=[{"name": f"tool-{n}"}]) for n in range(3)))
-        unsent = len(gate._outbox)
+        unsent = len(gate._hellos)
         for _ in range(5):
             gate._on_reconnect()
-        assert len(gate._outbox) == unsent
+        assert len(gate._hellos) == unsent
         await asyncio.to_thread(own.server.start)
         async with asyncio.timeout(20):
             while gate._said is None or not gate._said.done():

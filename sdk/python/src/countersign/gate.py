@@ -65,6 +65,7 @@ class Gate:
         self._bus: Bus
         self._spans: SpanQueue
         self._outbox: Outbox
+        self._hellos: Outbox
         self._waits: dict[str, Wait] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._alive: asyncio.Task[None] | None = None
@@ -240,8 +241,8 @@ class Gate:
         """
         if self._closed:
             raise GateClosedError("the gate is closed")
-        if len(self._outbox) >= MAX_WAITING:
-            raise TooManyWaitingError(f"{MAX_WAITING} requests and receipts wait already")
+        if len(self._hellos) >= MAX_WAITING:
+            raise TooManyWaitingError(f"{MAX_WAITING} hellos wait for the bus already")
         introduction: Introduction = {**self._introduction, **parts}
         self._hello = hello(self._enrolment, self._agent, introduction)
         # What stays is what was said, whatever the caller does with its lists.
@@ -277,6 +278,8 @@ class Gate:
             name=f"{known.workspace}/{known.agent}",
         )
         self._outbox = Outbox(self._bus, io_timeout=IO_SECONDS)
+        # Apart, because they are no requests and no receipts.
+        self._hellos = Outbox(self._bus, io_timeout=IO_SECONDS)
         try:
             prefix = f"countersign.v1.decided.{known.workspace}.{known.agent}"
             await self._bus.subscribe(f"{prefix}.*", self._on_hint)
@@ -285,7 +288,7 @@ class Gate:
             await self._bus.direct_get("CS_DECISIONS", unused, timeout=timeout)
             await self._refresh_trust()
         except BaseException:
-            await self._outbox.close(0)
+            await self._hellos.close(0)
             await self._bus.close()
             raise
         subject = f"countersign.v1.event.{known.workspace}.{known.agent}"
@@ -320,7 +323,7 @@ class Gate:
             self._trust = take_over(self._trust, stored.payload, stored.sequence, stored.stored_at)
 
     def _say_hello(self) -> asyncio.Task[None]:
-        self._said = self._outbox.post(self._hello)
+        self._said = self._hellos.post(self._hello)
         return self._said
 
     async def _stay_alive(self) -> None:
@@ -379,7 +382,7 @@ class Gate:
                 await self._idle.wait()
         await self._spans.close(1.0)
         limit = 2.0 if self._bus.connected else 0.1
-        await self._outbox.close(limit)
+        await asyncio.gather(self._outbox.close(limit), self._hellos.close(limit))
         if self._background:
             await asyncio.wait(set(self._background), timeout=limit)
         for task in set(self._background):

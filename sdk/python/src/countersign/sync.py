@@ -70,12 +70,14 @@ class SyncGate:
 
     def receipt_later(self, decision: Decision, stage: Stage, **details: Unpack[ReceiptDetails]) -> None:
         """As `Gate.receipt_later`; callable from any thread, never blocks. Does nothing once the gate is closed."""
+        self._check_process()
         if self._gate is not None:
             letter = self._gate._receipt_letter(decision, stage, **details)
             self._hand_over(lambda gate: gate._post_later(letter))
 
     def span(self, span: Span) -> None:
         """As `Gate.span`; callable from any thread, never blocks. Does nothing once the gate is closed."""
+        self._check_process()
         payload = span_payload(span)
         self._hand_over(lambda gate: gate._spans.put(payload))
 
@@ -129,12 +131,15 @@ class SyncGate:
             with contextlib.suppress(GateClosedError), self._running() as loop:
                 loop.call_soon_threadsafe(work, gate)
 
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            raise GateClosedError("the gate belongs to the process that opened it; open one after the fork")
+
     @contextlib.contextmanager
     def _running(self) -> Iterator[asyncio.AbstractEventLoop]:
         """The loop, which cannot stop meanwhile."""
         # First: a fork may have copied the lock while another thread held it.
-        if os.getpid() != self._process:
-            raise GateClosedError("the gate belongs to the process that opened it; open one after the fork")
+        self._check_process()
         with self._handing:
             if self._loop is None or self._stopping:
                 raise GateClosedError("the gate is not open")
