@@ -4,34 +4,59 @@ import { afterEach, beforeEach, vi } from "vitest";
 // A busy machine takes its time; what never comes still fails.
 configure({ asyncUtilTimeout: 4_000 });
 
-/** The test document has no layout: what is observed counts as on screen when a test says so. */
-export const screenObserver = { seesEverything: true };
+/** The test document has no layout: what is observed counts as on screen unless a test says otherwise. */
+export const screenObserver = {
+  /** A selector of what is off the screen. */
+  unseen: null as string | null,
+  /** Puts what is off the screen on it, and what now fits the selector off it. */
+  becomes(unseen: string | null): void {
+    screenObserver.unseen = unseen;
+    for (const observer of TestObserver.all) observer.look();
+  },
+};
 
 class TestObserver implements IntersectionObserver {
   readonly root = null;
   readonly rootMargin = "";
   readonly scrollMargin = "";
   readonly thresholds = [1];
+  static readonly all = new Set<TestObserver>();
   readonly #callback: IntersectionObserverCallback;
+  readonly #targets = new Set<Element>();
 
   constructor(callback: IntersectionObserverCallback) {
     this.#callback = callback;
+    TestObserver.all.add(this);
+  }
+
+  look(): void {
+    const entries = [...this.#targets].map((target) => {
+      const seen = screenObserver.unseen === null || !target.matches(screenObserver.unseen);
+      return { isIntersecting: seen, intersectionRatio: seen ? 1 : 0, target } as unknown as IntersectionObserverEntry;
+    });
+    if (entries.length > 0) this.#callback(entries, this);
   }
 
   observe(target: Element): void {
-    if (!screenObserver.seesEverything) return;
-    queueMicrotask(() => { this.#callback([{ isIntersecting: true, target } as IntersectionObserverEntry], this); });
+    this.#targets.add(target);
+    queueMicrotask(() => { this.look(); });
   }
 
-  unobserve(): void {}
-  disconnect(): void {}
+  unobserve(target: Element): void {
+    this.#targets.delete(target);
+  }
+
+  disconnect(): void {
+    this.#targets.clear();
+    TestObserver.all.delete(this);
+  }
   takeRecords(): IntersectionObserverEntry[] {
     return [];
   }
 }
 
 beforeEach(() => {
-  screenObserver.seesEverything = true;
+  screenObserver.unseen = null;
   localStorage.clear();
   window.location.hash = "";
   vi.stubGlobal("IntersectionObserver", TestObserver);

@@ -114,6 +114,15 @@ async def test_approved_on_the_command_line_runs_and_is_seen_executed(real, own_
     assert (await real.show(name, "delivery", "executed"))["verdict"] == "approve"
 
 
+async def test_setup_keys_that_an_agent_declares_at_the_start_are_listed(real):
+    enrolment = Enrolment.load(real.ready["agent_json"])
+    key = {"bs_name": "confirm_hire", "bs_type": "bool", "bs_default": True, "bs_group": "Safety"}
+    async with Gate.connect(enrolment, setup_schema=[key]):
+        async with asyncio.timeout(SECONDS):
+            while "confirm_hire" not in await real.done("setup", "list"):
+                pass
+
+
 async def test_edited_on_the_command_line_runs_the_edit(real, own_gate, name, tmp_path):
     edit = tmp_path / "edit.json"
     edit.write_text(json.dumps({**MAIL, "to": "b@example.org"}))

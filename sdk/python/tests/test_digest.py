@@ -6,7 +6,7 @@ import json
 import struct
 
 import pytest
-from countersign import Enrolment, EnrolmentError, InvalidRequestError, ToolCall, args_digest
+from countersign import Enrolment, InvalidRequestError, ToolCall, args_digest
 from countersign.clock import now
 from countersign.digest import canonical_json
 from countersign.signature import decode_public_key, verify
@@ -169,44 +169,3 @@ def test_a_signature_holds_for_one_context_realm_subject_and_payload(payload, co
     assert not verify(KEY.public, other_spelling, context, "r", "s", payload)
     assert not verify(KEY.public, sig[:40], context, "r", "s", payload)
     assert not verify(Key().public, sig, context, "r", "s", payload)
-
-
-def test_an_enrolment_is_read_whole_or_not_at_all(tmp_path, caplog):
-    whole = {
-        "nats_url": "nats://127.0.0.1:1",
-        "workspace": "acme",
-        "agent": "bot",
-        "nkey_seed": KEY.seed,
-        "realm": "r",
-        "trusted_keys": [{"key": KEY.public, "name": "Ada", "role": "human"}],
-    }
-    file = tmp_path / "agent.json"
-    file.write_text(json.dumps(whole))
-    file.chmod(0o644)
-    read = Enrolment.load(file)
-    assert read.inbox_prefix == f"_INBOX_{KEY.public}"
-    assert "chmod 600" in caplog.text
-    assert KEY.seed not in repr(read)
-    for change in (
-        {"nats_url": None},
-        {"realm": ""},
-        {"workspace": "Acme"},
-        {"agent": "a.b"},
-        {"nkey_seed": "SUAX"},
-        {"trusted_keys": [{"key": KEY.damaged, "name": "Ada", "role": "human"}]},
-        {"trusted_keys": [{"key": KEY.public, "name": "Ada", "role": "boss"}]},
-        {"trusted_keys": [{"key": KEY.public, "name": "Ada", "role": "human", "from": "yesterday"}]},
-        {"trusted_keys": [{"key": KEY.public, "name": "Ada", "role": "human", "until": "2026-11-21"}]},
-        {"trusted_keys": [{"key": KEY.public, "name": "Ada", "role": "human", "until": 5}]},
-    ):
-        with pytest.raises(EnrolmentError):
-            Enrolment.parse({**whole, **change})
-
-
-def test_the_environment_names_the_enrolment(tmp_path, monkeypatch):
-    monkeypatch.delenv("COUNTERSIGN_AGENT_JSON", raising=False)
-    with pytest.raises(EnrolmentError, match="COUNTERSIGN_AGENT_JSON"):
-        Enrolment.load()
-    monkeypatch.setenv("COUNTERSIGN_AGENT_JSON", str(tmp_path / "none.json"))
-    with pytest.raises(EnrolmentError, match=r"none\.json"):
-        Enrolment.load()

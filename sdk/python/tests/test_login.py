@@ -119,7 +119,9 @@ async def test_an_agent_shows_its_certificate_and_gets_its_answer_over_tls(bench
             assert "tls_ca" in await refused(wrong, BusTlsError)
         await refused(replace(enrolment, tls_key=None), EnrolmentError)
         await refused(replace(enrolment, tls_ca=str(tmp_path / "none")), EnrolmentError)
-        await refused(replace(enrolment, nkey_seed=Key().seed), BusLoginError)
+        stranger = Key()
+        unknown = {"nkey_seed": stranger.seed, "inbox_prefix": f"_INBOX_{stranger.public}"}
+        await refused(replace(enrolment, **unknown), BusLoginError)
     finally:
         await console.nc.close()
         server.stop()

@@ -14,6 +14,7 @@ from countersign import (
     ToolCall,
     TooManyWaitingError,
 )
+from countersign.spans import SpanQueue
 
 from conftest import WORKSPACE, Bench, opened
 
@@ -174,6 +175,35 @@ async def test_nothing_is_tried_after_the_gate_was_closed(bench, console, monkey
     with pytest.raises(GateClosedError):
         await gate.receipt(decision, "executed")
     assert len(gate._outbox) == 0
+
+
+class AwayBus:
+    """A bus that takes some messages and is then away."""
+
+    def __init__(self, takes: int) -> None:
+        self.takes = takes
+        self.taken: list[bytes] = []
+
+    @property
+    def connected(self) -> bool:
+        return len(self.taken) < self.takes
+
+    async def pause(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    async def store(self, subject: str, payload: bytes, *, timeout: float) -> None:
+        self.taken.append(payload)
+
+
+@pytest.mark.parametrize(("takes", "told"), [(0, ["3 messages"]), (1, ["2 messages"]), (3, [])])
+async def test_steps_of_a_trace_that_closing_drops_are_counted_in_the_log(caplog, takes, told):
+    bus = AwayBus(takes)
+    queue = SpanQueue(bus, "countersign.v1.event.a.b", io_timeout=1)
+    for number in range(3):
+        queue.put(bytes([number]))
+    await queue.close(0.01)
+    assert bus.taken == [bytes([number]) for number in range(takes)]
+    assert [record.getMessage().partition(" for ")[0] for record in caplog.records] == told
 
 
 async def test_steps_of_a_trace_wait_for_the_bus(own):

@@ -44,37 +44,51 @@ def test_a_loop_that_cannot_be_made_is_told(bench, monkeypatch):
 FORKED = """
 import os, sys
 from countersign import GateClosedError, SyncGate, ToolCall
+
+SPAN = {"v": 1, "type": "span", "trace_id": "0" * 32, "span_id": "0" * 16, "name": "n", "kind": "tool",
+        "started_at": "2026-11-21T12:00:00.000Z"}
 with SyncGate(sys.argv[1]) as gate:
+    decision = gate.ask(ToolCall(name="t", request_id=sys.argv[2]))
+    works = {
+        "ask": lambda: gate.ask(ToolCall(name="t")),
+        "withdraw": lambda: gate.withdraw("x"),
+        "introduce": lambda: gate.introduce(tools=[]),
+        "receipt": lambda: gate.receipt(decision, "executed"),
+        "receipt_later": lambda: gate.receipt_later(decision, "executed"),
+        "span": lambda: gate.span(SPAN),
+    }
     child = os.fork()
     if child == 0:
-        for work in (lambda: gate.ask(ToolCall(name="t", request_id=sys.argv[2])), lambda: gate.withdraw("x")):
+        for name, work in works.items():
             try:
                 work()
+                print(name, "did nothing", flush=True)
             except GateClosedError as error:
-                print(error, flush=True)
-        gate.receipt_later(None, "executed")
+                print(name, error, flush=True)
     else:
-        os.waitpid(child, 0)
-        try:
-            gate.withdraw("x")
-        except Exception as error:
-            print(error.code)
+        print("the child ended with", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        gate.receipt(decision, "executed")
 """
 
 
 async def test_in_a_forked_child_every_call_fails_at_once_and_the_parent_goes_on(agent_json, console, request_id):
+    pipe = subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", FORKED, str(agent_json), request_id, stdout=subprocess.PIPE
+        sys.executable, "-c", FORKED, str(agent_json), request_id, stdout=pipe, stderr=pipe
     )
     try:
-        out, _ = await asyncio.wait_for(process.communicate(), 10)
+        await console.decide(request_id)
+        out, err = await asyncio.wait_for(process.communicate(), 30)
     finally:
         if process.returncode is None:
             process.kill()
-    lines = out.decode().splitlines()
-    assert len(lines) == 3
-    assert all("after the fork" in line for line in lines[:2])
-    assert lines[2] == "not_found"
+    assert (process.returncode, err.decode()) == (0, "")
+    *child, parent = out.decode().splitlines()
+    told = "the gate belongs to the process that opened it; open one after the fork"
+    works = ("ask", "withdraw", "introduce", "receipt", "receipt_later", "span")
+    assert child == [f"{name} {told}" for name in works]
+    assert parent == "the child ended with 0"
+    await console.receipt(request_id, "executed")
 
 
 async def test_closing_ends_what_other_threads_wait_for(bench, console, request_id):

@@ -72,14 +72,14 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
         Ok(app.setup(workspace).await?)
     })
     .await?;
-    for SetupKey {
-        agent,
-        field,
-        value,
-        chosen,
-        bound,
-    } in &keys
-    {
+    for key in &keys {
+        let SetupKey {
+            agent,
+            field,
+            value,
+            chosen,
+            bound,
+        } = key;
         if out.json {
             out.json_line(&json!({
                 "workspace": agent.workspace.as_ref(), "agent": agent.agent.as_ref(), "key": field.name,
@@ -91,6 +91,7 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
                 "critical": bound.as_ref().map(|bound| bound.critical),
                 "bound_by": bound.as_ref().map(|bound| &bound.by),
                 "bound_at": bound.as_ref().map(|bound| &bound.at),
+                "redeclared": key.is_redeclared(),
             }))?;
             continue;
         }
@@ -106,7 +107,15 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
                 } else {
                     ""
                 };
-                format!("does not ask when {}{critical}", bound.skips_when)
+                let redeclared = if key.is_redeclared() {
+                    "; its agent declares it otherwise since, so it asks until it is bound or set again"
+                } else {
+                    ""
+                };
+                format!(
+                    "does not ask when {}{critical}{redeclared}",
+                    bound.skips_when
+                )
             }
         };
         let text = format!("{agent}  {} = {value} ({whose}): {binding}", field.name);

@@ -41,9 +41,7 @@ async def one(gate: Gate, fields: dict[str, Any]) -> None:
 
 
 async def main() -> None:
-    async with Gate.connect(framework="flexus", agent_type="office") as gate:
-        gate._hello["setup_schema"] = SCHEMA
-        await gate._say_hello()
+    async with Gate.connect(framework="flexus", agent_type="office", setup_schema=SCHEMA) as gate:
         await asyncio.gather(*(one(gate, json.loads(text)) for text in sys.argv[1:]))
         await asyncio.sleep(60)
 

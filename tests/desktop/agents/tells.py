@@ -1,4 +1,4 @@
-"""Connects with tools of every kind that the Agents screen tells apart, says a hello with credentials, and stays.
+"""Connects with tools of every kind that the Agents screen tells apart, says hello again with credentials, and stays.
 
 Refuses to ask for anything.
 """
@@ -20,16 +20,16 @@ TOOLS: list[dict[str, Any]] = [
     {"name": "search_docs", "description": "Searches our documents.", "risk": "safe", "strict": True, "origin": "mcp", "args_schema": LOOSE},
     {"name": "web_search", "description": "Searches the web at the model's provider.", "risk": "medium", "origin": "hosted"},
 ]
+CREDENTIALS = [
+    {"tool_name": "pay_invoice", "artifact_id": "stripe", "status": "missing", "missing_keys": ["STRIPE_SECRET_KEY"]},
+    {"tool_name": "crm.lookup", "artifact_id": "crm", "status": "ready", "missing_keys": []},
+]
 
 
 async def main() -> None:
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0
     async with Gate.connect(framework="selectools", framework_version="1.3.0", agent_type="billing", tools=TOOLS) as gate:
-        gate._hello["credentials"] = [
-            {"tool_name": "pay_invoice", "artifact_id": "stripe", "status": "missing", "missing_keys": ["STRIPE_SECRET_KEY"]},
-            {"tool_name": "crm.lookup", "artifact_id": "crm", "status": "ready", "missing_keys": []},
-        ]
-        await gate._say_hello()
+        await gate.introduce(credentials=CREDENTIALS)
         print(json.dumps({"said": "hello"}), flush=True)
         await asyncio.sleep(seconds)
 

@@ -99,7 +99,7 @@ describe("approving", () => {
 
 describe("the ways of high and critical", () => {
   it("asks to read a high call to its end, and for the chord", async () => {
-    screenObserver.seesEverything = false;
+    screenObserver.unseen = "[data-place=end]";
     const console = await one({ risk: "high", path: "high" });
     await pause(450);
     press("a");

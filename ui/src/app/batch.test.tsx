@@ -75,7 +75,7 @@ describe("several calls of one tool", () => {
   });
 
   it("cannot be approved before they were read to their end", async () => {
-    screenObserver.seesEverything = false;
+    screenObserver.unseen = "[data-place=end]";
     const console = await two();
     await screen.findByText("Read them to their end first");
     await pause(450);

@@ -109,7 +109,7 @@ describe("a setup form", () => {
 });
 
 describe("a binding", () => {
-  const bound = { skipsWhen: shown("false"), critical: true, spares: true, by: shown("ann"), atMs: 0 };
+  const bound = { skipsWhen: shown("false"), critical: true, spares: true, redeclared: false, by: shown("ann"), atMs: 0 };
 
   it("is made only with a value that the person chose, after one more question", async () => {
     const console = await open(withKeys([setupKey({ key: "confirm_hire", kind: "bool", value: shown("true") })], { revision: 3 }));

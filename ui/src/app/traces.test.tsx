@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { card, row, shown, span, traceLine, traceTree } from "../../test/build";
 import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
 import { CallError } from "../ipc/transport";
-import type { SpanView, TraceRow, TraceTree } from "../ipc/generated";
+import type { SpanView, TraceLine, TraceRow, TraceTree } from "../ipc/generated";
 import { App } from "./App";
 
 const press = (key: string, more: KeyboardEventInit = {}): void => { fireEvent.keyDown(document.activeElement ?? document.body, { key, ...more }); };
@@ -46,6 +46,27 @@ describe("a trace", () => {
     expect(console.argsOf("trace_tree")).toEqual([{ key: KEY }]);
     expect(chosen()).toBe("delete_invoice");
     press("Escape");
+    expect((await screen.findByTestId("card")).dataset["key"]).toBe(KEY);
+  });
+
+  it("keeps its cursor and its closed branches when lines come before them, and leads to the card of its own line", async () => {
+    const OTHER = "acme/billing-bot/r2";
+    const [own, other] = [KEY, OTHER].map((key) => traceLine({ span: null, request: key, parent: 0, depth: 1, kind: "request", name: shown(key), startMs: 400, endMs: null, look: "waiting" })) as [TraceLine, TraceLine];
+    const root = traceLine({ span: 1, kind: "agent", name: shown("close account"), endMs: null, look: "running" });
+    const subchat = traceLine({ span: 2, parent: 0, depth: 1, name: shown("subchat") });
+    const [inner, later] = [1, 2].map((parent) => traceLine({ span: 3, parent, depth: 2, name: shown("inner") })) as [TraceLine, TraceLine];
+    const console = await openTree({ tree: traceTree([root, subchat, inner, own, other]) });
+    press("j");
+    press("ArrowLeft");
+    await waitFor(() => { expect(names()).toEqual(["close account", "subchat", KEY, OTHER]); });
+    press("j");
+    expect(chosen()).toBe(KEY);
+    // It comes under the root, before everything else there.
+    const late = traceLine({ span: 9, parent: 0, depth: 1, name: shown("late") });
+    console.answers.trace_tree = () => traceTree([root, late, subchat, later, own, other]);
+    await waitFor(() => { expect(names()).toEqual(["close account", "late", "subchat", KEY, OTHER]); }, { timeout: 5_000 });
+    expect(chosen()).toBe(KEY);
+    press("t");
     expect((await screen.findByTestId("card")).dataset["key"]).toBe(KEY);
   });
 

@@ -16,7 +16,7 @@ export const Countdown = ({ deadlineMs, hasDeadline, large = false }: CountdownP
     return <span className={`font-mono text-text-2 ${size}`} title="The agent set no deadline: 30 days">—</span>;
   }
   return (
-    <time className={`font-mono whitespace-nowrap ${isHot(left) ? "text-bad" : "text-text-2"} ${size}`}>
+    <time data-ticks="" className={`font-mono whitespace-nowrap ${isHot(left) ? "text-bad" : "text-text-2"} ${size}`}>
       {formatLeft(left)}{large ? " left" : ""}
     </time>
   );

@@ -3435,9 +3435,13 @@ skipsWhen: Shown,
  */
 critical: boolean, 
 /**
- * Whether the key has this value now.
+ * Whether the key has this value now and that counts.
  */
 spares: boolean, 
+/**
+ * Whether the agent declares the key otherwise than when it was bound: it asks until it is bound or set again.
+ */
+redeclared: boolean, 
 /**
  * The operator's name.
  */
@@ -3715,7 +3719,7 @@ export type SetupReasonView = {
  */
 key: Shown, 
 /**
- * `undeclared`, `unbound`, `differs`, `not_covered` or `passes`.
+ * `undeclared`, `unbound`, `differs`, `redeclared`, `not_covered` or `passes`.
  */
 state: string, 
 /**

@@ -2,7 +2,7 @@
 //!
 //! Refuses an alarm without words: whoever adds a code has to say both.
 
-use countersign_wire::RequestKey;
+use countersign_wire::{AgentKey, RequestKey};
 
 use super::{INCIDENTS, Incident, STALLS, Stall};
 
@@ -42,6 +42,9 @@ const UNKNOWN: (&str, &str) = (
     "A newer version of this console raised this alarm.",
     "Look at what it is about, and use that version.",
 );
+
+/// Of what is told of an agent, once so many of its requests have the same alarm.
+const MORE: &str = "It happened again and again with this agent; more such alarms are not listed one by one until those that are were acknowledged.";
 
 impl AlarmCode {
     /// Every code.
@@ -205,6 +208,12 @@ impl AlarmCode {
 pub fn words(word: &str, subject: &str) -> (&'static str, String) {
     let (happened, next) =
         AlarmCode::from_word(word).map_or(UNKNOWN, |code| (code.happened(), code.next()));
+    if code_of_agent(word, subject) {
+        return (
+            MORE,
+            format!("Acknowledge what you have looked at. {next}").replace("WS/AGENT", subject),
+        );
+    }
     let next = match subject.parse::<RequestKey>() {
         Ok(key) => next
             .replace("WS/AGENT", &key.agent_key().to_string())
@@ -212,6 +221,15 @@ pub fn words(word: &str, subject: &str) -> (&'static str, String) {
         Err(_) => next.to_owned(),
     };
     (happened, next)
+}
+
+/// Whether an alarm that is told of each request stands for more of them.
+fn code_of_agent(word: &str, subject: &str) -> bool {
+    let of_requests = matches!(
+        AlarmCode::from_word(word),
+        Some(AlarmCode::Executed(_) | AlarmCode::Stalled(_))
+    );
+    of_requests && subject.parse::<AgentKey>().is_ok()
 }
 
 /// Both in one text.
@@ -252,5 +270,7 @@ mod tests {
             let (_, next) = words(code, "acme/bot/r1` rm");
             assert!(!next.contains("acme"), "{code}: {next}");
         }
+        let (happened, next) = words("executed_without_approval", "acme/bot");
+        assert!(happened.contains("again") && next.contains("`countersign stop acme/bot`"));
     }
 }

@@ -195,10 +195,12 @@ async fn decide(
         let in_force = ledger.judge.policies.of(&record.key.workspace);
         let in_force = in_force.or_else(|| bypassed.then(Policies::nothing).flatten());
         let judged = |of: &Arc<InForce>| open && !of.broken && (bypassed || !of.set.is_empty());
-        let unjudged = in_force.as_ref().is_none_or(|of| !of.broken) && open;
+        let broken = in_force.as_ref().is_some_and(|of| of.broken);
         let Some(in_force) = in_force.filter(judged) else {
-            if unjudged {
-                quorum::note(ledger, batch, &mut record, None).await?;
+            match (open, broken) {
+                (true, true) => quorum::look(ledger, batch, &mut record).await?,
+                (true, false) => quorum::note(ledger, batch, &mut record, None).await?,
+                (false, _) => {}
             }
             settled(ledger, record.id);
             continue;

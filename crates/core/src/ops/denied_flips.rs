@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use countersign_wire::{PolicyKey, Verdict, WorkspaceName};
 
-use super::rules::{RuleSet, RulesChange};
+use super::rules::RulesChange;
 use crate::error::OpError;
 use crate::policy::simulate::Flip;
 use crate::policy::{Effect, Enabled, Rule};
@@ -28,9 +28,9 @@ impl App {
         let stands = self
             .policy_stands(&PolicyKey::Rules(workspace.clone()))
             .await?;
-        let before = RuleSet::standing(&stands, change)?;
-        let (after, _) = before.after(change, self.now())?;
-        let begins = beginning(&before.rules, &after.rules);
+        let (before, _) = self.before(workspace, stands, change).await?;
+        let (after, _) = before.set.after(change, self.now())?;
+        let begins = beginning(&before.set.rules, &after.rules);
         if begins.is_empty() {
             return Ok(Some(Vec::new()));
         }

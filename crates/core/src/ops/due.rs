@@ -15,6 +15,7 @@ use super::publisher::{Carried, Outgoing};
 use super::quorum;
 use super::stopped;
 use super::votes::{cast, close};
+use crate::domain::hold::LONGEST_HOLD_MS;
 use crate::domain::life_cycle::{Step, next};
 use crate::domain::{Delivery, State, Timestamp};
 use crate::store::outbox::{self, OutboxRow};
@@ -46,15 +47,33 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
     let stop = stopped::deny(ledger, batch).await?;
     let answer = answers::look_again(ledger, batch).await?;
     let closing = close::look_again(ledger, batch).await?;
-    let vote = vote_outbox::next_release(batch.tx).await?;
+    let (release, vote) = next_releases(batch).await?;
     let deadline = requests::next_deadline(batch.tx).await?;
-    let release = outbox::next_release(batch.tx).await?;
     let look = execution::look_again(ledger, batch).await?;
     let sweep = ladder::sweep(ledger, batch).await?;
     let waits = [deadline, release, vote, look, sweep, answer, closing, stop];
     let next = waits.into_iter().flatten().min();
     ledger.next_due = Some(next.unwrap_or(NEVER));
     Ok(())
+}
+
+/// When the next held approval and the next held vote are released. What was held by a clock that ran ahead and was
+/// set back since is held as long as anything may be, from now on.
+async fn next_releases(
+    batch: &mut Batch<'_>,
+) -> Result<(Option<Timestamp>, Option<Timestamp>), StoreError> {
+    let longest = batch.now.plus_ms(LONGEST_HOLD_MS);
+    let mut release = outbox::next_release(batch.tx).await?;
+    if release > Some(longest) {
+        outbox::shorten_holds(batch.tx, batch.now, LONGEST_HOLD_MS).await?;
+        release = outbox::next_release(batch.tx).await?;
+    }
+    let mut vote = vote_outbox::next_release(batch.tx).await?;
+    if vote > Some(longest) {
+        vote_outbox::shorten_holds(batch.tx, batch.now, LONGEST_HOLD_MS).await?;
+        vote = vote_outbox::next_release(batch.tx).await?;
+    }
+    Ok((release, vote))
 }
 
 async fn release(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {

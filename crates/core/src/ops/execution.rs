@@ -8,16 +8,13 @@
 use std::collections::HashMap;
 
 use countersign_wire::{RequestKey, Stage, parse_receipt, receipt_subject};
-use serde_json::json;
 
 use super::ledger::{Batch, Ledger};
 use crate::domain::incident::{Execution, incident};
 use crate::domain::{AlarmCode, Delivery, INCIDENTS, Incident, Timestamp};
 use crate::store::decisions::Outcome;
 use crate::store::receipts::Reported;
-use crate::store::{
-    StoreError, alarms, decisions, early_receipts, receipts, request_states, requests,
-};
+use crate::store::{StoreError, decisions, early_receipts, receipts, request_states, requests};
 
 /// How far the stream of decisions may lag behind the stream of receipts.
 const PATIENCE_MS: i64 = 3_000;
@@ -158,11 +155,9 @@ async fn raise(
     at: Timestamp,
 ) -> Result<(), StoreError> {
     let actor = ledger.identity.auto_key().to_string();
-    let (code, subject) = (found.code(), key.to_string());
-    if alarms::raise_once(batch.tx, code, &subject, at).await? {
-        tracing::error!(request = %subject, code, "an agent ran what was not approved");
-        batch.record(actor, "alarm", subject, json!({ "code": code }));
-        batch.gathered.status = true;
+    let code = found.code();
+    if let Some(about) = batch.alarm_of_request(actor, code, key, at).await? {
+        tracing::error!(about, code, "an agent ran what was not approved");
     }
     Ok(())
 }

@@ -5,13 +5,12 @@
 //! order of the stream, and only those that wait then are remembered one by one.
 
 use countersign_wire::{RequestKey, parse_request, request_subject};
-use serde_json::json;
 
 use super::ledger::{Batch, Ledger};
 use crate::domain::stall::{Look, Progress, look};
 use crate::domain::{AlarmCode, Stall, StallLimits, Timestamp};
 use crate::store::stalls::{self, Watched};
-use crate::store::{StoreError, alarms, meta, requests};
+use crate::store::{StoreError, meta, requests};
 
 const AT_ONCE: i64 = 500;
 /// Answers are looked at no more often than this.
@@ -221,13 +220,14 @@ async fn raise(
     watched: &Watched,
     stall: Stall,
 ) -> Result<(), StoreError> {
-    let (code, subject) = (stall.code(), name(watched));
     stalls::mark(batch.tx, watched.request, stall, batch.now).await?;
-    if alarms::raise_once(batch.tx, code, &subject, batch.now).await? {
-        tracing::warn!(request = %subject, code, "an answer does not get on");
-        let actor = ledger.identity.auto_key().to_string();
-        batch.record(actor, "alarm", subject, json!({ "code": code }));
-        batch.gathered.status = true;
+    let Ok(key) = name(watched).parse() else {
+        return Ok(());
+    };
+    let (code, actor) = (stall.code(), ledger.identity.auto_key().to_string());
+    let raised = batch.alarm_of_request(actor, code, &key, batch.now);
+    if let Some(about) = raised.await? {
+        tracing::warn!(about, code, "an answer does not get on");
         batch.gathered.touched.push(watched.request);
     }
     Ok(())

@@ -130,6 +130,9 @@ impl Counts {
 
 /// Decisions of this process whose way back through the stream is awaited.
 const OWN: usize = 10_000;
+/// Alarms of one code about one agent's requests that are listed one by one. With six such codes they leave room in a
+/// list of the newest 200.
+const MANY_ALARMS: i64 = 25;
 
 impl Ledger {
     /// Epoch of a stream, and the first of its messages that is not projected: what comes again after
@@ -288,6 +291,38 @@ impl Batch<'_> {
         self.record(actor, "alarm", subject, json!({ "code": code }));
         self.gathered.status = true;
         Ok(())
+    }
+
+    /// Raises an alarm about a request, told once. Where many of the same agent wait to be acknowledged it is one about
+    /// the agent: a flood hides no other alarm. Returns what the new alarm is about.
+    pub(crate) async fn alarm_of_request(
+        &mut self,
+        actor: String,
+        code: &'static str,
+        request: &RequestKey,
+        at: Timestamp,
+    ) -> Result<Option<String>, StoreError> {
+        let (subject, agent) = (request.to_string(), request.agent_key().to_string());
+        if alarms::stands(self.tx, code, &subject).await? {
+            return Ok(None);
+        }
+        let many = alarms::are_many(self.tx, code, &agent, MANY_ALARMS).await?;
+        let (subject, is_new) = match many {
+            false => {
+                let is_new = alarms::raise_once(self.tx, code, &subject, at).await?;
+                (subject, is_new)
+            }
+            true => {
+                let is_new = alarms::raise_unseen(self.tx, code, &agent, at).await?;
+                (agent, is_new)
+            }
+        };
+        if !is_new {
+            return Ok(None);
+        }
+        self.record(actor, "alarm", subject.as_str(), json!({ "code": code }));
+        self.gathered.status = true;
+        Ok(Some(subject))
     }
 
     /// Keeps a message of a stream that fits nowhere, under a stable word and with what is wrong. A conflict is audited

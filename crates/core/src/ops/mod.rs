@@ -92,7 +92,7 @@ pub(crate) use durable::durable;
 pub(crate) use ledger::{Counts, Ledger};
 pub(crate) use link::Link;
 pub(crate) use operators::{KnownList, trusted_now};
-pub(crate) use policies::Policies;
+pub(crate) use policies::{Policies, with_last_good};
 pub(crate) use policy_feed::PolicyKnown;
 pub(crate) use publisher::{Publisher, Settlements};
 pub(crate) use queues::{Queues, queues};

@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::job::Job;
 use super::policy_value;
+use super::rules::last_readable;
 use super::setup::{SetupValue, schema_of};
 use crate::bus::PolicyChange;
 use crate::domain::{AlarmCode, Timestamp};
@@ -23,10 +24,12 @@ use crate::policy::{PolicySet, Rule};
 use crate::runtime::Shared;
 use crate::store::audit::Entry;
 use crate::store::policy::PolicyRow;
+use crate::store::{Reader, StoreError};
 
 /// What a workspace's requests are judged by.
 #[derive(Debug)]
 pub(crate) struct InForce {
+    /// Where it is broken, the last one that was good: it may still ask for several operators.
     pub(crate) set: PolicySet,
     /// Who signed, and when the server stored it: their limits bind what the rules let run.
     pub(crate) authors: Vec<(String, Timestamp)>,
@@ -38,6 +41,7 @@ pub(crate) struct InForce {
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Known {
     revision: u64,
+    /// Where it is broken, the last ones that were good.
     rules: Vec<Rule>,
     author: Option<(String, Timestamp)>,
     broken: bool,
@@ -102,7 +106,8 @@ pub(crate) struct Policies {
 }
 
 impl Policies {
-    /// The sets that this folder's console knew in its earlier life, and what agents declared.
+    /// The sets that this folder's console knew in its earlier life, a set that cannot be read behind the one
+    /// before it, and what agents declared.
     pub(crate) fn remembered(rows: &[PolicyRow], declared: &[(AgentKey, String)]) -> Self {
         let policies = Self::default();
         for (agent, schema) in declared {
@@ -158,9 +163,10 @@ impl Policies {
 
     /// Whether no workspace has anything to judge by.
     pub(crate) fn is_empty(&self) -> bool {
-        self.book
-            .read()
-            .is_ok_and(|book| book.in_force.values().all(|of| of.set.is_empty()))
+        self.book.read().is_ok_and(|book| {
+            let mut all = book.in_force.values();
+            all.all(|of| of.set.is_empty() && !of.broken)
+        })
     }
 
     /// How many rules approve at this time, in all workspaces; what cannot be read approves nothing.
@@ -195,11 +201,14 @@ impl Policies {
     }
 
     /// Takes the rules of a workspace over, unless they or newer ones are known. Returns whether it did.
-    fn take(&self, workspace: WorkspaceName, known: Known) -> bool {
+    fn take(&self, workspace: WorkspaceName, mut known: Known) -> bool {
         let Ok(mut book) = self.book.write() else {
             return false;
         };
         let old = book.rules.get(&workspace);
+        if known.broken {
+            known.rules = old.map(|old| old.rules.clone()).unwrap_or_default();
+        }
         let news = old.is_none_or(|old| is_news((known.revision, &known), (old.revision, old)));
         if news {
             book.rules.insert(workspace.clone(), known);
@@ -245,6 +254,29 @@ impl Policies {
 /// stamp of the server, by which its author's limits count; the bus does.
 fn is_news<T: PartialEq>((revision, value): (u64, &T), (known, old): (u64, &T)) -> bool {
     known < revision || (known == revision && old != value)
+}
+
+/// The values of a folder, each set of rules that cannot be read behind the last one that could: its asks still
+/// count.
+pub(crate) async fn with_last_good(
+    reader: &Reader,
+    rows: &[PolicyRow],
+) -> Result<Vec<PolicyRow>, StoreError> {
+    let mut all = Vec::with_capacity(rows.len());
+    for row in rows {
+        if let Some(PolicyKey::Rules(workspace)) = PolicyKey::parse(&row.key)
+            && !row.is_deleted()
+            && read_payload(&row.payload).is_err()
+            && let Some((good, _)) = last_readable(reader, &workspace).await?
+        {
+            all.push(PolicyRow {
+                revision: 0,
+                ..good
+            });
+        }
+        all.push(row.clone());
+    }
+    Ok(all)
 }
 
 fn known(payload: &[u8], author: (String, Timestamp), revision: u64) -> Known {

@@ -20,6 +20,8 @@ use crate::store::policy::PolicyRow;
 pub(super) struct Stands {
     /// Of the value, or of its deletion; 0 when there was neither.
     pub(super) revision: u64,
+    /// Whether there is a value, one that verifies or not.
+    pub(super) exists: bool,
     /// None when there is none, or it does not verify.
     pub(super) payload: Option<Vec<u8>>,
     /// Who signed it, and when the server stored it.
@@ -54,6 +56,7 @@ impl App {
         let Some(value) = bus.policy_get(&key.to_string()).await? else {
             return Ok(Stands {
                 revision: revision(&bus, key).await?,
+                exists: false,
                 payload: None,
                 author: None,
             });
@@ -65,6 +68,7 @@ impl App {
             .unzip();
         Ok(Stands {
             revision: value.revision,
+            exists: true,
             payload,
             author,
         })

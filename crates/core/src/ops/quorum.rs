@@ -1,6 +1,6 @@
 //! How many operators must agree to a request: as many as it asks for, or more where a rule says so.
 //!
-//! Refuses to judge another console's decision by it. Two consoles learn of a change of rules at different
+//! Refuses to lower the number by rules that cannot be read, and to judge another console's decision by it. Two consoles learn of a change of rules at different
 //! moments, so what makes a stored decision void is the request's own number, which both read on the
 //! stream; the rule's number only says when this console's operators have decided.
 
@@ -10,12 +10,20 @@ use super::automatic::judge;
 use super::ledger::{Batch, Ledger};
 use super::policies::InForce;
 use crate::domain::RequestRecord;
-use crate::policy::{Asked, Evaluation, Outcome};
+use crate::policy::{Asked, Evaluation, Outcome, Says};
 use crate::store::{StoreError, quorum, requests, rule_uses};
 use countersign_wire::{parse_request, request_subject};
 
-/// How many operators the rules ask for, and the place of the rule that does.
-fn asked_for(found: &Evaluation) -> (u8, Option<usize>) {
+/// How many operators the rules ask for, and the place of the rule that does. Where they cannot be read any
+/// more, those before them still ask; what they deny or approve counts for nothing.
+fn asked_for(in_force: &InForce, found: &Evaluation) -> (u8, Option<usize>) {
+    if in_force.broken {
+        let asks = found.matched.iter().filter_map(|(place, says)| match says {
+            Says::Ask { approvals, .. } => Some((*approvals, Some(*place))),
+            Says::Approve | Says::Deny => None,
+        });
+        return asks.max_by_key(|(most, _)| *most).unwrap_or((1, None));
+    }
     match found.outcome {
         Outcome::Ask {
             rule, approvals, ..
@@ -31,8 +39,12 @@ pub(super) async fn note(
     record: &mut RequestRecord,
     judged: Option<(&InForce, &Evaluation)>,
 ) -> Result<(), StoreError> {
-    let (wanted, rule) = judged.map_or((1, None), |(_, found)| asked_for(found));
-    let needed = wanted.max(record.approvals_required);
+    let (wanted, rule) = judged.map_or((1, None), |(of, found)| asked_for(of, found));
+    let least = match judged {
+        Some((of, _)) if of.broken => record.approvals_needed,
+        _ => record.approvals_required,
+    };
+    let needed = wanted.max(least).max(record.approvals_required);
     if needed == record.approvals_needed {
         return Ok(());
     }
@@ -62,15 +74,15 @@ pub(super) async fn forget(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(),
     Ok(())
 }
 
-/// Looks again before an operator's approval is taken or signed, by what is known of the rules here, however
-/// old that is.
+/// Looks again by what is known of the rules here, however old that is: before an operator's approval is taken
+/// or signed, and where the rules cannot be read any more.
 pub(super) async fn look(
     ledger: &Ledger,
     batch: &mut Batch<'_>,
     record: &mut RequestRecord,
 ) -> Result<(), StoreError> {
     let in_force = ledger.judge.policies.of(&record.key.workspace);
-    let Some(in_force) = in_force.filter(|of| !of.broken && of.set.may_raise()) else {
+    let Some(in_force) = in_force.filter(|of| of.set.may_raise()) else {
         return Ok(());
     };
     let row = rule_uses::to_judge(batch.tx, &[(record.id, true)])

@@ -5,6 +5,7 @@
 mod change;
 mod set;
 mod signed;
+mod stood;
 
 use std::time::Duration;
 
@@ -12,8 +13,10 @@ use countersign_wire::{PolicyKey, Risk, WorkspaceName};
 
 pub use self::change::{RulesChange, RulesChanged, Signing};
 pub use self::set::RuleSet;
-use self::set::read;
+use self::set::{read, unreadable};
 pub use self::signed::Shift;
+pub(crate) use self::stood::last_readable;
+use super::policy_value::Stands;
 use crate::domain::Timestamp;
 use crate::error::OpError;
 use crate::runtime::App;
@@ -108,14 +111,14 @@ impl App {
         for attempt in 0..TRIES {
             let stands = self.policy_stands(&key).await?;
             let revision = stands.revision;
-            let before = RuleSet::standing(&stands, change)?;
+            let (before, author) = self.before(workspace, stands, change).await?;
             let now = self.now();
-            let (after, mut done) = before.after(change, now)?;
-            if after == before && revision > 0 {
+            let (after, mut done) = before.set.after(change, now)?;
+            if after == before.set && revision > 0 && before.stands {
                 done.revision = revision;
                 return Ok(done);
             }
-            done.shift = self.shift(workspace, (&before, &stands.author), &after, now);
+            done.shift = self.shift(workspace, (&before.set, &author), &after, now);
             let refuses = signing == Signing::Careful && !matches!(change, RulesChange::Regret(..));
             if refuses && !done.shift.is_empty() {
                 return Err(OpError::VerdictNotAllowed(done.shift.words()));
@@ -132,7 +135,45 @@ impl App {
     }
 }
 
+/// What a change starts from.
+pub(super) struct Before {
+    pub(super) set: RuleSet,
+    /// Whether it is what the bus says.
+    stands: bool,
+}
+
 impl App {
+    /// What a change starts from, and who signed it. Where there is nothing to read, versions and ids go on from
+    /// what this folder read last: decisions name them.
+    pub(super) async fn before(
+        &self,
+        workspace: &WorkspaceName,
+        stands: Stands,
+        change: &RulesChange,
+    ) -> Result<(Before, Option<(String, Timestamp)>), OpError> {
+        let revision = stands.revision;
+        let unreadable = match stands.payload.map(|payload| read(&payload, revision)) {
+            Some(Ok(set)) => return Ok((Before { set, stands: true }, stands.author)),
+            Some(Err(why)) => Some(why),
+            None => stands.exists.then(|| unreadable("they do not verify")),
+        };
+        let last = last_readable(self.reader(), workspace).await?;
+        let last = last.map(|(_, set)| set).unwrap_or_default();
+        let last = RuleSet { revision, ..last };
+        let before = match (unreadable, change) {
+            (None, _) => Before {
+                set: last.emptied(),
+                stands: true,
+            },
+            (Some(_), RulesChange::Replace { .. }) => Before {
+                set: last,
+                stands: false,
+            },
+            (Some(why), _) => return Err(why),
+        };
+        Ok((before, None))
+    }
+
     fn shift(
         &self,
         workspace: &WorkspaceName,

@@ -7,7 +7,7 @@ mod form;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use countersign_wire::{AgentKey, PolicyKey, WorkspaceName, json_value};
+use countersign_wire::{AgentKey, PolicyKey, Sha256Digest, WorkspaceName, json_value};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -31,6 +31,12 @@ pub struct Chosen {
     pub by: String,
     /// When, by the operator's console.
     pub at: String,
+    /// Digest of what the agent declared of the key then; none where an older console chose it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declared: Option<Sha256Digest>,
+    /// What a later console says of it.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
 }
 
 /// When a key spares the question.
@@ -45,6 +51,26 @@ pub struct Bound {
     pub by: String,
     /// When, by the operator's console.
     pub at: String,
+    /// Digest of what the agent declared of the key then; none where an older console bound it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declared: Option<Sha256Digest>,
+    /// What a later console says of it.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+impl Bound {
+    /// Whether an operator knew the key as the agent declares it now: when it was bound, or when the value in
+    /// force was chosen. Else its agent would choose by itself what spares the question.
+    #[must_use]
+    pub fn is_known(&self, field: &Field, chosen: Option<&Chosen>) -> bool {
+        let chosen = chosen.filter(|chosen| cast(field, &chosen.value).is_ok());
+        let now = Some(field.digest());
+        match &self.declared {
+            None => chosen.is_some(),
+            bound => *bound == now || chosen.is_some_and(|chosen| chosen.declared == now),
+        }
+    }
 }
 
 /// The value of `setup.{ws}.{agent}`.
@@ -57,6 +83,9 @@ pub(crate) struct SetupValue {
     bindings: BTreeMap<String, Bound>,
     by: String,
     at: String,
+    /// What a later console says of it.
+    #[serde(flatten)]
+    extra: Map<String, Value>,
 }
 
 impl SetupValue {
@@ -83,10 +112,13 @@ impl SetupValue {
             );
         }
         let bound = |(key, bound): (&String, &Bound)| {
+            let chosen = self.values.get(key);
+            let redeclared = |field: &Field| !bound.is_known(field, chosen);
             let binding = Binding {
                 skips_when: bound.skips_when.clone(),
                 critical: bound.critical,
                 since: Timestamp::parse(&bound.at).unwrap_or(Timestamp(0)),
+                redeclared: schema.field(key).is_some_and(redeclared),
             };
             (key.clone(), binding)
         };
@@ -244,7 +276,14 @@ fn apply(
         }
         SetupChange::Set(key, value) => {
             let value = fitting(value)?;
-            setup.values.insert(key.clone(), Chosen { value, by, at });
+            let chosen = Chosen {
+                value,
+                by,
+                at,
+                declared: field.map(Field::digest),
+                extra: Map::new(),
+            };
+            setup.values.insert(key.clone(), chosen);
         }
         SetupChange::Bind(key, value, critical) => {
             let (skips_when, critical) = (fitting(value)?, *critical);
@@ -255,6 +294,8 @@ fn apply(
                     critical,
                     by,
                     at,
+                    declared: field.map(Field::digest),
+                    extra: Map::new(),
                 },
             );
         }

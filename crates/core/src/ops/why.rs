@@ -13,8 +13,8 @@ use super::used::added;
 use crate::error::OpError;
 use crate::policy::evaluate::Instead;
 use crate::policy::{
-    Asked, By, Conditions, Evaluation, Outcome, PolicySet, Says, Setting, SetupSays, Used, Uses,
-    evaluate,
+    Asked, By, Conditions, Evaluation, Matcher, Outcome, PolicySet, Says, Setting, SetupSays, Used,
+    Uses, evaluate,
 };
 use crate::runtime::App;
 use crate::store::lines::LineRow;
@@ -55,7 +55,7 @@ pub struct Nearly {
 pub struct SetupReason {
     /// The key.
     pub key: String,
-    /// `undeclared`, `unbound`, `differs`, `not_covered` or `passes`.
+    /// `undeclared`, `unbound`, `differs`, `redeclared`, `not_covered` or `passes`.
     pub state: &'static str,
     /// Its value.
     pub value: Option<Value>,
@@ -210,6 +210,7 @@ fn told(set: &PolicySet, found: Evaluation, named: Option<String>, agent: &Agent
             SetupSays::Undeclared => ("undeclared", None, None),
             SetupSays::Unbound => ("unbound", None, None),
             SetupSays::Differs { value, skips_when } => ("differs", Some(value), Some(skips_when)),
+            SetupSays::NotCovered(Matcher::SetupChanged) => ("redeclared", None, None),
             SetupSays::NotCovered(_) => ("not_covered", None, None),
             SetupSays::Passes { value, .. } => ("passes", Some(value), None),
         };

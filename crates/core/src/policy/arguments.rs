@@ -1,6 +1,7 @@
 //! What a rule asks of the arguments.
 //!
-//! Refuses to guess: what is missing or of another type is an error and not "different".
+//! Refuses to guess: what is missing or of another type, however deep it stands, is an error and not
+//! "different".
 
 use std::collections::BTreeMap;
 
@@ -33,14 +34,7 @@ pub fn holds(test: &ArgTest, value: Option<&Value>) -> Result<bool, Unsure> {
         all &= same(wanted, value)?;
     }
     if let Some(list) = &test.one_of {
-        let fits: Vec<bool> = list
-            .iter()
-            .filter_map(|wanted| same(wanted, value).ok())
-            .collect();
-        if fits.is_empty() {
-            return Err(Unsure::WrongType);
-        }
-        all &= fits.contains(&true);
+        all &= is_one_of(list, value)?;
     }
     if let Some(glob) = &test.glob {
         let text = value.as_str().ok_or(Unsure::WrongType)?;
@@ -66,33 +60,59 @@ pub fn holds(test: &ArgTest, value: Option<&Value>) -> Result<bool, Unsure> {
     Ok(all)
 }
 
-/// Whether two JSON values are the same; numbers by their value. Two types are comparable only with
-/// themselves and with null.
+/// Whether two JSON values are the same; numbers by their value. Items of other types are unsure wherever
+/// they stand, and so is null but where the rule writes it.
 ///
 /// # Errors
 /// [`Unsure::WrongType`].
 pub fn same(wanted: &Value, value: &Value) -> Result<bool, Unsure> {
-    let alike = std::mem::discriminant(wanted) == std::mem::discriminant(value);
-    match alike || wanted.is_null() || value.is_null() {
-        true => Ok(equal(wanted, value)),
-        false => Err(Unsure::WrongType),
-    }
-}
-
-fn equal(a: &Value, b: &Value) -> bool {
-    match (a, b) {
+    Ok(match (wanted, value) {
+        (Value::Null, value) => value.is_null(),
         (Value::Number(a), Value::Number(b)) => match (a.as_i64(), b.as_i64()) {
             (Some(a), Some(b)) => a == b,
             _ => a.as_f64() == b.as_f64(),
         },
-        (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
+        (Value::Array(wanted), Value::Array(list)) => {
+            let mut alike = wanted.len() == list.len();
+            for (wanted, value) in wanted.iter().zip(list) {
+                alike &= same(wanted, value)?;
+            }
+            alike
         }
-        (Value::Object(a), Value::Object(b)) => {
-            let has = |(name, value)| b.get(name).is_some_and(|other| equal(value, other));
-            a.len() == b.len() && a.iter().all(has)
+        (Value::Object(wanted), Value::Object(map)) => {
+            let mut alike = wanted.len() == map.len();
+            for (name, wanted) in wanted {
+                alike &= match map.get(name) {
+                    Some(value) => same(wanted, value)?,
+                    None => false,
+                };
+            }
+            alike
         }
-        (a, b) => a == b,
+        (wanted, value) if is_of_kind(wanted, value) => wanted == value,
+        _ => return Err(Unsure::WrongType),
+    })
+}
+
+fn is_of_kind(wanted: &Value, value: &Value) -> bool {
+    std::mem::discriminant(wanted) == std::mem::discriminant(value)
+}
+
+/// Whether a value is one of these. Those of other types than its own say nothing of it, unless all do.
+fn is_one_of(list: &[Value], value: &Value) -> Result<bool, Unsure> {
+    // Null beside others says nothing of what has no type like them.
+    let mut comparable = list.iter().all(Value::is_null);
+    let mut unsure = false;
+    for wanted in list {
+        match same(wanted, value) {
+            Ok(true) => return Ok(true),
+            Ok(false) => comparable |= is_of_kind(wanted, value),
+            Err(_) => unsure |= is_of_kind(wanted, value),
+        }
+    }
+    match comparable && !unsure {
+        true => Ok(false),
+        false => Err(Unsure::WrongType),
     }
 }
 
@@ -197,8 +217,19 @@ mod tests {
             (eq(json!("a")), json!("b"), Ok(false)),
             (eq(json!("1")), json!(1), wrong),
             (eq(json!(true)), json!(1), wrong),
-            (eq(json!("a")), json!(null), Ok(false)),
+            (eq(json!("a")), json!(null), wrong),
             (eq(json!(null)), json!(null), Ok(true)),
+            (eq(json!(null)), json!("a"), Ok(false)),
+            (eq(json!(["1"])), json!([1]), wrong),
+            (eq(json!(["1"])), json!(["2"]), Ok(false)),
+            (eq(json!(["a", "b"])), json!(["c", 1]), wrong),
+            (eq(json!(["a"])), json!([null]), wrong),
+            (eq(json!([null])), json!(["a"]), Ok(false)),
+            (eq(json!(["a"])), json!(["b", 1]), Ok(false)),
+            (eq(json!({"a": "1"})), json!({"a": 1}), wrong),
+            (eq(json!({"a": "1"})), json!({"a": 1, "b": 2}), wrong),
+            (eq(json!({"a": "1"})), json!({"b": 1}), Ok(false)),
+            (eq(json!([[{"a": "1"}]])), json!([[{"a": [1]}]]), wrong),
             (eq(json!([1, {"a": 2}])), json!([1.0, {"a": 2}]), Ok(true)),
             (eq(json!({"a": 1})), json!({"a": 1, "b": 2}), Ok(false)),
             (
@@ -209,6 +240,14 @@ mod tests {
             (one_of(vec![json!("a"), json!("b")]), json!("b"), Ok(true)),
             (one_of(vec![json!("a"), json!(1)]), json!("c"), Ok(false)),
             (one_of(vec![json!("a")]), json!(1), wrong),
+            (one_of(vec![json!("a")]), json!(null), wrong),
+            (one_of(vec![json!("a"), json!(null)]), json!(null), Ok(true)),
+            (one_of(vec![json!("a"), json!(null)]), json!(1), wrong),
+            (one_of(vec![json!(null)]), json!(1), Ok(false)),
+            (one_of(vec![json!(["1"])]), json!([1]), wrong),
+            (one_of(vec![json!(["1"]), json!([2])]), json!([1]), wrong),
+            (one_of(vec![json!(["1"]), json!([1])]), json!([1]), Ok(true)),
+            (one_of(vec![json!("1"), json!([2])]), json!([1]), Ok(false)),
             (glob("INV-*"), json!("INV-1"), Ok(true)),
             (glob("INV-*"), json!(["INV-1"]), wrong),
             (

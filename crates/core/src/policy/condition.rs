@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use cel::common::ast::{CallExpr, EntryExpr, Expr, operators};
+use cel::common::ast::{CallExpr, EntryExpr, Expr, LiteralValue, operators};
 use cel::{IdedExpr, Program};
 
 /// The longest source, bytes.
@@ -60,7 +60,8 @@ const OPERATORS: [&str; 16] = [
     operators::NOT_STRICTLY_FALSE,
 ];
 
-/// `==`, `!=` and `in` that refuse values of different types; named so that no source can call them.
+/// `==`, `!=` and `in` that refuse values of different types; named so that no source can call them. Behind
+/// the two sides they are told which of these the rule itself writes: a null there is meant.
 pub(super) const STRICT: [(&str, &str); 3] = [
     (operators::EQUALS, "@same"),
     (operators::NOT_EQUALS, "@differs"),
@@ -233,8 +234,10 @@ impl Walk {
         if name == operators::ADD && self.inside.is_some() && !self.collects(call) {
             return Err(ConditionFault::Growing);
         }
+        let mut written = Vec::new();
         if let Some((_, strict)) = STRICT.iter().find(|(operator, _)| *operator == name) {
             call.func_name = (*strict).to_owned();
+            written.extend(call.args.iter().map(|side| is_written(&side.expr)));
         } else if !FUNCTIONS.contains(&name) && !OPERATORS.contains(&name) {
             return Err(ConditionFault::UnknownFunction(name.to_owned()));
         }
@@ -243,7 +246,13 @@ impl Walk {
         }
         call.args
             .iter_mut()
-            .try_for_each(|arg| self.expression(arg))
+            .try_for_each(|arg| self.expression(arg))?;
+        let told = |written: bool| IdedExpr {
+            id: 0,
+            expr: Expr::Literal(LiteralValue::Boolean(written.into())),
+        };
+        call.args.extend(written.into_iter().map(told));
+        Ok(())
     }
 
     /// Whether it is the step in which a comprehension takes one more item.
@@ -251,6 +260,21 @@ impl Walk {
         let first = call.args.first().map(|first| &first.expr);
         let sum = self.inside.as_ref().map(|(_, sum)| sum);
         matches!((first, sum), (Some(Expr::Ident(name)), Some(sum)) if name == sum)
+    }
+}
+
+/// Whether nothing in it comes from the request or the setup.
+fn is_written(expression: &Expr) -> bool {
+    match expression {
+        Expr::Literal(_) => true,
+        Expr::List(list) => list.elements.iter().all(|item| is_written(&item.expr)),
+        Expr::Map(map) => map.entries.iter().all(|entry| match &entry.expr {
+            EntryExpr::MapEntry(entry) => {
+                is_written(&entry.key.expr) && is_written(&entry.value.expr)
+            }
+            EntryExpr::StructField(field) => is_written(&field.value.expr),
+        }),
+        _ => false,
     }
 }
 

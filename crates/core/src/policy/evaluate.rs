@@ -371,6 +371,9 @@ fn setup_says(policy: &PolicySet, asked: &Asked<'_>, cover: &Cover<'_>) -> Optio
     if asked.risk == Risk::Critical && !binding.critical {
         return Some(SetupSays::NotCovered(Matcher::CriticalRisk));
     }
+    if binding.redeclared {
+        return Some(SetupSays::NotCovered(Matcher::SetupChanged));
+    }
     Some(
         match cover.never(binding.since).or_else(|| cover.author()) {
             Some(never) => SetupSays::NotCovered(never),

@@ -1,7 +1,8 @@
 //! Rules from the policies of other systems.
 //!
 //! Refuses to let anything run that the other system would have asked for: what has no exact counterpart is
-//! left out where it allows, asks where it denies, and is told of either way.
+//! left out where it allows, asks where it denies, and is told of either way. A file with a deny that cannot
+//! even ask gives nothing.
 
 mod claude_code;
 mod selectools;
@@ -18,6 +19,7 @@ use crate::domain::Timestamp;
 
 /// Rules that one file gives at most.
 const ENTRIES_MAX: usize = 1_000;
+const TOO_LONG: &str = "too long for a condition: every call of the tool asks";
 /// How long an imported approve lasts, days; as long as "always" (rules, "Grants").
 pub const APPROVES_DAYS: i64 = 90;
 
@@ -115,22 +117,41 @@ impl Desk<'_> {
         });
     }
 
-    /// Makes one entry's rules, or tells why it has none.
+    /// Makes one entry's rules, or tells why an allow has none. What denies or asks and does not fit into a
+    /// rule makes every call of its tools ask.
+    ///
+    /// # Errors
+    /// What denies or asks and does not fit even so: without it, what is allowed beside it would run.
     fn carry(
         &mut self,
         (place, entry): (&str, &str),
         rules: Vec<(Effect, Parts)>,
         note: Option<&str>,
-    ) {
-        let mut made = Vec::with_capacity(rules.len());
+    ) -> Result<(), String> {
+        let (mut made, mut note) = (Vec::with_capacity(rules.len()), note);
+        let mut unfit: Option<Vec<String>> = None;
         for (effect, parts) in rules {
+            let tools = parts.tools.clone();
             match self.rule((place, entry), effect, parts) {
                 Ok(rule) => made.push(rule),
-                Err(why) => {
+                Err(why) if effect == Effect::Approve => {
                     self.leave(place, entry, why);
-                    return;
+                    return Ok(());
                 }
+                Err(_) => unfit = Some(tools),
             }
+        }
+        if let Some(tools) = unfit {
+            let parts = Parts {
+                tools,
+                ..Parts::default()
+            };
+            let whole = self.rule((place, entry), Effect::Ask, parts);
+            let whole = whole.map_err(|why| format!("{place}: {why}; mend it first"))?;
+            // An ask for every call of the tools says what a narrower one does.
+            made.retain(|rule| rule.effect == Effect::Deny);
+            made.push(whole);
+            note = Some(TOO_LONG);
         }
         let strongest = made.iter().map(|rule| rule.effect).max();
         self.found.carried.push(Carried {
@@ -143,6 +164,7 @@ impl Desk<'_> {
         // The same entry twice gives the same rule.
         made.retain(|rule| !self.found.rules.iter().any(|known| known.id == rule.id));
         self.found.rules.extend(made);
+        Ok(())
     }
 
     /// Read by the same check as a rule file.

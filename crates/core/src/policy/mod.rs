@@ -9,6 +9,7 @@ mod by_tool;
 pub mod changes;
 pub mod condition;
 pub mod conditions;
+mod declared;
 pub mod draft;
 pub mod evaluate;
 pub mod file;

@@ -30,6 +30,8 @@ pub struct Binding {
     pub critical: bool,
     /// When it was bound: a tool that changed later is not covered.
     pub since: Timestamp,
+    /// The agent declares the key otherwise than when it was bound: it spares nothing.
+    pub redeclared: bool,
 }
 
 /// The setup of one agent as it is in force.
@@ -47,9 +49,12 @@ impl SetupInForce {
     fn to_json(&self) -> Value {
         let bindings = self.bindings.iter().map(|(key, binding)| {
             let since = binding.since.rfc3339();
-            let kept = json!({
+            let mut kept = json!({
                 "skips_when": binding.skips_when, "critical": binding.critical, "since": since,
             });
+            if binding.redeclared {
+                kept["redeclared"] = true.into();
+            }
             (key.clone(), kept)
         });
         json!({ "values": self.values, "bindings": Value::Object(bindings.collect()) })

@@ -20,6 +20,7 @@ use crate::ops::brakes::remembered;
 use crate::ops::operators::{follow, settle};
 use crate::ops::{
     KnownList, Policies, PolicyKnown, Queues, Settlements, TrustedKeys, queues, trusted_now,
+    with_last_good,
 };
 use crate::store::bus_stream::Position;
 use crate::store::{self, Reader, agents, bus_stream, meta, policy};
@@ -192,7 +193,7 @@ pub(super) async fn parts(
         policy_known: PolicyKnown::new(),
         brakes: Arc::new(RwLock::new(remembered(&policy_rows))),
         policies: Arc::new(Policies::remembered(
-            &policy_rows,
+            &with_last_good(&reader, &policy_rows).await?,
             &agents::setup_schemas(&reader).await?,
         )),
         replicas: options.replicas,

@@ -67,6 +67,65 @@ pub async fn raise_once(
     Ok(done.rows_affected() == 1)
 }
 
+/// Raises an alarm about an agent; one that stands and was not acknowledged stays as it is. Returns whether it is new.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn raise_unseen(
+    tx: &mut SqliteConnection,
+    code: &str,
+    subject: &str,
+    at: Timestamp,
+) -> Result<bool, StoreError> {
+    let done = sqlx::query(
+        "INSERT INTO alarms(code, subject, at) VALUES (?, ?, ?)
+         ON CONFLICT DO UPDATE SET at = excluded.at, acknowledged_at = NULL, acknowledged_by = NULL
+         WHERE acknowledged_at IS NOT NULL",
+    )
+    .bind(code)
+    .bind(subject)
+    .bind(at.0)
+    .execute(tx)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Whether this alarm stands, acknowledged or not.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn stands(
+    tx: &mut SqliteConnection,
+    code: &str,
+    subject: &str,
+) -> Result<bool, StoreError> {
+    let stands =
+        sqlx::query_scalar("SELECT EXISTS(SELECT 1 FROM alarms WHERE code = ? AND subject = ?)");
+    Ok(stands.bind(code).bind(subject).fetch_one(tx).await?)
+}
+
+/// Whether `most` alarms of a code about requests of an agent (`WS/AGENT`) wait to be acknowledged.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn are_many(
+    tx: &mut SqliteConnection,
+    code: &str,
+    agent: &str,
+    most: i64,
+) -> Result<bool, StoreError> {
+    let waiting: i64 = sqlx::query_scalar(
+        "SELECT count(*) FROM (SELECT 1 FROM alarms WHERE code = ?1 AND subject > ?2 || '/' AND subject < ?2 || '0'
+                               AND acknowledged_at IS NULL LIMIT ?3)",
+    )
+    .bind(code)
+    .bind(agent)
+    .bind(most)
+    .fetch_one(tx)
+    .await?;
+    Ok(waiting >= most)
+}
+
 /// Ends an alarm whose cause is gone. Returns whether it stood.
 ///
 /// # Errors

@@ -7,6 +7,9 @@ use super::StoreError;
 use super::bulk::{pieces, wanted};
 use crate::domain::Timestamp;
 
+/// Requests that are looked at in one transaction.
+const PAGE: i64 = 500;
+
 #[derive(sqlx::FromRow)]
 struct KeyRow {
     ws: String,
@@ -30,20 +33,29 @@ pub async fn note(
     tx: &mut SqliteConnection,
     rows: &[(RequestKey, Option<Timestamp>)],
 ) -> Result<i64, StoreError> {
-    let before = count(tx).await?;
+    let mut new = 0;
     for (key, look_at) in rows {
-        sqlx::query(
-            "INSERT INTO early_receipts(ws, agent, request_id, look_at) VALUES (?, ?, ?, ?)
-             ON CONFLICT DO UPDATE SET look_at = coalesce(look_at, excluded.look_at)",
-        )
-        .bind(key.workspace.as_ref())
-        .bind(key.agent.as_ref())
-        .bind(key.request_id.as_ref())
-        .bind(look_at.map(|at| at.0))
-        .execute(&mut *tx)
-        .await?;
+        let words = [
+            "INSERT INTO early_receipts(look_at, ws, agent, request_id) VALUES (?, ?, ?, ?)
+             ON CONFLICT DO NOTHING",
+            "UPDATE early_receipts SET look_at = coalesce(look_at, ?)
+             WHERE ws = ? AND agent = ? AND request_id = ?",
+        ];
+        for (nth, sql) in words.into_iter().enumerate() {
+            let done = sqlx::query(sql)
+                .bind(look_at.map(|at| at.0))
+                .bind(key.workspace.as_ref())
+                .bind(key.agent.as_ref())
+                .bind(key.request_id.as_ref())
+                .execute(&mut *tx)
+                .await?;
+            if nth == 0 && done.rows_affected() == 1 {
+                new += 1;
+                break;
+            }
+        }
     }
-    Ok(count(tx).await? - before)
+    Ok(new)
 }
 
 /// Takes those of these requests out that are noted.
@@ -67,15 +79,18 @@ pub async fn take(
     Ok(taken)
 }
 
-/// Requests whose time has come; they are looked at once.
+/// Requests whose time has come, at most a page; they are looked at once.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn due(tx: &mut SqliteConnection, now: Timestamp) -> Result<Vec<RequestKey>, StoreError> {
     let rows: Vec<KeyRow> = sqlx::query_as(
-        "UPDATE early_receipts SET look_at = NULL WHERE look_at <= ? RETURNING ws, agent, request_id",
+        "UPDATE early_receipts SET look_at = NULL WHERE (ws, agent, request_id) IN
+           (SELECT ws, agent, request_id FROM early_receipts WHERE look_at <= ? ORDER BY look_at LIMIT ?)
+         RETURNING ws, agent, request_id",
     )
     .bind(now.0)
+    .bind(PAGE)
     .fetch_all(tx)
     .await?;
     Ok(rows.iter().filter_map(KeyRow::key).collect())

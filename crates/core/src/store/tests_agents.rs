@@ -30,7 +30,8 @@ fn heard(instance: &str, at: i64) -> Heard {
 }
 
 #[tokio::test]
-async fn a_tool_is_dated_from_its_last_change_and_forgotten_unless_a_person_approved_it() {
+async fn a_tool_is_dated_from_its_last_change_and_shown_while_it_is_listed_or_a_person_approved_it()
+{
     let (_folder, mut writer, reader) = temporary().await;
     let mut tx = writer.begin().await.unwrap();
     let first = [
@@ -69,6 +70,48 @@ async fn a_tool_is_dated_from_its_last_change_and_forgotten_unless_a_person_appr
             ("b".into(), None, Some(1)),
         ]
     );
+}
+
+#[tokio::test]
+async fn a_tool_that_a_hello_leaves_out_keeps_its_past() {
+    let (_folder, mut writer, _reader) = temporary().await;
+    let mut tx = writer.begin().await.unwrap();
+    for (definitions, at, since) in [
+        (vec![defined(0, "a", "1")], 1, (1, None)),
+        (vec![], 2, (1, None)),
+        (vec![defined(0, "a", "1")], 3, (1, None)),
+        (vec![], 4, (1, None)),
+        (vec![defined(0, "a", "2")], 5, (5, Some(5))),
+    ] {
+        tools::replace(&mut tx, &bot(), &definitions, Timestamp(at))
+            .await
+            .unwrap();
+        let known: (i64, Option<i64>) =
+            sqlx::query_as("SELECT changed_at, redefined_at FROM tools WHERE name = 'a'")
+                .fetch_one(&mut **tx)
+                .await
+                .unwrap();
+        assert_eq!(known, since, "after the hello of {at}");
+    }
+}
+
+#[tokio::test]
+async fn tools_that_hellos_leave_out_do_not_grow_without_end() {
+    let (_folder, mut writer, _reader) = temporary().await;
+    let mut tx = writer.begin().await.unwrap();
+    for round in 0..3 {
+        let many: Vec<_> = (0..900)
+            .map(|n| defined(n, &format!("t{round}-{n}"), "1"))
+            .collect();
+        tools::replace(&mut tx, &bot(), &many, Timestamp(round))
+            .await
+            .unwrap();
+    }
+    let kept: i64 = sqlx::query_scalar("SELECT count(*) FROM tools")
+        .fetch_one(&mut **tx)
+        .await
+        .unwrap();
+    assert_eq!(kept, 1_900, "the listed and the last 1,000 of the others");
 }
 
 #[tokio::test]

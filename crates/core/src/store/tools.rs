@@ -42,6 +42,9 @@ pub struct ToolRow {
 const COLUMNS: &str = "ws, agent, name, place, def, def_digest, changed_at, approved_def, approved_digest, \
     approved_at, call_digest, call_approved_at, call_request";
 
+/// Tools of one agent that no hello lists any more, and no person ever approved, that are remembered.
+const UNLISTED_MAX: i64 = 1_000;
+
 /// A definition that is no longer the one that a person approved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
@@ -51,8 +54,8 @@ pub struct Changed {
     pub now: String,
 }
 
-/// Puts the tools of a hello in the place of those of the one before. What a person has approved is
-/// remembered although it is no longer listed. Returns what changed since it was approved.
+/// Puts the tools of a hello in the place of those of the one before. What is no longer listed is remembered:
+/// a tool that comes back otherwise is a changed one. Returns what changed since it was approved.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
@@ -105,10 +108,12 @@ pub async fn replace(
         }
         sqlite
             .prepare_cached(
-                "DELETE FROM tools WHERE ws = ?1 AND agent = ?2 AND place IS NULL
-                 AND approved_digest IS NULL AND call_approved_at IS NULL",
+                "DELETE FROM tools WHERE id IN (SELECT id FROM tools
+                   WHERE ws = ?1 AND agent = ?2 AND place IS NULL
+                   AND approved_digest IS NULL AND call_approved_at IS NULL
+                   ORDER BY changed_at DESC, id DESC LIMIT -1 OFFSET ?3)",
             )?
-            .execute(params![ws, name])?;
+            .execute(params![ws, name, UNLISTED_MAX])?;
         Ok(changed)
     })
     .await
@@ -160,12 +165,16 @@ pub async fn note_approved(
     .await
 }
 
-/// The tools of all agents, in the order of their hellos; those that no hello lists last.
+/// The tools of all agents, in the order of their hellos; last those that no hello lists and a person approved.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn all(reader: &Reader) -> Result<Vec<ToolRow>, StoreError> {
-    let sql = format!("SELECT {COLUMNS} FROM tools ORDER BY ws, agent, place IS NULL, place, name");
+    let sql = format!(
+        "SELECT {COLUMNS} FROM tools
+         WHERE place IS NOT NULL OR approved_digest IS NOT NULL OR call_approved_at IS NOT NULL
+         ORDER BY ws, agent, place IS NULL, place, name"
+    );
     Ok(sqlx::query_as(sqlx::AssertSqlSafe(sql))
         .fetch_all(&reader.0)
         .await?)

@@ -88,6 +88,28 @@ pub async fn next_release(tx: &mut SqliteConnection) -> Result<Option<Timestamp>
     Ok(earliest.map(Timestamp))
 }
 
+/// Begins holds anew at `now` that reach further than `longest_ms` from there: as long as that, or half the time that is
+/// left to the request.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn shorten_holds(
+    tx: &mut SqliteConnection,
+    now: Timestamp,
+    longest_ms: i64,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE vote_outbox SET release_at = ?1 + max(0, min(?2,
+           ((SELECT deadline_at FROM requests WHERE id = vote_outbox.request) - ?1) / 2))
+         WHERE state IN ('holding', 'queued') AND state = 'holding' AND release_at > ?1 + ?2",
+    )
+    .bind(now.0)
+    .bind(longest_ms)
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
 /// Deletes a request's held vote: undone or dropped. Returns whether there was one.
 ///
 /// # Errors

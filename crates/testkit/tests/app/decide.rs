@@ -2,7 +2,7 @@ use countersign_core::ops::verdicts::Decided;
 use countersign_wire::{Response, Verdict, args_digest};
 use serde_json::json;
 
-use crate::agent::{Desk, in_state, inbox_ids, line_when, listed, verdict};
+use crate::agent::{Desk, in_state, inbox_ids, line_when, listed, until, verdict};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_approval_reaches_the_agent_with_the_digest_of_what_was_asked() {
@@ -135,6 +135,30 @@ async fn a_held_approval_is_sent_by_itself_when_its_time_has_come() {
     desk.app.shutdown().await;
 }
 
+/// A console that began without a bus on a machine whose clock ran ahead held by that clock.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_that_was_held_by_a_clock_that_ran_ahead_is_sent_all_the_same() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let mut request = agent.request("r1");
+    request["expires_at"] = json!("2026-11-21T12:00:06.000Z");
+    let key = agent.ask(&request).await;
+    listed(&desk.app, "r1").await;
+    let mut command = verdict(&key, Verdict::Approve);
+    command.hold = true;
+    desk.app.decide(command).await.unwrap();
+    let path = desk.data.path().join("countersign.db");
+    let file = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
+    let mut raw = sqlx::ConnectOptions::connect(&file).await.unwrap();
+    let ahead = "UPDATE outbox SET release_at = release_at + 7200000 WHERE state = 'holding'";
+    let moved = sqlx::query(ahead).execute(&mut raw).await.unwrap();
+    assert_eq!(moved.rows_affected(), 1);
+    agent.ask(&agent.request("another")).await;
+    assert_eq!(agent.decision("r1").await["verdict"], "approve");
+    in_state(&desk.app, "r1", "decided").await;
+    desk.app.shutdown().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thousand_verdicts_at_once_are_each_stored_once() {
     let desk = Desk::open().await;
@@ -203,5 +227,38 @@ async fn an_execution_that_nobody_approved_or_with_other_arguments_is_an_alarm()
             .expect(code);
     }
     assert_eq!(desk.app.status().await.unwrap().alarms.len(), 3);
+    desk.app.shutdown().await;
+}
+
+/// An agent can name any number of its own requests: what it floods the list with must not hide another agent's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_of_one_agents_alarms_hides_no_other_alarm() {
+    let desk = Desk::open().await;
+    let (flooding, other) = (desk.agent("flooding").await, desk.agent("other").await);
+    let nothing = uuid::Uuid::now_v7().to_string();
+    other.receipt_of("r", &nothing, "executed", None).await;
+    let codes = || async {
+        let alarms = desk.app.status().await.unwrap().alarms;
+        let of = |subject: &str| {
+            alarms
+                .iter()
+                .filter(|alarm| alarm.subject.starts_with(subject))
+                .count()
+        };
+        (
+            of("acme/other/"),
+            of("acme/flooding/"),
+            of("acme/flooding") - of("acme/flooding/"),
+        )
+    };
+    until("the other agent's alarm", || async { codes().await.0 == 1 }).await;
+    for nth in 0..400 {
+        flooding
+            .receipt_of(&format!("r{nth}"), &nothing, "executed", None)
+            .await;
+    }
+    until("one alarm for the rest", || async { codes().await.2 == 1 }).await;
+    assert_eq!(codes().await, (1, 25, 1));
+    assert_eq!(desk.app.audit_verify(None).await.unwrap().first_bad, None);
     desk.app.shutdown().await;
 }

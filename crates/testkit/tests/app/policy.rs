@@ -1,9 +1,13 @@
 //! Rules that several tests put in force.
 
 use countersign_core::App;
+use countersign_core::domain::AlarmCode;
 use countersign_core::ops::rules::{RulesChange, RulesChanged};
 use countersign_core::policy::read_file;
-use countersign_wire::WorkspaceName;
+use countersign_wire::{Context, PolicyKey, SignedEnvelope, WorkspaceName};
+use serde_json::json;
+
+use crate::agent::{Desk, until};
 
 /// Lets every invoice be deleted.
 pub(crate) const INVOICES: &str = r#"
@@ -24,4 +28,62 @@ pub(crate) async fn apply(app: &App, file: &str) -> RulesChanged {
     let rules = read_file(file).unwrap();
     let change = RulesChange::Replace { rules, seen: None };
     app.change_rules(&acme(), &change).await.unwrap()
+}
+
+/// Rules that cannot be read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Unreadable {
+    /// Nobody signed them.
+    Unsigned,
+    /// An operator signed what only a later version knows.
+    Signed,
+}
+
+/// Puts such rules on the bus and waits until the console is alarmed.
+pub(crate) async fn break_rules(app: &App, how: Unreadable) {
+    let key = PolicyKey::Rules(acme());
+    let value = match how {
+        Unreadable::Unsigned => b"{}".to_vec(),
+        Unreadable::Signed => SignedEnvelope::seal(
+            &app.identity().signing().human,
+            Context::Policy,
+            &app.realm().unwrap(),
+            &key.subject(),
+            json!({"v": 1, "schema": 99, "rules": []})
+                .to_string()
+                .as_bytes(),
+        )
+        .and_then(|value| value.to_bytes())
+        .unwrap(),
+    };
+    let (name, bus) = (key.to_string(), app.bus().unwrap());
+    let stands = bus.policy_get(&name).await.unwrap();
+    let revision = stands.map_or(0, |stands| stands.revision);
+    bus.policy_put(&name, revision, value.into()).await.unwrap();
+    alarmed(app).await;
+}
+
+/// Waits until the console knows that the rules cannot be read.
+pub(crate) async fn alarmed(app: &App) {
+    until("the rules are known to be unreadable", async || {
+        let alarms = app.status().await.unwrap().alarms;
+        let code = AlarmCode::RulesUnusable.as_str();
+        alarms.iter().any(|alarm| alarm.code.as_str() == code)
+    })
+    .await;
+}
+
+/// Deletes a key of the shared policy, as no console does.
+pub(crate) async fn delete_key(desk: &Desk, key: &str) {
+    let mut deleted = async_nats::HeaderMap::new();
+    deleted.insert("KV-Operation", "DEL");
+    let seed = desk.app.identity().login.seed().unwrap();
+    let core = async_nats::ConnectOptions::with_nkey(seed)
+        .connect(desk.app.embedded_server().unwrap().url())
+        .await
+        .unwrap();
+    let subject = format!("$KV.CS_POLICY.{key}");
+    core.request_with_headers(subject, deleted, "".into())
+        .await
+        .unwrap();
 }

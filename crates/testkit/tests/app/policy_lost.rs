@@ -4,7 +4,7 @@ use countersign_core::App;
 use countersign_wire::AgentBrake;
 
 use crate::agent::{Desk, LIMIT, caught_up, listed, options, until};
-use crate::policy::apply;
+use crate::policy::{apply, delete_key};
 use crate::recover::{becomes_read_only, copy_all, delete_stream, recovered};
 
 const APPROVES: &str = r#"
@@ -127,17 +127,7 @@ async fn the_list_of_operators_that_somebody_deletes_is_written_again_and_keeps_
     let desk = Desk::open().await;
     let (bus, console) = (desk.app.bus().unwrap(), desk.app.identity().console_id);
     for key in ["operators".to_owned(), format!("console.{console}")] {
-        let mut deleted = async_nats::HeaderMap::new();
-        deleted.insert("KV-Operation", "DEL");
-        let seed = desk.app.identity().login.seed().unwrap();
-        let core = async_nats::ConnectOptions::with_nkey(seed)
-            .connect(desk.app.embedded_server().unwrap().url())
-            .await
-            .unwrap();
-        let subject = format!("$KV.CS_POLICY.{key}");
-        core.request_with_headers(subject, deleted, "".into())
-            .await
-            .unwrap();
+        delete_key(&desk, &key).await;
         until("it is written again", || async {
             bus.policy_get(&key).await.unwrap().is_some()
         })

@@ -9,7 +9,10 @@ use countersign_testkit::TempData;
 use countersign_wire::{Verdict, WorkspaceName};
 use serde_json::json;
 
-use crate::agent::{Desk, colleague, in_state, line_when, listed, until, verdict};
+use crate::agent::{
+    Desk, caught_up, colleague, in_state, line_when, listed, options, until, verdict,
+};
+use crate::policy::{Unreadable, alarmed, break_rules};
 
 fn acme() -> WorkspaceName {
     "acme".parse().unwrap()
@@ -163,4 +166,51 @@ async fn an_approval_that_is_held_when_the_rule_comes_is_not_sent_alone() {
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert_eq!(listed(&desk.app, "r1").await.state, "pending");
     desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rules_that_cannot_be_read_any_more_lower_no_number_of_operators() {
+    for how in [Unreadable::Unsigned, Unreadable::Signed] {
+        let desk = Desk::open().await;
+        let agent = desk.agent("bot").await;
+        let key = agent.ask(&agent.request("r1")).await;
+        apply(&desk.app, TWO).await;
+        required(&desk.app, "r1", 2).await;
+        break_rules(&desk.app, how).await;
+        let other = agent.ask(&agent.request("r2")).await;
+        required(&desk.app, "r2", 2).await;
+        required(&desk.app, "r1", 2).await;
+        let first = desk.app.decide(verdict(&other, Verdict::Approve)).await;
+        assert!(
+            matches!(first, Ok(Decided::Voted { .. })),
+            "{how:?}: {first:?}"
+        );
+
+        // Nor does a console that begins with them.
+        desk.app.shutdown().await;
+        let app = App::start(options(&desk.data)).await.unwrap();
+        caught_up(&app).await;
+        alarmed(&app).await;
+        let url = app.embedded_server().unwrap().url();
+        let agent = crate::agent::Agent::connect(countersign_wire::Enrolment {
+            nats_url: url,
+            ..agent.enrolment
+        })
+        .await;
+        agent.ask(&agent.request("r3")).await;
+        for id in ["r1", "r2", "r3"] {
+            required(&app, id, 2).await;
+        }
+        let vote = app.decide(verdict(&key, Verdict::Approve)).await;
+        assert!(
+            matches!(vote, Ok(Decided::Voted { .. })),
+            "{how:?}: {vote:?}"
+        );
+
+        // Readable ones do, where nobody has voted.
+        apply(&app, "schema = 1\n").await;
+        required(&app, "r3", 1).await;
+        required(&app, "r1", 2).await;
+        app.shutdown().await;
+    }
 }

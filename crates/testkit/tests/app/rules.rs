@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::agent::{
     Desk, caught_up, colleague, in_state, line_when, listed, options, until, verdict,
 };
-use crate::policy::{acme, apply};
+use crate::policy::{Unreadable, acme, apply, break_rules, delete_key};
 
 /// Lets test invoices go.
 const INVOICES: &str = r#"
@@ -393,4 +393,66 @@ async fn a_simulation_tells_what_would_have_differed() {
         "nothing was decided"
     );
     desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn versions_go_on_where_rules_are_put_in_the_place_of_deleted_or_unreadable_ones() {
+    let rule = |id: &str, message: &str| {
+        format!(
+            "[[rule]]\nid = \"{id}\"\neffect = \"deny\"\ntool = \"x\"\nmessage = \"{message}\"\n"
+        )
+    };
+    let file = |rules: &[String]| format!("schema = 1\n{}", rules.concat());
+    for how in [Some(Unreadable::Unsigned), Some(Unreadable::Signed), None] {
+        let desk = Desk::open().await;
+        apply(&desk.app, &file(&[rule("lim", "1"), rule("gone", "1")])).await;
+        apply(&desk.app, &file(&[rule("lim", "2"), rule("same", "1")])).await;
+        let regret = Regret {
+            request: "acme/bot/r1".to_owned(),
+            version: 2,
+            reason: None,
+            by: "Ada".to_owned(),
+            at: desk.app.now().rfc3339(),
+        };
+        let regret = RulesChange::Regret("lim".to_owned(), regret);
+        let done = desk.app.change_rules(&acme(), &regret).await.unwrap();
+        until("the regret is kept", async || {
+            desk.app.rules(&acme()).await.unwrap().revision == done.revision
+        })
+        .await;
+        match how {
+            Some(how) => break_rules(&desk.app, how).await,
+            None => delete_key(&desk, "rules.acme").await,
+        }
+        let one = RulesChange::Enable("same".to_owned(), Enabled::Off);
+        let refused = desk.app.change_rules(&acme(), &one).await;
+        assert!(refused.is_err(), "{how:?}: there is no such rule to read");
+        let all = [rule("lim", "3"), rule("gone", "2"), rule("same", "1")];
+        let done = apply(&desk.app, &file(&all)).await;
+        assert!(done.revision > 0);
+        until("they are known", async || {
+            desk.app
+                .rules(&acme())
+                .await
+                .is_ok_and(|set| set.rules.len() == 3)
+        })
+        .await;
+        let set = desk.app.rules(&acme()).await.unwrap();
+        let versions: Vec<(&str, u64)> = set
+            .rules
+            .iter()
+            .map(|rule| (rule.id.as_str(), rule.version))
+            .collect();
+        // What was deleted is gone, words and all; what could not be read stands as it was.
+        let same = if how.is_some() { 1 } else { 2 };
+        assert_eq!(
+            versions,
+            [("gone", 2), ("lim", 4), ("same", same)],
+            "{how:?}"
+        );
+        assert_eq!(set.regrets.contains_key("lim"), how.is_some(), "{how:?}");
+        let again = apply(&desk.app, &file(&all)).await;
+        assert_eq!(again.revision, done.revision, "nothing is written twice");
+        desk.app.shutdown().await;
+    }
 }

@@ -92,8 +92,10 @@ pub struct SetupBinding {
     pub skips_when: Shown,
     /// Whether that holds for critical calls too.
     pub critical: bool,
-    /// Whether the key has this value now.
+    /// Whether the key has this value now and that counts.
     pub spares: bool,
+    /// Whether the agent declares the key otherwise than when it was bound: it asks until it is bound or set again.
+    pub redeclared: bool,
     /// The operator's name.
     pub by: Shown,
     /// When, by the operator's console.

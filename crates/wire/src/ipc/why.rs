@@ -44,7 +44,7 @@ pub struct NearRule {
 pub struct SetupReasonView {
     /// The key.
     pub key: Shown,
-    /// `undeclared`, `unbound`, `differs`, `not_covered` or `passes`.
+    /// `undeclared`, `unbound`, `differs`, `redeclared`, `not_covered` or `passes`.
     pub state: String,
     /// Its value.
     pub value: Option<Shown>,

@@ -108,6 +108,12 @@ class Enrolment:
     nats_creds: str | None = None
     """A .creds file. A seed in it goes before `nkey_seed`, and the inbox prefix is then that of its key."""
 
+    def __post_init__(self) -> None:
+        """Raises `EnrolmentError` where the seed is none, or `inbox_prefix` is not that of its key."""
+        # A .creds file brings its own key.
+        if self.nkey_seed and self.nats_creds is None and self.inbox_prefix != f"_INBOX_{public_key(self.nkey_seed)}":
+            raise EnrolmentError("`inbox_prefix` is not that of `nkey_seed`; run `countersign enroll` again")
+
     @classmethod
     def load(cls, path: str | os.PathLike[str] | None = None) -> Enrolment:
         """Read `path`, or the file that `COUNTERSIGN_AGENT_JSON` names. Raises `EnrolmentError`."""
@@ -116,16 +122,17 @@ class Enrolment:
             raise EnrolmentError(f"no agent.json given; pass its path or set {ENV}")
         file = Path(chosen)
         try:
-            text = file.read_text(encoding="utf-8")
+            content = file.read_bytes()
             mode = stat.S_IMODE(file.stat().st_mode)
-        except OSError as error:
-            raise EnrolmentError(f"cannot read {file}: {error.strerror}; run `countersign enroll`") from error
+        except (OSError, ValueError) as error:  # no path may hold a NUL
+            why = error.strerror if isinstance(error, OSError) else error
+            raise EnrolmentError(f"cannot read {file}: {why}; run `countersign enroll`") from error
         if os.name == "posix" and mode & 0o077:
             log.warning("%s holds a secret and others can read it; run: chmod 600 %s", file, file)
         try:
-            value = json.loads(text)
-        except ValueError as error:
-            raise EnrolmentError(f"{file} is not JSON; run `countersign enroll` again") from error
+            value = json.loads(content.decode())
+        except (ValueError, RecursionError) as error:
+            raise EnrolmentError(f"{file} is not JSON in UTF-8; run `countersign enroll` again") from error
         if isinstance(value, dict):
             # The file names others relative to itself.
             for name in FILES:
@@ -159,14 +166,19 @@ class Enrolment:
             keys = tuple(TrustedKey.parse(entry) for entry in listed)
         except ValueError as error:
             raise EnrolmentError(f"{name}: {error}") from error
-        prefix = value.get("inbox_prefix") or (f"_INBOX_{public_key(seed)}" if seed else "_INBOX")
-        if not isinstance(prefix, str):
+        prefix = value.get("inbox_prefix")
+        if not isinstance(prefix, str | None):
             raise EnrolmentError(f"{name}: `inbox_prefix` is not text")
         files = {name: value.get(name) for name in FILES}
         for name_of_file, path in files.items():
             if not isinstance(path, str | None):
                 raise EnrolmentError(f"{name}: `{name_of_file}` is not a path")
-        return cls(text("nats_url"), workspace, agent, seed, prefix.rstrip("."), text("realm"), keys, **files)
+        url, realm = text("nats_url"), text("realm")
+        try:
+            prefix = prefix or (f"_INBOX_{public_key(seed)}" if seed else "_INBOX")
+            return cls(url, workspace, agent, seed, prefix.rstrip("."), realm, keys, **files)
+        except EnrolmentError as error:
+            raise EnrolmentError(f"{name}: {error}") from error
 
 
 def public_key(seed: str) -> str:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import logging
 import os
 from collections.abc import AsyncIterator, Coroutine
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 from . import clock
 from .bus import Bus
@@ -26,13 +27,13 @@ from .errors import (
     VoidDecisionError,
 )
 from .guard import Guard, guarded
-from .letters import ReceiptDetails, earlier_deadline, receipt, refusal, span_payload, withdrawal
+from .letters import ReceiptDetails, earlier_deadline, hello, receipt, refusal, span_payload, withdrawal
 from .outbox import Letter, Outbox
 from .spans import SpanQueue
 from .trust import Trust, take_over
 from .verify import Decision
 from .waiting import Wait
-from .wire import AboutCall, Ask, Hello, Span, build_request, encode, lifetime_of, uuid7
+from .wire import AboutCall, Ask, Introduction, Span, build_request, encode, lifetime_of, uuid7
 from .words import Stage
 
 log = logging.getLogger("countersign")
@@ -42,21 +43,21 @@ ALIVE_SECONDS = 10.0
 IO_SECONDS = 2.0
 
 
-class ConnectOptions(TypedDict, total=False):
+class ConnectOptions(Introduction, total=False):
     """What `Gate.connect` takes beside the enrolment."""
 
     insecure: bool
     framework: str | None
     framework_version: str | None
     agent_type: str | None
-    tools: list[dict[str, Any]] | None
+    parent: str | None
     connect_timeout: float
 
 
 class Gate:
     """An agent's connection to its console. Make one with `Gate.connect` and share it between tasks."""
 
-    def __init__(self, enrolment: Enrolment, trust: Trust, agent: dict[str, Any]) -> None:
+    def __init__(self, enrolment: Enrolment, trust: Trust, agent: dict[str, Any], introduction: Introduction) -> None:
         self._enrolment = enrolment
         self._trust = trust
         self._agent = agent
@@ -64,10 +65,13 @@ class Gate:
         self._bus: Bus
         self._spans: SpanQueue
         self._outbox: Outbox
+        self._hellos: Outbox
         self._waits: dict[str, Wait] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._alive: asyncio.Task[None] | None = None
-        self._hello: Hello = {}
+        self._hello = hello(enrolment, agent, introduction)
+        self._introduction = copy.deepcopy(introduction)
+        self._said: asyncio.Task[None] | None = None
         self._closed = False
         self._idle = asyncio.Event()
         self._idle.set()
@@ -82,13 +86,18 @@ class Gate:
         framework: str | None = None,
         framework_version: str | None = None,
         agent_type: str | None = None,
+        parent: str | None = None,
         tools: list[dict[str, Any]] | None = None,
+        setup_schema: list[dict[str, Any]] | dict[str, Any] | None = None,
+        credentials: list[dict[str, Any]] | None = None,
+        skills: list[Any] | dict[str, Any] | None = None,
         connect_timeout: float = 5.0,
     ) -> AsyncIterator[Gate]:
         """An open gate: `async with Gate.connect(path) as gate`.
 
         `enrolment` is an `Enrolment`, the path of an `agent.json`, or None for `COUNTERSIGN_AGENT_JSON`.
-        `tools` is shown to operators (protocol, section 6, `hello`). Raises `EnrolmentError` or a bus error.
+        What it is and has (`framework` to `skills`) is shown to operators (protocol, section 6, `hello`); `parent` is
+        the agent that started this one. Raises `EnrolmentError`, `InvalidRequestError` or a bus error.
         """
         known = enrolment if isinstance(enrolment, Enrolment) else Enrolment.load(enrolment)
         if not known.trusted_keys and not insecure:
@@ -101,11 +110,13 @@ class Gate:
             ("framework", framework),
             ("framework_version", framework_version),
             ("type", agent_type),
+            ("parent", parent),
         ):
             if value is not None:
                 agent[name] = value
-        gate = cls(known, trust, agent)
-        await gate._open(connect_timeout, tools or [])
+        introduction = Introduction(tools=tools, setup_schema=setup_schema, credentials=credentials, skills=skills)
+        gate = cls(known, trust, agent, introduction)
+        await gate._open(connect_timeout)
         try:
             yield gate
         finally:
@@ -221,6 +232,26 @@ class Gate:
         """
         self._post_later(self._receipt_letter(decision, stage, **details))
 
+    async def introduce(self, **parts: Unpack[Introduction]) -> None:
+        """Say hello again because something changed: `tools`, `setup_schema`, `credentials` or `skills`.
+
+        A part that is named replaces what was said of it before (None takes it back); the others stay. Ends when the
+        bus has the hello, or after two seconds; it is then sent again for ten minutes and at each reconnect. Raises
+        `InvalidRequestError` for what is no hello and `BusRefusedError` where the bus does not take it.
+        """
+        if self._closed:
+            raise GateClosedError("the gate is closed")
+        if len(self._hellos) >= MAX_WAITING:
+            raise TooManyWaitingError(f"{MAX_WAITING} hellos wait for the bus already")
+        introduction: Introduction = {**self._introduction, **parts}
+        self._hello = hello(self._enrolment, self._agent, introduction)
+        # What stays is what was said, whatever the caller does with its lists.
+        self._introduction = copy.deepcopy(introduction)
+        said = self._say_hello()
+        done, _ = await asyncio.wait({said}, timeout=IO_SECONDS)
+        if done:
+            said.result()
+
     def span(self, span: Span) -> None:
         """Queue one step of a trace; a later one with the same ids replaces it. Never waits, never blocks a call.
 
@@ -237,7 +268,7 @@ class Gate:
         """
         return guarded(self, tool_name, timeout, about)
 
-    async def _open(self, timeout: float, tools: list[dict[str, Any]]) -> None:
+    async def _open(self, timeout: float) -> None:
         known = self._enrolment
         self._bus = await Bus.connect(
             known,
@@ -246,6 +277,9 @@ class Gate:
             on_end=self._look_again,
             name=f"{known.workspace}/{known.agent}",
         )
+        self._outbox = Outbox(self._bus, io_timeout=IO_SECONDS)
+        # Apart, because they are no requests and no receipts.
+        self._hellos = Outbox(self._bus, io_timeout=IO_SECONDS)
         try:
             prefix = f"countersign.v1.decided.{known.workspace}.{known.agent}"
             await self._bus.subscribe(f"{prefix}.*", self._on_hint)
@@ -254,18 +288,12 @@ class Gate:
             await self._bus.direct_get("CS_DECISIONS", unused, timeout=timeout)
             await self._refresh_trust()
         except BaseException:
+            await self._hellos.close(0)
             await self._bus.close()
             raise
-        self._hello = {
-            "v": 1,
-            "agent": {"name": known.agent, **self._agent},
-            "instance_id": self._instance_id,
-            "tools": tools,
-        }
         subject = f"countersign.v1.event.{known.workspace}.{known.agent}"
         self._spans = SpanQueue(self._bus, subject, io_timeout=IO_SECONDS)
-        self._outbox = Outbox(self._bus, io_timeout=IO_SECONDS)
-        self._send_later(self._say_hello())
+        self._say_hello()
         self._alive = asyncio.create_task(self._stay_alive())
 
     def _on_hint(self, subject: str) -> None:
@@ -280,7 +308,9 @@ class Gate:
     def _on_reconnect(self) -> None:
         self._look_again()
         self._send_later(self._refresh_trust())
-        self._send_later(self._say_hello())
+        # One that is still on its way is the newest.
+        if self._said is None or self._said.done():
+            self._say_hello()
 
     async def _refresh_trust(self) -> None:
         """Take over a newer operators list that a trusted human key signed. No list, or no answer: no change."""
@@ -292,9 +322,9 @@ class Gate:
         if stored is not None:
             self._trust = take_over(self._trust, stored.payload, stored.sequence, stored.stored_at)
 
-    async def _say_hello(self) -> None:
-        subject = f"countersign.v1.hello.{self._enrolment.workspace}.{self._enrolment.agent}"
-        await self._bus.store(subject, encode(dict(self._hello)), timeout=IO_SECONDS)
+    def _say_hello(self) -> asyncio.Task[None]:
+        self._said = self._hellos.post(self._hello)
+        return self._said
 
     async def _stay_alive(self) -> None:
         subject = f"countersign.v1.alive.{self._enrolment.workspace}.{self._enrolment.agent}"
@@ -352,7 +382,7 @@ class Gate:
                 await self._idle.wait()
         await self._spans.close(1.0)
         limit = 2.0 if self._bus.connected else 0.1
-        await self._outbox.close(limit)
+        await asyncio.gather(self._outbox.close(limit), self._hellos.close(limit))
         if self._background:
             await asyncio.wait(set(self._background), timeout=limit)
         for task in set(self._background):

@@ -1,5 +1,5 @@
-"""What an agent says beside its requests: receipts, withdrawals, earlier deadlines and spans (protocol, section 6).
-Pure but for the time stamp of a receipt.
+"""What an agent says beside its requests: hellos, receipts, withdrawals, earlier deadlines and spans (protocol,
+section 6). Pure but for the time stamp of a receipt.
 
 Refuses to quote more of a decision that does not verify than a short id.
 """
@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from . import clock
+from .enrolment import Enrolment
 from .errors import VoidDecisionError
 from .outbox import Letter
 from .verify import StoredDecision, parse_payload
-from .wire import Receipt, SentRequest, Span, encode, rfc3339
+from .wire import Introduction, Receipt, SentRequest, Span, encode, rfc3339
 from .words import STAGES, Stage, check_word
 
 LONGEST_ID = 64
@@ -66,6 +67,19 @@ def earlier_deadline(request: SentRequest, seconds: float) -> Letter:
     requested = dt.datetime.fromisoformat(json.loads(request.payload)["requested_at"])
     body = {"v": 1, "expires_at": rfc3339(requested + dt.timedelta(seconds=max(0.001, seconds)))}
     return Letter(request.subject("tighten"), encode(body), first=True)
+
+
+def hello(enrolment: Enrolment, agent: dict[str, Any], parts: Introduction) -> Letter:
+    """What the agent says of itself; `agent` is its object without `name`.
+
+    Raises `TypeError` for a part that no hello has and `InvalidRequestError` for what is no JSON or too large.
+    """
+    unknown = parts.keys() - Introduction.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"a hello has no {', '.join(sorted(unknown))}")
+    body = {"v": 1, "agent": {"name": enrolment.agent, **agent}, "instance_id": agent["instance_id"]}
+    said = {name: part for name, part in parts.items() if part is not None}
+    return Letter(f"countersign.v1.hello.{enrolment.workspace}.{enrolment.agent}", encode(body | said))
 
 
 def span_payload(span: Span) -> bytes:

@@ -11,7 +11,7 @@ import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from nats.aio.client import Client, RawCredentials
 from nats.errors import Error as NatsError
@@ -39,12 +39,8 @@ class Login:
     @classmethod
     def of(cls, enrolment: Enrolment) -> Login:
         """A .creds file goes before user and password in the URL, and these before the nkey."""
-        servers = [part.strip() for part in enrolment.nats_url.split(",")]
-        try:
-            split = [urlsplit(part if "://" in part else f"nats://{part}") for part in servers]
-            named = next((at for at in split if at.username), None)
-        except ValueError as error:
-            raise EnrolmentError("agent.json: `nats_url` is not a URL") from error
+        split = [_server(part.strip()) for part in enrolment.nats_url.split(",")]
+        named = next((at for at in split if at.username), None)
         options: dict[str, Any] = {}
         prefix = enrolment.inbox_prefix
         if enrolment.nats_creds is not None:
@@ -62,7 +58,7 @@ class Login:
         )
         if tls:
             options["tls"] = _context(enrolment)
-        return cls(servers, prefix, tls, options)
+        return cls([at.geturl() for at in split], prefix, tls, options)
 
 
 class GuardedClient(Client):
@@ -96,6 +92,19 @@ def login_fault(error: Exception) -> BusTlsError | BusLoginError | None:
     if _REFUSED.search(str(error)):
         return BusLoginError("the bus refused the agent's key, JWT or password; enrol the agent again")
     return None
+
+
+def _server(text: str) -> SplitResult:
+    try:
+        at = urlsplit(text if "://" in text else f"nats://{text}")
+        # Only reading the port finds one that is none.
+        known = at.scheme in ("nats", "tls") and bool(at.hostname) and at.port != 0
+    except ValueError:
+        known = False
+    if not known:
+        # Not quoted: a password may stand in it.
+        raise EnrolmentError("agent.json: `nats_url` names each server as nats://HOST:PORT or tls://HOST:PORT")
+    return at
 
 
 def _context(enrolment: Enrolment) -> ssl.SSLContext:

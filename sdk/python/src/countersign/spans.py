@@ -27,21 +27,25 @@ class SpanQueue:
         self._io_timeout = io_timeout
         self._queue: asyncio.Queue[bytes] = asyncio.Queue(MAX_QUEUED)
         self._task = asyncio.create_task(self._send_all())
+        self._unsent = 0
         self._dropped = 0
 
     def put(self, payload: bytes) -> None:
         """Queue one message; drops it when the queue is full."""
         try:
             self._queue.put_nowait(payload)
+            self._unsent += 1
         except asyncio.QueueFull:
             self._dropped += 1
             log.warning("%d messages for %s dropped: the bus is too slow", self._dropped, self._subject)
 
     async def close(self, seconds: float) -> None:
-        """Send what is queued for at most `seconds`, then stop."""
+        """Send what is queued for at most `seconds`, then stop and drop the rest."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._queue.join()
+        if self._unsent:
+            log.warning("%d messages for %s dropped: the gate was closed before", self._unsent, self._subject)
         self._task.cancel()
 
     async def _send_all(self) -> None:
@@ -53,6 +57,7 @@ class SpanQueue:
                 self._dropped += 1
                 log.warning("a message for %s was not taken: %s", self._subject, error)
             finally:
+                self._unsent -= 1
                 self._queue.task_done()
 
     async def _send(self, payload: bytes) -> None:

@@ -20,7 +20,7 @@ from .errors import GateClosedError
 from .gate import ConnectOptions, Gate
 from .letters import ReceiptDetails, span_payload
 from .verify import Decision
-from .wire import Ask, Span
+from .wire import Ask, Introduction, Span
 from .words import Stage
 
 T = TypeVar("T")
@@ -60,18 +60,24 @@ class SyncGate:
         """As `Gate.withdraw`."""
         self.call(self.gate.withdraw(request_id, reason))
 
+    def introduce(self, **parts: Unpack[Introduction]) -> None:
+        """As `Gate.introduce`."""
+        self.call(self.gate.introduce(**parts))
+
     def receipt(self, decision: Decision, stage: Stage, **details: Unpack[ReceiptDetails]) -> None:
         """As `Gate.receipt`."""
         self.call(self.gate.receipt(decision, stage, **details))
 
     def receipt_later(self, decision: Decision, stage: Stage, **details: Unpack[ReceiptDetails]) -> None:
         """As `Gate.receipt_later`; callable from any thread, never blocks. Does nothing once the gate is closed."""
+        self._check_process()
         if self._gate is not None:
             letter = self._gate._receipt_letter(decision, stage, **details)
             self._hand_over(lambda gate: gate._post_later(letter))
 
     def span(self, span: Span) -> None:
         """As `Gate.span`; callable from any thread, never blocks. Does nothing once the gate is closed."""
+        self._check_process()
         payload = span_payload(span)
         self._hand_over(lambda gate: gate._spans.put(payload))
 
@@ -125,12 +131,15 @@ class SyncGate:
             with contextlib.suppress(GateClosedError), self._running() as loop:
                 loop.call_soon_threadsafe(work, gate)
 
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            raise GateClosedError("the gate belongs to the process that opened it; open one after the fork")
+
     @contextlib.contextmanager
     def _running(self) -> Iterator[asyncio.AbstractEventLoop]:
         """The loop, which cannot stop meanwhile."""
         # First: a fork may have copied the lock while another thread held it.
-        if os.getpid() != self._process:
-            raise GateClosedError("the gate belongs to the process that opened it; open one after the fork")
+        self._check_process()
         with self._handing:
             if self._loop is None or self._stopping:
                 raise GateClosedError("the gate is not open")

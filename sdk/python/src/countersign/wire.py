@@ -35,16 +35,18 @@ class Receipt(TypedDict):
     message: NotRequired[str]
 
 
-class Hello(TypedDict, total=False):
-    """On `countersign.v1.hello.…`: what this agent is and which tools it has."""
+class Introduction(TypedDict, total=False):
+    """What an agent says of itself on `countersign.v1.hello.…`; None: nothing."""
 
-    v: int
-    agent: dict[str, Any]
-    instance_id: str
-    tools: list[dict[str, Any]]
-    setup_schema: Any
-    credentials: list[dict[str, Any]]
-    skills: list[dict[str, Any]]
+    tools: list[dict[str, Any]] | None
+    """The tools that it can call: `name`, `description`, `args_schema`, `risk`, `strict`, `origin`."""
+    setup_schema: list[dict[str, Any]] | dict[str, Any] | None
+    """Its setup keys: a list or a map of `bs_*` fields."""
+    credentials: list[dict[str, Any]] | None
+    """Their states and the names of missing values, never a value: `tool_name`, `artifact_id`, `status`,
+    `missing_keys`."""
+    skills: list[Any] | dict[str, Any] | None
+    """Its skills: names or objects with a `name`, or a map by name."""
 
 
 class Span(TypedDict):

@@ -89,7 +89,7 @@ fn key_view(key: &SetupKey) -> SetupKeyView {
         bound: key
             .bound
             .as_ref()
-            .map(|of| binding(&field.name, of, key.spares())),
+            .map(|of| binding(&field.name, of, (key.spares(), key.is_redeclared()))),
     }
 }
 
@@ -111,11 +111,12 @@ fn chosen(field: &Field, chosen: &Chosen) -> SetupChosen {
     }
 }
 
-fn binding(key: &str, bound: &Bound, spares: bool) -> SetupBinding {
+fn binding(key: &str, bound: &Bound, (spares, redeclared): (bool, bool)) -> SetupBinding {
     SetupBinding {
         skips_when: shown(key, &bound.skips_when),
         critical: bound.critical,
         spares,
+        redeclared,
         by: escape(&bound.by),
         at_ms: ms(&bound.at),
     }
@@ -126,7 +127,10 @@ fn leftover(left: &Leftover) -> SetupLeftover {
         key: left.key.clone(),
         name: escape(&left.key),
         value: left.chosen.as_ref().map(|of| shown(&left.key, &of.value)),
-        bound: left.bound.as_ref().map(|of| binding(&left.key, of, false)),
+        bound: left
+            .bound
+            .as_ref()
+            .map(|of| binding(&left.key, of, (false, false))),
     }
 }
 
@@ -190,12 +194,16 @@ mod tests {
                 value: value.clone(),
                 by: by.clone(),
                 at: at.clone(),
+                declared: None,
+                extra: Default::default(),
             }),
             bound: Some(Bound {
                 skips_when: value,
                 critical: false,
                 by,
                 at,
+                declared: None,
+                extra: Default::default(),
             }),
         })
     }

@@ -26,6 +26,7 @@ const Setup = ({ setup }: { readonly setup: SetupReasonView }) => {
     case "undeclared": return <>Setup key {key} is not declared by its agent.</>;
     case "unbound": return <>Setup key {key} is bound to nothing: nobody said which value spares the question.</>;
     case "differs": return <>Setup key {key} is {setup.value === null ? "another value" : <code className="font-mono"><ShownText text={setup.value} /></code>}; it would have let it pass as {setup.skipsWhen === null ? "another one" : <code className="font-mono"><ShownText text={setup.skipsWhen} /></code>}.</>;
+    case "redeclared": return <>Setup key {key} is declared otherwise by its agent than when it was bound: it asks until it is bound or set again.</>;
     case "passes": return <>Setup key {key} lets it pass.</>;
     default: return <>Setup key {key} would have let it pass, but never for a call like this.</>;
   }

@@ -65,8 +65,7 @@ interface HistoryListProps {
 }
 
 export const HistoryList = ({ rows, chosen, onOpen, onEnd }: HistoryListProps) => {
-  const place = rows.findIndex((row) => row.key === chosen);
-  const { scroller, height, rows: drawn } = useVirtualRows({ count: rows.length, rowPx: ROW_PX, overscan: 6, at: place, onEnd });
+  const { scroller, height, rows: drawn } = useVirtualRows({ keys: rows.map((row) => row.key), rowPx: ROW_PX, overscan: 6, cursor: chosen, onEnd });
   return (
     <>
       <div className={`${COLUMNS} row-line h-8 shrink-0 border-l-[3px] border-l-transparent text-[11px] text-text-3`} aria-hidden="true">

@@ -4,6 +4,7 @@ import { useDeferredValue, useEffect, useRef, useState } from "react";
 import { useCommand } from "../../commands/CommandContext";
 import { Button } from "../../components/Button";
 import { Kbd } from "../../components/Kbd";
+import { useChosen } from "../../components/useChosen";
 import { useDesk } from "../../desk/DeskContext";
 import { gather } from "../../desk/gather";
 import type { HistoryFilterView } from "../../ipc/generated";
@@ -16,6 +17,7 @@ import { Searches } from "./Searches";
 /** The screen as it was left: a story and back must not lose the place. */
 interface Left {
   filter: HistoryFilterView;
+  /** What was moved to or opened; null while nothing was: the newest is looked at then. */
   chosen: string | null;
 }
 const left: Left = { filter: EVERYTHING, chosen: null };
@@ -92,16 +94,19 @@ export const HistoryScreen = () => {
   const navigate = useNavigate();
   const router = useRouter();
   const { filter, asked, change: setFilter } = useFilter();
-  const [chosen, setChosen] = useState(left.chosen);
   const field = useRef<HTMLInputElement>(null);
   const wanted = useDeferredValue(filter);
   const { query, behind } = useHistory(wanted);
   const count = useCount(wanted, query);
   const rows = query.data?.pages.flatMap((page) => page.rows) ?? [];
   const unindexed = query.data?.pages[0]?.unindexed ?? 0;
-  useEffect(() => { left.chosen = chosen; }, [chosen]);
-  const place = Math.max(rows.findIndex((row) => row.key === chosen), 0);
-  const move = (step: 1 | -1): void => { setChosen(rows[Math.min(Math.max(place + step, 0), rows.length - 1)]?.key ?? null); };
+  const { row: chosen, choose, at } = useChosen(rows, left.chosen);
+  const move = (step: 1 | -1): void => {
+    const next = at(step);
+    if (next === undefined) return;
+    left.chosen = next.key;
+    choose(next.key);
+  };
   const open = (key: string | undefined): void => {
     if (key === undefined) return;
     left.chosen = key;
@@ -109,7 +114,7 @@ export const HistoryScreen = () => {
   };
   useCommand("next", () => { move(1); });
   useCommand("previous", () => { move(-1); });
-  useCommand("choose", () => { open(rows[place]?.key); }, rows.length > 0);
+  useCommand("choose", () => { open(chosen?.key); }, rows.length > 0);
   useCommand("filter", () => { field.current?.focus(); });
   const back = (): void => { router.history.back(); };
   useCommand("back", back, asked !== undefined);
@@ -145,7 +150,7 @@ export const HistoryScreen = () => {
           {query.isPending || query.isFetching || behind ? "Reading…" : query.error !== null ? "" : isNarrow(filter) ? "No request passes this filter." : "Nothing was ever asked on this bus."}
         </div>
       ) : (
-        <HistoryList rows={rows} chosen={rows[place]?.key ?? null} onOpen={open} onEnd={() => { if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage(); }} />
+        <HistoryList rows={rows} chosen={chosen?.key ?? null} onOpen={open} onEnd={() => { if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage(); }} />
       )}
     </main>
   );

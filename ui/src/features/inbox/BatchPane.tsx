@@ -1,6 +1,7 @@
 import { useQueries } from "@tanstack/react-query";
 import { useState } from "react";
 import { useCommand, useCovered } from "../../commands/CommandContext";
+import { Bounded } from "../../components/Bounded";
 import { Button } from "../../components/Button";
 import { Countdown } from "../../components/Countdown";
 import { Kbd } from "../../components/Kbd";
@@ -17,6 +18,7 @@ import { DenyPanel } from "./acts/DenyPanel";
 import { ApproveButton } from "./ApproveButton";
 import { Effective, Warnings } from "./card/Sections";
 import { useSeenEnd } from "./card/useSeenEnd";
+import { AskedArea, Bottom, TooSmall, useOnScreen } from "./onScreen";
 import type { Picked } from "./selection";
 import { missingStep, noProgress } from "./steps";
 import { useArming } from "./useArming";
@@ -29,7 +31,11 @@ const holdsBack = (card: Card, now: number): string | null => {
   if (card.path !== "low") return "is decided alone";
   if (card.state !== "pending") return "no longer waits";
   if (now >= card.deadlineMs) return "is past its deadline";
-  if (missingStep(card, noProgress) !== null) return "holds hidden characters: open it alone and reveal them (V)";
+  switch (missingStep(card, noProgress)) {
+    case null: break;
+    case "name": return "has a name too long to be seen here: open it alone";
+    default: return "holds hidden characters: open it alone and reveal them (V)";
+  }
   return mayApproveCard(card, false) ? null : "takes no approval here";
 };
 
@@ -75,8 +81,10 @@ export const BatchPane = ({ picked, sent, onAnswered, onClear }: BatchPaneProps)
   const whole = cards.length === picked.length;
   // What is on screen: another card, or another version of one, disarms.
   const content = whole ? cards.map((card) => `${card.key} ${card.origin.requestDigest} ${card.state}`).join("\n") : "";
-  const end = useSeenEnd(content, () => { setRead(content); });
-  const arming = useArming(content === "" ? null : content, !covered && !denying && !busy);
+  const end = useSeenEnd<HTMLDivElement>(content, () => { setRead(content); });
+  const { area, room, bottom, inView } = useOnScreen();
+  // Its end was a jump away: what came into view then must stand still, too.
+  const arming = useArming(content === "" ? null : `${content} ${read === content}`, !covered && !denying && !busy && inView === true, area);
   const faulty = cards.filter((card) => holdsBack(card, now) !== null).length;
   const ready = whole && faulty === 0 && read === content && blocked === null && !busy && !denying && !covered;
 
@@ -105,18 +113,21 @@ export const BatchPane = ({ picked, sent, onAnswered, onClear }: BatchPaneProps)
 
   const [first] = cards;
   return (
-    <article className="flex min-h-0 min-w-0 flex-1 flex-col" aria-label="Several requests" data-testid="batch" data-count={picked.length} data-armed={arming.armed && ready}>
-      <header className="border-b border-line px-7 pt-[18px] pb-3.5">
+    <article className="flex min-h-0 min-w-0 flex-1 flex-col overflow-clip" aria-label="Several requests" data-testid="batch" data-count={picked.length} data-armed={arming.armed && ready}>
+      <header className="shrink-0 border-b border-line px-7 pt-[18px] pb-3.5">
         <div className="mb-1.5 text-xs text-text-3">{first === undefined ? "" : <><ProductionMark marked={first.production} />workspace <em className="text-text-2 not-italic">{first.workspace}</em> / agent <em className="text-text-2 not-italic">{first.agent}</em></>}</div>
-        <h2 className="selectable m-0 text-xl/tight font-semibold">{picked.length} {picked.length === 1 ? "call" : "calls"} of <span className="font-mono">{first?.tool === undefined || first.tool === null ? "…" : <ShownText text={first.tool.name} />}</span></h2>
+        <Bounded className="max-h-[76px]"><h2 className="selectable m-0 text-xl/tight font-semibold">{picked.length} {picked.length === 1 ? "call" : "calls"} of <span className="font-mono">{first?.tool === undefined || first.tool === null ? "…" : <ShownText text={first.tool.name} />}</span></h2></Bounded>
         <p className="mt-2 mb-0 text-text-2">One answer for all of them, sent as {picked.length === 1 ? "one decision" : `${picked.length} decisions of their own`}.</p>
       </header>
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is read by keyboard alone too */}
-      <div className="min-h-0 flex-1 overflow-auto px-7 outline-offset-[-2px]" role="region" aria-label="What is asked" tabIndex={0}>
-        {error === null ? null : <p role="alert" className="text-bad">{toCallError(error).message}</p>}
-        {cards.map((card) => <One key={card.key} card={card} why={holdsBack(card, now)} />)}
-        <div ref={end} className="h-px" aria-hidden="true" />
-      </div>
+      <AskedArea area={area} room={room}>
+        {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is read by keyboard alone too */}
+        <div className="min-h-0 flex-1 overflow-auto px-7 outline-offset-[-2px]" role="region" aria-label="What is asked" tabIndex={0}>
+          {error === null ? null : <p role="alert" className="text-bad">{toCallError(error).message}</p>}
+          {cards.map((card) => <One key={card.key} card={card} why={holdsBack(card, now)} />)}
+          <div ref={end} data-place="end" className="h-px" aria-hidden="true" />
+        </div>
+      </AskedArea>
+      {ready ? <TooSmall inView={inView} /> : null}
       {blocked === null ? null : <p role="status" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad"><CommandText text={blocked} /></p>}
       {stopped === null ? null : <p role="status" className="m-0 border-t border-warn-line bg-warn-bg px-7 py-2 text-warn-text" data-testid="stopped">{stopped}</p>}
       {denying ? <DenyPanel stops={false} canStop={false} busy={busy} onClose={() => { setDenying(false); }} onDeny={(message) => void send("deny", message)} /> : (
@@ -129,6 +140,7 @@ export const BatchPane = ({ picked, sent, onAnswered, onClear }: BatchPaneProps)
           <ApproveButton label={`Approve all ${picked.length}`} command="approve" arming={arming} ready={ready} onApprove={() => void send("approve", null)} />
         </div>
       )}
+      <Bottom place={bottom} />
     </article>
   );
 };

@@ -16,6 +16,7 @@ import { WhyDialog } from "../../components/why/WhyDialog";
 import { Body } from "./card/Body";
 import { Head } from "./card/Head";
 import { EditPanel } from "./edit/EditPanel";
+import { AskedArea, Bottom, TooSmall, useOnScreen } from "./onScreen";
 import { approveKey, type StepId } from "./steps";
 import { useArming } from "./useArming";
 import { useCardActs, type Panel } from "./useCardActs";
@@ -45,21 +46,22 @@ const CardView = ({ card, sent, onSent, onEngaged, onUndo, onSnooze }: CardViewP
   const blocked = useBlocked();
   const covered = useCovered();
   const late = useServerSecond() >= card.deadlineMs;
-  const version = useVersion(card, acts.draft);
+  const version = useVersion(card, acts.draft, acts.content, acts.progress.evidenceOpen, acts.missing);
+  const { area, room, bottom, inView } = useOnScreen();
   const pending = card.state === "pending";
   const watching = acts.panel === "none" && !covered;
-  const arming = useArming(`${card.key} ${version}`, watching);
+  const arming = useArming(`${card.key} ${version}`, watching && inView === true, area);
   const edited = acts.draft !== null;
   const open = pending && !late && !acts.busy && watching;
   const ready = open && blocked === null && acts.missing === null && mayApproveCard(card, edited);
-  const { advance, draft, missing, send, setDraft } = acts;
+  const { draft, missing, openEvidence, send, setDraft } = acts;
   const engaged = acts.panel !== "none" || draft !== null || acts.progress.typed !== "";
   useLayoutEffect(() => {
     onEngaged(engaged);
     return () => { onEngaged(false); };
   }, [engaged, onEngaged]);
 
-  useEffect(() => { if (card.history.length <= FEW_MESSAGES) advance({ evidenceOpen: true }); }, [advance, card.history.length]);
+  useEffect(() => { if (card.history.length <= FEW_MESSAGES) openEvidence(); }, [card.history.length, openEvidence]);
 
   const approve = useCallback(() => {
     if (draft === null) void send("approve");
@@ -67,8 +69,9 @@ const CardView = ({ card, sent, onSent, onEngaged, onUndo, onSnooze }: CardViewP
   }, [draft, send]);
 
   const goTo = (step: StepId): void => {
+    if (step === "name") document.querySelector("#name-end")?.scrollIntoView({ block: "nearest" });
     if (step === "read") document.querySelector("#arguments-end")?.scrollIntoView({ block: "end" });
-    if (step === "evidence") advance({ evidenceOpen: true });
+    if (step === "evidence") openEvidence();
     if (step === "type") field.current?.focus();
   };
 
@@ -98,11 +101,14 @@ const CardView = ({ card, sent, onSent, onEngaged, onUndo, onSnooze }: CardViewP
 
   const close = (): void => { acts.open("none"); };
   return (
-    <article className="flex min-h-0 min-w-0 flex-1 flex-col" aria-label="Request" data-testid="card" data-key={card.key} data-state={card.state} data-armed={arming.armed && ready}>
-      <Head card={card} />
-      {acts.panel === "edit" ? (
-        <EditPanel card={card} draft={draft} onClose={close} onDraft={(next) => { setDraft(next); close(); }} />
-      ) : <Body card={card} acts={acts} />}
+    <article className="flex min-h-0 min-w-0 flex-1 flex-col overflow-clip" aria-label="Request" data-testid="card" data-key={card.key} data-state={card.state} data-armed={arming.armed && ready}>
+      <Head card={card} onName={acts.sawName} />
+      <AskedArea area={area} room={room}>
+        {acts.panel === "edit" ? (
+          <EditPanel card={card} draft={draft} onClose={close} onDraft={(next) => { setDraft(next); close(); }} />
+        ) : <Body card={card} acts={acts} />}
+      </AskedArea>
+      {ready ? <TooSmall inView={inView} /> : null}
       {pending && (blocked !== null || late) ? (
         <p role="status" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad">{late ? "Its deadline has passed: it can no longer be approved." : <CommandText text={blocked ?? ""} />}</p>
       ) : null}
@@ -110,7 +116,7 @@ const CardView = ({ card, sent, onSent, onEngaged, onUndo, onSnooze }: CardViewP
       {!pending && inPlace(acts.panel) ? (
         <p role="alert" className="m-0 border-t border-warn-line bg-warn-bg px-7 py-2 text-warn-text" data-testid="too-late"><span className="first-letter:uppercase">{closedWords(card)}</span>. Nothing can be sent from here any more; Esc closes it.</p>
       ) : null}
-      {acts.problem === null ? null : <p role="alert" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad" data-testid="problem">{acts.problem}</p>}
+      {acts.problem === null ? null : <p role="alert" className="m-0 max-h-24 shrink-0 overflow-auto border-t border-bad-line bg-bad-bg px-7 py-2 text-bad" data-testid="problem">{acts.problem}</p>}
       {pending && !inPlace(acts.panel) ? <WayPanel card={card} acts={acts} field={field} /> : null}
       {acts.panel === "deny" || acts.panel === "terminate" ? (
         <DenyPanel
@@ -123,6 +129,7 @@ const CardView = ({ card, sent, onSent, onEngaged, onUndo, onSnooze }: CardViewP
       {inPlace(acts.panel) ? null : (
         <ActionBar card={card} acts={acts} arming={arming} ready={ready} blocked={blocked !== null} onApprove={approve} onUndo={onUndo} />
       )}
+      <Bottom place={bottom} />
       {acts.panel === "raw" ? <RawDialog command="raw" requestKey={card.key} onClose={close} /> : null}
       {acts.panel === "why" ? <WhyDialog requestKey={card.key} onClose={close} /> : null}
       {acts.panel === "grant" ? <RuleFromCard card={card} onClose={close} /> : null}

@@ -61,3 +61,23 @@ export const mayApprove = (state: Arming, press: Press): boolean => {
   const from = armedFrom(state);
   return from !== null && !press.repeat && press.identity === state.identity && press.at >= from;
 };
+
+/** A pointer that went down on the button. */
+export interface PointerPress {
+  readonly identity: string | null;
+  readonly at: number;
+  /** When it was let go, wherever that was. */
+  readonly upAt: number | null;
+}
+
+export const letGoAt = (pointer: PointerPress | null, at: number): PointerPress | null =>
+  pointer === null || pointer.upAt !== null ? pointer : { ...pointer, upAt: at };
+
+/**
+ * What pressed the button for a click: the pointer whose click it is, also one that went down on other content, else, as with an
+ * assistive tool, the click itself. By touch a click may come a moment after the finger has gone.
+ */
+export const pressOf = (pointer: PointerPress | null, identity: string | null, clickedAt: number): Press => {
+  const own = pointer !== null && (pointer.upAt === null || clickedAt - pointer.upAt < STILL_MS);
+  return { identity: own ? pointer.identity : identity, at: own ? pointer.at : clickedAt, repeat: false };
+};

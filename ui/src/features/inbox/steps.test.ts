@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { card as wholeCard, shown } from "../../../test/build";
 import type { Reveal } from "../../ipc/generated";
 import { approveKey, missingStep, noProgress, stepsOf, type Progress, type StepFacts } from "./steps";
 
 const reveal = (number: number, kind: Reveal["kind"]): Reveal => ({ reveal: number, kind, place: [] });
-const card = (more: Partial<StepFacts>): StepFacts => ({ path: "low", reveals: [], target: "delete_invoice", ...more });
+const card = (more: Partial<StepFacts>): StepFacts => ({ path: "low", reveals: [], target: "delete_invoice", tool: wholeCard().tool, ...more });
+const named = (name: string): StepFacts["tool"] => ({ name: shown(name), description: null, namespace: null, origin: null, effects: null });
 const did = (more: Partial<Progress>): Progress => ({ ...noProgress, ...more });
 
 describe("the way to an approval", () => {
@@ -39,6 +41,18 @@ describe("the way to an approval", () => {
   it("cannot be walked when the target cannot be typed", () => {
     const walked = did({ readToEnd: true, evidenceOpen: true, typed: "" });
     expect(missingStep(card({ path: "critical", target: null }), walked)).toBe("type");
+  });
+
+  it("asks on every way for the end of a name that may not fit the head of the card", () => {
+    for (const path of ["low", "high", "critical"] as const) {
+      const long = card({ path, tool: named("x".repeat(65)) });
+      expect(missingStep(long, noProgress)).toBe("name");
+      expect(missingStep(long, did({ nameRead: true }))).not.toBe("name");
+      expect(missingStep(card({ path, tool: named("x".repeat(64)) }), noProgress)).not.toBe("name");
+      // A mark takes more room than the letter that it stands for.
+      expect(missingStep(card({ path, tool: named("⟨U+202E⟩".repeat(9)) }), noProgress)).toBe("name");
+    }
+    expect(missingStep(card({ tool: null }), noProgress)).toBeNull();
   });
 
   it("asks to reveal hidden characters on every way, hidden secrets on the critical one only", () => {

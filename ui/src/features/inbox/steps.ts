@@ -1,8 +1,11 @@
 /** What an approval still asks for on each of the three ways. Refuses to shorten any of them. */
+import { plainText } from "../../components/shown";
 import type { Card, DecidePath } from "../../ipc/generated";
 
 /** What the operator has done on this card so far. */
 export interface Progress {
+  /** The end of the tool's name was on screen. */
+  readonly nameRead: boolean;
   /** The end of the arguments was on screen. */
   readonly readToEnd: boolean;
   /** Everything that led here is open. */
@@ -13,32 +16,38 @@ export interface Progress {
   readonly typed: string;
 }
 
-export const noProgress: Progress = { readToEnd: false, evidenceOpen: false, revealed: new Set(), typed: "" };
+export const noProgress: Progress = { nameRead: false, readToEnd: false, evidenceOpen: false, revealed: new Set(), typed: "" };
 
-export type StepId = "read" | "evidence" | "reveal" | "type";
+/** A longer name may not fit the head of the card in the smallest window. */
+const NAME_FITS = 64;
+
+export type StepId = "name" | "read" | "evidence" | "reveal" | "type";
 
 export interface Step {
   readonly id: StepId;
   readonly done: boolean;
 }
 
-export type StepFacts = Pick<Card, "path" | "reveals" | "target">;
+export type StepFacts = Pick<Card, "path" | "reveals" | "target" | "tool">;
 
 const unopened = (card: StepFacts, progress: Progress): number =>
   card.reveals.filter(({ reveal }) => !progress.revealed.has(reveal)).length;
 
-/** The steps of a card's way, in order. Hidden characters are revealed on every way. */
+/** The steps of a card's way, in order. A name that does not fit is read, and hidden characters are revealed, on every way. */
 export const stepsOf = (card: StepFacts, progress: Progress): Step[] => {
+  const fits = card.tool === null || plainText(card.tool.name).length <= NAME_FITS;
+  const name: Step[] = fits ? [] : [{ id: "name", done: progress.nameRead }];
   const read: Step = { id: "read", done: progress.readToEnd };
   const reveals = card.path === "critical" ? card.reveals : card.reveals.filter(({ kind }) => kind === "hidden_characters");
   const reveal: Step[] = reveals.length === 0 ? [] : [{ id: "reveal", done: unopened({ ...card, reveals }, progress) === 0 }];
   switch (card.path) {
     case "low":
-      return reveal;
+      return [...name, ...reveal];
     case "high":
-      return [read, ...reveal];
+      return [...name, read, ...reveal];
     case "critical":
       return [
+        ...name,
         read,
         { id: "evidence", done: progress.evidenceOpen },
         ...reveal,

@@ -1,6 +1,6 @@
-import { useCallback, useEffect, useLayoutEffect, useReducer, useRef, useState } from "react";
+import { useCallback, useEffect, useLayoutEffect, useReducer, useRef, useState, type RefObject } from "react";
 import { useStatus } from "../../desk/DeskContext";
-import { arm, armedFrom, disarmed, mayApprove, type ArmingEvent } from "./arming";
+import { arm, armedFrom, disarmed, letGoAt, mayApprove, pressOf, type ArmingEvent, type PointerPress } from "./arming";
 
 interface PressLike {
   readonly at: number;
@@ -16,15 +16,20 @@ export interface ArmingView {
   readonly acceptsClick: (at: number) => boolean;
 }
 
+/** What changes by itself all the time, as the time left does. */
+const isTick = ({ target }: MutationRecord): boolean =>
+  (target instanceof Element ? target : target.parentElement)?.closest("[data-ticks]") != null;
+
 /**
- * Feeds the arming of the card on screen. `identity` changes whenever its content does; `attended` is
- * false while something covers the card or nothing can be sent. A locked session disarms: a window may keep its focus behind the lock.
+ * Feeds the arming of the card on screen. `identity` changes whenever its content does; whatever else changes in `area`, which
+ * holds what is asked, counts as new content, too. `attended` is false while something covers the card, it has no room in the window, or
+ * nothing can be sent. A locked session disarms: a window may keep its focus behind the lock.
  */
-export const useArming = (identity: string | null, attended: boolean): ArmingView => {
+export const useArming = (identity: string | null, attended: boolean, area: RefObject<HTMLElement | null>): ArmingView => {
   const [state, dispatch] = useReducer(arm, disarmed);
   const latest = useRef(state);
   const locked = useStatus()?.locked ?? false;
-  const pointer = useRef<{ identity: string | null; at: number } | null>(null);
+  const pointer = useRef<PointerPress | null>(null);
   const [armed, setArmed] = useState(false);
   // What is on screen counts from the commit on, not from the next render.
   const send = useCallback((event: ArmingEvent) => {
@@ -33,20 +38,35 @@ export const useArming = (identity: string | null, attended: boolean): ArmingVie
   }, []);
 
   useLayoutEffect(() => {
-    pointer.current = null;
-    send({ type: "shown", identity, at: performance.now() });
-    if (identity === null) return undefined;
-    // The second frame begins after the first one, which holds this content, was painted.
-    let frame = requestAnimationFrame(() => {
-      frame = requestAnimationFrame(() => { send({ type: "painted", identity, at: performance.now() }); });
+    let frame = 0;
+    let turn = 0;
+    const show = (): void => {
+      const shown = identity === null ? null : `${identity} ${turn}`;
+      cancelAnimationFrame(frame);
+      send({ type: "shown", identity: shown, at: performance.now() });
+      if (shown === null) return;
+      // The second frame begins after the first one, which holds this content, was painted.
+      frame = requestAnimationFrame(() => {
+        frame = requestAnimationFrame(() => { send({ type: "painted", identity: shown, at: performance.now() }); });
+      });
+    };
+    show();
+    const observer = new MutationObserver((changes) => {
+      if (changes.every(isTick)) return;
+      turn += 1;
+      show();
     });
-    return () => { cancelAnimationFrame(frame); };
-  }, [identity, send]);
+    if (area.current !== null) observer.observe(area.current, { subtree: true, childList: true, characterData: true });
+    return () => {
+      observer.disconnect();
+      cancelAnimationFrame(frame);
+    };
+  }, [area, identity, send]);
 
+  const here = attended && !locked;
   useLayoutEffect(() => {
     const look = (): void => {
-      const here = attended && !locked && document.hasFocus() && document.visibilityState === "visible";
-      send(here ? { type: "focused", at: performance.now() } : { type: "lost" });
+      send(here && document.hasFocus() && document.visibilityState === "visible" ? { type: "focused", at: performance.now() } : { type: "lost" });
     };
     look();
     window.addEventListener("focus", look);
@@ -57,7 +77,7 @@ export const useArming = (identity: string | null, attended: boolean): ArmingVie
       window.removeEventListener("blur", look);
       document.removeEventListener("visibilitychange", look);
     };
-  }, [attended, locked, send]);
+  }, [here, send]);
 
   const from = armedFrom(state);
   useEffect(() => {
@@ -68,14 +88,24 @@ export const useArming = (identity: string | null, attended: boolean): ArmingVie
     return () => { clearTimeout(timer); };
   }, [from]);
 
+  useEffect(() => {
+    const letGo = (event: PointerEvent): void => { pointer.current = letGoAt(pointer.current, event.timeStamp); };
+    window.addEventListener("pointerup", letGo);
+    window.addEventListener("pointercancel", letGo);
+    return () => {
+      window.removeEventListener("pointerup", letGo);
+      window.removeEventListener("pointercancel", letGo);
+    };
+  }, []);
+
   const accepts = useCallback(
     (press: PressLike) => mayApprove(latest.current, { ...press, identity: latest.current.identity }), [],
   );
-  const pressed = useCallback((at: number) => { pointer.current = { identity: latest.current.identity, at }; }, []);
+  const pressed = useCallback((at: number) => { pointer.current = { identity: latest.current.identity, at, upAt: null }; }, []);
   const acceptsClick = useCallback((at: number) => {
-    const press = pointer.current ?? { identity: latest.current.identity, at };
+    const press = pressOf(pointer.current, latest.current.identity, at);
     pointer.current = null;
-    return mayApprove(latest.current, { ...press, repeat: false });
+    return mayApprove(latest.current, press);
   }, []);
   return { armed, accepts, pressed, acceptsClick };
 };

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import { useDesk } from "../../desk/DeskContext";
 import type { Answer, Card, DecideArgs, EditCheck, Verdict, Revealed } from "../../ipc/generated";
 import { toCallError, type CallError } from "../../ipc/transport";
-import { missingStep, noProgress, type Progress, type StepId } from "./steps";
+import { missingStep, type Progress, type StepId } from "./steps";
 
 /** A checked edit that has not been sent. */
 export interface Draft {
@@ -17,7 +17,13 @@ export interface CardActs {
   readonly panel: Panel;
   readonly open: (panel: Panel) => void;
   readonly progress: Progress;
-  readonly advance: (change: Partial<Progress>) => void;
+  readonly openEvidence: () => void;
+  readonly type: (text: string) => void;
+  /** What of the arguments is on screen: another value is another reading. */
+  readonly content: string;
+  /** Their end was on screen. */
+  readonly sawEnd: (content: string) => void;
+  readonly sawName: () => void;
   readonly missing: StepId | null;
   readonly revealed: ReadonlyMap<number, Revealed>;
   readonly revealAll: () => Promise<void>;
@@ -34,24 +40,31 @@ type Decide = (card: Card, args: DecideArgs) => Promise<CallError | null>;
 export const useCardActs = (card: Card, decide: Decide, onSent: (moveOn: boolean) => void): CardActs => {
   const desk = useDesk();
   const [panel, open] = useState<Panel>("none");
+  const [evidenceOpen, setEvidenceOpen] = useState(false);
+  const [typed, type] = useState("");
+  const [readOf, sawEnd] = useState("");
+  const [nameRead, setNameRead] = useState(false);
   // What is open now, for an answer that comes late; null once the card is left.
   const opened = useRef<Panel | null>(panel);
   useLayoutEffect(() => {
     opened.current = panel;
     return () => { opened.current = null; };
   }, [panel]);
-  const [progress, setProgress] = useState<Progress>(noProgress);
   const [revealed, setRevealed] = useState<ReadonlyMap<number, Revealed>>(new Map());
   const [draft, setDraft] = useState<Draft | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
 
-  const advance = useCallback((change: Partial<Progress>) => {
-    setProgress((before) => ({ ...before, ...change }));
-  }, []);
-  // A new version of the arguments, or an edit of them, must be read again.
-  const content = `${card.origin.requestDigest} ${draft?.check.argsDigest ?? ""}`;
-  useEffect(() => { setProgress((before) => ({ ...before, readToEnd: false, typed: "" })); }, [content]);
+  const openEvidence = useCallback(() => { setEvidenceOpen(true); }, []);
+  const sawName = useCallback(() => { setNameRead(true); }, []);
+  const asked = `${card.origin.requestDigest} ${draft?.check.argsDigest ?? ""}`;
+  useEffect(() => { type(""); }, [asked]);
+  // A new version of the arguments, an edit of them, or a value that was hidden, must be read again.
+  const content = `${asked} ${[...revealed.keys()].join(" ")}`;
+  const progress = useMemo<Progress>(
+    () => ({ nameRead, readToEnd: readOf === content, evidenceOpen, revealed: new Set(revealed.keys()), typed }),
+    [content, evidenceOpen, nameRead, readOf, revealed, typed],
+  );
 
   const revealAll = useCallback(async () => {
     for (const { reveal } of card.reveals) {
@@ -61,7 +74,6 @@ export const useCardActs = (card: Card, decide: Decide, onSent: (moveOn: boolean
         // oxlint-disable-next-line no-await-in-loop
         const value = await desk.call("reveal", { key: card.key, reveal });
         setRevealed((before) => new Map(before).set(reveal, value));
-        setProgress((before) => ({ ...before, revealed: new Set(before.revealed).add(reveal) }));
       } catch (thrown) {
         setProblem(toCallError(thrown).message);
         return;
@@ -90,5 +102,5 @@ export const useCardActs = (card: Card, decide: Decide, onSent: (moveOn: boolean
 
   const answer = useCallback((given: Answer) => send("respond", { answer: given }), [send]);
   const missing = useMemo(() => missingStep(card, progress), [card, progress]);
-  return { panel, open, progress, advance, missing, revealed, revealAll, draft, setDraft, problem, busy, send, answer };
+  return { panel, open, progress, openEvidence, type, content, sawEnd, sawName, missing, revealed, revealAll, draft, setDraft, problem, busy, send, answer };
 };

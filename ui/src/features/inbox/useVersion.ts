@@ -1,13 +1,11 @@
 import { useState } from "react";
-import type { Card } from "../../ipc/generated";
-import type { Draft } from "./useCardActs";
 
-/** A number that changes with everything that is on screen of a card: its data and the edit. */
-export const useVersion = (card: Card, draft: Draft | null): number => {
-  const [last, setLast] = useState({ card, draft, version: 1 });
+/** A number that changes with everything that is on screen of a card: its data, the edit, what is open of it, what is still to do. */
+export const useVersion = (...parts: readonly unknown[]): number => {
+  const [last, setLast] = useState({ parts, version: 1 });
   // Query data keeps its identity while it is equal, so that a heartbeat does not disarm.
-  if (last.card === card && last.draft === draft) return last.version;
-  const next = { card, draft, version: last.version + 1 };
+  if (last.parts.length === parts.length && last.parts.every((part, place) => Object.is(part, parts[place]))) return last.version;
+  const next = { parts, version: last.version + 1 };
   setLast(next);
   return next.version;
 };

@@ -1,6 +1,5 @@
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef } from "react";
 import { ShownText } from "../../components/ShownText";
+import { useVirtualRows } from "../../components/virtualRows";
 import { formatTime } from "../../desk/clock";
 import type { RejectedRow } from "../../ipc/generated";
 
@@ -15,30 +14,21 @@ interface RejectedListProps {
 }
 
 export const RejectedList = ({ rows, chosen, onChoose, onEnd }: RejectedListProps) => {
-  const scroller = useRef<HTMLDivElement>(null);
-  const virtual = useVirtualizer({
-    count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => ROW_PX, overscan: 8,
-    getItemKey: (index) => rows[index]?.key ?? index,
-  });
-  const items = virtual.getVirtualItems();
-  const last = items.at(-1)?.index ?? 0;
-  useEffect(() => { if (rows.length > 0 && last >= rows.length - 1) onEnd(); }, [last, onEnd, rows.length]);
-  const place = rows.findIndex((row) => row.key === chosen);
-  useEffect(() => { if (place >= 0) virtual.scrollToIndex(place); }, [place, virtual]);
+  const { scroller, height, rows: drawn } = useVirtualRows({ keys: rows.map((row) => row.key), rowPx: ROW_PX, overscan: 8, cursor: chosen, onEnd: rows.length > 0 ? onEnd : undefined });
   return (
     <div ref={scroller} className="min-h-0 flex-1 overflow-auto outline-offset-[-2px]" role="listbox" tabIndex={0} aria-label="Rejected messages">
-      <div className="relative" role="presentation" style={{ height: virtual.getTotalSize() }}>
-        {items.map((item) => {
-          const row = rows[item.index];
+      <div className="relative" role="presentation" style={{ height }}>
+        {drawn.map(({ index, start }) => {
+          const row = rows[index];
           if (row === undefined) return null;
           const selected = row.key === chosen;
           return (
             // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus -- the list has the keys
             <div
-              key={item.key} role="option" aria-selected={selected} aria-posinset={item.index + 1} aria-setsize={rows.length}
+              key={row.key} role="option" aria-selected={selected} aria-posinset={index + 1} aria-setsize={rows.length}
               data-testid="rejected-row" data-code={row.code}
               className={`row-line absolute top-0 left-0 grid h-[60px] w-full grid-cols-[minmax(0,1fr)_auto] content-center gap-x-2 border-l-[3px] pr-3.5 pl-[11px] ${selected ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
-              style={{ transform: `translateY(${item.start}px)` }}
+              style={{ transform: `translateY(${start}px)` }}
               onClick={() => { onChoose(row.key); }}
             >
               <span className="truncate font-mono text-[12.5px] font-semibold">{row.code}</span>

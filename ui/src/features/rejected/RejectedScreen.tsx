@@ -4,6 +4,7 @@ import { useCommand } from "../../commands/CommandContext";
 import { RawBytes } from "../../components/RawBytes";
 import { RawDialog } from "../../components/RawDialog";
 import { ShownText } from "../../components/ShownText";
+import { useChosen } from "../../components/useChosen";
 import { formatDay, formatTime } from "../../desk/clock";
 import { useDesk, useStatus } from "../../desk/DeskContext";
 import type { RejectedRow } from "../../ipc/generated";
@@ -64,13 +65,12 @@ export const RejectedScreen = () => {
   const query = useRejected();
   const total = useStatus()?.rejected ?? 0;
   const rows = query.data?.pages.flatMap((page) => page.rows) ?? [];
-  const [chosen, setChosen] = useState<string | null>(null);
-  const place = Math.max(rows.findIndex((row) => row.key === chosen), 0);
-  const row = rows[place];
   // The newest comes first: what is read stays, whatever arrives above it.
-  const first = rows[0]?.key;
-  useEffect(() => { if (chosen === null && first !== undefined) setChosen(first); }, [chosen, first]);
-  const move = (step: 1 | -1): void => { setChosen(rows[Math.min(Math.max(place + step, 0), rows.length - 1)]?.key ?? null); };
+  const { row, choose, at } = useChosen(rows);
+  const move = (step: 1 | -1): void => {
+    const next = at(step);
+    if (next !== undefined) choose(next.key);
+  };
   useCommand("next", () => { move(1); });
   useCommand("previous", () => { move(-1); });
   return (
@@ -82,7 +82,7 @@ export const RejectedScreen = () => {
           <span className="ml-auto text-text-3">newest first</span>
         </header>
         <RejectedList
-          rows={rows} chosen={row?.key ?? null} onChoose={setChosen}
+          rows={rows} chosen={row?.key ?? null} onChoose={choose}
           onEnd={() => { if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage(); }}
         />
       </section>

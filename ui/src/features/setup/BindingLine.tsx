@@ -60,7 +60,7 @@ export const BindingLine = ({ field, agent, disabled, onBinding }: BindingLinePr
         <div className={`border-l-2 pl-3 ${bound.spares ? "border-l-warn" : "border-l-line"}`}>
           <div>
             Does not ask when the value is <code className="font-mono text-xs font-semibold"><ShownText text={bound.skipsWhen} /></code>{bound.critical ? ", critical calls too" : ""}.{" "}
-            <b className={`font-semibold ${bound.spares ? "text-warn" : "text-text-2"}`}>{bound.spares ? "It has this value: calls pass." : "It has another value: calls ask."}</b>
+            <b className={`font-semibold ${bound.spares ? "text-warn" : "text-text-2"}`}>{bound.spares ? "It has this value: calls pass." : bound.redeclared ? "Its agent declares it otherwise since then: calls ask until it is bound or set again." : "It has another value: calls ask."}</b>
           </div>
           <div className="text-[11.5px] text-text-3">
             Bound by <ShownText text={bound.by} />, {stamp(bound.atMs)}

@@ -60,9 +60,8 @@ interface TraceListProps {
 }
 
 export const TraceList = ({ rows, chosen, onChoose, onOpen, onEnd }: TraceListProps) => {
-  const place = rows.findIndex((row) => row.key === chosen);
   const { scroller, height, rows: drawn } = useVirtualRows({
-    count: rows.length, rowPx: ROW_PX, overscan: 6, at: place, onEnd: rows.length > 0 ? onEnd : undefined,
+    keys: rows.map((row) => row.key), rowPx: ROW_PX, overscan: 6, cursor: chosen, onEnd: rows.length > 0 ? onEnd : undefined,
   });
   // Enter is the list's own key, alive only while the list has the focus: elsewhere it presses what has it.
   useEffect(() => { scroller.current?.focus({ preventScroll: true }); }, [scroller]);

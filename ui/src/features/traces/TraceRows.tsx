@@ -1,11 +1,12 @@
 import { ChevronDown, ChevronRight, Paperclip, TriangleAlert } from "lucide-react";
-import { memo, useRef, type WheelEvent } from "react";
+import { memo, useMemo, useRef, type WheelEvent } from "react";
 import { Bar } from "../../components/timeline/Bar";
 import { isTrouble, KIND_WORDS, outcomeOf, standingOf } from "../../components/timeline/looks";
 import { formatTick, placed, ticks, type TimeWindow } from "../../components/timeline/scale";
 import { ShownText } from "../../components/ShownText";
 import { useVirtualRows } from "../../components/virtualRows";
 import type { TraceLine, TraceTree } from "../../ipc/generated";
+import { keyOf, type LineKey } from "./tree";
 import type { TraceViewState } from "./useTraceView";
 
 const ROW_PX = 28;
@@ -24,8 +25,8 @@ interface RowProps {
   readonly closed: boolean;
   readonly view: TimeWindow;
   readonly untilMs: number;
-  readonly onChoose: (place: number) => void;
-  readonly onToggle: (place: number) => void;
+  readonly onChoose: (line: LineKey) => void;
+  readonly onToggle: (line: LineKey) => void;
 }
 
 export const lineId = (place: number): string => `line-${place}`;
@@ -39,12 +40,12 @@ const Row = memo(function Row({ line, agent, place, top, selected, branch, close
       data-testid="line" data-look={line.look} data-place={place}
       style={{ transform: `translateY(${top}px)` }}
       className={`${COLUMNS} absolute top-0 left-0 h-7 w-full items-center font-mono text-xs contain-strict ${selected ? "bg-raised shadow-[inset_3px_0_var(--accent)]" : "hover:bg-panel"}`}
-      onClick={() => { onChoose(place); }}
+      onClick={() => { onChoose(keyOf(line)); }}
     >
       <span className="flex min-w-0 items-center text-text-2" style={{ paddingLeft: Math.min(line.depth, DEEPEST_DRAWN) * INDENT_PX }}>
         {branch ? (
           // The keys of the tree do the same.
-          <button type="button" tabIndex={-1} className="-ml-0.5 mr-0.5 rounded text-text-3 hover:text-text" aria-label={closed ? "Open" : "Close"} onClick={(event) => { event.stopPropagation(); onToggle(place); }}>
+          <button type="button" tabIndex={-1} className="-ml-0.5 mr-0.5 rounded text-text-3 hover:text-text" aria-label={closed ? "Open" : "Close"} onClick={(event) => { event.stopPropagation(); onToggle(keyOf(line)); }}>
             <Fold size={13} aria-hidden="true" />
           </button>
         ) : <span className="w-[13px] shrink-0" />}
@@ -74,7 +75,8 @@ const WHEEL_STEP = 1.15;
 export const TraceRows = ({ tree, state }: TraceRowsProps) => {
   const { places, at, view, closed, branch } = state;
   const axis = useRef<HTMLDivElement>(null);
-  const { scroller, height, rows } = useVirtualRows({ count: places.length, rowPx: ROW_PX, overscan: 6, at: places.indexOf(at) });
+  const keys = useMemo(() => places.map((place) => keyOf(tree.lines[place] ?? { span: null, request: null })), [places, tree]);
+  const { scroller, height, rows } = useVirtualRows({ keys, rowPx: ROW_PX, overscan: 6, cursor: keys[places.indexOf(at)] ?? null });
   const onWheel = (event: WheelEvent): void => {
     const box = axis.current?.getBoundingClientRect();
     if (!event.ctrlKey || box === undefined || box.width === 0) return;

@@ -1,8 +1,9 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useRef, useState } from "react";
+import { useRef } from "react";
 import { useCommand } from "../../commands/CommandContext";
 import { Kbd } from "../../components/Kbd";
+import { useChosen } from "../../components/useChosen";
 import { useDesk } from "../../desk/DeskContext";
 import { toCallError } from "../../ipc/transport";
 import { TraceList } from "./TraceList";
@@ -24,16 +25,18 @@ export const TracesScreen = () => {
   const query = useTraces();
   const navigate = useNavigate();
   const field = useRef<HTMLInputElement>(null);
-  const [chosen, setChosen] = useState<string | null>(null);
   // A trace that is written to while a page is read may stand on two of them.
   const seen = new Set<string>();
   const rows = (query.data?.pages.flatMap((page) => page.rows) ?? []).filter((row) => !seen.has(row.key) && seen.add(row.key));
-  const place = Math.max(rows.findIndex((row) => row.key === chosen), 0);
-  const move = (step: 1 | -1): void => { setChosen(rows[Math.min(Math.max(place + step, 0), rows.length - 1)]?.key ?? null); };
+  const { row: chosen, choose, at } = useChosen(rows);
+  const move = (step: 1 | -1): void => {
+    const next = at(step);
+    if (next !== undefined) choose(next.key);
+  };
   const open = (key: string | undefined): void => { if (key !== undefined) void navigate({ to: "/traces/tree", search: { key } }); };
   useCommand("next", () => { move(1); });
   useCommand("previous", () => { move(-1); });
-  useCommand("choose", () => { open(rows[place]?.key); }, rows.length > 0);
+  useCommand("choose", () => { open(chosen?.key); }, rows.length > 0);
   useCommand("filter", () => { field.current?.focus(); });
   return (
     <main className="flex min-h-0 min-w-0 flex-1 flex-col" aria-label="Traces">
@@ -70,7 +73,7 @@ export const TracesScreen = () => {
         </div>
       ) : (
         <TraceList
-          rows={rows} chosen={rows[place]?.key ?? null} onChoose={setChosen} onOpen={open}
+          rows={rows} chosen={chosen?.key ?? null} onChoose={choose} onOpen={open}
           onEnd={() => { if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage(); }}
         />
       )}

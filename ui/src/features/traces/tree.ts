@@ -3,6 +3,22 @@ import type { TraceLine } from "../../ipc/generated";
 
 type Lines = readonly Pick<TraceLine, "parent">[];
 
+/** What a line is remembered by, wherever it stands by then: its span, or its request where no span stands for it. */
+export type LineKey = number | string;
+type Named = Pick<TraceLine, "span" | "request">;
+
+export const keyOf = ({ span, request }: Named): LineKey => span ?? request ?? "";
+
+/** Where a line stands now; -1 where it is gone. A request keeps its line when the span comes that waits for it. */
+export const placeOf = (lines: readonly Named[], key: LineKey): number => {
+  const place = lines.findIndex((line) => keyOf(line) === key);
+  return place >= 0 ? place : lines.findIndex((line) => line.request === key);
+};
+
+/** The places of all lines that are remembered. */
+export const placesOf = (lines: readonly Named[], keys: ReadonlySet<LineKey>): ReadonlySet<number> =>
+  new Set(keys.size === 0 ? [] : lines.flatMap((line, place) => (keys.has(keyOf(line)) || keys.has(line.request ?? "") ? [place] : [])));
+
 /** Which lines have something below them. */
 export const branches = (lines: Lines): readonly boolean[] => {
   const found = Array.from({ length: lines.length }, () => false);

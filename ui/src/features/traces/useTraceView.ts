@@ -3,7 +3,7 @@ import { around, panned, whole, zoomed, type TimeWindow } from "../../components
 import { isTrouble } from "../../components/timeline/looks";
 import { useCommand } from "../../commands/CommandContext";
 import type { TraceLine, TraceTree } from "../../ipc/generated";
-import { branches, nextTrouble, opened, openPlaces, standIn } from "./tree";
+import { branches, keyOf, nextTrouble, opened, openPlaces, placeOf, placesOf, standIn, type LineKey } from "./tree";
 
 const STEP = 1.6;
 const PAN = 0.25;
@@ -16,8 +16,8 @@ export interface TraceViewState {
   /** Place of the line under the cursor. */
   readonly at: number;
   readonly view: TimeWindow;
-  readonly choose: (place: number) => void;
-  readonly toggle: (place: number) => void;
+  readonly choose: (line: LineKey) => void;
+  readonly toggle: (line: LineKey) => void;
   readonly zoom: (factor: number, atMs: number) => void;
   readonly fit: () => void;
 }
@@ -27,28 +27,33 @@ const endOf = (line: TraceLine, tree: TraceTree): number => Math.max(line.endMs 
 /** Cursor, closed branches and time window of one trace, with their keys. */
 export const useTraceView = (tree: TraceTree, start: number): TraceViewState => {
   const { lines, durationMs } = tree;
-  const [cursor, setCursor] = useState(start);
-  const [closed, setClosed] = useState<ReadonlySet<number>>(new Set<number>());
+  const keyAt = (place: number): LineKey => keyOf(lines[place] ?? { span: null, request: null });
+  // Lines by what they are: a running trace gets lines before them, too.
+  const [cursor, setCursor] = useState(() => keyAt(start));
+  const [shut, setShut] = useState<ReadonlySet<LineKey>>(new Set<LineKey>());
+  const closed = useMemo(() => placesOf(lines, shut), [lines, shut]);
   // Null follows the whole trace while it grows.
   const [chosen, setChosen] = useState<TimeWindow | null>(null);
   // The same one as long as nothing changes: every line on screen hangs on it.
   const view = useMemo(() => chosen ?? whole(durationMs), [chosen, durationMs]);
   const places = useMemo(() => openPlaces(lines, closed), [lines, closed]);
   const branch = useMemo(() => branches(lines), [lines]);
-  const at = standIn(lines, closed, Math.min(cursor, Math.max(lines.length - 1, 0)));
+  const at = standIn(lines, closed, Math.max(placeOf(lines, cursor), 0));
   const line = lines[at];
 
   const move = (step: 1 | -1): void => {
     const row = places.indexOf(at) + step;
-    setCursor(places[Math.min(Math.max(row, 0), places.length - 1)] ?? at);
+    setCursor(keyAt(places[Math.min(Math.max(row, 0), places.length - 1)] ?? at));
   };
-  const toggle = useCallback((place: number) => {
-    setClosed((now) => {
+  const toggle = useCallback((key: LineKey) => {
+    setShut((now) => {
       const next = new Set(now);
-      if (!next.delete(place)) next.add(place);
+      // It may have been closed before its span came.
+      const names = [key, lines[placeOf(lines, key)]?.request ?? key];
+      if (names.map((name) => next.delete(name)).every((was) => !was)) next.add(key);
       return next;
     });
-  }, []);
+  }, [lines]);
   const zoom = useCallback((factor: number, atMs: number) => {
     setChosen((now) => {
       const next = zoomed(now ?? whole(durationMs), factor, atMs, durationMs);
@@ -61,18 +66,18 @@ export const useTraceView = (tree: TraceTree, start: number): TraceViewState => 
   useCommand("next", () => { move(1); });
   useCommand("previous", () => { move(-1); });
   useCommand("close", () => {
-    if (branch[at] === true && !closed.has(at)) toggle(at);
-    else if (line?.parent != null) setCursor(line.parent);
+    if (branch[at] === true && !closed.has(at)) toggle(keyAt(at));
+    else if (line?.parent != null) setCursor(keyAt(line.parent));
   });
   useCommand("open", () => {
-    if (branch[at] === true && closed.has(at)) toggle(at);
+    if (branch[at] === true && closed.has(at)) toggle(keyAt(at));
     else move(1);
   });
   useCommand("trouble", () => {
     const found = nextTrouble(lines, at, (other) => isTrouble(other.look) || other.repairs.length > 0);
     if (found === null) return;
-    setClosed((now) => opened(lines, now, found));
-    setCursor(found);
+    setShut(new Set([...opened(lines, closed, found)].map(keyAt)));
+    setCursor(keyAt(found));
   });
   useCommand("closer", () => { zoom(STEP, middle); });
   useCommand("farther", () => { zoom(1 / STEP, middle); });

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use super::change::{RulesChange, RulesChanged};
 use crate::domain::Timestamp;
 use crate::error::OpError;
-use crate::ops::policy_value::Stands;
 use crate::ops::regrets::Regrets;
 use crate::policy::read::{RULES_MAX, SCHEMA, read_set};
 use crate::policy::{Enabled, Rule};
@@ -27,23 +26,25 @@ pub struct RuleSet {
     pub regrets: BTreeMap<String, Regrets>,
 }
 
+pub(super) fn unreadable(why: &str) -> OpError {
+    OpError::InvalidArgs(format!(
+        "the rules on the bus cannot be read ({why}); replace them with `countersign rules apply FILE`"
+    ))
+}
+
 pub(super) fn read(payload: &[u8], revision: u64) -> Result<RuleSet, OpError> {
-    let unreadable = |why: String| {
-        OpError::InvalidArgs(format!(
-            "the rules on the bus cannot be read ({why}); replace them with `countersign rules apply FILE`"
-        ))
-    };
     let mut value: Value =
-        serde_json::from_slice(payload).map_err(|error| unreadable(error.to_string()))?;
+        serde_json::from_slice(payload).map_err(|error| unreadable(&error.to_string()))?;
     let gone = value.as_object_mut().and_then(|map| map.remove("gone"));
     let gone = serde_json::from_value(gone.unwrap_or_else(|| json!({})));
     let regrets = value.as_object_mut().and_then(|map| map.remove("regrets"));
     let regrets = serde_json::from_value(regrets.unwrap_or_else(|| json!({})));
     let mut rules = read_set(&value, "rules").map_err(|problems| {
         let first = problems.first();
-        unreadable(first.map_or(String::new(), |of| {
+        let told = first.map_or(String::new(), |of| {
             format!("{}: {}", of.place(), of.message)
-        }))
+        });
+        unreadable(&told)
     })?;
     rules.sort_by(|a, b| a.id.cmp(&b.id));
     Ok(RuleSet {
@@ -55,25 +56,6 @@ pub(super) fn read(payload: &[u8], revision: u64) -> Result<RuleSet, OpError> {
 }
 
 impl RuleSet {
-    /// The set that stands on the bus. A change that replaces it all needs no readable one.
-    ///
-    /// # Errors
-    /// [`OpError::InvalidArgs`] for a set that cannot be read.
-    pub(in crate::ops) fn standing(stands: &Stands, change: &RulesChange) -> Result<Self, OpError> {
-        let revision = stands.revision;
-        let none = || Self {
-            revision,
-            ..Self::default()
-        };
-        match (&stands.payload, change) {
-            (Some(payload), RulesChange::Replace { .. }) => {
-                Ok(read(payload, revision).unwrap_or_else(|_| none()))
-            }
-            (Some(payload), _) => read(payload, revision),
-            (None, _) => Ok(none()),
-        }
-    }
-
     /// The set after a change, and what that did.
     ///
     /// # Errors
@@ -202,6 +184,17 @@ impl RuleSet {
         let named = rules.iter_mut().filter(|rule| rule.id == id);
         named.for_each(|rule| rule.enabled = enabled);
         rules
+    }
+
+    /// The set without its rules: their ids stay taken, and their versions go on.
+    pub(super) fn emptied(self) -> Self {
+        let mut gone = self.gone;
+        gone.extend(self.rules.into_iter().map(|rule| (rule.id, rule.version)));
+        Self {
+            gone,
+            revision: self.revision,
+            ..Self::default()
+        }
     }
 
     /// Whether an id was ever given out.

@@ -82,11 +82,21 @@ pub enum Saved {
 }
 
 impl SetupKey {
-    /// Whether its value is the one at which calls do not ask.
+    /// Whether its value is the one at which calls do not ask, and its agent has not changed the meaning of it.
     #[must_use]
     pub fn spares(&self) -> bool {
         let bound = self.bound.as_ref();
-        bound.is_some_and(|bound| same(&bound.skips_when, &self.value) == Ok(true))
+        bound.is_some_and(|bound| {
+            let known = bound.is_known(&self.field, self.chosen.as_ref());
+            known && same(&bound.skips_when, &self.value) == Ok(true)
+        })
+    }
+
+    /// Whether it is bound and its agent declares it otherwise since: it asks until it is bound or set again.
+    #[must_use]
+    pub fn is_redeclared(&self) -> bool {
+        let bound = self.bound.as_ref();
+        bound.is_some_and(|bound| !bound.is_known(&self.field, self.chosen.as_ref()))
     }
 }
 

@@ -55,15 +55,19 @@ pub(super) fn context(
     let failed = |error: cel::DeclarationError| ConditionError::Failed(error.to_string());
     let [(_, same), (_, differs), (_, among)] = STRICT;
     context
-        .add_function(same, |a: Cel, b: Cel| equal("==", &a, &b))
-        .map_err(failed)?;
-    context
-        .add_function(differs, |a: Cel, b: Cel| {
-            equal("!=", &a, &b).map(|same| !same)
+        .add_function(same, |a: Cel, b: Cel, left: bool, right: bool| {
+            equal("==", (&a, left), (&b, right))
         })
         .map_err(failed)?;
     context
-        .add_function(among, |a: Cel, list: Cel| is_among(&a, &list))
+        .add_function(differs, |a: Cel, b: Cel, left: bool, right: bool| {
+            equal("!=", (&a, left), (&b, right)).map(|same| !same)
+        })
+        .map_err(failed)?;
+    context
+        .add_function(among, |a: Cel, list: Cel, left: bool, right: bool| {
+            is_among((&a, left), (&list, right))
+        })
         .map_err(failed)?;
     Ok(context)
 }
@@ -78,25 +82,63 @@ fn kind(value: &Cel) -> &'static str {
         Cel::Map(_) => "map",
         Cel::Null => "null",
         Cel::Bytes(_) => "bytes",
+        Cel::Timestamp(_) => "time",
+        Cel::Duration(_) => "length of time",
         _ => "other",
     }
 }
 
-fn equal(operator: &'static str, a: &Cel, b: &Cel) -> Result<bool, ExecutionError> {
-    let kinds = (kind(a), kind(b));
-    if kinds.0 != kinds.1 && kinds.0 != "null" && kinds.1 != "null" {
-        let message = format!("{operator} compares {} with {}", kinds.0, kinds.1);
-        return Err(ExecutionError::function_error("@same", message));
+/// Whether two values are the same, each with whether the rule itself writes it. Items of other types are an
+/// error wherever they stand; only a null that is written may meet one.
+fn equal(
+    operator: &'static str,
+    (a, a_written): (&Cel, bool),
+    (b, b_written): (&Cel, bool),
+) -> Result<bool, ExecutionError> {
+    let below = |a, b| equal(operator, (a, a_written), (b, b_written));
+    match (a, b) {
+        (Cel::Null, Cel::Null) => Ok(true),
+        (Cel::Null, _) if a_written => Ok(false),
+        (_, Cel::Null) if b_written => Ok(false),
+        (Cel::List(a), Cel::List(b)) => {
+            let mut same = a.len() == b.len();
+            for (a, b) in a.iter().zip(b.iter()) {
+                same &= below(a, b)?;
+            }
+            Ok(same)
+        }
+        (Cel::Map(a), Cel::Map(b)) => {
+            let mut same = a.map.len() == b.map.len();
+            for (name, a) in a.map.iter() {
+                same &= match b.map.get(name) {
+                    Some(b) => below(a, b)?,
+                    None => false,
+                };
+            }
+            Ok(same)
+        }
+        (a, b) if kind(a) != kind(b) => {
+            let message = format!("{operator} compares {} with {}", kind(a), kind(b));
+            Err(ExecutionError::function_error("@same", message))
+        }
+        (a, b) => Ok(a == b),
     }
-    Ok(a == b)
 }
 
-fn is_among(a: &Cel, list: &Cel) -> Result<bool, ExecutionError> {
+fn is_among(
+    (a, a_written): (&Cel, bool),
+    (list, list_written): (&Cel, bool),
+) -> Result<bool, ExecutionError> {
     match list {
         Cel::List(items) => {
+            // A null that is written is meant, whatever stands beside it.
+            let is_null = |of: &Cel| matches!(of, Cel::Null);
+            if list_written && is_null(a) && items.iter().any(is_null) {
+                return Ok(true);
+            }
             let mut found = false;
             for item in items.iter() {
-                found |= equal("in", a, item)?;
+                found |= equal("in", (a, a_written), (item, list_written))?;
             }
             Ok(found)
         }

@@ -44,6 +44,8 @@ pub enum Matcher {
     OutsideSkill,
     /// Never covered: the tool changed since the rule was made.
     ToolChanged,
+    /// Never covered: the agent declares the setup key otherwise than when it was bound.
+    SetupChanged,
     /// Never covered: several operators must agree.
     SeveralApprovals,
     /// Never covered: the agent takes no approval for this.
@@ -77,6 +79,7 @@ impl Matcher {
             Self::HiddenCharacters => "hidden_characters",
             Self::OutsideSkill => "outside_skill",
             Self::ToolChanged => "tool_changed",
+            Self::SetupChanged => "setup_changed",
             Self::SeveralApprovals => "several_approvals",
             Self::NotApprovable => "not_approvable",
             Self::AuthorLimit => "author_limit",

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::text::quoted;
 use super::{Desk, ENTRIES_MAX, Parts};
+use crate::policy::glob::Glob;
 use crate::policy::rule::Effect;
 
 const LISTS: [(&str, Effect); 3] = [
@@ -19,6 +20,14 @@ const FAMILIES: [&[&str]; 2] = [
     &["Edit", "Write", "MultiEdit", "NotebookEdit"],
     &["Read", "Grep", "Glob", "LS", "NotebookRead"],
 ];
+/// Commands in which Claude Code looks for the files that its Read and Edit rules name, others that read and
+/// write files, and those that run another command.
+const FILE_COMMANDS: &str = "awk base64 bash builtin cat cd chmod chown column command cp cut dash dd diff doas \
+    egrep env eval exec fgrep file find gawk grep head hexdump install jq less ln ls md5sum mkdir more mv nice nl \
+    nohup od paste patch rg rm rmdir rsync sed sh sha1sum sha256sum shred sort source split stat stdbuf strings \
+    sudo tac tail tar tee time timeout touch tr truncate uniq unlink wc xargs xxd zip zsh";
+/// What `git` does with files that the repository need not know.
+const GIT_FILE_COMMANDS: [&str; 2] = ["diff", "grep"];
 const WIDE: &str = "Claude Code compares what a rule here cannot: every call of the tool asks";
 
 pub(super) fn read(desk: &mut Desk<'_>, file: &Value) -> Result<(), String> {
@@ -28,16 +37,23 @@ pub(super) fn read(desk: &mut Desk<'_>, file: &Value) -> Result<(), String> {
             "there are no permissions in it; give a settings.json of Claude Code".to_owned(),
         );
     };
+    // The first entry that keeps files from being read or written: what denies comes before what allows.
+    let mut files: Option<String> = None;
     for (name, effect) in LISTS {
         for (number, entry) in list(map, name)?.iter().enumerate() {
             let place = format!("{name}[{number}]");
             let text = entry
                 .as_str()
                 .ok_or_else(|| format!("permissions.{place} must be a text"))?;
-            match split(text) {
-                Some((tool, specifier)) => one(desk, (&place, text), tool, specifier, effect),
-                None => unreadable(desk, &place, text, effect)?,
+            let Some((tool, specifier)) = split(text) else {
+                unreadable(desk, &place, text, effect)?;
+                continue;
+            };
+            if effect != Effect::Approve && is_about_files(tool) {
+                files.get_or_insert_with(|| place.clone());
             }
+            let at = (place.as_str(), text);
+            one(desk, at, (tool, specifier), effect, files.as_deref())?;
         }
     }
     let lists = LISTS.map(|(name, _)| name);
@@ -88,13 +104,39 @@ fn split(text: &str) -> Option<(&str, Option<&str>)> {
     }
 }
 
-fn one(desk: &mut Desk<'_>, at: (&str, &str), tool: &str, specifier: Option<&str>, effect: Effect) {
+/// Whether an entry for this tool, a wildcard or not, concerns a file tool.
+fn is_about_files(tool: &str) -> bool {
+    let glob = Glob::new(tool);
+    let named = |name: &&str| glob.as_ref().is_ok_and(|glob| glob.matches_name(name));
+    FAMILIES.iter().copied().flatten().any(named)
+}
+
+/// Whether the wildcard of an allow stands behind a whole server's name: Claude Code reads no other.
+fn is_anchored(tool: &str) -> bool {
+    let behind = tool.strip_prefix("mcp__");
+    behind
+        .and_then(|of| of.split_once("__"))
+        .is_some_and(|(server, _)| !server.is_empty() && !server.contains('*'))
+}
+
+fn one(
+    desk: &mut Desk<'_>,
+    at: (&str, &str),
+    (tool, specifier): (&str, Option<&str>),
+    effect: Effect,
+    files: Option<&str>,
+) -> Result<(), String> {
     match (effect, specifier) {
-        (Effect::Approve, None) if SHELLS.contains(&tool) => desk.leave(
-            at.0,
-            at.1,
-            "it lets every command run; write such a rule by hand if you mean it",
-        ),
+        (Effect::Approve, None) if SHELLS.contains(&tool) => {
+            let why = "it lets every command run; write such a rule by hand if you mean it";
+            desk.leave(at.0, at.1, why);
+            Ok(())
+        }
+        (Effect::Approve, None) if tool.contains('*') && !is_anchored(tool) => {
+            let why = "Claude Code reads no such wildcard under allow; name the tools";
+            desk.leave(at.0, at.1, why);
+            Ok(())
+        }
         (Effect::Approve, None) => {
             let note = "lasts 90 days; critical calls and a tool that changes ask";
             let tools = vec![server(tool)];
@@ -102,14 +144,14 @@ fn one(desk: &mut Desk<'_>, at: (&str, &str), tool: &str, specifier: Option<&str
                 tools,
                 ..Parts::default()
             };
-            desk.carry(at, vec![(effect, parts)], Some(note));
+            desk.carry(at, vec![(effect, parts)], Some(note))
         }
-        (Effect::Approve, Some(of)) => allow(desk, at, tool, of),
+        (Effect::Approve, Some(of)) => allow(desk, at, (tool, of), files),
         (effect, None) => desk.carry(at, vec![(effect, whole(tool))], None),
         (effect, Some(of)) if SHELLS.contains(&tool) => refuse_command(desk, at, tool, of, effect),
         (_, Some(_)) => {
             // Paths are relative to a project and follow links; hosts are spelled in many ways.
-            desk.carry(at, vec![(Effect::Ask, whole(tool))], Some(WIDE));
+            desk.carry(at, vec![(Effect::Ask, whole(tool))], Some(WIDE))
         }
     }
 }
@@ -174,20 +216,48 @@ fn says(words: &str, more: bool) -> String {
     }
 }
 
-fn allow(desk: &mut Desk<'_>, at: (&str, &str), tool: &str, specifier: &str) {
+/// Whether one of the commands that these words allow works on files, as far as the words tell.
+fn is_file_command(words: &str, more: bool) -> bool {
+    let mut words = words.split_whitespace();
+    // Words such as `A=1` stand before the command.
+    let Some(first) = words.next().filter(|first| !first.contains('=')) else {
+        return true;
+    };
+    match first.rsplit('/').next().unwrap_or_default() {
+        "git" => words
+            .next()
+            .map_or(more, |next| GIT_FILE_COMMANDS.contains(&next)),
+        command => FILE_COMMANDS.split(' ').any(|known| known == command),
+    }
+}
+
+fn allow(
+    desk: &mut Desk<'_>,
+    at: (&str, &str),
+    (tool, specifier): (&str, &str),
+    files: Option<&str>,
+) -> Result<(), String> {
     let approve = |desk: &mut Desk<'_>, when: String, note: &str| {
         let parts = Parts {
             tools: vec![tool.to_owned()],
             when: Some(when),
             ..Parts::default()
         };
-        desk.carry(at, vec![(Effect::Approve, parts)], Some(note));
+        desk.carry(at, vec![(Effect::Approve, parts)], Some(note))
     };
     if tool == "Bash" {
         let Some((words, more)) = command(specifier) else {
             let why = "a wildcard within a command could be anything; name its first words";
-            return desk.leave(at.0, at.1, why);
+            desk.leave(at.0, at.1, why);
+            return Ok(());
         };
+        if let Some(files) = files.filter(|_| is_file_command(words, more)) {
+            let why = format!(
+                "{files} is about files, and Claude Code looks for them in such a command too"
+            );
+            desk.leave(at.0, at.1, why);
+            return Ok(());
+        }
         let when = format!(
             "{} && [';','&','|','`','$','(',')','<','>','\\n','\\r','\\\\'].all(c, !args.command.contains(c)) \
              && args.all(k, k in ['command','description','timeout'])",
@@ -215,6 +285,7 @@ fn allow(desk: &mut Desk<'_>, at: (&str, &str), tool: &str, specifier: &str) {
         _ => "this specifier has no counterpart",
     };
     desk.leave(at.0, at.1, why);
+    Ok(())
 }
 
 fn refuse_command(
@@ -223,7 +294,7 @@ fn refuse_command(
     tool: &str,
     specifier: &str,
     effect: Effect,
-) {
+) -> Result<(), String> {
     let on = |when: String, message: Option<String>| Parts {
         tools: vec![tool.to_owned()],
         when: Some(when),
@@ -240,5 +311,5 @@ fn refuse_command(
         rules.insert(0, (Effect::Deny, on(says(words, more), message)));
     }
     let note = "a longer command with the same words asks";
-    desk.carry(at, rules, Some(note));
+    desk.carry(at, rules, Some(note))
 }

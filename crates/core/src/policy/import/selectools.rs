@@ -36,7 +36,7 @@ pub(super) fn read(desk: &mut Desk<'_>, file: &Value) -> Result<(), String> {
             let pattern = entry
                 .as_str()
                 .ok_or_else(|| format!("{place} must be a text"))?;
-            by_name(desk, &place, pattern, effect);
+            by_name(desk, &place, pattern, effect)?;
         }
     }
     let known = ["allow", "review", "deny", "deny_when"];
@@ -59,12 +59,13 @@ fn is_literal(pattern: &str) -> bool {
     !pattern.contains(['*', '?', '['])
 }
 
-fn by_name(desk: &mut Desk<'_>, place: &str, pattern: &str, effect: Effect) {
+fn by_name(desk: &mut Desk<'_>, place: &str, pattern: &str, effect: Effect) -> Result<(), String> {
     let at = (place, pattern);
     if effect == Effect::Approve {
         if pattern.contains('[') {
             let why = "sets of characters ([…]) are not known in a rule; name the tools";
-            return desk.leave(place, pattern, why);
+            desk.leave(place, pattern, why);
+            return Ok(());
         }
         // Within one name only: `.`, `/` and `:` divide names here and not there.
         let mut glob = pattern.to_owned();
@@ -101,7 +102,7 @@ fn by_name(desk: &mut Desk<'_>, place: &str, pattern: &str, effect: Effect) {
         (effect, true) => desk.carry(at, vec![(effect, parts)], None),
         (_, false) => {
             let note = "the pattern has no exact counterpart: every call that may be meant asks";
-            desk.carry(at, vec![(Effect::Ask, parts)], Some(note));
+            desk.carry(at, vec![(Effect::Ask, parts)], Some(note))
         }
     }
 }
@@ -151,6 +152,5 @@ fn deny_when(desk: &mut Desk<'_>, place: &str, entry: &Map<String, Value>) -> Re
             "the pattern has no exact counterpart: every call that may be meant asks",
         ),
     };
-    desk.carry((place, &told), vec![(effect, parts)], Some(note));
-    Ok(())
+    desk.carry((place, &told), vec![(effect, parts)], Some(note))
 }

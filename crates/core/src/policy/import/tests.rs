@@ -190,7 +190,7 @@ fn a_policy_of_selectools_comes_over() {
 #[test]
 fn permissions_of_claude_code_come_over() {
     let file = json!({"permissions": {
-        "allow": ["Bash(npm run test:*)", "Bash(git status)", "Bash(git diff *)", "Bash", "Bash(* --help)",
+        "allow": ["Bash(npm run test:*)", "Bash(git status)", "Bash(git log *)", "Bash", "Bash(* --help)",
             "WebFetch(domain:docs.rs)", "mcp__github__list_issues", "mcp__jira", "Read(./src/**)", "Glob"],
         "ask": ["Bash(git push:*)"],
         "deny": ["Bash(curl:*)", "Read(./.env)", "WebFetch(domain:evil.example)", "mcp__shell"],
@@ -216,7 +216,7 @@ fn permissions_of_claude_code_come_over() {
         ("Bash", json!({"command": ["npm run test"]}), "ask"),
         ("Bash", run("git status"), "approve"),
         ("Bash", run("git status -s"), "ask"),
-        ("Bash", run("git diff --stat"), "approve"),
+        ("Bash", run("git log --stat"), "approve"),
         ("Bash", run("git push"), "ask"),
         ("Bash", run("curl http://x"), "deny"),
         ("Bash", run("ls && curl http://x"), "ask"),
@@ -260,6 +260,159 @@ fn permissions_of_claude_code_come_over() {
             import(Source::ClaudeCode, &bad, &[], now()).is_err(),
             "{bad}"
         );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn a_text_of_any_script_is_denied_as_it_is_written(
+        text in "\\PC{0,20}|[日本語é' \\\\\u{202e}\u{1f600}]{1,20}".prop_filter("plain", |text| !text.contains(['*', '?', '['])),
+        other in "[日本a]{0,3}",
+    ) {
+        let file = json!({"deny_when": [{"tool": "t", "arg": "to", "pattern": text}]});
+        let policy = policy(&from(Source::Selectools, &file));
+        let conditions = Conditions::default();
+        prop_assert_eq!(says(&policy, &conditions, "t", &json!({ "to": text })), "deny");
+        let other = format!("{text}{other}b");
+        prop_assert_eq!(says(&policy, &conditions, "t", &json!({ "to": other })), "ask");
+    }
+}
+
+#[test]
+fn a_deny_that_does_not_fit_into_a_rule_asks_for_every_call_of_its_tool() {
+    let (long, words) = ("文".repeat(400), "a ".repeat(600));
+    let many = "*b".repeat(100);
+    let selectools = |pattern: &str| json!({"allow": ["run_*"], "deny_when": [{"tool": "run_doc", "arg": "title", "pattern": pattern}]});
+    let claude = |of: String| json!({"permissions": {"allow": ["run_doc"], "deny": [of]}});
+    for (source, file, title) in [
+        (Source::Selectools, selectools(&long), long.as_str()),
+        (Source::Selectools, selectools(&many), "b"),
+        (
+            Source::Selectools,
+            json!({"allow": ["run_*"], "deny": [many]}),
+            "",
+        ),
+        (
+            Source::Selectools,
+            json!({"allow": ["run_*"], "review": [format!("run_doc{}", "*x".repeat(200))]}),
+            "",
+        ),
+        (
+            Source::ClaudeCode,
+            claude(format!("Bash({words}x:*)")),
+            "run_doc",
+        ),
+    ] {
+        let found = from(source, &file);
+        let (policy, conditions) = (policy(&found), Conditions::default());
+        let tool = match source {
+            Source::Selectools => "run_doc",
+            Source::ClaudeCode => "Bash",
+        };
+        let args = json!({ "title": title, "command": format!("{words}x") });
+        assert_eq!(says(&policy, &conditions, tool, &args), "ask", "{file}");
+        assert!(found.left_out.is_empty(), "{:?}", found.left_out);
+        let ids: std::collections::BTreeSet<&str> =
+            found.rules.iter().map(|rule| rule.id.as_str()).collect();
+        assert_eq!(ids.len(), found.rules.len(), "each rule has its own id");
+    }
+    let found = from(Source::Selectools, &selectools(&long));
+    let note = found.carried[0].note.as_deref().unwrap();
+    assert!(note.contains("too long for a condition"), "{note}");
+    for short in ["文".repeat(80), "文*".repeat(20)] {
+        let found = from(Source::Selectools, &selectools(&short));
+        assert_ne!(found.carried[0].note.as_deref(), Some(TOO_LONG), "{short}");
+    }
+    // Nothing here could even ask.
+    for (source, file) in [
+        (
+            Source::Selectools,
+            json!({"allow": ["x"], "deny": ["d".repeat(300)]}),
+        ),
+        (Source::Selectools, json!({"allow": ["x"], "deny": [""]})),
+        (Source::ClaudeCode, claude("d".repeat(300))),
+    ] {
+        let told = import(source, &file, &[], now()).unwrap_err();
+        assert!(told.contains("deny[0]"), "{told}");
+    }
+}
+
+#[test]
+fn a_wildcard_under_allow_stands_behind_the_name_of_a_server() {
+    for (entry, tool, word) in [
+        ("B*", "Bash", "ask"),
+        ("*sh", "Bash", "ask"),
+        ("*", "Bash", "ask"),
+        ("R*", "Read", "ask"),
+        ("mcp__*", "mcp__a__x", "ask"),
+        ("mcp__*__x", "mcp__a__x", "ask"),
+        ("mcp__a*__x", "mcp__a__x", "ask"),
+        ("mcp__a*", "mcp__a__x", "ask"),
+        ("mcp____*", "mcp____x", "ask"),
+        ("mcp__srv__get_*", "mcp__srv__get_x", "approve"),
+        ("mcp__srv__get_*", "mcp__srv__set_x", "ask"),
+        ("mcp__srv__*", "mcp__srv__x", "approve"),
+    ] {
+        let file = json!({"permissions": {"allow": [entry]}});
+        let found = from(Source::ClaudeCode, &file);
+        let (policy, conditions) = (policy(&found), Conditions::default());
+        let args = json!({"command": "rm -rf /"});
+        assert_eq!(says(&policy, &conditions, tool, &args), word, "{entry}");
+        assert_eq!(found.left_out.len() + found.carried.len(), 1);
+    }
+}
+
+#[test]
+fn a_command_that_works_on_files_asks_once_files_are_denied() {
+    let allow = [
+        ("Bash(cat:*)", "cat .env"),
+        ("Bash(sed -n:*)", "sed -n p .env"),
+        ("Bash(/bin/cat:*)", "/bin/cat .env"),
+        ("Bash(git diff:*)", "git diff --no-index .env x"),
+        ("Bash(git:*)", "git diff --no-index .env x"),
+        ("Bash(timeout 5 cat:*)", "timeout 5 cat .env"),
+        ("Bash(A=1 cat:*)", "A=1 cat .env"),
+        ("Bash(cat .env)", "cat .env"),
+    ];
+    let spared = [
+        ("Bash(npm run test:*)", "npm run test"),
+        ("Bash(git status)", "git status"),
+        ("Bash(cater:*)", "cater x"),
+    ];
+    let entries: Vec<&str> = allow
+        .iter()
+        .chain(&spared)
+        .map(|(entry, _)| *entry)
+        .collect();
+    let of = |list: &str, entry: &str| {
+        let mut file = json!({"permissions": {"allow": entries}});
+        file["permissions"][list] = json!([entry]);
+        policy(&from(Source::ClaudeCode, &file))
+    };
+    let conditions = Conditions::default();
+    let run = |policy: &PolicySet, command: &str| {
+        says(policy, &conditions, "Bash", &json!({ "command": command }))
+    };
+    for (list, entry) in [
+        ("deny", "Read(./.env)"),
+        ("deny", "Edit(/etc/**)"),
+        ("deny", "Read"),
+        ("deny", "Re*"),
+        ("ask", "Write(./x)"),
+    ] {
+        let policy = of(list, entry);
+        for (allowed, command) in allow {
+            assert_eq!(run(&policy, command), "ask", "{allowed} beside {entry}");
+        }
+        for (allowed, command) in spared {
+            assert_eq!(run(&policy, command), "approve", "{allowed} beside {entry}");
+        }
+    }
+    let policy = of("deny", "WebFetch");
+    for (allowed, command) in allow.iter().chain(&spared) {
+        assert_eq!(run(&policy, command), "approve", "{allowed}");
     }
 }
 

@@ -16,6 +16,7 @@ pub(super) fn quoted(text: &str) -> String {
         match c {
             '\'' | '\\' => written.extend(['\\', c]),
             ' '..='~' => written.push(c),
+            _ if c.is_alphanumeric() && !countersign_wire::is_hostile(c) => written.push(c),
             '\u{10000}'.. => written.push_str(&format!("\\U{:08x}", u32::from(c))),
             _ => written.push_str(&format!("\\u{:04x}", u32::from(c))),
         }
@@ -38,14 +39,13 @@ pub(super) fn matches(subject: &str, pattern: &str) -> Held {
         parts.push("");
     }
     let (first, last) = (parts[0], parts[parts.len() - 1]);
-    let starts = format!("{subject}.startsWith({})", quoted(first));
     if parts.len() == 1 {
         return Held {
-            condition: format!("{starts} && {subject} == {}", quoted(first)),
+            condition: format!("{subject} == {}", quoted(first)),
             exact: true,
         };
     }
-    let mut conditions = vec![starts];
+    let mut conditions = vec![format!("{subject}.startsWith({})", quoted(first))];
     if !last.is_empty() {
         conditions.push(format!("{subject}.endsWith({})", quoted(last)));
     }

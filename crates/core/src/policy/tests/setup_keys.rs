@@ -16,6 +16,7 @@ fn with_key(value: Value, skips_when: Option<Value>, critical: bool) -> PolicySe
                 skips_when,
                 critical,
                 since,
+                redeclared: false,
             },
         );
     }
@@ -65,6 +66,26 @@ fn each_polarity_works_by_explicit_choice_and_everything_else_asks() {
         let wanted = if passes { "approve by setup" } else { "ask" };
         assert_eq!(word(&policy, &judge(&policy, &asked)), wanted, "{what}");
     }
+}
+
+#[test]
+fn a_key_that_its_agent_declares_otherwise_since_it_was_bound_asks() {
+    let policy = with_key(json!(true), Some(json!(true)), true);
+    let mut setup = policy.setup_of("billing-bot").unwrap().clone();
+    setup.bindings.get_mut("key").unwrap().redeclared = true;
+    let setup = BTreeMap::from([("billing-bot".to_owned(), setup)]);
+    let policy = PolicySet::new(Vec::new(), setup).unwrap();
+    let args = json!({});
+    let asked = Asked {
+        setup_key: Some("key"),
+        ..pay(&args)
+    };
+    let found = judge(&policy, &asked);
+    assert_eq!(word(&policy, &found), "ask");
+    assert_eq!(
+        found.setup,
+        Some(SetupSays::NotCovered(Matcher::SetupChanged))
+    );
 }
 
 #[test]

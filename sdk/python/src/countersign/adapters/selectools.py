@@ -31,7 +31,7 @@ from ..enrolment import Enrolment
 from ..errors import ArgumentsChangedError, InvalidRequestError, NotAllowedError
 from ..sync import SyncGate
 from ..verify import Decision
-from ..wire import ToolCall
+from ..wire import Introduction, ToolCall
 from ..words import Effects, Risk, Stage, Verdict
 from .selectools_trace import RunTrace
 
@@ -133,6 +133,10 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
     def enrolment(self) -> Enrolment:
         """Who this gate speaks as."""
         return self._gate.gate.enrolment
+
+    def introduce(self, **parts: Unpack[Introduction]) -> None:
+        """As `Gate.introduce`; `open` has named the tools already."""
+        self._gate.introduce(**parts)
 
     def tool_config(self, *, asynchronous: bool = False, **settings: Any) -> ToolConfig:
         """The `ToolConfig` that asks through this gate; `settings` are its other fields (`policy`, …).

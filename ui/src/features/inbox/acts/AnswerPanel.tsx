@@ -50,7 +50,7 @@ export const AnswerPanel = (props: AnswerPanelProps) => {
         else if (written !== "") onAnswer({ type: "text", text: written });
       }}
     >
-      <div role="radiogroup" aria-label="Options" className="mb-2 flex flex-wrap gap-1.5">
+      <div role="radiogroup" aria-label="Options" className="mb-2 flex max-h-[30vh] flex-wrap gap-1.5 overflow-auto">
         {options.map((option, index) => (
           // Options keep their order; their place is what is sent.
           // oxlint-disable-next-line react/no-array-index-key

@@ -4,6 +4,7 @@ import { stepsOf, type StepId } from "../steps";
 import type { CardActs } from "../useCardActs";
 
 const LABEL: Record<StepId, (card: Card) => string> = {
+  name: () => "Read the tool’s name to its end",
   read: () => "Read the arguments to their end",
   evidence: () => "Open what led here",
   reveal: () => "Reveal what is hidden (V)",
@@ -31,7 +32,7 @@ export const WayPanel = ({ card, acts, field }: WayPanelProps) => {
             <input
               ref={field} className="w-60 min-w-0 rounded-md border border-line bg-bg px-2 py-1 font-mono text-[12.5px] text-text"
               aria-label="Type the tool’s name" placeholder={card.target} autoComplete="off" spellCheck={false}
-              value={acts.progress.typed} onChange={(event) => { acts.advance({ typed: event.target.value }); }}
+              value={acts.progress.typed} onChange={(event) => { acts.type(event.target.value); }}
               onPaste={(event) => { event.preventDefault(); }} onDrop={(event) => { event.preventDefault(); }}
             />
           )}

@@ -1,4 +1,3 @@
-import { useCallback } from "react";
 import { Decision } from "../../../components/Decision";
 import { Ladder } from "../../../components/Ladder";
 import { Section } from "../../../components/Section";
@@ -17,9 +16,8 @@ import { Votes } from "./Votes";
 
 /** Everything that a card must show, in the order of the desk's design. */
 export const Body = ({ card, acts }: { readonly card: Card; readonly acts: CardActs }) => {
-  const { advance, draft } = acts;
-  const content = `${card.origin.requestDigest} ${draft?.check.argsDigest ?? ""}`;
-  const end = useSeenEnd(content, useCallback(() => { advance({ readToEnd: true }); }, [advance]));
+  const { content, draft, sawEnd } = acts;
+  const end = useSeenEnd<HTMLDivElement>(content, () => { sawEnd(content); });
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is read by keyboard alone too
     <div className="@container min-h-0 flex-1 overflow-auto outline-offset-[-2px]" data-testid="card-body" role="region" aria-label="What is asked" tabIndex={0}>
@@ -38,10 +36,10 @@ export const Body = ({ card, acts }: { readonly card: Card; readonly acts: CardA
           )}
           <Effective groups={card.effective} revealed={acts.revealed} />
           <Warnings card={card} revealed={acts.revealed} />
-          <div ref={end} id="arguments-end" className="h-px" aria-hidden="true" />
+          <div ref={end} id="arguments-end" data-place="end" className="h-px" aria-hidden="true" />
           {card.previous === null ? null : <Previous previous={card.previous} revealed={acts.revealed} />}
           <LedHere request={card.key} />
-          <History messages={card.history} open={acts.progress.evidenceOpen} onOpen={() => { advance({ evidenceOpen: true }); }} />
+          <History messages={card.history} open={acts.progress.evidenceOpen} onOpen={acts.openEvidence} />
         </div>
         <div className="min-w-0">
           {card.decision === null ? null : <Decision decision={card.decision} />}

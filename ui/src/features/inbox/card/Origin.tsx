@@ -18,7 +18,7 @@ const shortDigest = (digest: string): string => {
   return `sha256 ${hex.slice(0, 4)} ${hex.slice(4, 8)} … ${hex.slice(-4)}`;
 };
 
-const Requested = ({ ms }: { readonly ms: number }) => <>{formatTime(ms)}, {formatAgo(useServerSecond() - ms)}</>;
+const Requested = ({ ms }: { readonly ms: number }) => <>{formatTime(ms)}, <span data-ticks="">{formatAgo(useServerSecond() - ms)}</span></>;
 
 export const Origin = ({ card }: { readonly card: Card }) => {
   const { origin, tool } = card;

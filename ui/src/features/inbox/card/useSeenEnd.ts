@@ -1,8 +1,8 @@
 import { useEffect, useRef, type RefObject } from "react";
 
 /** Calls `onSeen` once the element has been on screen; again for every new `content`. */
-export const useSeenEnd = (content: string, onSeen: () => void): RefObject<HTMLDivElement | null> => {
-  const end = useRef<HTMLDivElement>(null);
+export const useSeenEnd = <Place extends HTMLElement>(content: string, onSeen: () => void): RefObject<Place | null> => {
+  const end = useRef<Place>(null);
   const latest = useRef(onSeen);
   useEffect(() => { latest.current = onSeen; });
   useEffect(() => {

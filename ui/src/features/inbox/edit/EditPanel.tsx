@@ -71,7 +71,7 @@ export const EditPanel = ({ card, draft, onDraft, onClose }: EditPanelProps) => 
           problems={problems.map(({ line, path, message }) => ({ line, text: `${plainText(path)} ${plainText(message)}`.trim() }))}
         />
       )}
-      <div role="alert" className="text-[12.5px] text-bad" data-testid="edit-problems">
+      <div role="alert" className="max-h-32 shrink-0 overflow-auto text-[12.5px] text-bad" data-testid="edit-problems">
         {trouble}
         {problems.map((problem, index) => (
           // Problems are drawn anew for every check.

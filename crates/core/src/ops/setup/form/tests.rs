@@ -123,6 +123,88 @@ fn a_form_tells_what_spares_a_question_and_what_was_set_for_keys_that_are_gone()
     assert!(form.readable && form.changed == Some(("ann".into(), at.into())));
 }
 
+/// Whether `key` spares its question and, for a console that judges, whether its binding counts.
+fn spares(setup: &SetupValue, declared: &Value) -> bool {
+    let schema = read_schema(&json!([declared])).unwrap();
+    let in_force = setup.in_force(&schema, 1);
+    let counts = in_force
+        .bindings
+        .get("key")
+        .is_some_and(|bound| !bound.redeclared && bound.skips_when == in_force.values["key"]);
+    let form = form(&bot(), Some(Ok(schema)), Some(Some(setup.clone())), 1);
+    let Declared::Keys(keys) = &form.declared else {
+        panic!("{form:?}");
+    };
+    assert_eq!(
+        keys[0].spares(),
+        counts,
+        "what is shown is what is judged by"
+    );
+    assert_eq!(
+        keys[0].is_redeclared() || keys[0].bound.is_none(),
+        in_force.bindings["key"].redeclared
+    );
+    counts
+}
+
+#[test]
+fn an_agent_flips_no_bound_key_by_declaring_it_otherwise() {
+    let flag = |more: Value| {
+        let kind = json!({"bs_type": "bool", "bs_default": false});
+        let mut field = field("key", kind);
+        field
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        field
+    };
+    let asks_first = flag(json!({"bs_default": true}));
+    let change = |setup: &mut SetupValue, declared: &Value, change: SetupChange| {
+        let schema = read_schema(&json!([declared])).unwrap();
+        apply(
+            setup,
+            &change,
+            schema.field("key"),
+            ("ann".into(), "2026-11-22T09:00:00Z".into()),
+        )
+        .unwrap();
+    };
+    let bind = || SetupChange::Bind("key".into(), json!(false), false);
+    let set = |value: Value| SetupChange::Set("key".into(), value);
+    let mut setup = value(json!({"v": 1, "by": "ann", "at": "2026-11-22T09:00:00Z"}));
+    change(&mut setup, &asks_first, bind());
+    assert!(!spares(&setup, &asks_first));
+    assert!(!spares(&setup, &flag(json!({}))), "the agent flipped it");
+    let words = flag(json!({"bs_description": "another", "bs_order": 3}));
+    change(&mut setup, &flag(json!({})), bind());
+    assert!(spares(&setup, &words), "bound again; words are no value");
+    assert!(!spares(&setup, &asks_first));
+    change(&mut setup, &asks_first, set(json!(false)));
+    assert!(spares(&setup, &asks_first), "an operator chose the value");
+    assert!(
+        !spares(&setup, &flag(json!({"bs_type": "int", "bs_default": 0}))),
+        "what was chosen does not fit any more"
+    );
+    change(&mut setup, &asks_first, set(Value::Null));
+    assert!(!spares(&setup, &asks_first));
+}
+
+#[test]
+fn a_binding_of_an_older_console_counts_only_with_a_value_that_an_operator_chose() {
+    let at = "2026-11-22T09:00:00Z";
+    let declared = field("key", json!({"bs_type": "bool", "bs_default": false}));
+    let bound = json!({"skips_when": false, "critical": false, "by": "ann", "at": at, "later": 1});
+    let bindings = json!({"key": bound});
+    let older = json!({"v": 1, "by": "ann", "at": at, "bindings": bindings, "newer": [2]});
+    assert!(!spares(&value(older.clone()), &declared));
+    let mut chosen = older.clone();
+    chosen["values"] = json!({"key": {"value": false, "by": "ann", "at": at}});
+    assert!(spares(&value(chosen.clone()), &declared));
+    let mut kept = json!(value(chosen.clone()));
+    assert_eq!(kept["values"].take(), chosen["values"].take());
+    assert_eq!(kept, chosen, "what this console does not know is kept");
+}
+
 #[test]
 fn an_agent_without_keys_one_with_wrong_ones_and_an_unreadable_setup_are_told_apart() {
     let wrong = read_schema(&json!([{"bs_name": "1"}]));

@@ -1,0 +1,61 @@
+/** Whether what is asked has room in the window. Refuses a card of which too little can be seen. */
+import { useEffect, useRef, useState, type ReactNode, type RefObject } from "react";
+
+type Place = RefObject<HTMLDivElement | null>;
+
+export interface OnScreen {
+  /** Holds everything that is asked. */
+  readonly area: Place;
+  /** As high as the area must at least be. */
+  readonly room: Place;
+  /** Stands at the bottom of everything. */
+  readonly bottom: Place;
+  /** Both are in the window; null until it was looked. */
+  readonly inView: boolean | null;
+}
+
+/** Not all of it: a place between two pixels is never seen whole. */
+const SEEN = 0.9;
+
+export const useOnScreen = (): OnScreen => {
+  const area = useRef<HTMLDivElement>(null);
+  const room = useRef<HTMLDivElement>(null);
+  const bottom = useRef<HTMLDivElement>(null);
+  const [inView, setInView] = useState<boolean | null>(null);
+  useEffect(() => {
+    const places = [room.current, bottom.current];
+    const seen = new Map<Element | null, boolean>();
+    const observer = new IntersectionObserver((entries) => {
+      for (const entry of entries) seen.set(entry.target, entry.isIntersecting && entry.intersectionRatio >= SEEN);
+      setInView(places.every((place) => seen.get(place) === true));
+    }, { threshold: SEEN });
+    for (const place of places) if (place !== null) observer.observe(place);
+    return () => { observer.disconnect(); };
+  }, []);
+  return { area, room, bottom, inView };
+};
+
+interface AskedAreaProps {
+  readonly area: Place;
+  readonly room: Place;
+  readonly children: ReactNode;
+}
+
+/** Where stands what is asked. */
+export const AskedArea = ({ area, room, children }: AskedAreaProps) => (
+  <div ref={area} className="relative flex min-h-0 flex-1 flex-col overflow-clip">
+    {children}
+    <div ref={room} className="pointer-events-none invisible absolute inset-x-0 top-0 h-24" aria-hidden="true" data-place="room" />
+  </div>
+);
+
+/** Below the action bar: where it is not in the window, neither is the bar. */
+export const Bottom = ({ place }: { readonly place: Place }) => (
+  <div ref={place} className="pointer-events-none -mt-px h-px shrink-0" aria-hidden="true" data-place="bottom" />
+);
+
+/** Why nothing can be approved though everything is done. */
+export const TooSmall = ({ inView }: { readonly inView: boolean | null }) =>
+  inView === false ? (
+    <p role="status" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad" data-testid="too-small">What is asked has no room here: make the window larger to approve it.</p>
+  ) : null;
