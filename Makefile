@@ -51,7 +51,7 @@ codegen: ## write the generated files again
 fmt: ## format Rust and Python (the page has a linter and no formatter)
 	@scripts/setup.sh python
 	@scripts/with-tools.sh cargo fmt --all
-	@.venv/bin/python -m ruff format --quiet --config sdk/python/pyproject.toml sdk/python examples scripts
+	@.venv/bin/python -m ruff format --quiet --config sdk/python/pyproject.toml docs examples scripts sdk/python tests/desktop
 
 setup: ## install what is missing and do nothing else
 	@scripts/setup.sh core ui python window desktop

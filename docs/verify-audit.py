@@ -51,9 +51,10 @@ def number(value):
     """A double as RFC 8785 (ECMAScript) writes it."""
     need(math.isfinite(value), "a number that is none")
     sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
-    text, point = "".join(map(str, digits)), len(digits) + exponent
+    zeros = int(exponent)  # a letter stands there only for what is no number
+    text, point = "".join(map(str, digits)), len(digits) + zeros
     if len(digits) <= point <= 21:
-        text = text + "0" * exponent
+        text = text + "0" * zeros
     elif 0 < point <= 21:
         text = text[:point] + "." + text[point:]
     elif -6 < point <= 0:
@@ -88,7 +89,8 @@ class Bundle:
         self.named = {}  # ("requests" | "decisions" | "policy", subject) -> digests that audit rows name, in order
         self.effective = {}  # subject -> how its decision reads by the last audit row
         self.operators = []  # entries of the newest list; earlier ones stay in it
-        self.requests, self.seen, self.counts = {}, set(), Counter()
+        self.requests, self.seen = {}, set()
+        self.counts: Counter[str] = Counter()
         self.anchored, self.restored, self.lost = 0, 0, []
         self.strangers = {}  # anchors that are not of this chain: (stream_seq, digest of the payload) -> row
         self.removed = set()  # requests whose bytes retention removed

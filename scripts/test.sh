@@ -28,12 +28,12 @@ step() {
 in_ui() { (cd ui && CI=1 npm run --silent "$@"); }
 in_sdk() { (cd sdk/python && "$venv/bin/python" -m "$@"); }
 # Python outside the SDK keeps to the SDK's settings.
-python_folders=(sdk/python scripts)
-[ ! -d examples/selectools-agent ] || python_folders+=(examples/selectools-agent)
+python_folders=(docs examples scripts sdk/python tests/desktop)
 ruff() { "$venv/bin/python" -m ruff "$@" --config sdk/python/pyproject.toml "${python_folders[@]}"; }
 types() {
   in_sdk mypy src tests
-  "$venv/bin/python" -m mypy --config-file sdk/python/pyproject.toml scripts/*.py
+  "$venv/bin/python" -m mypy --config-file sdk/python/pyproject.toml \
+    docs/*.py examples/*/*.py scripts/*.py tests/desktop/agents/*.py
 }
 
 # What a person's own console keeps on this machine: tests must not touch it.

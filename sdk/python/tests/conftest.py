@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import uuid
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from countersign import Enrolment, Gate, TrustedKey
+from countersign.clock import ticks
+from countersign.waiting import Wait
 from hypothesis import settings
 
 from console import Console, Key
@@ -73,6 +76,30 @@ def console(bench: Bench) -> Console:
 async def gate(bench: Bench):
     async with Gate.connect(bench.enrolment()) as opened_gate:
         yield opened_gate
+
+
+SOON = 30.0
+"""Where something has to end by itself: so many seconds are left to a busy machine."""
+
+
+@pytest.fixture
+def unprompted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No wait looks at the bus without being told: what then ends in time was told, and not found a second later."""
+    monkeypatch.setattr("countersign.waiting.poll_offsets", lambda: itertools.count(3600.0, 3600.0))
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, float]]:
+    """From when until when each wait meant to sleep, in seconds after its start, however busy the machine is."""
+    planned: list[tuple[float, float]] = []
+    sleep = Wait._sleep_until
+
+    async def noted(wait: Wait, moment: float) -> None:
+        planned.append((ticks() - wait._started, moment - wait._started))
+        await sleep(wait, moment)
+
+    monkeypatch.setattr(Wait, "_sleep_until", noted)
+    return planned
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from conftest import AGENT, WORKSPACE, Bench, opened
+from conftest import AGENT, SOON, WORKSPACE, Bench, opened
 from console import Key, b64
 from nats_server import NatsServer
 
@@ -268,7 +268,7 @@ async def test_a_login_taken_away_is_told_at_once(own, request_id):
             while gate._bus.connected:
                 await asyncio.sleep(0.01)
         with pytest.raises(BusLoginError, match="enrol"):
-            await asyncio.wait_for(gate.ask(asked(f"{request_id}-2"), timeout=None), 5)
+            await asyncio.wait_for(gate.ask(asked(f"{request_id}-2"), timeout=None), SOON)
         # What the bus has already may still be answered, unless the library hung up for good.
         waiting.cancel()
         with pytest.raises((asyncio.CancelledError, BusLoginError)):
@@ -278,15 +278,17 @@ async def test_a_login_taken_away_is_told_at_once(own, request_id):
 @pytest.mark.parametrize(
     ("said", "error"), [("Authorization Violation", BusLoginError), ("Invalid Something", BusRefusedError)]
 )
-async def test_a_connection_that_the_library_closed_for_good_ends_what_waits(bench, console, request_id, said, error):
+async def test_a_connection_that_the_library_closed_for_good_ends_what_waits(
+    bench, console, request_id, unprompted, said, error
+):
     async with Gate.connect(bench.enrolment()) as gate:
         waiting = asyncio.create_task(gate.ask(asked(request_id), timeout=None))
         await console.request(request_id)
         await gate._bus._client._process_err(f"'{said}'")
         with pytest.raises(error):
-            await asyncio.wait_for(waiting, 5)
+            await asyncio.wait_for(waiting, SOON)
         with pytest.raises(error):
-            await asyncio.wait_for(gate.ask(asked(f"{request_id}-2"), timeout=None), 1)
+            await asyncio.wait_for(gate.ask(asked(f"{request_id}-2"), timeout=None), SOON)
 
 
 async def test_a_login_refused_after_a_restart_is_told_and_may_come_back(own, request_id):
@@ -295,7 +297,7 @@ async def test_a_login_refused_after_a_restart_is_told_and_may_come_back(own, re
         await asyncio.to_thread(own.server.stop)
         await asyncio.to_thread(own.server.start)
         with pytest.raises(BusLoginError, match="enrol"):
-            await asyncio.wait_for(gate.ask(asked(request_id), timeout=None), 10)
+            await asyncio.wait_for(gate.ask(asked(request_id), timeout=None), SOON)
         own.server.agents[(WORKSPACE, AGENT)] = key
         own.server.reload()
         async with asyncio.timeout(15):

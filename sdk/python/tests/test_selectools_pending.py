@@ -11,6 +11,7 @@ from countersign import InvalidRequestError, SyncGate, selectools64
 from countersign.adapters.selectools_pending import PendingGate, record_of, request_id_of, request_of
 from selectools.pending import InMemoryPendingStore, PendingAction
 
+from conftest import SOON
 from console import Console
 
 ARGS = {"invoice_id": "INV-42"}
@@ -130,7 +131,7 @@ async def test_a_confirmation_in_the_chat_withdraws_the_request(bench, console: 
     chat.store.pop_if_intent("u1", "confirm", **SCOPE)
     await asyncio.to_thread(chat.gate.answered_in_chat, chat.record)
     await console.until("withdraw", lambda m: m.subject.endswith(chat.request_id))
-    outcome = await asyncio.wait_for(settling, 2)
+    outcome = await asyncio.wait_for(settling, SOON)
     assert (outcome.status, outcome.decision.verdict) == ("gone", "withdrawn")
     assert chat.ran == 1
 

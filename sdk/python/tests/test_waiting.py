@@ -18,7 +18,7 @@ from countersign import BusRefusedError, BusUnreachableError, Enrolment, Gate, S
 from countersign.waiting import poll_offsets
 from nats.errors import NoRespondersError
 
-from conftest import AGENT, OTHER, WORKSPACE, Bench, opened
+from conftest import AGENT, OTHER, SOON, WORKSPACE, Bench, opened
 
 
 @pytest.fixture
@@ -53,15 +53,15 @@ async def test_a_restart_of_the_server_loses_neither_question_nor_answer(own, re
         assert (await asyncio.wait_for(asking, 15)).allowed
 
 
-async def test_an_answer_given_while_the_agent_was_away_is_found_on_return(own, request_id):
+async def test_an_answer_given_while_the_agent_was_away_is_found_on_return(own, request_id, unprompted):
     async with Gate.connect(own.enrolment()) as gate:
-        asking = asyncio.create_task(gate.ask(call(request_id), timeout=30))
+        asking = asyncio.create_task(gate.ask(call(request_id), timeout=None))
         seen = await own.console.request(request_id)
         gate._bus._client._transport.close()
         await own.console.store(
             seen.decision_subject, *own.console.signed(seen.decision_subject, own.console.decision(seen))
         )
-        assert (await asyncio.wait_for(asking, 4)).allowed
+        assert (await asyncio.wait_for(asking, SOON)).allowed
 
 
 async def test_a_request_made_while_the_bus_is_away_is_placed_on_return(own, request_id):
@@ -86,22 +86,19 @@ async def test_a_request_made_while_the_bus_is_away_is_placed_on_return(own, req
         asking.cancel()
 
 
-async def test_a_bus_that_stays_away_denies_at_the_deadline(own, request_id):
+async def test_a_bus_that_stays_away_denies_at_the_deadline(own, request_id, pauses):
     async with Gate.connect(own.enrolment()) as gate:
         await asyncio.to_thread(own.server.stop)
-        begun = time.monotonic()
         with pytest.raises(BusUnreachableError):
-            await gate.ask(call(request_id), timeout=0.5)
-        assert time.monotonic() - begun < 1.2
+            await asyncio.wait_for(gate.ask(call(request_id), timeout=0.5), SOON)
+        assert max(until for _, until in pauses) == pytest.approx(0.5)
 
 
 async def test_no_bus_at_all_is_told_in_time():
     nobody = Enrolment("nats://127.0.0.1:1", WORKSPACE, AGENT, None, "_INBOX", "r", ())
-    begun = time.monotonic()
     with pytest.raises(BusUnreachableError) as problem:
-        async with Gate.connect(nobody, insecure=True, connect_timeout=0.5):
+        async with asyncio.timeout(SOON), Gate.connect(nobody, insecure=True, connect_timeout=0.5):
             pass
-    assert time.monotonic() - begun < 3
     assert problem.value.code == "bus_unreachable"
 
 
@@ -110,12 +107,10 @@ async def test_speaking_as_another_agent_is_refused_at_once(bench):
     impostor = Enrolment(
         known.nats_url, WORKSPACE, OTHER, known.nkey_seed, known.inbox_prefix, known.realm, known.trusted_keys
     )
-    begun = time.monotonic()
     with pytest.raises(BusRefusedError) as refusal:
-        async with Gate.connect(impostor):
+        async with asyncio.timeout(SOON), Gate.connect(impostor, connect_timeout=3600):
             pass
     assert refusal.value.code == "permission"
-    assert time.monotonic() - begun < 1.5
 
 
 async def test_a_full_stream_is_waited_for_and_denies_at_the_deadline(own, request_id):
@@ -131,26 +126,29 @@ def tightened(console, request_id: str) -> list[dict]:
     return [json.loads(m.data) for m in console.received["tighten"] if m.subject.endswith(request_id)]
 
 
-async def test_tighten_shortens_again_and_again_and_never_lengthens(gate, console, request_id):
+async def test_tighten_shortens_again_and_again_and_never_lengthens(
+    gate, console, request_id, monkeypatch, unprompted
+):
+    moment = 1000.0
+    monkeypatch.setattr("countersign.waiting.ticks", lambda: moment)
     asking = asyncio.create_task(gate.ask(call(request_id), timeout=60))
     seen = await console.request(request_id)
     wait = gate._waits[request_id]
-    begun = time.monotonic()
     for longer in (120, 61, float("inf"), float("nan")):
         await gate.tighten(request_id, longer)
-        assert 55 < wait.seconds_left <= 60
-    for seconds, left in ((30, 30), (5, 5), (20, 5), (0.3, 0.3)):
+        assert wait.seconds_left == 60
+    for seconds, left in ((30, 30), (5, 5), (20, 5), (0.25, 0.25)):
         await gate.tighten(request_id, seconds)
-        assert left - 0.25 < wait.seconds_left <= left
-    assert (await asking).verdict == "expired"
-    assert time.monotonic() - begun < 3
+        assert wait.seconds_left == left
+    moment += 0.25
+    assert (await asyncio.wait_for(asking, SOON)).verdict == "expired"
     await console.until("tighten", lambda m: m.subject.endswith(request_id))
     # The first that is stored counts: it is the first that shortened, and no earlier word took its place.
     [asked, *_] = tightened(console, request_id)
     stored = await console.js.get_last_msg("CS_REQUESTS", seen.subject.replace(".request.", ".tighten."))
     assert json.loads(stored.data) == asked
     lifetime = datetime.fromisoformat(asked["expires_at"]) - datetime.fromisoformat(seen.body["requested_at"])
-    assert 29.9 < lifetime.total_seconds() < 32
+    assert lifetime.total_seconds() == 30
 
 
 async def test_a_deadline_that_is_near_already_is_not_tightened_on_the_bus(gate, console, request_id):
@@ -213,16 +211,14 @@ async def test_ctrl_c_withdraws(agent_json, console, request_id):
     await console.until("withdraw", lambda m: m.subject.endswith(request_id))
 
 
-async def test_a_request_that_the_bus_refuses_for_good_is_told_at_once(gate, monkeypatch, request_id):
+async def test_a_request_that_the_bus_refuses_for_good_is_told_at_once(gate, monkeypatch, request_id, unprompted):
     async def refused(*_, **__):
         raise BusRefusedError("no", code="permission")
 
     monkeypatch.setattr(gate._bus, "store", refused)
-    begun = time.monotonic()
     with pytest.raises(BusRefusedError) as refusal:
-        await gate.ask(call(request_id), timeout=20)
+        await asyncio.wait_for(gate.ask(call(request_id), timeout=None), SOON)
     assert refusal.value.code == "permission"
-    assert time.monotonic() - begun < 1
 
 
 async def withdrawn(console, request_id: str) -> None:
@@ -297,13 +293,13 @@ async def test_a_question_that_nobody_could_take_is_not_withdrawn(gate, console,
 
 
 @pytest.mark.parametrize("hours", [-1, 1])
-async def test_a_wall_clock_an_hour_off_changes_no_outcome(gate, console, request_id, monkeypatch, hours):
+async def test_a_wall_clock_an_hour_off_changes_no_outcome(gate, console, request_id, monkeypatch, pauses, hours):
     true = clock.now
     monkeypatch.setattr(clock, "now", lambda: true() + dt.timedelta(hours=hours))
     asking = asyncio.create_task(gate.ask(call(request_id), timeout=20))
     await console.decide(request_id)
     assert (await asking).allowed
-    begun = time.monotonic()
-    silent = await gate.ask(call(request_id + "-2"), timeout=0.3)
+    pauses.clear()
+    silent = await asyncio.wait_for(gate.ask(call(request_id + "-2"), timeout=0.3), SOON)
     assert (silent.verdict, silent.allowed) == ("expired", False)
-    assert 0.25 < time.monotonic() - begun < 5
+    assert max(until for _, until in pauses) == pytest.approx(0.3)

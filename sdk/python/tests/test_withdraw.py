@@ -8,6 +8,8 @@ import json
 import pytest
 from countersign import ToolCall, VoidDecisionError
 
+from conftest import SOON
+
 ARGS = {"invoice_id": "INV-42"}
 
 
@@ -24,11 +26,11 @@ async def test_a_cancelled_ask_withdraws(gate, console, request_id):
     await console.until("withdraw", lambda m: m.subject.endswith(request_id))
 
 
-async def test_a_withdrawn_ask_ends_without_a_console(gate, console, request_id):
+async def test_a_withdrawn_ask_ends_without_a_console(gate, console, request_id, unprompted):
     asking = asyncio.create_task(gate.ask(call(request_id), timeout=None))
     await console.request(request_id)
     await gate.withdraw(request_id, "changed my mind")
-    decision = await asyncio.wait_for(asking, 1)
+    decision = await asyncio.wait_for(asking, SOON)
     assert (decision.verdict, decision.origin, decision.allowed) == ("withdrawn", "agent", False)
     told = await console.until("withdraw", lambda m: m.subject.endswith(request_id))
     assert json.loads(told.data) == {"v": 1, "reason": "changed my mind"}
@@ -51,7 +53,7 @@ async def unheard(gate, console, monkeypatch, request_id, **decision) -> asyncio
 
 
 async def test_nothing_runs_that_was_approved_before_a_withdraw_and_it_is_refused_once(
-    gate, console, monkeypatch, request_id
+    gate, console, monkeypatch, request_id, unprompted
 ):
     asking = await unheard(gate, console, monkeypatch, request_id)
     await gate.withdraw(request_id)
@@ -64,7 +66,7 @@ async def test_nothing_runs_that_was_approved_before_a_withdraw_and_it_is_refuse
     assert mine[0]["decision_id"] != "unreadable"
 
 
-async def test_what_was_decided_before_a_withdraw_is_told_apart(gate, console, monkeypatch, request_id):
+async def test_what_was_decided_before_a_withdraw_is_told_apart(gate, console, monkeypatch, request_id, unprompted):
     asking = await unheard(gate, console, monkeypatch, request_id, verdict="deny", message="no")
     await gate.withdraw(request_id)
     assert (await asking).message == "no"
@@ -113,7 +115,9 @@ async def test_a_cancel_just_after_the_decision_never_lets_the_call_run(gate, co
     held.set()
 
 
-async def test_the_consoles_own_answer_to_a_withdrawal_is_received(gate, console, monkeypatch, request_id):
+async def test_the_consoles_own_answer_to_a_withdrawal_is_received(
+    gate, console, monkeypatch, request_id, unprompted
+):
     by = {"name": "console", "key": console.auto.public}
     asking = await unheard(gate, console, monkeypatch, request_id, verdict="withdrawn", origin="agent", decided_by=by)
     await gate.withdraw(request_id)

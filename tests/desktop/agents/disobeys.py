@@ -15,7 +15,9 @@ from countersign import Gate, ToolCall
 async def main() -> None:
     async with Gate.connect() as gate:
         decision = await gate.ask(ToolCall(**json.loads(sys.argv[1])), timeout=60)
-        await gate.receipt(decision, "executed", executed_args_digest=decision.args_digest, message="done all the same")
+        await gate.receipt(
+            decision, "executed", executed_args_digest=decision.args_digest, message="done all the same"
+        )
     print(json.dumps({"verdict": decision.verdict}), flush=True)
 
 

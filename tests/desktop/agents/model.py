@@ -9,9 +9,17 @@ import json
 from typing import Any
 
 from countersign.adapters.selectools import SelectoolsGate
-from selectools import Agent, AgentConfig, Message, Role, Tool, ToolCall, ToolPolicy
-from selectools.tools import ToolParameter
-from selectools.usage import UsageStats
+from selectools import (  # type: ignore[import-untyped,unused-ignore]
+    Agent,
+    AgentConfig,
+    Message,
+    Role,
+    Tool,
+    ToolCall,
+    ToolPolicy,
+)
+from selectools.tools import ToolParameter  # type: ignore[import-untyped,unused-ignore]
+from selectools.usage import UsageStats  # type: ignore[import-untyped,unused-ignore]
 
 
 def report(**line: Any) -> None:
@@ -49,4 +57,6 @@ tool = Tool(
 )
 with SelectoolsGate.open(tools=[tool], risks={"send_mail": "medium"}, effects={"send_mail": "write"}) as gate:
     config = gate.tool_config(policy=ToolPolicy(), approval_timeout=60)
-    Agent(tools=[tool], provider=ScriptedModel(), config=AgentConfig(tool=config, observers=[gate])).run("Write to Ada.")
+    Agent(tools=[tool], provider=ScriptedModel(), config=AgentConfig(tool=config, observers=[gate])).run(
+        "Write to Ada."
+    )
