@@ -60,7 +60,8 @@ async def test_nothing_runs_that_was_approved_before_a_withdraw_and_it_is_refuse
     with pytest.raises(VoidDecisionError) as refusal:
         await asking
     assert refusal.value.code == "withdrawn"
-    await gate._outbox.close(2)
+    await gate._outbox.close(SOON)
+    await console.receipt(request_id, "refused")
     mine = [json.loads(m.data) for m in console.received["receipt"] if m.subject.endswith(request_id)]
     assert [receipt["message"] for receipt in mine] == ["withdrawn"]
     assert mine[0]["decision_id"] != "unreadable"
