@@ -37,7 +37,7 @@ export async function rules(desk, page) {
     }
     await run.done;
   }
-  const applied = await desk.command("rules", "apply", file, "--accept-flips");
+  const applied = await desk.command("rules", "apply", file);
   if (applied.code !== 0) throw new Error(applied.err);
   await (await desk.agent("asks.py", JSON.stringify({ name: "crm.lookup", risk: "low", args: { id: 8812 }, timeout: 30 }))).done;
   const shadowed = await desk.agent("asks.py", JSON.stringify({ name: "refund", risk: "medium", args: { amount: 12 }, timeout: 300 }), JSON.stringify({ name: "delete_invoice", risk: "low", timeout: 300, thread_id: "8f21", args: { invoice_id: "INV-TEST-3", dry_run: false } }));
