@@ -106,6 +106,8 @@ onDesk("a key that only led to the end of the arguments is followed by an approv
   const text = Array.from({ length: 300 }, (_, line) => `service_${line}: value`).join("\n");
   const agent = await desk.agent("asks.py", mail({ name: "write_file", risk: "high", args: { text } }));
   await page.sees('[data-step="read"][data-done="false"]');
+  // Only the way keeps it back, no longer that it has just come.
+  await until("it stood still", () => page.run("window.since ??= performance.now(); return performance.now() - window.since > 600"));
   await thenAtOnce(page, "A", '[data-step="read"][data-done="true"]');
   await desk.armed("write_file");
   await nothingSent(desk, page);
