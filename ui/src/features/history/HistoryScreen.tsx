@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useRouter, useSearch } from "@tanstack/react-router";
-import { useDeferredValue, useEffect, useRef, useState } from "react";
+import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { useCommand } from "../../commands/CommandContext";
 import { Button } from "../../components/Button";
 import { Kbd } from "../../components/Kbd";
@@ -86,7 +86,10 @@ const useFilter = () => {
     if (asked !== undefined) void navigate({ to: "/history", search: {}, replace: true });
   };
   useEffect(() => { left.filter = own; }, [own]);
-  return { filter: asked === undefined ? own : { ...EVERYTHING, ...asked }, asked, change };
+  const words = asked === undefined ? null : JSON.stringify(asked);
+  // The same one as long as it says the same: what is read hangs on it.
+  const filter = useMemo<HistoryFilterView>(() => (words === null ? own : { ...EVERYTHING, ...JSON.parse(words) as Partial<HistoryFilterView> }), [own, words]);
+  return { filter, asked, change };
 };
 
 /** Every request ever, searched by words and filters. */
