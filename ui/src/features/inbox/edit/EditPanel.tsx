@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { Button } from "../../../components/Button";
 import { plainText } from "../../../components/shown";
 import { ShownText } from "../../../components/ShownText";
@@ -21,7 +21,15 @@ const NO_PROBLEMS: EditCheck["problems"] = [];
 export const EditPanel = ({ card, draft, onDraft, onClose }: EditPanelProps) => {
   const desk = useDesk();
   const [initial, setInitial] = useState<string | null>(draft?.json ?? null);
-  const [text, setText] = useState(draft?.json ?? "");
+  const [text, write] = useState(draft?.json ?? "");
+  const latest = useRef(text);
+  const setText = useCallback((next: string) => {
+    latest.current = next;
+    write(next);
+  }, []);
+  // Only the answer to what was asked last counts; none once the panel is left.
+  const asked = useRef(0);
+  useEffect(() => () => { asked.current += 1; }, []);
   const [problems, setProblems] = useState(NO_PROBLEMS);
   const [trouble, setTrouble] = useState<string | null>(null);
 
@@ -37,28 +45,47 @@ export const EditPanel = ({ card, draft, onDraft, onClose }: EditPanelProps) => 
       (thrown: unknown) => { if (wanted) setTrouble(toCallError(thrown).message); },
     );
     return () => { wanted = false; };
-  }, [card.key, desk, initial]);
+  }, [card.key, desk, initial, setText]);
 
+  /** What the core says of the text; null where something else was asked by then. */
+  const check = useCallback(async (json: string): Promise<EditCheck | null> => {
+    asked.current += 1;
+    const number = asked.current;
+    try {
+      const found = await desk.call("check_edit", { key: card.key, json });
+      if (number !== asked.current) return null;
+      setProblems(found.problems);
+      return found;
+    } catch (thrown) {
+      if (number === asked.current) setTrouble(toCallError(thrown).message);
+      return null;
+    }
+  }, [card.key, desk]);
+
+  const comparing = useRef(false);
   useEffect(() => {
     if (initial === null || text === initial) return undefined;
     // Typing is checked when it pauses; what is compared is checked again.
-    const timer = setTimeout(() => {
-      desk.call("check_edit", { key: card.key, json: text }).then(
-        (check) => { setProblems(check.problems); },
-        (thrown: unknown) => { setTrouble(toCallError(thrown).message); },
-      );
-    }, 250);
+    const timer = setTimeout(() => { if (!comparing.current) void check(text); }, 250);
     return () => { clearTimeout(timer); };
-  }, [card.key, desk, initial, text]);
+  }, [check, initial, text]);
 
   const compare = async (): Promise<void> => {
+    if (comparing.current) return;
+    comparing.current = true;
     try {
-      const check = await desk.call("check_edit", { key: card.key, json: text });
-      setProblems(check.problems);
-      setTrouble(check.changed ? null : "Nothing was changed. Approve without an edit, or change something.");
-      if (check.problems.length === 0 && check.changed) onDraft({ json: text, check });
-    } catch (thrown) {
-      setTrouble(toCallError(thrown).message);
+      for (;;) {
+        const json = latest.current;
+        // oxlint-disable-next-line no-await-in-loop -- what was typed meanwhile is compared, too
+        const found = await check(json);
+        if (found === null) return;
+        if (json !== latest.current) continue;
+        setTrouble(found.changed ? null : "Nothing was changed. Approve without an edit, or change something.");
+        if (found.problems.length === 0 && found.changed) onDraft({ json, check: found });
+        return;
+      }
+    } finally {
+      comparing.current = false;
     }
   };
 

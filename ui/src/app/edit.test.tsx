@@ -1,0 +1,80 @@
+import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { expect, it } from "vitest";
+import { card, row, shown } from "../../test/build";
+import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
+import type { EditCheck } from "../ipc/generated";
+import { App } from "./App";
+
+const FAR = 600_000;
+const press = (key: string, more: KeyboardEventInit = {}): void => { fireEvent.keyDown(document.activeElement ?? document.body, { key, ...more }); };
+const check = (json: string, problem: string | null = null): EditCheck => ({
+  problems: problem === null ? [] : [{ line: 1, path: shown(""), message: shown(problem) }], changed: true, argsDigest: problem === null ? `sha256:${json}` : null,
+  diff: [{ kind: "new", text: shown(json) }],
+});
+
+interface Asked { readonly json: string; readonly answer: (found: EditCheck) => Promise<void> }
+
+/** The editor of a card, and the checks that it asked for, answered when the test wants. */
+const editor = async (): Promise<{ readonly console: FakeConsole; readonly asked: readonly Asked[]; readonly typed: (json: string) => Promise<void> }> => {
+  const asked: Asked[] = [];
+  const console = fakeConsole({
+    rows: [row({ deadlineMs: FAR })], cards: [card({ deadlineMs: FAR })],
+    answers: {
+      editable: () => ({ json: "{}" }),
+      check_edit: ({ json }) => new Promise((done) => { asked.push({ json, answer: (found) => act(async () => { done(found); await Promise.resolve(); }) }); }),
+    },
+  });
+  render(<App transport={console} />);
+  await screen.findByTestId("card");
+  press("e");
+  const field = await waitFor(() => {
+    const found = document.querySelector<HTMLElement>(".cm-content");
+    if (found === null) throw new Error("no editor");
+    return found;
+  });
+  const { EditorView } = await import("@codemirror/view");
+  const typed = (json: string): Promise<void> => act(async () => {
+    const view = EditorView.findFromDOM(field);
+    view?.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: json } });
+    await Promise.resolve();
+  });
+  return { console, asked, typed };
+};
+const asks = (asked: readonly Asked[], ...texts: readonly string[]): Promise<void> => waitFor(() => { expect(asked.map(({ json }) => json)).toEqual(texts); });
+
+it("of checks that are answered out of order the one that was asked last counts", async () => {
+  const { asked, typed } = await editor();
+  await typed("{]");
+  await asks(asked, "{]");
+  await typed('{"a":1}');
+  await asks(asked, "{]", '{"a":1}');
+  await asked[1]?.answer(check('{"a":1}'));
+  await asked[0]?.answer(check("{]", "not JSON"));
+  expect(screen.getByTestId("edit-problems").textContent).toBe("");
+});
+
+it("what is typed while it is compared is compared, too, and nothing of it is thrown away", async () => {
+  const { console, asked, typed } = await editor();
+  await typed('{"a":1}');
+  await asks(asked, '{"a":1}');
+  fireEvent.click(screen.getByRole("button", { name: /^Compare/u }));
+  await asks(asked, '{"a":1}', '{"a":1}');
+  await typed('{"a":12}');
+  await asked[1]?.answer(check('{"a":1}'));
+  await asks(asked, '{"a":1}', '{"a":1}', '{"a":12}');
+  expect(screen.queryByTestId("diff")).toBeNull();
+  await asked[2]?.answer(check('{"a":12}'));
+  expect((await screen.findByTestId("diff")).textContent).toContain('{"a":12}');
+  expect(console.argsOf("decide")).toEqual([]);
+});
+
+it("a comparison that is answered after the panel was left changes nothing on the card", async () => {
+  const { asked, typed } = await editor();
+  await typed('{"a":1}');
+  await asks(asked, '{"a":1}');
+  fireEvent.click(screen.getByRole("button", { name: /^Compare/u }));
+  await asks(asked, '{"a":1}', '{"a":1}');
+  fireEvent.click(screen.getByRole("button", { name: /^Back/u }));
+  await asked[1]?.answer(check('{"a":1}'));
+  expect([screen.queryByTestId("diff"), screen.queryByTestId("edit-problems")]).toEqual([null, null]);
+});
