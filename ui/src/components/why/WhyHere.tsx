@@ -1,5 +1,6 @@
 import { Kbd } from "../Kbd";
 import { Section } from "../Section";
+import { Unread } from "../Unread";
 import { Reasons } from "./Reasons";
 import { useWhy } from "./useWhy";
 
@@ -7,11 +8,12 @@ const FEW = 2;
 
 /** Beside the card: why it is asking. */
 export const WhyHere = ({ requestKey, workspace }: { readonly requestKey: string; readonly workspace: string }) => {
-  const { data } = useWhy(requestKey);
-  if (data === undefined) return null;
+  const { data, error } = useWhy(requestKey);
+  if (data === undefined && error === null) return null;
   return (
     <Section title={<>Why it is asking <Kbd command="why" /></>}>
-      {data.now === null ? <p className="m-0 border-l-2 border-accent pl-2.5 text-text-2">This workspace has no rules: every request asks.</p> : <Reasons now={data.now} workspace={workspace} most={FEW} briefly />}
+      <Unread error={error} />
+      {data === undefined ? null : data.now === null ? <p className="m-0 border-l-2 border-accent pl-2.5 text-text-2">This workspace has no rules: every request asks.</p> : <Reasons now={data.now} workspace={workspace} most={FEW} briefly />}
     </Section>
   );
 };

@@ -5,8 +5,10 @@ import { isTrouble, outcomeOf, standingOf } from "../../../components/timeline/l
 import { Kbd } from "../../../components/Kbd";
 import { Section } from "../../../components/Section";
 import { ShownText } from "../../../components/ShownText";
+import { Unread } from "../../../components/Unread";
 import { useDesk } from "../../../desk/DeskContext";
 
+const TITLE = "What led here, told by the agent’s spans";
 const FIRST_MS = 1_000;
 const AGAIN_MS = 5_000;
 
@@ -15,15 +17,16 @@ export const LedHere = ({ request }: { readonly request: string }) => {
   const desk = useDesk();
   const navigate = useNavigate();
   // Spans travel on a stream of their own and may come after the request.
-  const { data } = useQuery({
+  const { data, error } = useQuery({
     queryKey: ["led", request], queryFn: () => desk.call("led_here", { key: request }),
     refetchInterval: ({ state }) => ((state.data?.lines.length ?? 0) > 1 ? AGAIN_MS : FIRST_MS),
   });
   // The request alone tells nothing that the card does not.
-  if (data === undefined || data.lines.length < 2) return null;
+  if (data === undefined || data.lines.length < 2) return error === null ? null : <Section title={TITLE}><Unread error={error} /></Section>;
   const view = { from: data.fromMs, to: Math.max(data.toMs, data.fromMs + 1) };
   return (
-    <Section title="What led here, told by the agent’s spans">
+    <Section title={TITLE}>
+      <Unread error={error} />
       <div className="font-mono text-xs" data-testid="led-here">
         {data.earlier > 0 ? <p className="mt-0 mb-1 font-sans text-text-3">{data.earlier} earlier {data.earlier === 1 ? "step" : "steps"}, in the trace</p> : null}
         <ol className="m-0 list-none p-0">

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Section } from "../../../components/Section";
 import { Share } from "../../../components/Share";
+import { Unread } from "../../../components/Unread";
 import { formatPace } from "../../../components/timeline/scale";
 import { useDesk } from "../../../desk/DeskContext";
 import type { ToolRecordView } from "../../../ipc/generated";
@@ -20,11 +21,12 @@ const wordsOf = (record: ToolRecordView): string => {
 export const ToolRecord = ({ request }: { readonly request: string }) => {
   const desk = useDesk();
   // It counts what came before the request: only what still waited then can change.
-  const { data } = useQuery({ queryKey: ["tool-record", request], queryFn: () => desk.call("tool_record", { key: request }) });
-  if (data === undefined) return null;
+  const { data, error } = useQuery({ queryKey: ["tool-record", request], queryFn: () => desk.call("tool_record", { key: request }) });
+  if (data === undefined) return error === null ? null : <Section title="This tool"><Unread error={error} /></Section>;
   const total = data.approved + data.denied + data.expired + data.other;
   return (
     <Section title={`This tool, ${total >= data.newest ? `last ${count(data.newest)} calls` : "last 90 days"}`}>
+      <Unread error={error} />
       <div data-testid="tool-record">
         {total === 0 ? <p className="m-0 text-text-2">No call of it was decided before.</p> : (
           <>
