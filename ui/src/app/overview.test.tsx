@@ -44,7 +44,7 @@ it.each([
   ["Denied or edited by people: 2", { ...TIME, state: "decided", origin: "operator", verdict: "caught" }],
   ["Ended without an answer: 1", { ...TIME, state: "expired" }], ["Delivery overdue now: 2", { overdue: true }], ["approved: 5", { ...TIME, verdict: "approve" }],
   ["Decided of acme/bot, pay⟨U+202E⟩: 7", { ...TIME, state: "decided", agent: "acme/bot", tool: "pay\u202e" }],
-  ["Denied from 1 Jan, 00:00:00: 2", { sinceMs: 0, untilMs: 60_000, state: "decided", verdict: "refused" }],
+  ["Denied from 00:00:00: 2", { sinceMs: 0, untilMs: 60_000, state: "decided", verdict: "refused" }],
 ])("%s leads by mouse and by keyboard to exactly these requests, and back", async (name, wanted) => {
   const console = open();
   const user = userEvent.setup();
@@ -84,7 +84,7 @@ it("a number that no filter of the history finds, and a nought, look like no lin
   const links = screen.getAllByLabelText(/show them in the history$/).map((link) => link.getAttribute("aria-label")?.split(":")[0]);
   expect(links).toEqual([
     "Requests", "Decided by people", "Decided automatically", "Denied or edited by people", "Ended without an answer", "Delivery overdue now",
-    ...["Arrived", "Approved", "Denied", "Expired"].map((label) => `${label} from 1 Jan, 00`), "Decided of acme/bot, pay⟨U+202E⟩", "approved",
+    ...["Arrived", "Approved", "Denied", "Expired"].map((label) => `${label} from 00`), "Decided of acme/bot, pay⟨U+202E⟩", "approved",
   ]);
 });
 

@@ -1,9 +1,9 @@
-import { formatTime } from "../desk/clock";
 import type { DecisionView } from "../ipc/generated";
 import { Section } from "./Section";
 import { ShownText } from "./ShownText";
 import { Entries } from "./Values";
 import { pastOf } from "./verdict";
+import { Moment } from "./Moment";
 
 /** The decision that stands, and who gave it. */
 export const Decision = ({ decision }: { readonly decision: DecisionView }) => (
@@ -11,7 +11,7 @@ export const Decision = ({ decision }: { readonly decision: DecisionView }) => (
     <div className="selectable border-l-2 border-accent pl-2.5 text-text-2" data-testid="decision">
       <b className="font-semibold text-text capitalize">{pastOf(decision.verdict)}</b> by {decision.mine ? "you" : <ShownText text={decision.by} />}
       {decision.origin === "operator" ? "" : ` (${decision.origin.replace("_", " ")})`}, key {decision.keyTail}
-      {decision.atMs === null ? "" : `, ${formatTime(decision.atMs)}`}
+      {decision.atMs === null ? null : <>, <Moment ms={decision.atMs} /></>}
       {decision.message === null ? null : <p className="mt-1 mb-0">“<ShownText text={decision.message} block />”</p>}
     </div>
     {decision.edited.length === 0 ? null : (

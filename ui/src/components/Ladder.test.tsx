@@ -1,7 +1,12 @@
 import { render, screen } from "@testing-library/react";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { card, shown } from "../../test/build";
+import { fakeConsole } from "../../test/fakeTransport";
+import { createDesk } from "../desk/desk";
+import { DeskProvider } from "../desk/DeskContext";
+import { Votes } from "../features/inbox/card/Votes";
 import type { Rung } from "../ipc/generated";
+import { Decision } from "./Decision";
 import { Ladder } from "./Ladder";
 
 const executed = (more: Partial<Rung>): Rung => ({ rung: "executed", state: "open", atMs: null, detail: null, ...more });
@@ -14,4 +19,20 @@ it.each([
 ])("the last rung of a call that %s reads so", (_, rung, words) => {
   render(<Ladder card={{ ...card(), ladder: [rung] }} />);
   expect(screen.getByTestId("ladder").textContent).toBe(words);
+});
+
+it("a step, a decision and a vote of another day are told with their day, in another year with that too", () => {
+  const atMs = new Date(2025, 10, 3, 14, 20, 7).getTime();
+  const desk = createDesk(fakeConsole());
+  vi.spyOn(desk, "now").mockReturnValue(new Date(2026, 10, 23).getTime());
+  const decision = { verdict: "approve", by: shown("ann"), mine: false, origin: "operator", keyTail: "7Q2F", atMs, message: null, edited: [] };
+  const vote = { type: "open", by: shown("ann"), mine: false, verdict: "approve", keyTail: "7Q2F", atMs } as const;
+  render(
+    <DeskProvider desk={desk}>
+      <Ladder card={{ ...card(), ladder: [executed({ state: "done", atMs })] }} /><Decision decision={decision} />
+      <Votes votes={{ count: { required: 2, given: 1, mine: false }, votes: [vote] }} />
+    </DeskProvider>,
+  );
+  for (const place of ["ladder", "decision"]) expect(screen.getByTestId(place).textContent).toContain("3 Nov 2025, 14:20:07");
+  expect(screen.getByText(/key 7Q2F, 3 Nov 2025, 14:20:07$/u)).toBeTruthy();
 });

@@ -1,7 +1,7 @@
-import { formatTime } from "../desk/clock";
 import type { Card, Rung, RungName } from "../ipc/generated";
 import { Section } from "./Section";
 import { ShownText } from "./ShownText";
+import { Moment } from "./Moment";
 
 const RUNG: Record<RungName, string> = {
   stored: "Stored", decided: "Decided", on_bus: "On the bus", received: "Received", executed: "Executed",
@@ -32,7 +32,7 @@ export const Ladder = ({ card }: { readonly card: Pick<Card, "agent" | "votes" |
         <li key={rung.rung} className={`flex gap-2 py-0.5 ${TONE[rung.state] ?? ""}`} data-rung={rung.rung} data-state={rung.state}>
           <span aria-hidden="true" className={`mt-[5px] size-2 shrink-0 rounded-full border-[1.5px] ${DOT[rung.state]}`} />
           <span>
-            {rungLabel(rung, card)}{rung.atMs === null ? "" : `, ${formatTime(rung.atMs, true)}`}
+            {rungLabel(rung, card)}{rung.atMs === null ? null : <>, <Moment ms={rung.atMs} exact /></>}
             {rung.detail === null ? null : <span className="text-text-3"> <ShownText text={rung.detail} /></span>}
             <span className="sr-only"> ({STATE[rung.state]})</span>
           </span>

@@ -3,6 +3,7 @@ import type { InboxRow, StatusView } from "../ipc/generated";
 import type { CallError } from "../ipc/transport";
 import { blockedBy } from "./blocked";
 import type { Desk } from "./desk";
+import { midnight } from "./clock";
 import { createTicks, type Ticks } from "./ticks";
 
 const DeskContext = createContext<Desk | null>(null);
@@ -50,6 +51,13 @@ export const useServerSecond = (): number => {
   const ticks = useContext(TicksContext);
   if (ticks === null) throw new Error("useServerSecond outside of DeskProvider");
   return useSyncExternalStore(ticks.subscribe, ticks.now);
+};
+
+/** When the server's today began: it changes once a day, and so does what hangs on it. */
+export const useToday = (): number => {
+  const ticks = useContext(TicksContext);
+  if (ticks === null) throw new Error("useToday outside of DeskProvider");
+  return useSyncExternalStore(ticks.subscribe, () => midnight(ticks.now()));
 };
 
 /** The server's time, read again every `everyMs`. */

@@ -43,7 +43,7 @@ export const formatAgo = (agoMs: number): string => {
   return `${Math.floor(seconds / 86_400)} d ago`;
 };
 
-/** Wall-clock time of the operator's zone, 24 hours. */
+/** Wall-clock time of the operator's zone, 24 hours; alone only for what is of today. */
 export const formatTime = (ms: number, exact = false): string => {
   const date = new Date(ms);
   const time = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
@@ -55,7 +55,15 @@ export const midnight = (ms: number): number => new Date(ms).setHours(0, 0, 0, 0
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-export const formatDay = (ms: number): string => {
+/** A day of the operator's zone: `3 Nov`, in another year than now `3 Nov 2025`. */
+export const formatDay = (ms: number, nowMs: number): string => {
   const date = new Date(ms);
-  return `${date.getDate()} ${MONTHS[date.getMonth()] ?? ""}`;
+  const year = date.getFullYear() === new Date(nowMs).getFullYear() ? "" : ` ${date.getFullYear()}`;
+  return `${date.getDate()} ${MONTHS[date.getMonth()] ?? ""}${year}`;
+};
+
+/** When something was or will be: `14:20:07`, on another day than today `3 Nov, 14:20:07`. */
+export const formatMoment = (ms: number, nowMs: number, exact = false): string => {
+  const time = formatTime(ms, exact);
+  return midnight(ms) === midnight(nowMs) ? time : `${formatDay(ms, nowMs)}, ${time}`;
 };

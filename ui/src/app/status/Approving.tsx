@@ -1,10 +1,10 @@
 import { plainText } from "../../components/shown";
-import { formatTime } from "../../desk/clock";
+import { formatMoment } from "../../desk/clock";
 import { useServerSecond } from "../../desk/DeskContext";
 import type { BypassView, StatusView } from "../../ipc/generated";
 
-const told = (bypass: BypassView): string =>
-  `Bypass: ${bypass.agent}, up to ${bypass.upTo}, until ${formatTime(bypass.untilMs)}, by ${plainText(bypass.by)}`;
+const told = (bypass: BypassView, nowMs: number): string =>
+  `Bypass: ${bypass.agent}, up to ${bypass.upTo}, until ${formatMoment(bypass.untilMs, nowMs)}, by ${plainText(bypass.by)}`;
 
 /** What lets calls run without a person: rules and bypasses. Nothing while there is none. */
 export const Approving = ({ status }: { readonly status: StatusView }) => {
@@ -18,7 +18,7 @@ export const Approving = ({ status }: { readonly status: StatusView }) => {
       {rules === 0 ? null : <span data-testid="rules-approving">{rules.toLocaleString("en")} {rules === 1 ? "rule" : "rules"} approving</span>}
       {rules === 0 || bypasses.length === 0 ? null : ", "}
       {bypasses.length === 0 ? null : (
-        <span data-testid="bypass" title={bypasses.map(told).join("\n")}>{bypasses.length} {bypasses.length === 1 ? "bypass" : "bypasses"} until {formatTime(last).slice(0, 5)}</span>
+        <span data-testid="bypass" title={bypasses.map((bypass) => told(bypass, now)).join("\n")}>{bypasses.length} {bypasses.length === 1 ? "bypass" : "bypasses"} until {formatMoment(last, now).slice(0, -":00".length)}</span>
       )}
     </span>
   );

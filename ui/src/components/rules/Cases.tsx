@@ -2,8 +2,8 @@ import { Link } from "@tanstack/react-router";
 import { ShownText } from "../ShownText";
 import { plainText } from "../shown";
 import { pastOf } from "../verdict";
-import { formatDay } from "../../desk/clock";
 import type { PreviewCase } from "../../ipc/generated";
+import { Day } from "../Moment";
 
 const what = ({ row }: PreviewCase): string => {
   if (row.verdict !== null) return pastOf(plainText(row.verdict));
@@ -22,7 +22,7 @@ export const Cases = ({ cases, more, testId }: { readonly cases: readonly Previe
             <Link to="/history/request" search={{ key: row.key }} className="min-w-0 truncate text-text hover:underline">
               {row.tool === null ? row.requestId : <ShownText text={row.tool} />} <span className="text-text-2"><ShownText text={found.summary} /></span>
             </Link>
-            <span className={refused ? "text-bad" : "text-text-3"}>{what(found)} {formatDay(row.decidedMs ?? row.storedMs)}</span>
+            <span className={refused ? "text-bad" : "text-text-3"}>{what(found)} <Day ms={row.decidedMs ?? row.storedMs} /></span>
             {row.message === null ? null : (
               <span className="col-span-2 truncate text-text-2">{row.by === null ? "somebody" : <ShownText text={row.by} />}: “<ShownText text={row.message} />”</span>
             )}

@@ -1,6 +1,7 @@
 import { ShownText } from "../../components/ShownText";
 import { Section } from "../../components/Section";
-import { formatAgo, formatDay, formatTime } from "../../desk/clock";
+import { Moment } from "../../components/Moment";
+import { formatAgo } from "../../desk/clock";
 import type { AgentView } from "../../ipc/generated";
 import { BrakeBar } from "./BrakeBar";
 import { Tools } from "./Tools";
@@ -8,8 +9,6 @@ import { Tools } from "./Tools";
 const PRESENCE: Record<AgentView["presence"], string> = {
   live: "heard within the last 30 s", silent: "silent", unheard: "never heard",
 };
-
-const stamp = (ms: number): string => `${formatDay(ms)}, ${formatTime(ms)}`;
 
 const Copies = ({ agent, nowMs }: { readonly agent: AgentView; readonly nowMs: number }) => (
   <Section title="Copies that were heard">
@@ -20,7 +19,7 @@ const Copies = ({ agent, nowMs }: { readonly agent: AgentView; readonly nowMs: n
         <li key={index} className="row-line flex gap-3 py-1.5 last:border-0">
           <span className={`mt-[5px] size-2 shrink-0 rounded-full border-[1.5px] ${instance.live ? "border-ok bg-ok" : "border-text-3"}`} aria-hidden="true" />
           <span className="min-w-0 flex-1 truncate font-mono text-xs">{instance.id.length === 0 ? <span className="font-sans text-text-3">gives no id</span> : <ShownText text={instance.id} />}</span>
-          <span className="text-text-3">{instance.live ? "live" : `heard ${formatAgo(nowMs - instance.lastSeenMs)}`}, since {stamp(instance.firstSeenMs)}</span>
+          <span className="text-text-3">{instance.live ? "live" : `heard ${formatAgo(nowMs - instance.lastSeenMs)}`}, since <Moment ms={instance.firstSeenMs} /></span>
         </li>
       ))}
     </ul>
@@ -75,8 +74,8 @@ export const AgentDetail = ({ agent, nowMs }: { readonly agent: AgentView; reado
       <p className="mt-2 mb-0 text-text-2">
         {agent.framework === null ? "framework unknown" : <ShownText text={agent.framework} />}{agent.kind === null ? null : <>, <ShownText text={agent.kind} /></>}
         {" · "}{PRESENCE[agent.presence]}{agent.presence === "silent" && agent.lastSeenMs !== null ? `, heard ${formatAgo(nowMs - agent.lastSeenMs)}` : ""}
-        {agent.lastRequestMs === null ? "" : ` · last request ${stamp(agent.lastRequestMs)}`}
-        {" · "}{agent.enrolled ? "has a login of this console" : agent.revokedMs === null ? "has no login of this console" : `login taken away ${stamp(agent.revokedMs)}`}
+        {agent.lastRequestMs === null ? null : <> · last request <Moment ms={agent.lastRequestMs} /></>}
+        {" · "}{agent.enrolled ? "has a login of this console" : agent.revokedMs === null ? "has no login of this console" : <>login taken away <Moment ms={agent.revokedMs} /></>}
       </p>
     </header>
     <div className="min-h-0 flex-1 overflow-auto px-7 py-[18px]">

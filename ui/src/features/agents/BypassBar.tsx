@@ -3,7 +3,7 @@ import { Button } from "../../components/Button";
 import { Confirm } from "../../components/Confirm";
 import { Select } from "../../components/Select";
 import { ShownText } from "../../components/ShownText";
-import { formatTime } from "../../desk/clock";
+import { Moment } from "../../components/Moment";
 import { useDesk, useServerSecond, useStatus } from "../../desk/DeskContext";
 import type { BypassView, Risk } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
@@ -56,7 +56,7 @@ export const BypassBar = ({ agent, disabled }: { readonly agent: string; readonl
       {trouble === null ? null : <span role="alert" className="text-bad">{trouble}</span>}
       {bypass === null ? <Button disabled={disabled} onClick={() => { setAsked(true); }}>Bypass…</Button> : (
         <>
-          <span className="text-warn" data-testid="agent-bypass">bypass up to <b className="font-semibold">{bypass.upTo}</b> until {formatTime(bypass.untilMs)}, by <ShownText text={bypass.by} /></span>
+          <span className="text-warn" data-testid="agent-bypass">bypass up to <b className="font-semibold">{bypass.upTo}</b> until <Moment ms={bypass.untilMs} />, by <ShownText text={bypass.by} /></span>
           <Button disabled={disabled || busy} onClick={() => void end()}>{busy ? "Telling the bus…" : "End the bypass"}</Button>
         </>
       )}

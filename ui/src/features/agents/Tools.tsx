@@ -2,7 +2,7 @@ import { useState } from "react";
 import { RiskBadge } from "../../components/RiskBadge";
 import { Section } from "../../components/Section";
 import { ShownText } from "../../components/ShownText";
-import { formatDay, formatTime } from "../../desk/clock";
+import { Moment } from "../../components/Moment";
 import type { AgentToolView, AgentView } from "../../ipc/generated";
 
 const tag = "rounded px-1.5 text-[11px] font-semibold";
@@ -30,7 +30,7 @@ const Tool = ({ tool }: { readonly tool: AgentToolView }) => {
         {tool.strict ? <span className={`${tag} bg-raised text-text-2`}>strict</span> : null}
         {tool.changed ? (
           <button type="button" className={`${tag} bg-warn-bg text-warn-text hover:underline`} aria-expanded={open} onClick={() => { setOpen(!open); }}>
-            changed since it was last approved{tool.approvedMs === null ? "" : ` on ${formatDay(tool.approvedMs)}, ${formatTime(tool.approvedMs)}`}
+            changed since it was last approved{tool.approvedMs === null ? null : <> (<Moment ms={tool.approvedMs} />)</>}
           </button>
         ) : null}
         {tool.listed ? null : <span className="text-[11.5px] text-text-3">no longer listed by the agent</span>}
@@ -49,7 +49,7 @@ const Tool = ({ tool }: { readonly tool: AgentToolView }) => {
 };
 
 export const Tools = ({ agent }: { readonly agent: AgentView }) => (
-  <Section title={agent.helloMs === null ? "Tools, from its requests: it has sent no hello" : `Tools, from its hello of ${formatDay(agent.helloMs)}, ${formatTime(agent.helloMs)}`}>
+  <Section title={agent.helloMs === null ? "Tools, from its requests: it has sent no hello" : <>Tools, from its hello (<Moment ms={agent.helloMs} />)</>}>
     {agent.tools.length === 0 ? <p className="m-0 text-text-3">It names no tools.</p> : (
       <ul className="m-0 list-none p-0">
         {agent.tools.map((tool, index) => (

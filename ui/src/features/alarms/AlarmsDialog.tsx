@@ -5,12 +5,10 @@ import { Button } from "../../components/Button";
 import { CommandText } from "../../components/CommandText";
 import { Overlay } from "../../components/Overlay";
 import { ShownText } from "../../components/ShownText";
-import { formatDay, formatTime } from "../../desk/clock";
+import { Moment } from "../../components/Moment";
 import { useDesk, useLost, useStatus } from "../../desk/DeskContext";
 import type { AlarmItem, AlarmsView } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
-
-const stamp = (ms: number): string => `${formatDay(ms)}, ${formatTime(ms)}`;
 
 interface ItemProps {
   readonly alarm: AlarmItem;
@@ -42,13 +40,13 @@ const Item = ({ alarm, onSeen, onClose }: ItemProps) => {
             <Link to="/history/request" search={{ key: alarm.request }} className="text-accent hover:underline" onClick={onClose}><ShownText text={alarm.subject} /></Link>
           )}
         </span>
-        <time className="ml-auto text-[11.5px] whitespace-nowrap text-text-3">{stamp(alarm.atMs)}</time>
+        <time className="ml-auto text-[11.5px] whitespace-nowrap text-text-3"><Moment ms={alarm.atMs} /></time>
       </div>
       <p className="selectable mt-1.5 mb-0">{alarm.happened}</p>
       <p className="selectable mt-1 mb-0 text-text-2"><CommandText text={alarm.next} /></p>
       <div className="mt-2 flex items-center gap-3 text-[11.5px] text-text-3">
         {alarm.seen !== null ? (
-          <span>Seen {stamp(alarm.seen.atMs)} by {alarm.seen.by === null ? "" : <ShownText text={alarm.seen.by} />}{alarm.seen.by === null ? "" : ", "}key {alarm.seen.keyTail}. It stays here until its cause is gone.</span>
+          <span>Seen <Moment ms={alarm.seen.atMs} /> by {alarm.seen.by === null ? "" : <ShownText text={alarm.seen.by} />}{alarm.seen.by === null ? "" : ", "}key {alarm.seen.keyTail}. It stays here until its cause is gone.</span>
         ) : alarm.lasts ? <span>A state that lasts: it ends with its cause and cannot be acknowledged.</span> : (
           <Button className="!px-2.5 !py-1 !text-xs" disabled={busy || lost !== null} onClick={() => void acknowledge()}>{busy ? "Writing…" : "I have seen it"}</Button>
         )}

@@ -6,11 +6,11 @@ import { ShownText } from "../../components/ShownText";
 import { formatDuration } from "../../components/timeline/scale";
 import { pastOf } from "../../components/verdict";
 import { useVirtualRows } from "../../components/virtualRows";
-import { formatDay, formatTime } from "../../desk/clock";
+import { Moment } from "../../components/Moment";
 import type { HistoryRow } from "../../ipc/generated";
 
 const ROW_PX = 40;
-const COLUMNS = "grid grid-cols-[126px_minmax(0,1.5fr)_minmax(0,1.2fr)_74px_minmax(0,1.3fr)_minmax(0,1fr)_84px] items-center gap-x-4 pr-5 pl-[17px]";
+const COLUMNS = "grid grid-cols-[142px_minmax(0,1.5fr)_minmax(0,1.2fr)_74px_minmax(0,1.3fr)_minmax(0,1fr)_84px] items-center gap-x-4 pr-5 pl-[17px]";
 
 export const optionId = (key: string): string => `history-${key}`;
 
@@ -42,7 +42,7 @@ const Row = memo(function Row({ row, place, top, count, selected, onOpen }: RowP
       className={`${COLUMNS} row-line absolute top-0 left-0 h-10 w-full border-l-[3px] contain-strict ${selected ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
       onClick={() => { onOpen(row.key); }}
     >
-      <span className="whitespace-nowrap text-text-3">{formatDay(row.storedMs)}, {formatTime(row.storedMs)}</span>
+      <span className="whitespace-nowrap text-text-3"><Moment ms={row.storedMs} /></span>
       <span className="truncate font-mono text-[12.5px] font-semibold">{row.tool === null ? <span className="font-sans font-normal text-text-2">{row.kind ?? "no request"}</span> : <ShownText text={row.tool} />}</span>
       <span className="min-w-0 text-text-2">{row.workspace === "" ? "no valid subject" : <AgentKey of={`${row.workspace}/${row.agent}`} />}</span>
       <span>{row.state === "rejected" ? null : <RiskBadge risk={row.risk} />}</span>

@@ -4,10 +4,9 @@ import { Section } from "../../components/Section";
 import { plainText } from "../../components/shown";
 import { ShownText } from "../../components/ShownText";
 import { pastOf } from "../../components/verdict";
-import { formatDay, formatTime } from "../../desk/clock";
+import { Moment } from "../../components/Moment";
 import type { AuditRef, RequestStoryView, SignatureView, VoteView } from "../../ipc/generated";
 
-const stamp = (ms: number): string => `${formatDay(ms)}, ${formatTime(ms, true)}`;
 const code = "font-mono text-xs [overflow-wrap:anywhere] text-text-2";
 
 /** Who signed what is stored, and whether it verifies. */
@@ -18,7 +17,7 @@ export const Signature = ({ signature }: { readonly signature: SignatureView }) 
       <dl className="m-0 mb-2 grid grid-cols-[92px_minmax(0,1fr)] gap-x-2 gap-y-[5px]">
         <Fact name="Key"><span className={code}>{signature.key === null ? "unsigned" : <ShownText text={signature.key} />}</span></Fact>
         {signature.sig === null ? null : <Fact name="Signature"><span className={code}><ShownText text={signature.sig} /></span></Fact>}
-        <Fact name="Stored">{stamp(signature.storedMs)}, #{signature.streamSeq}</Fact>
+        <Fact name="Stored"><Moment ms={signature.storedMs} exact />, #{signature.streamSeq}</Fact>
       </dl>
       <div className="max-h-56 overflow-auto"><RawBytes chunks={[signature.payload]} /></div>
     </div>
@@ -36,7 +35,7 @@ export const Votes = ({ votes }: { readonly votes: readonly VoteView[] }) =>
           <li key={index} className="py-0.5">
             {vote.verdict === null ? <span className="text-text-3">Somebody has voted; what and who is told once you have</span> : (
               <>{vote.mine ? "You" : vote.by === null ? "somebody" : <ShownText text={vote.by} />} <span className="text-text-2">{pastOf(plainText(vote.verdict))}</span>
-                <span className="text-text-3">{vote.keyTail === null ? "" : `, key ${vote.keyTail}`}{vote.atMs === null ? "" : `, ${stamp(vote.atMs)}`}</span>
+                <span className="text-text-3">{vote.keyTail === null ? "" : `, key ${vote.keyTail}`}{vote.atMs === null ? null : <>, <Moment ms={vote.atMs} exact /></>}</span>
                 {vote.stands === false ? <b className="ml-1 font-semibold text-bad">does not count</b> : null}</>
             )}
           </li>
@@ -49,10 +48,10 @@ export const Votes = ({ votes }: { readonly votes: readonly VoteView[] }) =>
 export const Origin = ({ story }: { readonly story: RequestStoryView }) => (
   <Section title="Origin">
     <dl className="m-0 grid grid-cols-[92px_minmax(0,1fr)] gap-x-2 gap-y-[5px]">
-      {story.requestedMs === null ? null : <Fact name="Asked">{stamp(story.requestedMs)}, agent’s clock</Fact>}
-      <Fact name="Stored">{stamp(story.row.storedMs)}, #{story.requestSeq}</Fact>
-      <Fact name="Read here">{stamp(story.receivedMs)}</Fact>
-      {story.deadlineMs === null ? null : <Fact name="Deadline">{stamp(story.deadlineMs)}</Fact>}
+      {story.requestedMs === null ? null : <Fact name="Asked"><Moment ms={story.requestedMs} exact />, agent’s clock</Fact>}
+      <Fact name="Stored"><Moment ms={story.row.storedMs} exact />, #{story.requestSeq}</Fact>
+      <Fact name="Read here"><Moment ms={story.receivedMs} exact /></Fact>
+      {story.deadlineMs === null ? null : <Fact name="Deadline"><Moment ms={story.deadlineMs} exact /></Fact>}
       {story.argsDigest === null ? null : <Fact name="Arguments"><span className={code}>{story.argsDigest}</span></Fact>}
       <Fact name="Request"><span className={code}>{story.requestDigest}</span></Fact>
       {story.rule === null ? null : <Fact name="Rule"><ShownText text={story.rule.id} />{story.rule.version === null ? "" : `, version ${story.rule.version}`}{story.rule.policyDigest === null ? null : <span className={`block ${code}`}><ShownText text={story.rule.policyDigest} /></span>}</Fact>}
@@ -67,7 +66,7 @@ export const Audit = ({ rows }: { readonly rows: readonly AuditRef[] }) => (
       {rows.map((row) => (
         <li key={row.seq} className="row-line py-1 last:border-0">
           <span className="font-mono text-xs text-text-3">#{row.seq}</span> {row.action.replaceAll("_", " ")}
-          <span className="text-text-3">, {formatDay(row.atMs)}, {formatTime(row.atMs)}</span>
+          <span className="text-text-3">, <Moment ms={row.atMs} /></span>
           <div className="truncate font-mono text-[11px] text-text-3" title={row.hash}>{row.hash.slice(0, 16)}… <ShownText text={row.actor} /></div>
         </li>
       ))}

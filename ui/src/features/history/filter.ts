@@ -1,5 +1,5 @@
 /** The filter of the history. Pure. */
-import { formatDay, formatTime } from "../../desk/clock";
+import { formatDay, formatMoment, formatTime, midnight } from "../../desk/clock";
 import type { HistoryFilterView } from "../../ipc/generated";
 
 export const EVERYTHING: HistoryFilterView = {
@@ -30,16 +30,14 @@ export const sinceOf = (period: number, nowMs: number): number => Math.floor((no
 export const periodOf = (sinceMs: number, nowMs: number): string | null =>
   PERIODS.find(([, length]) => Math.abs(nowMs - sinceMs - length) < length / 4)?.[0] ?? null;
 
-const moment = (ms: number): string => `${formatDay(ms)}, ${formatTime(ms)}`;
-
 /** The words for the time of a filter; null for any time. One that has an end is never told as a period until now. */
 export const timeOf = ({ sinceMs, untilMs }: Pick<HistoryFilterView, "sinceMs" | "untilMs">, nowMs: number): string | null => {
   if (sinceMs !== null && untilMs !== null) {
-    const until = formatDay(sinceMs) === formatDay(untilMs) ? formatTime(untilMs) : moment(untilMs);
-    return `${moment(sinceMs)} to ${until}`;
+    const until = midnight(sinceMs) === midnight(untilMs) ? formatTime(untilMs) : `${formatDay(untilMs, nowMs)}, ${formatTime(untilMs)}`;
+    return `${formatMoment(sinceMs, nowMs)} to ${until}`;
   }
-  if (untilMs !== null) return `before ${moment(untilMs)}`;
-  return sinceMs === null ? null : (periodOf(sinceMs, nowMs) ?? `since ${moment(sinceMs)}`);
+  if (untilMs !== null) return `before ${formatMoment(untilMs, nowMs)}`;
+  return sinceMs === null ? null : (periodOf(sinceMs, nowMs) ?? `since ${formatMoment(sinceMs, nowMs)}`);
 };
 
 interface Option {

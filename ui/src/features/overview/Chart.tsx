@@ -1,7 +1,8 @@
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { formatDay, formatTime } from "../../desk/clock";
+import { formatDay, formatTime, midnight } from "../../desk/clock";
+import { useToday } from "../../desk/DeskContext";
 import type { VolumePiece } from "../../ipc/generated";
 
 interface ChartProps {
@@ -20,19 +21,20 @@ const DAY_MS = 86_400_000;
 const HH_MM = 5;
 
 /** Times of an axis as the rest of the desk prints them: 24 hours, and the day where one begins. */
-const timesOf = (seconds: readonly number[], longMs: number): string[] =>
+const timesOf = (seconds: readonly number[], longMs: number, nowMs: number): string[] =>
   seconds.map((second, place) => {
     const ms = second * 1_000;
-    const day = formatDay(ms);
+    const day = formatDay(ms, nowMs);
     if (longMs > 3 * DAY_MS) return day;
     const before = seconds[place - 1];
     const time = formatTime(ms).slice(0, HH_MM);
-    return before === undefined || formatDay(before * 1_000) === day ? time : `${day}, ${time}`;
+    return before === undefined || midnight(before * 1_000) === midnight(ms) ? time : `${day}, ${time}`;
   });
 
 /** Requests over time. The table beside it has the same numbers. */
 export const Chart = ({ volume, theme }: ChartProps) => {
   const place = useRef<HTMLDivElement>(null);
+  const today = useToday();
   useEffect(() => {
     const box = place.current;
     if (box === null) return undefined;
@@ -43,7 +45,7 @@ export const Chart = ({ volume, theme }: ChartProps) => {
     const options: uPlot.Options = {
       width: Math.max(box.clientWidth, 1), height: HEIGHT_PX, legend: { show: false }, cursor: { show: false }, padding: [8, 24, 0, 0],
       scales: { y: { range: (_, __, max) => [0, Math.max(max, 4)] } },
-      axes: [{ ...axis, space: 76, values: (_, splits) => timesOf(splits, longMs) }, { ...axis, size: 46 }],
+      axes: [{ ...axis, space: 76, values: (_, splits) => timesOf(splits, longMs, today) }, { ...axis, size: 46 }],
       series: [{}, ...SERIES.map(([name, label, token]) => ({
         label, stroke: colour(token), width: name === "arrived" ? 1 : 1.75, points: { show: volume.length < 3 }, ...(name === "arrived" ? { dash: [4, 3] } : {}),
       }))],
@@ -56,6 +58,6 @@ export const Chart = ({ volume, theme }: ChartProps) => {
       sized.disconnect();
       plot.destroy();
     };
-  }, [volume, theme]);
+  }, [volume, theme, today]);
   return <div ref={place} className="min-w-0" role="img" aria-label="Requests over time; the table of the same name has the numbers" data-testid="chart" />;
 };

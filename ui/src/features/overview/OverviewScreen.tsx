@@ -6,8 +6,9 @@ import { ShownText } from "../../components/ShownText";
 import { plainText } from "../../components/shown";
 import { formatDuration } from "../../components/timeline/scale";
 import { pastOf } from "../../components/verdict";
-import { formatDay, formatTime } from "../../desk/clock";
-import { useDesk } from "../../desk/DeskContext";
+import { Day, Moment } from "../../components/Moment";
+import { formatMoment } from "../../desk/clock";
+import { useDesk, useToday } from "../../desk/DeskContext";
 import type { OverviewView } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
 import { Chart, SERIES } from "./Chart";
@@ -24,6 +25,7 @@ const left = { period: 1 };
 const cell = "py-1 pr-4 text-right font-mono text-xs";
 
 const Numbers = ({ view, day }: { readonly view: OverviewView; readonly day: boolean }) => {
+  const today = useToday();
   const filled = view.volume.filter((piece) => piece.arrived + piece.allowed + piece.denied + piece.expired > 0);
   return (
     <details className="mt-2" data-testid="numbers">
@@ -33,7 +35,7 @@ const Numbers = ({ view, day }: { readonly view: OverviewView; readonly day: boo
           <thead className="sticky top-0 bg-bg text-left text-xs text-text-3"><tr><th className="font-normal">From</th>{SERIES.map(([name, label]) => <th key={name} className="pr-4 text-right font-normal">{label}</th>)}</tr></thead>
           <tbody>
             {filled.map((piece) => (
-              <tr key={piece.startMs} className="row-line"><th scope="row" className="py-1 text-left font-normal text-text-2">{formatDay(piece.startMs)}{day ? "" : `, ${formatTime(piece.startMs)}`}</th>{SERIES.map(([name, label]) => <td key={name} className={cell}><Count value={piece[name]} label={`${label} from ${formatDay(piece.startMs)}, ${formatTime(piece.startMs)}`} find={finds.ofPiece(view, piece, name)} /></td>)}</tr>
+              <tr key={piece.startMs} className="row-line"><th scope="row" className="py-1 text-left font-normal text-text-2">{day ? <Day ms={piece.startMs} /> : <Moment ms={piece.startMs} />}</th>{SERIES.map(([name, label]) => <td key={name} className={cell}><Count value={piece[name]} label={`${label} from ${formatMoment(piece.startMs, today)}`} find={finds.ofPiece(view, piece, name)} /></td>)}</tr>
             ))}
           </tbody>
         </table>

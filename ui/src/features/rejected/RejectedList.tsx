@@ -1,6 +1,6 @@
 import { ShownText } from "../../components/ShownText";
 import { useVirtualRows } from "../../components/virtualRows";
-import { formatTime } from "../../desk/clock";
+import { Moment } from "../../components/Moment";
 import type { RejectedRow } from "../../ipc/generated";
 
 const ROW_PX = 60;
@@ -32,7 +32,7 @@ export const RejectedList = ({ rows, chosen, onChoose, onEnd }: RejectedListProp
               onClick={() => { onChoose(row.key); }}
             >
               <span className="truncate font-mono text-[12.5px] font-semibold">{row.code}</span>
-              <span className="font-mono text-[11.5px] text-text-2">{formatTime(row.atMs)}</span>
+              <span className="font-mono text-[11.5px] text-text-2"><Moment ms={row.atMs} /></span>
               <span className="col-span-2 truncate text-[11.5px] text-text-3">{row.subject === null ? row.key : <ShownText text={row.subject} />}</span>
             </div>
           );

@@ -5,7 +5,7 @@ import { RawBytes } from "../../components/RawBytes";
 import { RawDialog } from "../../components/RawDialog";
 import { ShownText } from "../../components/ShownText";
 import { useChosen } from "../../components/useChosen";
-import { formatDay, formatTime } from "../../desk/clock";
+import { Moment } from "../../components/Moment";
 import { useDesk, useStatus } from "../../desk/DeskContext";
 import type { RejectedRow } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
@@ -45,7 +45,7 @@ const Detail = ({ row }: { readonly row: RejectedRow }) => {
         <dl className="selectable m-0 mb-5 grid grid-cols-[92px_1fr] gap-x-2 gap-y-[5px]">
           <dt className="text-text-3">Detail</dt><dd className="m-0"><ShownText text={row.detail} block /></dd>
           <dt className="text-text-3">Subject</dt><dd className="m-0 font-mono text-xs">{row.subject === null ? "Named no request" : <ShownText text={row.subject} />}</dd>
-          <dt className="text-text-3">Stored</dt><dd className="m-0">{formatDay(row.atMs)}, {formatTime(row.atMs, true)}</dd>
+          <dt className="text-text-3">Stored</dt><dd className="m-0"><Moment ms={row.atMs} exact /></dd>
           {data === undefined ? null : <><dt className="text-text-3">Stream</dt><dd className="m-0 font-mono text-xs">#{data.streamSeq}</dd></>}
         </dl>
         <h3>Bytes as received</h3>

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { ShownText } from "../../components/ShownText";
-import { formatDay, formatTime } from "../../desk/clock";
+import { Moment } from "../../components/Moment";
 import { useDesk } from "../../desk/DeskContext";
 import type { RuleChangeView, RuleState } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
@@ -27,7 +27,7 @@ const What = ({ of }: { readonly of: RuleChangeView }) => {
 const Line = ({ of }: { readonly of: RuleChangeView }) => (
   <li className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-2.5 py-0.5" data-testid="rule-change" data-version={of.version}>
     <span className="min-w-0 truncate">version {of.version}: <What of={of} /></span>
-    <span className="text-text-3"><b className="font-semibold text-text-2"><ShownText text={of.by} /></b> <span title="End of the key that signed">…{of.keyTail}</span>{of.atMs === 0 ? "" : `, ${formatDay(of.atMs)} ${formatTime(of.atMs)}`}</span>
+    <span className="text-text-3"><b className="font-semibold text-text-2"><ShownText text={of.by} /></b> <span title="End of the key that signed">…{of.keyTail}</span>{of.atMs === 0 ? null : <>, <Moment ms={of.atMs} /></>}</span>
   </li>
 );
 

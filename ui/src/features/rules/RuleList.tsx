@@ -21,8 +21,8 @@ const usesOf = ({ state, effect, uses, today, shadows }: RuleRow): string => {
 };
 
 const endOf = (row: RuleRow, nowMs: number): { readonly text: string; readonly over: boolean } => {
-  if (row.expiresMs !== null && row.expiresMs <= nowMs) return { text: `ended ${formatDay(row.expiresMs)}`, over: true };
-  const parts = [row.expiresMs === null ? (row.thread ? "ends with the thread" : "") : `until ${formatDay(row.expiresMs)}`, row.limit ?? ""];
+  if (row.expiresMs !== null && row.expiresMs <= nowMs) return { text: `ended ${formatDay(row.expiresMs, nowMs)}`, over: true };
+  const parts = [row.expiresMs === null ? (row.thread ? "ends with the thread" : "") : `until ${formatDay(row.expiresMs, nowMs)}`, row.limit ?? ""];
   return { text: parts.filter((part) => part !== "").join(", "), over: false };
 };
 

@@ -4,11 +4,12 @@ import { useState } from "react";
 import { Button } from "../../components/Button";
 import { Confirm } from "../../components/Confirm";
 import { ShownText } from "../../components/ShownText";
-import { formatAgo, formatDay } from "../../desk/clock";
+import { formatAgo } from "../../desk/clock";
 import { useDesk, useLost, useStatus } from "../../desk/DeskContext";
 import type { RuleRow, RuleWords, SavedRule } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
 import { RuleDesk } from "../../components/rules/RuleDesk";
+import { Day } from "../../components/Moment";
 import { RuleChanges } from "./RuleChanges";
 
 interface RulePaneProps {
@@ -26,7 +27,7 @@ const STATE: Record<RuleRow["state"], string> = { on: "on", off: "off", shadow: 
 /** What the rule did so far. */
 const Record = ({ row, nowMs }: { readonly row: RuleRow; readonly nowMs: number }) => (
   <p className="m-0 text-text-3" data-testid="rule-record">
-    version {row.version}{row.sinceMs === 0 ? "" : `, ${formatDay(row.sinceMs)}`}, {STATE[row.state]}. {row.uses === 0 ? "Never used" : `Used ${row.uses.toLocaleString("en")} times`}{row.lastUsedMs === null ? "" : `, last ${formatAgo(nowMs - row.lastUsedMs)}`}.
+    version {row.version}{row.sinceMs === 0 ? null : <>, <Day ms={row.sinceMs} /></>}, {STATE[row.state]}. {row.uses === 0 ? "Never used" : `Used ${row.uses.toLocaleString("en")} times`}{row.lastUsedMs === null ? "" : `, last ${formatAgo(nowMs - row.lastUsedMs)}`}.
     {" "}Last error: {row.lastError === null ? "none" : <span className="text-warn"><ShownText text={row.lastError} /></span>}.
     {" "}Regrets: {row.regrets === 0 ? "none" : <b className="font-semibold text-bad">{row.regrets}</b>}.
   </p>
@@ -39,7 +40,7 @@ const Regrets = ({ row }: { readonly row: RuleRow }) =>
       {row.lastRegrets.map((regret) => (
         <li key={regret.key} className="py-0.5">
           <Link to="/history/request" search={{ key: regret.key }} className="text-text hover:underline">{regret.key}</Link>
-          <span className="text-text-3">, version {regret.version}, <ShownText text={regret.by} />{regret.atMs === 0 ? "" : `, ${formatDay(regret.atMs)}`}</span>
+          <span className="text-text-3">, version {regret.version}, <ShownText text={regret.by} />{regret.atMs === 0 ? null : <>, <Day ms={regret.atMs} /></>}</span>
           {regret.reason === null ? null : <span className="text-text-2">: “<ShownText text={regret.reason} />”</span>}
         </li>
       ))}

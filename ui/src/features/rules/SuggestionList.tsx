@@ -1,7 +1,8 @@
 import { useState } from "react";
 import { Kbd } from "../../components/Kbd";
 import { ShownText } from "../../components/ShownText";
-import { formatDay } from "../../desk/clock";
+import { Day } from "../../components/Moment";
+import { midnight } from "../../desk/clock";
 import type { SuggestionView } from "../../ipc/generated";
 import type { Suggestions } from "./useSuggestions";
 
@@ -14,7 +15,7 @@ export const Evidence = ({ of }: { readonly of: SuggestionView }) => (
       // The names of one suggestion keep their order.
       // oxlint-disable-next-line react/no-array-index-key
       <span key={place}>{place === 0 ? "" : place === of.operators.length - 1 ? " and " : ", "}<ShownText text={name} /></span>
-    ))}, none denied, {formatDay(of.firstMs)}{formatDay(of.firstMs) === formatDay(of.lastMs) ? "" : ` to ${formatDay(of.lastMs)}`}
+    ))}, none denied, <Day ms={of.firstMs} />{midnight(of.firstMs) === midnight(of.lastMs) ? null : <> to <Day ms={of.lastMs} /></>}
   </>
 );
 

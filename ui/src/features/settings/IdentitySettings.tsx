@@ -1,6 +1,6 @@
 import { Fact } from "../../components/Fact";
 import { ShownText } from "../../components/ShownText";
-import { formatDay, formatTime } from "../../desk/clock";
+import { Moment } from "../../components/Moment";
 import type { OperatorLine, SettingsView } from "../../ipc/generated";
 import { Facts, Name, Part } from "./Part";
 
@@ -23,7 +23,7 @@ const Operators = ({ lines }: { readonly lines: readonly OperatorLine[] }) => (
           <td className="py-1.5 pr-4"><ShownText text={line.name} />{line.mine ? <span className="ml-1.5 rounded border border-line px-1 text-[10.5px] text-text-3">this console</span> : null}</td>
           <td className="py-1.5 pr-4 font-mono text-xs" title={line.key}>{line.key.slice(0, 4)}…{line.key.slice(-4)}</td>
           <td className="py-1.5 pr-4">{line.role === "human" ? "a person" : "the console"}</td>
-          <td className={`py-1.5 pr-4 ${line.state === "waiting" ? "text-warn" : ""}`}>{STATE[line.state] ?? line.state} <span className="text-text-3">since {formatDay(line.untilMs ?? line.fromMs)}, {formatTime(line.untilMs ?? line.fromMs)}</span></td>
+          <td className={`py-1.5 pr-4 ${line.state === "waiting" ? "text-warn" : ""}`}>{STATE[line.state] ?? line.state} <span className="text-text-3">since <Moment ms={line.untilMs ?? line.fromMs} /></span></td>
           <td className="py-1.5">{limits(line)}</td>
         </tr>
       ))}

@@ -4,7 +4,7 @@ import { Confirm } from "../../components/Confirm";
 import { ShownText } from "../../components/ShownText";
 import type { SetupEdit, SetupKeyView } from "../../ipc/generated";
 import { jsonOf } from "./drafts";
-import { stamp } from "./stamp";
+import { SetAt } from "./SetAt";
 import { ValueField } from "./ValueField";
 
 interface BindingLineProps {
@@ -63,7 +63,7 @@ export const BindingLine = ({ field, agent, disabled, onBinding }: BindingLinePr
             <b className={`font-semibold ${bound.spares ? "text-warn" : "text-text-2"}`}>{bound.spares ? "It has this value: calls pass." : bound.redeclared ? "Its agent declares it otherwise since then: calls ask until it is bound or set again." : "It has another value: calls ask."}</b>
           </div>
           <div className="text-[11.5px] text-text-3">
-            Bound by <ShownText text={bound.by} />, {stamp(bound.atMs)}
+            Bound by <ShownText text={bound.by} />, <SetAt ms={bound.atMs} />
             <button type="button" className="ml-3 rounded text-accent hover:underline disabled:opacity-45" disabled={disabled} onClick={() => { setAsked(true); }}>Ask again…</button>
           </div>
         </div>

@@ -3,7 +3,7 @@ import { ShownText } from "../../components/ShownText";
 import type { SetupEdit, SetupKeyView, SetupProblem } from "../../ipc/generated";
 import { BindingLine } from "./BindingLine";
 import { startText, type Draft } from "./drafts";
-import { stamp } from "./stamp";
+import { SetAt } from "./SetAt";
 import { ValueField } from "./ValueField";
 
 const TYPE: Record<SetupKeyView["kind"], string> = {
@@ -62,12 +62,12 @@ export const KeyRow = ({ field, agent, draft, clash, problems, disabled, onDraft
             // oxlint-disable-next-line react/no-array-index-key
             <p key={place} role="alert" className="mt-1 mb-0 text-bad" data-testid="setup-problem"><code className="font-mono text-xs"><ShownText text={problem.path} /></code>: <ShownText text={problem.message} /></p>
           ))}
-          {clash ? <p role="note" className="mt-1 mb-0 text-warn" data-testid="setup-clash">Meanwhile it was set to “<ShownText text={field.value} />”{chosen === null ? ", the default" : <> by <ShownText text={chosen.by} />, {stamp(chosen.atMs)}</>}. Yours is kept and not saved.</p> : null}
+          {clash ? <p role="note" className="mt-1 mb-0 text-warn" data-testid="setup-clash">Meanwhile it was set to “<ShownText text={field.value} />”{chosen === null ? ", the default" : <> by <ShownText text={chosen.by} />, <SetAt ms={chosen.atMs} /></>}. Yours is kept and not saved.</p> : null}
           <div className="mt-1.5 flex flex-wrap items-baseline gap-x-3 text-[11.5px] text-text-3">
             {draft?.type === "default" ? <span className="text-text-2">Goes back to the default “<ShownText text={field.default} />” when saved</span>
               : draft !== undefined ? <span className="text-text-2">{draft.text === "" && field.kind.startsWith("string") ? "An empty text, not saved" : "Not saved"}</span>
               : chosen === null ? <span>The default counts: <Default field={field} /></span>
-              : <span>Set by <ShownText text={chosen.by} />, {stamp(chosen.atMs)}{plainText(field.default) === "" ? "" : <>; the default is <Default field={field} /></>}</span>}
+              : <span>Set by <ShownText text={chosen.by} />, <SetAt ms={chosen.atMs} />{plainText(field.default) === "" ? "" : <>; the default is <Default field={field} /></>}</span>}
             {draft === undefined ? null : <button type="button" className={LINK} disabled={disabled} onClick={() => { onDraft(null); }}>Take back</button>}
             {chosen !== null && draft?.type !== "default" ? <button type="button" className={LINK} disabled={disabled} onClick={() => { onDraft({ type: "default" }); }}>Use the default</button> : null}
             {chosen === null && draft === undefined && usable && plainText(field.default) !== "" ? <button type="button" className={LINK} disabled={disabled} onClick={() => { onDraft({ type: "text", text: plainText(field.default) }); }}>Start from the default</button> : null}

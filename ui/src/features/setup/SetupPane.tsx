@@ -6,7 +6,7 @@ import type { SetupForm } from "../../ipc/generated";
 import { groupsOf, keysOf } from "./drafts";
 import { KeyRow } from "./KeyRow";
 import { Leftovers } from "./Leftovers";
-import { stamp } from "./stamp";
+import { SetAt } from "./SetAt";
 import { useSetupForm, type SetupFormState } from "./useSetupForm";
 
 const Undeclared = ({ form }: { readonly form: SetupForm }) => {
@@ -69,7 +69,7 @@ export const SetupPane = ({ agent }: { readonly agent: string }) => {
       <header className="border-b border-line px-7 pt-[18px] pb-3.5">
         <div className="mb-1.5 text-xs text-text-3">workspace <em className="text-text-2 not-italic">{form.workspace}</em> / agent</div>
         <h2 className="selectable m-0 font-mono text-xl/tight font-semibold">{form.agent}</h2>
-        <p className="mt-2 mb-0 text-text-2">{form.changed === null ? "Nobody has set anything yet" : <>Changed last by <ShownText text={form.changed.by} />, {stamp(form.changed.atMs)}</>}</p>
+        <p className="mt-2 mb-0 text-text-2">{form.changed === null ? "Nobody has set anything yet" : <>Changed last by <ShownText text={form.changed.by} />, <SetAt ms={form.changed.atMs} /></>}</p>
         {form.readable ? null : <p role="alert" className="mt-2 mb-0 text-bad">What stands on the bus does not verify or cannot be read: no key spares a question. Saving puts a new setup in its place.</p>}
       </header>
       <div className="@container min-h-0 flex-1 overflow-auto px-7 py-[18px]">

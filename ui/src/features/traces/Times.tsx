@@ -1,7 +1,7 @@
 import { Fact } from "../../components/Fact";
 import { Section } from "../../components/Section";
 import { formatDuration } from "../../components/timeline/scale";
-import { formatDay, formatTime } from "../../desk/clock";
+import { Moment } from "../../components/Moment";
 import type { TraceLine, TraceTree, UsageView } from "../../ipc/generated";
 
 const count = (value: number): string => Math.round(value).toLocaleString("en");
@@ -29,7 +29,7 @@ export const Times = ({ line, tree, own }: TimesProps) => {
     <>
       <Section title="Time">
         <dl className="m-0 grid grid-cols-[104px_minmax(0,1fr)] gap-x-2 gap-y-[5px]">
-          <Fact name="Started">{formatDay(start)}, {formatTime(start, true)}</Fact>
+          <Fact name="Started"><Moment ms={start} exact /></Fact>
           <Fact name="Took">{line.endMs === null ? `${formatDuration(length)} so far` : formatDuration(length)}</Fact>
           {line.wait === null || line.kind === "request" ? null : <><Fact name="Decision">{formatDuration(waited)}</Fact><Fact name="Machine">{formatDuration(Math.max(length - waited, 0))}</Fact></>}
         </dl>

@@ -2,11 +2,11 @@ import { memo, useEffect } from "react";
 import { ShownText } from "../../components/ShownText";
 import { formatDuration } from "../../components/timeline/scale";
 import { useVirtualRows } from "../../components/virtualRows";
-import { formatDay, formatTime } from "../../desk/clock";
+import { Moment } from "../../components/Moment";
 import type { TraceRow } from "../../ipc/generated";
 
 const ROW_PX = 44;
-const COLUMNS = "grid grid-cols-[minmax(0,2fr)_minmax(0,1.4fr)_130px_90px_110px_minmax(150px,1fr)] items-center gap-x-4 pr-5 pl-[17px]";
+const COLUMNS = "grid grid-cols-[minmax(0,2fr)_minmax(0,1.4fr)_142px_90px_110px_minmax(150px,1fr)] items-center gap-x-4 pr-5 pl-[17px]";
 const NAMED = 2;
 
 const optionId = (key: string): string => `trace-${key.replaceAll(":", "-")}`;
@@ -42,7 +42,7 @@ const Row = memo(function Row({ row, place, top, count, selected, onChoose, onOp
     >
       <span className="truncate font-mono text-[12.5px] font-semibold"><ShownText text={row.name} /></span>
       <span className="truncate text-text-2" title={row.agents.join(", ")}>{row.agents.slice(0, NAMED).join(", ")}{row.agents.length > NAMED ? ` and ${row.agents.length - NAMED} more` : ""}</span>
-      <span className="whitespace-nowrap text-text-3">{formatDay(row.startedMs)}, {formatTime(row.startedMs)}</span>
+      <span className="whitespace-nowrap text-text-3"><Moment ms={row.startedMs} /></span>
       <span className="text-right font-mono text-xs text-text-2">{formatDuration(row.lastMs - row.startedMs)}{row.longer ? "+" : ""}</span>
       <span className="text-right whitespace-nowrap text-text-3">{row.spans.toLocaleString("en")}{row.longer ? "+" : ""} {row.spans === 1 ? "span" : "spans"}</span>
       <State row={row} />

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { Button } from "../../../components/Button";
-import { formatTime } from "../../../desk/clock";
+import { formatMoment } from "../../../desk/clock";
 import { useDesk } from "../../../desk/DeskContext";
 import type { Card } from "../../../ipc/generated";
 import { choicesOf } from "../snooze";
@@ -20,7 +20,7 @@ export const SnoozePanel = ({ card, onSnooze, onClose }: SnoozePanelProps) => {
       <span className="text-text-2">{choices.length === 0 ? "It is due within a minute or so: it cannot be put off." : "Hide it here:"}</span>
       {choices.map((choice, place) => (
         // oxlint-disable-next-line jsx-a11y/no-autofocus -- the key S asks for exactly this, and nothing here decides
-        <Button key={choice.label} autoFocus={place === 0} title={`back at ${formatTime(choice.untilMs)}`} onClick={() => { onSnooze(choice.untilMs); }}>{choice.label}</Button>
+        <Button key={choice.label} autoFocus={place === 0} title={`back at ${formatMoment(choice.untilMs, desk.now())}`} onClick={() => { onSnooze(choice.untilMs); }}>{choice.label}</Button>
       ))}
       <Button tone="quiet" onClick={onClose}>Back <kbd className="kbd">Esc</kbd></Button>
       <span className="ml-auto text-[11.5px] text-text-3">Nothing is decided, and nobody else is kept from deciding.</span>

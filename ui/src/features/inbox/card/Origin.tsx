@@ -2,7 +2,8 @@ import { Fact } from "../../../components/Fact";
 import { plainText } from "../../../components/shown";
 import { Section } from "../../../components/Section";
 import { ShownText } from "../../../components/ShownText";
-import { formatAgo, formatTime } from "../../../desk/clock";
+import { Moment } from "../../../components/Moment";
+import { formatAgo } from "../../../desk/clock";
 import { useServerSecond } from "../../../desk/DeskContext";
 import type { Card, Shown } from "../../../ipc/generated";
 
@@ -18,7 +19,7 @@ const shortDigest = (digest: string): string => {
   return `sha256 ${hex.slice(0, 4)} ${hex.slice(4, 8)} … ${hex.slice(-4)}`;
 };
 
-const Requested = ({ ms }: { readonly ms: number }) => <>{formatTime(ms)}, <span data-ticks="">{formatAgo(useServerSecond() - ms)}</span></>;
+const Requested = ({ ms }: { readonly ms: number }) => <><Moment ms={ms} />, <span data-ticks="">{formatAgo(useServerSecond() - ms)}</span></>;
 
 export const Origin = ({ card }: { readonly card: Card }) => {
   const { origin, tool } = card;

@@ -3,7 +3,7 @@ import { Section } from "../../../components/Section";
 import { ShownText } from "../../../components/ShownText";
 import { Entries, Parts } from "../../../components/Values";
 import { pastOf } from "../../../components/verdict";
-import { formatDay } from "../../../desk/clock";
+import { Day } from "../../../components/Moment";
 import type { Card, Delta, EffectiveGroup, PreviousCall, Revealed } from "../../../ipc/generated";
 
 interface RevealedProps {
@@ -78,7 +78,7 @@ const DeltaLine = ({ delta, revealed }: RevealedProps & { readonly delta: Delta 
 
 /** The nearest earlier decided call of the same tool, in neutral colours. */
 export const Previous = ({ previous, revealed }: RevealedProps & { readonly previous: PreviousCall }) => (
-  <Section title={`Compared with the one ${previous.mine ? "you" : "that was"} ${pastOf(previous.verdict)} on ${formatDay(previous.atMs)}`}>
+  <Section title={<>Compared with the one {previous.mine ? "you" : "that was"} {pastOf(previous.verdict)} on <Day ms={previous.atMs} /></>}>
     <table className="selectable w-full border-separate rounded-lg border border-line bg-panel px-3 py-2 font-mono text-[12.5px]/[1.6] text-text-2">
       <tbody>
         {previous.deltas.map((delta, index) => (

@@ -1,7 +1,7 @@
 import { Section } from "../../../components/Section";
 import { ShownText } from "../../../components/ShownText";
 import { pastOf } from "../../../components/verdict";
-import { formatTime } from "../../../desk/clock";
+import { Moment } from "../../../components/Moment";
 import type { VotesView, BallotView } from "../../../ipc/generated";
 
 const Vote = ({ vote }: { readonly vote: BallotView }) =>
@@ -10,7 +10,7 @@ const Vote = ({ vote }: { readonly vote: BallotView }) =>
   ) : (
     <li>
       {vote.mine ? "You" : <ShownText text={vote.by} />} <span className="text-text-2">{pastOf(vote.verdict)}</span>
-      <span className="text-text-3">, key {vote.keyTail}, {formatTime(vote.atMs)}</span>
+      <span className="text-text-3">, key {vote.keyTail}, <Moment ms={vote.atMs} /></span>
     </li>
   );
 

@@ -2,7 +2,7 @@ import { AlarmClock } from "lucide-react";
 import { Button } from "../../../components/Button";
 import { Popover } from "../../../components/over";
 import { ShownText } from "../../../components/ShownText";
-import { formatTime } from "../../../desk/clock";
+import { Moment } from "../../../components/Moment";
 import type { Snoozed } from "../useSnoozes";
 
 interface SnoozedListProps {
@@ -24,7 +24,7 @@ export const SnoozedList = ({ snoozed, onWake }: SnoozedListProps) =>
               <li key={row.key} className="row-line flex items-center gap-3 py-2 last:border-0">
                 <span className="min-w-0 flex-1">
                   <span className="block truncate font-mono text-[12.5px] font-semibold"><ShownText text={row.tool} /></span>
-                  <span className="block truncate text-[11.5px] text-text-3">{row.agent}, back at {formatTime(backMs)}</span>
+                  <span className="block truncate text-[11.5px] text-text-3">{row.agent}, back at <Moment ms={backMs} /></span>
                 </span>
                 <Button className="!px-2.5 !py-1 !text-xs" onClick={() => { onWake(row.key); }}>Back now</Button>
               </li>
