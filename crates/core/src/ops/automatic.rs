@@ -225,9 +225,7 @@ async fn decide(
         if let Turn::Later(_) = ledger.judge.turns.of(record.id, rank, batch.now) {
             continue;
         }
-        if let (Outcome::Approve(By::Rule(place)), Some(args)) =
-            (found.outcome, Some(&parsed.request.args))
-        {
+        if let Outcome::Approve(By::Rule(place)) = found.outcome {
             let rule = &in_force.set.rules()[place].rule;
             if is_limited(rule) {
                 let counting = ledger
@@ -241,7 +239,7 @@ async fn decide(
                 used.count += 1;
                 let pointer = rule.sum.as_ref().map(|sum| sum.pointer.as_str());
                 used.sum += pointer
-                    .and_then(|at| amount(args.as_ref(), at))
+                    .and_then(|at| amount(asked.args, asked.effective, at))
                     .unwrap_or(0.0);
             }
         }

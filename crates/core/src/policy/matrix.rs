@@ -104,6 +104,7 @@ impl Matrix {
             run_id: None,
             args: None,
             args_digest: None,
+            effective: None,
             risk,
             takes_approval: true,
             approvals_required: 1,

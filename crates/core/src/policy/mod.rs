@@ -10,6 +10,7 @@ pub mod changes;
 pub mod condition;
 pub mod conditions;
 pub mod draft;
+pub mod effective;
 pub mod evaluate;
 pub mod file;
 pub mod glob;
