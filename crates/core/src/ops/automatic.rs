@@ -279,20 +279,17 @@ pub(super) async fn judge(
     let (approves_off, bypass) = match ledger.brakes.read() {
         Ok(brakes) => (
             brakes.may_approve(&agent, fresh).err(),
-            bypass::standing(ledger, &brakes, record, batch.now),
+            bypass::standing(&ledger.trusted, &brakes, (&agent, record.risk), batch.now),
         ),
         Err(_) => (Some(crate::domain::brakes::Braked::PolicyUnknown), None),
     };
     let workspace = &record.key.workspace;
-    let may = |(key, at): &(String, Timestamp)| {
-        ledger.trusted.may_allow(key, *at, workspace, record.risk)
-    };
     let mut uses = Uses::new();
     loop {
         let setting = Setting {
             now: batch.now,
             approves_off,
-            author_may: in_force.authors.iter().all(may),
+            author_may: in_force.may_allow(&ledger.trusted, workspace, record.risk),
             bypass,
             uses: &uses,
             explain: false,
