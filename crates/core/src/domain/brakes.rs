@@ -79,6 +79,9 @@ pub enum Braked {
     /// The agent is stopped.
     #[error("the agent is stopped")]
     Stopped,
+    /// The rules do not verify or cannot be read.
+    #[error("the rules cannot be read")]
+    RulesUnreadable,
 }
 
 impl Brakes {

@@ -234,9 +234,7 @@ async fn decide(
         if let Turn::Later(_) = ledger.judge.turns.of(record.id, rank, batch.now) {
             continue;
         }
-        if let (Outcome::Approve(By::Rule(place)), Some(args)) =
-            (found.outcome, Some(&parsed.request.args))
-        {
+        if let Outcome::Approve(By::Rule(place)) = found.outcome {
             let rule = &in_force.set.rules()[place].rule;
             if is_limited(rule) {
                 let counting = ledger
@@ -249,7 +247,7 @@ async fn decide(
                 let used = in_hand.entry(name).or_default();
                 used.count += 1;
                 if let Some(sum) = &rule.sum
-                    && let Some(amount) = amount(args.as_ref(), &sum.pointer)
+                    && let Some(amount) = amount(asked.args, asked.effective, &sum.pointer)
                 {
                     used.sum += amount;
                     ledger.judge.amounts.note(record.id, &sum.pointer, amount);
@@ -299,21 +297,18 @@ pub(super) async fn judge(
     let (approves_off, bypass) = match ledger.brakes.read() {
         Ok(brakes) => (
             brakes.may_approve(&agent, fresh).err(),
-            bypass::standing(ledger, &brakes, record, batch.now),
+            bypass::standing(&ledger.trusted, &brakes, (&agent, record.risk), batch.now),
         ),
         Err(_) => (Some(crate::domain::brakes::Braked::PolicyUnknown), None),
     };
     let workspace = &record.key.workspace;
-    let may = |(key, at): &(String, Timestamp)| {
-        ledger.trusted.may_allow(key, *at, workspace, record.risk)
-    };
     let mut uses = Uses::new();
     let mut reads_on = false;
     loop {
         let setting = Setting {
             now: batch.now,
             approves_off,
-            author_may: in_force.authors.iter().all(may),
+            author_may: in_force.may_allow(&ledger.trusted, workspace, record.risk),
             bypass,
             uses: &uses,
             explain: false,

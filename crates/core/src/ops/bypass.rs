@@ -7,9 +7,9 @@ use std::time::Duration;
 use countersign_wire::{AgentKey, BypassGrant, PolicyKey, Risk, RuleRef};
 
 use super::brakes::{BrakeSet, Said};
-use super::ledger::Ledger;
+use super::trusted::{Standing, TrustedKeys};
+use crate::domain::Timestamp;
 use crate::domain::brakes::{BYPASS_MAX_MS, Brakes, Bypass, SetBrake};
-use crate::domain::{RequestRecord, Timestamp};
 use crate::error::OpError;
 use crate::policy::InBypass;
 use crate::runtime::App;
@@ -18,7 +18,7 @@ use crate::runtime::App;
 const SHORTEST_MS: i64 = 1_000;
 
 /// The bypass that covers a request of this agent now, as a judgement sees it.
-pub(super) fn in_bypass(brakes: &Brakes, agent: &AgentKey, now: Timestamp) -> Option<InBypass> {
+fn in_bypass(brakes: &Brakes, agent: &AgentKey, now: Timestamp) -> Option<InBypass> {
     let (set, bypass) = brakes.bypass_of(agent, now)?;
     Some(InBypass {
         up_to: bypass.up_to,
@@ -26,21 +26,17 @@ pub(super) fn in_bypass(brakes: &Brakes, agent: &AgentKey, now: Timestamp) -> Op
     })
 }
 
-/// The same, where its signer still may let such a request run.
+/// The same, where its signer still may let a request of this risk run.
 pub(super) fn standing(
-    ledger: &Ledger,
+    trusted: &TrustedKeys,
     brakes: &Brakes,
-    record: &RequestRecord,
+    (agent, risk): (&AgentKey, Risk),
     now: Timestamp,
 ) -> Option<InBypass> {
-    let agent = record.key.agent_key();
-    let (_, bypass) = brakes.bypass_of(&agent, now)?;
-    let workspace = &record.key.workspace;
-    let may = ledger
-        .trusted
-        .may_allow(&bypass.signer, now, workspace, record.risk);
-    let counts = ledger.counts(&bypass.signer, now);
-    in_bypass(brakes, &agent, now).filter(|_| may && counts)
+    let (_, bypass) = brakes.bypass_of(agent, now)?;
+    let may = trusted.may_allow(&bypass.signer, now, &agent.workspace, risk);
+    let counts = trusted.standing(&bypass.signer, now) == Standing::Counts;
+    in_bypass(brakes, agent, now).filter(|_| may && counts)
 }
 
 /// What a decision by a bypass names: the key in the shared policy and its revision. No rule can have such

@@ -6,11 +6,10 @@ use std::collections::BTreeMap;
 
 use countersign_wire::{AgentKey, Risk, WorkspaceName};
 
-use super::bypass::in_bypass;
+use super::bypass::standing;
 use crate::domain::Timestamp;
 use crate::error::OpError;
-use crate::policy::PolicySet;
-use crate::policy::matrix::{Cell, Known, Matrix};
+use crate::policy::matrix::{Cell, Known, Matrix, RISKS};
 use crate::runtime::App;
 use crate::store::redefined;
 
@@ -37,7 +36,7 @@ pub struct ToolMatrix {
     pub rows: Vec<ToolCells>,
     /// Tools that are left out.
     pub more: usize,
-    /// Digest of the set in force.
+    /// Digest of the set in force; where that cannot be read, of the last one that could.
     pub policy_digest: String,
 }
 
@@ -48,10 +47,11 @@ impl App {
     /// [`OpError::Store`], [`OpError::InvalidArgs`] for a set that cannot be read.
     pub async fn matrix(&self, workspace: &WorkspaceName) -> Result<ToolMatrix, OpError> {
         let failed = |why: String| OpError::Failed(format!("the rules: {why}"));
-        let rules = self.rules(workspace).await?.rules;
-        let setup = self.setup_in_force(workspace).await?;
-        let digest = PolicySet::new(rules.clone(), setup).map_err(failed)?;
-        let policy_digest = digest.digest().to_string();
+        let in_force = self.judged_by(workspace).await?;
+        let policy_digest = in_force.set.digest().to_string();
+        let author_may =
+            RISKS.map(|risk| in_force.may_allow(&self.inner.shared.trusted, workspace, risk));
+        let trusted = self.inner.shared.trusted.clone();
         let ws = workspace.as_ref();
         let redefined: BTreeMap<(String, String), i64> = redefined::of_workspace(self.reader(), ws)
             .await?
@@ -63,7 +63,8 @@ impl App {
         agents.retain(|agent| agent.workspace == ws && agent.revoked_at.is_none());
         let now = self.now();
         let judging = tokio::task::spawn_blocking(move || {
-            let matrix = Matrix::new(rules, now)?;
+            let rules = in_force.set.rules().iter().map(|of| of.rule.clone());
+            let matrix = Matrix::new(rules.collect(), now, in_force.broken)?;
             let (mut rows, mut more) = (Vec::new(), 0);
             for agent in &agents {
                 let key = format!("{}/{}", agent.workspace, agent.agent).parse::<AgentKey>();
@@ -71,7 +72,10 @@ impl App {
                 let off = key
                     .as_ref()
                     .and_then(|key| brakes.may_approve(key, true).err());
-                let bypass = key.as_ref().and_then(|key| in_bypass(&brakes, key, now));
+                let bypass = RISKS.map(|risk| {
+                    let key = key.as_ref()?;
+                    standing(&trusted, &brakes, (key, risk), now)
+                });
                 for tool in agent.tools.iter().filter(|tool| tool.gated && tool.listed) {
                     if rows.len() == ROWS_MAX {
                         more += 1;
@@ -85,6 +89,7 @@ impl App {
                         origin: tool.origin.as_deref(),
                         redefined_at: redefined.get(&place).copied().map(Timestamp),
                         approves_off: off,
+                        author_may,
                         bypass,
                     });
                     rows.push(ToolCells {

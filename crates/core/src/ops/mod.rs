@@ -31,6 +31,7 @@ mod held_back;
 mod hellos;
 mod incoming;
 pub(crate) mod job;
+mod judged_by;
 mod judgement;
 pub mod keys;
 mod ladder;

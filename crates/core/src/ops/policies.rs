@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 
 use countersign_wire::{
-    AgentKey, Context, KeyRole, PolicyKey, Sha256Digest, SignedEnvelope, WorkspaceName,
+    AgentKey, Context, KeyRole, PolicyKey, Risk, Sha256Digest, SignedEnvelope, WorkspaceName,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -16,6 +16,7 @@ use super::job::Job;
 use super::policy_value;
 use super::rules::last_readable;
 use super::setup::{SetupValue, schema_of};
+use super::trusted::TrustedKeys;
 use crate::bus::PolicyChange;
 use crate::domain::{AlarmCode, Timestamp};
 use crate::policy::read::{Problem, read_set};
@@ -35,6 +36,19 @@ pub(crate) struct InForce {
     pub(crate) authors: Vec<(String, Timestamp)>,
     /// It does not verify or cannot be read: nothing is decided by itself.
     pub(crate) broken: bool,
+}
+
+impl InForce {
+    /// Whether everybody who signed it may let a request of this risk run.
+    pub(super) fn may_allow(
+        &self,
+        trusted: &TrustedKeys,
+        workspace: &WorkspaceName,
+        risk: Risk,
+    ) -> bool {
+        let may = |(key, at): &(String, Timestamp)| trusted.may_allow(key, *at, workspace, risk);
+        self.authors.iter().all(may)
+    }
 }
 
 /// A value of `rules.{ws}`.
@@ -198,6 +212,16 @@ impl Policies {
         book.setups
             .values_mut()
             .for_each(|known| known.revision = 0);
+    }
+
+    /// The rules of a workspace stand, and cannot be read.
+    pub(crate) fn cannot_be_read(&self, workspace: WorkspaceName) {
+        let known = Known {
+            revision: u64::MAX,
+            broken: true,
+            ..Known::default()
+        };
+        self.take(workspace, known);
     }
 
     /// Takes the rules of a workspace over, unless they or newer ones are known. Returns whether it did.

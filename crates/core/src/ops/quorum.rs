@@ -10,7 +10,7 @@ use super::automatic::judge;
 use super::ledger::{Batch, Ledger};
 use super::policies::InForce;
 use crate::domain::RequestRecord;
-use crate::policy::{Asked, Evaluation, Outcome, Says};
+use crate::policy::{Asked, Evaluation, Outcome};
 use crate::store::{StoreError, quorum, requests, rule_uses};
 use countersign_wire::{parse_request, request_subject};
 
@@ -18,11 +18,7 @@ use countersign_wire::{parse_request, request_subject};
 /// more, those before them still ask; what they deny or approve counts for nothing.
 fn asked_for(in_force: &InForce, found: &Evaluation) -> (u8, Option<usize>) {
     if in_force.broken {
-        let asks = found.matched.iter().filter_map(|(place, says)| match says {
-            Says::Ask { approvals, .. } => Some((*approvals, Some(*place))),
-            Says::Approve | Says::Deny => None,
-        });
-        return asks.max_by_key(|(most, _)| *most).unwrap_or((1, None));
+        return found.most_asked();
     }
     match found.outcome {
         Outcome::Ask {

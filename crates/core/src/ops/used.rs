@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use countersign_wire::{RequestKey, Sha256Digest, request_fields};
+use countersign_wire::{Effective, RequestKey, Sha256Digest, request_fields};
 
 use super::ledger::Batch;
 use crate::policy::evaluate::amount;
@@ -97,9 +97,12 @@ pub(super) struct Counted {
 
 /// What a request that a rule approved adds to its sum. One that is not known any more is too much.
 pub(super) fn added(raw: &[u8], pointer: &str) -> f64 {
-    let request = request_fields(raw);
-    let args = request.as_ref().and_then(|request| request.get("args"));
-    amount(args, pointer).unwrap_or(f64::INFINITY)
+    let request = request_fields(raw).unwrap_or_default();
+    let effective = request.get("effective").cloned().unwrap_or_default();
+    let Ok(effective) = serde_json::from_value::<Option<Effective>>(effective) else {
+        return f64::INFINITY;
+    };
+    amount(request.get("args"), effective.as_ref(), pointer).unwrap_or(f64::INFINITY)
 }
 
 /// What a rule has approved in its windows. An amount that is not known any more counts as too much.
@@ -140,6 +143,8 @@ pub(super) async fn used(
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use serde_json::json;
+
     use super::{added, counter};
     use crate::policy::body::read_rule;
 
@@ -171,6 +176,16 @@ mod tests {
                 7.0_f64.to_bits(),
                 "{raw}"
             );
+        }
+        for (effective, much) in [
+            (json!({"fixed": {"amount": 9}}), 9.0_f64),
+            (json!({"fixed": {"amount": 1}}), 7.0),
+            (json!({"fixed": 1}), f64::INFINITY),
+            (json!("?"), f64::INFINITY),
+        ] {
+            let raw = json!({"args": {"amount": 7}, "effective": effective}).to_string();
+            let told = added(raw.as_bytes(), "/amount");
+            assert_eq!(told.to_bits(), much.to_bits(), "{raw}");
         }
         for gone in ["", "{}", r#"{"args":{"amount":"7"}}"#] {
             assert!(added(gone.as_bytes(), "/amount").is_infinite(), "{gone}");

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::bypass;
 use super::used::added;
+use crate::domain::brakes::Braked;
 use crate::error::OpError;
 use crate::policy::evaluate::Instead;
 use crate::policy::{
@@ -66,7 +67,7 @@ pub struct SetupReason {
 /// Why a request asks, by the rules in force now.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Why {
-    /// Digest of the set in force now.
+    /// Digest of the set in force now; where that cannot be read, of the last one that could.
     pub policy_digest: String,
     /// `approve`, `ask` or `deny`: what the set says now.
     pub outcome: &'static str,
@@ -103,19 +104,20 @@ impl App {
             .as_ref()
             .and_then(|of| of.setup_key.clone());
         let named = named.filter(|key| !key.is_empty());
-        let rules = self.rules(&key.workspace).await?.rules;
+        let in_force = self.judged_by(&key.workspace).await?;
         let now = self.now();
         let brakes = self.brakes().await?;
-        let agent = key.agent_key();
-        let bypass = bypass::in_bypass(&brakes, &agent, now);
-        if rules.is_empty() && named.is_none() && bypass.is_none() {
+        let (agent, risk) = (key.agent_key(), parsed.request.effective_risk());
+        let trusted = &self.inner.shared.trusted;
+        let bypass = bypass::standing(trusted, &brakes, (&agent, risk), now);
+        let nothing = in_force.set.rules().is_empty() && !in_force.broken;
+        if nothing && named.is_none() && bypass.is_none() {
             return Ok(None);
         }
-        let setup = self.setup_in_force(&key.workspace).await?;
+        let author_may = in_force.may_allow(trusted, &key.workspace, risk);
         let failed = |why: String| OpError::Failed(format!("the rules: {why}"));
-        let set = Arc::new(PolicySet::new(rules, setup).map_err(failed)?);
         let mut uses = Uses::new();
-        for of in set.rules() {
+        for of in in_force.set.rules() {
             let rule = &of.rule;
             if rule.limit.is_none() && rule.sum.is_none() {
                 continue;
@@ -140,12 +142,12 @@ impl App {
         }
         let tool_changed_at = rule_uses::redefined_at(self.reader(), line.id).await?;
         let approves_off = brakes.may_approve(&agent, true).err();
-        let judged = Arc::clone(&set);
+        let judged = Arc::clone(&in_force);
         let judging = tokio::task::spawn_blocking(move || {
             let setting = Setting {
                 now,
                 approves_off,
-                author_may: true,
+                author_may,
                 bypass,
                 uses: &uses,
                 explain: true,
@@ -155,10 +157,30 @@ impl App {
                 tool_changed_at,
                 ..Asked::of(&parsed)
             };
-            evaluate(&judged, &asked, &setting)
+            evaluate(&judged.set, &asked, &setting)
         });
         let found = judging.await.map_err(|error| failed(error.to_string()))?;
-        Ok(Some(told(&set, found, named, &agent)))
+        Ok(Some(match in_force.broken {
+            true => unreadable(&in_force.set, &found),
+            false => told(&in_force.set, found, named, &agent),
+        }))
+    }
+}
+
+/// What becomes of a request while the rules cannot be read: people are asked, as many as the last good ones
+/// wanted.
+fn unreadable(set: &PolicySet, found: &Evaluation) -> Why {
+    let (approvals, place) = found.most_asked();
+    let rule = place.and_then(|place| set.rules().get(place));
+    Why {
+        policy_digest: set.digest().to_string(),
+        outcome: "ask",
+        rule: rule.map(|of| of.rule.id.clone()),
+        approvals,
+        held: Some(Braked::RulesUnreadable.to_string()),
+        matched: Vec::new(),
+        near_misses: Vec::new(),
+        setup: None,
     }
 }
 

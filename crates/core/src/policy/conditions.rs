@@ -99,12 +99,32 @@ fn now_ms() -> i64 {
 }
 
 impl Conditions {
-    /// The answer of each condition. Blocks the thread for at most [`TIME_MAX`] and a little.
+    /// The answer of each condition. Blocks the thread for as long as is `left` of [`TIME_MAX`] and a little,
+    /// and takes from it what it took.
     #[must_use]
     pub fn run(
         &self,
         conditions: &[Arc<Condition>],
         facts: &Arc<Facts>,
+        left: &mut Duration,
+    ) -> Vec<Result<bool, ConditionError>> {
+        let begun = Instant::now();
+        let answers = match left.is_zero() {
+            true => conditions
+                .iter()
+                .map(|_| Err(ConditionError::NoTime))
+                .collect(),
+            false => self.run_within(conditions, facts, *left),
+        };
+        *left = left.saturating_sub(begun.elapsed());
+        answers
+    }
+
+    fn run_within(
+        &self,
+        conditions: &[Arc<Condition>],
+        facts: &Arc<Facts>,
+        left: Duration,
     ) -> Vec<Result<bool, ConditionError>> {
         let now = now_ms();
         let mut answers: Vec<_> = conditions
@@ -140,7 +160,7 @@ impl Conditions {
         }
         let begun = Instant::now();
         for (number, place) in tried.iter().enumerate() {
-            match heard.recv_timeout(TIME_MAX.saturating_sub(begun.elapsed())) {
+            match heard.recv_timeout(left.saturating_sub(begun.elapsed())) {
                 Ok((_, answer)) => answers[*place] = answer,
                 Err(RecvTimeoutError::Timeout) => {
                     conditions[*place].suspend(now_ms().saturating_add(SUSPENSION_MS));

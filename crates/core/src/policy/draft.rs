@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::conditions::Conditions;
+use super::effective::args_that_run;
 use super::evaluate::{Asked, By, Matcher, Outcome, Setting, Uses, evaluate};
 use super::glob::Glob;
 use super::leaves::leaves;
@@ -41,6 +42,11 @@ pub enum DraftFault {
     /// A grant for a thread, and none is told.
     #[error("this call names no thread; grant it until a day")]
     NoThread,
+    /// Other arguments run than those of the card.
+    #[error(
+        "its framework changes the arguments of this call after they are approved; write a rule by hand"
+    )]
+    Changed,
     /// They can be named neither one by one nor by their digest.
     #[error("the arguments of this call cannot be named in a rule")]
     NoArguments,
@@ -74,6 +80,9 @@ pub fn draft(
     taken: impl Fn(&str) -> bool,
 ) -> Result<Rule, DraftFault> {
     let tool = asked.tool.ok_or(DraftFault::NoTool)?;
+    if args_that_run(asked.args, asked.effective).is_some() {
+        return Err(DraftFault::Changed);
+    }
     let literal = |name: &str| {
         let glob = Glob::new(name).ok().filter(Glob::is_literal);
         glob.ok_or(DraftFault::NoName)

@@ -9,13 +9,17 @@ mod probe;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use countersign_wire::{ParsedRequest, RequestKind, Risk, Sha256Digest, Verdict};
+use countersign_wire::{
+    Effective, ParsedRequest, RequestKind, Risk, Sha256Digest, Verdict, args_digest,
+};
 use serde_json::Value;
 
 use self::probe::{Cover, Probe, probe};
 use super::arguments::same;
-use super::conditions::{Conditions, Facts};
+use super::conditions::{Conditions, Facts, TIME_MAX};
+use super::effective::args_that_run;
 use super::rule::{Effect, Enabled, Rule};
 use super::set::{PolicySet, Prepared, SetupInForce};
 use crate::domain::Timestamp;
@@ -50,6 +54,8 @@ pub struct Asked<'a> {
     pub args: Option<&'a Value>,
     /// Their digest.
     pub args_digest: Option<&'a Sha256Digest>,
+    /// What the framework changes after the gate: rules look at the arguments that run too.
+    pub effective: Option<&'a Effective>,
     /// The effective risk.
     pub risk: Risk,
     /// Whether the agent takes an approval.
@@ -81,6 +87,7 @@ impl<'a> Asked<'a> {
             run_id: request.run_id.as_deref(),
             args: request.args.as_ref(),
             args_digest: parsed.args_digest.as_ref(),
+            effective: request.effective.as_ref(),
             risk: request.effective_risk(),
             takes_approval: request.allowed().contains(Verdict::Approve),
             approvals_required: request.approvals_required(),
@@ -136,23 +143,31 @@ pub struct Setting<'a> {
 /// Judges one request.
 #[must_use]
 pub fn evaluate(policy: &PolicySet, asked: &Asked<'_>, setting: &Setting<'_>) -> Evaluation {
+    let run = args_that_run(asked.args, asked.effective);
     let cover = Cover {
         asked,
         setting,
+        also: run.as_ref(),
         hidden: OnceCell::new(),
     };
     let rules = policy.rules();
-    let most = u8::from(setting.explain);
-    let mut probes: Vec<(usize, Probe)> = Vec::new();
-    for &place in policy.places(asked.tool, setting.explain).iter() {
-        let rule = &rules[place].rule;
-        let probe = probe(rule, &cover);
-        // A rule that only failed because it could not be read is told of, though it does not match.
-        if probe.failures <= most || probe.only_unsure(rule.effect) {
-            probes.push((place, probe));
-        }
+    let mut left = TIME_MAX;
+    let mut probes = look(policy, &cover, &mut left);
+    if let Some(args) = &run {
+        let digest = args_digest(args).ok().filter(|_| !args.is_null());
+        let changed = Asked {
+            args: Some(args),
+            args_digest: digest.as_ref(),
+            ..*asked
+        };
+        let cover = Cover {
+            asked: &changed,
+            setting,
+            also: None,
+            hidden: OnceCell::new(),
+        };
+        probes = both(policy, probes, look(policy, &cover, &mut left));
     }
-    run_conditions(policy, asked, setting, &mut probes);
     let mut found = Evaluation {
         outcome: Outcome::Ask {
             rule: None,
@@ -204,6 +219,45 @@ pub fn evaluate(policy: &PolicySet, asked: &Asked<'_>, setting: &Setting<'_>) ->
     };
     found.outcome = strongest(&found.matched, beneath, setting.approves_off);
     found
+}
+
+/// What the rules find, those aside that are far from matching.
+fn look(policy: &PolicySet, cover: &Cover<'_>, left: &mut Duration) -> Vec<(usize, Probe)> {
+    let (asked, setting) = (cover.asked, cover.setting);
+    let most = u8::from(setting.explain);
+    let mut probes: Vec<(usize, Probe)> = Vec::new();
+    for &place in policy.places(asked.tool, setting.explain).iter() {
+        let rule = &policy.rules()[place].rule;
+        let probe = probe(rule, cover);
+        // A rule that only failed because it could not be read is told of, though it does not match.
+        if probe.failures <= most || probe.only_unsure(rule.effect) {
+            probes.push((place, probe));
+        }
+    }
+    run_conditions(policy, (asked, setting), &mut probes, left);
+    probes
+}
+
+/// What the rules find in the arguments at the gate and in those that run: an approve needs both, a deny or an
+/// ask one of them.
+fn both(
+    policy: &PolicySet,
+    at_gate: Vec<(usize, Probe)>,
+    run: Vec<(usize, Probe)>,
+) -> Vec<(usize, Probe)> {
+    let approves = |place: usize| policy.rules()[place].rule.effect == Effect::Approve;
+    let mut run: BTreeMap<usize, Probe> = run.into_iter().collect();
+    let mut found = BTreeMap::new();
+    for (place, probe) in at_gate {
+        match (run.remove(&place), approves(place)) {
+            (Some(other), true) => found.insert(place, probe.and(other)),
+            (Some(other), false) => found.insert(place, probe.or(other)),
+            (None, true) => None,
+            (None, false) => found.insert(place, probe),
+        };
+    }
+    found.extend(run.into_iter().filter(|(place, _)| !approves(*place)));
+    found.into_iter().collect()
 }
 
 /// Deny over ask over approve, the most approvals among asks, the first id among equals; `beneath` is what
@@ -259,9 +313,9 @@ fn strongest(
 /// Runs the conditions of the rules that are left, all at once.
 fn run_conditions(
     policy: &PolicySet,
-    asked: &Asked<'_>,
-    setting: &Setting<'_>,
+    (asked, setting): (&Asked<'_>, &Setting<'_>),
     probes: &mut [(usize, Probe)],
+    left: &mut Duration,
 ) {
     let mut waiting = Vec::new();
     let mut conditions = Vec::new();
@@ -295,7 +349,7 @@ fn run_conditions(
         setup: Value::Object(setup.unwrap_or_default()),
         now: Some(setting.now),
     };
-    let answers = setting.conditions.run(&conditions, &Arc::new(facts));
+    let answers = setting.conditions.run(&conditions, &Arc::new(facts), left);
     for (number, answer) in waiting.into_iter().zip(answers) {
         let (place, probe) = &mut probes[number];
         let effect = policy.rules()[*place].rule.effect;
@@ -331,7 +385,7 @@ fn beyond(rule: &Rule, asked: &Asked<'_>, setting: &Setting<'_>) -> Option<Inste
     }
     let amount = match &rule.sum {
         None => 0.0,
-        Some(sum) => match amount(asked.args, &sum.pointer) {
+        Some(sum) => match amount(asked.args, asked.effective, &sum.pointer) {
             Some(amount) => amount,
             None => return Some(Instead::Trouble(Trouble::Amount)),
         },
@@ -346,12 +400,19 @@ fn beyond(rule: &Rule, asked: &Asked<'_>, setting: &Setting<'_>) -> Option<Inste
     sum.map(|_| Instead::Sum)
 }
 
-/// The amount that a call adds to a rule's sum; none where it cannot count: a negative one would make room
-/// for others.
+/// The amount that a call adds to a rule's sum, the larger one where another runs than is asked for; none where
+/// it cannot count: a negative one would make room for others.
 #[must_use]
-pub fn amount(args: Option<&Value>, pointer: &str) -> Option<f64> {
-    let amount = args?.pointer(pointer)?.as_f64()?;
-    (amount.is_finite() && amount >= 0.0).then_some(amount)
+pub fn amount(args: Option<&Value>, effective: Option<&Effective>, pointer: &str) -> Option<f64> {
+    let of = |args: &Value| {
+        let amount = args.pointer(pointer)?.as_f64()?;
+        (amount.is_finite() && amount >= 0.0).then_some(amount)
+    };
+    let at_gate = of(args?)?;
+    match args_that_run(args, effective) {
+        None => Some(at_gate),
+        Some(run) => Some(at_gate.max(of(&run)?)),
+    }
 }
 
 fn setup_says(policy: &PolicySet, asked: &Asked<'_>, cover: &Cover<'_>) -> Option<SetupSays> {

@@ -38,8 +38,10 @@ pub struct Known<'a> {
     pub redefined_at: Option<Timestamp>,
     /// Why no approve counts for this agent.
     pub approves_off: Option<Braked>,
-    /// A bypass of this agent.
-    pub bypass: Option<InBypass>,
+    /// Whether who signed the rules may let calls run, in the order of [`RISKS`].
+    pub author_may: [bool; RISKS.len()],
+    /// A bypass of this agent, whose signer may let such calls run, in the order of [`RISKS`].
+    pub bypass: [Option<InBypass>; RISKS.len()],
 }
 
 /// What happens now.
@@ -64,22 +66,25 @@ pub struct Matrix {
     certain: PolicySet,
     /// Rules that depend on more, without what they depend on.
     widened: PolicySet,
+    /// The rules in force cannot be read; these are the ones before them.
+    broken: bool,
     now: Timestamp,
     conditions: Conditions,
 }
 
 impl Matrix {
-    /// Divides rules that are in force.
+    /// Divides rules that are in force, or those that were before what cannot be read.
     ///
     /// # Errors
     /// Why the set has no canonical form.
-    pub fn new(rules: Vec<Rule>, now: Timestamp) -> Result<Self, String> {
+    pub fn new(rules: Vec<Rule>, now: Timestamp, broken: bool) -> Result<Self, String> {
         let on = rules.into_iter().filter(|rule| rule.enabled == Enabled::On);
         let (widened, certain): (Vec<Rule>, Vec<Rule>) = on.partition(depends);
         let widened = widened.into_iter().map(widen).collect();
         Ok(Self {
             certain: PolicySet::new(certain, BTreeMap::new())?,
             widened: PolicySet::new(widened, BTreeMap::new())?,
+            broken,
             now,
             conditions: Conditions::default(),
         })
@@ -88,10 +93,11 @@ impl Matrix {
     /// One cell for each of [`RISKS`].
     #[must_use]
     pub fn cells(&self, of: &Known<'_>) -> Vec<Cell> {
-        RISKS.iter().map(|risk| self.cell(of, *risk)).collect()
+        (0..RISKS.len()).map(|place| self.cell(of, place)).collect()
     }
 
-    fn cell(&self, of: &Known<'_>, risk: Risk) -> Cell {
+    fn cell(&self, of: &Known<'_>, place: usize) -> Cell {
+        let (risk, author_may) = (RISKS[place], of.author_may[place]);
         let asked = Asked {
             agent: of.agent,
             kind: RequestKind::ToolCall,
@@ -104,17 +110,30 @@ impl Matrix {
             run_id: None,
             args: None,
             args_digest: None,
+            effective: None,
             risk,
             takes_approval: true,
             approvals_required: 1,
             setup_key: None,
             tool_changed_at: of.redefined_at,
         };
-        let found = self.judge(&self.certain, &asked, (of.approves_off, of.bypass));
+        let by = (author_may, of.bypass[place]);
+        let found = self.judge(&self.certain, &asked, of.approves_off, by);
         let id = |set: &PolicySet, place: usize| {
             let rule = set.rules().get(place);
             rule.map(|of| of.rule.id.clone())
         };
+        if self.broken {
+            let (approvals, place) = found.most_asked();
+            return Cell {
+                outcome: "ask",
+                rule: place.and_then(|place| id(&self.certain, place)),
+                bypass: false,
+                approvals,
+                depends: Vec::new(),
+                held: Some(Braked::RulesUnreadable),
+            };
+        }
         let (outcome, rule, approvals, held) = match found.outcome {
             Outcome::Approve(By::Rule(place)) => ("approve", id(&self.certain, place), 1, None),
             Outcome::Deny(place) => ("deny", id(&self.certain, place), 1, None),
@@ -135,7 +154,7 @@ impl Matrix {
         let depends = match outcome {
             "deny" => Vec::new(),
             _ => {
-                let widened = self.judge(&self.widened, &asked, (None, None));
+                let widened = self.judge(&self.widened, &asked, None, (author_may, None));
                 let places = widened.matched.iter().map(|(place, _)| *place);
                 places
                     .filter_map(|place| id(&self.widened, place))
@@ -156,12 +175,13 @@ impl Matrix {
         &self,
         set: &PolicySet,
         asked: &Asked<'_>,
-        (approves_off, bypass): (Option<Braked>, Option<InBypass>),
+        approves_off: Option<Braked>,
+        (author_may, bypass): (bool, Option<InBypass>),
     ) -> Evaluation {
         let setting = Setting {
             now: self.now,
             approves_off,
-            author_may: true,
+            author_may,
             bypass,
             uses: &Uses::new(),
             explain: false,

@@ -11,6 +11,7 @@ pub mod condition;
 pub mod conditions;
 mod declared;
 pub mod draft;
+pub mod effective;
 pub mod evaluate;
 pub mod file;
 pub mod glob;

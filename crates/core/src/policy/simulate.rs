@@ -161,7 +161,8 @@ impl<'p> Simulation<'p> {
         let rule = &self.policy.rules()[place].rule;
         if let Some(window) = self.windows.get_mut(&place) {
             let pointer = rule.sum.as_ref().map(|sum| sum.pointer.as_str());
-            let amount = pointer.and_then(|pointer| amount(past.asked.args, pointer));
+            let (args, effective) = (past.asked.args, past.asked.effective);
+            let amount = pointer.and_then(|pointer| amount(args, effective, pointer));
             window.push_back((past.at, amount.unwrap_or(0.0)));
         }
     }

@@ -14,6 +14,7 @@ use serde_json::json;
 
 use self::group::{Exact, Group};
 use super::conditions::Conditions;
+use super::effective::args_that_run;
 use super::evaluate::{Asked, By, Outcome, Setting, Uses, evaluate};
 use super::glob::Glob;
 use super::leaves::leaves;
@@ -110,6 +111,10 @@ impl<'p> Suggesting<'p> {
                 return;
             }
             Verdict::Respond | Verdict::Escalate => return,
+        }
+        // A rule over the arguments of the card would not cover it.
+        if args_that_run(asked.args, asked.effective).is_some() {
+            return;
         }
         if !self.asks(asked, call.at) || !self.may_be_covered(asked, call.at) {
             return;

@@ -16,6 +16,7 @@ use crate::policy::evaluate::{Instead, NearMiss, Trouble};
 mod bypass;
 mod covers;
 mod drafts;
+mod effective;
 mod guide;
 mod history;
 mod in_force;
@@ -63,6 +64,7 @@ fn pay(args: &Value) -> Asked<'_> {
         run_id: Some("R1"),
         args: Some(args),
         args_digest: None,
+        effective: None,
         risk: Risk::Low,
         takes_approval: true,
         approvals_required: 1,

@@ -36,3 +36,4 @@ mod skew;
 mod space;
 mod spy;
 mod votes;
+mod why;

@@ -17,7 +17,7 @@ fn run(source: &str, args: Value) -> Result<bool, ConditionError> {
         now: Timestamp::parse("2026-11-22T12:00:00Z"),
         ..Facts::default()
     };
-    let answers = Conditions::default().run(&[condition], &Arc::new(facts));
+    let answers = Conditions::default().run(&[condition], &Arc::new(facts), &mut { TIME_MAX });
     answers.into_iter().next().unwrap()
 }
 
@@ -166,7 +166,7 @@ fn a_slow_condition_is_let_go_of_and_left_alone_for_a_while() {
     let conditions = Conditions::default();
     let begun = Instant::now();
     let both = [Arc::clone(&slow), Arc::clone(&quick)];
-    let answers = conditions.run(&both, &facts);
+    let answers = conditions.run(&both, &facts, &mut { TIME_MAX });
     assert_eq!(
         answers,
         [Err(ConditionError::TooSlow), Err(ConditionError::NoTime)]
@@ -176,7 +176,7 @@ fn a_slow_condition_is_let_go_of_and_left_alone_for_a_while() {
         "{:?}",
         begun.elapsed()
     );
-    let again = conditions.run(&both, &facts);
+    let again = conditions.run(&both, &facts, &mut { TIME_MAX });
     assert_eq!(
         again,
         [Err(ConditionError::TooSlow), Ok(true)],
@@ -203,7 +203,9 @@ fn the_deepest_conditions_that_are_taken_run() {
                 args: Some(json!({})),
                 ..Facts::default()
             };
-            let answers = Conditions::default().run(&[Arc::new(condition)], &Arc::new(facts));
+            let answers =
+                Conditions::default()
+                    .run(&[Arc::new(condition)], &Arc::new(facts), &mut { TIME_MAX });
             assert_ne!(answers, [Err(ConditionError::Busy)], "{source}");
         }
     }
@@ -217,7 +219,13 @@ fn too_many_slow_conditions_leave_the_console_alone() {
         .collect();
     let quick = [Arc::new(Condition::compile("true").unwrap())];
     let facts = Arc::new(Facts::default());
-    assert_eq!(conditions.run(&quick, &facts), [Err(ConditionError::Busy)]);
+    assert_eq!(
+        conditions.run(&quick, &facts, &mut { TIME_MAX }),
+        [Err(ConditionError::Busy)]
+    );
     drop(taken);
-    assert_eq!(conditions.run(&quick, &facts), [Ok(true)]);
+    assert_eq!(
+        conditions.run(&quick, &facts, &mut { TIME_MAX }),
+        [Ok(true)]
+    );
 }

@@ -205,6 +205,18 @@ pub struct NearMiss {
     pub matcher: Matcher,
 }
 
+impl Evaluation {
+    /// How many operators the rules ask for, whatever denies or approves, and the place of the rule that does.
+    #[must_use]
+    pub fn most_asked(&self) -> (u8, Option<usize>) {
+        let asks = self.matched.iter().filter_map(|(place, says)| match says {
+            Says::Ask { approvals, .. } => Some((*approvals, Some(*place))),
+            Says::Approve | Says::Deny => None,
+        });
+        asks.max_by_key(|(most, _)| *most).unwrap_or((1, None))
+    }
+}
+
 /// Everything that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {

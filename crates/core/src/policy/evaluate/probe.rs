@@ -5,6 +5,7 @@
 use std::cell::OnceCell;
 
 use countersign_wire::{RequestKind, Risk};
+use serde_json::Value;
 
 use super::{Asked, Matcher, Setting, Trouble};
 use crate::domain::Timestamp;
@@ -33,6 +34,26 @@ impl Probe {
         effect == Effect::Approve && self.failures == 1 && self.trouble.is_some()
     }
 
+    /// Both must match; where each misses something else, nothing nearly matches.
+    pub(super) fn and(mut self, other: Self) -> Self {
+        if self.failures < other.failures {
+            return other;
+        }
+        if self.failures == other.failures && self.failed != other.failed {
+            self.failures = self.failures.saturating_add(1);
+        }
+        self
+    }
+
+    /// One of them matches, the one that is sure of it where there is one.
+    pub(super) fn or(self, other: Self) -> Self {
+        let rank = |of: &Self| (of.failures, of.trouble.is_some());
+        if rank(&other) < rank(&self) {
+            return other;
+        }
+        self
+    }
+
     /// An error makes an approve not match; of the others it makes an ask.
     fn take(&mut self, effect: Effect, matcher: Matcher, answer: Result<bool, Unsure>) {
         match answer {
@@ -54,6 +75,8 @@ impl Probe {
 pub(super) struct Cover<'a> {
     pub(super) asked: &'a Asked<'a>,
     pub(super) setting: &'a Setting<'a>,
+    /// Other arguments that run instead.
+    pub(super) also: Option<&'a Value>,
     pub(super) hidden: OnceCell<bool>,
 }
 
@@ -67,8 +90,8 @@ impl Cover<'_> {
     pub(super) fn never(&self, since: Timestamp) -> Option<Matcher> {
         let asked = self.asked;
         let hidden = || {
-            let args = asked.args.is_some_and(has_hidden);
-            args || asked.tool.is_some_and(is_hidden)
+            let mut args = asked.args.into_iter().chain(self.also);
+            args.any(has_hidden) || asked.tool.is_some_and(is_hidden)
         };
         let outside =
             |tools: &[String]| !tools.iter().any(|tool| Some(tool.as_str()) == asked.tool);

@@ -36,6 +36,7 @@ fn says(policy: &PolicySet, conditions: &Conditions, tool: &str, args: &Value) -
         run_id: None,
         args: Some(args),
         args_digest: None,
+        effective: None,
         risk: Risk::Low,
         takes_approval: true,
         approvals_required: 1,

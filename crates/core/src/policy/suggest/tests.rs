@@ -25,6 +25,7 @@ fn asked<'a>(args: &'a Value, digest: &'a Sha256Digest) -> Asked<'a> {
         run_id: None,
         args: Some(args),
         args_digest: Some(digest),
+        effective: None,
         risk: Risk::Medium,
         takes_approval: true,
         approvals_required: 1,

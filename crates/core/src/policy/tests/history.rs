@@ -105,7 +105,7 @@ proptest! {
             if let Outcome::Approve(By::Rule(place)) = live.outcome {
                 approved += 1;
                 prop_assert!(live.matched.iter().all(|(_, says)| *says == Says::Approve));
-                let much = evaluate::amount(Some(args), "/amount").unwrap_or(0.0);
+                let much = evaluate::amount(Some(args), None, "/amount").unwrap_or(0.0);
                 kept.push((place, now, much));
                 // What the rules promise, checked without them.
                 let rule = &policy.rules()[place].rule;

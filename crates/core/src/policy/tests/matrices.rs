@@ -10,12 +10,13 @@ const PAY: Known<'static> = Known {
     origin: None,
     redefined_at: None,
     approves_off: None,
-    bypass: None,
+    author_may: [true; RISKS.len()],
+    bypass: [None; RISKS.len()],
 };
 
 /// One word for each risk: the outcome, its rule, and in brackets what it depends on.
 fn words(rules: Vec<Rule>, of: &Known<'_>) -> Vec<String> {
-    let matrix = Matrix::new(rules, noon()).unwrap();
+    let matrix = Matrix::new(rules, noon(), false).unwrap();
     let word = |cell: crate::policy::matrix::Cell| {
         let rule = cell.rule.map_or(String::new(), |rule| format!(" {rule}"));
         let depends = cell.depends.join(",");
@@ -123,7 +124,7 @@ fn a_cell_never_says_approve_where_the_console_would_ask() {
         since: noon(),
     };
     let passed = Known {
-        bypass: Some(in_bypass),
+        bypass: [Some(in_bypass); RISKS.len()],
         ..PAY
     };
     assert_eq!(
@@ -138,4 +139,64 @@ fn a_cell_never_says_approve_where_the_console_would_ask() {
         json!({"args_digest": [format!("sha256:{}", "0".repeat(64))]}),
     );
     assert_eq!(words(vec![digest], &PAY)[4], "ask (one)");
+}
+
+#[test]
+fn a_cell_approves_only_as_far_as_the_signers_may_let_calls_run() {
+    let broad = || rule("broad", "approve", json!({}));
+    let limited = Known {
+        author_may: [true, true, false, false, false],
+        ..PAY
+    };
+    let depends = rule("small", "approve", json!({"args": {"/amount": {"lt": 5}}}));
+    assert_eq!(
+        words(vec![broad(), depends], &limited),
+        [
+            "approve broad (small)",
+            "approve broad (small)",
+            "ask",
+            "ask",
+            "ask"
+        ]
+    );
+    let in_bypass = crate::policy::InBypass {
+        up_to: Risk::High,
+        since: noon(),
+    };
+    let mut bypass = [None; RISKS.len()];
+    bypass[0] = Some(in_bypass);
+    let passed = Known { bypass, ..PAY };
+    assert_eq!(
+        words(vec![], &passed),
+        ["approve", "ask", "ask", "ask", "ask"]
+    );
+}
+
+#[test]
+fn while_the_rules_cannot_be_read_every_cell_asks_as_many_as_the_last_good_ones_did() {
+    let rules = vec![
+        rule("broad", "approve", json!({})),
+        rule("never", "deny", json!({"risk": ["low"]})),
+        rule(
+            "two",
+            "ask",
+            json!({"risk": ["low", "high"], "approvals": 2}),
+        ),
+    ];
+    let matrix = Matrix::new(rules, noon(), true).unwrap();
+    let cells = matrix.cells(&PAY);
+    let told: Vec<_> = cells
+        .iter()
+        .map(|cell| {
+            (
+                cell.outcome,
+                cell.approvals,
+                cell.rule.as_deref(),
+                cell.held,
+            )
+        })
+        .collect();
+    let held = Some(Braked::RulesUnreadable);
+    let (one, two) = (("ask", 1, None, held), ("ask", 2, Some("two"), held));
+    assert_eq!(told, [one, two, one, two, one]);
 }

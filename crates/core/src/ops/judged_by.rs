@@ -1,0 +1,54 @@
+//! What a workspace is judged by, for who tells of it and decides nothing.
+//!
+//! Refuses to know better than the console of this folder.
+
+use std::sync::Arc;
+
+use countersign_wire::{PolicyKey, WorkspaceName};
+
+use super::policies::{InForce, Policies, with_last_good};
+use crate::domain::AlarmCode;
+use crate::error::OpError;
+use crate::runtime::{App, Role};
+use crate::store::{agents, policy};
+
+impl App {
+    /// The rules and the setup of a workspace with who signed them; a process that is no console reads what the
+    /// console of this folder wrote down.
+    pub(super) async fn judged_by(
+        &self,
+        workspace: &WorkspaceName,
+    ) -> Result<Arc<InForce>, OpError> {
+        let known = match self.role() {
+            Role::Console => self.inner.shared.policies.of(workspace),
+            Role::Beside | Role::Reader => self.written_down(workspace).await?.of(workspace),
+        };
+        let failed = || OpError::Failed("the rules: they cannot be prepared".to_owned());
+        known.or_else(Policies::nothing).ok_or_else(failed)
+    }
+
+    async fn written_down(&self, workspace: &WorkspaceName) -> Result<Policies, OpError> {
+        let is_ours = |key: &PolicyKey| match key {
+            PolicyKey::Rules(of) => of == workspace,
+            PolicyKey::Setup(agent) => agent.workspace == *workspace,
+            _ => false,
+        };
+        let mut rows = policy::remembered(self.reader()).await?;
+        rows.retain(|row| PolicyKey::parse(&row.key).as_ref().is_some_and(is_ours));
+        let rows = with_last_good(self.reader(), &rows).await?;
+        let declared = agents::setup_schemas(self.reader()).await?;
+        let alarms = self.alarms().await?;
+        let preparing = tokio::task::spawn_blocking(move || Policies::remembered(&rows, &declared));
+        let policies = preparing
+            .await
+            .map_err(|error| OpError::Failed(format!("the rules: {error}")))?;
+        // What does not verify leaves no row; the console told of it.
+        let key = PolicyKey::Rules(workspace.clone()).to_string();
+        let told =
+            |code: &str, subject: &str| code == AlarmCode::RulesUnusable.as_str() && subject == key;
+        if alarms.iter().any(|alarm| told(&alarm.code, &alarm.subject)) {
+            policies.cannot_be_read(workspace.clone());
+        }
+        Ok(policies)
+    }
+}

@@ -1,0 +1,126 @@
+//! What a card and the matrix tell of rules, in the console and beside it.
+
+use countersign_core::App;
+use countersign_core::ops::operators::{Change, Limits};
+use countersign_core::ops::why::Why;
+use countersign_core::policy::matrix::RISKS;
+use countersign_testkit::TempData;
+use countersign_wire::Risk;
+use serde_json::json;
+
+use crate::agent::{Agent, Desk, colleague, listed, options, until};
+use crate::policy::{INVOICES, Unreadable, acme, apply, break_rules};
+
+async fn hello(desk: &Desk, agent: &Agent) {
+    let hello = json!({"v": 1, "agent": {"name": "bot"}, "tools": [{"name": "delete_invoice"}]});
+    let subject = "countersign.v1.hello.acme.bot";
+    let reply = agent.client.request(subject, hello.to_string().into());
+    reply.await.unwrap();
+    until("the tool is known", async || {
+        let agents = desk.app.agents().await.unwrap();
+        agents.iter().any(|agent| !agent.tools.is_empty())
+    })
+    .await;
+}
+
+async fn why(app: &App, id: &str) -> Why {
+    let line = listed(app, id).await;
+    app.why(&line).await.unwrap().unwrap()
+}
+
+/// Outcome, and whether something holds approves back, in the order of the risks.
+async fn cells(app: &App) -> Vec<(&'static str, bool)> {
+    let matrix = app.matrix(&acme()).await.unwrap();
+    let cells = &matrix.rows[0].cells;
+    assert_eq!(cells.len(), RISKS.len());
+    cells
+        .iter()
+        .map(|cell| (cell.outcome, cell.held.is_some()))
+        .collect()
+}
+
+async fn ask_at(agent: &Agent, risk: &str) {
+    let mut request = agent.request(risk);
+    request["risk"] = json!(risk);
+    agent.ask(&request).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_whose_signer_is_limited_is_told_to_approve_no_more_than_that() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    hello(&desk, &agent).await;
+    let data = TempData::new();
+    let junior = colleague(&desk, &data, "Grace").await;
+    let limits = Limits {
+        workspaces: None,
+        max_risk: Some(Risk::Low),
+    };
+    let limit = Change::Limit(junior.identity().human_key(), limits);
+    assert!(desk.app.change_operators(&limit).await.unwrap());
+    for app in [&desk.app, &junior] {
+        until("the limit is known", async || {
+            let (list, _) = app.operators();
+            list.iter().any(|line| line.max_risk == Some(Risk::Low))
+        })
+        .await;
+    }
+    apply(&junior, INVOICES).await;
+    until("the rules are known", async || {
+        desk.app.rules(&acme()).await.unwrap().rules.len() == 1
+    })
+    .await;
+    ask_at(&agent, "low").await;
+    assert_eq!(agent.decision("low").await["rule"]["id"], "invoices");
+    ask_at(&agent, "high").await;
+    listed(&junior, "high").await;
+    let beside = App::read(options(&desk.data), false).await.unwrap();
+    for app in [&desk.app, &junior, &beside] {
+        let why = why(app, "high").await;
+        assert_eq!(why.outcome, "ask");
+        let near: Vec<_> = why
+            .near_misses
+            .iter()
+            .map(|near| near.matcher.as_str())
+            .collect();
+        assert_eq!(near, ["author_limit"]);
+    }
+    for app in [&desk.app, &beside] {
+        let words = [
+            ("approve", false),
+            ("approve", false),
+            ("ask", false),
+            ("ask", false),
+            ("ask", false),
+        ];
+        assert_eq!(cells(app).await, words);
+    }
+    beside.shutdown().await;
+    junior.shutdown().await;
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rules_that_cannot_be_read_are_told_to_decide_nothing() {
+    for how in [Unreadable::Unsigned, Unreadable::Signed] {
+        let desk = Desk::open().await;
+        let agent = desk.agent("bot").await;
+        hello(&desk, &agent).await;
+        apply(&desk.app, INVOICES).await;
+        agent.ask(&agent.request("before")).await;
+        assert_eq!(agent.decision("before").await["rule"]["id"], "invoices");
+        break_rules(&desk.app, how).await;
+        agent.ask(&agent.request("after")).await;
+        listed(&desk.app, "after").await;
+        let beside = App::read(options(&desk.data), false).await.unwrap();
+        for app in [&desk.app, &beside] {
+            let why = why(app, "after").await;
+            assert_eq!((why.outcome, why.rule), ("ask", None), "{how:?}");
+            assert_eq!(why.held.as_deref(), Some("the rules cannot be read"));
+            assert_eq!((why.matched, why.near_misses), (Vec::new(), Vec::new()));
+            assert_eq!(cells(app).await, [("ask", true); 5], "{how:?}");
+        }
+        beside.shutdown().await;
+        desk.app.shutdown().await;
+    }
+}
