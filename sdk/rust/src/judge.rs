@@ -104,7 +104,5 @@ fn claimed_origin(payload: &[u8]) -> Option<Origin> {
     struct Claim {
         origin: Origin,
     }
-    read_json(payload)
-        .ok()
-        .map(|Claim { origin }| origin)
+    read_json(payload).ok().map(|Claim { origin }| origin)
 }
