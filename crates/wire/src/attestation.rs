@@ -8,7 +8,10 @@ use nkeys::KeyPair;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::{Context, EnvelopeError, PublicKey, Sha256Digest, SignedEnvelope, Timestamp};
+use crate::{
+    Context, EnvelopeError, PublicKey, Sha256Digest, SignedEnvelope, Timestamp, read_json,
+    uuid_text::hyphenated,
+};
 
 /// The header that carries it: a [`SignedEnvelope`] as JSON, beside `CS-Key` and `CS-Sig`.
 pub const ATTESTATION_HEADER: &str = "CS-Stored";
@@ -26,6 +29,7 @@ pub struct Attestation {
     /// The server's stamp at which it was stored first.
     pub stored_at: Timestamp,
     /// The epoch of the stream in which it stood before.
+    #[serde(deserialize_with = "hyphenated")]
     pub epoch: Uuid,
     /// Its sequence there.
     pub seq: u64,
@@ -57,7 +61,7 @@ impl Attestation {
         }
         let envelope = SignedEnvelope::from_bytes(header.as_bytes())?;
         let payload = envelope.open(Context::Stored, realm, subject)?;
-        let said: Self = serde_json::from_slice(&payload).map_err(|_| EnvelopeError::Malformed)?;
+        let said: Self = read_json(&payload).map_err(|_| EnvelopeError::Malformed)?;
         let of_these = said.payload_digest == Sha256Digest::of_bytes(stored);
         if said.v != 1 || !of_these {
             return Err(EnvelopeError::Malformed);

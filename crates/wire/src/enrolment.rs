@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::{AgentKey, AgentName, TrustedKey, WorkspaceName};
+use crate::{AgentKey, AgentName, TrustedKey, WorkspaceName, uuid_text::hyphenated};
 
 /// The seed of an agent's login key. Never shown by `Debug`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -48,6 +48,7 @@ pub struct Enrolment {
     /// Its inbox prefix, `_INBOX_{agent nkey}`.
     pub inbox_prefix: String,
     /// The realm.
+    #[serde(deserialize_with = "hyphenated")]
     #[schemars(with = "String", extend("format" = "uuid"))]
     pub realm: Uuid,
     /// The keys whose decisions it takes.

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::{
     Context, EnvelopeError, KeyRole, OperatorEntry, OperatorList, PublicKey, SignatureError,
-    SignedEnvelope, Timestamp, policy_subject,
+    SignedEnvelope, Timestamp, policy_subject, read_json,
 };
 
 /// What the old key signs: context `policy`, subject `$KV.CS_POLICY.operators.{new}`.
@@ -57,7 +57,7 @@ impl OperatorEntry {
         let payload = word
             .open(Context::Policy, realm, &subject(&self.key))
             .ok()?;
-        let said: Handover = serde_json::from_slice(&payload).ok()?;
+        let said: Handover = read_json(&payload).ok()?;
         (said.v == 1 && said.old == word.key && said.new == self.key).then_some(said.old)
     }
 }

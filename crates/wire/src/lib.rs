@@ -35,6 +35,7 @@ mod subjects;
 mod text_newtype;
 mod tighten;
 mod timestamp;
+mod uuid_text;
 mod withdraw;
 mod words;
 
@@ -58,7 +59,10 @@ pub use hello::{
     Credential, Hello, HelloFault, HelloReport, HelloTool, ToolDefinition, parse_hello,
     read_definition, read_hello,
 };
-pub use json::{CheckedValue, KeptJson, json_value, readable_request, request_fields};
+pub use json::{
+    CheckedValue, KeptJson, json_value, read_json, read_json_value, readable_request,
+    request_fields,
+};
 pub use keys::{KeyError, KeyRole, PublicKey, TrustedKey};
 pub use names::{AgentKey, AgentName, NameError, RequestId, RequestKey, WorkspaceName};
 pub use operators::{OperatorEntry, OperatorList, WaitingKey, is_bound_by_limits};

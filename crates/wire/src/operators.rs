@@ -3,8 +3,16 @@
 //! Refuses to answer without a time: a key counts only between its `from` and `until`, and a limit binds
 //! what is stored while it stands.
 
+use std::fmt;
+
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{
+        Error as _, MapAccess, SeqAccess, Visitor,
+        value::{MapAccessDeserializer, SeqAccessDeserializer},
+    },
+};
 use serde_json::{Map, Value};
 use time::OffsetDateTime;
 
@@ -187,7 +195,10 @@ fn is_false(value: &bool) -> bool {
 
 fn risk_or_narrowest<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Risk>, D::Error> {
     let word = Option::<Value>::deserialize(from)?;
-    Ok(word.map(|word| serde_json::from_value(word).unwrap_or(Risk::Safe)))
+    Ok(word.map(|word| {
+        let known = word.as_str().and_then(Risk::from_word);
+        known.unwrap_or(Risk::Safe)
+    }))
 }
 
 impl<'de> Deserialize<'de> for OperatorList {
@@ -203,22 +214,34 @@ impl<'de> Deserialize<'de> for OperatorList {
             #[serde(flatten)]
             extra: Map<String, Value>,
         }
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Form {
-            Object(Object),
-            Bare(Vec<OperatorEntry>),
+        struct Form;
+
+        impl<'de> Visitor<'de> for Form {
+            type Value = OperatorList;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object or a bare list of operators")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, from: A) -> Result<OperatorList, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(from)).map(OperatorList::new)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, from: A) -> Result<OperatorList, A::Error> {
+                let object = Object::deserialize(MapAccessDeserializer::new(from))?;
+                if object.v != 1 {
+                    return Err(A::Error::custom("v is not 1"));
+                }
+                Ok(OperatorList {
+                    v: 1,
+                    operators: object.operators,
+                    operator_approval: object.operator_approval,
+                    waiting: object.waiting,
+                    extra: object.extra,
+                })
+            }
         }
-        match Form::deserialize(from)? {
-            Form::Bare(operators) => Ok(Self::new(operators)),
-            Form::Object(Object { v, .. }) if v != 1 => Err(serde::de::Error::custom("v is not 1")),
-            Form::Object(object) => Ok(Self {
-                v: 1,
-                operators: object.operators,
-                operator_approval: object.operator_approval,
-                waiting: object.waiting,
-                extra: object.extra,
-            }),
-        }
+
+        from.deserialize_any(Form)
     }
 }

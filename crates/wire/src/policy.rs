@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::{
     AgentKey, ConsoleId, Context, POLICY_BUCKET, PublicKey, Signature, SignatureError, Timestamp,
-    WorkspaceName, json::has_private_key, sign, verify,
+    WorkspaceName, json::has_private_key, read_json, sign, verify,
 };
 
 /// Why a signed value cannot be opened or made.
@@ -60,7 +60,7 @@ impl SignedEnvelope {
 
     /// Reads the value as it stands in the bucket or stream.
     pub fn from_bytes(value: &[u8]) -> Result<Self, EnvelopeError> {
-        serde_json::from_slice(value).map_err(|_| EnvelopeError::Malformed)
+        read_json(value).map_err(|_| EnvelopeError::Malformed)
     }
 
     /// The value as it is stored.

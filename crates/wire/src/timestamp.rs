@@ -2,7 +2,7 @@
 //!
 //! Refuses to read a clock: the time of a deadline is the server's, handed in.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, ops::RangeInclusive, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use time::{
@@ -14,7 +14,8 @@ use time::{
 #[error("not an RFC 3339 time stamp such as 2026-11-21T12:00:00.000Z")]
 pub struct TimestampError;
 
-/// A moment, always in UTC. Read from any RFC 3339 text, written with milliseconds and `Z`.
+/// A moment, always in UTC and of the years 1 to 9999. Read from any RFC 3339 text, written with milliseconds and
+/// `Z`. A leap second, which RFC 3339 has at the end of a month in UTC, reads as the last moment before it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(OffsetDateTime);
 
@@ -24,11 +25,11 @@ impl Timestamp {
         Self(at.to_offset(UtcOffset::UTC))
     }
 
-    /// The moment of so many milliseconds since 1970-01-01T00:00:00Z; `None` outside the years 0 to 9999.
+    /// The moment of so many milliseconds since 1970-01-01T00:00:00Z; `None` outside the years 1 to 9999.
     pub fn from_unix_millis(millis: i64) -> Option<Self> {
         OffsetDateTime::from_unix_timestamp_nanos(i128::from(millis) * 1_000_000)
             .ok()
-            .filter(|at| (0..=9999).contains(&at.year()))
+            .filter(|at| YEARS.contains(&at.year()))
             .map(Self)
     }
 
@@ -45,22 +46,30 @@ impl Timestamp {
 
     /// Whether the text is RFC 3339 and already in UTC, as `requested_at` must be (protocol, section 2).
     pub(crate) fn parse_utc(text: &str) -> Result<Self, TimestampError> {
-        let at = parse(text)?;
-        if at.offset().is_utc() {
-            Ok(Self(at))
+        let (at, offset) = parse(text)?;
+        if offset.is_utc() {
+            Ok(at)
         } else {
             Err(TimestampError)
         }
     }
 }
 
-fn parse(text: &str) -> Result<OffsetDateTime, TimestampError> {
+/// Years that every reader has: some begin at 1, and none writes 10000.
+const YEARS: RangeInclusive<i32> = 1..=9999;
+
+fn parse(text: &str) -> Result<(Timestamp, UtcOffset), TimestampError> {
     // The parser takes any byte between date and time, as a note in RFC 3339 lets an application do;
     // its grammar, and so the protocol, has `T`.
     if !matches!(text.as_bytes().get(10), Some(b'T' | b't')) {
         return Err(TimestampError);
     }
-    OffsetDateTime::parse(text, &Rfc3339).map_err(|_| TimestampError)
+    let at = OffsetDateTime::parse(text, &Rfc3339).map_err(|_| TimestampError)?;
+    let utc = at
+        .checked_to_offset(UtcOffset::UTC)
+        .filter(|utc| YEARS.contains(&utc.year()) && YEARS.contains(&at.year()));
+    utc.map(|utc| (Timestamp(utc), at.offset()))
+        .ok_or(TimestampError)
 }
 
 impl From<OffsetDateTime> for Timestamp {
@@ -79,14 +88,7 @@ impl FromStr for Timestamp {
     type Err = TimestampError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let at = parse(text)?
-            .checked_to_offset(UtcOffset::UTC)
-            .ok_or(TimestampError)?;
-        if (0..=9999).contains(&at.year()) {
-            Ok(Self(at))
-        } else {
-            Err(TimestampError)
-        }
+        parse(text).map(|(at, _)| at)
     }
 }
 

@@ -29,10 +29,10 @@ def b64(raw: bytes) -> str:
 
 
 class Key:
-    """An nkey, made from scratch; of a user unless another kind is named."""
+    """An nkey, made from scratch unless its secret is given; of a user unless another kind is named."""
 
-    def __init__(self, kind: int = 20) -> None:
-        self.raw = os.urandom(32)
+    def __init__(self, kind: int = 20, *, secret: bytes | None = None) -> None:
+        self.raw = secret or os.urandom(32)
         self.private = Ed25519PrivateKey.from_private_bytes(self.raw)
         body = bytes([kind << 3]) + self.private.public_key().public_bytes_raw()
         self.public = base64.b32encode(body + crc16(body).to_bytes(2, "little")).decode()

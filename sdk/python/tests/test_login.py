@@ -21,7 +21,7 @@ from countersign import (
     Gate,
     ToolCall,
 )
-from countersign.login import Login
+from countersign.login import GuardedClient, Login
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -341,6 +341,37 @@ async def test_no_password_or_seed_is_written_anywhere(bench, caplog):
     assert enrolment.agent in written
     assert "hunter2" not in written
     assert enrolment.nkey_seed not in written
+
+
+async def headers_of(block: str) -> dict[str, str] | None:
+    login = Login(["nats://127.0.0.1"], "_INBOX", tls=False, options={})
+    return await GuardedClient(login)._process_headers(block.replace("\n", "\r\n").encode())
+
+
+@pytest.mark.parametrize(
+    ("block", "read"),
+    [
+        ("NATS/1.0\nCS-Key: a\nCS-Sig: b\n\n", {"CS-Key": "a", "CS-Sig": "b"}),
+        # Of two values one reader takes the first and another the last.
+        ("NATS/1.0\nCS-Key: a\nCS-Sig: b\nCS-Key: c\n\n", {"CS-Sig": "b"}),
+        ("NATS/1.0\nCS-Key: a\nCS-Key: a\n\n", {}),
+        ("NATS/1.0\nCS-Key: a\nCS-Key:c\n\n", {}),
+        ("NATS/1.0\ncs-key: a\nCS-Key: c\n\n", {"cs-key": "a", "CS-Key": "c"}),
+        # Only the server's own line says that nothing is stored.
+        ("NATS/1.0\nStatus: 404\nCS-Key: a\n\n", {"CS-Key": "a"}),
+        ("NATS/1.0 404 Message Not Found\n\n", {"Status": "404", "Description": "Message Not Found"}),
+        ("NATS/1.0 503\n\n", {"Status": "503"}),
+    ],
+)
+async def test_a_header_that_stands_twice_is_none_and_a_stored_one_is_not_the_servers_word(block, read):
+    assert await headers_of(block) == read
+
+
+async def test_a_library_that_does_not_show_how_it_reads_headers_opens_no_gate(monkeypatch):
+    monkeypatch.delattr("nats.aio.client.Client._process_headers")
+    with pytest.raises(BusRefusedError) as refusal:
+        await headers_of("NATS/1.0\n\n")
+    assert refusal.value.code == "unknown_library"
 
 
 def test_files_of_agent_json_are_beside_it(agent_json):

@@ -251,7 +251,7 @@ def test_what_is_no_vote_at_all_voids_the_decision_beside_enough_votes(vote):
 
 def test_a_rule_cannot_stand_in_for_several_people():
     by = {"name": "console", "key": CONSOLE.auto.public}
-    body = CONSOLE.decision(SEEN_TWO, origin="rule", decided_by=by)
+    body = CONSOLE.decision(SEEN_TWO, origin="rule", rule={"id": "r", "version": 1}, decided_by=by)
     with pytest.raises(VoidDecisionError) as refusal:
         judge(stored(SEEN_TWO, body, key=CONSOLE.auto), TWO, TRUST, IN_TIME)
     assert refusal.value.code == "too_few_votes"

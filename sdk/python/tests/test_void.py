@@ -113,6 +113,8 @@ VOID = {
     "a time-out that approves": (_auto(origin="timeout"), "wrong_role"),
     "a system that approves": (_auto(origin="system"), "wrong_role"),
     "an agent that approves": (_auto(origin="agent"), "wrong_role"),
+    "a rule that nobody names": (_auto(origin="rule"), "malformed"),
+    "a setup key that nobody names": (_auto(origin="setup_key", rule=None), "malformed"),
     "a rule that says expired": (_auto(origin="rule", verdict="expired"), "wrong_role"),
     "a verdict the agent did not offer": (_body(verdict="respond", response={"content": 1}), "not_allowed"),
     "a skip the agent did not offer": (_body(verdict="skip"), "not_allowed"),

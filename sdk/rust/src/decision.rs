@@ -12,7 +12,7 @@ use serde_json::Value;
 use time::OffsetDateTime;
 
 use crate::GateError;
-use crate::judge::{Asked, StoredMessage};
+use crate::judge::{Asked, StoredMessage, claimed_id};
 use crate::receipts::{Receipts, Report};
 
 /// The answer to one request. Only [`allowed`](Self::allowed) says that the call may
@@ -98,7 +98,7 @@ impl Decision {
             args_digest,
             message: None,
             stored: Some((stored.stored_at, stored.sequence)),
-            decision_id: Some(decision.decision_id.to_string()),
+            decision_id: Some(claimed_id(&stored.payload)),
             signed: Some(Box::new(decision)),
             receipts,
         }

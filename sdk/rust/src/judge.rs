@@ -12,7 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use countersign_wire::{
     DecisionCheck, DecisionFault, Origin, RequestFacts, RequestKey, Risk, Sha256Digest, Timestamp,
-    VerdictSet, VerifiedDecision, verify_decision,
+    VerdictSet, VerifiedDecision, read_json, verify_decision,
 };
 use serde_json::Value;
 use time::OffsetDateTime;
@@ -92,7 +92,7 @@ pub(crate) fn claimed_id(payload: &[u8]) -> String {
     struct Claim {
         decision_id: String,
     }
-    serde_json::from_slice(payload)
+    read_json(payload)
         .ok()
         .map(|Claim { decision_id }| decision_id)
         .filter(|id| id.len() <= 64)
@@ -104,7 +104,5 @@ fn claimed_origin(payload: &[u8]) -> Option<Origin> {
     struct Claim {
         origin: Origin,
     }
-    serde_json::from_slice(payload)
-        .ok()
-        .map(|Claim { origin }| origin)
+    read_json(payload).ok().map(|Claim { origin }| origin)
 }

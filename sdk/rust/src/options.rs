@@ -65,7 +65,7 @@ impl EnrolmentSource {
         }
         let text = tokio::fs::read(&path).await.map_err(|e| bad(&e))?;
         // The message of the parser may quote the file, and the file holds a seed.
-        let mut enrolment: Enrolment = serde_json::from_slice(&text).map_err(|error| {
+        let mut enrolment: Enrolment = countersign_wire::read_json(&text).map_err(|error| {
             let (line, column) = (error.line(), error.column());
             bad(&format_args!(
                 "not an enrolment (line {line}, column {column})"

@@ -5,7 +5,7 @@
 
 use countersign_wire::{
     Context, Enrolment, KeyRole, OperatorList, Origin, PolicyKey, Risk, SignedEnvelope, TrustedKey,
-    WorkspaceName,
+    WorkspaceName, read_json,
 };
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -102,7 +102,7 @@ impl Trust {
         let envelope = SignedEnvelope::from_bytes(value).ok()?;
         let subject = PolicyKey::Operators.subject();
         let payload = envelope.open(Context::Policy, &self.realm, &subject).ok()?;
-        let list: OperatorList = serde_json::from_slice(&payload).ok()?;
+        let list: OperatorList = read_json(&payload).ok()?;
         let signer = envelope.key.as_str();
         let known = |key: &str| self.role_at(key, stored_at, None) == Some(KeyRole::Human);
         // A signer that took over from a known key counts only as far as its own list lets it.

@@ -79,7 +79,7 @@ fn warn_of_readers(out: Output, enrolment: &Path) {
 /// console, so the digests of hidden values are under its own login key.
 fn hide_under_login_of(enrolment: &Path) {
     let read = std::fs::read(enrolment).ok();
-    if let Some(read) = read.and_then(|text| serde_json::from_slice::<Enrolment>(&text).ok()) {
+    if let Some(read) = read.and_then(|text| countersign_wire::read_json::<Enrolment>(&text).ok()) {
         secrets::hide_under(Hiding::from_seed(read.nkey_seed.reveal()));
     }
 }

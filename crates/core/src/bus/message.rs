@@ -21,7 +21,7 @@ pub struct StreamMessage {
     pub stamp: OffsetDateTime,
     /// Its subject.
     pub subject: String,
-    /// Header `CS-Key`.
+    /// Header `CS-Key`; none where it stands twice. So with the next two.
     pub key: Option<String>,
     /// Header `CS-Sig`.
     pub sig: Option<String>,
@@ -45,17 +45,43 @@ impl StreamMessage {
         payload: Bytes,
     ) -> Self {
         let text = |name| headers.get(name).map(|value| value.as_str().to_owned());
+        // Of two values one reader takes the first and another the last.
+        let only = |name| text(name).filter(|_| headers.get_all(name).nth(1).is_none());
         Self {
             stream: stream.into(),
             seq,
             stamp,
             subject,
-            key: text(KEY),
-            sig: text(SIGNATURE),
-            attestation: text(ATTESTATION_HEADER),
+            key: only(KEY),
+            sig: only(SIGNATURE),
+            attestation: only(ATTESTATION_HEADER),
             operation: text("KV-Operation"),
             payload,
             share: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_signature_that_stands_twice_none_is_taken() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("CS-Key", "a"),
+            ("CS-Sig", "b"),
+            ("CS-Sig", "b"),
+            ("CS-Stored", "c"),
+            ("CS-Stored", "d"),
+        ] {
+            headers.append(name, value);
+        }
+        let subject = "countersign.v1.decision.acme.bot.r1".to_owned();
+        let stamp = OffsetDateTime::UNIX_EPOCH;
+        let message = StreamMessage::new("CS_DECISIONS", 1, stamp, subject, &headers, Bytes::new());
+        assert_eq!(message.key.as_deref(), Some("a"));
+        assert_eq!((message.sig, message.attestation), (None, None));
     }
 }

@@ -159,6 +159,7 @@ mod tests {
             withdrawn_at: None,
             has_args: true,
             refused_here: false,
+            no_request: false,
         }
     }
 

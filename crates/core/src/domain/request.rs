@@ -40,15 +40,17 @@ pub struct RequestRecord {
     pub has_args: bool,
     /// It is a request of the protocol for which this console had no room: another one may have.
     pub refused_here: bool,
+    /// It is no request of the protocol: every console rejects it, whatever else is stored.
+    pub no_request: bool,
 }
 
 impl RequestRecord {
     /// The state from which what is stored on the bus leads on. A console without room for a request
-    /// rejects it; where another one had room and was first, its decision stands here too.
+    /// rejects it; where another one had room and was first, or the agent had withdrawn, that stands here too.
     #[must_use]
     pub fn state_on_the_bus(&self) -> State {
         match self.state {
-            State::Rejected if self.refused_here => State::Pending,
+            State::Rejected if !self.no_request => State::Pending,
             state => state,
         }
     }
@@ -64,11 +66,11 @@ impl RequestRecord {
     }
 
     /// Whether the agent had withdrawn when a decision was stored: the first stored wins (protocol,
-    /// section 6).
+    /// section 6). Nobody withdraws what is no request.
     #[must_use]
     pub fn was_withdrawn_at(&self, stored_at: Timestamp) -> bool {
-        self.withdrawn_at
-            .is_some_and(|withdrawn| withdrawn <= stored_at)
+        let withdrawn = self.withdrawn_at.filter(|_| !self.no_request);
+        withdrawn.is_some_and(|withdrawn| withdrawn <= stored_at)
     }
 }
 
@@ -96,10 +98,16 @@ mod tests {
             withdrawn_at: Some(Timestamp(40)),
             has_args: true,
             refused_here: false,
+            no_request: false,
         };
         assert_eq!(record.deadline_for(Timestamp(29)), Timestamp(100));
         assert_eq!(record.deadline_for(Timestamp(30)), Timestamp(50));
         assert!(!record.was_withdrawn_at(Timestamp(39)));
         assert!(record.was_withdrawn_at(Timestamp(40)));
+        let none = RequestRecord {
+            no_request: true,
+            ..record
+        };
+        assert!(!none.was_withdrawn_at(Timestamp(40)));
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use countersign_wire::{Anchor, Context, SignedEnvelope, verify};
+use countersign_wire::{Anchor, Context, SignedEnvelope, read_json, verify};
 use uuid::Uuid;
 
 use super::audit_verify::FirstBad;
@@ -102,7 +102,7 @@ impl Signer {
             let (subject, payload) = (self.subject.as_str(), stored.payload.as_slice());
             verify(key, Context::Audit, &realm, subject, payload, &stored.sig).is_ok()
         };
-        let anchor: Anchor = serde_json::from_slice(&stored.payload).ok()?;
+        let anchor: Anchor = read_json(&stored.payload).ok()?;
         self.keys
             .iter()
             .any(signed)
@@ -126,7 +126,7 @@ pub(super) fn anchor_of(message: &StreamMessage) -> StoredAnchor {
         Some((payload, envelope)) => (payload, envelope.sig.to_string()),
         None => (message.payload.to_vec(), String::new()),
     };
-    let seq = serde_json::from_slice::<Anchor>(&payload).map_or(0, |anchor| anchor.seq);
+    let seq = read_json::<Anchor>(&payload).map_or(0, |anchor| anchor.seq);
     StoredAnchor {
         seq: i64::try_from(seq).unwrap_or(0),
         payload,

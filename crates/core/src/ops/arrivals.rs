@@ -222,7 +222,6 @@ async fn insert(
         .map(|(id, seq)| (seq, id))
         .collect();
     let mut rejected = Vec::new();
-    let mut fresh = Vec::new();
     let mut keys = Vec::new();
     for (row, (subject, parsed)) in rows.into_iter().zip(sources) {
         let name = subject_of(&row);
@@ -257,20 +256,18 @@ async fn insert(
         if let Ok(key) = name.parse::<RequestKey>() {
             match row.error {
                 Some(_) => rejected.push(*id),
-                None => {
-                    fresh.push(key.clone());
-                    if row.state == State::Pending {
-                        if let Some(parsed) = parsed {
-                            ledger.judge.arrived(*id, Arc::clone(parsed));
-                        }
-                        batch.gathered.arrived.push(key.clone());
+                None if row.state == State::Pending => {
+                    if let Some(parsed) = parsed {
+                        ledger.judge.arrived(*id, Arc::clone(parsed));
                     }
+                    batch.gathered.arrived.push(key.clone());
                 }
+                None => {}
             }
             keys.push(key);
         }
     }
-    let answered = follow_up(ledger, batch, &keys, &fresh).await?;
+    let answered = follow_up(ledger, batch, &keys).await?;
     rejected.retain(|id| !answered.contains(id));
     if ledger.caught_up {
         answers::give(ledger, batch, &rejected).await?;
@@ -278,17 +275,16 @@ async fn insert(
     Ok(())
 }
 
-/// Applies what came before its request: first what moves the deadline, then a decision, then a
-/// withdraw. Returns the rows that have a decision.
+/// Applies what came before its request, a rejected one too: first what moves the deadline, then votes and a
+/// decision, then a withdraw. Returns the rows that have a decision.
 async fn follow_up(
     ledger: &mut Ledger,
     batch: &mut Batch<'_>,
     keys: &[RequestKey],
-    fresh: &[RequestKey],
 ) -> Result<HashSet<i64>, StoreError> {
     let mut withdrawn = Vec::new();
     if ledger.counts.tombstones > 0 {
-        for key in fresh {
+        for key in keys {
             let kind = TombstoneKind::Tighten;
             if let Some(stone) = tombstones::get(batch.tx, key, kind).await? {
                 let body = countersign_wire::parse_tighten(&tighten_subject(key), &stone.raw).ok();
@@ -302,7 +298,7 @@ async fn follow_up(
         }
     }
     if ledger.counts.orphaned_votes > 0 {
-        votes::join_orphans(ledger, batch, fresh).await?;
+        votes::join_orphans(ledger, batch, keys).await?;
     }
     let answered = match ledger.counts.orphans {
         0 => HashSet::new(),

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use countersign_wire::{Anchor, Stream, audit_subject, canonical_json};
+use countersign_wire::{Anchor, Stream, audit_subject, canonical_json, read_json};
 use serde_json::Value;
 
 use super::anchors_check::{Anchors, Signer};
@@ -311,7 +311,7 @@ impl Check {
     }
 
     fn holds(&self, stored: &StoredAnchor) -> bool {
-        serde_json::from_slice::<Anchor>(&stored.payload)
+        read_json::<Anchor>(&stored.payload)
             .is_ok_and(|anchor| self.hashes.get(&stored.seq) == Some(&anchor.hash))
     }
 }

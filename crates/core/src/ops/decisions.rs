@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use countersign_wire::{
     DecisionCheck, DecisionFault, DecisionVerdict, KeyRole, Origin, RequestFacts, RequestKey,
-    Sha256Digest, Stream, Verdict, decision_subject, verify_decision,
+    Sha256Digest, Stream, Verdict, decision_subject, read_json, verify_decision,
 };
 use serde_json::json;
 use uuid::Uuid;
@@ -142,7 +142,7 @@ fn read_own(ledger: &Ledger, record: &RequestRecord, stored: &Stored<'_>) -> Opt
     // A key that ended, or whose limits changed, while the decision was on its way is not worth its own word.
     let (signer, at) = (stored.signer?, stored.stored_at);
     ledger.trusted.role(signer, at)?;
-    let verdict: OwnVerdict = serde_json::from_slice(payload).ok()?;
+    let verdict: OwnVerdict = read_json(payload).ok()?;
     // Neither are the voters'.
     if !verdict.votes.is_empty() {
         return None;

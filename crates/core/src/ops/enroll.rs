@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use countersign_wire::{AgentKey, Enrolment, NkeySeed, TlsFiles};
+use countersign_wire::{AgentKey, Enrolment, NkeySeed, TlsFiles, read_json};
 use nkeys::KeyPair;
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 use tokio::sync::oneshot;
@@ -120,7 +120,7 @@ impl App {
         agent: &AgentKey,
     ) -> Result<Option<Enrolment>, OpError> {
         let text = std::fs::read(path).ok();
-        let Some(old) = text.and_then(|t| serde_json::from_slice::<Enrolment>(&t).ok()) else {
+        let Some(old) = text.and_then(|t| read_json::<Enrolment>(&t).ok()) else {
             return Ok(None);
         };
         let Ok(login) = KeyPair::from_seed(old.nkey_seed.reveal()) else {

@@ -3,7 +3,7 @@
 //!
 //! Refuses to let one out, and to leave its request to nobody: it is decided again then.
 
-use countersign_wire::{AgentKey, Sha256Digest};
+use countersign_wire::{AgentKey, Sha256Digest, read_json};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -79,7 +79,7 @@ fn is_of_a_bypass_that_is_over(
     now: Timestamp,
     payload: &[u8],
 ) -> bool {
-    let Ok(ByRule { rule: Some(named) }) = serde_json::from_slice(payload) else {
+    let Ok(ByRule { rule: Some(named) }) = read_json(payload) else {
         return false;
     };
     let in_force = brakes.bypass_of(agent, now).map(|(set, _)| set.revision);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use countersign_wire::{
     AgentKey, CheckedValue, HelloReport, ParsedRequest, PublicKey, Receipt, Rejection,
     RejectionCode, RequestKey, SpanStatus, Subject, Tighten, Verdict, json_value, parse_receipt,
-    parse_request, parse_span, parse_tighten, read_hello,
+    parse_request, parse_span, parse_tighten, read_hello, read_json,
 };
 
 use serde::Deserialize;
@@ -215,11 +215,8 @@ impl From<UsualBody> for DecisionBody {
 
 /// Whatever can be read of a decision, also of one that will not verify: a person must see it.
 fn body(payload: &[u8]) -> DecisionBody {
-    // A list would be read as the fields in their order.
-    let usual = payload.first() == Some(&b'{');
-    let usual = usual.then(|| serde_json::from_slice::<UsualBody>(payload));
-    match usual {
-        Some(Ok(body)) if body.is_usual() => body.into(),
+    match read_json::<UsualBody>(payload) {
+        Ok(body) if body.is_usual() => body.into(),
         _ => any_body(payload),
     }
 }

@@ -30,10 +30,9 @@ pub(super) fn judge(verdict: Result<&DecisionVerdict, DecisionFault>, withdrawn:
             effective: "void".to_owned(),
             fault: Some(fault),
         },
-        // Nobody withdraws what is no request.
-        Ok(DecisionVerdict::Rejected) => as_word(StoredAs::Rejected, "rejected"),
         Ok(DecisionVerdict::Withdrawn) => as_word(StoredAs::Withdrawn, "withdrawn"),
         _ if withdrawn => as_word(StoredAs::Withdrawn, "withdrawn"),
+        Ok(DecisionVerdict::Rejected) => as_word(StoredAs::Rejected, "rejected"),
         Ok(DecisionVerdict::Expired) | Err(_) => as_word(StoredAs::Expired, "expired"),
         Ok(DecisionVerdict::Other(_)) => as_word(StoredAs::Decided, "deny"),
         Ok(verdict) => as_word(StoredAs::Decided, verdict.as_str()),
@@ -55,7 +54,8 @@ mod tests {
             (Ok("expired"), "expired", "withdrawn"),
             (Err(DecisionFault::Late), "expired", "withdrawn"),
             (Ok("withdrawn"), "withdrawn", "withdrawn"),
-            (Ok("rejected"), "rejected", "rejected"),
+            // A console without room answers after the agent has withdrawn.
+            (Ok("rejected"), "rejected", "withdrawn"),
             (Err(DecisionFault::BadSignature), "void", "void"),
         ] {
             let verdict = verdict.map(word);

@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use countersign_wire::{Anchor, Context, KeyRole, PublicKey, Sha256Digest, audit_subject, verify};
+use countersign_wire::{
+    Anchor, Context, KeyRole, PublicKey, Sha256Digest, audit_subject, read_json, verify,
+};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
@@ -81,7 +83,7 @@ pub(super) async fn note(shared: &Arc<Shared>, bus: &Bus) -> Result<(), OpError>
     let mut lost = Vec::new();
     for anchor in anchors.iter().filter(|anchor| anchor.seq > from) {
         let hash = audit::hash_at(&shared.reader, anchor.seq).await?;
-        let named = serde_json::from_slice::<Anchor>(&anchor.payload).ok();
+        let named = read_json::<Anchor>(&anchor.payload).ok();
         if hash.map(|hash| hex(&hash)) != named.map(|anchor| anchor.hash) {
             lost.push(anchor);
         }

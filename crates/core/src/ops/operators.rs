@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_wire::{
-    Context, OperatorEntry, OperatorList, PolicyKey, SignedEnvelope, TrustedKey,
+    Context, OperatorEntry, OperatorList, PolicyKey, SignedEnvelope, TrustedKey, read_json,
 };
 use tokio::sync::Mutex;
 use tokio::time::Instant;
@@ -257,7 +257,7 @@ impl Operators {
                 .map(|payload| (envelope, payload))
         });
         let list = opened.ok().and_then(|(envelope, payload)| {
-            let list: OperatorList = serde_json::from_slice(&payload).ok()?;
+            let list: OperatorList = read_json(&payload).ok()?;
             Some((envelope, payload, list))
         });
         let Some((envelope, payload, list)) = list else {

@@ -7,7 +7,7 @@ mod form;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use countersign_wire::{AgentKey, PolicyKey, Sha256Digest, WorkspaceName, json_value};
+use countersign_wire::{AgentKey, PolicyKey, Sha256Digest, WorkspaceName, json_value, read_json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -91,7 +91,7 @@ pub(crate) struct SetupValue {
 impl SetupValue {
     /// None for what cannot be read.
     pub(crate) fn read(payload: &[u8]) -> Option<Self> {
-        let value: Self = serde_json::from_slice(payload).ok()?;
+        let value: Self = read_json(payload).ok()?;
         (value.v == 1).then_some(value)
     }
 

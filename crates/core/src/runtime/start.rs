@@ -150,7 +150,7 @@ pub(super) async fn parts(
     let row = policy::get(&reader, "operators").await?;
     let operator_list = row.and_then(|row| {
         Some(KnownList {
-            list: serde_json::from_slice(&row.payload).ok()?,
+            list: countersign_wire::read_json(&row.payload).ok()?,
             revision: u64::try_from(row.revision).ok()?,
         })
     });

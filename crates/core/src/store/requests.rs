@@ -94,6 +94,7 @@ fn record(row: &Row<'_>, known: Option<&RequestKey>) -> rusqlite::Result<Read> {
         return Ok(Err(corrupt("approvals_required")));
     };
     let stored_at = Timestamp(row.get(11)?);
+    let error = row.get_ref(17)?.as_str_or_null()?;
     Ok(Ok(Some(RequestRecord {
         id: row.get(0)?,
         key,
@@ -111,7 +112,8 @@ fn record(row: &Row<'_>, known: Option<&RequestKey>) -> rusqlite::Result<Read> {
         tightened_at: row.get::<_, Option<i64>>(15)?.map(Timestamp),
         withdrawn_at: row.get::<_, Option<i64>>(16)?.map(Timestamp),
         has_args: row.get_ref(13)?.as_str_or_null()? == Some("tool_call"),
-        refused_here: row.get_ref(17)?.as_str_or_null()? == Some(TOO_MANY),
+        refused_here: error == Some(TOO_MANY),
+        no_request: error.is_some_and(|code| code != TOO_MANY),
     })))
 }
 

@@ -17,6 +17,7 @@ use crate::{PublicKey, RequestId, Sha256Digest, Subject, Timestamp, alive::check
 use crate::{
     json::parse_document,
     rejection::{RejectionCode, WireError},
+    uuid_text::hyphenated,
 };
 
 pub use verify::{DecisionCheck, DecisionFault, RequestFacts, VerifiedDecision, verify_decision};
@@ -33,6 +34,7 @@ pub struct ApprovalDecision {
     #[schemars(schema_with = "crate::alive::version_schema")]
     pub v: u8,
     /// A UUIDv7 that the console chose.
+    #[serde(deserialize_with = "hyphenated")]
     #[schemars(with = "String", extend("format" = "uuid"))]
     pub decision_id: Uuid,
     /// The request's id.

@@ -169,6 +169,9 @@ pub fn verify_decision(check: &DecisionCheck<'_>) -> Result<VerifiedDecision, De
         return Err(DecisionFault::WrongRequestDigest);
     }
     check_role(&decision, role)?;
+    if matches!(decision.origin, Origin::Rule | Origin::SetupKey) && decision.rule.is_none() {
+        return Err(DecisionFault::Malformed);
+    }
     check_verdict(check, &decision)?;
     let operator = decision.verdict.operator();
     let bound = role == KeyRole::Human && operator.is_some_and(is_bound_by_limits);

@@ -11,7 +11,8 @@ use uuid::Uuid;
 use super::{DECISION_MAX_BYTES, DecidedBy, present};
 use crate::{
     Context, KeyRole, PublicKey, RequestKey, Sha256Digest, Signature, Subject, Timestamp, Verdict,
-    alive::check_version, digest::args_digest, json::parse_document, verify, vote_subject,
+    alive::check_version, digest::args_digest, json::parse_document, uuid_text::hyphenated, verify,
+    vote_subject,
 };
 
 /// One operator's vote; unchangeable, one per key.
@@ -21,6 +22,7 @@ pub struct Vote {
     #[schemars(schema_with = "crate::alive::version_schema")]
     pub v: u8,
     /// A UUIDv7 that the console chose.
+    #[serde(deserialize_with = "hyphenated")]
     #[schemars(with = "String", extend("format" = "uuid"))]
     pub vote_id: Uuid,
     /// The digest of the request's payload.

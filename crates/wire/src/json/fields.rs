@@ -11,7 +11,7 @@ use serde::{
 };
 use serde_json::{Map, Value};
 
-use super::{CheckedValue, KeptJson, scan};
+use super::{CheckedValue, KeptJson, read_json, scan};
 use crate::{
     rejection::{RejectionCode, WireError},
     request::FREE_FIELDS,
@@ -264,7 +264,7 @@ pub(crate) fn parse_document<T: DeserializeOwned>(
     exempt: &[&str],
 ) -> Result<T, WireError> {
     scan(payload, max_bytes, exempt)?;
-    serde_json::from_slice(payload).map_err(|error| {
+    read_json(payload).map_err(|error| {
         // The text of a serde error can repeat a value; only its place is told.
         let place = format!("does not fit the protocol at column {}", error.column());
         WireError::new(RejectionCode::WrongType, place)

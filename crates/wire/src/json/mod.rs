@@ -1,9 +1,10 @@
 //! JSON as the protocol takes it: strictly.
 //!
 //! Refuses what different readers understand differently (duplicate keys, large
-//! integers, lone surrogates) before any value is built from it.
+//! integers, lone surrogates) before any value is built from it, and a document of another shape.
 
 mod checked;
+mod exact;
 mod fields;
 mod kept;
 mod number;
@@ -13,6 +14,7 @@ mod text;
 
 pub(crate) use checked::has_private_key;
 pub use checked::{CheckedValue, json_value};
+pub use exact::{read_json, read_json_value};
 pub(crate) use fields::{Fields, parse_document};
 pub use kept::KeptJson;
 pub use readable::{readable_request, request_fields};

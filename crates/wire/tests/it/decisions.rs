@@ -52,13 +52,16 @@ fn every_verdict_stands_when_everything_fits() {
 }
 
 #[test]
-fn rules_and_setup_keys_approve_with_the_consoles_key() {
+fn rules_and_setup_keys_approve_with_the_consoles_key_and_are_named() {
     for origin in ["rule", "setup_key"] {
         let mut value = decision("approve");
         value["origin"] = json!(origin);
         value["rule"] = json!({"id": "r1", "version": 3, "name": "small refunds"});
         value["decided_by"] = json!({"name": "desk", "key": public(10)});
         assert!(judge(&value, 10).is_ok(), "{origin}");
+        value["rule"] = Value::Null;
+        let unnamed = judge(&value, 10).err();
+        assert_eq!(unnamed, Some(DecisionFault::Malformed), "{origin}");
     }
 }
 

@@ -4,6 +4,7 @@
 mod decision_faults;
 mod decisions;
 mod digests;
+mod exact_shapes;
 mod fuzzed;
 mod handovers;
 mod hellos;
@@ -19,4 +20,5 @@ mod shown;
 mod signatures;
 mod small_messages;
 mod support;
+mod vectors;
 mod votes;

@@ -135,6 +135,7 @@ fn a_rule_cannot_stand_in_for_several_operators() {
     };
     let mut value = decision("approve");
     value["origin"] = json!("rule");
+    value["rule"] = json!({"id": "r1", "version": 3});
     value["decided_by"] = json!({"name": "desk", "key": public(10)});
     assert_eq!(judge_at(&value, 10, &facts, STORED_AT).err(), TOO_FEW);
 }

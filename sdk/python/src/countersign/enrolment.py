@@ -17,7 +17,7 @@ from typing import Any
 
 import nkeys  # type: ignore[import-untyped]
 
-from .clock import parse_rfc3339
+from .clock import is_rfc3339
 from .errors import EnrolmentError
 from .signature import decode_public_key
 from .words import RISKS
@@ -35,14 +35,6 @@ ROLES = ("human", "auto")
 
 FILES = ("tls_ca", "tls_cert", "tls_key", "nats_creds")
 """Fields that name a file; in `agent.json` they are relative to it."""
-
-
-def _is_rfc3339(text: str) -> bool:
-    try:
-        parse_rfc3339(text)
-    except ValueError:
-        return False
-    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +63,7 @@ class TrustedKey:
         since, until = value.get("from"), value.get("until")
         for stamp in (since, until):
             # One that cannot be read would be met when a decision is judged, by who cannot answer for it.
-            if stamp is not None and not (isinstance(stamp, str) and _is_rfc3339(stamp)):
+            if stamp is not None and not (isinstance(stamp, str) and is_rfc3339(stamp)):
                 raise ValueError("`from` and `until` are time stamps such as 2026-11-21T12:00:00.000Z")
         workspaces, max_risk = value.get("workspaces"), value.get("max_risk")
         if workspaces is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import ssl
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,14 @@ from nats.aio.client import Client, RawCredentials
 from nats.errors import Error as NatsError
 
 from .enrolment import Enrolment, public_key
-from .errors import BusLoginError, BusTlsError, EnrolmentError
+from .errors import BusLoginError, BusRefusedError, BusTlsError, EnrolmentError
 
 # What a server says to a login that it does not, or no longer, take; the last is the library's word for the first.
 _REFUSED = re.compile(r"authorization violation|authentication (expired|revoked)|authorization failed", re.IGNORECASE)
+
+
+# In the first line of a message's headers, and nowhere else.
+_OF_THE_SERVER = frozenset({"Status", "Description"})
 
 
 class PlainTextError(NatsError):
@@ -65,14 +70,31 @@ class GuardedClient(Client):
     """A client that sends no login without TLS where TLS was asked for: the library alone believes the server."""
 
     def __init__(self, login: Login) -> None:
-        # A method of the library's own. Without it the one below is never called, and the login would go out.
+        # Methods of the library's own. Without them those below are never called: the login would go out without
+        # TLS, and of two signatures one would be believed.
         if login.tls and not callable(getattr(Client, "_connect_command", None)):
             raise BusTlsError(
                 "this version of nats-py cannot be kept from logging in without TLS; "
                 "install one that the requirements of countersign name"
             )
+        if not callable(getattr(Client, "_process_headers", None)):
+            raise BusRefusedError(
+                "this version of nats-py does not show how it reads headers; "
+                "install one that the requirements of countersign name",
+                code="unknown_library",
+            )
         super().__init__()
         self._must_have_tls = login.tls
+
+    async def _process_headers(self, headers: bytes | None) -> dict[str, str] | None:
+        """The library keeps the last of two values, and takes a stored header for the server's own status."""
+        found: dict[str, str] | None = await super()._process_headers(headers)
+        if not found or not headers:
+            return found
+        line, _, block = headers.partition(b"\r\n")
+        told = Counter(part.partition(b":")[0].strip().decode(errors="replace") for part in block.split(b"\r\n"))
+        own = _OF_THE_SERVER if line.strip() == b"NATS/1.0" else frozenset()
+        return {name: value for name, value in found.items() if told[name] < 2 and name not in own}
 
     def _connect_command(self) -> bytes:
         # The library goes over to TLS, just before this, if and only if the server asked for it.

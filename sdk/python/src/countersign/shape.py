@@ -10,19 +10,15 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .clock import parse_rfc3339
+from .clock import is_rfc3339
 from .enrolment import REQUEST_ID
-from .signature import decode_public_key
+from .signature import decode_base64url, decode_public_key
 
 Check = Callable[[Any], bool]
 Fields = Mapping[str, Check]
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
-_RFC3339 = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
-)
-_SIGNATURE = re.compile(r"[A-Za-z0-9_-]{86}")
 _ORIGINS = frozenset({"operator", "rule", "setup_key", "timeout", "agent", "system"})
 _SCOPES = frozenset({"once", "session", "always"})
 
@@ -56,18 +52,19 @@ def _is_count(value: Any) -> bool:
 
 
 def _is_moment(value: Any) -> bool:
-    if not isinstance(value, str) or not _RFC3339.fullmatch(value):
-        return False
-    try:
-        parse_rfc3339(value)
-    except (ValueError, OverflowError):
-        return False
-    return True
+    return isinstance(value, str) and is_rfc3339(value)
 
 
 def _is_key(value: Any) -> bool:
     try:
         return isinstance(value, str) and bool(decode_public_key(value))
+    except ValueError:
+        return False
+
+
+def _is_signature(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and len(decode_base64url(value)) == 64
     except ValueError:
         return False
 
@@ -88,7 +85,7 @@ _DECIDED_BY = _object({"name": _is_text, "key": _is_key}, {})
 _RULE = _object({"id": _is_text, "version": _is_count}, {"name": _is_text})
 _RESPONSE = _object({"content": _is_anything}, {"selected_key": _is_text})
 _ATTACHED_VOTE = _object(
-    {"key": _is_key, "subject": _is_text, "payload": _is_text, "sig": _matches(_SIGNATURE)},
+    {"key": _is_key, "subject": _is_text, "payload": _is_text, "sig": _is_signature},
     {},
 )
 

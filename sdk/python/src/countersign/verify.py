@@ -39,7 +39,8 @@ ROLE_OF_ORIGIN = {
 # Who says what the system says, and nothing else. Everything beyond a plain no needs a person, a rule or a setup
 # key: silence, agents and the system never approve.
 ORIGIN_OF_SYSTEM_VERDICT = {"expired": "timeout", "withdrawn": "agent", "rejected": "system"}
-DECIDING_ORIGINS = frozenset({"operator", "rule", "setup_key"})
+NAMING_ORIGINS = frozenset({"rule", "setup_key"})
+DECIDING_ORIGINS = NAMING_ORIGINS | {"operator"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,8 @@ def judge(stored: StoredDecision, request: SentRequest, trust: Trust, late: bool
     known = body["verdict"] in OPERATOR_VERDICTS | set(ORIGIN_OF_SYSTEM_VERDICT)
     verdict: Answer = body["verdict"] if known else "deny"
     _check_origin(verdict, body["origin"], role)
+    if body["origin"] in NAMING_ORIGINS and body.get("rule") is None:
+        _void("malformed", "the decision does not name the rule that made it")
     args, digest = _arguments(verdict, body, request)
     if verdict in RUNNING and request.approvals_required > 1:
         _check_votes(verdict, digest, stored, body, request, trust)
@@ -156,7 +159,12 @@ def parse_payload(payload: bytes) -> dict[str, Any]:
     refused, not resolved.
     """
     try:
-        value = json.loads(payload.decode("utf-8"), object_pairs_hook=_unique_object, parse_constant=_refuse_constant)
+        value = json.loads(
+            payload.decode("utf-8"),
+            object_pairs_hook=_unique_object,
+            parse_constant=_refuse_constant,
+            parse_int=_integer,
+        )
         check_canonical(value, what="decision", depth=1)
     except (ValueError, RecursionError, InvalidRequestError):
         _void("malformed", "the decision is not well-formed JSON")
@@ -170,6 +178,11 @@ def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) != len(pairs):
         raise ValueError("duplicate key")
     return value
+
+
+def _integer(text: str) -> int | float:
+    # No integer is written so; other readers make a double of it.
+    return -0.0 if text == "-0" else int(text)
 
 
 def _refuse_constant(word: str) -> NoReturn:

@@ -86,7 +86,7 @@ async fn of_file(file: &Path, app: &App, bus: &Bus) -> Tried {
     let read = fs::read(file).map_err(|error| error.to_string());
     // The parser's words may quote the file, and the file holds a seed.
     let enrolment = read.and_then(|text| {
-        serde_json::from_slice::<Enrolment>(&text).map_err(|_| "not an enrolment".to_owned())
+        countersign_wire::read_json::<Enrolment>(&text).map_err(|_| "not an enrolment".to_owned())
     });
     let enrolment = match enrolment {
         Ok(enrolment) => enrolment,

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use countersign_wire::read_json_value;
 use serde_json::{Value, json};
 
 use super::change::{RulesChange, RulesChanged};
@@ -36,9 +37,9 @@ pub(super) fn read(payload: &[u8], revision: u64) -> Result<RuleSet, OpError> {
     let mut value: Value =
         serde_json::from_slice(payload).map_err(|error| unreadable(&error.to_string()))?;
     let gone = value.as_object_mut().and_then(|map| map.remove("gone"));
-    let gone = serde_json::from_value(gone.unwrap_or_else(|| json!({})));
+    let gone = read_json_value(gone.unwrap_or_else(|| json!({})));
     let regrets = value.as_object_mut().and_then(|map| map.remove("regrets"));
-    let regrets = serde_json::from_value(regrets.unwrap_or_else(|| json!({})));
+    let regrets = read_json_value(regrets.unwrap_or_else(|| json!({})));
     let mut rules = read_set(&value, "rules").map_err(|problems| {
         let first = problems.first();
         let told = first.map_or(String::new(), |of| {

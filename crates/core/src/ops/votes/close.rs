@@ -6,7 +6,8 @@
 use std::collections::BTreeSet;
 
 use countersign_wire::{
-    DecisionVerdict, KeyRole, Origin, PublicKey, Scope, Sha256Digest, Verdict, Vote, VoteAttachment,
+    DecisionVerdict, KeyRole, Origin, PublicKey, Scope, Sha256Digest, Verdict, Vote,
+    VoteAttachment, read_json,
 };
 use serde_json::{Value, json};
 
@@ -101,7 +102,7 @@ pub(in crate::ops) fn ballot(vote: &StoredVote) -> Ballot<'_> {
 fn draft(agreed: &[StoredVote]) -> Option<(Verdict, Draft)> {
     let read: Vec<Vote> = agreed
         .iter()
-        .map(|vote| serde_json::from_slice(&vote.payload).ok())
+        .map(|vote| read_json(&vote.payload).ok())
         .collect::<Option<_>>()?;
     let first = read.first()?;
     let (verdict, digest) = (first.verdict, first.args_digest);
