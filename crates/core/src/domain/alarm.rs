@@ -135,7 +135,9 @@ impl AlarmCode {
             Self::OperatorsUnverified => {
                 "The list of operators on the bus does not verify; the last good one counts."
             }
-            Self::OperatorsRefused => "Somebody changed the list of operators against its rules.",
+            Self::OperatorsRefused => {
+                "Somebody changed the list of operators against its rules, or put an older one in its place; the one before counts."
+            }
             Self::OperatorWaits => "A new operator's key waits to be accepted.",
             Self::RecoverConflict => {
                 "The bus holds another decision than this console knew before the recovery."

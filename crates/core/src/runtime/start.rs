@@ -151,6 +151,7 @@ pub(super) async fn parts(
         Some(KnownList {
             list: serde_json::from_slice(&row.payload).ok()?,
             revision: u64::try_from(row.revision).ok()?,
+            sig: row.sig,
         })
     });
     if let Some(known) = &operator_list {

@@ -35,4 +35,5 @@ mod setup_keys;
 mod skew;
 mod space;
 mod spy;
+mod stored_again;
 mod votes;
