@@ -123,7 +123,7 @@ impl App {
             };
             let now = self.now();
             let (after, mut done) = before.after(change, now)?;
-            if after == before && revision > 0 {
+            if after == before && stands.payload.is_some() {
                 done.revision = revision;
                 return Ok(done);
             }

@@ -19,7 +19,8 @@ use crate::identity::Identity;
 use crate::ops::brakes::remembered;
 use crate::ops::operators::{follow, settle};
 use crate::ops::{
-    KnownList, Policies, PolicyKnown, Queues, Settlements, TrustedKeys, queues, trusted_now,
+    KnownList, LastSigned, Policies, PolicyKnown, Queues, Settlements, TrustedKeys, queues,
+    trusted_now,
 };
 use crate::store::bus_stream::Position;
 use crate::store::{self, Reader, agents, bus_stream, meta, policy};
@@ -188,6 +189,7 @@ pub(super) async fn parts(
         operators: RwLock::new(operators),
         operator_list: RwLock::new(operator_list),
         policy_epoch: Mutex::new(bucket.map(|at| at.epoch.clone())),
+        last_signed: LastSigned::remembered(&reader).await?,
         settlements: Settlements::default(),
         consoles: Arc::default(),
         policy_known: PolicyKnown::new(),

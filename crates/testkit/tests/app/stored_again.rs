@@ -3,11 +3,12 @@
 use countersign_core::App;
 use countersign_core::ops::operators::{Change, Limits, ListedState};
 use countersign_testkit::TempData;
-use countersign_wire::{PublicKey, SignedEnvelope};
+use countersign_wire::{AgentBrake, AgentKey, PublicKey, Risk, SignedEnvelope};
 use nkeys::KeyPair;
 
 use crate::agent::{Desk, caught_up, colleague, line_when, listed, options, until};
 use crate::operators::{has_alarm, put_approval, sees};
+use crate::policy::{INVOICES, apply};
 use crate::recover::{becomes_read_only, delete_stream, recovered};
 
 /// What stands under a key: revision and bytes.
@@ -109,4 +110,113 @@ async fn a_list_that_is_put_back_after_a_loss_counts_and_so_does_what_is_changed
     sees(&desk.app, &guest, ListedState::Retired).await;
     assert_eq!(desk.app.alarms().await.unwrap(), []);
     desk.app.shutdown().await;
+}
+
+fn bot() -> AgentKey {
+    "acme/bot".parse().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_brake_is_let_go_of_by_an_older_value() {
+    let desk = Desk::open().await;
+    let data = TempData::new();
+    let second = colleague(&desk, &data, "Grace").await;
+    let app = &desk.app;
+    let (off, running, grant) = {
+        app.set_panic(false).await.unwrap();
+        app.set_brake(&bot(), AgentBrake::Running).await.unwrap();
+        let hour = std::time::Duration::from_secs(3_600);
+        app.set_bypass(&bot(), Risk::Low, hour).await.unwrap();
+        (
+            stands(app, "panic").await.1,
+            stands(app, "pause.acme.bot").await.1,
+            stands(app, "bypass.acme.bot").await.1,
+        )
+    };
+    // Set by a console of its own: whoever signs replaces what anybody signed.
+    second.set_panic(true).await.unwrap();
+    app.set_brake(&bot(), AgentBrake::Stopped).await.unwrap();
+    second.end_bypass(&bot()).await.unwrap();
+    let replay = async |app: &App| {
+        store(app, "panic", &off).await;
+        store(app, "pause.acme.bot", &running).await;
+        store(app, "bypass.acme.bot", &grant).await;
+    };
+    let holds = async |app: &App| {
+        for key in ["panic", "pause.acme.bot", "bypass.acme.bot"] {
+            until("an alarm", || has_alarm(app, "brake_unverified", key)).await;
+        }
+        let brakes = app.brakes().await.unwrap();
+        assert!(brakes.panic().is_some());
+        assert!(brakes.stop_of(&bot()).is_some(), "a stop stays one");
+        assert!(brakes.bypass_of(&bot(), app.now()).is_none());
+    };
+    replay(app).await;
+    for app in [app, &second] {
+        holds(app).await;
+    }
+    // What a command of the folder sees, which has only the store.
+    let beside = App::attach(options(&desk.data)).await.unwrap();
+    holds(&beside).await;
+    beside.shutdown().await;
+    // Whoever signs for it lets it go.
+    app.set_panic(false).await.unwrap();
+    app.set_brake(&bot(), AgentBrake::Running).await.unwrap();
+    app.end_bypass(&bot()).await.unwrap();
+    for app in [app, &second] {
+        until("no alarm", || async {
+            app.alarms().await.unwrap().is_empty()
+        })
+        .await;
+        assert!(app.brakes().await.unwrap().none());
+    }
+    app.set_panic(true).await.unwrap();
+    app.set_brake(&bot(), AgentBrake::Stopped).await.unwrap();
+    second.shutdown().await;
+    let Desk { data, app } = desk;
+    app.shutdown().await;
+    let app = App::start(options(&data)).await.unwrap();
+    caught_up(&app).await;
+    replay(&app).await;
+    holds(&app).await;
+    assert_eq!(app.audit_verify(None).await.unwrap().first_bad, None);
+    app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_that_was_removed_does_not_come_back_by_an_older_value() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    apply(&desk.app, INVOICES).await;
+    agent.ask(&agent.request("by-rule")).await;
+    assert_eq!(agent.decision("by-rule").await["origin"], "rule");
+    let (_, old) = stands(&desk.app, "rules.acme").await;
+    apply(&desk.app, "schema = 1").await;
+    let asks = async |app: &App, id: &str| {
+        store(app, "rules.acme", &old).await;
+        until("an alarm", || {
+            has_alarm(app, "rules_unusable", "rules.acme")
+        })
+        .await;
+        agent.ask(&agent.request(id)).await;
+        assert_eq!(line_when(app, id, |_| true).await.state, "pending");
+        let after = app.rules(&"acme".parse().unwrap()).await;
+        assert!(
+            after.is_ok_and(|set| set.rules.is_empty()),
+            "nor is it built upon"
+        );
+    };
+    asks(&desk.app, "asks").await;
+    // The same file again puts the removal in its place.
+    apply(&desk.app, "schema = 1").await;
+    until("no alarm", || async {
+        desk.app.alarms().await.unwrap().is_empty()
+    })
+    .await;
+    let Desk { data, app } = desk;
+    app.shutdown().await;
+    let app = App::start(options(&data)).await.unwrap();
+    caught_up(&app).await;
+    asks(&app, "after-restart").await;
+    app.shutdown().await;
 }
