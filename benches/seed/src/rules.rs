@@ -87,6 +87,7 @@ fn single(rules: &[Rule], figures: &mut Figures) -> anyhow::Result<()> {
             skill_tools: None,
             thread_id: Some("t"),
             run_id: None,
+            effective: None,
             args: Some(&args),
             args_digest: None,
             risk: Risk::Low,

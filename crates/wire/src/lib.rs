@@ -32,6 +32,7 @@ mod span;
 mod streams;
 mod strict_schema;
 mod subjects;
+mod succession;
 mod text_newtype;
 mod tighten;
 mod timestamp;
@@ -91,6 +92,7 @@ pub use subjects::{
     event_subject, hello_subject, receipt_subject, request_subject, tighten_subject, vote_subject,
     withdraw_subject,
 };
+pub use succession::{came_after, is_timely, time_to_sign};
 pub use tighten::{Tighten, parse_tighten};
 pub use timestamp::{Timestamp, TimestampError};
 pub use withdraw::{Withdraw, parse_withdraw};

@@ -131,6 +131,10 @@ pub struct OperatorList {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(default)]
     pub waiting: Vec<WaitingKey>,
+    /// When it was signed, by its signer's estimate of the server's time: a list counts over another when it was
+    /// signed later. Absent in lists of earlier versions, which count over none that has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
     /// Fields of later versions, kept when the list is written again.
     #[serde(flatten)]
     #[schemars(skip)]
@@ -145,6 +149,7 @@ impl OperatorList {
             operators,
             operator_approval: false,
             waiting: Vec::new(),
+            at: None,
             extra: Map::new(),
         }
     }
@@ -211,6 +216,8 @@ impl<'de> Deserialize<'de> for OperatorList {
             operator_approval: bool,
             #[serde(default)]
             waiting: Vec<WaitingKey>,
+            #[serde(default)]
+            at: Option<Timestamp>,
             #[serde(flatten)]
             extra: Map<String, Value>,
         }
@@ -237,6 +244,7 @@ impl<'de> Deserialize<'de> for OperatorList {
                     operators: object.operators,
                     operator_approval: object.operator_approval,
                     waiting: object.waiting,
+                    at: object.at,
                     extra: object.extra,
                 })
             }

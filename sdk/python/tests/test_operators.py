@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import itertools
 import json
 import uuid
@@ -47,6 +48,34 @@ def test_a_list_of_a_key_that_took_over_from_a_known_one_is_taken_over_however_m
 )
 def test_a_stranger_whom_no_known_key_named_is_not_believed(entry):
     assert take_over(TRUST, _list(OTHERS[2], [entry]), 3, AT) is TRUST
+
+
+# The same table as in the Rust SDK.
+@pytest.mark.parametrize(
+    ("held", "then", "taken"),
+    [
+        pytest.param((-60, 5), (-59, 6), True, id="later"),
+        pytest.param((-60, 449), (-59, 4), True, id="later, in a new bucket"),
+        pytest.param((-60, 5), (-61, 6), False, id="stored again"),
+        pytest.param((-60, 5), (-60, 6), False, id="the same again"),
+        pytest.param((-60, 5), (None, 6), False, id="without a time over one with"),
+        pytest.param((None, 449), (-60, 4), True, id="with a time over one without"),
+        pytest.param((None, 5), (None, 6), True, id="without a time, later"),
+        pytest.param((None, 5), (None, 5), False, id="without a time, the same"),
+        pytest.param((-60, 5), (60, 6), True, id="a moment ahead"),
+        pytest.param((-60, 5), (61, 6), False, id="far ahead"),
+    ],
+)
+def test_the_list_that_was_signed_last_counts_whatever_the_bucket_numbers_it(held, then, taken):
+    def listed(seconds, **end):
+        signed = {} if seconds is None else {"at": (AT + dt.timedelta(seconds=seconds)).isoformat()}
+        both = [{"key": key.public, "name": "x", "role": "human"} for key in (CONSOLE.human, OTHERS[2])]
+        return _list(CONSOLE.human, [both[0], {**both[1], **end}], **signed)
+
+    trust = take_over(TRUST, listed(held[0]), held[1], AT)
+    assert trust.role_at(OTHERS[2].public, AT) == "human"
+    after = take_over(trust, listed(then[0], until="2026-01-02T00:00:00Z"), then[1], AT)
+    assert after.role_at(OTHERS[2].public, AT) == (None if taken else "human")
 
 
 LIMITED = {"key": CONSOLE.human.public, "name": "Ada", "role": "human", "from": "2026-01-01T00:00:00Z"}

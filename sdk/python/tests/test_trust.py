@@ -261,8 +261,8 @@ def test_one_deny_needs_no_votes():
     assert judge(stored(SEEN_TWO, CONSOLE.decision(SEEN_TWO, "deny")), TWO, TRUST, IN_TIME).verdict == "deny"
 
 
-def _list(signer, entries, *, bare=False, realm="realm"):
-    payload = json.dumps(entries if bare else {"v": 1, "operators": entries}).encode()
+def _list(signer, entries, *, bare=False, realm="realm", **more):
+    payload = json.dumps(entries if bare else {"v": 1, "operators": entries, **more}).encode()
     sig = signer.sign("policy", realm, "$KV.CS_POLICY.operators", payload)
     return json.dumps({"payload": b64(payload), "key": signer.public, "sig": sig}).encode()
 
@@ -294,6 +294,9 @@ def test_an_entry_of_a_role_of_tomorrow_is_left_out():
         (_list(CONSOLE.human, [{**ENTRIES[0], "until": "soon"}]), 3),
         (_list(CONSOLE.human, 5), 3),
         (_list(CONSOLE.human, [{"key": "UAAA", "name": "x", "role": "human"}]), 3),
+        (_list(CONSOLE.human, ENTRIES, at="soon"), 3),
+        (_list(CONSOLE.human, ENTRIES, at=1764), 3),
+        (_list(CONSOLE.human, ENTRIES, at="9999-12-31T23:59:59Z"), 3),
         (b"{}", 3),
         (b"[]", 3),
         (b"\xff", 3),

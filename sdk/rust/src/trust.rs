@@ -1,11 +1,11 @@
 //! Whose signatures count.
 //!
 //! Refuses a list of operators that no human key already in force has signed, or one that took over
-//! from it, and never goes back to an older one (protocol, section 8, "Operators").
+//! from it, and never goes back to one that was signed earlier (protocol, section 8, "Operators").
 
 use countersign_wire::{
-    Context, Enrolment, KeyRole, OperatorList, Origin, PolicyKey, Risk, SignedEnvelope, TrustedKey,
-    WorkspaceName, read_json,
+    Context, Enrolment, KeyRole, OperatorList, Origin, PolicyKey, Risk, SignedEnvelope, Timestamp,
+    TrustedKey, WorkspaceName, came_after, read_json,
 };
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -23,7 +23,7 @@ pub(crate) struct Trust {
 enum Keys {
     /// From `agent.json`: they count at any time.
     Enrolled(Vec<TrustedKey>),
-    /// From the bus; `revision` is the list's stream sequence.
+    /// From the bus; `revision` is the list's stream sequence, which tells the order of lists without a time.
     Listed { list: OperatorList, revision: u64 },
     /// No key at all, and the agent said that this is all right.
     Anyone,
@@ -83,26 +83,35 @@ impl Trust {
         }
     }
 
+    /// Whether a list that was signed at `at` takes the place of the one that is held. The bucket counts its revisions
+    /// anew when it is made anew, and an old list can be stored again: only what was signed tells.
+    fn is_later(&self, at: Option<Timestamp>, revision: u64, stored_at: OffsetDateTime) -> bool {
+        match &self.keys {
+            Keys::Enrolled(_) => came_after(None, at, stored_at),
+            Keys::Listed {
+                list,
+                revision: held,
+            } => came_after(list.at, at, stored_at) && (at.is_some() || revision > *held),
+            Keys::Anyone => false,
+        }
+    }
+
     /// The trust that follows from the stored value of `operators`; none when it
-    /// is no newer or signed neither by a human key in force nor by one that took over from it.
+    /// is no later or signed neither by a human key in force nor by one that took over from it.
     pub(crate) fn take_over(
         &self,
         value: &[u8],
         revision: u64,
         stored_at: OffsetDateTime,
     ) -> Option<Self> {
-        let newer = match &self.keys {
-            Keys::Enrolled(_) => true,
-            Keys::Listed { revision: held, .. } => revision > *held,
-            Keys::Anyone => false,
-        };
-        if !newer {
+        let envelope = SignedEnvelope::from_bytes(value).ok()?;
+        // Read before every answer, and mostly the one that is held: it need not be verified again.
+        let list: OperatorList = read_json(&envelope.payload_bytes().ok()?).ok()?;
+        if !self.is_later(list.at, revision, stored_at) {
             return None;
         }
-        let envelope = SignedEnvelope::from_bytes(value).ok()?;
         let subject = PolicyKey::Operators.subject();
-        let payload = envelope.open(Context::Policy, &self.realm, &subject).ok()?;
-        let list: OperatorList = read_json(&payload).ok()?;
+        envelope.open(Context::Policy, &self.realm, &subject).ok()?;
         let signer = envelope.key.as_str();
         let known = |key: &str| self.role_at(key, stored_at, None) == Some(KeyRole::Human);
         // A signer that took over from a known key counts only as far as its own list lets it.
@@ -114,5 +123,99 @@ impl Trust {
             realm: self.realm,
             keys: Keys::Listed { list, revision },
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use countersign_wire::{OperatorEntry, PublicKey};
+    use nkeys::KeyPair;
+
+    use super::*;
+
+    const NOON: &str = "2026-11-21T12:00:00Z";
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    /// The list as it is stored, with a second key that is retired or not.
+    fn stored(
+        pair: &KeyPair,
+        realm: &Uuid,
+        second: &PublicKey,
+        until: &str,
+        time: &str,
+    ) -> Vec<u8> {
+        let entry = |key: &PublicKey| {
+            let from = at("2026-01-01T00:00:00Z");
+            OperatorEntry::new(key.clone(), "Ada".into(), KeyRole::Human, from)
+        };
+        let mut retired = entry(second);
+        retired.until = (!until.is_empty()).then(|| at(until));
+        let mut list = OperatorList::new(vec![entry(&PublicKey::of(pair).unwrap()), retired]);
+        list.at = (!time.is_empty()).then(|| at(time));
+        let payload = serde_json::to_vec(&list).unwrap();
+        let subject = PolicyKey::Operators.subject();
+        let sealed = SignedEnvelope::seal(pair, Context::Policy, realm, &subject, &payload);
+        sealed.unwrap().to_bytes().unwrap()
+    }
+
+    /// The same table as in the Python SDK.
+    #[test]
+    fn the_list_that_was_signed_last_counts_whatever_the_bucket_numbers_it() {
+        let (ada, second, realm) = (KeyPair::new_user(), KeyPair::new_user(), Uuid::nil());
+        let second = PublicKey::of(&second).unwrap();
+        for (what, held, next, takes) in [
+            ("later", ("11:00:00Z", 5), ("11:00:01Z", 6), true),
+            (
+                "later, in a new bucket",
+                ("11:00:00Z", 449),
+                ("11:00:01Z", 4),
+                true,
+            ),
+            ("stored again", ("11:00:00Z", 5), ("10:59:59Z", 6), false),
+            ("the same again", ("11:00:00Z", 5), ("11:00:00Z", 6), false),
+            (
+                "without a time over one with",
+                ("11:00:00Z", 5),
+                ("", 6),
+                false,
+            ),
+            (
+                "with a time over one without",
+                ("", 449),
+                ("11:00:00Z", 4),
+                true,
+            ),
+            ("without a time, later", ("", 5), ("", 6), true),
+            ("without a time, the same", ("", 5), ("", 5), false),
+            ("a moment ahead", ("11:00:00Z", 5), ("12:01:00Z", 6), true),
+            ("far ahead", ("11:00:00Z", 5), ("12:01:01Z", 6), false),
+        ] {
+            let day = |time: &str| match time {
+                "" => String::new(),
+                time => format!("2026-11-21T{time}"),
+            };
+            let enrolled = Trust {
+                realm,
+                keys: Keys::Enrolled(vec![TrustedKey {
+                    key: PublicKey::of(&ada).unwrap(),
+                    name: "Ada".into(),
+                    role: KeyRole::Human,
+                }]),
+            };
+            let noon = at(NOON).get();
+            let role = |trust: &Trust| trust.role_at(second.as_str(), noon, None);
+            let first = stored(&ada, &realm, &second, "", &day(held.0));
+            let trust = enrolled.take_over(&first, held.1, noon).unwrap();
+            assert_eq!(role(&trust), Some(KeyRole::Human));
+            let retired = stored(&ada, &realm, &second, "2026-11-21T11:00:00Z", &day(next.0));
+            let after = trust.take_over(&retired, next.1, noon);
+            assert_eq!(after.is_some(), takes, "{what}");
+            assert_eq!(after.and_then(|after| role(&after)), None);
+        }
     }
 }

@@ -127,18 +127,20 @@ impl AlarmCode {
                 "Nothing can be written to this console's store, so it decides nothing."
             }
             Self::BrakeUnverified => {
-                "A panic, pause or stop on the bus does not verify and counts as set; a bypass that does not verify lets nothing run."
+                "A panic, pause or stop on the bus does not verify, or is an older one in the place of the last, and counts as set; such a bypass lets nothing run."
             }
             Self::RulesUnusable => {
-                "The rules on the bus do not verify or cannot be read; every request of the workspace asks."
+                "The rules on the bus do not verify, are older ones in the place of the last, or cannot be read; every request of the workspace asks."
             }
             Self::SetupUnusable => {
-                "An agent's setup on the bus does not verify or cannot be read; its keys spare no question."
+                "An agent's setup on the bus does not verify, is an older one in the place of the last, or cannot be read; its keys spare no question."
             }
             Self::OperatorsUnverified => {
                 "The list of operators on the bus does not verify; the last good one counts."
             }
-            Self::OperatorsRefused => "Somebody changed the list of operators against its rules.",
+            Self::OperatorsRefused => {
+                "Somebody changed the list of operators against its rules, or put an older one in its place; the one before counts."
+            }
             Self::OperatorWaits => "A new operator's key waits to be accepted.",
             Self::RecoverConflict => {
                 "The bus holds another decision than this console knew before the recovery."

@@ -1,7 +1,7 @@
 //! Panic, pause, stop and bypasses, shared through `CS_POLICY` (rules, "Brakes").
 //!
-//! Refuses to read a brake that does not verify as none: automatic approvals then stay off. A bypass that
-//! does not verify lets nothing run.
+//! Refuses to read a brake that does not verify, or was signed before the one in force, as none: automatic approvals
+//! then stay off. Such a bypass lets nothing run.
 
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::job::{DecideCommand, Job};
+use super::last_signed::next_time;
 use super::policy_value;
 use crate::bus::{Bus, PolicyChange, PublishOutcome};
 use crate::domain::brakes::{Brakes, Bypass, SetBrake};
@@ -117,7 +118,20 @@ impl Said {
         }
     }
 
-    /// What counts where nothing can be believed.
+    /// What counts where nothing can be believed, given what counted before; `refused` says what was signed, and is
+    /// too old to count. A stop stays one.
+    fn careful(key: &PolicyKey, brakes: &Brakes, refused: Option<&Self>) -> Option<Self> {
+        match (Self::cautious(key)?, refused) {
+            (Self::Agent(agent, _), Some(Self::Agent(_, AgentBrake::Stopped))) => {
+                Some(Self::Agent(agent, AgentBrake::Stopped))
+            }
+            (Self::Agent(agent, _), _) if brakes.stop_of(&agent).is_some() => {
+                Some(Self::Agent(agent, AgentBrake::Stopped))
+            }
+            (cautious, _) => Some(cautious),
+        }
+    }
+
     fn cautious(key: &PolicyKey) -> Option<Self> {
         match key {
             PolicyKey::Panic => Some(Self::Panic(true)),
@@ -200,12 +214,21 @@ pub(crate) async fn changed(shared: &Shared, realm: &Uuid, key: &PolicyKey, chan
         .value
         .as_deref()
         .map(|value| open(shared, realm, key, value, stamp));
-    let verifies = matches!(opened, Some(Some(_)));
-    let (said, by, row) = match opened {
-        Some(Some((said, by, row))) => (Some(said), by, Some(row)),
+    let (said, by, row) = match opened.flatten() {
+        Some((said, by, row)) if shared.last_signed.lets(&row, stamp) => {
+            (Some(said), by, Some(row))
+        }
         // A deletion too: nobody signs it, and what holds back is only let go by who signs for it.
-        None | Some(None) => (Said::cautious(key), UNVERIFIED.to_owned(), None),
+        other => {
+            let refused = other.as_ref().map(|(said, ..)| said);
+            let brakes = shared.brakes.read();
+            let said = brakes
+                .ok()
+                .and_then(|brakes| Said::careful(key, &brakes, refused));
+            (said, UNVERIFIED.to_owned(), None)
+        }
     };
+    let verifies = row.is_some();
     let Some(said) = said else { return };
     let mut detail = said.audited();
     let place = Place {
@@ -229,11 +252,12 @@ pub(crate) async fn changed(shared: &Shared, realm: &Uuid, key: &PolicyKey, chan
     if verifies {
         tell(shared, Job::LowerAlarm { code, subject }).await;
     } else {
-        tracing::error!(%key, "a brake does not verify; it counts as set");
+        tracing::error!(%key, "a brake does not verify, or is older than the one in force; it counts as set");
         tell(shared, Job::Alarm { code, subject }).await;
     }
     if let Some(mut row) = row {
         row.revision = i64::try_from(change.revision).unwrap_or(i64::MAX);
+        shared.last_signed.took(&row);
         let digest = countersign_wire::Sha256Digest::of_bytes(&row.payload).to_string();
         detail["payload_digest"] = json!(digest);
         detail["revision"] = json!(row.revision);
@@ -332,8 +356,7 @@ impl App {
         for alarm in self.alarms().await? {
             if alarm.code == AlarmCode::BrakeUnverified.as_str()
                 && let Some(said) = PolicyKey::parse(&alarm.subject)
-                    .as_ref()
-                    .and_then(Said::cautious)
+                    .and_then(|key| Said::careful(&key, &brakes, None))
             {
                 let place = Place {
                     revision: u64::MAX,
@@ -359,19 +382,23 @@ impl App {
             shared.realm().ok_or_else(away)?,
         );
         let key = said.key();
-        let value = self.sealed(said, &realm)?;
         let name = key.to_string();
-        let mut unanswered = None;
+        let mut unanswered: Option<(u64, Bytes)> = None;
         for attempt in 0..TRIES {
             let expected = policy_value::revision(&bus, &key).await?;
-            if unanswered.is_some_and(|before| before != expected) {
+            if let Some((before, value)) = &unanswered
+                && *before != expected
+            {
                 // It may have been stored and replaced: what came after it is the later word.
-                return match stored(&bus, &name, &value).await? {
+                return match stored(&bus, &name, value).await? {
                     Some(revision) => Ok(revision),
                     None => Err(OpError::BusUnreachable(OVERTAKEN.to_owned())),
                 };
             }
             self.keeps_the_stop(&bus, &realm, said).await?;
+            // After the revision: what somebody writes meanwhile is refused by it, and is not signed later than this.
+            let at = next_time(shared, &bus, &key).await?;
+            let value = self.sealed(said, &realm, at.get().into())?;
             match bus.policy_put(&name, expected, value.clone()).await? {
                 PublishOutcome::Stored { seq } => {
                     self.seen_by_console(&name, seq).await;
@@ -383,7 +410,7 @@ impl App {
                     if let Some(revision) = stored(&bus, &name, &value).await? {
                         return Ok(revision);
                     }
-                    unanswered = Some(expected);
+                    unanswered = Some((expected, value));
                 }
             }
             tokio::time::sleep(Duration::from_millis(20 << attempt.min(5))).await;
@@ -394,11 +421,11 @@ impl App {
         ))
     }
 
-    fn sealed(&self, said: &Said, realm: &Uuid) -> Result<Bytes, OpError> {
+    fn sealed(&self, said: &Said, realm: &Uuid, at: Timestamp) -> Result<Bytes, OpError> {
         let identity = self.identity();
         let failed = |error: String| OpError::Failed(format!("the brake: {error}"));
         let payload = said
-            .payload(&identity.operator, self.now())
+            .payload(&identity.operator, at)
             .map_err(|error| failed(error.to_string()))?;
         let subject = said.key().subject();
         SignedEnvelope::seal(

@@ -1,11 +1,13 @@
 //! The realm's list of signing keys, shared through `CS_POLICY` (protocol, section 8).
 //!
-//! Refuses a list whose signature does not hold, and one that does what its signer may not do; writes
-//! over no revision that it has not read.
+//! Refuses a list whose signature does not hold, one that does what its signer may not do, and one that was signed
+//! before the list in force; writes over no revision that it has not read.
 
 pub(crate) mod change;
 mod edit;
 mod lawful;
+mod once;
+mod refused;
 mod rotate;
 mod told;
 
@@ -13,12 +15,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_wire::{
-    Context, OperatorEntry, OperatorList, PolicyKey, SignedEnvelope, TrustedKey, read_json,
+    Context, OperatorEntry, OperatorList, PolicyKey, SignedEnvelope, TrustedKey, came_after,
+    read_json, time_to_sign,
 };
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::Instant;
 use uuid::Uuid;
 
+use self::once::is_new;
 use super::job::Job;
 use super::policy_value;
 use super::trusted::Standing;
@@ -32,6 +36,7 @@ pub use change::{Change, ChangeError, Limits};
 pub(crate) use edit::why_not;
 pub use edit::{Listed, ListedState};
 use lawful::Lawful;
+use refused::Refused;
 pub use rotate::Rotated;
 pub(crate) use rotate::{follow, settle};
 
@@ -48,6 +53,8 @@ pub(crate) struct KnownList {
     pub(crate) list: OperatorList,
     /// Its revision in the bucket; 0 when the bucket is another one now.
     pub(crate) revision: u64,
+    /// Its signature: what is put back after a loss is the list in force, and was not signed again.
+    pub(crate) sig: String,
 }
 
 /// What keeps the list.
@@ -92,7 +99,9 @@ impl Operators {
             let latest = self.latest().await?;
             let mut list = latest.list;
             let missing = self.missing(&list);
-            let resign = (latest.broken || latest.unsigned) && self.may_sign();
+            // A list without a time is one of an earlier version, and an older one of these could not be told from it.
+            let untold = latest.broken || latest.unsigned || list.at.is_none();
+            let resign = untold && self.may_sign();
             if missing.is_empty() && !resign {
                 return Ok(latest.revision);
             }
@@ -143,6 +152,8 @@ impl Operators {
 
     /// Reads the list from the bucket's leader, with every list that came between.
     async fn latest(&self) -> Result<Latest, OpError> {
+        // Before the bus is asked: a list that is written meanwhile does not look as if the bus went back.
+        let seen = self.known().map_or(0, |known| known.revision);
         let value = self.bus.policy_get(KEY).await?;
         let last = match &value {
             Some(value) => value.revision,
@@ -172,13 +183,13 @@ impl Operators {
                 Accepted::Newcomer(_) | Accepted::No(_) => Err(unverified()),
             };
         };
-        if last < known.revision {
+        if last < seen {
             // Another bucket, or an older copy of it: what is known goes there again.
             self.shared.forget_list_revision();
         }
         let mut next = self.known().map_or(0, |known| known.revision) + 1;
         let mut unsigned = false;
-        let mut refused = value.is_none().then_some(None);
+        let mut refused = value.is_none().then_some(Refused::Unreadable);
         let subject = PolicyKey::Operators.subject();
         while next <= last {
             let Some(message) = self.bus.read_next(POLICY_STREAM, &subject, next).await? else {
@@ -189,21 +200,17 @@ impl Operators {
             let accepted = self.accept(&message.payload, message.seq, stamp).await;
             unsigned = matches!(accepted, Accepted::Newcomer(_));
             refused = match accepted {
-                Accepted::No(list) => Some(list),
+                Accepted::No(refused) => Some(refused),
                 Accepted::Yes(_) | Accepted::Newcomer(_) => None,
             };
         }
         let list = self.known().map_or(known.list, |known| known.list);
         let now = self.shared.clock.now();
-        let broken = match &refused {
-            None => false,
-            Some(None) => true,
-            Some(Some(refused)) => lawful::loses(&list, refused),
-        };
-        let list = match refused {
-            Some(Some(refused)) => lawful::merged(&list, &refused, now),
-            _ => list,
-        };
+        if let Some(Refused::Older(_)) = refused {
+            self.alarm_older(last).await;
+        }
+        let broken = refused.as_ref().is_some_and(|refused| refused.harms(&list));
+        let list = refused.map_or(list.clone(), |refused| refused.mended(&list, now));
         Ok(Latest {
             revision: last,
             list,
@@ -212,11 +219,16 @@ impl Operators {
         })
     }
 
-    /// Signs and writes the list over `revision`; returns the new one, none when somebody else wrote
-    /// meanwhile.
+    /// Signs and writes the list over `revision`, later than its `at`; returns the new one, none when somebody else
+    /// wrote meanwhile.
     async fn write(&self, list: &OperatorList, revision: u64) -> Result<Option<u64>, OpError> {
         let failed = |what: &str| OpError::Failed(format!("the list of operators: {what}"));
-        let payload = serde_json::to_vec(list).map_err(|_| failed("cannot be written as JSON"))?;
+        let now = countersign_wire::Timestamp::new(self.shared.clock.now().into());
+        let list = OperatorList {
+            at: Some(time_to_sign(now, list.at)),
+            ..list.clone()
+        };
+        let payload = serde_json::to_vec(&list).map_err(|_| failed("cannot be written as JSON"))?;
         let subject = PolicyKey::Operators.subject();
         let keys = self.shared.identity.signing();
         let envelope = SignedEnvelope::seal(
@@ -236,9 +248,8 @@ impl Operators {
             .await?
         {
             PublishOutcome::Stored { seq } => {
-                let now = self.shared.clock.now();
-                self.take_over(list.clone(), envelope, payload, seq, now)
-                    .await;
+                let turn = self.turn.lock().await;
+                self.take_over(&turn, list, envelope, payload, seq).await;
                 Ok(Some(seq))
             }
             PublishOutcome::Refused { .. } => Ok(None),
@@ -264,7 +275,7 @@ impl Operators {
             tracing::error!(revision, "the list of operators on the bus does not verify");
             self.alarm(AlarmCode::OperatorsUnverified, KEY.to_owned())
                 .await;
-            return Accepted::No(None);
+            return Accepted::No(Refused::Unreadable);
         };
         let turn = self.turn.lock().await;
         let mut newcomer = false;
@@ -272,21 +283,29 @@ impl Operators {
             if revision <= known.revision {
                 return Accepted::Yes(known.list);
             }
+            let put_back = known.sig == envelope.sig.as_str() && known.list == list;
+            // Version 1 of the protocol names no time: such a list counts by its place, unless it was in force before.
+            let without_time = list.at.is_none() && is_new(&self.shared.reader, &envelope).await;
+            let later = without_time || came_after(known.list.at, list.at, stored_at.into());
+            if !put_back && !later {
+                return Accepted::No(Refused::older(&known.list, list, stored_at));
+            }
             match lawful::judge(&known.list, &list, envelope.key.as_str(), stored_at) {
                 Lawful::ByOperator | Lawful::ByLimited => {}
                 Lawful::ByNewcomer => newcomer = true,
                 Lawful::No => {
                     drop(turn);
-                    tracing::error!(revision, "a stranger changed the list of operators");
+                    tracing::error!(
+                        revision,
+                        "the list of operators was changed against its rules"
+                    );
                     self.alarm(AlarmCode::OperatorsRefused, envelope.key.to_string())
                         .await;
-                    return Accepted::No(Some(list));
+                    return Accepted::No(Refused::Unlawful(list));
                 }
             }
         }
-        drop(turn);
-        let now = self.shared.clock.now();
-        self.take_over(list.clone(), envelope, payload, revision, now)
+        self.take_over(&turn, list.clone(), envelope, payload, revision)
             .await;
         match newcomer {
             true => Accepted::Newcomer(list),
@@ -297,13 +316,13 @@ impl Operators {
     /// Keeps a list that was judged, or that this console has just written.
     async fn take_over(
         &self,
+        _turn: &MutexGuard<'_, ()>,
         list: OperatorList,
         envelope: SignedEnvelope,
         payload: Vec<u8>,
         revision: u64,
-        now: Timestamp,
     ) {
-        let _turn = self.turn.lock().await;
+        let now = self.shared.clock.now();
         let known = self.known();
         if known
             .as_ref()
@@ -322,7 +341,11 @@ impl Operators {
             *keys = trusted_now(&list, now);
         }
         if let Ok(mut known) = self.shared.operator_list.write() {
-            *known = Some(KnownList { list, revision });
+            *known = Some(KnownList {
+                list,
+                revision,
+                sig: envelope.sig.to_string(),
+            });
         }
         let row = PolicyRow {
             key: KEY.to_owned(),
@@ -335,6 +358,17 @@ impl Operators {
         for alarm in alarms {
             self.tell(alarm).await;
         }
+    }
+
+    /// For the last that stands there: a bucket that was put back has older ones before it.
+    async fn alarm_older(&self, revision: u64) {
+        tracing::error!(
+            revision,
+            "the list of operators is older than the one in force"
+        );
+        // Its signer did nothing: anybody can have kept it.
+        self.alarm(AlarmCode::OperatorsRefused, KEY.to_owned())
+            .await;
     }
 
     async fn alarm(&self, code: AlarmCode, subject: String) {
@@ -355,14 +389,16 @@ impl Operators {
         let accepted = self
             .accept(&value, change.revision, change.stamp.into())
             .await;
+        if let Accepted::No(Refused::Older(_)) = accepted {
+            self.alarm_older(change.revision).await;
+        }
         let now = self.shared.clock.now();
         let again = match accepted {
             Accepted::Yes(_) => None,
             Accepted::Newcomer(list) => Some(list),
-            Accepted::No(refused) => self.known().and_then(|known| match refused {
-                None => Some(known.list),
-                Some(refused) => lawful::loses(&known.list, &refused)
-                    .then(|| lawful::merged(&known.list, &refused, now)),
+            Accepted::No(refused) => self.known().and_then(|known| {
+                let harms = refused.harms(&known.list);
+                harms.then(|| refused.mended(&known.list, now))
             }),
         };
         let Some(list) = again.filter(|_| self.may_sign()) else {
@@ -428,8 +464,8 @@ enum Accepted {
     Yes(OperatorList),
     /// It is the list now, and its signer is no operator.
     Newcomer(OperatorList),
-    /// It does not verify, or does what its signer may not do.
-    No(Option<OperatorList>),
+    /// It is not the list.
+    No(Refused),
 }
 
 fn unverified() -> OpError {

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::job::Job;
+use super::last_signed::open_counting;
 use super::policy_value;
 use super::rules::last_readable;
 use super::setup::{SetupValue, schema_of};
@@ -331,7 +332,7 @@ pub(crate) async fn changed(
     let opened = change
         .value
         .as_deref()
-        .map(|value| open(shared, realm, &key, value, stamp));
+        .map(|value| open_counting(shared, realm, &key, value, stamp));
     let (known, row) = match opened {
         // Deleted: there are no rules.
         None => (
@@ -341,9 +342,9 @@ pub(crate) async fn changed(
             },
             None,
         ),
-        Some(Some((payload, signer, sig))) => {
-            let author = (signer.clone(), stamp);
-            let read = payload.clone();
+        Some(Some(mut row)) => {
+            let author = (row.signer.clone(), stamp);
+            let read = row.payload.clone();
             // Conditions are compiled, which takes its time.
             let reading = tokio::task::spawn_blocking(move || known(&read, author, revision));
             let broken = Known {
@@ -351,13 +352,7 @@ pub(crate) async fn changed(
                 broken: true,
                 ..Known::default()
             };
-            let row = PolicyRow {
-                key: key.to_string(),
-                revision: i64::try_from(revision).unwrap_or(i64::MAX),
-                payload,
-                signer,
-                sig,
-            };
+            row.revision = i64::try_from(revision).unwrap_or(i64::MAX);
             (reading.await.unwrap_or(broken), Some(row))
         }
         Some(None) => (
@@ -380,10 +375,11 @@ pub(crate) async fn changed(
     if good {
         tell(shared, Job::LowerAlarm { code, subject }).await;
     } else {
-        tracing::error!(%key, "the rules do not verify or cannot be read; everything asks");
+        tracing::error!(%key, "the rules do not verify, are older or cannot be read; everything asks");
         tell(shared, Job::Alarm { code, subject }).await;
     }
     if let Some(row) = row {
+        shared.last_signed.took(&row);
         let digest = Sha256Digest::of_bytes(&row.payload).to_string();
         let detail = json!({ "payload_digest": digest, "revision": row.revision, "rules": count });
         let entry = Entry {
@@ -396,6 +392,7 @@ pub(crate) async fn changed(
         tell(shared, Job::Policy(row, vec![entry])).await;
     }
     if deleted {
+        shared.last_signed.deleted(&key);
         tell(shared, policy_value::deletion(shared, &key, revision)).await;
     }
     // What waits is judged again.
@@ -415,19 +412,17 @@ pub(crate) async fn setup_changed(
     let opened = change
         .value
         .as_deref()
-        .map(|value| open(shared, realm, &key, value, stamp));
+        .map(|value| open_counting(shared, realm, &key, value, stamp));
     let read = match &opened {
         None => Some(SetupValue::default()),
         Some(opened) => opened
             .as_ref()
-            .and_then(|(payload, ..)| SetupValue::read(payload)),
+            .and_then(|row| SetupValue::read(&row.payload)),
     };
     let (code, subject) = (AlarmCode::SetupUnusable, key.to_string());
     let (good, deleted) = (read.is_some(), opened.is_none());
     let opened = opened.flatten();
-    let author = opened
-        .as_ref()
-        .map(|(_, signer, _)| (signer.clone(), stamp));
+    let author = opened.as_ref().map(|row| (row.signer.clone(), stamp));
     let known = KnownSetup {
         revision,
         value: read.unwrap_or_default(),
@@ -439,18 +434,13 @@ pub(crate) async fn setup_changed(
     if good {
         tell(shared, Job::LowerAlarm { code, subject }).await;
     } else {
-        tracing::error!(%key, "the setup does not verify or cannot be read; its keys spare no question");
+        tracing::error!(%key, "the setup does not verify, is older or cannot be read; its keys spare no question");
         tell(shared, Job::Alarm { code, subject }).await;
     }
-    if let Some((payload, signer, sig)) = opened {
-        let digest = Sha256Digest::of_bytes(&payload).to_string();
-        let row = PolicyRow {
-            key: key.to_string(),
-            revision: i64::try_from(revision).unwrap_or(i64::MAX),
-            payload,
-            signer,
-            sig,
-        };
+    if let Some(mut row) = opened {
+        row.revision = i64::try_from(revision).unwrap_or(i64::MAX);
+        shared.last_signed.took(&row);
+        let digest = Sha256Digest::of_bytes(&row.payload).to_string();
         let entry = Entry {
             at: shared.clock.now(),
             actor: row.signer.clone(),
@@ -460,6 +450,7 @@ pub(crate) async fn setup_changed(
         };
         tell(shared, Job::Policy(row, vec![entry])).await;
     } else if deleted {
+        shared.last_signed.deleted(&key);
         tell(shared, policy_value::deletion(shared, &key, revision)).await;
     }
     tell(shared, Job::Rescan).await;

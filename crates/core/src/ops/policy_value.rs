@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::job::Job;
-use super::policies::open;
+use super::last_signed::{next_time, open_counting};
 use crate::bus::{Bus, POLICY_STREAM, PublishOutcome};
 use crate::domain::Timestamp;
 use crate::error::OpError;
@@ -20,9 +20,9 @@ use crate::store::policy::PolicyRow;
 pub(super) struct Stands {
     /// Of the value, or of its deletion; 0 when there was neither.
     pub(super) revision: u64,
-    /// Whether there is a value, one that verifies or not.
+    /// Whether there is a value, one that counts or not.
     pub(super) exists: bool,
-    /// None when there is none, or it does not verify.
+    /// None when there is none, or it does not count: it does not verify, or is older than the one in force.
     pub(super) payload: Option<Vec<u8>>,
     /// Who signed it, and when the server stored it.
     pub(super) author: Option<(String, Timestamp)>,
@@ -62,10 +62,8 @@ impl App {
             });
         };
         let stamp = Timestamp::from(value.stamp);
-        let opened = open(shared, &realm, key, &value.value, stamp);
-        let (payload, author) = opened
-            .map(|(payload, signer, _)| (payload, (signer, stamp)))
-            .unzip();
+        let opened = open_counting(shared, &realm, key, &value.value, stamp);
+        let (payload, author) = opened.map(|row| (row.payload, (row.signer, stamp))).unzip();
         Ok(Stands {
             revision: value.revision,
             exists: true,
@@ -82,7 +80,7 @@ impl App {
         Ok((bus, self.inner.shared.realm().ok_or_else(away)?))
     }
 
-    /// Replaces what stands with revision `expected`. None when somebody else wrote in between.
+    /// Replaces what stands with revision `expected`, signed later than that. None when somebody else wrote in between.
     pub(super) async fn put_policy(
         &self,
         key: &PolicyKey,
@@ -91,8 +89,13 @@ impl App {
     ) -> Result<Option<u64>, OpError> {
         let (bus, realm) = self.policy_bus().await?;
         let failed = |error: String| OpError::Failed(format!("the shared policy: {error}"));
-        let bytes =
-            serde_json_canonicalizer::to_vec(payload).map_err(|error| failed(error.to_string()))?;
+        let mut payload = payload.clone();
+        if let Some(fields) = payload.as_object_mut() {
+            let at = next_time(&self.inner.shared, &bus, key).await?;
+            fields.insert("at".to_owned(), json!(at));
+        }
+        let bytes = serde_json_canonicalizer::to_vec(&payload)
+            .map_err(|error| failed(error.to_string()))?;
         let keys = self.identity().signing();
         let human = &keys.human;
         let value: Bytes =

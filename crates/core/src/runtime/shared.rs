@@ -14,7 +14,7 @@ use crate::domain::brakes::Brakes;
 use crate::domain::presence::Consoles;
 use crate::identity::Identity;
 use crate::ops::job::Job;
-use crate::ops::{KnownList, Policies, PolicyKnown, Settlements, TrustedKeys};
+use crate::ops::{KnownList, LastSigned, Policies, PolicyKnown, Settlements, TrustedKeys};
 use crate::store::Reader;
 
 /// Something happened. Every front end is a subscriber.
@@ -80,6 +80,8 @@ pub(crate) struct Shared {
     pub(crate) policy_epoch: Mutex<Option<String>>,
     /// The realm's list as it was last accepted.
     pub(crate) operator_list: RwLock<Option<KnownList>>,
+    /// When what is in force under each other key was signed.
+    pub(crate) last_signed: LastSigned,
     pub(crate) settlements: Settlements,
     /// The consoles of the realm that were heard.
     pub(crate) consoles: Arc<RwLock<Consoles>>,

@@ -19,8 +19,8 @@ use crate::identity::Identity;
 use crate::ops::brakes::remembered;
 use crate::ops::operators::{follow, settle};
 use crate::ops::{
-    KnownList, Policies, PolicyKnown, Queues, Settlements, TrustedKeys, queues, trusted_now,
-    with_last_good,
+    KnownList, LastSigned, Policies, PolicyKnown, Queues, Settlements, TrustedKeys, queues,
+    trusted_now, with_last_good,
 };
 use crate::store::bus_stream::Position;
 use crate::store::{self, Reader, agents, bus_stream, meta, policy};
@@ -152,6 +152,7 @@ pub(super) async fn parts(
         Some(KnownList {
             list: countersign_wire::read_json(&row.payload).ok()?,
             revision: u64::try_from(row.revision).ok()?,
+            sig: row.sig,
         })
     });
     if let Some(known) = &operator_list {
@@ -188,6 +189,7 @@ pub(super) async fn parts(
         operators: RwLock::new(operators),
         operator_list: RwLock::new(operator_list),
         policy_epoch: Mutex::new(bucket.map(|at| at.epoch.clone())),
+        last_signed: LastSigned::remembered(&reader).await?,
         settlements: Settlements::default(),
         consoles: Arc::default(),
         policy_known: PolicyKnown::new(),

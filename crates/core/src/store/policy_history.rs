@@ -64,6 +64,20 @@ pub async fn of_key(
     Ok(rows.into_iter().map(numbered).collect())
 }
 
+/// The last value of a key that was accepted; a deletion is none.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn last_value(reader: &Reader, key: &str) -> Result<Option<PolicyRow>, StoreError> {
+    Ok(sqlx::query_as(
+        "SELECT key, revision, payload, signer, sig FROM policy_history
+         WHERE key = ? AND length(payload) > 0 ORDER BY id DESC LIMIT 1",
+    )
+    .bind(key)
+    .fetch_optional(&reader.0)
+    .await?)
+}
+
 /// Values in the order in which they were accepted, at most `limit` behind row `after`.
 ///
 /// # Errors

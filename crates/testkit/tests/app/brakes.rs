@@ -168,7 +168,7 @@ async fn a_pause_lets_go_of_no_stop_whichever_console_set_it() {
 /// As another console's operator sets it, who has not yet ended what waits.
 async fn said(app: &App, word: &str, by: &str) {
     let key = PolicyKey::Pause(bot());
-    let payload = json!({"v": 1, "state": word, "by": by, "at": "2026-11-21T12:00:00.000Z"});
+    let payload = json!({"v": 1, "state": word, "by": by, "at": app.now().rfc3339()});
     let value = SignedEnvelope::seal(
         &app.identity().signing().human,
         Context::Policy,

@@ -35,5 +35,6 @@ mod setup_keys;
 mod skew;
 mod space;
 mod spy;
+mod stored_again;
 mod votes;
 mod why;

@@ -27,7 +27,7 @@ fn state_of(app: &App, key: &PublicKey) -> Option<ListedState> {
     line.map(|line| line.state)
 }
 
-async fn sees(app: &App, key: &PublicKey, state: ListedState) {
+pub(crate) async fn sees(app: &App, key: &PublicKey, state: ListedState) {
     until("the list in time", async || {
         state_of(app, key) == Some(state)
     })
@@ -48,7 +48,7 @@ async fn code(app: &App, key: &RequestKey, wanted: Verdict) -> String {
     }
 }
 
-async fn has_alarm(app: &App, code: &str, subject: &str) -> bool {
+pub(crate) async fn has_alarm(app: &App, code: &str, subject: &str) -> bool {
     let status = app.status().await.unwrap();
     status
         .alarms
@@ -230,7 +230,7 @@ async fn the_last_operator_without_limits_stays() {
 }
 
 /// An approval that `signer` puts on the stream by hand.
-async fn put_approval(app: &App, agent: &Agent, key: &RequestKey, signer: &KeyPair) {
+pub(crate) async fn put_approval(app: &App, agent: &Agent, key: &RequestKey, signer: &KeyPair) {
     let row = listed(app, key.request_id.as_ref()).await;
     let raw = serde_json::to_vec(&agent.request(key.request_id.as_ref())).unwrap();
     let decision = ApprovalDecision {
@@ -420,7 +420,9 @@ async fn a_list_that_a_stranger_wrote_over_the_realms_is_put_right() {
     let theirs = PublicKey::of(&stranger).unwrap();
     let from = Timestamp::new(desk.app.now().into());
     let entry = OperatorEntry::new(theirs.clone(), "Ada".into(), KeyRole::Human, from);
-    put_list(&desk.app, &OperatorList::new(vec![entry]), &stranger).await;
+    let mut list = OperatorList::new(vec![entry]);
+    list.at = Some(from);
+    put_list(&desk.app, &list, &stranger).await;
     sees(&desk.app, &theirs, ListedState::Waiting).await;
     assert!(has_alarm(&desk.app, "operators_refused", theirs.as_str()).await);
     assert_eq!(state_of(&desk.app, &own), Some(ListedState::InForce));

@@ -1,7 +1,7 @@
 """The keys that may sign (protocol, sections 5 and 8). Pure: never reads the bus or a clock.
 
 Refuses an operators list that no trusted human key signed, nor one that took over from such a key, and one that is
-older than the list it has.
+not later than the list it has: by the time that was signed, for whoever may write can store an old list again.
 """
 
 from __future__ import annotations
@@ -18,10 +18,14 @@ from .signature import decode_base64url, verify
 
 OPERATORS_SUBJECT = "$KV.CS_POLICY.operators"
 
+# Signers know the server's time by an estimate; a list that was signed further ahead would be the last one.
+AHEAD = dt.timedelta(seconds=60)
+
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """The keys in force. `revision` is the stream sequence of the list they came from, 0 for `agent.json`.
+    """The keys in force. `revision` is the stream sequence of the list they came from, 0 for `agent.json`; `at` is
+    when it was signed, None for `agent.json` and for lists of earlier versions.
 
     `insecure` is set only where the caller asked for it and there is no key at all: signatures are then not asked
     for, every other check stays.
@@ -31,6 +35,7 @@ class Trust:
     keys: tuple[TrustedKey, ...]
     revision: int = 0
     insecure: bool = False
+    at: dt.datetime | None = None
 
     def role_at(self, key: str, moment: dt.datetime) -> str | None:
         """The role of `key` at server time `moment`; None if it was not in force then, or in two roles at once."""
@@ -55,15 +60,19 @@ def take_over(trust: Trust, stored: bytes, revision: int, moment: dt.datetime) -
 
     `revision` and `moment` are the stored message's sequence and server time stamp.
     """
-    if revision <= trust.revision or trust.insecure:
+    if trust.insecure:
         return trust
     try:
         envelope = json.loads(stored)
         key, sig = envelope["key"], envelope["sig"]
         payload = decode_base64url(envelope["payload"])
+        value = json.loads(payload)
+        at = _signed_at(value)
+        # The list is read before every answer, and is mostly the one that is held: it is not verified again.
+        if not _is_later(trust, at, revision, moment):
+            return trust
         if not verify(key, sig, "policy", trust.realm, OPERATORS_SUBJECT, payload):
             return trust
-        value = json.loads(payload)
         keys = tuple(_entries(value))
         if trust.role_at(key, moment) != "human":
             # A signer that took over from a known key counts only as far as its own list lets it.
@@ -72,7 +81,22 @@ def take_over(trust: Trust, stored: bytes, revision: int, moment: dt.datetime) -
                 return trust
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return trust
-    return Trust(trust.realm, keys, revision) if keys else trust
+    return Trust(trust.realm, keys, revision, at=at) if keys else trust
+
+
+def _signed_at(value: Any) -> dt.datetime | None:
+    at = value.get("at") if isinstance(value, dict) else None
+    return None if at is None else parse_rfc3339(at)
+
+
+def _is_later(trust: Trust, at: dt.datetime | None, revision: int, moment: dt.datetime) -> bool:
+    """Whether a list takes the place of the one that is held. A bucket that is made anew counts its revisions anew:
+    only what was signed tells. Of two lists without a time the later revision counts."""
+    if at is None:
+        return trust.at is None and revision > trust.revision
+    if trust.at is None:
+        return at - moment <= AHEAD
+    return trust.at < at and at - max(trust.at, moment) <= AHEAD
 
 
 def _descends(value: Any, key: str, trust: Trust, moment: dt.datetime) -> bool:

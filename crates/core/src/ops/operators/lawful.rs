@@ -1,7 +1,7 @@
 //! Whether a list of operators may replace the one that is known.
 //!
 //! Refuses everything that its signer may not do: a newcomer adds its own keys and nothing else, an
-//! operator under limits edits nobody, and a retired key signs no list.
+//! operator under limits edits nobody, a retired key signs no list, and nobody takes back what a term has been.
 
 use countersign_wire::{KeyRole, OperatorEntry, OperatorList};
 
@@ -12,13 +12,16 @@ const NEWCOMER_SLACK_MS: i64 = 60_000;
 /// Terms begin by an estimate of the server's time.
 const CLOCK_SLACK_MS: i64 = 5_000;
 
+/// Ends are set by such an estimate, too, and the list that says so may have waited.
+const END_SLACK_MS: i64 = 60_000;
+
 /// How long a key that has handed over may count beside the one after it.
 const HANDOVER_MS: i64 = 10_000;
 
 /// What a list is to the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lawful {
-    /// Signed by an operator in force without limits.
+    /// Signed by an operator in force without limits; it keeps every term that is known, or ends it.
     ByOperator,
     /// It only adds what anybody who may write the bucket can add; the signer is an operator in force.
     ByLimited,
@@ -62,7 +65,14 @@ pub(crate) fn judge(
     stored_at: Timestamp,
 ) -> Lawful {
     if may_edit(known, signer, stored_at) {
-        return Lawful::ByOperator;
+        return match known
+            .operators
+            .iter()
+            .all(|entry| stays(known, entry, next))
+        {
+            true => Lawful::ByOperator,
+            false => Lawful::No,
+        };
     }
     let operator = is_operator(known, signer, stored_at);
     let own = |entry: &&OperatorEntry| operator && entry.key.as_str() == signer;
@@ -105,6 +115,26 @@ pub(crate) fn judge(
         true => Lawful::ByNewcomer,
         false => Lawful::No,
     }
+}
+
+/// Whether a known term stands in `next` as it was, or with its end: one that was not there, or came later, and that
+/// takes nothing from the time up to the known list.
+fn stays(known: &OperatorList, before: &OperatorEntry, next: &OperatorList) -> bool {
+    let ended = |after: &OperatorEntry| {
+        let Some(until) = after.until else {
+            return false;
+        };
+        let reaches_back = known.at.is_some_and(|at| {
+            Timestamp::from(until.get()).plus_ms(END_SLACK_MS) < Timestamp::from(at.get())
+        });
+        let begun = OperatorEntry {
+            until: before.until,
+            ..after.clone()
+        };
+        begun == *before && before.until.is_none_or(|end| until <= end) && !reaches_back
+    };
+    let mut after = next.operators.iter();
+    after.any(|after| after == before || ended(after))
 }
 
 /// Whether a key counts no longer, or only for a moment more.
@@ -196,6 +226,7 @@ mod tests {
             },
         ]);
         list.operator_approval = approval;
+        list.at = Some(Stamp::new(Timestamp(600_000).into()));
         (list, [ada, grace, mallory])
     }
 
@@ -223,6 +254,12 @@ mod tests {
             dropped.operators.remove(0);
             let mut ended = list.clone();
             ended.operators[0].until = Some(Stamp::new(NOW.into()));
+            let mut revived = list.clone();
+            revived.operators[2].until = None;
+            let mut earlier = list.clone();
+            earlier.operators[2].until = Some(Stamp::new(Timestamp(400_000).into()));
+            let mut renamed = list.clone();
+            renamed.operators[1].name = "Mallory".into();
             let switched = after(&list, Change::Approval(!approval));
             let rotated = Change::Rotate {
                 old: grace.clone(),
@@ -274,7 +311,16 @@ mod tests {
                     open,
                     "no",
                 ),
-                ("leaves one out", dropped, "yes", "no", "no"),
+                ("leaves one out", dropped, "no", "no", "no"),
+                (
+                    "takes Mallory back by an old term",
+                    revived,
+                    "no",
+                    "no",
+                    "no",
+                ),
+                ("has Mallory end earlier", earlier, "no", "no", "no"),
+                ("renames Grace", renamed, "no", "no", "no"),
                 ("switches", switched, "yes", "no", "no"),
                 ("rotates Grace", after(&list, rotated), "yes", "yes", "no"),
                 ("rotates her wider", wider, "yes", open, "no"),

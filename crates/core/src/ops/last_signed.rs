@@ -1,0 +1,191 @@
+//! When what is in force under each key of the shared policy was signed: panic, pauses, bypasses, rules and setups.
+//! The list of operators keeps its own time.
+//!
+//! Refuses a value that was signed before the one in force, however late it is stored: its bytes and signature stay
+//! good for ever, and whoever may write the bucket can store them again.
+
+use std::collections::BTreeMap;
+use std::sync::{PoisonError, RwLock};
+
+use countersign_wire::{PolicyKey, Timestamp as Signed, came_after, is_timely, time_to_sign};
+use serde::Deserialize;
+use uuid::Uuid;
+
+use super::policies::open;
+use crate::bus::Bus;
+use crate::domain::Timestamp;
+use crate::error::OpError;
+use crate::runtime::Shared;
+use crate::store::policy::PolicyRow;
+use crate::store::{Reader, policy, policy_history};
+
+/// What is known of the value in force.
+#[derive(Debug, Clone, Default)]
+struct Last {
+    at: Option<Signed>,
+    /// What is put back after a loss has the same. None when the key was deleted since.
+    sig: Option<String>,
+}
+
+/// The last value of each key that counted.
+#[derive(Debug, Default)]
+pub(crate) struct LastSigned(RwLock<BTreeMap<String, Last>>);
+
+impl LastSigned {
+    /// The values that this folder's console knew in its earlier life.
+    ///
+    /// # Errors
+    /// [`crate::store::StoreError`] in [`OpError::Store`].
+    pub(crate) async fn remembered(reader: &Reader) -> Result<Self, OpError> {
+        let mut known = BTreeMap::new();
+        for row in policy::remembered(reader).await? {
+            let last = match row.is_deleted() {
+                false => Last::of(&row.payload, &row.sig),
+                true => {
+                    let before = policy_history::last_value(reader, &row.key).await?;
+                    let last = before.map(|before| Last::of(&before.payload, &before.sig));
+                    Last {
+                        sig: None,
+                        ..last.unwrap_or_default()
+                    }
+                }
+            };
+            known.insert(row.key, last);
+        }
+        Ok(Self(RwLock::new(known)))
+    }
+
+    /// Whether a value counts that was stored at `stored_at`: it is the one in force, or was signed later.
+    pub(super) fn lets(&self, row: &PolicyRow, stored_at: Timestamp) -> bool {
+        let last = self.last(&row.key);
+        last.sig.as_deref() == Some(row.sig.as_str())
+            || came_after(last.at, signed_at(&row.payload), stored_at.into())
+    }
+
+    /// A value is in force now.
+    pub(super) fn took(&self, row: &PolicyRow) {
+        self.set(&row.key, Last::of(&row.payload, &row.sig));
+    }
+
+    /// The key was deleted: what stood there counts only when it is signed again.
+    pub(super) fn deleted(&self, key: &PolicyKey) {
+        let key = key.to_string();
+        let last = Last {
+            sig: None,
+            ..self.last(&key)
+        };
+        self.set(&key, last);
+    }
+
+    fn last(&self, key: &str) -> Last {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        known.get(key).cloned().unwrap_or_default()
+    }
+
+    fn set(&self, key: &str, last: Last) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        known.insert(key.to_owned(), last);
+    }
+}
+
+impl Last {
+    fn of(payload: &[u8], sig: &str) -> Self {
+        Self {
+            at: signed_at(payload),
+            sig: Some(sig.to_owned()),
+        }
+    }
+}
+
+/// The time in a value; none in one of an earlier version, and in what cannot be read.
+fn signed_at(payload: &[u8]) -> Option<Signed> {
+    #[derive(Deserialize)]
+    struct Said {
+        at: String,
+    }
+    let said: Said = serde_json::from_slice(payload).ok()?;
+    said.at.parse().ok()
+}
+
+/// A value that an operator signed, and that counts beside the one in force; its revision is the caller's to set.
+pub(super) fn open_counting(
+    shared: &Shared,
+    realm: &Uuid,
+    key: &PolicyKey,
+    value: &[u8],
+    stored_at: Timestamp,
+) -> Option<PolicyRow> {
+    let (payload, signer, sig) = open(shared, realm, key, value, stored_at)?;
+    let row = PolicyRow {
+        key: key.to_string(),
+        revision: 0,
+        payload,
+        signer,
+        sig,
+    };
+    shared.last_signed.lets(&row, stored_at).then_some(row)
+}
+
+/// The time with which this console signs what it writes over what stands: whoever reads both takes its value.
+pub(super) async fn next_time(
+    shared: &Shared,
+    bus: &Bus,
+    key: &PolicyKey,
+) -> Result<Signed, OpError> {
+    let name = key.to_string();
+    let known = shared.last_signed.last(&name).at;
+    let stands = bus.policy_get(&name).await?;
+    let stands = stands.and_then(|value| {
+        let envelope = countersign_wire::SignedEnvelope::from_bytes(&value.value).ok()?;
+        let at = signed_at(&envelope.payload_bytes().ok()?)?;
+        // What lies further ahead counts nowhere.
+        is_timely(known, at, value.stamp).then_some(at)
+    });
+    let now = Signed::new(shared.clock.now().into());
+    Ok(time_to_sign(now, known.max(stands)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(sig: &str, at: &str) -> PolicyRow {
+        PolicyRow {
+            key: "panic".into(),
+            revision: 0,
+            payload: format!(r#"{{"v":1,"on":false,"by":"Ada"{at}}}"#).into_bytes(),
+            signer: String::new(),
+            sig: sig.into(),
+        }
+    }
+
+    fn said(time: &str) -> String {
+        format!(r#","at":"2026-11-22T{time}Z""#)
+    }
+
+    #[test]
+    fn a_value_that_is_stored_again_counts_only_while_nothing_was_signed_after_it() {
+        let known = LastSigned::default();
+        let noon = Timestamp::parse("2026-11-22T12:00:00Z").unwrap_or(Timestamp(0));
+        let (old, plain) = (value("one", &said("11:00:00")), value("none", ""));
+        let (new, far) = (
+            value("two", &said("11:00:01")),
+            value("far", &said("13:00:00")),
+        );
+        assert!(known.lets(&plain, noon) && known.lets(&old, noon));
+        assert!(
+            !known.lets(&far, noon),
+            "nobody has the last word beforehand"
+        );
+        known.took(&old);
+        assert!(known.lets(&old, noon), "it is in force");
+        assert!(!known.lets(&plain, noon), "what has no time is older");
+        assert!(known.lets(&new, noon));
+        known.took(&new);
+        assert!(!known.lets(&old, noon));
+        assert!(known.lets(&new, noon), "put back after a loss");
+        known.deleted(&PolicyKey::Panic);
+        assert!(!known.lets(&old, noon) && !known.lets(&new, noon));
+        assert!(known.lets(&value("three", &said("11:00:02")), noon));
+    }
+}
