@@ -71,6 +71,7 @@ mod tests {
             "v": 1, "request_id": "r", "kind": "tool_call", "workspace": "w", "agent": {"name": "a"},
             "risk": "low", "allowed_verdicts": ["modify"], "requested_at": "2026-11-21T12:00:00.000Z",
             "tool": {"name": "t", "args_schema": schema},
+            "args": {}, "args_digest": countersign_wire::args_digest(&json!({})).unwrap().to_string(),
         });
         serde_json::to_vec(&request).unwrap()
     }
