@@ -26,7 +26,7 @@ it("a step, a decision and a vote of another day are told with their day, in ano
   const desk = createDesk(fakeConsole());
   vi.spyOn(desk, "now").mockReturnValue(new Date(2026, 10, 23).getTime());
   const decision = { verdict: "approve", by: shown("ann"), mine: false, origin: "operator", keyTail: "7Q2F", atMs, message: null, edited: [] };
-  const vote = { type: "open", by: shown("ann"), mine: false, verdict: "approve", keyTail: "7Q2F", atMs } as const;
+  const vote = { type: "open", by: shown("ann"), mine: false, verdict: "approve", keyTail: "9ZZX", atMs } as const;
   render(
     <DeskProvider desk={desk}>
       <Ladder card={{ ...card(), ladder: [executed({ state: "done", atMs })] }} /><Decision decision={decision} />
@@ -34,5 +34,5 @@ it("a step, a decision and a vote of another day are told with their day, in ano
     </DeskProvider>,
   );
   for (const place of ["ladder", "decision"]) expect(screen.getByTestId(place).textContent).toContain("3 Nov 2025, 14:20:07");
-  expect(screen.getByText(/key 7Q2F, 3 Nov 2025, 14:20:07$/u)).toBeTruthy();
+  expect(screen.getByText(/key 9ZZX, 3 Nov 2025, 14:20:07$/u)).toBeTruthy();
 });
