@@ -28,10 +28,7 @@ use crate::store::policy::{self, PolicyRow};
 const TRIES: u32 = 10;
 /// Who set a brake that does not verify, for display.
 const UNVERIFIED: &str = "unverified";
-/// How long a command waits until the console of its folder has read what it wrote.
-const SEEN_LIMIT: Duration = Duration::from_secs(3);
 const OVERTAKEN: &str = "the bus did not answer, and somebody else has changed this since; look with `countersign status` and say it again if it must stand";
-const SEEN_LOOK: Duration = Duration::from_millis(20);
 /// How long a command waits for the past before it looks for waiting calls.
 const READY_LIMIT: Duration = Duration::from_secs(30);
 /// Waiting calls that are terminated in one round.
@@ -438,24 +435,6 @@ impl App {
         .and_then(|envelope| envelope.to_bytes())
         .map(Bytes::from)
         .map_err(|error| failed(error.to_string()))
-    }
-
-    /// Waits until the console of this folder has read a revision, so that who set a brake sees it when
-    /// asking next. Not seeing it in time is no failure: it is on the bus.
-    pub(super) async fn seen_by_console(&self, key: &str, revision: u64) {
-        let look = async {
-            loop {
-                let row = policy::get(self.reader(), key).await;
-                let seen = row.ok().flatten().is_some_and(|row| {
-                    u64::try_from(row.revision).is_ok_and(|seen| seen >= revision)
-                });
-                if seen {
-                    return;
-                }
-                tokio::time::sleep(SEEN_LOOK).await;
-            }
-        };
-        let _ = tokio::time::timeout(SEEN_LIMIT, look).await;
     }
 
     /// Gives every waiting call of the agent the operator's own answer.

@@ -2,6 +2,8 @@
 //!
 //! Refuses to write over a revision that was not seen, and to take silence for success.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use countersign_wire::{Context, PolicyKey, Sha256Digest, SignedEnvelope};
 use serde_json::{Value, json};
@@ -14,7 +16,11 @@ use crate::domain::Timestamp;
 use crate::error::OpError;
 use crate::runtime::{App, Shared};
 use crate::store::audit::Entry;
-use crate::store::policy::PolicyRow;
+use crate::store::policy::{self, PolicyRow};
+
+/// How long a command waits until the console of its folder has read what it wrote.
+const SEEN_LIMIT: Duration = Duration::from_secs(3);
+const SEEN_LOOK: Duration = Duration::from_millis(20);
 
 /// A value of the shared policy and where it stands.
 pub(super) struct Stands {
@@ -125,5 +131,23 @@ impl App {
         };
         self.seen_by_console(&name, revision).await;
         Ok(Some(revision))
+    }
+
+    /// Waits until the console of this folder has read a revision, so that who set a brake sees it when
+    /// asking next. Not seeing it in time is no failure: it is on the bus.
+    pub(super) async fn seen_by_console(&self, key: &str, revision: u64) {
+        let look = async {
+            loop {
+                let row = policy::get(self.reader(), key).await;
+                let seen = row.ok().flatten().is_some_and(|row| {
+                    u64::try_from(row.revision).is_ok_and(|seen| seen >= revision)
+                });
+                if seen {
+                    return;
+                }
+                tokio::time::sleep(SEEN_LOOK).await;
+            }
+        };
+        let _ = tokio::time::timeout(SEEN_LIMIT, look).await;
     }
 }
