@@ -13,6 +13,7 @@ use super::ledger::{Batch, Ledger};
 use super::reports::set_aside;
 use crate::store::agent_instances::Heard;
 use crate::store::agents::NewHello;
+use crate::store::tools::Definitions;
 use crate::store::{StoreError, agent_instances, agents, bus_stream, tools};
 
 /// Stores a batch of the stream with its position.
@@ -52,7 +53,7 @@ pub(crate) async fn apply(
         }
     }
     for (agent, (message, report)) in newest {
-        introduce(batch, agent, message, report).await?;
+        introduce(ledger, batch, agent, (message, report)).await?;
         let declared = report.hello.setup_schema.as_ref().map(ToString::to_string);
         ledger.judge.policies.declared(agent, declared.as_deref());
     }
@@ -71,10 +72,10 @@ pub(crate) async fn apply(
 }
 
 async fn introduce(
+    ledger: &Ledger,
     batch: &mut Batch<'_>,
     agent: &AgentKey,
-    message: &IncomingHello,
-    report: &HelloReport,
+    (message, report): (&IncomingHello, &HelloReport),
 ) -> Result<(), StoreError> {
     let at = message.at.stamp;
     let hello = &report.hello;
@@ -97,7 +98,13 @@ async fn introduce(
         at,
     };
     agent_instances::note(batch.tx, &[heard]).await?;
-    for change in tools::replace(batch.tx, agent, &report.definitions, at).await? {
+    let definitions = Definitions {
+        all: &report.definitions,
+        at,
+        // The stream keeps one hello of an agent: what an earlier one said is not known.
+        first: ledger.joined_at.is_some_and(|joined_at| joined_at <= at),
+    };
+    for change in tools::replace(batch.tx, agent, &definitions).await? {
         let detail = json!({ "approved_digest": change.approved, "def_digest": change.now });
         batch.record(agent.to_string(), "tool_changed", agent.to_string(), detail);
     }

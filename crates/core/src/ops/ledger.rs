@@ -46,6 +46,8 @@ pub(crate) struct Ledger {
     pub(crate) read_only: Option<(String, String)>,
     /// Whether this process projects and releases, or only decides beside one that does.
     pub(crate) projects: bool,
+    /// Since when this console follows the streams: what was stored before may have replaced something that it never saw.
+    pub(crate) joined_at: Option<Timestamp>,
     /// Whether everything that agents had reported before the console connected is projected.
     pub(crate) reports_known: bool,
     /// Since when that is not so; none while it is, and before it was looked at.

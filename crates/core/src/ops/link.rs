@@ -29,10 +29,10 @@ use crate::runtime::Shared;
 use crate::store::bus_stream::Position;
 use crate::store::{bus_stream, meta};
 
-/// Read before anything is shown as pending.
-const FIRST: [Stream; 2] = [Stream::Requests, Stream::Decisions];
+/// Read before anything is shown as pending, and before rules judge it: what a hello says of a tool may be why they ask.
+const FIRST: [Stream; 3] = [Stream::Requests, Stream::Decisions, Stream::Agents];
 /// Read afterwards: what agents report is about requests that are then known.
-const SECOND: [Stream; 3] = [Stream::Receipts, Stream::Agents, Stream::Events];
+const SECOND: [Stream; 2] = [Stream::Receipts, Stream::Events];
 const CATCH_UP_LOOK: Duration = Duration::from_secs(1);
 const FIRST_RETRY: Duration = Duration::from_millis(250);
 const LONGEST_RETRY: Duration = Duration::from_secs(10);

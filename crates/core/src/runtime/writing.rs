@@ -60,6 +60,7 @@ pub(super) async fn start_writer(
             .map(|why| ("read_only".to_owned(), why)),
         projects: role == Role::Console,
         reports_known: false,
+        joined_at: None,
         unknown_since: None,
         stall_limits: app.inner.options.stall_limits,
         next_sweep: None,

@@ -5,7 +5,8 @@ use countersign_wire::{AgentKey, Sha256Digest, ToolDefinition};
 use super::agent_instances::{self, Heard};
 use super::agents::{self, NewHello};
 use super::pool::temporary;
-use super::tools::{self, ToolRow};
+use super::redefined;
+use super::tools::{self, Definitions, ToolRow};
 use crate::domain::Timestamp;
 
 fn bot() -> AgentKey {
@@ -18,6 +19,14 @@ fn defined(place: usize, name: &str, text: &str) -> ToolDefinition {
         name: name.into(),
         text: text.into(),
         digest: Sha256Digest::of_bytes(text.as_bytes()),
+    }
+}
+
+fn told(all: &[ToolDefinition], at: i64) -> Definitions<'_> {
+    Definitions {
+        all,
+        at: Timestamp(at),
+        first: true,
     }
 }
 
@@ -39,7 +48,7 @@ async fn a_tool_is_dated_from_its_last_change_and_shown_while_it_is_listed_or_a_
         defined(1, "b", "1"),
         defined(2, "c", "1"),
     ];
-    tools::replace(&mut tx, &bot(), &first, Timestamp(1))
+    tools::replace(&mut tx, &bot(), &told(&first, 1))
         .await
         .unwrap();
     sqlx::query(
@@ -49,12 +58,12 @@ async fn a_tool_is_dated_from_its_last_change_and_shown_while_it_is_listed_or_a_
     .await
     .unwrap();
     let second = [defined(0, "c", "2"), defined(2, "d", "1")];
-    let changed = tools::replace(&mut tx, &bot(), &second, Timestamp(2))
+    let changed = tools::replace(&mut tx, &bot(), &told(&second, 2))
         .await
         .unwrap();
     assert_eq!(changed.len(), 1, "only c was approved and reads otherwise");
     assert_eq!(changed[0].now, Sha256Digest::of_bytes(b"2").to_string());
-    let again = tools::replace(&mut tx, &bot(), &second, Timestamp(3))
+    let again = tools::replace(&mut tx, &bot(), &told(&second, 3))
         .await
         .unwrap();
     assert!(again.is_empty(), "a change is told once");
@@ -83,7 +92,7 @@ async fn a_tool_that_a_hello_leaves_out_keeps_its_past() {
         (vec![], 4, (1, None)),
         (vec![defined(0, "a", "2")], 5, (5, Some(5))),
     ] {
-        tools::replace(&mut tx, &bot(), &definitions, Timestamp(at))
+        tools::replace(&mut tx, &bot(), &told(&definitions, at))
             .await
             .unwrap();
         let known: (i64, Option<i64>) =
@@ -103,7 +112,7 @@ async fn tools_that_hellos_leave_out_do_not_grow_without_end() {
         let many: Vec<_> = (0..900)
             .map(|n| defined(n, &format!("t{round}-{n}"), "1"))
             .collect();
-        tools::replace(&mut tx, &bot(), &many, Timestamp(round))
+        tools::replace(&mut tx, &bot(), &told(&many, round))
             .await
             .unwrap();
     }
@@ -167,4 +176,25 @@ async fn a_setup_schema_is_read_as_it_was_written_and_an_unreadable_hello_loses_
     agents::note_hello(&mut tx, &bot(), &hello).await.unwrap();
     tx.commit().await.unwrap();
     assert_eq!(agents::all(&reader).await.unwrap()[0].hello_fault, None);
+}
+
+#[tokio::test]
+async fn a_definition_that_came_before_the_console_may_have_replaced_another_one() {
+    let (_folder, mut writer, reader) = temporary().await;
+    let mut tx = writer.begin().await.unwrap();
+    let (a, b) = ([defined(0, "a", "1")], [defined(0, "b", "1")]);
+    let before = Definitions {
+        first: false,
+        ..told(&a, 5)
+    };
+    tools::replace(&mut tx, &bot(), &before).await.unwrap();
+    tools::replace(&mut tx, &bot(), &told(&b, 7)).await.unwrap();
+    let again = Definitions {
+        first: false,
+        ..told(&b, 9)
+    };
+    tools::replace(&mut tx, &bot(), &again).await.unwrap();
+    tx.commit().await.unwrap();
+    let redefined = redefined::of_workspace(&reader, "acme").await.unwrap();
+    assert_eq!(redefined, [("bot".to_owned(), "a".to_owned(), 5)]);
 }

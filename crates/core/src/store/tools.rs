@@ -54,6 +54,16 @@ pub struct Changed {
     pub now: String,
 }
 
+/// How an agent's tools are defined in a hello.
+pub struct Definitions<'a> {
+    /// In the order of the hello.
+    pub all: &'a [ToolDefinition],
+    /// The server's stamp of the hello.
+    pub at: Timestamp,
+    /// Whether a tool that is not known here was never defined before. Else it may have replaced another definition.
+    pub first: bool,
+}
+
 /// Puts the tools of a hello in the place of those of the one before. What is no longer listed is remembered:
 /// a tool that comes back otherwise is a changed one. Returns what changed since it was approved.
 ///
@@ -62,8 +72,7 @@ pub struct Changed {
 pub async fn replace(
     tx: &mut WriteConnection,
     agent: &AgentKey,
-    definitions: &[ToolDefinition],
-    at: Timestamp,
+    definitions: &Definitions<'_>,
 ) -> Result<Vec<Changed>, StoreError> {
     tx.direct(|sqlite| {
         let (ws, name) = (agent.workspace.as_ref(), agent.agent.as_ref());
@@ -79,14 +88,18 @@ pub async fn replace(
              ON CONFLICT(ws, agent, name) DO UPDATE SET place = ?4, def = ?5, def_digest = ?6,
                changed_at = iif(def_digest IS ?6, changed_at, ?7)",
         )?;
+        let mut redefined = sqlite.prepare_cached(
+            "UPDATE tools SET redefined_at = ?4 WHERE ws = ?1 AND agent = ?2 AND name = ?3",
+        )?;
         let mut changed = Vec::new();
-        for definition in definitions {
+        for definition in definitions.all {
             let now = definition.digest.to_string();
             let before: Option<(Option<String>, Option<String>)> = known
                 .query_row(params![ws, name, definition.name], |row| {
                     Ok((row.get(0)?, row.get(1)?))
                 })
                 .optional()?;
+            let was_defined = matches!(before, Some((Some(_), _)));
             if let Some((before, Some(approved))) = before
                 && before.as_ref() != Some(&now)
                 && approved != now
@@ -103,8 +116,11 @@ pub async fn replace(
                 i64::try_from(definition.place).unwrap_or(i64::MAX),
                 definition.text,
                 now,
-                at.0
+                definitions.at.0
             ])?;
+            if !definitions.first && !was_defined {
+                redefined.execute(params![ws, name, definition.name, definitions.at.0])?;
+            }
         }
         sqlite
             .prepare_cached(

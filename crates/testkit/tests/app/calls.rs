@@ -7,7 +7,10 @@ use countersign_testkit::TempData;
 use countersign_wire::{CallWarning, Scope, ToldBy, Verdict};
 use serde_json::{Value, json};
 
-use crate::agent::{Agent, Desk, colleague_with, in_state, line_when, listed, until, verdict};
+use crate::agent::{
+    Agent, Desk, colleague, colleague_with, in_state, line_when, listed, until, verdict,
+};
+use crate::policy::{INVOICES, apply};
 use crate::ranks::SetClock;
 
 /// Says hello with one tool, and waits until the console reads it so.
@@ -21,12 +24,14 @@ async fn hello(desk: &Desk, agent: &Agent, description: &str) {
         .publish(subject, hello.to_string().into())
         .await
         .unwrap();
+    hello_is_read(&desk.app, description).await;
+}
+
+async fn hello_is_read(app: &App, description: &str) {
     until("the hello is read", async || {
-        let agents = desk.app.agents().await.unwrap();
-        let tools = agents.iter().flat_map(|agent| &agent.tools);
-        tools
-            .into_iter()
-            .any(|tool| tool.description.as_deref() == Some(description))
+        let agents = app.agents().await.unwrap();
+        let mut tools = agents.iter().flat_map(|agent| &agent.tools);
+        tools.any(|tool| tool.description.as_deref() == Some(description))
     })
     .await;
 }
@@ -90,6 +95,34 @@ async fn a_tool_that_reads_otherwise_than_when_a_person_approved_it_is_told_unti
     let story = desk.app.show("f").await.unwrap();
     let codes: Vec<_> = story.cautions.iter().map(CallWarning::code).collect();
     assert_eq!(codes, ["re_ask", "credential_incomplete"]);
+    desk.app.shutdown().await;
+}
+
+/// The stream keeps the last hello of an agent alone: a console that joins later never sees that a tool was changed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_console_that_joins_later_lets_no_tool_run_that_may_have_changed_since_its_rule() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    hello(&desk, &agent, "deletes one").await;
+    apply(&desk.app, INVOICES).await;
+    agent.ask(&agent.request("covered")).await;
+    assert_eq!(agent.decision("covered").await["origin"], "rule");
+    hello(&desk, &agent, "deletes everything").await;
+    asked(&desk.app, &agent, "changed", |_| ()).await;
+    let data = TempData::new();
+    let second = colleague(&desk, &data, "Grace").await;
+    hello_is_read(&second, "deletes everything").await;
+    for app in [&desk.app, &second] {
+        let line = listed(app, "changed").await;
+        assert_eq!(line.state, "pending");
+        let why = app.why(&line).await.unwrap().unwrap();
+        assert_eq!(why.outcome, "ask");
+    }
+    // A rule that is made now covers the tool as it is.
+    let again = INVOICES.replace("999", "998");
+    apply(&second, &again).await;
+    assert_eq!(agent.decision("changed").await["origin"], "rule");
+    second.shutdown().await;
     desk.app.shutdown().await;
 }
 

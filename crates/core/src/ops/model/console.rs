@@ -157,6 +157,7 @@ impl Console {
             read_only: None,
             projects: true,
             reports_known: false,
+            joined_at: None,
             unknown_since: None,
             stall_limits: StallLimits::default(),
             next_sweep: None,
