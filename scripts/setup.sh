@@ -172,7 +172,7 @@ setup_desktop() {
 }
 
 setup_keychain() {
-  apt_packages dbus-daemon gnome-keyring
+  apt_packages dbus-daemon dbus-bin gnome-keyring
 }
 
 setup_audit() {

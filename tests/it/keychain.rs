@@ -88,7 +88,7 @@ impl Session {
         let mut password = child.stdin.take().unwrap();
         password.write_all(b"a password of the test\n").unwrap();
         drop(password);
-        // It prints where it listens once it is on the bus.
+        // It prints where it listens, and is on the bus a moment later.
         let mut first = [0; 1];
         child
             .stdout
@@ -97,6 +97,21 @@ impl Session {
             .read_exact(&mut first)
             .unwrap();
         self.keychain = Some(Running(child));
+        eventually(|| match self.has_secrets() {
+            true => Ok(()),
+            false => Err("no keychain on the bus"),
+        });
+    }
+
+    fn has_secrets(&self) -> bool {
+        let asked = Command::new("dbus-send")
+            .arg(format!("--bus={}", self.address()))
+            .args(["--print-reply=literal", "--dest=org.freedesktop.DBus"])
+            .args(["/", "org.freedesktop.DBus.NameHasOwner"])
+            .arg("string:org.freedesktop.secrets")
+            .output()
+            .expect("dbus-send is there: scripts/setup.sh keychain installs it");
+        String::from_utf8_lossy(&asked.stdout).contains("true")
     }
 
     fn desk(&self) -> Desk {
