@@ -21,7 +21,7 @@ export const card = (more: Partial<Card> = {}): Card => ({
   tool: { name: shown("delete_invoice"), description: null, namespace: null, origin: shown("local"), effects: null },
   risk: "medium", unknownRisk: null, path: "low", state: "pending",
   says: [{ field: "reason", text: shown("The invoice is a duplicate.") }], args: [arg("invoice_id", '"INV-42"')], looks: [],
-  effective: [], warnings: [], reveals: [], previous: null, history: [], question: null, form: null, target: "delete_invoice",
+  effective: [], warnings: [], reveals: [], previous: null, history: [], question: null, form: null, target: { text: "delete_invoice", pointer: null },
   thread: shown("8f21"), run: null, allowed: ["approve", "modify", "deny"], votes: null,
   origin: {
     requestedMs: 0, source: shown("selectools 1.3.0"), call: shown("call_93"), trace: null, argsDigest: DIGEST,
@@ -52,7 +52,7 @@ export const span = (more: Partial<SpanView> = {}): SpanView => ({
 
 export const agentTool = (more: Partial<AgentToolView> = {}): AgentToolView => ({
   name: shown("pay"), description: null, risk: "medium", unknownRisk: null, origin: null, gated: true, listed: true, strict: false, strictFaults: [],
-  looksLike: null, digest: "sha256:aa", changedMs: null, approvedDigest: null, approvedMs: null, changed: false, before: null, now: null, ...more,
+  looksLike: null, digest: "sha256:aa", changedMs: null, approvedDigest: null, approvedMs: null, changed: false, before: null, now: null, typed: null, ...more,
 });
 
 export const agent = (more: Partial<AgentView> = {}): AgentView => ({

@@ -135,6 +135,26 @@ describe("the ways of high and critical", () => {
     press("A", chord);
     await waitFor(() => { expect(console.argsOf("decide")[0]).toMatchObject({ typed: "delete_invoice", revealed: [0] }); });
   });
+
+  it("asks for the value that an operator chose instead of the name", async () => {
+    const console = await one({ risk: "critical", path: "critical", target: { text: "INV-42", pointer: shown("/invoice_id") } });
+    const field = await screen.findByLabelText("Type the value of /invoice_id");
+    fireEvent.change(field, { target: { value: "delete_invoice" } });
+    await pause(450);
+    press("A", chord);
+    await pause(20);
+    expect(console.argsOf("decide")).toEqual([]);
+    fireEvent.change(field, { target: { value: "INV-42" } });
+    await armed();
+    press("A", chord);
+    await waitFor(() => { expect(console.argsOf("decide")[0]).toMatchObject({ typed: "INV-42" }); });
+  });
+
+  it("lets nothing run whose chosen value cannot be typed", async () => {
+    await one({ risk: "critical", path: "critical", target: { text: null, pointer: shown("/invoice_id") } });
+    expect(screen.getByTestId("way").textContent).toContain("The value of /invoice_id cannot be typed: edit or deny it (missing)");
+    expect(screen.queryByRole("textbox", { name: /^Type/u })).toBeNull();
+  });
 });
 
 describe("denying", () => {

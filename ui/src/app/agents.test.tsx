@@ -46,6 +46,37 @@ describe("agents", () => {
     expect(search?.textContent).toContain("can be mistaken for web_seаrch");
   });
 
+  it("let an operator choose what is typed before a critical call of a tool, and say why that was not taken", async () => {
+    const console = await open([agent({ tools: [
+      agentTool({ name: shown("pay"), typed: { pointer: null, offered: ["/iban", "/amount"] } }),
+      agentTool({ name: shown("drop"), typed: { pointer: "/table", offered: [] } }), agentTool({ name: shown("look") }),
+    ] })]);
+    expect(screen.getAllByTestId("tool").map((tool) => within(tool).queryByTestId("target")?.textContent ?? null)).toEqual([
+      "typed: its name", "typed: /table", null,
+    ]);
+    const answers = ["this is no JSON pointer", null];
+    console.answers.choose_target = () => {
+      const problem = answers.shift();
+      if (typeof problem === "string") throw new CallError("invalid_args", problem);
+      return {};
+    };
+    fireEvent.click(screen.getAllByTestId("target")[0] as HTMLElement);
+    const choice = await screen.findByTestId("target-choice");
+    expect([...choice.querySelectorAll("option")].map((option) => option.textContent)).toEqual([
+      "the tool’s name", "the value of /iban", "the value of /amount", "the value of another argument",
+    ]);
+    fireEvent.change(choice, { target: { value: "other" } });
+    fireEvent.change(await screen.findByLabelText("JSON pointer to the argument"), { target: { value: "iban" } });
+    fireEvent.click(screen.getByTestId("confirm-yes"));
+    await screen.findByText("this is no JSON pointer");
+    fireEvent.change(choice, { target: { value: "/iban" } });
+    fireEvent.click(screen.getByTestId("confirm-yes"));
+    await waitFor(() => { expect(screen.queryByTestId("confirm")).toBeNull(); });
+    expect(console.argsOf("choose_target")).toEqual([
+      { agent: "acme/bot", tool: "pay", pointer: "iban" }, { agent: "acme/bot", tool: "pay", pointer: "/iban" },
+    ]);
+  });
+
   it("are paused and stopped only after one more question, whose focus is on the way out", async () => {
     const console = await open([agent({ key: "acme/bot" })]);
     fireEvent.click(within(brakes()).getByText("Stop…"));

@@ -8,7 +8,7 @@ import { App } from "./App";
 const FAR = 600_000;
 const press = (key: string, more: KeyboardEventInit = {}): void => { fireEvent.keyDown(document.activeElement ?? document.body, { key, ...more }); };
 const check = (json: string, problem: string | null = null): EditCheck => ({
-  problems: problem === null ? [] : [{ line: 1, path: shown(""), message: shown(problem) }], changed: true, argsDigest: problem === null ? `sha256:${json}` : null,
+  problems: problem === null ? [] : [{ line: 1, path: shown(""), message: shown(problem) }], target: null, changed: true, argsDigest: problem === null ? `sha256:${json}` : null,
   diff: [{ kind: "new", text: shown(json) }],
 });
 

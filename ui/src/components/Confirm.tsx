@@ -10,12 +10,14 @@ interface ConfirmProps {
   /** The word on the button that does it. */
   readonly verb: string;
   readonly dangerous?: boolean;
+  /** What the button says while it is done. */
+  readonly doing?: string;
   readonly onConfirm: () => Promise<unknown>;
   readonly onClose: () => void;
 }
 
 /** Asks once more before something that reaches beyond this window. The focus starts on the way out. */
-export const Confirm = ({ title, children, verb, dangerous = false, onConfirm, onClose }: ConfirmProps) => {
+export const Confirm = ({ title, children, verb, dangerous = false, doing = "Telling the bus…", onConfirm, onClose }: ConfirmProps) => {
   const [busy, setBusy] = useState(false);
   const [trouble, setTrouble] = useState<string | null>(null);
   const confirm = async (): Promise<void> => {
@@ -37,7 +39,7 @@ export const Confirm = ({ title, children, verb, dangerous = false, onConfirm, o
       <div className="mt-5 flex justify-end gap-2.5">
         {/* oxlint-disable-next-line jsx-a11y/no-autofocus -- a stray Enter must do nothing */}
         <Button autoFocus onClick={onClose}>Cancel <kbd className="kbd">Esc</kbd></Button>
-        <Button tone={dangerous ? "deny" : "plain"} disabled={busy} data-testid="confirm-yes" onClick={() => void confirm()}>{busy ? "Telling the bus…" : verb}</Button>
+        <Button tone={dangerous ? "deny" : "plain"} disabled={busy} data-testid="confirm-yes" onClick={() => void confirm()}>{busy ? doing : verb}</Button>
       </div>
     </Overlay>
   );

@@ -85,7 +85,11 @@ before: Shown | null,
 /**
  * The definition now, indented, where it differs from the approved one.
  */
-now: Shown | null, };
+now: Shown | null, 
+/**
+ * What is typed before a critical call of it is approved. None where its name cannot be told apart on screen.
+ */
+typed: ToolTarget | null, };
 
 /**
  * One agent.
@@ -674,10 +678,9 @@ question: QuestionView | null,
  */
 form: FormView | null, 
 /**
- * What to type on the critical way: the tool's name. None where it holds characters that cannot
- * be typed, and then it cannot be approved.
+ * What to type on the critical way.
  */
-target: string | null, 
+target: TypedTarget, 
 /**
  * The agent's thread.
  */
@@ -770,6 +773,23 @@ export type CheckRuleArgs = {
  * As in [`RuleText`].
  */
 text: string, };
+
+/**
+ * Chooses what is typed before a critical call of a tool is approved.
+ */
+export type ChooseTargetArgs = { 
+/**
+ * `WORKSPACE/AGENT`.
+ */
+agent: string, 
+/**
+ * The tool's name.
+ */
+tool: string, 
+/**
+ * JSON pointer to an argument; none for the tool's name.
+ */
+pointer: string | null, };
 
 /**
  * One command of a shell command line.
@@ -945,6 +965,10 @@ settings: [Nothing, SettingsView],
  * Every agent that is known: its copies, its tools, its credentials.
  */
 agents_list: [Nothing, AgentsView], 
+/**
+ * Chooses what is typed before a critical call of a tool is approved. Audited.
+ */
+choose_target: [ChooseTargetArgs, Nothing], 
 /**
  * A workspace's rules and what they did.
  */
@@ -1302,6 +1326,10 @@ problems: Array<EditProblem>,
  * Digest of the edited arguments; none while they are not JSON of the protocol.
  */
 argsDigest: string | null, 
+/**
+ * What to type on the critical way before the edited arguments run; none while there are problems.
+ */
+target: TypedTarget | null, 
 /**
  * False when nothing was changed.
  */
@@ -4213,6 +4241,19 @@ medianMs: number | null,
 newest: number, };
 
 /**
+ * What is typed before a critical call of a tool is approved.
+ */
+export type ToolTarget = { 
+/**
+ * The argument that an operator chose: a JSON pointer. None for the tool's name.
+ */
+pointer: string | null, 
+/**
+ * Pointers to plain values of its schema.
+ */
+offered: Array<string>, };
+
+/**
  * The tool that wants to run.
  */
 export type ToolView = { 
@@ -4423,6 +4464,19 @@ export type TracesPageArgs = {
  * Cursor of the page before; none for what was last written to.
  */
 before: number | null, };
+
+/**
+ * What is typed on the critical way before anything runs.
+ */
+export type TypedTarget = { 
+/**
+ * The text. None where it holds characters that cannot be typed, and then nothing can be approved.
+ */
+text: string | null, 
+/**
+ * The argument that it is the value of: a JSON pointer that an operator chose. None for the tool's name.
+ */
+pointer: Shown | null, };
 
 /**
  * What was used, by a span and all below it; zero where nobody says.

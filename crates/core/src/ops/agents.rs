@@ -18,6 +18,7 @@ use crate::store::agent_instances::{self, InstanceRow};
 use crate::store::agents::{self, AgentRow};
 use crate::store::askers;
 use crate::store::tools::{self, ToolRow};
+use crate::store::typed_targets::{self, TypedTargetRow};
 
 /// Whether an agent is there, by the server's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,6 +95,8 @@ pub struct ToolReport {
     pub approved_at: Option<Timestamp>,
     /// It is no longer defined as when a person last approved a call.
     pub changed: bool,
+    /// The argument that an operator wants typed before a critical call of it; none is its name.
+    pub typed_target: Option<String>,
     /// The definition now: JSON.
     pub definition: Option<String>,
     /// The approved one: JSON.
@@ -168,6 +171,9 @@ impl App {
         let mut described = by_agent(tools::all(reader).await?, |row| {
             (row.ws.clone(), row.agent.clone())
         });
+        let mut chosen = by_agent(typed_targets::all(reader).await?, |row| {
+            (row.ws.clone(), row.agent.clone())
+        });
         let mut waiting = by_agent(askers::waiting(reader).await?, |row| {
             (row.0.clone(), row.1.clone())
         });
@@ -195,7 +201,10 @@ impl App {
                 revoked_at: row.revoked_at.map(Timestamp),
                 brake: set.map(|(_, set)| (set.state, set.by.clone(), set.at)),
                 instances: instances(copies.remove(&place).unwrap_or_default(), now),
-                tools: tool_reports(described.remove(&place).unwrap_or_default()),
+                tools: tool_reports(
+                    described.remove(&place).unwrap_or_default(),
+                    &chosen.remove(&place).unwrap_or_default(),
+                ),
                 credentials: credentials(row.credentials.as_deref()),
                 hello_at: row.hello_at.map(Timestamp),
                 hello_fault: row.hello_fault,
@@ -266,7 +275,7 @@ fn skill_names(hello: &Hello) -> Vec<String> {
     }
 }
 
-fn tool_reports(rows: Vec<ToolRow>) -> Vec<ToolReport> {
+fn tool_reports(rows: Vec<ToolRow>, chosen: &[TypedTargetRow]) -> Vec<ToolReport> {
     let names: Vec<String> = rows.iter().map(|row| row.name.clone()).collect();
     rows.into_iter()
         .map(|row| {
@@ -286,7 +295,9 @@ fn tool_reports(rows: Vec<ToolRow>) -> Vec<ToolReport> {
                 what: fault.what,
             };
             let others = names.iter().map(String::as_str);
+            let typed_target = chosen.iter().find(|choice| choice.tool == row.name);
             ToolReport {
+                typed_target: typed_target.map(|choice| choice.pointer.clone()),
                 strict,
                 strict_faults: faults.into_iter().map(into_hello).collect(),
                 looks_like: looks_like(&row.name, others).map(str::to_owned),

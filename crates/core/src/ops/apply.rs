@@ -12,7 +12,7 @@ use super::publisher::{Carried, Outgoing, Settlements};
 use super::votes::{cast, close};
 use super::{
     alarms, arrivals, automatic, decide, decisions, due, held_back, hellos, ladder, reports,
-    retention, search_index, spans,
+    retention, search_index, spans, typed_targets,
 };
 use crate::bus::POLICY_STREAM;
 use crate::domain::{AlarmCode, RequestRecord, State, Timestamp};
@@ -227,6 +227,16 @@ async fn small(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
         Job::AcknowledgeAlarm { id, done } => {
             let seen = alarms::acknowledge(batch, &me, id).await?;
             batch.reply(move || unless_heard(done.send(seen)));
+            Ok(())
+        }
+        Job::ChooseTypedTarget {
+            agent,
+            tool,
+            pointer,
+            done,
+        } => {
+            typed_targets::choose(batch, &me, (&agent, &tool), pointer.as_deref()).await?;
+            batch.reply(move || unless_heard(done.send(())));
             Ok(())
         }
         Job::Record {

@@ -231,6 +231,13 @@ pub(crate) enum Job {
         id: i64,
         done: oneshot::Sender<Acknowledged>,
     },
+    /// An operator chooses what is typed before a critical call of a tool; none is its name.
+    ChooseTypedTarget {
+        agent: AgentKey,
+        tool: String,
+        pointer: Option<String>,
+        done: oneshot::Sender<()>,
+    },
     /// Writes one audit entry; answered when it is committed.
     Record {
         action: &'static str,
@@ -345,6 +352,7 @@ impl Job {
             | Self::Enroll { .. }
             | Self::Revoke { .. }
             | Self::AcknowledgeAlarm { .. }
+            | Self::ChooseTypedTarget { .. }
             | Self::Record { .. }
             | Self::AnswersTold { .. }
             | Self::Recovered { .. }

@@ -82,6 +82,7 @@ pub mod trace;
 pub mod traces;
 mod trusted;
 mod turns;
+mod typed_targets;
 mod used;
 pub mod verdicts;
 pub mod votes;

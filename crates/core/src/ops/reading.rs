@@ -18,7 +18,7 @@ use crate::store::lines::{self, Filter, LineRow};
 use crate::store::outbox::OutboxRow;
 use crate::store::re_asks::{self, EarlierCall};
 use crate::store::receipts::StoredReceipt;
-use crate::store::{alarms, audit, decisions, outbox, receipts, retention};
+use crate::store::{alarms, audit, decisions, outbox, receipts, retention, typed_targets};
 
 /// One request with everything that is known of it.
 #[derive(Debug, Clone)]
@@ -41,6 +41,8 @@ pub struct RequestStory {
     pub repeats: Option<EarlierCall>,
     /// What else a person should know of the call.
     pub cautions: Vec<CallWarning>,
+    /// The argument that an operator wants typed before a critical call of this tool; none is the tool's name.
+    pub typed_target: Option<String>,
     /// When retention took the payload away, and the digest that it had; none while it is here.
     pub removed: Option<(Timestamp, String)>,
 }
@@ -204,6 +206,10 @@ impl App {
         if let Some(tool) = &line.tool {
             earlier = lines::earlier_decided(reader, &line.ws, tool, line.id).await?;
         }
+        let typed_target = match &line.tool {
+            Some(tool) => typed_targets::of_tool(reader, &line.ws, &line.agent, tool).await?,
+            None => None,
+        };
         let removed = match line.raw.is_empty() {
             true => retention::removed(reader, line.id).await?,
             false => None,
@@ -225,6 +231,7 @@ impl App {
             receipts: reported,
             alarms,
             earlier,
+            typed_target,
             removed,
         })
     }

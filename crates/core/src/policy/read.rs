@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use countersign_wire::{RequestKind, Risk};
 use serde_json::{Map, Value};
 
+pub(crate) use self::parts::is_pointer;
 use self::parts::{approvals, args, known, limit, stamp, sum, words};
 use super::condition::Condition;
 use super::glob::Glob;

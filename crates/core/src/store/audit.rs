@@ -69,6 +69,7 @@ pub const ACTIONS: &[&str] = &[
     "tighten_early",
     "tighten_ignored",
     "tool_changed",
+    "typed_target",
     "undo",
     "vote",
     "vote_judged",

@@ -66,6 +66,7 @@ pub mod tombstones;
 pub mod tool_record;
 pub mod tools;
 pub mod traces;
+pub mod typed_targets;
 pub mod ui_state;
 pub mod unanswered;
 mod updates;

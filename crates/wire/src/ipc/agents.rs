@@ -83,6 +83,28 @@ pub struct AgentToolView {
     pub before: Option<Shown>,
     /// The definition now, indented, where it differs from the approved one.
     pub now: Option<Shown>,
+    /// What is typed before a critical call of it is approved. None where its name cannot be told apart on screen.
+    pub typed: Option<ToolTarget>,
+}
+
+/// What is typed before a critical call of a tool is approved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct ToolTarget {
+    /// The argument that an operator chose: a JSON pointer. None for the tool's name.
+    pub pointer: Option<String>,
+    /// Pointers to plain values of its schema.
+    pub offered: Vec<String>,
+}
+
+/// Chooses what is typed before a critical call of a tool is approved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct ChooseTargetArgs {
+    /// `WORKSPACE/AGENT`.
+    pub agent: String,
+    /// The tool's name.
+    pub tool: String,
+    /// JSON pointer to an argument; none for the tool's name.
+    pub pointer: Option<String>,
 }
 
 /// The state of a credential, never its value.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::{ArgLook, CardState, DecidePath, VotesView};
+use super::{ArgLook, CardState, DecidePath, TypedTarget, VotesView};
 use crate::{RequestKind, Risk, Scope, Shown, Verdict};
 
 /// The tool that wants to run.
@@ -358,9 +358,8 @@ pub struct Card {
     pub question: Option<QuestionView>,
     /// The form.
     pub form: Option<FormView>,
-    /// What to type on the critical way: the tool's name. None where it holds characters that cannot
-    /// be typed, and then it cannot be approved.
-    pub target: Option<String>,
+    /// What to type on the critical way.
+    pub target: TypedTarget,
     /// The agent's thread.
     pub thread: Option<Shown>,
     /// The agent's run.

@@ -122,6 +122,15 @@ pub struct DiffLine {
     pub text: Shown,
 }
 
+/// What is typed on the critical way before anything runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct TypedTarget {
+    /// The text. None where it holds characters that cannot be typed, and then nothing can be approved.
+    pub text: Option<String>,
+    /// The argument that it is the value of: a JSON pointer that an operator chose. None for the tool's name.
+    pub pointer: Option<Shown>,
+}
+
 /// Whether an edit may be sent, and how it differs from the arguments at the gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -130,6 +139,8 @@ pub struct EditCheck {
     pub problems: Vec<EditProblem>,
     /// Digest of the edited arguments; none while they are not JSON of the protocol.
     pub args_digest: Option<String>,
+    /// What to type on the critical way before the edited arguments run; none while there are problems.
+    pub target: Option<TypedTarget>,
     /// False when nothing was changed.
     pub changed: bool,
     /// Both, line by line.

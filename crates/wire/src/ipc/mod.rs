@@ -37,8 +37,8 @@ mod votes;
 mod why;
 
 pub use agents::{
-    AgentPresence, AgentToolView, AgentView, AgentsView, CredentialView, HelloFaultView,
-    InstanceView,
+    AgentPresence, AgentToolView, AgentView, AgentsView, ChooseTargetArgs, CredentialView,
+    HelloFaultView, InstanceView, ToolTarget,
 };
 pub use alarms::{AcknowledgeArgs, AlarmItem, AlarmSeen, AlarmsView};
 pub use batch::{DecidedNotice, InboxBatch, InboxChange};
@@ -51,7 +51,7 @@ pub use card::{
 pub use commands::{COMMANDS, CommandName, Nothing};
 pub use decide::{
     Answer, CheckEditArgs, DecideArgs, DecideOutcome, DiffKind, DiffLine, EditCheck, EditProblem,
-    EditorText,
+    EditorText, TypedTarget,
 };
 pub use error::{IpcError, IpcErrorCode};
 pub use history::{

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod critical;
 mod history;
 mod overview;
 mod searches;

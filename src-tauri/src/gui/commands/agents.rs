@@ -1,9 +1,10 @@
 //! The Agents screen.
 
-use countersign_wire::ipc::{AgentsView, IpcError, Nothing};
+use countersign_wire::AgentKey;
+use countersign_wire::ipc::{AgentsView, ChooseTargetArgs, IpcError, IpcErrorCode, Nothing};
 
 use crate::gui::desk::Desk;
-use crate::gui::fault::fault;
+use crate::gui::fault::{fault, refuse};
 use crate::gui::view::agent_view;
 
 pub(crate) async fn agents_list(desk: &Desk, _: Nothing) -> Result<AgentsView, IpcError> {
@@ -12,4 +13,18 @@ pub(crate) async fn agents_list(desk: &Desk, _: Nothing) -> Result<AgentsView, I
         agents: agents.iter().map(agent_view).collect(),
         server_ms: desk.app.now().0,
     })
+}
+
+pub(crate) async fn choose_target(
+    desk: &Desk,
+    args: ChooseTargetArgs,
+) -> Result<Nothing, IpcError> {
+    let agent: AgentKey = args
+        .agent
+        .parse()
+        .map_err(|_| refuse(IpcErrorCode::InvalidArgs, "this is no agent's name"))?;
+    let pointer = args.pointer.as_deref();
+    let chosen = desk.app.choose_typed_target(&agent, &args.tool, pointer);
+    chosen.await.map_err(fault)?;
+    Ok(Nothing {})
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::gui::desk::Desk;
 use crate::gui::fault::{fault, refuse};
-use crate::gui::view::{Story, edit_check, path_of, reveals, strict_json, typed_target};
+use crate::gui::view::{Story, edit_check, path_of, reveals, strict_json};
 
 pub(crate) async fn decide(desk: &Desk, args: DecideArgs) -> Result<DecideOutcome, IpcError> {
     let story = desk.story(&args.key).await?;
@@ -25,12 +25,14 @@ pub(crate) async fn decide(desk: &Desk, args: DecideArgs) -> Result<DecideOutcom
         ));
     }
     let runs = matches!(args.verdict, Verdict::Approve | Verdict::Modify);
+    let edited = edited(&story, &args, &desk.hiding_key)?;
     if runs {
-        check_way(&story, &args, &desk.hiding_key)?;
+        let would_run = edited.as_ref().or(story.request.args.as_ref());
+        check_way(&story, &args, would_run, &desk.hiding_key)?;
     }
     let command = DecideCommand {
         seen_args_digest: args.seen_args_digest.clone(),
-        edited_args: edited(&story, &args, &desk.hiding_key)?,
+        edited_args: edited,
         message: args.message.clone(),
         response: response(&story, &args)?,
         scope: args.scope.unwrap_or(Scope::Once),
@@ -64,7 +66,12 @@ fn outcome(wanted: Verdict, decided: Result<Decided, OpError>) -> Result<DecideO
 }
 
 /// Hidden values revealed on every way that asks for it; on the critical way the target typed.
-fn check_way(story: &Story, args: &DecideArgs, key: &[u8; 32]) -> Result<(), IpcError> {
+fn check_way(
+    story: &Story,
+    args: &DecideArgs,
+    would_run: Option<&Value>,
+    key: &[u8; 32],
+) -> Result<(), IpcError> {
     let path = path_of(&story.request);
     let missing = reveals(&story.request, key, path).any(|reveal| !args.revealed.contains(&reveal));
     if missing {
@@ -74,11 +81,15 @@ fn check_way(story: &Story, args: &DecideArgs, key: &[u8; 32]) -> Result<(), Ipc
         ));
     }
     if path == DecidePath::Critical {
-        let target = typed_target(&story.request);
-        if target.is_none() || target != args.typed {
+        let target = story.typed_target(would_run, key);
+        if target.text.is_none() || target.text != args.typed {
+            let what = match target.pointer {
+                Some(pointer) => format!("the value of {}", pointer.plain()),
+                None => "the tool's name".to_owned(),
+            };
             return Err(refuse(
                 IpcErrorCode::NotArmed,
-                "type the tool's name exactly before you approve",
+                &format!("type {what} exactly before you approve"),
             ));
         }
     }

@@ -34,5 +34,11 @@ pub(crate) async fn check_edit(desk: &Desk, args: CheckEditArgs) -> Result<EditC
         .tool
         .as_ref()
         .and_then(|tool| tool.args_schema.as_ref());
-    Ok(edit_check(value, schema, &args.json, &desk.hiding_key).check)
+    let key = &desk.hiding_key;
+    let checked = edit_check(value, schema, &args.json, key);
+    let target = checked.value.as_ref();
+    Ok(EditCheck {
+        target: target.map(|edited| story.typed_target(Some(edited), key)),
+        ..checked.check
+    })
 }

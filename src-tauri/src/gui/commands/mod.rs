@@ -22,7 +22,7 @@ mod tool_record;
 mod trace;
 mod why;
 
-pub(crate) use agents::agents_list;
+pub(crate) use agents::{agents_list, choose_target};
 pub(crate) use alarms::{acknowledge_alarm, alarms_list};
 pub(crate) use brakes::{brake, bypass, panic};
 pub(crate) use decide::{decide, undo};

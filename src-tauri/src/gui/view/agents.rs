@@ -3,12 +3,13 @@
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::agents::{AgentReport, Presence, ToolReport};
 use countersign_wire::ipc::{
-    AgentPresence, AgentToolView, AgentView, BrakeView, CredentialView, HelloFaultView,
-    InstanceView,
+    AgentPresence, AgentToolView, AgentView, BrakeView, CredentialView, DecidePath, HelloFaultView,
+    InstanceView, ToolTarget,
 };
-use countersign_wire::{AgentBrake, Risk, Shown, json_value};
+use countersign_wire::{AgentBrake, Risk, Shown, is_hostile, json_value, read_definition};
 
 use super::hidden::{escape, escape_lines, json_shown};
+use super::target::offered;
 
 /// As the screen shows it.
 pub(crate) fn agent_view(agent: &AgentReport) -> AgentView {
@@ -107,7 +108,20 @@ fn tool(tool: &ToolReport) -> AgentToolView {
         changed: tool.changed,
         before: differs(&tool.approved_definition),
         now: differs(&tool.definition),
+        typed: target(tool),
     }
+}
+
+/// A name with characters that cannot be told apart could name another tool.
+fn target(tool: &ToolReport) -> Option<ToolTarget> {
+    let named = !tool.name.chars().any(is_hostile);
+    named.then(|| {
+        let definition = tool.definition.as_deref().and_then(read_definition);
+        ToolTarget {
+            pointer: tool.typed_target.clone(),
+            offered: offered(definition.and_then(|tool| tool.args_schema).as_ref()),
+        }
+    })
 }
 
 fn text(words: Option<&String>) -> Option<Shown> {

@@ -5,9 +5,7 @@ use countersign_wire::ipc::{
     Card, DecidePath, EffectiveGroup, FormView, HistoryMessage, HoldView, NativeDigest, OptionView,
     OriginView, QuestionView, ReAskView, RevealKind, Said, ToolView,
 };
-use countersign_wire::{
-    ApprovalRequest, Effective, Effects, Risk, Shown, TraceContext, Verdict, is_hostile,
-};
+use countersign_wire::{ApprovalRequest, Effective, Effects, Risk, Shown, TraceContext, Verdict};
 use serde_json::{Value, json};
 
 use super::args::{Walked, walk};
@@ -27,13 +25,6 @@ pub(crate) fn path_of(request: &ApprovalRequest) -> DecidePath {
         request.effective_risk(),
         request.effects() == Effects::Irreversible,
     )
-}
-
-/// What must be typed on the critical way: the tool's name, unless it cannot be typed.
-pub(crate) fn typed_target(request: &ApprovalRequest) -> Option<String> {
-    let name = &request.tool.as_ref()?.name;
-    let typable = !name.is_empty() && !name.chars().any(is_hostile);
-    typable.then(|| name.clone())
 }
 
 /// The reveals that a way asks for.
@@ -93,7 +84,7 @@ pub(crate) fn card_view(
         history: history(request),
         question: question(request),
         form: request.response_schema.as_ref().map(form),
-        target: typed_target(request),
+        target: story.typed_target(request.args.as_ref(), key),
         thread: text(request.thread_id.as_ref()),
         run: text(request.run_id.as_ref()),
         allowed: allowed(story),

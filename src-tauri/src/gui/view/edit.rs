@@ -80,6 +80,7 @@ pub(crate) fn edit_check(
     let check = EditCheck {
         problems,
         args_digest: usable.then_some(digest),
+        target: None,
         changed: value != *original,
         diff: diff(
             &editor_text(original, key),
@@ -97,6 +98,7 @@ fn refused(problems: Vec<EditProblem>) -> EditCheck {
     EditCheck {
         problems,
         args_digest: None,
+        target: None,
         changed: true,
         diff: Vec::new(),
     }

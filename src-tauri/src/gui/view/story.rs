@@ -8,9 +8,11 @@ use countersign_core::store::lines::LineRow;
 use countersign_core::store::outbox::OutboxRow;
 use countersign_core::store::re_asks::EarlierCall;
 use countersign_core::store::receipts::StoredReceipt;
-use countersign_wire::ipc::{CardState, IpcError, IpcErrorCode};
+use countersign_wire::ipc::{CardState, IpcError, IpcErrorCode, TypedTarget};
 use countersign_wire::{ApprovalRequest, CallWarning, RequestKey, request_digest};
+use serde_json::Value;
 
+use super::target::typed_target;
 use crate::gui::fault::refuse;
 
 /// One request whole, readable.
@@ -27,6 +29,8 @@ pub(crate) struct Story {
     pub(crate) earlier: Option<(LineRow, ApprovalRequest)>,
     pub(crate) repeats: Option<EarlierCall>,
     pub(crate) cautions: Vec<CallWarning>,
+    /// The argument that an operator wants typed on the critical way.
+    pub(crate) chosen_target: Option<String>,
 }
 
 impl Story {
@@ -63,8 +67,15 @@ impl Story {
             earlier,
             repeats: story.repeats,
             cautions: story.cautions,
+            chosen_target: story.typed_target,
             line: story.line,
         })
+    }
+
+    /// What must be typed on the critical way before these arguments run.
+    pub(crate) fn typed_target(&self, args: Option<&Value>, key: &[u8; 32]) -> TypedTarget {
+        let tool = self.request.tool.as_ref().map(|tool| tool.name.as_str());
+        typed_target(tool, args, self.chosen_target.as_deref(), key)
     }
 }
 

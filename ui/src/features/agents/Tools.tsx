@@ -4,6 +4,7 @@ import { Section } from "../../components/Section";
 import { ShownText } from "../../components/ShownText";
 import { Moment } from "../../components/Moment";
 import type { AgentToolView, AgentView } from "../../ipc/generated";
+import { TypedTarget } from "./TypedTarget";
 
 const tag = "rounded px-1.5 text-[11px] font-semibold";
 
@@ -18,7 +19,7 @@ const Change = ({ tool }: { readonly tool: AgentToolView }) => (
   </div>
 );
 
-const Tool = ({ tool }: { readonly tool: AgentToolView }) => {
+const Tool = ({ agent, tool }: { readonly agent: string; readonly tool: AgentToolView }) => {
   const [open, setOpen] = useState(false);
   return (
     <li className={`row-line py-2.5 last:border-0 ${tool.listed ? "" : "opacity-60"}`} data-testid="tool">
@@ -34,7 +35,10 @@ const Tool = ({ tool }: { readonly tool: AgentToolView }) => {
           </button>
         ) : null}
         {tool.listed ? null : <span className="text-[11.5px] text-text-3">no longer listed by the agent</span>}
-        {tool.origin === null ? null : <span className="ml-auto text-[11.5px] text-text-3"><ShownText text={tool.origin} /></span>}
+        <span className="ml-auto flex gap-3 text-[11.5px] text-text-3">
+          {tool.typed === null ? null : <TypedTarget agent={agent} tool={tool} typed={tool.typed} />}
+          {tool.origin === null ? null : <ShownText text={tool.origin} />}
+        </span>
       </div>
       {tool.description === null ? null : <p className="selectable mt-1 mb-0 max-w-[760px] text-text-2"><span className="mr-1.5 rounded border border-line px-1 text-[10.5px] text-text-3">says</span><ShownText text={tool.description} /></p>}
       {tool.looksLike === null ? null : <p role="note" className="mt-1 mb-0 text-warn">Its name can be mistaken for <code className="font-mono text-xs"><ShownText text={tool.looksLike} /></code>.</p>}
@@ -55,7 +59,7 @@ export const Tools = ({ agent }: { readonly agent: AgentView }) => (
         {agent.tools.map((tool, index) => (
           // Tools keep the order of the hello.
           // oxlint-disable-next-line react/no-array-index-key
-          <Tool key={index} tool={tool} />
+          <Tool key={index} agent={agent.key} tool={tool} />
         ))}
       </ul>
     )}

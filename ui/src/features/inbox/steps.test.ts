@@ -4,7 +4,7 @@ import type { Reveal } from "../../ipc/generated";
 import { approveKey, missingStep, noProgress, stepsOf, type Progress, type StepFacts } from "./steps";
 
 const reveal = (number: number, kind: Reveal["kind"]): Reveal => ({ reveal: number, kind, place: [] });
-const card = (more: Partial<StepFacts>): StepFacts => ({ path: "low", reveals: [], target: "delete_invoice", tool: wholeCard().tool, ...more });
+const card = (more: Partial<StepFacts>): StepFacts => ({ path: "low", reveals: [], target: { text: "delete_invoice", pointer: null }, tool: wholeCard().tool, ...more });
 const named = (name: string): StepFacts["tool"] => ({ name: shown(name), description: null, namespace: null, origin: null, effects: null });
 const did = (more: Partial<Progress>): Progress => ({ ...noProgress, ...more });
 
@@ -40,7 +40,7 @@ describe("the way to an approval", () => {
 
   it("cannot be walked when the target cannot be typed", () => {
     const walked = did({ readToEnd: true, evidenceOpen: true, typed: "" });
-    expect(missingStep(card({ path: "critical", target: null }), walked)).toBe("type");
+    expect(missingStep(card({ path: "critical", target: { text: null, pointer: null } }), walked)).toBe("type");
   });
 
   it("asks on every way for the end of a name that may not fit the head of the card", () => {

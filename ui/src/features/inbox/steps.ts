@@ -51,7 +51,7 @@ export const stepsOf = (card: StepFacts, progress: Progress): Step[] => {
         read,
         { id: "evidence", done: progress.evidenceOpen },
         ...reveal,
-        { id: "type", done: card.target !== null && progress.typed === card.target },
+        { id: "type", done: card.target.text !== null && progress.typed === card.target.text },
       ];
   }
 };

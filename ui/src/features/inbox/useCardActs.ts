@@ -1,7 +1,7 @@
 /** What the operator does on one open card: progress on its way, reveals, edits and the verdict. */
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { useDesk } from "../../desk/DeskContext";
-import type { Answer, Card, DecideArgs, EditCheck, Verdict, Revealed } from "../../ipc/generated";
+import type { Answer, Card, DecideArgs, EditCheck, Revealed, TypedTarget, Verdict } from "../../ipc/generated";
 import { toCallError, type CallError } from "../../ipc/transport";
 import { missingStep, type Progress, type StepId } from "./steps";
 
@@ -25,6 +25,8 @@ export interface CardActs {
   readonly sawEnd: (content: string) => void;
   readonly sawName: () => void;
   readonly missing: StepId | null;
+  /** What is typed before that which would run now: the arguments, or an edit of them. */
+  readonly target: TypedTarget;
   readonly revealed: ReadonlyMap<number, Revealed>;
   readonly revealAll: () => Promise<void>;
   readonly draft: Draft | null;
@@ -101,6 +103,7 @@ export const useCardActs = (card: Card, decide: Decide, onSent: (moveOn: boolean
   }, [busy, card, decide, onSent, panel, progress]);
 
   const answer = useCallback((given: Answer) => send("respond", { answer: given }), [send]);
-  const missing = useMemo(() => missingStep(card, progress), [card, progress]);
-  return { panel, open, progress, openEvidence, type, content, sawEnd, sawName, missing, revealed, revealAll, draft, setDraft, problem, busy, send, answer };
+  const target = draft?.check.target ?? card.target;
+  const missing = useMemo(() => missingStep({ ...card, target }, progress), [card, progress, target]);
+  return { panel, open, progress, openEvidence, type, content, sawEnd, sawName, missing, target, revealed, revealAll, draft, setDraft, problem, busy, send, answer };
 };

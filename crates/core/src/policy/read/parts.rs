@@ -94,7 +94,7 @@ pub(super) fn args(found: &mut Found, map: &Map<String, Value>) -> BTreeMap<Stri
 }
 
 /// Empty, or names after `/` in which `~` is followed by 0 or 1 (RFC 6901).
-fn is_pointer(text: &str) -> bool {
+pub(crate) fn is_pointer(text: &str) -> bool {
     let escaped = text
         .split('~')
         .skip(1)

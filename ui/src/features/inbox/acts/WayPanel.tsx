@@ -1,14 +1,21 @@
 import type { RefObject } from "react";
-import type { Card } from "../../../ipc/generated";
+import { plainText } from "../../../components/shown";
+import type { Card, TypedTarget } from "../../../ipc/generated";
 import { stepsOf, type StepId } from "../steps";
 import type { CardActs } from "../useCardActs";
 
-const LABEL: Record<StepId, (card: Card) => string> = {
+/** What is asked for, and the name of its field. */
+const asked = (target: TypedTarget): string => (target.pointer === null ? "Type the tool’s name" : `Type the value of ${plainText(target.pointer)}`);
+
+const untypable = (target: TypedTarget): string =>
+  target.pointer === null ? "Its name cannot be typed: deny it" : `The value of ${plainText(target.pointer)} cannot be typed: edit or deny it`;
+
+const LABEL: Record<StepId, (target: TypedTarget) => string> = {
   name: () => "Read the tool’s name to its end",
   read: () => "Read the arguments to their end",
   evidence: () => "Open what led here",
   reveal: () => "Reveal what is hidden (V)",
-  type: (card) => (card.target === null ? "Its name cannot be typed: deny it" : "Type the tool’s name"),
+  type: (target) => (target.text === null ? untypable(target) : asked(target)),
 };
 
 interface WayPanelProps {
@@ -19,7 +26,7 @@ interface WayPanelProps {
 
 /** The steps before a high or critical call can be approved. */
 export const WayPanel = ({ card, acts, field }: WayPanelProps) => {
-  const steps = stepsOf(card, acts.progress);
+  const steps = stepsOf({ ...card, target: acts.target }, acts.progress);
   if (steps.length === 0) return null;
   const strict = card.path === "critical";
   const title = <b className={`font-semibold ${strict ? "text-crit" : "text-text-2"}`}>{strict ? "Critical: all of these first" : "Before you approve"}</b>;
@@ -28,10 +35,10 @@ export const WayPanel = ({ card, acts, field }: WayPanelProps) => {
       {strict ? (
         <div className="flex w-full items-center justify-between gap-5">
           {title}
-          {card.target === null ? null : (
+          {acts.target.text === null ? null : (
             <input
               ref={field} className="w-60 min-w-0 rounded-md border border-line bg-bg px-2 py-1 font-mono text-[12.5px] text-text"
-              aria-label="Type the tool’s name" placeholder={card.target} autoComplete="off" spellCheck={false}
+              aria-label={asked(acts.target)} placeholder={acts.target.text} autoComplete="off" spellCheck={false}
               value={acts.progress.typed} onChange={(event) => { acts.type(event.target.value); }}
               onPaste={(event) => { event.preventDefault(); }} onDrop={(event) => { event.preventDefault(); }}
             />
@@ -42,7 +49,7 @@ export const WayPanel = ({ card, acts, field }: WayPanelProps) => {
         {steps.map((step) => (
           <li key={step.id} className={`whitespace-nowrap ${step.done ? "text-text" : "text-text-2"}`} data-step={step.id} data-done={step.done}>
             <span aria-hidden="true" className={`mr-1.5 inline-block size-2 rounded-full border-[1.5px] ${step.done ? "border-ok bg-ok" : "border-text-3"}`} />
-            {LABEL[step.id](card)}<span className="sr-only">{step.done ? " (done)" : " (missing)"}</span>
+            {LABEL[step.id](acts.target)}<span className="sr-only">{step.done ? " (done)" : " (missing)"}</span>
           </li>
         ))}
       </ol>

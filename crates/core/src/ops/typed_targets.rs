@@ -1,0 +1,70 @@
+//! What is typed before a critical call of a tool is approved.
+//!
+//! Refuses a choice by anybody but an operator: an agent would choose what is typed without a thought.
+
+use countersign_wire::AgentKey;
+use serde_json::json;
+use tokio::sync::oneshot;
+
+use super::job::Job;
+use super::ledger::Batch;
+use crate::error::OpError;
+use crate::policy::read::is_pointer;
+use crate::runtime::App;
+use crate::store::{StoreError, tools, typed_targets};
+
+/// Longest pointer, in bytes.
+const POINTER_MAX: usize = 256;
+
+pub(super) async fn choose(
+    batch: &mut Batch<'_>,
+    operator: &str,
+    (agent, tool): (&AgentKey, &str),
+    pointer: Option<&str>,
+) -> Result<(), StoreError> {
+    let stamp = (operator, batch.now);
+    if typed_targets::put(batch.tx, (agent, tool), pointer, stamp).await? {
+        let detail = json!({ "tool": tool, "pointer": pointer });
+        batch.record(operator, "typed_target", agent.to_string(), detail);
+    }
+    Ok(())
+}
+
+impl App {
+    /// Chooses the argument that is typed before a critical call of a tool is approved in the window; none is the tool's
+    /// name again. Audited.
+    ///
+    /// # Errors
+    /// [`OpError::InvalidArgs`] for what is no JSON pointer (RFC 6901) of at most 256 bytes, and for a tool that nobody
+    /// has told of; [`OpError::ReadOnly`] when it cannot be written.
+    pub async fn choose_typed_target(
+        &self,
+        agent: &AgentKey,
+        tool: &str,
+        pointer: Option<&str>,
+    ) -> Result<(), OpError> {
+        let is_usable = |pointer: &str| {
+            !pointer.is_empty() && pointer.len() <= POINTER_MAX && is_pointer(pointer)
+        };
+        if pointer.is_some_and(|pointer| !is_usable(pointer)) {
+            return Err(OpError::InvalidArgs(
+                "this is no JSON pointer to an argument; write /name, or /name/inner".to_owned(),
+            ));
+        }
+        let (ws, name) = (agent.workspace.as_ref(), agent.agent.as_ref());
+        if tools::one(self.reader(), ws, name, tool).await?.is_none() {
+            return Err(OpError::InvalidArgs(format!(
+                "{agent} has no tool of this name; read the list of its tools again"
+            )));
+        }
+        let (done, chosen) = oneshot::channel();
+        self.submit(Job::ChooseTypedTarget {
+            agent: agent.clone(),
+            tool: tool.to_owned(),
+            pointer: pointer.map(str::to_owned),
+            done,
+        })
+        .await?;
+        self.answer(chosen).await
+    }
+}

@@ -1,0 +1,81 @@
+//! Table `typed_targets`: which argument of a tool is typed before a critical call of it is approved.
+
+use countersign_wire::AgentKey;
+use sqlx::SqliteConnection;
+
+use super::{Reader, StoreError};
+use crate::domain::Timestamp;
+
+/// A choice of an operator.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct TypedTargetRow {
+    /// Workspace.
+    pub ws: String,
+    /// Agent.
+    pub agent: String,
+    /// The agent's name for the tool.
+    pub tool: String,
+    /// JSON pointer into the arguments.
+    pub pointer: String,
+}
+
+/// The choice for one tool of an agent.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn of_tool(
+    reader: &Reader,
+    ws: &str,
+    agent: &str,
+    tool: &str,
+) -> Result<Option<String>, StoreError> {
+    Ok(sqlx::query_scalar(
+        "SELECT pointer FROM typed_targets WHERE ws = ? AND agent = ? AND tool = ?",
+    )
+    .bind(ws)
+    .bind(agent)
+    .bind(tool)
+    .fetch_optional(&reader.0)
+    .await?)
+}
+
+/// Every choice.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn all(reader: &Reader) -> Result<Vec<TypedTargetRow>, StoreError> {
+    Ok(
+        sqlx::query_as("SELECT ws, agent, tool, pointer FROM typed_targets")
+            .fetch_all(&reader.0)
+            .await?,
+    )
+}
+
+/// Writes a choice in the place of the one before; none takes it away. Returns whether anything changed.
+///
+/// # Errors
+/// [`StoreError::Sqlite`]; then the transaction must not be committed.
+pub async fn put(
+    tx: &mut SqliteConnection,
+    (agent, tool): (&AgentKey, &str),
+    pointer: Option<&str>,
+    (by, at): (&str, Timestamp),
+) -> Result<bool, StoreError> {
+    let sql = match pointer {
+        Some(_) => {
+            "INSERT INTO typed_targets(ws, agent, tool, pointer, chosen_by, chosen_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT(ws, agent, tool) DO UPDATE SET pointer = ?4, chosen_by = ?5, chosen_at = ?6
+             WHERE pointer IS NOT ?4"
+        }
+        None => "DELETE FROM typed_targets WHERE ws = ?1 AND agent = ?2 AND tool = ?3",
+    };
+    let mut query = sqlx::query(sql)
+        .bind(agent.workspace.as_ref())
+        .bind(agent.agent.as_ref())
+        .bind(tool);
+    if let Some(pointer) = pointer {
+        query = query.bind(pointer).bind(by).bind(at.0);
+    }
+    Ok(query.execute(tx).await?.rows_affected() > 0)
+}
