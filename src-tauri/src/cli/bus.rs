@@ -24,6 +24,7 @@ const CLAIMS_ARE_SIGNED_BY: &str = "\
 # Sign `accounts` with the operator's key and each of `users` with its account's key. Names of accounts stand for \
 their public keys. Every import needs the token of an activation that CORE signs for AGENTS.
 # An agent's JWT goes into a .creds file that its agent.json names as nats_creds; the seed stays in agent.json.";
+const ONE_FOLDER: &str = "# this names the console and the agents of one data folder; with several consoles put the users of each into the same accounts";
 const SERVER_NEEDS: &str =
     "# beside this the server needs jetstream, max_payload: 4MB and, off this machine, tls";
 
@@ -107,6 +108,7 @@ pub(crate) async fn permissions(
     }
     out.line(text.trim_end())?;
     out.remark(SERVER_NEEDS);
+    out.remark(ONE_FOLDER);
     if settings.login == Login::Url {
         let file = data.keys().join("login.nk");
         out.remark(&format!(

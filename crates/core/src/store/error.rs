@@ -28,7 +28,8 @@ pub enum StoreError {
     /// Pages are not as SQLite wrote them, or the file is none of its own. Nothing was mended.
     #[error(
         "the database is damaged ({0}) and nothing is written to it any more; `countersign restore FILE --replace` \
-         brings a backup back, or start with an empty data folder: the streams hold requests and decisions"
+         brings a backup back; without one move countersign.db, countersign.db-wal and countersign.db-shm out of the data \
+         folder, and nothing else of it: the streams hold requests and decisions"
     )]
     Damaged(String),
     /// The disk did not take what was committed: it may be missing after a power cut.
