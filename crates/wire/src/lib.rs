@@ -70,7 +70,9 @@ pub use operators::{OperatorEntry, OperatorList, WaitingKey, is_bound_by_limits}
 pub use policy::{Anchor, EnvelopeError, PolicyKey, SignedEnvelope, policy_subject};
 pub use presence::{Presence, parse_presence};
 pub use receipt::{RECEIPT_MAX_BYTES, Receipt, Stage, parse_receipt};
-pub use redaction::{Hiding, Redacted, hides_whole, is_secret_key, is_secret_value, secret_spans};
+pub use redaction::{
+    Hiding, Redacted, hides_whole, is_secret_key, is_secret_value, leaf_text, secret_spans,
+};
 pub use rejection::{Rejection, RejectionCode, WireError};
 pub use request::{
     AgentInfo, ApprovalRequest, Chain, Confirm, Effective, Group, HistoryItem, MAX_LIFETIME,

@@ -95,14 +95,6 @@ fn late(rules: &[Rule], now: Timestamp) -> Vec<String> {
     .collect()
 }
 
-fn enabled(rule: &Rule) -> Value {
-    match rule.enabled {
-        Enabled::On => true.into(),
-        Enabled::Off => false.into(),
-        Enabled::Shadow => "shadow".into(),
-    }
-}
-
 async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
     let workspace = &settings.workspace;
     reading(settings, false, async |app| {
@@ -166,7 +158,6 @@ async fn show(settings: &Settings, out: Output, id: &str) -> Result<(), Failure>
         };
         let record = app.rule_record(workspace, id).await?;
         let mut whole = rule.to_json();
-        whole["enabled"] = enabled(rule);
         whole["workspace"] = json!(workspace.as_ref());
         whole["revision"] = json!(set.revision);
         whole["uses"] = json!(record.uses);

@@ -184,7 +184,7 @@ async fn batch(
     };
     InboxBatch {
         number: desk.next_batch(),
-        changes: rows.iter().filter_map(|row| change(desk, row)).collect(),
+        changes: rows.iter().filter_map(change).collect(),
         touched: rows.iter().filter_map(|row| touched(desk, row)).collect(),
         status,
         resync: resync || unread,
@@ -193,9 +193,9 @@ async fn batch(
     }
 }
 
-fn change(desk: &Desk, row: &LineRow) -> Option<InboxChange> {
+fn change(row: &LineRow) -> Option<InboxChange> {
     let key = row.key()?.to_string();
-    Some(match inbox_row(row, &desk.hiding_key) {
+    Some(match inbox_row(row) {
         Some(row) => InboxChange::Put { row: Box::new(row) },
         None => InboxChange::Gone { key },
     })

@@ -135,4 +135,4 @@ impl Previews {
 }
 
 /// A look at less than this is no evidence: 90 days.
-const EVIDENCE_MS: i64 = 90 * 86_400_000;
+const EVIDENCE_MS: i64 = 90 * Timestamp::DAY_MS;

@@ -5,7 +5,6 @@
 
 use super::Timestamp;
 
-const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 const MIB: u64 = 1024 * 1024;
 
 /// What has a limit of its own.
@@ -113,7 +112,7 @@ pub fn goes_before(
     now: Timestamp,
     oversized_before: Option<Timestamp>,
 ) -> Option<Timestamp> {
-    let ago = |days: u32| now.plus_ms(-i64::from(days) * DAY_MS);
+    let ago = |days: u32| now.plus_ms(-i64::from(days) * Timestamp::DAY_MS);
     let aged = limit.days.map(ago);
     let before = aged.into_iter().chain(oversized_before).max()?;
     Some(before.min(ago(kind.shortest_days())))
@@ -125,8 +124,8 @@ mod tests {
 
     #[test]
     fn nothing_younger_than_the_streams_keep_it_ever_goes() {
-        let now = Timestamp(1_000 * DAY_MS);
-        let at = |days: i64| Timestamp(days * DAY_MS);
+        let now = Timestamp(1_000 * Timestamp::DAY_MS);
+        let at = |days: i64| Timestamp(days * Timestamp::DAY_MS);
         for (kind, days, oversized, goes) in [
             (Kind::Requests, None, None, None),
             (Kind::Requests, Some(90), None, Some(910)),

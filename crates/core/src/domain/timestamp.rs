@@ -15,6 +15,9 @@ use time::format_description::well_known::Rfc3339;
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
+    /// Milliseconds of a day of 24 hours.
+    pub const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+
     /// The moment `milliseconds` after this one; saturates.
     #[must_use]
     pub fn plus_ms(self, milliseconds: i64) -> Self {

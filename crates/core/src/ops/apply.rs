@@ -115,7 +115,7 @@ async fn apply(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
         Job::ReadOnly(why) => read_only(ledger, batch, why).await,
         Job::Undo(key, reply) => {
             let answer = decide::undo(ledger, batch, &key).await?;
-            batch.reply(move || unless_heard(reply.send(answer)));
+            batch.answer(reply, answer);
             Ok(())
         }
         Job::Late {
@@ -137,15 +137,12 @@ async fn apply(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
         }
         Job::Stop(done) => {
             drop_holds(ledger, batch).await?;
-            batch.reply(move || unless_heard(done.send(())));
+            batch.answer(done, ());
             Ok(())
         }
         other => small(ledger, batch, other).await,
     }
 }
-
-/// A caller that has gone does not need its answer: what it asked for is committed.
-pub(super) fn unless_heard<T>(_answer: Result<(), T>) {}
 
 /// The jobs that are a row and an audit entry.
 async fn small(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(), StoreError> {
@@ -184,7 +181,7 @@ async fn small(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
         Job::Enroll { agent, key, done } => {
             agents::enroll(batch.tx, &agent, &key, batch.now).await?;
             batch.record(me, "enroll", agent.to_string(), json!({ "key": key }));
-            batch.reply(move || unless_heard(done.send(())));
+            batch.answer(done, ());
             Ok(())
         }
         Job::Revoke { agent, done } => {
@@ -192,7 +189,7 @@ async fn small(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
             if had_one {
                 batch.record(me, "revoke", agent.to_string(), json!({}));
             }
-            batch.reply(move || unless_heard(done.send(had_one)));
+            batch.answer(done, had_one);
             Ok(())
         }
         Job::InForce(fingerprint) => meta::put(batch.tx, meta::AGENTS_IN_FORCE, &fingerprint)
@@ -217,7 +214,7 @@ async fn small(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
             let word = uuid::Uuid::new_v4().to_string();
             meta::put(batch.tx, meta::RECOVERED, &word).await?;
             batch.record(me, "bus_recover", "bus", detail);
-            batch.reply(move || unless_heard(done.send(())));
+            batch.answer(done, ());
             Ok(())
         }
         Job::LowerAlarm { code, subject } => {
@@ -226,7 +223,7 @@ async fn small(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
         }
         Job::AcknowledgeAlarm { id, done } => {
             let seen = alarms::acknowledge(batch, &me, id).await?;
-            batch.reply(move || unless_heard(done.send(seen)));
+            batch.answer(done, seen);
             Ok(())
         }
         Job::ChooseTypedTarget {
@@ -236,7 +233,7 @@ async fn small(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
             done,
         } => {
             typed_targets::choose(batch, &me, (&agent, &tool), pointer.as_deref()).await?;
-            batch.reply(move || unless_heard(done.send(())));
+            batch.answer(done, ());
             Ok(())
         }
         Job::Record {
@@ -246,12 +243,12 @@ async fn small(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
             done,
         } => {
             batch.record(me, action, subject, detail);
-            batch.reply(move || unless_heard(done.send(())));
+            batch.answer(done, ());
             Ok(())
         }
         Job::AnswersTold { row, done } => {
             meta::put(batch.tx, meta::ANSWERS_TOLD, &row.to_string()).await?;
-            batch.reply(move || unless_heard(done.send(())));
+            batch.answer(done, ());
             Ok(())
         }
         Job::Remove {
@@ -261,19 +258,19 @@ async fn small(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
             done,
         } => {
             let run = retention::remove(ledger, batch, kind, &items, before).await?;
-            batch.reply(move || unless_heard(done.send(run)));
+            batch.answer(done, run);
             Ok(())
         }
         Job::Remember { key, value, done } => {
             ui_state::put(batch.tx, key, &value).await?;
-            batch.reply(move || unless_heard(done.send(())));
+            batch.answer(done, ());
             Ok(())
         }
         Job::Index(limit, done) => {
             let more = search_index::step(batch.tx, limit).await?;
             ledger.searchable_in = more.then_some(search_index::BETWEEN_STEPS);
             if let Some(done) = done {
-                batch.reply(move || unless_heard(done.send(more)));
+                batch.answer(done, more);
             }
             Ok(())
         }
@@ -429,8 +426,6 @@ async fn drop_holds(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreE
         }
         for record in records {
             release_hold(batch, &record, &actor, "hold_dropped").await?;
-            // A row whose request is held no longer would be found again for ever.
-            outbox::delete_held(batch.tx, record.id).await?;
         }
     }
 }

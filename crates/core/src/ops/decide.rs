@@ -10,7 +10,6 @@ use serde_json::json;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::apply::unless_heard;
 use super::draft::{Draft, DraftError, Unsigned, seal, write};
 use super::job::{Accepted, DecideCommand, DecideReply, Refused};
 use super::ledger::{Batch, Ledger};
@@ -57,7 +56,7 @@ pub(crate) async fn apply(
                 one(ledger, batch, settlements, record, *command, taken).await?
             }
         };
-        batch.reply(move || unless_heard(reply.send(answer)));
+        batch.answer(reply, answer);
     }
     outbox::insert(batch.tx, &rows, &changes).await
 }
@@ -381,11 +380,12 @@ pub(super) async fn release_hold(
     actor: &str,
     action: &'static str,
 ) -> Result<(), StoreError> {
+    // Also where the request is held no longer: such a row would be found again for ever.
+    outbox::delete_held(batch.tx, record.id).await?;
+    vote_outbox::delete_held(batch.tx, record.id).await?;
     let Ok(state) = next(record.state, Step::Undo) else {
         return Ok(());
     };
-    outbox::delete_held(batch.tx, record.id).await?;
-    vote_outbox::delete_held(batch.tx, record.id).await?;
     let change = StateChange {
         id: record.id,
         state,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use countersign_wire::{AgentKey, RequestKey, Sha256Digest, Stream, Verdict, is_bound_by_limits};
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 use super::automatic::Judge;
 use super::durable::Reply;
@@ -90,6 +91,60 @@ pub(crate) struct Ledger {
     pub(crate) left_behind: bool,
     /// How far the outbox was looked through.
     pub(crate) rescanned: Option<Place>,
+}
+
+/// What a ledger begins with.
+pub(crate) struct Beginning {
+    pub(crate) identity: Arc<Identity>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) trusted: TrustedKeys,
+    pub(crate) waiting_limit: i64,
+    pub(crate) stall_limits: StallLimits,
+    pub(crate) settlements: Settlements,
+    pub(crate) peers: Peers,
+    pub(crate) policy_known: PolicyKnown,
+    pub(crate) brakes: Arc<RwLock<Brakes>>,
+    pub(crate) judge: Judge,
+    pub(crate) projects: bool,
+}
+
+impl Ledger {
+    /// Before anything is read, from the store or from the bus.
+    pub(crate) fn new(with: Beginning) -> Self {
+        Self {
+            identity: with.identity,
+            clock: with.clock,
+            trusted: with.trusted,
+            waiting_limit: with.waiting_limit,
+            stall_limits: with.stall_limits,
+            settlements: with.settlements,
+            peers: with.peers,
+            policy_known: with.policy_known,
+            brakes: with.brakes,
+            judge: with.judge,
+            projects: with.projects,
+            bus: None,
+            counts: Counts::default(),
+            caught_up: false,
+            read_only: None,
+            joined_at: None,
+            reports_known: false,
+            unknown_since: None,
+            next_sweep: None,
+            swept: None,
+            own: HashMap::new(),
+            places: BTreeMap::new(),
+            next_due: None,
+            stop_turns: Turns::default(),
+            turns: Turns::default(),
+            closings: Turns::default(),
+            answers_owed: None,
+            searchable_in: None,
+            counts_stale: false,
+            left_behind: false,
+            rescanned: None,
+        }
+    }
 }
 
 /// Numbers that save a query in every transaction.
@@ -383,6 +438,11 @@ impl Batch<'_> {
             next: u64::try_from(next).unwrap_or(0),
         };
         self.gathered.positions.insert(stream, place);
+    }
+
+    /// Answers a caller once the batch is committed; one that listens no longer is no failure.
+    pub(crate) fn answer<T: Send + 'static>(&mut self, done: oneshot::Sender<T>, answer: T) {
+        self.reply(move || drop(done.send(answer)));
     }
 
     pub(crate) fn reply(&mut self, reply: impl FnOnce() + Send + 'static) {

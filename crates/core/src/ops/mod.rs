@@ -93,14 +93,14 @@ pub(crate) use anchor::run as anchor_task;
 pub(crate) use automatic::Judge;
 pub(crate) use durable::durable;
 pub(crate) use last_signed::LastSigned;
-pub(crate) use ledger::{Counts, Ledger};
+pub(crate) use ledger::{Beginning, Ledger};
 pub(crate) use link::Link;
 pub(crate) use operators::{KnownList, trusted_now};
 pub(crate) use policies::{Policies, with_last_good};
 pub(crate) use policy_feed::PolicyKnown;
 pub(crate) use publisher::{Publisher, Settlements};
 pub(crate) use queues::{Queues, queues};
-pub(crate) use turns::{Peers, Turns};
+pub(crate) use turns::Peers;
 pub(crate) use writer::{Thread, Wires, WriterTask};
 
 pub use job::{Automatic, DecideCommand};

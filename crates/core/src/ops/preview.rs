@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
 
 use countersign_wire::{WorkspaceName, parse_request, request_subject};
+use tokio::sync::mpsc::Receiver;
 
 use super::simulate::{Progress, with_past};
 use crate::domain::Timestamp;
@@ -44,15 +44,17 @@ impl App {
             ..rule
         };
         let set = Arc::new(PolicySet::new(vec![rule], setup).map_err(failed)?);
-        let judge = move |pages: Receiver<Vec<PastRow>>| {
+        let judge = move |mut pages: Receiver<Vec<PastRow>>| {
             let conditions = Conditions::default();
             let mut simulation = Simulation::new(&set, &conditions);
             let mut tally = Tally::default();
-            for row in pages.iter().flatten() {
-                with_past(&row, |past| {
-                    let found = simulation.judge(past);
-                    tally.add(past, row.id, &found);
-                });
+            while let Some(page) = pages.blocking_recv() {
+                for row in &page {
+                    with_past(row, |past| {
+                        let found = simulation.judge(past);
+                        tally.add(past, row.id, &found);
+                    });
+                }
             }
             tally.finish()
         };

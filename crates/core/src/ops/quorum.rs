@@ -1,8 +1,8 @@
 //! How many operators must agree to a request: as many as it asks for, or more where a rule says so.
 //!
-//! Refuses to lower the number by rules that cannot be read, and to judge another console's decision by it. Two consoles learn of a change of rules at different
-//! moments, so what makes a stored decision void is the request's own number, which both read on the
-//! stream; the rule's number only says when this console's operators have decided.
+//! Refuses to lower the number by rules that cannot be read, and to judge another console's decision by it. Two
+//! consoles learn of a change of rules at different moments, so what makes a stored decision void is the request's own
+//! number, which both read on the stream; the rule's number only says when this console's operators have decided.
 
 use serde_json::json;
 

@@ -4,11 +4,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, TrySendError};
 
 use countersign_wire::{
     PolicyKey, RequestKey, Verdict, WorkspaceName, parse_request, request_subject,
 };
+use tokio::sync::mpsc::{self, Receiver};
 
 use super::setup::{SetupValue, schema_of};
 use crate::domain::Timestamp;
@@ -21,6 +21,8 @@ use crate::store::{agents, policy};
 
 /// Requests that are read at once.
 const PAGE: i64 = 500;
+/// Pages that are read before they are judged.
+const PAGES_AHEAD: usize = 2;
 
 /// How far a simulation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,11 +69,13 @@ impl App {
         let failed = |why: String| OpError::Failed(format!("the simulation: {why}"));
         let setup = self.setup_in_force(workspace).await?;
         let set = Arc::new(PolicySet::new(rules, setup).map_err(failed)?);
-        let judge = move |pages: Receiver<Vec<PastRow>>| {
+        let judge = move |mut pages: Receiver<Vec<PastRow>>| {
             let conditions = Conditions::default();
             let mut simulation = Simulation::new(&set, &conditions);
-            for row in pages.iter().flatten() {
-                with_past(&row, |past| drop(simulation.judge(past)));
+            while let Some(page) = pages.blocking_recv() {
+                for row in &page {
+                    with_past(row, |past| drop(simulation.judge(past)));
+                }
             }
             simulation.finish()
         };
@@ -93,7 +97,8 @@ impl App {
         let failed = |why: String| OpError::Failed(format!("the simulation: {why}"));
         let since = since.map_or(i64::MIN, |since| since.0);
         let of = simulated::count(self.reader(), workspace.as_ref(), since).await?;
-        let (pages, waiting) = std::sync::mpsc::sync_channel::<Vec<PastRow>>(2);
+        // The judge is a thread of its own.
+        let (pages, waiting) = mpsc::channel(PAGES_AHEAD);
         let judging = tokio::task::spawn_blocking(move || judge(waiting));
         let (mut after, mut done) = (0, 0);
         loop {
@@ -102,20 +107,10 @@ impl App {
             let Some(last) = page.last() else { break };
             after = last.id;
             done += u64::try_from(page.len()).unwrap_or(0);
-            // Two pages ahead at most; the judge is a thread of its own.
-            let mut page = Some(page);
-            while let Some(rows) = page.take() {
-                match pages.try_send(rows) {
-                    Ok(()) => {}
-                    Err(TrySendError::Full(rows)) => {
-                        page = Some(rows);
-                        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
-                    }
-                    Err(TrySendError::Disconnected(_)) => {
-                        return Err(failed("it broke off".to_owned()));
-                    }
-                }
-            }
+            pages
+                .send(page)
+                .await
+                .map_err(|_| failed("it broke off; try again".to_owned()))?;
             if !progress(Progress { done, of }) {
                 return Err(failed("it was cancelled".to_owned()));
             }

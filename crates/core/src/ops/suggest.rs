@@ -53,7 +53,7 @@ impl App {
         let setup = self.setup_in_force(workspace).await?;
         let set = Arc::new(PolicySet::new(rules, setup).map_err(failed)?);
         let now = self.now();
-        let since = now.plus_ms(-WINDOW_DAYS * 24 * 3_600_000).0;
+        let since = now.plus_ms(-WINDOW_DAYS * Timestamp::DAY_MS).0;
         // Two pages ahead at most; the judge is a thread of its own.
         let (pages, mut waiting) = tokio::sync::mpsc::channel::<Vec<ApprovalRow>>(2);
         let judging = tokio::task::spawn_blocking(move || {

@@ -1,5 +1,6 @@
 //! The record of a tool, for who decides on its next call.
 
+use crate::domain::Timestamp;
 use crate::domain::tool_record::ToolRecord;
 use crate::error::OpError;
 use crate::runtime::App;
@@ -7,7 +8,7 @@ use crate::store::lines::LineRow;
 use crate::store::tool_record;
 
 /// The look of the desk says 90 days.
-const DAYS_90_MS: i64 = 90 * 24 * 60 * 60 * 1_000;
+const DAYS_90_MS: i64 = 90 * Timestamp::DAY_MS;
 /// Calls that are read at most: as many as can be read while a card opens.
 pub const NEWEST: u32 = 1_000;
 

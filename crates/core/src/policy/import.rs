@@ -82,7 +82,7 @@ pub fn import(
     let mut desk = Desk {
         source,
         agents,
-        expires_at: now.plus_ms(APPROVES_DAYS * 24 * 3_600_000),
+        expires_at: now.plus_ms(APPROVES_DAYS * Timestamp::DAY_MS),
         found: Imported::default(),
     };
     match source {

@@ -291,14 +291,14 @@ fn number(value: f64) -> Value {
 }
 
 const UNITS: [(&str, i64); 5] = [
-    ("w", 7 * 24 * 3_600_000),
-    ("d", 24 * 3_600_000),
+    ("w", 7 * Timestamp::DAY_MS),
+    ("d", Timestamp::DAY_MS),
     ("h", 3_600_000),
     ("m", 60_000),
     ("s", 1_000),
 ];
 /// The longest window: 366 days.
-const WINDOW_MAX_MS: i64 = 366 * 24 * 3_600_000;
+const WINDOW_MAX_MS: i64 = 366 * Timestamp::DAY_MS;
 
 /// A length of time as a person writes it: `90s`, `15m`, `1h`, `7d`, `2w`.
 #[must_use]

@@ -264,7 +264,7 @@ fn approve(id: String, name: String, matchers: Matchers, now: Timestamp) -> Rule
         name,
         enabled: Enabled::Off,
         effect: Effect::Approve,
-        expires_at: Some(now.plus_ms(LASTS_DAYS * 24 * 3_600_000)),
+        expires_at: Some(now.plus_ms(LASTS_DAYS * Timestamp::DAY_MS)),
         matchers,
         when: None,
         limit: None,

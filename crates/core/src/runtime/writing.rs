@@ -1,6 +1,6 @@
 //! Starts the writer and the publisher.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::error::OpError;
 use crate::identity::Identity;
 use crate::ops::job::BusBinding;
 use crate::ops::{
-    Counts, Judge, Ledger, Peers, Publisher, Queues, Thread, Turns, Wires, WriterTask, durable,
+    Beginning, Judge, Ledger, Peers, Publisher, Queues, Thread, Wires, WriterTask, durable,
 };
 use crate::store::{self, meta};
 
@@ -45,45 +45,30 @@ pub(super) async fn start_writer(
         _ => None,
     };
     let ledger = Ledger {
-        identity: Arc::clone(&shared.identity),
-        clock: Arc::clone(&shared.clock),
-        trusted: shared.trusted.clone(),
-        waiting_limit: app.inner.options.waiting_limit,
         bus: shared.realm().map(|realm| BusBinding {
             realm,
             epochs: BTreeMap::new(),
         }),
-        counts: Counts::default(),
-        caught_up: false,
         read_only: read_only
             .filter(|why| !why.is_empty())
             .map(|why| ("read_only".to_owned(), why)),
-        projects: role == Role::Console,
-        reports_known: false,
-        joined_at: None,
-        unknown_since: None,
-        stall_limits: app.inner.options.stall_limits,
-        next_sweep: None,
-        swept: None,
-        own: HashMap::new(),
-        places: BTreeMap::new(),
-        next_due: None,
-        settlements: shared.settlements.clone(),
-        peers: Peers {
-            me: console_id(&shared.identity)?,
-            consoles: Arc::clone(&shared.consoles),
-        },
-        policy_known: shared.policy_known.clone(),
-        brakes: Arc::clone(&shared.brakes),
-        judge: Judge::new(Arc::clone(&shared.policies)),
-        stop_turns: Turns::default(),
-        turns: Turns::default(),
-        closings: Turns::default(),
-        answers_owed: None,
         searchable_in: Some(AFTER_START),
-        counts_stale: false,
-        left_behind: false,
-        rescanned: None,
+        ..Ledger::new(Beginning {
+            identity: Arc::clone(&shared.identity),
+            clock: Arc::clone(&shared.clock),
+            trusted: shared.trusted.clone(),
+            waiting_limit: app.inner.options.waiting_limit,
+            stall_limits: app.inner.options.stall_limits,
+            settlements: shared.settlements.clone(),
+            peers: Peers {
+                me: console_id(&shared.identity)?,
+                consoles: Arc::clone(&shared.consoles),
+            },
+            policy_known: shared.policy_known.clone(),
+            brakes: Arc::clone(&shared.brakes),
+            judge: Judge::new(Arc::clone(&shared.policies)),
+            projects: role == Role::Console,
+        })
     };
     let (outgoing, queue) = mpsc::channel(OUTGOING);
     // Beside a console, a process makes one change and ends: its commit waits for the disk by itself.

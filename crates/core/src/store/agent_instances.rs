@@ -12,7 +12,7 @@ use crate::domain::Timestamp;
 /// Copies of one agent that are remembered.
 const KEPT: i64 = 64;
 /// Copies that were not heard for this long, ms, make room as soon as another one comes.
-const STALE_MS: i64 = 24 * 60 * 60 * 1_000;
+const STALE_MS: i64 = Timestamp::DAY_MS;
 
 /// A running copy of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]

@@ -142,8 +142,9 @@ pub fn hides_whole(name: Option<&str>, value: &Value) -> bool {
     holds && name.is_some_and(is_secret_key)
 }
 
-/// A hidden value's text: a string itself, anything else as JSON.
-fn leaf_text(value: &Value) -> String {
+/// A value's text as it is hidden and revealed: a string itself, anything else as JSON.
+#[must_use]
+pub fn leaf_text(value: &Value) -> String {
     value
         .as_str()
         .map_or_else(|| value.to_string(), str::to_owned)

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 use ts_rs::TS;
 
-pub use hiding::{Hiding, hides_whole};
+pub use hiding::{Hiding, hides_whole, leaf_text};
 pub use names::is_secret_key;
 pub use spans::{is_secret_value, secret_spans};
 

@@ -23,7 +23,7 @@ pub(crate) async fn inbox_snapshot(desk: &Desk, _: Nothing) -> Result<InboxSnaps
     let everything = Filter::default();
     desk.app
         .inbox_payloads(&everything, |line| {
-            rows.extend(inbox_row(&line, &desk.hiding_key));
+            rows.extend(inbox_row(&line));
         })
         .await
         .map_err(fault)?;
@@ -41,11 +41,7 @@ pub(crate) async fn inbox_snapshot(desk: &Desk, _: Nothing) -> Result<InboxSnaps
         in_flight.extend(found.into_iter().map(|line| line.id));
     }
     let given = desk.app.lines(&in_flight).await.map_err(fault)?;
-    rows.extend(
-        given
-            .iter()
-            .filter_map(|line| inbox_row(line, &desk.hiding_key)),
-    );
+    rows.extend(given.iter().filter_map(inbox_row));
     Ok(InboxSnapshot {
         number,
         rows,

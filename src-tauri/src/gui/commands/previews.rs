@@ -1,5 +1,6 @@
 //! Tries a rule on the past while the operator looks on.
 
+use countersign_core::domain::Timestamp;
 use countersign_core::policy::preview::Case;
 use countersign_wire::Hiding;
 use countersign_wire::ipc::{
@@ -13,7 +14,6 @@ use crate::gui::fault::{fault, refuse};
 use crate::gui::view::{history_row, past_summary, rule_effect};
 use crate::secrets::hiding;
 
-const DAY_MS: i64 = 86_400_000;
 /// Cases of one kind that the page shows.
 const SHOWN: usize = 20;
 
@@ -24,7 +24,7 @@ pub(crate) async fn start_preview(
     let rule = good(args.text).await?;
     let workspace = workspace(&args.workspace)?;
     let days = i64::from(args.days);
-    let since = (days > 0).then(|| desk.app.now().plus_ms(-days * DAY_MS));
+    let since = (days > 0).then(|| desk.app.now().plus_ms(-days * Timestamp::DAY_MS));
     let number = desk.previews.start(&desk.app, workspace, rule, since);
     Ok(PreviewNumber { number })
 }

@@ -24,7 +24,6 @@ use crate::gui::fault::{fault, refuse};
 use crate::gui::view::{rule_effect, rule_row, rule_state};
 use crate::secrets::hiding;
 
-const DAY_MS: i64 = 86_400_000;
 /// Fields that the console counts itself.
 const COUNTED: [&str; 2] = ["version", "since"];
 const TESTS: [&str; 7] = ["eq", "in", "glob", "lt", "gt", "min_len", "max_len"];
@@ -53,21 +52,16 @@ pub(crate) async fn rules_list(desk: &Desk, args: RulesArgs) -> Result<RulesView
     let (workspace, known) = workspaces(desk, args.workspace).await?;
     let set = desk.app.rules(&workspace).await.map_err(fault)?;
     let now = desk.app.now();
-    let yesterday = now.plus_ms(-DAY_MS);
+    let yesterday = now.plus_ms(-Timestamp::DAY_MS);
     let records = desk.app.rule_records(&workspace, yesterday).await;
     let mut records = records.map_err(fault)?;
     let row = |rule: &Rule| {
         let (record, today) = records.remove(&rule.id).unwrap_or_default();
         rule_row(rule, &record, today, set.regrets.get(&rule.id))
     };
-    let mut rows: Vec<_> = set.rules.iter().map(row).collect();
-    let strongest = |effect: Effect| std::cmp::Reverse(effect);
-    let effects: std::collections::HashMap<&str, Effect> = set
-        .rules
-        .iter()
-        .map(|rule| (rule.id.as_str(), rule.effect))
-        .collect();
-    rows.sort_by_key(|row| effects.get(row.id.as_str()).copied().map(strongest));
+    let mut strongest_first: Vec<&Rule> = set.rules.iter().collect();
+    strongest_first.sort_by_key(|rule| std::cmp::Reverse(rule.effect));
+    let rows = strongest_first.into_iter().map(row).collect();
     Ok(RulesView {
         workspace: workspace.to_string(),
         workspaces: known.into_iter().collect(),
@@ -252,7 +246,7 @@ pub(crate) async fn draft_rule(desk: &Desk, args: DraftRuleArgs) -> Result<RuleT
         return Err(refuse(IpcErrorCode::Usage, "a grant lasts 1 to 366 days"));
     }
     let now = desk.app.now();
-    let until = Timestamp(now.plus_ms(i64::from(days) * DAY_MS).0 / 1_000 * 1_000);
+    let until = Timestamp(now.plus_ms(i64::from(days) * Timestamp::DAY_MS).0 / 1_000 * 1_000);
     let grant = match args.reach {
         GrantReach::Thread => Grant::Thread,
         GrantReach::Always => Grant::Until(until),

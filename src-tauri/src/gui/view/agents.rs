@@ -3,7 +3,7 @@
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::agents::{AgentReport, Presence, ToolReport};
 use countersign_wire::ipc::{
-    AgentPresence, AgentToolView, AgentView, BrakeView, CredentialView, DecidePath, HelloFaultView,
+    AgentPresence, AgentToolView, AgentView, BrakeView, CredentialView, HelloFaultView,
     InstanceView, ToolTarget,
 };
 use countersign_wire::{AgentBrake, Risk, Shown, is_hostile, json_value, read_definition};

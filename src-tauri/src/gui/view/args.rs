@@ -4,7 +4,8 @@
 
 use countersign_wire::ipc::{ArgEntry, ArgPart, Reveal, RevealKind};
 use countersign_wire::{
-    Redacted, TextWarning, escape_lines, hides_whole, secret_spans, text_ascii_safe, warnings,
+    Redacted, TextWarning, escape_lines, hides_whole, leaf_text, secret_spans, text_ascii_safe,
+    warnings,
 };
 use serde_json::Value;
 
@@ -98,18 +99,6 @@ pub(crate) fn walk(value: &Value, key: &[u8; 32]) -> Walked {
     walked
 }
 
-/// Whether a value is hidden whole: its key says so.
-pub(crate) fn is_hidden(name: Option<&str>, value: &Value) -> bool {
-    hides_whole(name, value)
-}
-
-/// A hidden value's text: a string itself, anything else as JSON.
-pub(crate) fn leaf_text(value: &Value) -> String {
-    value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned)
-}
-
 /// One step of a JSON pointer (RFC 6901).
 pub(crate) fn pointer(parent: &str, step: &str) -> String {
     format!("{parent}/{}", step.replace('~', "~0").replace('/', "~1"))
@@ -185,7 +174,7 @@ impl Writer<'_> {
     }
 
     fn value(&mut self, place: &Place, name: Option<&str>, value: &Value) {
-        if is_hidden(name, value) {
+        if hides_whole(name, value) {
             return self.hide(place, leaf_text(value));
         }
         match value {

@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use countersign_core::ops::edited::misfits;
 use countersign_wire::ipc::{DiffKind, DiffLine, EditCheck, EditProblem};
-use countersign_wire::{Redacted, Shown, args_digest, escape, secret_spans, text_ascii_safe};
+use countersign_wire::{
+    Redacted, Shown, args_digest, escape, hides_whole, leaf_text, secret_spans, text_ascii_safe,
+};
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
-use super::args::{is_hidden, leaf_text, pointer};
+use super::args::pointer;
 use super::strict::{JsonProblem, strict_json};
 
 /// A comparison that takes longer goes on in larger pieces.
@@ -26,7 +28,7 @@ pub(crate) struct Checked {
 /// Indented JSON in which hidden values stand as placeholders and hidden characters as escapes.
 pub(crate) fn editor_text(value: &Value, key: &[u8; 32]) -> String {
     let hidden = map_leaves(value, &mut |_, name, leaf| {
-        if is_hidden(name, leaf) {
+        if hides_whole(name, leaf) {
             return Some(Value::from(placeholder(&leaf_text(leaf), key)));
         }
         let text = leaf.as_str()?;
@@ -129,7 +131,7 @@ fn restored(original: &Value, edited: &Value, key: &[u8; 32]) -> (Value, Vec<Edi
                 whole,
             });
         };
-        if is_hidden(name, leaf) {
+        if hides_whole(name, leaf) {
             hold(&leaf_text(leaf), leaf.clone(), true);
             // What is inside is hidden with it.
             return Some(Value::Null);

@@ -2,10 +2,9 @@
 
 use countersign_core::store::lines::LineRow;
 use countersign_wire::ipc::{CardState, DecidedNotice, InboxRow};
-use countersign_wire::{ApprovalRequest, RequestKind, Risk, Shown, warnings};
+use countersign_wire::{ApprovalRequest, RequestKind, Risk, Shown, hides_whole, warnings};
 use serde_json::Value;
 
-use super::args::is_hidden;
 use super::card::path_of;
 use super::hidden::{escape, without_secrets};
 use super::story::{read_request, state_of};
@@ -17,7 +16,7 @@ const LINE: usize = 160;
 const VALUE: usize = 60;
 
 /// The line of a request that waits or whose verdict is on its way; none for any other.
-pub(crate) fn inbox_row(line: &LineRow, _key: &[u8; 32]) -> Option<InboxRow> {
+pub(crate) fn inbox_row(line: &LineRow) -> Option<InboxRow> {
     let state = state_of(line);
     if !matches!(
         state,
@@ -122,13 +121,15 @@ fn summary(args: &Value) -> String {
 }
 
 fn short(name: Option<&str>, value: &Value) -> String {
-    if is_hidden(name, value) {
+    if hides_whole(name, value) {
         return "hidden".to_owned();
     }
     match value {
         Value::Array(items) if items.len() > 1 => format!("{} items", items.len()),
         Value::Object(map) => {
-            let secret = map.iter().any(|(name, value)| is_hidden(Some(name), value));
+            let secret = map
+                .iter()
+                .any(|(name, value)| hides_whole(Some(name), value));
             if secret {
                 format!("{} fields", map.len())
             } else {

@@ -3,10 +3,10 @@
 //! Refuses to let the agent choose it: an operator does, else it is the tool's name.
 
 use countersign_wire::ipc::{RevealKind, TypedTarget};
-use countersign_wire::{escape, is_hostile};
+use countersign_wire::{escape, is_hostile, leaf_text};
 use serde_json::Value;
 
-use super::args::{leaf_text, pointer, walk};
+use super::args::{pointer, walk};
 
 /// Longer texts are no names of anything: nobody types them with a thought.
 const LONGEST: usize = 200;

@@ -1,6 +1,6 @@
 //! One console without its tasks: every step of it is a call, and it can die at each.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, RwLock};
 
@@ -20,10 +20,10 @@ use crate::identity::{Identity, KeyChoice};
 use crate::ops::apply::{apply_all, drop_leftover_holds};
 use crate::ops::automatic::Judge;
 use crate::ops::job::{BusBinding, Job, PastKnown};
-use crate::ops::ledger::{Counts, Ledger};
+use crate::ops::ledger::{Beginning, Counts, Ledger};
 use crate::ops::policy_feed::PolicyKnown;
 use crate::ops::publisher::{Outgoing, Settlements};
-use crate::ops::turns::{Peers, Turns};
+use crate::ops::turns::Peers;
 use crate::ops::{TrustedKeys, incoming};
 use crate::store::{self, Reader, Writer, bus_stream};
 
@@ -146,25 +146,12 @@ impl Console {
     fn blank(&self) -> Ledger {
         let policy_known = PolicyKnown::new();
         policy_known.set(Some(heard_now()));
-        Ledger {
+        Ledger::new(Beginning {
             identity: Arc::clone(&self.identity),
             clock: Arc::new(self.clock.clone()),
             trusted: self.trusted.clone(),
             waiting_limit: 10_000,
-            bus: None,
-            counts: Counts::default(),
-            caught_up: false,
-            read_only: None,
-            projects: true,
-            reports_known: false,
-            joined_at: None,
-            unknown_since: None,
             stall_limits: StallLimits::default(),
-            next_sweep: None,
-            swept: None,
-            own: HashMap::new(),
-            places: BTreeMap::new(),
-            next_due: None,
             settlements: self.settlements.clone(),
             peers: Peers {
                 me: self.identity.console_id.to_string().parse().unwrap(),
@@ -173,15 +160,8 @@ impl Console {
             policy_known,
             brakes: Arc::default(),
             judge: Judge::new(Arc::default()),
-            stop_turns: Turns::default(),
-            turns: Turns::default(),
-            closings: Turns::default(),
-            answers_owed: None,
-            searchable_in: None,
-            counts_stale: false,
-            left_behind: false,
-            rescanned: None,
-        }
+            projects: true,
+        })
     }
 
     /// One transaction, as the writer makes it.

@@ -37,9 +37,11 @@ pub(super) fn read(payload: &[u8], revision: u64) -> Result<RuleSet, OpError> {
     let mut value: Value =
         serde_json::from_slice(payload).map_err(|error| unreadable(&error.to_string()))?;
     let gone = value.as_object_mut().and_then(|map| map.remove("gone"));
-    let gone = read_json_value(gone.unwrap_or_else(|| json!({})));
+    let gone = read_json_value(gone.unwrap_or_else(|| json!({})))
+        .map_err(|error| unreadable(&format!("gone: {error}")))?;
     let regrets = value.as_object_mut().and_then(|map| map.remove("regrets"));
-    let regrets = read_json_value(regrets.unwrap_or_else(|| json!({})));
+    let regrets = read_json_value(regrets.unwrap_or_else(|| json!({})))
+        .map_err(|error| unreadable(&format!("regrets: {error}")))?;
     let mut rules = read_set(&value, "rules").map_err(|problems| {
         let first = problems.first();
         let told = first.map_or(String::new(), |of| {
@@ -51,8 +53,8 @@ pub(super) fn read(payload: &[u8], revision: u64) -> Result<RuleSet, OpError> {
     Ok(RuleSet {
         revision,
         rules,
-        gone: gone.unwrap_or_default(),
-        regrets: regrets.unwrap_or_default(),
+        gone,
+        regrets,
     })
 }
 

@@ -214,8 +214,6 @@ pub(in crate::ops) async fn release(
         ) else {
             let actor = ledger.identity.auto_key().to_string();
             release_hold(batch, &record, &actor, "hold_dropped").await?;
-            // A row whose request is held no longer would be found again for ever.
-            vote_outbox::delete_held(batch.tx, record.id).await?;
             continue;
         };
         batch.record(

@@ -1,10 +1,10 @@
 //! Changes to files, as agents that write code ask for them.
 
+use countersign_wire::hides_whole;
 use countersign_wire::ipc::{ArgLook, DiffKind, DiffLine};
 use serde_json::{Map, Value};
 
 use super::text_at;
-use crate::gui::view::args::is_hidden;
 use crate::gui::view::edit::diff;
 use crate::gui::view::hidden::{escape, without_secrets};
 
@@ -51,7 +51,7 @@ fn compared(part: &Map<String, Value>) -> Option<Vec<DiffLine>> {
         let value = part.get(name)?;
         value
             .as_str()
-            .filter(|_| !is_hidden(Some(name), value))
+            .filter(|_| !hides_whole(Some(name), value))
             .map(without_secrets)
     };
     let (old, new) = PAIRS
