@@ -68,6 +68,22 @@ onDesk("an edit that is no JSON of the protocol is refused in place", async (des
   assert.equal(await page.text('[data-testid="diff"]'), null);
 });
 
+onDesk("typing goes on after a pause at a mistake, and what was typed outlives a look at the card", async (desk, page) => {
+  await desk.agent("asks.py", JSON.stringify({ name: "pay", args: { amount: 1 }, risk: "medium" }));
+  await desk.armed("pay");
+  await page.press("e");
+  await page.sees(".cm-content");
+  await page.press(KEYS.control, "a");
+  for (const key of '{"amount":') await page.press(key);
+  await page.reads("Line 1", '[data-testid="edit-problems"]');
+  await page.press("9");
+  await page.reads('{"amount":9', ".cm-content");
+  await page.press(KEYS.escape);
+  await desk.armed("pay");
+  await page.press("e");
+  await page.reads('{"amount":9', ".cm-content");
+});
+
 onDesk("Enter, Space and digits approve nothing, wherever the focus is", async (desk, page) => {
   const agent = await desk.agent("asks.py", JSON.stringify({ name: "pay", args: {}, risk: "low", timeout: 30 }));
   await desk.armed("pay");

@@ -78,3 +78,28 @@ it("a comparison that is answered after the panel was left changes nothing on th
   await asked[1]?.answer(check('{"a":1}'));
   expect([screen.queryByTestId("diff"), screen.queryByTestId("edit-problems")]).toEqual([null, null]);
 });
+
+it("what was typed and not compared outlives a look at the card, and ends when an edit is taken or dropped", async () => {
+  const { asked, typed } = await editor();
+  await typed('{"a":1}');
+  await asks(asked, '{"a":1}');
+  fireEvent.click(screen.getByRole("button", { name: /^Back/u }));
+  await waitFor(() => { expect(document.querySelector(".cm-content")).toBeNull(); });
+  press("e");
+  await waitFor(() => { expect(document.querySelector(".cm-content")?.textContent).toBe('{"a":1}'); });
+  fireEvent.click(screen.getByRole("button", { name: /^Compare/u }));
+  await asked.at(-1)?.answer(check('{"a":1}'));
+  await screen.findByTestId("diff");
+  fireEvent.click(screen.getByText(/^Drop the edit/u));
+  press("e");
+  await waitFor(() => { expect(document.querySelector(".cm-content")?.textContent).toBe("{}"); });
+});
+
+it("the keyboard leaves the editor with Tab, and nothing of the text changes by that", async () => {
+  const { asked } = await editor();
+  const field = document.querySelector<HTMLElement>(".cm-content") as HTMLElement;
+  field.focus();
+  expect(fireEvent.keyDown(field, { key: "Tab" })).toBe(true);
+  expect(fireEvent.keyDown(field, { key: "Tab", shiftKey: true })).toBe(true);
+  expect([field.textContent, asked]).toEqual(["{}", []]);
+});

@@ -1,4 +1,4 @@
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { bracketMatching, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { lintGutter, setDiagnostics, type Diagnostic } from "@codemirror/lint";
 import { EditorState, type Extension } from "@codemirror/state";
@@ -52,7 +52,8 @@ export const CodeField = ({ initial, label, problems, language, onChange, onSubm
         extensions: [
           lineNumbers(), history(), drawSelection(), indentOnInput(), bracketMatching(), language, syntaxHighlighting(colours), unseen,
           nonce === undefined ? [] : EditorView.cspNonce.of(nonce), lintGutter(), look, EditorView.lineWrapping, EditorView.contentAttributes.of({ "aria-label": label }),
-          keymap.of([submit, indentWithTab, ...defaultKeymap, ...historyKeymap]),
+          // Tab leaves the field as it leaves any other.
+          keymap.of([submit, ...defaultKeymap, ...historyKeymap]),
           EditorView.updateListener.of((update) => { if (update.docChanged) calls.current.onChange(update.state.doc.toString()); }),
         ],
       }),

@@ -23,6 +23,7 @@ import type { Picked } from "./selection";
 import { missingStep, noProgress } from "./steps";
 import { useArming } from "./useArming";
 import type { SentView } from "./useSent";
+import { Region } from "../../components/Region";
 
 const NOTHING = new Map<number, never>();
 
@@ -120,12 +121,11 @@ export const BatchPane = ({ picked, sent, onAnswered, onClear }: BatchPaneProps)
         <p className="mt-2 mb-0 text-text-2">One answer for all of them, sent as {picked.length === 1 ? "one decision" : `${picked.length} decisions of their own`}.</p>
       </header>
       <AskedArea area={area} room={room}>
-        {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is read by keyboard alone too */}
-        <div className="min-h-0 flex-1 overflow-auto px-7 outline-offset-[-2px]" role="region" aria-label="What is asked" tabIndex={0}>
+        <Region label="What is asked" className="flex-1 px-7">
           {error === null ? null : <p role="alert" className="text-bad">{toCallError(error).message}</p>}
           {cards.map((card) => <One key={card.key} card={card} why={holdsBack(card, now)} />)}
           <div ref={end} data-place="end" className="h-px" aria-hidden="true" />
-        </div>
+        </Region>
       </AskedArea>
       {ready ? <TooSmall inView={inView} /> : null}
       {blocked === null ? null : <p role="status" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad"><CommandText text={blocked} /></p>}

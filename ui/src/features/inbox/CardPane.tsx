@@ -105,7 +105,7 @@ const CardView = ({ card, sent, onSent, onEngaged, onUndo, onSnooze }: CardViewP
       <Head card={card} onName={acts.sawName} />
       <AskedArea area={area} room={room}>
         {acts.panel === "edit" ? (
-          <EditPanel card={card} draft={draft} onClose={close} onDraft={(next) => { setDraft(next); close(); }} />
+          <EditPanel card={card} draft={draft} kept={acts.kept} onKeep={acts.keep} onClose={close} onDraft={(next) => { setDraft(next); close(); }} />
         ) : <Body card={card} acts={acts} />}
       </AskedArea>
       {ready ? <TooSmall inView={inView} /> : null}

@@ -19,6 +19,8 @@ import { useSent } from "./useSent";
 import { useSnoozes } from "./useSnoozes";
 
 /** What waits, and the card under the cursor. */
+const counted = (requests: number): string => requests.toLocaleString("en");
+
 export const InboxScreen = () => {
   const desk = useDesk();
   const queries = useQueryClient();
@@ -104,7 +106,7 @@ export const InboxScreen = () => {
       <section className="flex min-h-0 flex-col border-r border-line" aria-label="Inbox">
         <header className="flex items-baseline gap-2 px-3.5 pt-3 pb-2">
           <h1 className="m-0 text-[15px] font-semibold">Inbox</h1>
-          <span className="text-text-3" data-testid="waiting">{rows.length === awake.length ? `${awake.length} waiting` : `${rows.length} of ${awake.length}`}</span>
+          <span className="text-text-3" data-testid="waiting">{rows.length === awake.length ? `${counted(awake.length)} waiting` : `${counted(rows.length)} of ${counted(awake.length)}`}</span>
           <SnoozedList snoozed={snoozed} onWake={wake} />
           <span className="ml-auto text-text-3">sorted by deadline</span>
         </header>

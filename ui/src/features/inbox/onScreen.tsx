@@ -45,7 +45,7 @@ interface AskedAreaProps {
 export const AskedArea = ({ area, room, children }: AskedAreaProps) => (
   <div ref={area} className="relative flex min-h-0 flex-1 flex-col overflow-clip">
     {children}
-    <div ref={room} className="pointer-events-none invisible absolute inset-x-0 top-0 h-24" aria-hidden="true" data-place="room" />
+    <div ref={room} className="pointer-events-none invisible absolute inset-x-0 top-0 h-24 [@media(max-height:520px)]:h-16" aria-hidden="true" data-place="room" />
   </div>
 );
 

@@ -23,7 +23,8 @@ const isTick = ({ target }: MutationRecord): boolean =>
 /**
  * Feeds the arming of the card on screen. `identity` changes whenever its content does; whatever else changes in `area`, which
  * holds what is asked, counts as new content, too. `attended` is false while something covers the card, it has no room in the window, or
- * nothing can be sent. A locked session disarms: a window may keep its focus behind the lock.
+ * nothing can be sent: then nothing of it is looked at, an editor that stands there changes with every key, and what is there when it is
+ * attended again is new. A locked session disarms: a window may keep its focus behind the lock.
  */
 export const useArming = (identity: string | null, attended: boolean, area: RefObject<HTMLElement | null>): ArmingView => {
   const [state, dispatch] = useReducer(arm, disarmed);
@@ -37,11 +38,12 @@ export const useArming = (identity: string | null, attended: boolean, area: RefO
     dispatch(event);
   }, []);
 
+  const turn = useRef(0);
   useLayoutEffect(() => {
     let frame = 0;
-    let turn = 0;
     const show = (): void => {
-      const shown = identity === null ? null : `${identity} ${turn}`;
+      turn.current += 1;
+      const shown = identity === null ? null : `${identity} ${turn.current}`;
       cancelAnimationFrame(frame);
       send({ type: "shown", identity: shown, at: performance.now() });
       if (shown === null) return;
@@ -52,16 +54,14 @@ export const useArming = (identity: string | null, attended: boolean, area: RefO
     };
     show();
     const observer = new MutationObserver((changes) => {
-      if (changes.every(isTick)) return;
-      turn += 1;
-      show();
+      if (!changes.every(isTick)) show();
     });
-    if (area.current !== null) observer.observe(area.current, { subtree: true, childList: true, characterData: true });
+    if (attended && area.current !== null) observer.observe(area.current, { subtree: true, childList: true, characterData: true });
     return () => {
       observer.disconnect();
       cancelAnimationFrame(frame);
     };
-  }, [area, identity, send]);
+  }, [area, attended, identity, send]);
 
   const here = attended && !locked;
   useLayoutEffect(() => {

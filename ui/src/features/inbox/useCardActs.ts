@@ -31,6 +31,9 @@ export interface CardActs {
   readonly revealAll: () => Promise<void>;
   readonly draft: Draft | null;
   readonly setDraft: (draft: Draft | null) => void;
+  /** What stands in the editor and was not compared; it outlives a look at the card. */
+  readonly kept: string | null;
+  readonly keep: (text: string) => void;
   readonly problem: string | null;
   readonly busy: boolean;
   readonly send: (verdict: Verdict, more?: Partial<DecideArgs>) => Promise<void>;
@@ -53,7 +56,12 @@ export const useCardActs = (card: Card, decide: Decide, onSent: (moveOn: boolean
     return () => { opened.current = null; };
   }, [panel]);
   const [revealed, setRevealed] = useState<ReadonlyMap<number, Revealed>>(new Map());
-  const [draft, setDraft] = useState<Draft | null>(null);
+  const [draft, putDraft] = useState<Draft | null>(null);
+  const [kept, keep] = useState<string | null>(null);
+  const setDraft = useCallback((next: Draft | null) => {
+    putDraft(next);
+    keep(null);
+  }, []);
   const [problem, setProblem] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
 
@@ -105,5 +113,5 @@ export const useCardActs = (card: Card, decide: Decide, onSent: (moveOn: boolean
   const answer = useCallback((given: Answer) => send("respond", { answer: given }), [send]);
   const target = draft?.check.target ?? card.target;
   const missing = useMemo(() => missingStep({ ...card, target }, progress), [card, progress, target]);
-  return { panel, open, progress, openEvidence, type, content, sawEnd, sawName, missing, target, revealed, revealAll, draft, setDraft, problem, busy, send, answer };
+  return { panel, open, progress, openEvidence, type, content, sawEnd, sawName, missing, target, revealed, revealAll, draft, setDraft, kept, keep, problem, busy, send, answer };
 };

@@ -34,6 +34,9 @@ const labelOf = (card: Card, edited: boolean): string => {
   return edited ? `${what} the edit` : what;
 };
 
+/** Which line of the menu has the keyboard must be told at a look: Enter sends it. */
+const ITEM = "rounded px-3 py-1.5 -outline-offset-2 data-[disabled]:opacity-45 data-[highlighted]:bg-panel data-[highlighted]:outline-2 data-[highlighted]:outline-accent";
+
 const HELD_MS = 100;
 
 const Held = ({ releaseMs, onUndo }: { readonly releaseMs: number; readonly onUndo: () => void }) => {
@@ -59,7 +62,7 @@ export const closedWords = (card: Card): string =>
 
 /** What can be done with the card; every button names its key. */
 export const ActionBar = ({ card, acts, arming, ready, blocked, onApprove, onUndo }: ActionBarProps) => {
-  const bar = "flex min-h-[63px] flex-wrap items-center gap-2.5 border-t border-line bg-panel px-7 py-[12px] max-lg:gap-2";
+  const bar = "flex min-h-[63px] flex-wrap items-center gap-2.5 border-t border-line bg-panel px-7 py-[12px] max-lg:gap-2 [@media(max-height:520px)]:min-h-0 [@media(max-height:520px)]:py-1.5";
   if (card.state === "holding" && card.hold !== null) {
     return <div className={bar}><Held releaseMs={card.hold.releaseMs} onUndo={onUndo} /></div>;
   }
@@ -81,14 +84,14 @@ export const ActionBar = ({ card, acts, arming, ready, blocked, onApprove, onUnd
         <Menu.Portal>
           <Menu.Content sideOffset={6} align="start" className="z-20 rounded-lg border border-line bg-raised p-1 shadow-lg">
             {more.map(([verdict, label]) => (
-              <Menu.Item key={verdict} disabled={blocked} className="rounded px-3 py-1.5 outline-none data-[disabled]:opacity-45 data-[highlighted]:bg-panel" onSelect={() => void acts.send(verdict)}>{label}</Menu.Item>
+              <Menu.Item key={verdict} disabled={blocked} className={ITEM} onSelect={() => void acts.send(verdict)}>{label}</Menu.Item>
             ))}
-            <Menu.Item disabled={blocked} className="rounded px-3 py-1.5 text-bad outline-none data-[disabled]:opacity-45 data-[highlighted]:bg-panel" onSelect={() => { acts.open("terminate"); }}>
+            <Menu.Item disabled={blocked} className={`${ITEM} text-bad`} onSelect={() => { acts.open("terminate"); }}>
               Deny and stop the agent…
             </Menu.Item>
-            <Menu.Item className="rounded px-3 py-1.5 outline-none data-[highlighted]:bg-panel" onSelect={() => { acts.open("snooze"); }}>Snooze…</Menu.Item>
-            <Menu.Item className="rounded px-3 py-1.5 outline-none data-[highlighted]:bg-panel" onSelect={() => { acts.open("raw"); }}>Bytes as received…</Menu.Item>
-            <Menu.Item className="rounded px-3 py-1.5 outline-none data-[highlighted]:bg-panel" onSelect={() => { acts.open("why"); }}>Why was I asked…</Menu.Item>
+            <Menu.Item className={ITEM} onSelect={() => { acts.open("snooze"); }}>Snooze…</Menu.Item>
+            <Menu.Item className={ITEM} onSelect={() => { acts.open("raw"); }}>Bytes as received…</Menu.Item>
+            <Menu.Item className={ITEM} onSelect={() => { acts.open("why"); }}>Why was I asked…</Menu.Item>
           </Menu.Content>
         </Menu.Portal>
       </Menu.Root>

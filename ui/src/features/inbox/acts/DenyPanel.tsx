@@ -47,13 +47,13 @@ export const DenyPanel = ({ stops, canStop, busy, onDeny, onClose }: DenyPanelPr
           </button>
         ))}
       </div>
-      <div className="flex items-center gap-2.5">
+      <div className="flex flex-wrap items-center gap-2.5">
         <input
           ref={field}
           // The key D asks for exactly this field.
           // oxlint-disable-next-line jsx-a11y/no-autofocus
           autoFocus
-          className="min-w-0 flex-1 rounded-md border border-line bg-bg px-2.5 py-2 text-text"
+          className="min-w-0 flex-1 rounded-md border border-line bg-bg px-2.5 py-2 text-text max-lg:basis-full"
           aria-label="Reason for the agent" placeholder="Why, or what to do instead (the agent reads this)"
           value={reason} onChange={(event) => { setReason(event.target.value); }} maxLength={4_000}
         />

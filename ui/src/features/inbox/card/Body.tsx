@@ -13,14 +13,14 @@ import { Origin } from "./Origin";
 import { ToolRecord } from "./ToolRecord";
 import { useSeenEnd } from "./useSeenEnd";
 import { Votes } from "./Votes";
+import { Region } from "../../../components/Region";
 
 /** Everything that a card must show, in the order of the desk's design. */
 export const Body = ({ card, acts }: { readonly card: Card; readonly acts: CardActs }) => {
   const { content, draft, sawEnd } = acts;
   const end = useSeenEnd<HTMLDivElement>(content, () => { sawEnd(content); });
   return (
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is read by keyboard alone too
-    <div className="@container min-h-0 flex-1 overflow-auto outline-offset-[-2px]" data-testid="card-body" role="region" aria-label="What is asked" tabIndex={0}>
+    <Region label="What is asked" testId="card-body" className="@container flex-1">
       <div className="grid content-start gap-x-[26px] px-7 py-[18px] @min-[820px]:grid-cols-[1fr_304px]">
         <div className="min-w-0">
           {draft === null ? null : (
@@ -50,6 +50,6 @@ export const Body = ({ card, acts }: { readonly card: Card; readonly acts: CardA
           <Ladder card={card} />
         </div>
       </div>
-    </div>
+    </Region>
   );
 };

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Button } from "../../../components/Button";
 import { plainText } from "../../../components/shown";
 import { ShownText } from "../../../components/ShownText";
@@ -11,6 +11,9 @@ import { JsonEditor } from "./JsonEditor";
 interface EditPanelProps {
   readonly card: Card;
   readonly draft: Draft | null;
+  /** What was typed before and not compared. */
+  readonly kept: string | null;
+  readonly onKeep: (text: string) => void;
   readonly onDraft: (draft: Draft) => void;
   readonly onClose: () => void;
 }
@@ -18,15 +21,19 @@ interface EditPanelProps {
 const NO_PROBLEMS: EditCheck["problems"] = [];
 
 /** Edits the arguments. Nothing is sent from here: the card shows the difference first. */
-export const EditPanel = ({ card, draft, onDraft, onClose }: EditPanelProps) => {
+export const EditPanel = ({ card, draft, kept, onKeep, onDraft, onClose }: EditPanelProps) => {
   const desk = useDesk();
-  const [initial, setInitial] = useState<string | null>(draft?.json ?? null);
-  const [text, write] = useState(draft?.json ?? "");
+  const [initial, setInitial] = useState<string | null>(kept ?? draft?.json ?? null);
+  const [text, write] = useState(initial ?? "");
   const latest = useRef(text);
   const setText = useCallback((next: string) => {
     latest.current = next;
     write(next);
   }, []);
+  const typed = useCallback((next: string) => {
+    setText(next);
+    onKeep(next);
+  }, [onKeep, setText]);
   // Only the answer to what was asked last counts; none once the panel is left.
   const asked = useRef(0);
   useEffect(() => () => { asked.current += 1; }, []);
@@ -89,13 +96,14 @@ export const EditPanel = ({ card, draft, onDraft, onClose }: EditPanelProps) => 
     }
   };
 
+  const marks = useMemo(() => problems.map(({ line, path, message }) => ({ line, text: `${plainText(path)} ${plainText(message)}`.trim() })), [problems]);
+
   return (
     <section className="flex min-h-0 flex-1 flex-col gap-3 px-7 py-[18px]" aria-label="Edit the arguments">
       <h3 className="!m-0">Edit the arguments, then compare. Hidden values keep their value while their placeholder stands.</h3>
       {initial === null ? <p className="flex-1 text-text-3">Reading the arguments…</p> : (
         <JsonEditor
-          initial={initial} label="Arguments as JSON" onChange={setText} onSubmit={() => void compare()}
-          problems={problems.map(({ line, path, message }) => ({ line, text: `${plainText(path)} ${plainText(message)}`.trim() }))}
+          initial={initial} label="Arguments as JSON" onChange={typed} onSubmit={() => void compare()} problems={marks}
         />
       )}
       <div role="alert" className="max-h-32 shrink-0 overflow-auto text-[12.5px] text-bad" data-testid="edit-problems">

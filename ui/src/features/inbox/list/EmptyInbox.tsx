@@ -1,19 +1,20 @@
 import { useQuery } from "@tanstack/react-query";
 import { useDesk } from "../../../desk/DeskContext";
+import { Region } from "../../../components/Region";
 
 /** How to connect an agent, with the real paths of this console. */
 export const EmptyInbox = () => {
   const desk = useDesk();
   const { data } = useQuery({ queryKey: ["connect_hint"], queryFn: () => desk.call("connect_hint", {}) });
   return (
-    <div className="grid min-h-0 flex-1 place-items-center overflow-auto p-8" data-testid="empty">
+    <Region label="How to connect an agent" testId="empty" className="grid flex-1 grid-cols-[minmax(0,1fr)] place-items-center p-8">
       <div className="w-full max-w-[640px]">
         <h2 className="mt-0 mb-1.5 text-[17px] font-semibold">Nothing waits</h2>
         <p className="mt-0 mb-5 text-text-2">Requests appear here as soon as an agent asks. To connect one:</p>
         {data === undefined ? null : (
           <>
-            <dl className="selectable m-0 mb-5 grid grid-cols-[130px_1fr] gap-x-3 gap-y-1.5 rounded-lg border border-line bg-panel px-4 py-3">
-              <dt className="text-text-3">Bus</dt><dd className="m-0 font-mono text-[12.5px]">{data.natsUrl}</dd>
+            <dl className="selectable m-0 mb-5 grid grid-cols-[130px_minmax(0,1fr)] gap-x-3 gap-y-1.5 rounded-lg border border-line bg-panel px-4 py-3">
+              <dt className="text-text-3">Bus</dt><dd className="m-0 font-mono text-[12.5px] [overflow-wrap:anywhere]">{data.natsUrl}</dd>
               <dt className="text-text-3">Enrolment file</dt>
               <dd className="m-0 font-mono text-[12.5px] [overflow-wrap:anywhere]">{data.agentJson ?? "None on an outside server: enrol an agent with the command below."}</dd>
             </dl>
@@ -26,6 +27,6 @@ export const EmptyInbox = () => {
           </>
         )}
       </div>
-    </div>
+    </Region>
   );
 };

@@ -1,0 +1,14 @@
+import type { ReactNode } from "react";
+
+interface RegionProps {
+  readonly label: string;
+  readonly className?: string;
+  readonly testId?: string;
+  readonly children: ReactNode;
+}
+
+/** A part of the page that scrolls: it is read by keyboard alone, too. */
+export const Region = ({ label, className = "", testId, children }: RegionProps) => (
+  // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls takes the keyboard
+  <div className={`min-h-0 overflow-auto outline-offset-[-2px] ${className}`} role="region" aria-label={label} tabIndex={0} data-testid={testId}>{children}</div>
+);
