@@ -5,7 +5,7 @@ import { nextChoice, useSetting } from "../commands/settings";
 import { Overlay } from "../components/Overlay";
 import { commandIds, definitionOf, hintOf, type CommandId } from "../hotkeys";
 
-const ITEM = "flex items-center justify-between rounded-md px-2.5 py-1.5 data-[selected=true]:bg-raised";
+const ITEM = "flex items-center justify-between rounded-md px-2.5 py-1.5 -outline-offset-2 data-[selected=true]:bg-raised data-[selected=true]:outline-2 data-[selected=true]:outline-accent";
 
 /** Commands that can be run now. Enter chooses here, so nothing that lets a call run is offered. */
 export const Palette = ({ onClose }: { readonly onClose: () => void }) => {

@@ -88,6 +88,17 @@ describe("agents", () => {
     await waitFor(() => { expect(screen.queryByTestId("confirm")).toBeNull(); });
   });
 
+  it("give the keyboard back to what had it before they were asked about", async () => {
+    await open([agent({ key: "acme/bot" })]);
+    const button = within(brakes()).getByText("Pause…");
+    button.focus();
+    fireEvent.click(button);
+    await screen.findByTestId("confirm");
+    expect(document.activeElement).not.toBe(button);
+    fireEvent.keyDown(document.activeElement ?? document.body, { key: "Escape" });
+    await waitFor(() => { expect(document.activeElement).toBe(button); });
+  });
+
   it("say why a brake could not be set, and keep asking", async () => {
     const console = await open([agent({ brake: { agent: "acme/bot", stopped: false, by: shown("maria") } })]);
     console.answers.brake = () => { throw new CallError("bus_unreachable", "the bus cannot be reached"); };

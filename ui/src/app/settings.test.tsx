@@ -30,6 +30,16 @@ describe("settings of the window", () => {
   });
 });
 
+it("single keys work on a radio button, and its arrows move nothing else", async () => {
+  await open();
+  const dark = within(screen.getByTestId("setting-theme")).getByLabelText("Dark");
+  dark.focus();
+  expect(fireEvent.keyDown(dark, { key: "ArrowDown" })).toBe(true);
+  fireEvent.keyDown(dark, { key: "g" });
+  fireEvent.keyDown(dark, { key: "h" });
+  await waitFor(() => { expect(window.location.hash).toBe("#/history"); });
+});
+
 describe("settings of the console", () => {
   it("tell which bus it is and what is insecure about it", async () => {
     await open({ ownServer: false, login: "creds", allowSingleAccount: true }, { url: "nats://bus.example:4222", insecure: ["no_tls"] });

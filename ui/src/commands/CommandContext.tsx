@@ -32,7 +32,11 @@ const useCommandBus = (): CommandBus => {
 
 const takesText = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
-  (target.isContentEditable || target.matches("input, textarea, select, [contenteditable], [role=textbox]"));
+  (target.isContentEditable || target.matches("input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable], [role=textbox]"));
+
+/** Arrows choose among radio buttons, and move nothing else meanwhile. */
+const choosesWith = (target: EventTarget | null, key: string): boolean =>
+  target instanceof HTMLElement && target.matches("input[type=radio]") && key.startsWith("Arrow");
 
 /** The second stroke of a sequence must follow within this time. */
 const SEQUENCE_MS = 1_200;
@@ -72,7 +76,7 @@ export const CommandProvider = ({ children }: { readonly children: ReactNode }) 
       const sinceTypedMs = event.timeStamp - typedAt.current;
       // Whoever goes on typing into a field that is gone has not noticed it yet.
       if (inText || sinceTypedMs < TYPED_GUARD_MS) typedAt.current = leavesField(event.key) ? -Infinity : event.timeStamp;
-      if (event.isComposing || event.defaultPrevented) return;
+      if (event.isComposing || event.defaultPrevented || choosesWith(event.target, event.key)) return;
       const open = prefix.current;
       prefix.current = null;
       const result = resolveStroke(event, {

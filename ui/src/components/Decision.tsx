@@ -9,7 +9,7 @@ import { Moment } from "./Moment";
 export const Decision = ({ decision }: { readonly decision: DecisionView }) => (
   <Section title="Decision">
     <div className="selectable border-l-2 border-accent pl-2.5 text-text-2" data-testid="decision">
-      <b className="font-semibold text-text capitalize">{pastOf(decision.verdict)}</b> by {decision.mine ? "you" : <ShownText text={decision.by} />}
+      <b className="inline-block font-semibold text-text first-letter:uppercase">{pastOf(decision.verdict)}</b> by {decision.mine ? "you" : <ShownText text={decision.by} />}
       {decision.origin === "operator" ? "" : ` (${decision.origin.replace("_", " ")})`}, key {decision.keyTail}
       {decision.atMs === null ? null : <>, <Moment ms={decision.atMs} /></>}
       {decision.message === null ? null : <p className="mt-1 mb-0">“<ShownText text={decision.message} block />”</p>}

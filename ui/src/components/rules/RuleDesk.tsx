@@ -12,6 +12,7 @@ import { LimitsDialog } from "./LimitsDialog";
 import { PreviewPanel } from "./PreviewPanel";
 import { usePreview } from "./usePreview";
 import { useRuleEdit } from "./useRuleEdit";
+import { Region } from "../Region";
 
 interface RuleDeskProps {
   readonly workspace: string;
@@ -71,7 +72,7 @@ export const RuleDesk = ({ workspace, rule, words, state, wide = false, takesFoc
   const marks = useMemo(() => problems.map(({ line, column, place, message }) => ({ line, column, text: `${plainText(place)} ${plainText(message)}`.trim() })), [problems]);
   return (
     <div className="flex min-h-0 flex-1 flex-col">
-      <div className={`min-h-0 flex-1 overflow-auto px-5 py-4 ${wide ? "grid content-start gap-x-[26px] grid-cols-[minmax(0,1fr)_minmax(0,1fr)]" : ""}`}>
+      <Region label="The rule and what it does" className={`flex-1 px-5 py-4 ${wide ? "grid content-start gap-x-[26px] grid-cols-[minmax(0,1fr)_minmax(0,1fr)]" : ""}`}>
         <div className="mb-4 min-w-0">
           <Conflict edit={edit} />
           <CodeField
@@ -90,7 +91,7 @@ export const RuleDesk = ({ workspace, rule, words, state, wide = false, takesFoc
         <div className="min-w-0">
           {good || preview.view !== null || preview.trouble !== null ? <PreviewPanel preview={preview} effect={effect} /> : current ? <p className="m-0 text-text-3">It can be tried on the past once nothing is wrong with it.</p> : null}
         </div>
-      </div>
+      </Region>
       <div className="flex flex-wrap items-center gap-2.5 border-t border-line bg-panel px-5 py-3" role="toolbar" aria-label="This rule" data-testid="rule-acts">
         {edit.edited && rule.version > 0 ? <Button disabled={!ready} onClick={plainSave}>Save <kbd className="kbd">Ctrl Enter</kbd></Button> : null}
         {edit.edited && edit.isKept ? <Button tone="quiet" onClick={edit.revert}>Drop changes</Button> : null}

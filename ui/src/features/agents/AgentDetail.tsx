@@ -5,6 +5,7 @@ import { formatAgo } from "../../desk/clock";
 import type { AgentView } from "../../ipc/generated";
 import { BrakeBar } from "./BrakeBar";
 import { Tools } from "./Tools";
+import { Region } from "../../components/Region";
 
 const PRESENCE: Record<AgentView["presence"], string> = {
   live: "heard within the last 30 s", silent: "silent", unheard: "never heard",
@@ -78,7 +79,7 @@ export const AgentDetail = ({ agent, nowMs }: { readonly agent: AgentView; reado
         {" · "}{agent.enrolled ? "has a login of this console" : agent.revokedMs === null ? "has no login of this console" : <>login taken away <Moment ms={agent.revokedMs} /></>}
       </p>
     </header>
-    <div className="min-h-0 flex-1 overflow-auto px-7 py-[18px]">
+    <Region label="Tools, credentials and copies" className="flex-1 px-7 py-[18px]">
       {agent.helloFault === null && agent.faults.length === 0 ? null : <Faults agent={agent} />}
       <Tools agent={agent} />
       {agent.credentials.length === 0 ? null : <Credentials agent={agent} />}
@@ -90,7 +91,7 @@ export const AgentDetail = ({ agent, nowMs }: { readonly agent: AgentView; reado
           <span key={index} className="mr-2 rounded border border-line px-1.5 text-text-2"><ShownText text={skill} /></span>
         ))}</p></Section>
       )}
-    </div>
+    </Region>
     <BrakeBar agent={agent} />
   </article>
 );

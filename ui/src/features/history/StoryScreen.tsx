@@ -20,6 +20,7 @@ import { WhyDialog } from "../../components/why/WhyDialog";
 import { outcomeOf } from "./HistoryList";
 import { RegretBar } from "./RegretBar";
 import { Audit, Origin, Signature, Votes } from "./StoryParts";
+import { Region } from "../../components/Region";
 
 const NOTHING = new Map<number, never>();
 
@@ -88,8 +89,7 @@ const Story = ({ story }: { readonly story: RequestStoryView }) => {
   return (
     <article className="flex min-h-0 min-w-0 flex-1 flex-col" aria-label="Story of a request" data-testid="story" data-key={key}>
       <Head story={story} />
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is read by keyboard alone too */}
-      <div className="@container min-h-0 flex-1 overflow-auto outline-offset-[-2px]" role="region" aria-label="What happened" tabIndex={0}>
+      <Region label="What happened" className="@container flex-1">
         <div className="grid content-start gap-x-[26px] px-7 py-[18px] @min-[820px]:grid-cols-[1fr_340px]">
           <div className="min-w-0">
             <What story={story} />
@@ -112,7 +112,7 @@ const Story = ({ story }: { readonly story: RequestStoryView }) => {
             <Audit rows={story.audit} />
           </div>
         </div>
-      </div>
+      </Region>
       {why ? <WhyDialog requestKey={key} onClose={() => { setWhy(false); }} /> : null}
       {raw ? <RawDialog command="raw" requestKey={key} onClose={() => { setRaw(false); }} /> : null}
     </article>

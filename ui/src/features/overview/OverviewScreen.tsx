@@ -15,6 +15,7 @@ import { Chart, SERIES } from "./Chart";
 import { Count } from "./Count";
 import { Figures } from "./Figures";
 import * as finds from "./finds";
+import { Region } from "../../components/Region";
 
 const HOUR = 3_600_000;
 const PERIODS = [["1 hour", HOUR, 60], ["24 hours", 24 * HOUR, 96], ["7 days", 168 * HOUR, 84], ["90 days", 2_160 * HOUR, 90]] as const;
@@ -122,8 +123,7 @@ export const OverviewScreen = () => {
       </header>
       {error === null ? null : <p role="alert" className="px-5 text-bad">{toCallError(error).message}</p>}
       {data === undefined ? (error === null ? <div className="grid flex-1 place-items-center text-text-3">Reading…</div> : null) : (
-        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is read by keyboard alone too
-        <div className="@container min-h-0 flex-1 overflow-auto px-5 py-[18px] outline-offset-[-2px]" role="region" aria-label="Numbers" tabIndex={0}>
+        <Region label="Numbers" className="@container flex-1 px-5 py-[18px]">
           <Figures view={data} />
           <Section title={`Requests over the last ${name}`}>
             <div className="mb-1 flex gap-4 text-xs text-text-2" aria-hidden="true">
@@ -133,7 +133,7 @@ export const OverviewScreen = () => {
             <Numbers view={data} day={length > 168 * HOUR} />
           </Section>
           <div className="grid gap-x-10 @min-[900px]:grid-cols-[2fr_1fr]"><Paces view={data} /><Verdicts view={data} /></div>
-        </div>
+        </Region>
       )}
     </main>
   );

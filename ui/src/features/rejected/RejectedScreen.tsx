@@ -11,6 +11,7 @@ import type { RejectedRow } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
 import { meaningOf } from "./codes";
 import { RejectedList } from "./RejectedList";
+import { Region } from "../../components/Region";
 
 const useRejected = () => {
   const desk = useDesk();
@@ -34,7 +35,7 @@ const Detail = ({ row }: { readonly row: RejectedRow }) => {
   });
   useCommand("raw", () => { setRaw(true); });
   return (
-    <article className="min-h-0 flex-1 overflow-auto" aria-label="Rejected message" data-testid="rejected-detail">
+    <Region label="Rejected message" testId="rejected-detail" className="flex-1">
       <header className="border-b border-line px-7 pt-[18px] pb-3.5">
         <div className="mb-1.5 text-xs text-text-3">Never approvable. Kept with its bytes, audited{data?.answered === true ? ", and the agent was told." : "."}</div>
         <h2 className="selectable m-0 font-mono text-xl/tight font-semibold">{row.code}</h2>
@@ -56,7 +57,7 @@ const Detail = ({ row }: { readonly row: RejectedRow }) => {
         )}
       </div>
       {raw ? <RawDialog command="rejected_raw" requestKey={row.key} onClose={() => { setRaw(false); }} /> : null}
-    </article>
+    </Region>
   );
 };
 

@@ -4,6 +4,7 @@ import { useCommand } from "../../commands/CommandContext";
 import { Button } from "../../components/Button";
 import { RiskBadge } from "../../components/RiskBadge";
 import { ShownText } from "../../components/ShownText";
+import { Region } from "../../components/Region";
 import { useDesk } from "../../desk/DeskContext";
 import type { MatrixCell, MatrixRow } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
@@ -51,7 +52,7 @@ export const MatrixScreen = () => {
       {data === undefined ? (error === null ? <p className="px-5 text-text-3">Reading…</p> : null) : data.rows.length === 0 ? (
         <p className="grid flex-1 place-items-center text-text-3" data-testid="matrix-empty">No agent of this workspace has told of a tool that a person can be asked about.</p>
       ) : (
-        <div className="min-h-0 flex-1 overflow-auto">
+        <Region label="What happens now" className="flex-1">
           <table className="w-full table-fixed border-collapse" data-testid="matrix">
             <thead className="sticky top-0 bg-bg">
               <tr className="row-line">
@@ -68,7 +69,7 @@ export const MatrixScreen = () => {
             </tbody>
           </table>
           <p className="selectable mt-3 px-5 text-xs text-text-3">{data.more === 0 ? "" : `${data.more} more tools are left out. `}Rule set <code className="font-mono">{data.policyDigest}</code></p>
-        </div>
+        </Region>
       )}
     </main>
   );

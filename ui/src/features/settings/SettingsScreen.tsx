@@ -11,7 +11,8 @@ export const SettingsScreen = () => {
   const desk = useDesk();
   const { data, error, isPending } = useQuery({ queryKey: ["settings"], queryFn: () => desk.call("settings", {}), staleTime: 0 });
   return (
-    <main className="min-h-0 min-w-0 flex-1 overflow-auto px-7 py-[18px]" aria-label="Settings">
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls takes the keyboard
+    <main className="min-h-0 min-w-0 flex-1 overflow-auto px-7 py-[18px] outline-offset-[-2px]" aria-label="Settings" tabIndex={0}>
       <div className="max-w-[860px]">
         <h1 className="mt-0 mb-5 text-[15px] font-semibold">Settings</h1>
         <WindowSettings />

@@ -8,6 +8,7 @@ import { KeyRow } from "./KeyRow";
 import { Leftovers } from "./Leftovers";
 import { SetAt } from "./SetAt";
 import { useSetupForm, type SetupFormState } from "./useSetupForm";
+import { Region } from "../../components/Region";
 
 const Undeclared = ({ form }: { readonly form: SetupForm }) => {
   const { declared } = form;
@@ -72,7 +73,7 @@ export const SetupPane = ({ agent }: { readonly agent: string }) => {
         <p className="mt-2 mb-0 text-text-2">{form.changed === null ? "Nobody has set anything yet" : <>Changed last by <ShownText text={form.changed.by} />, <SetAt ms={form.changed.atMs} /></>}</p>
         {form.readable ? null : <p role="alert" className="mt-2 mb-0 text-bad">What stands on the bus does not verify or cannot be read: no key spares a question. Saving puts a new setup in its place.</p>}
       </header>
-      <div className="@container min-h-0 flex-1 overflow-auto px-7 py-[18px]">
+      <Region label="Setup keys" className="@container flex-1 px-7 py-[18px]">
         <Undeclared form={form} />
         {groupsOf(keysOf(form)).map((group) => (
           <Section key={group.name} title={group.name === "" ? "Without a group" : group.name}>
@@ -86,7 +87,7 @@ export const SetupPane = ({ agent }: { readonly agent: string }) => {
           </Section>
         ))}
         {form.leftovers.length === 0 ? null : <Leftovers form={form} disabled={blocked !== null} onEdit={state.bind} />}
-      </div>
+      </Region>
       <SaveBar state={state} blocked={blocked} />
     </article>
   );

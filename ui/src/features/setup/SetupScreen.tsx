@@ -17,7 +17,7 @@ export const SetupScreen = () => {
   return (
     <ListBeside
       title="Setup" name="setup" hint="workspace, agent" all={all} fits={fits} pending={isPending} error={error}
-      count={`${all.filter((line) => line.keys !== 0).length} of ${all.length} ${all.length === 1 ? "agent" : "agents"} declare keys`}
+      count={`${all.filter((line) => line.keys !== 0).length} of ${all.length} ${all.length === 1 ? "agent declares" : "agents declare"} keys`}
       // At first the agent that has something to set.
       first={(line) => line.keys !== 0} empty="No agent is known yet. The empty inbox says how to connect one."
       renderList={({ rows, chosen, onChoose }) => <SetupList lines={rows} chosen={chosen} unsaved={unsaved} onChoose={onChoose} />}

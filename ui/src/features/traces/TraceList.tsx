@@ -13,7 +13,7 @@ const optionId = (key: string): string => `trace-${key.replaceAll(":", "-")}`;
 
 /** What a person should know before opening it. */
 const State = ({ row }: { readonly row: TraceRow }) => (
-  <span className="flex gap-3 truncate">
+  <span className="flex flex-wrap gap-x-3 text-xs/[1.3]">
     {row.waiting > 0 ? <b className="font-semibold text-warn">{row.waiting} waiting</b> : null}
     {row.failed > 0 ? <span className="text-bad">{row.failed} failed</span> : null}
     {row.open > 0 ? <span className="text-text-2">{row.open} not ended</span> : null}
