@@ -1,6 +1,6 @@
 import { AgentKey } from "../../components/AgentKey";
 import { ShownText } from "../../components/ShownText";
-import { useVirtualRows } from "../../components/virtualRows";
+import { VirtualList } from "../../components/VirtualList";
 import type { AgentPresence, AgentView } from "../../ipc/generated";
 import { troubles } from "./agents";
 
@@ -32,33 +32,13 @@ interface AgentListProps {
   readonly onChoose: (key: string) => void;
 }
 
-const optionId = (key: string): string => `agent-${key}`;
+const nameOf = (agent: AgentView): string => agent.key;
+const marks = (agent: AgentView) => ({ "data-testid": "agent-row", "data-key": agent.key, "data-presence": agent.presence });
+const draw = (agent: AgentView) => <Row agent={agent} />;
 
-export const AgentList = ({ agents, chosen, onChoose }: AgentListProps) => {
-  const { scroller, height, rows: drawn } = useVirtualRows({ keys: agents.map((agent) => agent.key), rowPx: ROW_PX, overscan: 8, cursor: chosen });
-  return (
-    <div
-      ref={scroller} className="min-h-0 flex-1 overflow-auto" role="listbox" tabIndex={0} aria-label="Agents"
-      {...(chosen === null ? {} : { "aria-activedescendant": optionId(chosen) })}
-    >
-      <div className="relative" role="presentation" style={{ height }}>
-        {drawn.map(({ index, start }) => {
-          const agent = agents[index];
-          if (agent === undefined) return null;
-          const selected = agent.key === chosen;
-          return (
-            // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus -- the list has the keys
-            <div
-              key={agent.key} id={optionId(agent.key)} role="option" aria-selected={selected} aria-posinset={index + 1} aria-setsize={agents.length}
-              data-testid="agent-row" data-key={agent.key} data-presence={agent.presence}
-              className={`row-line absolute top-0 left-0 grid h-[68px] w-full grid-cols-[minmax(0,1fr)_auto] content-center gap-x-2 border-l-[3px] pr-3.5 pl-[11px] ${selected ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
-              style={{ transform: `translateY(${start}px)` }} onClick={() => { onChoose(agent.key); }}
-            >
-              <Row agent={agent} />
-            </div>
-          );
-        })}
-      </div>
-    </div>
-  );
-};
+export const AgentList = ({ agents, chosen, onChoose }: AgentListProps) => (
+  <VirtualList
+    label="Agents" rows={agents} nameOf={nameOf} rowPx={ROW_PX} look="grid grid-cols-[minmax(0,1fr)_auto] content-center gap-x-2 pr-3.5 pl-[11px]"
+    marks={marks} renderRow={draw} chosen={chosen} onChoose={onChoose}
+  />
+);

@@ -1,18 +1,15 @@
-import { memo } from "react";
 import { AgentKey } from "../../components/AgentKey";
 import { RiskBadge } from "../../components/RiskBadge";
 import { plainText } from "../../components/shown";
 import { ShownText } from "../../components/ShownText";
 import { formatDuration } from "../../components/timeline/scale";
 import { pastOf } from "../../components/verdict";
-import { useVirtualRows } from "../../components/virtualRows";
+import { VirtualList } from "../../components/VirtualList";
 import { Moment } from "../../components/Moment";
 import type { HistoryRow } from "../../ipc/generated";
 
 const ROW_PX = 40;
 const COLUMNS = "grid grid-cols-[142px_minmax(0,1.5fr)_minmax(0,1.2fr)_74px_minmax(0,1.3fr)_minmax(0,1fr)_84px] items-center gap-x-4 pr-5 pl-[17px]";
-
-export const optionId = (key: string): string => `history-${key}`;
 
 /** What became of it, in a person's words. */
 export const outcomeOf = (row: Pick<HistoryRow, "state" | "verdict" | "errorCode">): string => {
@@ -24,37 +21,22 @@ export const outcomeOf = (row: Pick<HistoryRow, "state" | "verdict" | "errorCode
 const tone = (row: HistoryRow): string =>
   row.state === "void" || row.state === "rejected" ? "text-bad" : row.state === "pending" || row.state === "holding" || row.state === "queued" ? "text-warn" : "text-text";
 
-interface RowProps {
-  readonly row: HistoryRow;
-  readonly place: number;
-  readonly top: number;
-  readonly count: number;
-  readonly selected: boolean;
-  readonly onOpen: (key: string) => void;
-}
-
-const Row = memo(function Row({ row, place, top, count, selected, onOpen }: RowProps) {
-  return (
-    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus -- the list has the keys
-    <div
-      id={optionId(row.key)} role="option" aria-selected={selected} aria-posinset={place + 1} aria-setsize={count} data-testid="history-row" data-key={row.key} data-state={row.state}
-      style={{ transform: `translateY(${top}px)` }}
-      className={`${COLUMNS} row-line absolute top-0 left-0 h-10 w-full border-l-[3px] contain-strict ${selected ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
-      onClick={() => { onOpen(row.key); }}
-    >
-      <span className="whitespace-nowrap text-text-3"><Moment ms={row.storedMs} /></span>
-      <span className="truncate font-mono text-[12.5px] font-semibold">{row.tool === null ? <span className="font-sans font-normal text-text-2">{row.kind ?? "no request"}</span> : <ShownText text={row.tool} />}</span>
-      <span className="min-w-0 text-text-2">{row.workspace === "" ? "no valid subject" : <AgentKey of={`${row.workspace}/${row.agent}`} />}</span>
-      <span>{row.state === "rejected" ? null : <RiskBadge risk={row.risk} />}</span>
-      <span className="truncate"><span className={tone(row)}>{outcomeOf(row)}</span>{row.message === null ? null : <span className="text-text-3"> “<ShownText text={row.message} />”</span>}</span>
-      <span className="truncate text-text-2">
-        {row.mine ? "you" : row.by === null ? "" : <ShownText text={row.by} />}
-        {row.origin === null || plainText(row.origin) === "operator" ? null : <span className="text-text-3"> ({plainText(row.origin).replace("_", " ")})</span>}
-      </span>
-      <span className="text-right font-mono text-xs text-text-3">{row.decidedMs === null ? "" : formatDuration(row.decidedMs - row.storedMs)}</span>
-    </div>
-  );
-});
+const nameOf = (row: HistoryRow): string => row.key;
+const marks = (row: HistoryRow) => ({ "data-testid": "history-row", "data-key": row.key, "data-state": row.state });
+const draw = (row: HistoryRow) => (
+  <>
+    <span className="whitespace-nowrap text-text-3"><Moment ms={row.storedMs} /></span>
+    <span className="truncate font-mono text-[12.5px] font-semibold">{row.tool === null ? <span className="font-sans font-normal text-text-2">{row.kind ?? "no request"}</span> : <ShownText text={row.tool} />}</span>
+    <span className="min-w-0 text-text-2">{row.workspace === "" ? "no valid subject" : <AgentKey of={`${row.workspace}/${row.agent}`} />}</span>
+    <span>{row.state === "rejected" ? null : <RiskBadge risk={row.risk} />}</span>
+    <span className="truncate"><span className={tone(row)}>{outcomeOf(row)}</span>{row.message === null ? null : <span className="text-text-3"> “<ShownText text={row.message} />”</span>}</span>
+    <span className="truncate text-text-2">
+      {row.mine ? "you" : row.by === null ? "" : <ShownText text={row.by} />}
+      {row.origin === null || plainText(row.origin) === "operator" ? null : <span className="text-text-3"> ({plainText(row.origin).replace("_", " ")})</span>}
+    </span>
+    <span className="text-right font-mono text-xs text-text-3">{row.decidedMs === null ? "" : formatDuration(row.decidedMs - row.storedMs)}</span>
+  </>
+);
 
 interface HistoryListProps {
   readonly rows: readonly HistoryRow[];
@@ -64,27 +46,13 @@ interface HistoryListProps {
   readonly onEnd: () => void;
 }
 
-export const HistoryList = ({ rows, chosen, onOpen, onEnd }: HistoryListProps) => {
-  const { scroller, height, rows: drawn } = useVirtualRows({ keys: rows.map((row) => row.key), rowPx: ROW_PX, overscan: 6, cursor: chosen, onEnd });
-  return (
-    <>
-      <div className={`${COLUMNS} row-line h-8 shrink-0 border-l-[3px] border-l-transparent text-[11px] text-text-3`} aria-hidden="true">
-        <span>Stored</span><span>Tool</span><span>Agent</span><span>Risk</span><span>Outcome</span><span>By</span><span className="text-right">Took</span>
-      </div>
-      <div
-        ref={scroller} className="min-h-0 flex-1 overflow-x-hidden overflow-y-auto" role="listbox" tabIndex={0} aria-label="History"
-        {...(chosen === null ? {} : { "aria-activedescendant": optionId(chosen) })}
-        onKeyDown={(event) => { if (event.key === "Enter" && chosen !== null) onOpen(chosen); }}
-      >
-        <div className="relative" role="presentation" style={{ height }}>
-          {drawn.map(({ index, start, slot }) => {
-            const row = rows[index];
-            return row === undefined ? null : (
-              <Row key={slot} row={row} place={index} top={start} count={rows.length} selected={row.key === chosen} onOpen={onOpen} />
-            );
-          })}
-        </div>
-      </div>
-    </>
-  );
-};
+export const HistoryList = ({ rows, chosen, onOpen, onEnd }: HistoryListProps) => (
+  <>
+    <div className={`${COLUMNS} row-line h-8 shrink-0 border-l-[3px] border-l-transparent text-[11px] text-text-3`} aria-hidden="true">
+      <span>Stored</span><span>Tool</span><span>Agent</span><span>Risk</span><span>Outcome</span><span>By</span><span className="text-right">Took</span>
+    </div>
+    <VirtualList
+      label="History" rows={rows} nameOf={nameOf} rowPx={ROW_PX} look={COLUMNS} marks={marks} renderRow={draw} chosen={chosen} onChoose={onOpen} onOpen={onOpen} onEnd={onEnd}
+    />
+  </>
+);

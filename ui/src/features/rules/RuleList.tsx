@@ -1,5 +1,5 @@
 import { ShownText } from "../../components/ShownText";
-import { useVirtualRows } from "../../components/virtualRows";
+import { VirtualList } from "../../components/VirtualList";
 import { formatDay } from "../../desk/clock";
 import type { RuleEffect, RuleRow } from "../../ipc/generated";
 import { keptOf } from "../../components/rules/kept";
@@ -55,31 +55,13 @@ interface RuleListProps {
   readonly onChoose: (id: string) => void;
 }
 
-export const RuleList = ({ rows, workspace, chosen, nowMs, onChoose }: RuleListProps) => {
-  const { scroller, height, rows: drawn } = useVirtualRows({ keys: rows.map((row) => row.id), rowPx: ROW_PX, overscan: 8, cursor: chosen });
-  return (
-    <div
-      ref={scroller} className="min-h-0 flex-1 overflow-auto" role="listbox" tabIndex={0} aria-label="Rules"
-      {...(chosen === null ? {} : { "aria-activedescendant": `rule-${chosen}` })}
-    >
-      <div className="relative" role="presentation" style={{ height }}>
-        {drawn.map(({ index, start }) => {
-          const row = rows[index];
-          if (row === undefined) return null;
-          const selected = row.id === chosen;
-          return (
-            // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus -- the list has the keys
-            <div
-              key={row.id} id={`rule-${row.id}`} role="option" aria-selected={selected} aria-posinset={index + 1} aria-setsize={rows.length}
-              data-testid="rule-row" data-id={row.id} data-state={row.state}
-              className={`row-line absolute top-0 left-0 grid h-[58px] w-full grid-cols-[78px_minmax(0,1fr)_150px_120px] max-xl:grid-cols-[70px_minmax(0,1fr)_132px] items-center gap-3 border-l-[3px] pr-5 pl-[17px] ${selected ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
-              style={{ transform: `translateY(${start}px)` }} onClick={() => { onChoose(row.id); }}
-            >
-              <Row row={row} workspace={workspace} nowMs={nowMs} />
-            </div>
-          );
-        })}
-      </div>
-    </div>
-  );
-};
+const nameOf = (row: RuleRow): string => row.id;
+const marks = (row: RuleRow) => ({ "data-testid": "rule-row", "data-id": row.id, "data-state": row.state });
+
+export const RuleList = ({ rows, workspace, chosen, nowMs, onChoose }: RuleListProps) => (
+  <VirtualList
+    label="Rules" rows={rows} nameOf={nameOf} rowPx={ROW_PX} marks={marks} chosen={chosen} onChoose={onChoose}
+    look="grid grid-cols-[78px_minmax(0,1fr)_150px_120px] max-xl:grid-cols-[70px_minmax(0,1fr)_132px] items-center gap-3 pr-5 pl-[17px]"
+    renderRow={(row) => <Row row={row} workspace={workspace} nowMs={nowMs} />}
+  />
+);
