@@ -1,7 +1,7 @@
-import { useEffect, useRef, useState, type ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import { useCommand } from "../commands/CommandContext";
-import { toCallError } from "../ipc/transport";
-import { Kbd } from "./Kbd";
+import { FilterField } from "./FilterField";
+import { Failed } from "./Failed";
 
 interface Shown<T> {
   readonly rows: readonly T[];
@@ -33,7 +33,6 @@ interface ListBesideProps<T> {
 export const ListBeside = <T extends { readonly key: string }>({ title, count, hint, name, all, fits, first, pending, error, empty, renderList, renderDetail }: ListBesideProps<T>) => {
   const [chosen, setChosen] = useState<string | null>(null);
   const [filter, setFilter] = useState("");
-  const field = useRef<HTMLInputElement>(null);
   const rows = all.filter((one) => fits(one, filter));
   const usual = first === undefined ? undefined : rows.find(first);
   const shown = rows.find((one) => one.key === chosen) ?? usual ?? rows[0];
@@ -46,7 +45,6 @@ export const ListBeside = <T extends { readonly key: string }>({ title, count, h
   };
   useCommand("next", () => { move(1); });
   useCommand("previous", () => { move(-1); });
-  useCommand("filter", () => { field.current?.focus(); });
   return (
     <div className="grid min-h-0 min-w-0 flex-1 grid-cols-[372px_minmax(0,1fr)] grid-rows-[minmax(0,1fr)]">
       <section className="flex min-h-0 flex-col border-r border-line" aria-label={title}>
@@ -54,25 +52,12 @@ export const ListBeside = <T extends { readonly key: string }>({ title, count, h
           <h1 className="m-0 text-[15px] font-semibold">{title}</h1>
           <span className="text-text-3" data-testid={`${name}-count`}>{count}</span>
         </header>
-        <label className="mx-3.5 mb-2 flex items-center rounded-[7px] border border-line bg-panel px-2.5 py-[5px] focus-within:border-accent">
-          <span className="sr-only">Filter</span>
-          <input
-            ref={field} className="min-w-0 flex-1 bg-transparent outline-none" placeholder={`Filter: ${hint}…`} value={filter} spellCheck={false}
-            onChange={(event) => { setFilter(event.target.value); }}
-            onKeyDown={(event) => {
-              if (event.key !== "Escape" && event.key !== "Enter") return;
-              if (event.key === "Escape") setFilter("");
-              event.preventDefault();
-              event.currentTarget.blur();
-            }}
-          />
-          <Kbd command="filter" />
-        </label>
+        <FilterField label="Filter" placeholder={`Filter: ${hint}…`} value={filter} onChange={setFilter} className="mx-3.5 mb-2" />
         {all.length > 0 && rows.length === 0 ? <p className="px-3.5 text-text-3">No agent fits the filter. Esc clears it.</p> : null}
         {renderList({ rows, chosen: shown?.key ?? null, onChoose: setChosen })}
       </section>
       <main className="flex min-h-0 min-w-0 flex-col">
-        {error === null ? null : <p role="alert" className="px-7 text-bad">{toCallError(error).message}</p>}
+        <Failed error={error} className="px-7" />
         {shown === undefined ? (
           <div className="grid flex-1 place-items-center text-text-3" data-testid={`${name}-empty`}>{pending ? "Reading…" : all.length > 0 || error !== null ? "" : empty}</div>
         ) : renderDetail(shown)}

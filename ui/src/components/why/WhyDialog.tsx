@@ -3,9 +3,9 @@ import { Section } from "../Section";
 import { plainText } from "../shown";
 import { ShownText } from "../ShownText";
 import type { WhyDecided } from "../../ipc/generated";
-import { toCallError } from "../../ipc/transport";
 import { Reasons } from "./Reasons";
 import { useWhy } from "./useWhy";
+import { Failed } from "../Failed";
 
 const ALL = 50;
 const WHO: Record<string, string> = { rule: "The rule", setup_key: "The setup key" };
@@ -30,7 +30,7 @@ export const WhyDialog = ({ requestKey, onClose }: { readonly requestKey: string
   return (
     <Overlay title="Why" onClose={onClose}>
       <div data-testid="why">
-        {error === null ? null : <p role="alert" className="mt-0 text-bad">{toCallError(error).message}</p>}
+        <Failed error={error} className="mt-0" />
         {data === undefined ? (error === null ? <p className="m-0 text-text-3">Reading…</p> : null) : (
           <>
             {data.decided === null ? null : <Decided decided={data.decided} />}

@@ -9,6 +9,7 @@ import { Moment } from "../../components/Moment";
 import { useDesk, useLost, useStatus } from "../../desk/DeskContext";
 import type { AlarmItem, AlarmsView } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
+import { Failed } from "../../components/Failed";
 
 interface ItemProps {
   readonly alarm: AlarmItem;
@@ -73,7 +74,7 @@ export const AlarmsDialog = ({ onClose }: { readonly onClose: () => void }) => {
   const open = alarms.filter((alarm) => alarm.seen === null).length;
   return (
     <Overlay title={alarms.length === 0 ? "Alarms" : `Alarms: ${open} to look at, ${alarms.length - open} seen`} wide onClose={onClose}>
-      {error === null ? null : <p role="alert" className="mt-0 text-bad">{toCallError(error).message}</p>}
+      <Failed error={error} className="mt-0" />
       {alarms.length > 0 ? (
         <ul className="-my-3 m-0 list-none p-0" data-testid="alarm-list">
           {alarms.map((alarm) => <Item key={`${alarm.id} ${alarm.code}`} alarm={alarm} onSeen={seen} onClose={onClose} />)}

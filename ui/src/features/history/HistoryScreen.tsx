@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useRouter, useSearch } from "@tanstack/react-router";
-import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import { useDeferredValue, useEffect, useMemo, useState } from "react";
 import { useCommand } from "../../commands/CommandContext";
 import { Button } from "../../components/Button";
 import { Kbd } from "../../components/Kbd";
@@ -8,11 +8,12 @@ import { useChosen } from "../../components/useChosen";
 import { useDesk } from "../../desk/DeskContext";
 import { gather } from "../../desk/gather";
 import type { HistoryFilterView } from "../../ipc/generated";
-import { toCallError } from "../../ipc/transport";
 import { FilterBar } from "./FilterBar";
 import { EVERYTHING, isNarrow } from "./filter";
 import { HistoryList } from "./HistoryList";
 import { Searches } from "./Searches";
+import { Failed } from "../../components/Failed";
+import { FilterField } from "../../components/FilterField";
 
 /** The screen as it was left: a story and back must not lose the place. */
 interface Left {
@@ -97,7 +98,6 @@ export const HistoryScreen = () => {
   const navigate = useNavigate();
   const router = useRouter();
   const { filter, asked, change: setFilter } = useFilter();
-  const field = useRef<HTMLInputElement>(null);
   const wanted = useDeferredValue(filter);
   const { query, behind } = useHistory(wanted);
   const count = useCount(wanted, query);
@@ -118,7 +118,6 @@ export const HistoryScreen = () => {
   useCommand("next", () => { move(1); });
   useCommand("previous", () => { move(-1); });
   useCommand("choose", () => { open(chosen?.key); }, rows.length > 0);
-  useCommand("filter", () => { field.current?.focus(); });
   const back = (): void => { router.history.back(); };
   useCommand("back", back, asked !== undefined);
   return (
@@ -128,25 +127,15 @@ export const HistoryScreen = () => {
           <h1 className="m-0 text-[15px] font-semibold">History</h1>
           <span className="whitespace-nowrap text-text-3" data-testid="history-count">{count === null ? "" : `${count}, `}newest first</span>
           {asked === undefined ? null : <Button tone="quiet" className="-my-1 !py-1" onClick={back}>Back <Kbd command="back" /></Button>}
-          <label className="ml-auto flex w-[420px] items-center rounded-[7px] border border-line bg-panel px-2.5 py-[5px] focus-within:border-accent">
-            <span className="sr-only">Search the words of requests</span>
-            <input
-              ref={field} className="min-w-0 flex-1 bg-transparent outline-none" placeholder='Search: all words, "a phrase", beginning*' value={filter.text} spellCheck={false}
-              onChange={(event) => { setFilter({ ...filter, text: event.target.value }); }}
-              onKeyDown={(event) => {
-                if (event.key !== "Escape" && event.key !== "Enter") return;
-                if (event.key === "Escape") setFilter({ ...filter, text: "" });
-                event.preventDefault();
-                event.currentTarget.blur();
-              }}
-            />
-            <Kbd command="filter" />
-          </label>
+          <FilterField
+            label="Search the words of requests" placeholder='Search: all words, "a phrase", beginning*' value={filter.text}
+            onChange={(text) => { setFilter({ ...filter, text }); }} className="ml-auto w-[420px]"
+          />
           <Searches filter={filter} onChoose={setFilter} />
         </div>
         <FilterBar filter={filter} onChange={setFilter} />
       </header>
-      {query.error === null ? null : <p role="alert" className="px-5 text-bad">{toCallError(query.error).message}</p>}
+      <Failed error={query.error} className="px-5" />
       {unindexed > 0 ? <p role="status" className="m-0 border-b border-warn-line bg-warn-bg px-5 py-1.5 text-warn-text">The words of {unindexed.toLocaleString("en")} requests are not indexed yet: this search does not find those.</p> : null}
       {rows.length === 0 && query.hasNextPage !== true ? (
         <div className="grid flex-1 place-items-center text-text-3" data-testid="history-empty">

@@ -4,8 +4,8 @@ import { useState } from "react";
 import { Popover } from "../../components/over";
 import { useDesk } from "../../desk/DeskContext";
 import type { HistoryFilterView } from "../../ipc/generated";
-import { toCallError } from "../../ipc/transport";
 import { isNarrow } from "./filter";
+import { Failed } from "../../components/Failed";
 
 interface SearchesProps {
   readonly filter: HistoryFilterView;
@@ -49,7 +49,7 @@ export const Searches = ({ filter, onChoose }: SearchesProps) => {
             />
             <button type="submit" className="rounded-md border border-line bg-raised px-2.5 text-xs font-semibold disabled:opacity-45" disabled={name.trim() === "" || !isNarrow(filter)}>Save</button>
           </form>
-          {trouble === null ? null : <p role="alert" className="mt-2 mb-0 text-bad">{toCallError(trouble).message}</p>}
+          <Failed error={trouble} className="mt-2 mb-0" />
         </Popover.Content>
       </Popover.Portal>
     </Popover.Root>

@@ -15,12 +15,12 @@ import { ShownText } from "../../components/ShownText";
 import { Entries } from "../../components/Values";
 import { useDesk } from "../../desk/DeskContext";
 import type { RequestStoryView } from "../../ipc/generated";
-import { toCallError } from "../../ipc/transport";
 import { WhyDialog } from "../../components/why/WhyDialog";
 import { outcomeOf } from "./HistoryList";
 import { RegretBar } from "./RegretBar";
 import { Audit, Origin, Signature, Votes } from "./StoryParts";
 import { Region } from "../../components/Region";
+import { Failed } from "../../components/Failed";
 
 const NOTHING = new Map<number, never>();
 
@@ -130,7 +130,7 @@ export const StoryScreen = () => {
   if (data !== undefined) return <Story key={key} story={data} />;
   return (
     <div className="grid flex-1 place-items-center text-text-3">
-      {error === null ? "Reading the request…" : <p role="alert" className="max-w-prose px-7 text-bad">{toCallError(error).message}</p>}
+      {error === null ? "Reading the request…" : <Failed error={error} className="max-w-prose px-7" />}
     </div>
   );
 };

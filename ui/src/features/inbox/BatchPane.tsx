@@ -12,7 +12,6 @@ import { Entries } from "../../components/Values";
 import { CommandText } from "../../components/CommandText";
 import { useBlocked, useDesk, useServerSecond } from "../../desk/DeskContext";
 import type { Card, Verdict } from "../../ipc/generated";
-import { toCallError } from "../../ipc/transport";
 import { mayApproveCard } from "./acts/ActionBar";
 import { DenyPanel } from "./acts/DenyPanel";
 import { ApproveButton } from "./ApproveButton";
@@ -24,6 +23,7 @@ import { missingStep, noProgress } from "./steps";
 import { useArming } from "./useArming";
 import type { SentView } from "./useSent";
 import { Region } from "../../components/Region";
+import { Failed } from "../../components/Failed";
 
 const NOTHING = new Map<number, never>();
 
@@ -122,7 +122,7 @@ export const BatchPane = ({ picked, sent, onAnswered, onClear }: BatchPaneProps)
       </header>
       <AskedArea area={area} room={room}>
         <Region label="What is asked" className="flex-1 px-7">
-          {error === null ? null : <p role="alert" className="text-bad">{toCallError(error).message}</p>}
+          <Failed error={error} />
           {cards.map((card) => <One key={card.key} card={card} why={holdsBack(card, now)} />)}
           <div ref={end} data-place="end" className="h-px" aria-hidden="true" />
         </Region>

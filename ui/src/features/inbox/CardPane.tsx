@@ -5,7 +5,6 @@ import { useCommand, useCovered } from "../../commands/CommandContext";
 import { CommandText } from "../../components/CommandText";
 import { useBlocked, useDesk, useServerSecond } from "../../desk/DeskContext";
 import type { Card } from "../../ipc/generated";
-import { toCallError } from "../../ipc/transport";
 import { ActionBar, closedWords, mayAnswer, mayApproveCard, mayEdit } from "./acts/ActionBar";
 import { AnswerPanel } from "./acts/AnswerPanel";
 import { DenyPanel } from "./acts/DenyPanel";
@@ -22,6 +21,7 @@ import { useArming } from "./useArming";
 import { useCardActs, type Panel } from "./useCardActs";
 import type { SentView } from "./useSent";
 import { useVersion } from "./useVersion";
+import { Failed } from "../../components/Failed";
 
 interface CardViewProps {
   readonly card: Card;
@@ -151,7 +151,7 @@ export const CardPane = ({ requestKey, ...rest }: CardPaneProps) => {
   if (data !== undefined) return <CardView card={data} {...rest} />;
   return (
     <div className="grid flex-1 place-items-center text-text-3">
-      {error === null ? "Reading the request…" : <p role="alert" className="max-w-prose px-7 text-bad">{toCallError(error).message}</p>}
+      {error === null ? "Reading the request…" : <Failed error={error} className="max-w-prose px-7" />}
     </div>
   );
 };

@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useDeferredValue, useEffect, useRef, useState } from "react";
 import { useCommand } from "../../commands/CommandContext";
-import { Kbd } from "../../components/Kbd";
+import { FilterField } from "../../components/FilterField";
 import { useDesk, useInboxRows, useLoaded } from "../../desk/DeskContext";
 import { BatchPane } from "./BatchPane";
 import { CardPane } from "./CardPane";
@@ -27,7 +27,6 @@ export const InboxScreen = () => {
   const all = useInboxRows();
   const loaded = useLoaded();
   const [filter, setFilter] = useState("");
-  const filterField = useRef<HTMLInputElement>(null);
   const wanted = useDeferredValue(filter);
   const { awake, snoozed, snooze, wake } = useSnoozes(all);
   const rows = filterRows(awake, wanted);
@@ -95,12 +94,7 @@ export const InboxScreen = () => {
     cursor.set(rows[0]?.key ?? null);
     return true;
   });
-  useCommand("filter", () => { filterField.current?.focus(); });
 
-  const leaveFilter = (clear: boolean): void => {
-    if (clear) setFilter("");
-    filterField.current?.blur();
-  };
   return (
     <div className="grid min-h-0 min-w-0 flex-1 grid-cols-[372px_minmax(0,1fr)] grid-rows-[minmax(0,1fr)]">
       <section className="flex min-h-0 flex-col border-r border-line" aria-label="Inbox">
@@ -110,19 +104,7 @@ export const InboxScreen = () => {
           <SnoozedList snoozed={snoozed} onWake={wake} />
           <span className="ml-auto text-text-3">sorted by deadline</span>
         </header>
-        <label className="mx-3.5 mb-2 flex items-center rounded-[7px] border border-line bg-panel px-2.5 py-[5px] focus-within:border-accent">
-          <span className="sr-only">Filter</span>
-          <input
-            ref={filterField} className="min-w-0 flex-1 bg-transparent outline-none" placeholder="Filter: agent, tool, risk, text…"
-            value={filter} spellCheck={false} onChange={(event) => { setFilter(event.target.value); }}
-            onKeyDown={(event) => {
-              if (event.key === "Escape") leaveFilter(true);
-              if (event.key === "Enter") leaveFilter(false);
-              if (event.key === "Escape" || event.key === "Enter") event.preventDefault();
-            }}
-          />
-          <Kbd command="filter" />
-        </label>
+        <FilterField label="Filter" placeholder="Filter: agent, tool, risk, text…" value={filter} onChange={setFilter} className="mx-3.5 mb-2" />
         {loaded && awake.length > 0 && rows.length === 0 ? <p className="px-3.5 text-text-3">Nothing fits the filter. Esc clears it.</p> : null}
         {selection.refusal === null ? null : <p role="status" className="m-0 px-3.5 pb-2 text-warn" data-testid="refusal">{selection.refusal}</p>}
         <InboxList rows={rows} cursor={key} picked={selection.picked} onSelect={cursor.set} />

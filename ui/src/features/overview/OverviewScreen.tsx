@@ -10,12 +10,12 @@ import { Day, Moment } from "../../components/Moment";
 import { formatMoment } from "../../desk/clock";
 import { useDesk, useToday } from "../../desk/DeskContext";
 import type { OverviewView } from "../../ipc/generated";
-import { toCallError } from "../../ipc/transport";
 import { Chart, SERIES } from "./Chart";
 import { Count } from "./Count";
 import { Figures } from "./Figures";
 import * as finds from "./finds";
 import { Region } from "../../components/Region";
+import { Failed } from "../../components/Failed";
 
 const HOUR = 3_600_000;
 const PERIODS = [["1 hour", HOUR, 60], ["24 hours", 24 * HOUR, 96], ["7 days", 168 * HOUR, 84], ["90 days", 2_160 * HOUR, 90]] as const;
@@ -121,7 +121,7 @@ export const OverviewScreen = () => {
           ))}
         </div>
       </header>
-      {error === null ? null : <p role="alert" className="px-5 text-bad">{toCallError(error).message}</p>}
+      <Failed error={error} className="px-5" />
       {data === undefined ? (error === null ? <div className="grid flex-1 place-items-center text-text-3">Reading…</div> : null) : (
         <Region label="Numbers" className="@container flex-1 px-5 py-[18px]">
           <Figures view={data} />

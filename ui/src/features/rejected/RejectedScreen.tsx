@@ -8,10 +8,10 @@ import { useChosen } from "../../components/useChosen";
 import { Moment } from "../../components/Moment";
 import { useDesk, useStatus } from "../../desk/DeskContext";
 import type { RejectedRow } from "../../ipc/generated";
-import { toCallError } from "../../ipc/transport";
 import { meaningOf } from "./codes";
 import { RejectedList } from "./RejectedList";
 import { Region } from "../../components/Region";
+import { Failed } from "../../components/Failed";
 
 const useRejected = () => {
   const desk = useDesk();
@@ -50,7 +50,7 @@ const Detail = ({ row }: { readonly row: RejectedRow }) => {
           {data === undefined ? null : <><dt className="text-text-3">Stream</dt><dd className="m-0 font-mono text-xs">#{data.streamSeq}</dd></>}
         </dl>
         <h3>Bytes as received</h3>
-        {error === null ? null : <p role="alert" className="text-bad">{toCallError(error).message}</p>}
+        <Failed error={error} />
         {data === undefined ? null : <RawBytes chunks={[data.raw]} />}
         {data?.raw.next == null ? null : (
           <button type="button" className="mt-3 rounded border border-line px-2 py-1 text-xs text-text-2" onClick={() => { setRaw(true); }}>All of it…</button>
@@ -88,7 +88,7 @@ export const RejectedScreen = () => {
         />
       </section>
       <main className="flex min-h-0 min-w-0 flex-col">
-        {query.error === null ? null : <p role="alert" className="px-7 text-bad">{toCallError(query.error).message}</p>}
+        <Failed error={query.error} className="px-7" />
         {row === undefined ? (
           <div className="grid flex-1 place-items-center text-text-3">{query.isPending ? "Reading…" : "No message was rejected."}</div>
         ) : <Detail key={row.key} row={row} />}

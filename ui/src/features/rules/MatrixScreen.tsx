@@ -7,7 +7,7 @@ import { ShownText } from "../../components/ShownText";
 import { Region } from "../../components/Region";
 import { useDesk } from "../../desk/DeskContext";
 import type { MatrixCell, MatrixRow } from "../../ipc/generated";
-import { toCallError } from "../../ipc/transport";
+import { Failed } from "../../components/Failed";
 
 const LOOKS: Record<MatrixCell["outcome"], string> = { approve: "text-ok", ask: "text-warn", deny: "text-bad" };
 
@@ -48,7 +48,7 @@ export const MatrixScreen = () => {
         <span className="min-w-0 flex-1 text-text-3">{data === undefined ? "" : `workspace ${data.workspace}, `}a call of which only agent, tool and risk are known; the tool’s own risk is shaded</span>
         <Button className="ml-auto !py-1" tone="quiet" onClick={back}>Back to the rules <kbd className="kbd">Esc</kbd></Button>
       </header>
-      {error === null ? null : <p role="alert" className="px-5 text-bad">{toCallError(error).message}</p>}
+      <Failed error={error} className="px-5" />
       {data === undefined ? (error === null ? <p className="px-5 text-text-3">Reading…</p> : null) : data.rows.length === 0 ? (
         <p className="grid flex-1 place-items-center text-text-3" data-testid="matrix-empty">No agent of this workspace has told of a tool that a person can be asked about.</p>
       ) : (

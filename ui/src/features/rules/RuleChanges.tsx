@@ -4,7 +4,7 @@ import { ShownText } from "../../components/ShownText";
 import { Moment } from "../../components/Moment";
 import { useDesk } from "../../desk/DeskContext";
 import type { RuleChangeView, RuleState } from "../../ipc/generated";
-import { toCallError } from "../../ipc/transport";
+import { Failed } from "../../components/Failed";
 
 const STATE: Record<RuleState, string> = { on: "turned on", off: "turned off", shadow: "put into the shadow" };
 
@@ -37,7 +37,7 @@ export const RuleChanges = ({ workspace, id, version }: { readonly workspace: st
   const [open, setOpen] = useState(false);
   // A new version is a new change.
   const { data, error } = useQuery({ queryKey: ["rule-changes", workspace, id, version], queryFn: () => desk.call("rule_changes", { workspace, id }), placeholderData: (before) => before });
-  if (error !== null) return <p role="alert" className="m-0 mt-1.5 text-bad">{toCallError(error).message}</p>;
+  if (error !== null) return <Failed error={error} className="m-0 mt-1.5" />;
   if (data === undefined || data.changes.length === 0) return null;
   const shown = open ? data.changes : data.changes.slice(0, 1);
   return (

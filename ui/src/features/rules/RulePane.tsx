@@ -11,6 +11,7 @@ import { toCallError } from "../../ipc/transport";
 import { RuleDesk } from "../../components/rules/RuleDesk";
 import { Day } from "../../components/Moment";
 import { RuleChanges } from "./RuleChanges";
+import { Failed } from "../../components/Failed";
 
 interface RulePaneProps {
   readonly workspace: string;
@@ -79,7 +80,7 @@ export const RulePane = ({ workspace, row, gone, words, nowMs, onSaved }: RulePa
         <Regrets row={row} />
       </header>
       {data === undefined ? (
-        <div className="grid flex-1 place-items-center text-text-3">{error === null ? "Reading the rule…" : <p role="alert" className="px-5 text-bad">{toCallError(error).message}</p>}</div>
+        <div className="grid flex-1 place-items-center text-text-3">{error === null ? "Reading the rule…" : <Failed error={error} className="px-5" />}</div>
       ) : (
         <RuleDesk workspace={workspace} rule={data} words={words} state={row.state} gone={gone} onSaved={onSaved}>
           <Button tone="quiet" disabled={gone || lost !== null || readOnly !== null} onClick={() => { setRemoving(true); }}>Remove…</Button>

@@ -6,7 +6,6 @@ import { Kbd } from "../../components/Kbd";
 import { Select } from "../../components/Select";
 import { useDesk } from "../../desk/DeskContext";
 import type { RuleRow, RuleText } from "../../ipc/generated";
-import { toCallError } from "../../ipc/transport";
 import { keptOf } from "../../components/rules/kept";
 import { RuleDesk } from "../../components/rules/RuleDesk";
 import { RuleList } from "./RuleList";
@@ -14,6 +13,7 @@ import { RulePane } from "./RulePane";
 import { SuggestionList } from "./SuggestionList";
 import { SuggestionPane } from "./SuggestionPane";
 import { useSuggestions } from "./useSuggestions";
+import { Failed } from "../../components/Failed";
 
 /** Other consoles change rules too: the list is read again after this time. */
 const AGAIN_MS = 3_000;
@@ -95,7 +95,7 @@ export const RulesScreen = () => {
           <button type="button" className={`ml-auto ${bar}`} onClick={() => void navigate({ to: "/rules/matrix", search: workspace === "" ? {} : { ws: workspace } })}>Matrix <Kbd command="matrix" /></button>
           <button type="button" className={bar} onClick={() => { look(null, true); }}>New <Kbd command="newRule" /></button>
         </header>
-        {error === null ? null : <p role="alert" className="px-5 text-bad">{toCallError(error).message}</p>}
+        <Failed error={error} className="px-5" />
         {rows.length > 0 ? <RuleList rows={rows} workspace={workspace} chosen={row?.id ?? null} nowMs={data?.serverMs ?? 0} onChoose={choose} /> : (
           <div className="grid flex-1 place-items-center px-7 text-center text-text-3" data-testid="rules-empty">
             {isPending ? "Reading…" : error === null ? <p className="m-0 max-w-[420px]">No rules: every request asks. Write one with <Kbd command="newRule" />, or draft the narrowest one from a card with <Kbd command="grant" />.</p> : ""}

@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { useDesk } from "../../desk/DeskContext";
-import { toCallError } from "../../ipc/transport";
 import { BusSettings } from "./BusSettings";
 import { IdentitySettings } from "./IdentitySettings";
 import { StoreSettings } from "./StoreSettings";
 import { WindowSettings } from "./WindowSettings";
+import { Failed } from "../../components/Failed";
 
 /** What this window can change, and how the rest was set. */
 export const SettingsScreen = () => {
@@ -16,7 +16,7 @@ export const SettingsScreen = () => {
       <div className="max-w-[860px]">
         <h1 className="mt-0 mb-5 text-[15px] font-semibold">Settings</h1>
         <WindowSettings />
-        {error === null ? null : <p role="alert" className="text-bad">{toCallError(error).message}</p>}
+        <Failed error={error} />
         {data === undefined ? (isPending ? <p className="text-text-3">Reading…</p> : null) : (
           <>
             <BusSettings settings={data} />

@@ -14,6 +14,7 @@ import type { TraceLine, TraceTree } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
 import { SpanFacts } from "./SpanFacts";
 import { Times } from "./Times";
+import { Failed } from "../../components/Failed";
 
 const NOTHING = new Map<number, never>();
 
@@ -56,7 +57,7 @@ export const LineDetail = ({ line, tree }: { readonly line: TraceLine; readonly 
       {line.repairs.map((repair) => (
         <p key={repair} role="note" className="mt-0 mb-2 rounded-[7px] border border-warn-line bg-warn-bg px-3 py-2 text-[12.5px] text-warn-text">{REPAIR_WORDS[repair]}</p>
       ))}
-      {error === null ? null : <p role="alert" className="text-bad">{toCallError(error).message}</p>}
+      <Failed error={error} />
       {data === undefined ? null : <SpanFacts span={data} />}
       {line.request === null ? null : <Gate request={line.request} />}
       <Times line={line} tree={tree} own={data?.usage ?? null} />

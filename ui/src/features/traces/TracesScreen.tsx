@@ -5,8 +5,8 @@ import { useCommand } from "../../commands/CommandContext";
 import { Kbd } from "../../components/Kbd";
 import { useChosen } from "../../components/useChosen";
 import { useDesk } from "../../desk/DeskContext";
-import { toCallError } from "../../ipc/transport";
 import { TraceList } from "./TraceList";
+import { Failed } from "../../components/Failed";
 
 /** Spans change no request, so nothing tells of them: the list is read again after this time. */
 const AGAIN_MS = 3_000;
@@ -61,7 +61,7 @@ export const TracesScreen = () => {
           <Kbd command="filter" />
         </form>
       </header>
-      {query.error === null ? null : <p role="alert" className="px-5 text-bad">{toCallError(query.error).message}</p>}
+      <Failed error={query.error} className="px-5" />
       {rows.length === 0 ? (
         <div className="grid flex-1 place-items-center text-text-3" data-testid="traces-empty">
           {query.isPending ? "Reading…" : (
