@@ -9,6 +9,7 @@ mod credentials;
 mod data;
 mod operator;
 mod plain;
+mod raw;
 mod server;
 
 /// For tests of agents, which do not see the core.
@@ -19,4 +20,5 @@ pub use credentials::{AgentCredentials, UserKey};
 pub use data::TempData;
 pub use operator::{NatsAccount, NatsOperator, creds};
 pub use plain::PlainServer;
+pub use raw::RawAgent;
 pub use server::TestServer;

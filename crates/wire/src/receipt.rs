@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::{
-    Sha256Digest, Subject, Timestamp,
+    Subject, Timestamp,
     alive::check_version,
     json::parse_document,
     rejection::{RejectionCode, WireError},
@@ -47,10 +47,9 @@ pub struct Receipt {
     pub decision_id: String,
     /// What happened.
     pub stage: Stage,
-    /// The digest of the arguments that ran.
-    // Any text: one that is no digest is another than was decided, and an unreadable receipt would hide that.
+    /// The digest of the arguments that ran. Any text: one that is no digest is another than was decided.
+    // An unreadable receipt would hide that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Sha256Digest>")]
     pub executed_args_digest: Option<String>,
     /// What the agent could not honour.
     #[serde(default, skip_serializing_if = "Option::is_none")]

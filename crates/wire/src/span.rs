@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::{
-    KeptJson, Sha256Digest, Subject, Timestamp,
+    KeptJson, Subject, Timestamp,
     alive::check_version,
     json::parse_document,
     rejection::{RejectionCode, WireError},
@@ -78,8 +78,10 @@ pub struct Span {
     #[serde(rename = "type")]
     pub event_type: EventType,
     /// The trace.
+    #[schemars(length(min = 1))]
     pub trace_id: String,
     /// The span.
+    #[schemars(length(min = 1))]
     pub span_id: String,
     /// The span that caused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -111,10 +113,8 @@ pub struct Span {
     /// The tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_name: Option<String>,
-    /// The digest of the arguments.
-    // Any text: it is only shown, and a framework's own digest is no reason to lose the span.
+    /// The digest of the arguments, or a framework's own: any text, only shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Sha256Digest>")]
     pub args_digest: Option<String>,
     /// What went in.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,8 +3,9 @@
 //! Refuses to let them pile up: when the reader is late, or a sign is larger than any real one, it
 //! is dropped, because the next comes in 10 s (protocol, section 1).
 
-use super::BusError;
-use super::connection::{Bus, REQUEST_LIMIT};
+use super::connection::Bus;
+use super::server_clock::ServerClock;
+use async_nats::Subscriber;
 use bytes::Bytes;
 use futures::StreamExt;
 use time::OffsetDateTime;
@@ -26,29 +27,23 @@ pub struct Alive {
 }
 
 impl Bus {
-    /// Signs of life from now on, also after reconnects. Errors: `bus_timed_out`, `bus_disconnected`.
-    pub async fn subscribe_alive(&self) -> Result<mpsc::Receiver<Alive>, BusError> {
-        let subscribe = self.client().subscribe(SUBJECT);
-        let mut signs = tokio::time::timeout(REQUEST_LIMIT, subscribe)
-            .await
-            .map_err(|_| BusError::TimedOut {
-                what: SUBJECT.into(),
-            })?
-            .map_err(|_| BusError::Disconnected)?;
+    /// Signs of life from now on, also after reconnects.
+    pub fn subscribe_alive(&self) -> mpsc::Receiver<Alive> {
         let (queue, receiver) = mpsc::channel(QUEUE);
+        let mut delivery = self.deliveries().now();
+        let ended = queue.clone();
         let clock = self.clock().clone();
         let closing = self.closing().clone();
         let forward = async move {
-            while let Some(message) = signs.next().await {
-                if message.payload.len() > LARGEST {
-                    continue;
+            loop {
+                let client = delivery.borrow_and_update().client.clone();
+                if let Some(client) = client
+                    && let Ok(signs) = client.subscribe(SUBJECT).await
+                {
+                    forward(signs, &queue, &clock).await;
                 }
-                let sign = Alive {
-                    subject: message.subject.into_string(),
-                    payload: message.payload,
-                    at: clock.now(),
-                };
-                if let Err(mpsc::error::TrySendError::Closed(_)) = queue.try_send(sign) {
+                // The client has ended; another one comes in its place.
+                if delivery.changed().await.is_err() {
                     return;
                 }
             }
@@ -56,9 +51,26 @@ impl Bus {
         tokio::spawn(async move {
             tokio::select! {
                 () = closing.cancelled() => {}
+                () = ended.closed() => {}
                 () = forward => {}
             }
         });
-        Ok(receiver)
+        receiver
+    }
+}
+
+async fn forward(mut signs: Subscriber, queue: &mpsc::Sender<Alive>, clock: &ServerClock) {
+    while let Some(message) = signs.next().await {
+        if message.payload.len() > LARGEST {
+            continue;
+        }
+        let sign = Alive {
+            subject: message.subject.into_string(),
+            payload: message.payload,
+            at: clock.now(),
+        };
+        if let Err(mpsc::error::TrySendError::Closed(_)) = queue.try_send(sign) {
+            return;
+        }
     }
 }

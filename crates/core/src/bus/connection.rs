@@ -3,6 +3,7 @@
 //! Refuses the default account unless told otherwise, waits for nothing without a limit, and puts
 //! no secret into a message or a log.
 
+use super::delivery::Deliveries;
 use super::event::{BusEvent, BusState, Insecure};
 use super::identity::{USER_INFO, UserInfo};
 use super::server_clock::{self, Sample, ServerClock};
@@ -56,7 +57,7 @@ pub struct BusOptions {
     pub allow_single_account: bool,
 }
 
-/// A connection to the bus; clones share it, and it closes when the last one is dropped.
+/// A connection to the bus, and a second one for what others wrote; clones share them, and they close when the last one is dropped.
 #[derive(Clone)]
 pub struct Bus {
     inner: Arc<Inner>,
@@ -68,6 +69,7 @@ struct Inner {
     events: broadcast::Sender<BusEvent>,
     reconnects: watch::Sender<u64>,
     clock: ServerClock,
+    deliveries: Deliveries,
     /// Ends the tasks of this connection with it.
     closing: CancellationToken,
     _close_on_drop: DropGuard,
@@ -97,9 +99,11 @@ impl Bus {
         let insecure = weaknesses(&client, plain_text, single);
         told.connected(&client, insecure);
         let closing = CancellationToken::new();
+        let deliveries = Deliveries::new(options, &told, closing.clone());
         let bus = Self {
             inner: Arc::new(Inner {
                 client,
+                deliveries,
                 state: told.state,
                 events: told.events,
                 reconnects: told.reconnects,
@@ -137,7 +141,7 @@ impl Bus {
         self.inner.client.max_payload()
     }
 
-    /// Ends the connection and its subscriptions after what was sent has left.
+    /// Ends the connections and their subscriptions after what was sent has left.
     pub async fn close(&self) {
         self.inner.closing.cancel();
         // Fails only when it is closed already.
@@ -146,6 +150,11 @@ impl Bus {
 
     pub(super) fn client(&self) -> &Client {
         &self.inner.client
+    }
+
+    /// The connection on which messages of streams and signs of life come.
+    pub(super) fn deliveries(&self) -> &Deliveries {
+        &self.inner.deliveries
     }
 
     pub(super) fn closing(&self) -> &CancellationToken {
@@ -320,7 +329,7 @@ async fn login(
 }
 
 /// 50 ms at first, 4 s at most, and never the same for all consoles of a bus that comes back.
-fn reconnect_pause(attempt: usize) -> Duration {
+pub(super) fn reconnect_pause(attempt: usize) -> Duration {
     if attempt <= 1 {
         return Duration::ZERO;
     }

@@ -58,20 +58,30 @@ impl Told {
                     state.send_modify(|state| state.connected = false);
                     BusEvent::Disconnected
                 }
-                Event::LameDuckMode => BusEvent::LameDuck,
-                Event::SlowConsumer(_) => BusEvent::SlowConsumer,
-                Event::ServerError(ServerError::Other(text)) if is_violation(&text) => {
-                    BusEvent::PermissionsViolation(text)
-                }
-                Event::ServerError(error) => BusEvent::Error(error.to_string()),
-                Event::ClientError(error) => BusEvent::Error(error.to_string()),
-                Event::Draining => return ready(()),
+                event => match trouble(event) {
+                    Some(trouble) => trouble,
+                    None => return ready(()),
+                },
             };
             // Nobody may be listening.
             let _ = events.send(told);
             ready(())
         }
     }
+}
+
+/// What is told of an event that is neither the loss nor the return of a connection.
+pub(super) fn trouble(event: Event) -> Option<BusEvent> {
+    Some(match event {
+        Event::LameDuckMode => BusEvent::LameDuck,
+        Event::SlowConsumer(_) => BusEvent::SlowConsumer,
+        Event::ServerError(ServerError::Other(text)) if is_violation(&text) => {
+            BusEvent::PermissionsViolation(text)
+        }
+        Event::ServerError(error) => BusEvent::Error(error.to_string()),
+        Event::ClientError(error) => BusEvent::Error(error.to_string()),
+        Event::Connected | Event::Disconnected | Event::Closed | Event::Draining => return None,
+    })
 }
 
 fn is_violation(text: &str) -> bool {

@@ -4,11 +4,14 @@
 //! its rows (protocol, section 7). Every doubt (a lost connection, a restarted server, a gap, a
 //! silent consumer) is answered by a new consumer at the next wanted sequence, if the stream is still the one
 //! that was read: another one of its name counts anew, and what it holds below that sequence would never come.
+//! Before that the next message is asked for by itself: no consumer gets past one that the client cannot read.
 
-use super::BusEvent;
 use super::connection::{Bus, REQUEST_LIMIT};
+use super::delivery::Delivery;
 use super::event::BusState;
 use super::message::StreamMessage;
+use super::{BusEvent, leader};
+use async_nats::Client;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, PullConsumer, pull};
 use async_nats::jetstream::{self, Context};
 use futures::StreamExt;
@@ -16,6 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use time::OffsetDateTime;
 use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::time::Instant;
 
 /// Messages that may wait for the reader.
 const QUEUE: usize = 2_000;
@@ -29,6 +33,11 @@ const HEARTBEAT: Duration = Duration::from_secs(2);
 const FORGET_CONSUMER_AFTER: Duration = Duration::from_secs(30);
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// For this long after a message that the client cannot read the next ones are asked for by themselves: each one that
+/// comes through a consumer costs all streams their connection.
+const CAREFUL: Duration = Duration::from_secs(30);
+/// How often they are looked for then.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 impl Bus {
     /// Every message of the stream from `next_seq` (at least 1) on.
@@ -39,11 +48,13 @@ impl Bus {
     pub fn subscribe(&self, stream: &str, next_seq: u64) -> mpsc::Receiver<StreamMessage> {
         let (queue, receiver) = mpsc::channel(QUEUE);
         let mut intake = Intake {
+            client: self.client().clone(),
             context: jetstream::new(self.client().clone()),
             bus_events: self.event_sender(),
             connection: self.state(),
-            reconnected: self.reconnected(),
+            delivery: self.deliveries().now(),
             consumer: None,
+            careful_until: Instant::now(),
             pull_bytes: PULL_BYTES.max(2 * self.max_payload()),
             stream: stream.into(),
             made: None,
@@ -65,12 +76,16 @@ impl Bus {
 }
 
 struct Intake {
+    /// The connection that asks; its state.
+    client: Client,
     context: Context,
-    bus_events: tokio::sync::broadcast::Sender<BusEvent>,
     connection: watch::Receiver<BusState>,
-    reconnected: watch::Receiver<u64>,
+    bus_events: tokio::sync::broadcast::Sender<BusEvent>,
+    /// The one on which messages come.
+    delivery: watch::Receiver<Delivery>,
     /// Name of the consumer that exists on the server for this intake.
     consumer: Option<String>,
+    careful_until: Instant,
     pull_bytes: usize,
     stream: Arc<str>,
     /// When the stream that was read first was made.
@@ -85,13 +100,24 @@ struct Intake {
 /// The reader is gone.
 struct Gone;
 
+/// Why a consumer is read no further.
+enum Ended {
+    /// The connection on which messages come is lost, maybe by the next one.
+    Lost,
+    Failed(String),
+}
+
 impl Intake {
     async fn run(&mut self) {
         let mut failures = 0_u32;
         loop {
             let before = self.next;
-            let why = match self.read().await {
-                Ok(why) => why,
+            let why = match self.round().await {
+                Ok(Ok(())) => {
+                    failures = 0;
+                    continue;
+                }
+                Ok(Err(why)) => why,
                 Err(Gone) => return,
             };
             failures = if self.next > before {
@@ -113,8 +139,9 @@ impl Intake {
         }
     }
 
-    /// Reads through one consumer until something is wrong with it, and tells what.
-    async fn read(&mut self) -> Result<String, Gone> {
+    /// Reads through one consumer until something is wrong with it, then what it may have met; tells what was wrong
+    /// unless it was the connection.
+    async fn round(&mut self) -> Result<Result<(), String>, Gone> {
         // A request made while the connection is down would only be sent later, one for each try.
         let connected = self
             .connection
@@ -124,13 +151,76 @@ impl Intake {
         if !connected {
             return Err(Gone);
         }
-        self.reconnected.mark_unchanged();
-        let why = match self.create_consumer().await {
-            Ok(consumer) => self.read_from(&consumer).await?,
-            Err(why) => why,
-        };
+        let ended = self.read().await?;
         self.forget_consumer().await;
-        Ok(why)
+        if let Err(why) = self.read_singly().await? {
+            return Ok(Err(why));
+        }
+        Ok(match ended {
+            Ended::Lost => Ok(()),
+            Ended::Failed(why) => Err(why),
+        })
+    }
+
+    async fn read(&mut self) -> Result<Ended, Gone> {
+        let client = self.delivery.borrow_and_update().connected();
+        let Some(client) = client else {
+            return Ok(Ended::Lost);
+        };
+        let mut delivery = self.delivery.clone();
+        let context = jetstream::new(client);
+        let made = tokio::select! {
+            biased;
+            made = self.create_consumer(&context) => made,
+            _ = delivery.changed() => return Ok(Ended::Lost),
+        };
+        match made {
+            Ok(consumer) => self.read_from(&consumer).await,
+            Err(why) => Ok(Ended::Failed(why)),
+        }
+    }
+
+    /// Asks for the messages by themselves, on the connection that nothing in them can end: one, and all while there
+    /// are some that the client cannot read or their own connection is away.
+    async fn read_singly(&mut self) -> Result<Result<(), String>, Gone> {
+        loop {
+            if !self.connection.borrow().connected {
+                return Ok(Ok(()));
+            }
+            let last = match self.is_the_same().await {
+                Ok(last) => last,
+                Err(why) => return Ok(Err(why)),
+            };
+            while self.next <= last {
+                let read = leader::message_at(&self.client, &self.stream, self.next).await;
+                let message = match read {
+                    Ok(Some(message)) => message,
+                    // The last ones were removed.
+                    Ok(None) => break,
+                    Err(error) => return Ok(Err(error.to_string())),
+                };
+                if message.unreadable {
+                    self.careful_until = Instant::now() + CAREFUL;
+                }
+                self.hand_over(message).await?;
+                if !self.is_careful() {
+                    return Ok(Ok(()));
+                }
+            }
+            if !self.is_careful() {
+                return Ok(Ok(()));
+            }
+            self.delivery.mark_unchanged();
+            tokio::select! {
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+                // That it is there again ends the waiting.
+                _ = self.delivery.changed() => {}
+            }
+        }
+    }
+
+    fn is_careful(&self) -> bool {
+        Instant::now() < self.careful_until || self.delivery.borrow().connected().is_none()
     }
 
     /// The server would forget it after 30 s; 1,000 on one stream is its limit.
@@ -149,8 +239,8 @@ impl Intake {
         let _ = tokio::time::timeout(REQUEST_LIMIT, delete).await;
     }
 
-    /// Refuses a stream that is not the one that was read so far.
-    async fn is_the_same(&mut self) -> Result<(), String> {
+    /// Refuses a stream that is not the one that was read so far. Returns its last sequence.
+    async fn is_the_same(&mut self) -> Result<u64, String> {
         self.replaced = false;
         let look = self.context.get_stream(&*self.stream);
         let stream = match tokio::time::timeout(REQUEST_LIMIT, look).await {
@@ -170,10 +260,10 @@ impl Intake {
                 info.state.last_sequence
             ));
         }
-        Ok(())
+        Ok(info.state.last_sequence)
     }
 
-    async fn create_consumer(&mut self) -> Result<PullConsumer, String> {
+    async fn create_consumer(&mut self, context: &Context) -> Result<PullConsumer, String> {
         self.is_the_same().await?;
         let config = pull::Config {
             description: Some("Countersign console".into()),
@@ -186,9 +276,7 @@ impl Intake {
             num_replicas: 1,
             ..pull::Config::default()
         };
-        let create = self
-            .context
-            .create_consumer_on_stream(config, &*self.stream);
+        let create = context.create_consumer_on_stream(config, &*self.stream);
         match tokio::time::timeout(REQUEST_LIMIT, create).await {
             Ok(Ok(consumer)) => {
                 self.consumer = Some(consumer.cached_info().name.clone());
@@ -199,7 +287,8 @@ impl Intake {
         }
     }
 
-    async fn read_from(&mut self, consumer: &PullConsumer) -> Result<String, Gone> {
+    async fn read_from(&mut self, consumer: &PullConsumer) -> Result<Ended, Gone> {
+        let failed = |why: String| Ok(Ended::Failed(why));
         let open = consumer
             .stream()
             .max_messages_per_batch(PULL_MESSAGES)
@@ -207,30 +296,37 @@ impl Intake {
             .expires(PULL_EXPIRES)
             .heartbeat(HEARTBEAT)
             .messages();
-        let mut messages = match tokio::time::timeout(REQUEST_LIMIT, open).await {
+        let opened = tokio::select! {
+            biased;
+            opened = tokio::time::timeout(REQUEST_LIMIT, open) => opened,
+            _ = self.delivery.changed() => return Ok(Ended::Lost),
+        };
+        let mut messages = match opened {
             Ok(Ok(messages)) => messages,
-            Ok(Err(error)) => return Ok(error.to_string()),
-            Err(_) => return Ok("no answer to a pull".into()),
+            Ok(Err(error)) => return failed(error.to_string()),
+            Err(_) => return failed("no answer to a pull".into()),
         };
         let mut delivered = 0;
         loop {
             let next = tokio::select! {
+                // What came before the connection was lost is read, so that the next one is the one that it met.
+                biased;
                 next = messages.next() => next,
                 // The consumer may not have survived, and what was under way to us did not.
-                _ = self.reconnected.changed() => return Ok("the connection was restored".into()),
+                _ = self.delivery.changed() => return Ok(Ended::Lost),
             };
             let message = match next {
                 Some(Ok(message)) => message,
-                Some(Err(error)) => return Ok(error.to_string()),
-                None => return Ok("the consumer ended".into()),
+                Some(Err(error)) => return failed(error.to_string()),
+                None => return failed("the consumer ended".into()),
             };
             let info = match message.info() {
                 Ok(info) => info,
-                Err(error) => return Ok(error.to_string()),
+                Err(error) => return failed(error.to_string()),
             };
             // The consumer counts what it sends; a jump means that something was lost on the way.
             if info.consumer_sequence != delivered + 1 {
-                return Ok(format!(
+                return failed(format!(
                     "message {} of the consumer came after {delivered}",
                     info.consumer_sequence
                 ));
@@ -240,33 +336,39 @@ impl Intake {
             if seq < self.next {
                 continue;
             }
-            self.hand_over(seq, stamp, message.message).await?;
-            self.next = seq + 1;
+            let message = self.stored(seq, stamp, message.message);
+            self.hand_over(message).await?;
         }
     }
 
-    async fn hand_over(
+    fn stored(
         &self,
         seq: u64,
         stamp: OffsetDateTime,
         message: async_nats::Message,
-    ) -> Result<(), Gone> {
+    ) -> StreamMessage {
         let headers = message.headers.unwrap_or_default();
         let subject = message.subject.into_string();
-        let mut message = StreamMessage::new(
+        StreamMessage::new(
             self.stream.clone(),
             seq,
             stamp,
             subject,
             &headers,
             message.payload,
-        );
+        )
+    }
+
+    async fn hand_over(&mut self, mut message: StreamMessage) -> Result<(), Gone> {
+        let seq = message.seq;
         let kib = u32::try_from(message.payload.len() / 1024 + 1)
             .unwrap_or(QUEUE_KIB)
             .min(QUEUE_KIB);
         let share = self.budget.clone().acquire_many_owned(kib).await;
         message.share = Some(share.map_err(|_| Gone)?);
-        self.queue.send(message).await.map_err(|_| Gone)
+        self.queue.send(message).await.map_err(|_| Gone)?;
+        self.next = seq + 1;
+        Ok(())
     }
 }
 

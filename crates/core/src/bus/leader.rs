@@ -3,11 +3,11 @@
 //! Refuses direct get, which any replica answers and which may lag behind.
 
 use super::BusError;
-use super::connection::Bus;
+use super::connection::{self, Bus};
 use super::message::StreamMessage;
 use super::publish::RefusedBecause;
-use async_nats::HeaderMap;
 use async_nats::jetstream::stream::{Config, Info, RawMessage};
+use async_nats::{Client, HeaderMap, HeaderName, HeaderValue};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -82,14 +82,8 @@ impl Bus {
         let question = LastBySubject {
             last_by_subj: subject,
         };
-        let api = format!("$JS.API.STREAM.MSG.GET.{stream}");
-        let answer: Result<GotMessage, _> = ask(self, &api, &question).await;
-        match none_if(answer, MESSAGE_NOT_FOUND)? {
-            None => Ok(None),
-            Some(got) => stored(stream, got.message)
-                .map(Some)
-                .map_err(|why| unreadable(&api, why)),
-        }
+        let api = message_get(stream);
+        got(stream, &api, ask(self, &api, &question).await)
     }
 }
 
@@ -132,46 +126,90 @@ impl Bus {
             seq,
             next_by_subj: subject,
         };
-        let api = format!("$JS.API.STREAM.MSG.GET.{stream}");
-        let answer: Result<GotMessage, _> = ask(self, &api, &question).await;
-        match none_if(answer, MESSAGE_NOT_FOUND)? {
-            None => Ok(None),
-            Some(got) => stored(stream, got.message)
-                .map(Some)
-                .map_err(|why| unreadable(&api, why)),
-        }
+        let api = message_get(stream);
+        got(stream, &api, ask(self, &api, &question).await)
+    }
+}
+
+/// The first message at or after `seq`: as JSON, whatever stands in its subject and headers.
+pub(super) async fn message_at(
+    client: &Client,
+    stream: &str,
+    seq: u64,
+) -> Result<Option<StreamMessage>, BusError> {
+    let question = NextBySubject {
+        seq,
+        next_by_subj: ">",
+    };
+    let api = message_get(stream);
+    let body = body(&api, &question)?;
+    let reply = connection::request(client, &api, None, body).await?;
+    got(stream, &api, answer(&api, &reply.payload))
+}
+
+fn message_get(stream: &str) -> String {
+    format!("$JS.API.STREAM.MSG.GET.{stream}")
+}
+
+fn got(
+    stream: &str,
+    api: &str,
+    answer: Result<GotMessage, BusError>,
+) -> Result<Option<StreamMessage>, BusError> {
+    match none_if(answer, MESSAGE_NOT_FOUND)? {
+        None => Ok(None),
+        Some(got) => stored(stream, got.message)
+            .map(Some)
+            .map_err(|why| unreadable(api, why)),
     }
 }
 
 fn stored(stream: &str, raw: RawMessage) -> Result<StreamMessage, String> {
     let decode = |text: &str| STANDARD.decode(text).map_err(|error| error.to_string());
     let headers = match &raw.headers {
-        Some(text) => parse_headers(&decode(text)?),
-        None => HeaderMap::new(),
+        Some(text) => read_headers(&decode(text)?),
+        None => Some(HeaderMap::new()),
     };
-    Ok(StreamMessage::new(
+    let unreadable = headers.is_none() || !is_readable(&raw.subject);
+    let mut message = StreamMessage::new(
         stream,
         raw.sequence,
         raw.time,
         raw.subject,
-        &headers,
+        &headers.unwrap_or_default(),
         decode(&raw.payload)?.into(),
-    ))
+    );
+    message.unreadable = unreadable;
+    Ok(message)
 }
 
-/// `NATS/1.0` and then a `Name: value` a line.
-fn parse_headers(bytes: &[u8]) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    let text = String::from_utf8_lossy(bytes);
-    for line in text.split("\r\n").skip(1) {
-        if let Some((name, value)) = line.split_once(':')
-            && let Ok(name) = name.parse::<async_nats::HeaderName>()
-            && let Ok(value) = value.trim().parse::<async_nats::HeaderValue>()
-        {
-            headers.append(name, value);
-        }
+/// `NATS/1.0` and then a `Name: value` a line, where a line may go on in those after it; none where the client cannot
+/// read it from the wire, or takes it for word of the server: then no agent reads it either.
+fn read_headers(block: &[u8]) -> Option<HeaderMap> {
+    let mut lines = std::str::from_utf8(block).ok()?.lines().peekable();
+    let status = lines.next()?.strip_prefix("NATS/1.0")?;
+    if !status.trim().is_empty() {
+        return None;
     }
-    headers
+    let mut headers = HeaderMap::new();
+    while let Some(line) = lines.next() {
+        if line.is_empty() {
+            continue;
+        }
+        let (name, value) = line.split_once(':')?;
+        let name: HeaderName = name.parse().ok()?;
+        let mut value = value.trim_start().to_owned();
+        while let Some(more) = lines.next_if(|line| line.starts_with(char::is_whitespace)) {
+            value.push_str(more);
+        }
+        headers.append(name, value.trim_end().parse::<HeaderValue>().ok()?);
+    }
+    Some(headers)
+}
+
+/// The server puts U+FFFD where bytes are no UTF-8, and the client ends a subject at any white space.
+fn is_readable(subject: &str) -> bool {
+    !subject.contains(|c: char| c == char::REPLACEMENT_CHARACTER || c.is_whitespace())
 }
 
 /// Asks JetStream's API and tells its errors with their codes.
@@ -180,10 +218,19 @@ pub(super) async fn ask<T: DeserializeOwned>(
     subject: &str,
     question: &impl Serialize,
 ) -> Result<T, BusError> {
-    let body =
-        serde_json::to_vec(question).map_err(|error| unreadable(subject, error.to_string()))?;
-    let reply = bus.request(subject, None, Bytes::from(body)).await?;
-    match serde_json::from_slice(&reply.payload) {
+    let body = body(subject, question)?;
+    let reply = bus.request(subject, None, body).await?;
+    answer(subject, &reply.payload)
+}
+
+fn body(subject: &str, question: &impl Serialize) -> Result<Bytes, BusError> {
+    let body = serde_json::to_vec(question);
+    body.map(Bytes::from)
+        .map_err(|error| unreadable(subject, error.to_string()))
+}
+
+fn answer<T: DeserializeOwned>(subject: &str, payload: &[u8]) -> Result<T, BusError> {
+    match serde_json::from_slice(payload) {
         Ok(Answer::Given(value)) => Ok(value),
         Ok(Answer::Refused { error }) => Err(refused(subject, error)),
         Err(error) => Err(unreadable(subject, error.to_string())),

@@ -31,6 +31,9 @@ pub struct StreamMessage {
     pub(super) operation: Option<String>,
     /// The bytes.
     pub payload: Bytes,
+    /// Whether no client can read its subject or headers from the wire. Such headers count as none; of such a subject
+    /// the server has replaced what is no UTF-8.
+    pub unreadable: bool,
     /// Its share of the queue, given back when the message is dropped.
     pub(super) share: Option<OwnedSemaphorePermit>,
 }
@@ -57,6 +60,7 @@ impl StreamMessage {
             attestation: only(ATTESTATION_HEADER),
             operation: text("KV-Operation"),
             payload,
+            unreadable: false,
             share: None,
         }
     }

@@ -12,6 +12,7 @@ mod binary;
 mod connection;
 mod connection_events;
 mod connection_watch;
+mod delivery;
 mod error;
 mod event;
 mod folder;

@@ -35,6 +35,8 @@ pub enum AlarmCode {
     OperatorWaits,
     /// At a recovery, the bus held another decision.
     RecoverConflict,
+    /// Somebody sends what no client can read.
+    UnreadableMessage,
 }
 
 /// The words of a code that this version does not know.
@@ -61,6 +63,7 @@ impl AlarmCode {
             Self::OperatorsRefused,
             Self::OperatorWaits,
             Self::RecoverConflict,
+            Self::UnreadableMessage,
         ];
         let incidents = INCIDENTS.into_iter().map(Self::Executed);
         incidents
@@ -85,6 +88,7 @@ impl AlarmCode {
             Self::OperatorsRefused => "operators_refused",
             Self::OperatorWaits => "operator_waits",
             Self::RecoverConflict => "recover_conflict",
+            Self::UnreadableMessage => "unreadable_message",
         }
     }
 
@@ -145,6 +149,9 @@ impl AlarmCode {
             Self::RecoverConflict => {
                 "The bus holds another decision than this console knew before the recovery."
             }
+            Self::UnreadableMessage => {
+                "Somebody sent a message with a subject or headers that no NATS client can read; it was read in another way and judged by what it says, and meanwhile this console reads more slowly."
+            }
         }
     }
 
@@ -194,6 +201,9 @@ impl AlarmCode {
             Self::RecoverConflict => {
                 "Compare both (`countersign show ID`): agents read the one on the bus."
             }
+            Self::UnreadableMessage => {
+                "No SDK sends such things: find out what runs there; `countersign revoke WS/AGENT` takes its login away."
+            }
         }
     }
 
@@ -216,11 +226,12 @@ pub fn words(word: &str, subject: &str) -> (&'static str, String) {
             format!("Acknowledge what you have looked at. {next}").replace("WS/AGENT", subject),
         );
     }
-    let next = match subject.parse::<RequestKey>() {
-        Ok(key) => next
+    let next = match (subject.parse::<RequestKey>(), subject.parse::<AgentKey>()) {
+        (Ok(key), _) => next
             .replace("WS/AGENT", &key.agent_key().to_string())
             .replace("show ID", &format!("show {key}")),
-        Err(_) => next.to_owned(),
+        (_, Ok(agent)) => next.replace("WS/AGENT", &agent.to_string()),
+        _ => next.to_owned(),
     };
     (happened, next)
 }
@@ -272,6 +283,8 @@ mod tests {
             let (_, next) = words(code, "acme/bot/r1` rm");
             assert!(!next.contains("acme"), "{code}: {next}");
         }
+        let (_, next) = words("unreadable_message", "acme/bot");
+        assert!(next.contains("`countersign revoke acme/bot`"), "{next}");
         let (happened, next) = words("executed_without_approval", "acme/bot");
         assert!(happened.contains("again") && next.contains("`countersign stop acme/bot`"));
     }

@@ -200,6 +200,12 @@ async fn small(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
             let auto = ledger.identity.auto_key().to_string();
             batch.alarm(&auto, code, &subject).await
         }
+        Job::Unreadable { sender } => {
+            let auto = ledger.identity.auto_key().to_string();
+            batch
+                .alarm_unseen(&auto, AlarmCode::UnreadableMessage, &sender)
+                .await
+        }
         Job::Recovered {
             epochs,
             detail,

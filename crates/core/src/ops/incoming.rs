@@ -3,6 +3,7 @@
 //! Refuses nothing: what cannot be read becomes a rejected or a quarantined message with its bytes.
 //! Runs beside the writer, so that parsing does not hold up the transactions.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use countersign_wire::{
@@ -104,6 +105,22 @@ pub(crate) struct Unreadable {
     pub(crate) subject: String,
     pub(crate) raw: Vec<u8>,
     pub(crate) why: String,
+}
+
+/// Who sent the messages of a batch that no client can read from the wire: `WS/AGENT`, else the stream.
+pub(crate) fn unreadable(batch: &[StreamMessage]) -> BTreeSet<String> {
+    let unreadable = batch.iter().filter(|message| message.unreadable);
+    unreadable
+        .map(|message| {
+            // What follows the agent may be outside the grammar.
+            let mut words = message.subject.split('.').skip(3);
+            let agent = words.next().zip(words.next()).and_then(|(ws, agent)| {
+                let name = format!("{ws}/{agent}");
+                name.parse::<AgentKey>().ok().map(|_| name)
+            });
+            agent.unwrap_or_else(|| message.stream.to_string())
+        })
+        .collect()
 }
 
 pub(crate) fn request(message: StreamMessage) -> IncomingRequest {

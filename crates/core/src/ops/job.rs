@@ -215,6 +215,10 @@ pub(crate) enum Job {
         code: AlarmCode,
         subject: String,
     },
+    /// Somebody sends what no client can read.
+    Unreadable {
+        sender: String,
+    },
     /// The bus has what this console knew of it again; these streams are read from their beginning.
     Recovered {
         epochs: BTreeMap<&'static str, String>,
@@ -339,6 +343,9 @@ impl Job {
             Self::Alarm { code, subject } => Self::Alarm {
                 code: *code,
                 subject: subject.clone(),
+            },
+            Self::Unreadable { sender } => Self::Unreadable {
+                sender: sender.clone(),
             },
             Self::LowerAlarm { code, subject } => Self::LowerAlarm {
                 code: *code,

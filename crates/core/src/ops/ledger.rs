@@ -350,6 +350,21 @@ impl Batch<'_> {
         Ok(())
     }
 
+    /// Raises an alarm of something that may happen very often: one that waits to be acknowledged is not told again.
+    pub(crate) async fn alarm_unseen(
+        &mut self,
+        actor: &str,
+        code: AlarmCode,
+        subject: &str,
+    ) -> Result<(), StoreError> {
+        let code = code.as_str();
+        if alarms::raise_unseen(self.tx, code, subject, self.now).await? {
+            self.record(actor, "alarm", subject, json!({ "code": code }));
+            self.gathered.status = true;
+        }
+        Ok(())
+    }
+
     /// Raises an alarm about a request, told once. Where many of the same agent wait to be acknowledged it is one about
     /// the agent: a flood hides no other alarm. Returns what the new alarm is about.
     pub(crate) async fn alarm_of_request(

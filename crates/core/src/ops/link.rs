@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_wire::Stream;
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -134,7 +134,7 @@ impl Link {
         let reports = targets(&self.bus, &identity, &[Stream::Receipts]).await?;
         let operators = Operators::new(Arc::clone(&self.shared), self.bus.clone(), identity.realm);
         let revision = operators.register().await?;
-        self.hear_agents(session).await?;
+        self.hear_agents(session);
         for stream in FIRST {
             session
                 .tasks
@@ -225,7 +225,7 @@ impl Link {
             changed = renewed.wait_for(|count| count != reconnects) => changed.is_ok(),
             changed = state.wait_for(|state| !state.connected) => changed.is_ok(),
             () = self.recovered(recovered.as_ref()) => true,
-            () = stalled(events) => true,
+            () = stalled(events, &self.shared.streams) => true,
         }
     }
 
@@ -292,6 +292,11 @@ impl Link {
                         () = operators.learn_signers(&batch) => {}
                     }
                 }
+                for sender in incoming::unreadable(&batch) {
+                    if jobs.send(Job::Unreadable { sender }).await.is_err() {
+                        return;
+                    }
+                }
                 for piece in incoming::pieces(batch) {
                     let Some(job) = job_of(stream, piece).await else {
                         continue;
@@ -304,20 +309,19 @@ impl Link {
         }
     }
 
-    async fn hear_agents(&self, session: &Session) -> Result<(), OpError> {
-        let signs = self.bus.subscribe_alive().await?;
+    fn hear_agents(&self, session: &Session) {
+        let signs = self.bus.subscribe_alive();
         let (jobs, clock) = (self.shared.jobs.clone(), Arc::clone(&self.shared.clock));
         session
             .tasks
             .spawn(alive::hear(signs, jobs, clock, session.stop.clone()));
-        Ok(())
     }
 }
 
 /// Waits until a stream cannot be read, or is another one than the one that was compared, and a moment longer: what is
 /// gone again by then costs little. Where the shared policy cannot be read, nothing is decided by itself, and people
 /// still decide.
-async fn stalled(events: &mut broadcast::Receiver<BusEvent>) {
+async fn stalled(events: &mut broadcast::Receiver<BusEvent>, jobs: &mpsc::Sender<Job>) {
     loop {
         match events.recv().await {
             Ok(BusEvent::IntakeStalled { stream, .. }) if stream == POLICY_STREAM => {}
@@ -330,6 +334,13 @@ async fn stalled(events: &mut broadcast::Receiver<BusEvent>) {
                     "a stream cannot be read; the bus is compared again"
                 );
                 return tokio::time::sleep(STALLED_PAUSE).await;
+            }
+            // Signs of life name nobody here: each one of that kind ended the connection before it was read.
+            Ok(BusEvent::DeliveryLost) => {
+                let sender = "countersign.v1.alive".to_owned();
+                if jobs.send(Job::Unreadable { sender }).await.is_err() {
+                    return std::future::pending().await;
+                }
             }
             // What was missed is told again, while it lasts.
             Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}

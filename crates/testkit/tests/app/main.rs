@@ -36,5 +36,6 @@ mod skew;
 mod space;
 mod spy;
 mod stored_again;
+mod unreadable;
 mod votes;
 mod why;

@@ -133,6 +133,7 @@ async fn a_server_killed_under_load_loses_repeats_and_reorders_nothing() {
         );
         if kills < 3 && read.len() > (kills + 1) * MESSAGES / 5 {
             kills += 1;
+            until("the server", async || server.embedded().pid().is_some()).await;
             server.kill9();
         }
     }
@@ -227,7 +228,10 @@ async fn consumers_end_with_their_reader() {
         .unwrap();
     let mut intake = bus.subscribe("CS_DECISIONS", 1);
     timeout(LIMIT, intake.recv()).await.unwrap().unwrap();
-    assert_eq!(decisions.consumer_names().count().await, 1);
+    until("a consumer", async || {
+        decisions.consumer_names().count().await == 1
+    })
+    .await;
     drop(intake);
     until("the end of the consumer", async || {
         decisions.consumer_names().count().await == 0

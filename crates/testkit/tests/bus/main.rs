@@ -7,4 +7,5 @@ mod publish;
 mod security;
 mod server;
 mod streams;
+mod unreadable;
 mod wiretap;

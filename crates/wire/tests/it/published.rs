@@ -286,3 +286,22 @@ fn a_schema_refuses_what_the_reader_refuses() {
         assert!(!validator.is_valid(&value), "{field}");
     }
 }
+
+#[test]
+fn of_reports_the_schema_refuses_no_text_that_the_reader_takes_for_a_digest_and_takes_no_empty_id()
+{
+    for (name, field, to, taken) in [
+        ("receipt", "executed_args_digest", json!("x"), true),
+        ("receipt", "executed_args_digest", json!(null), true),
+        ("receipt", "executed_args_digest", json!(1), false),
+        ("span", "args_digest", json!("x"), true),
+        ("span", "args_digest", json!(1), false),
+        ("span", "trace_id", json!(""), false),
+        ("span", "span_id", json!(""), false),
+    ] {
+        let mut value: Value = serde_json::from_slice(&examples()[name]).unwrap();
+        value[field] = to;
+        let validator = jsonschema::validator_for(&schema_of(name)).unwrap();
+        assert_eq!(validator.is_valid(&value), taken, "{name}: {value}");
+    }
+}
