@@ -14,9 +14,8 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::job::{DecideCommand, Job};
-use super::last_signed::next_time;
-use super::policy_value;
-use crate::bus::{Bus, PolicyChange, PublishOutcome};
+use super::policy_value::{self, Put, TRIES};
+use crate::bus::PolicyChange;
 use crate::domain::brakes::{Brakes, Bypass, SetBrake};
 use crate::domain::{AlarmCode, State, Timestamp};
 use crate::error::OpError;
@@ -25,7 +24,6 @@ use crate::store::audit::Entry;
 use crate::store::lines::{self, Filter};
 use crate::store::policy::{self, PolicyRow};
 
-const TRIES: u32 = 10;
 /// Who set a brake that does not verify, for display.
 const UNVERIFIED: &str = "unverified";
 const OVERTAKEN: &str = "the bus did not answer, and somebody else has changed this since; look with `countersign status` and say it again if it must stand";
@@ -78,12 +76,12 @@ impl Said {
         }
     }
 
-    fn payload(&self, by: &str, at: Timestamp) -> Result<Vec<u8>, serde_json::Error> {
-        let (v, by, at) = (
-            1,
-            by.to_owned(),
-            countersign_wire::Timestamp::new(at.into()),
-        );
+    fn payload(
+        &self,
+        by: &str,
+        at: countersign_wire::Timestamp,
+    ) -> Result<Vec<u8>, serde_json::Error> {
+        let (v, by) = (1, by.to_owned());
         match self {
             Self::Panic(on) => serde_json::to_vec(&PanicValue { v, on: *on, by, at }),
             Self::Agent(_, state) => {
@@ -370,71 +368,35 @@ impl App {
     /// Writes over whatever revision stands: the last operator decides, and none writes over a value
     /// that was not seen, or that came after a try which the bus did not answer.
     pub(super) async fn put_brake(&self, said: &Said) -> Result<u64, OpError> {
-        let shared = &self.inner.shared;
-        let away =
-            || OpError::BusUnreachable("the bus cannot be reached; nothing was changed".to_owned());
-        self.knows_the_bus().await?;
-        let (bus, realm) = (
-            self.bus().ok_or_else(away)?,
-            shared.realm().ok_or_else(away)?,
-        );
-        let key = said.key();
-        let name = key.to_string();
+        let writer = self.policy_writer().await?;
+        self.may_grant(said)?;
+        let (key, by) = (said.key(), &self.identity().operator);
         let mut unanswered: Option<(u64, Bytes)> = None;
+        let mut refused = None;
         for attempt in 0..TRIES {
-            let expected = policy_value::revision(&bus, &key).await?;
+            let expected = policy_value::revision(&writer.bus, &key).await?;
             if let Some((before, value)) = &unanswered
                 && *before != expected
             {
                 // It may have been stored and replaced: what came after it is the later word.
-                return match stored(&bus, &name, value).await? {
-                    Some(revision) => Ok(revision),
-                    None => Err(OpError::BusUnreachable(OVERTAKEN.to_owned())),
-                };
+                let stands = policy_value::revision_of(&writer.bus, &key, value).await?;
+                return stands.ok_or_else(|| OpError::BusUnreachable(OVERTAKEN.to_owned()));
             }
-            self.keeps_the_stop(&bus, &realm, said).await?;
-            // After the revision: what somebody writes meanwhile is refused by it, and is not signed later than this.
-            let at = next_time(shared, &bus, &key).await?;
-            let value = self.sealed(said, &realm, at.get().into())?;
-            match bus.policy_put(&name, expected, value.clone()).await? {
-                PublishOutcome::Stored { seq } => {
-                    self.seen_by_console(&name, seq).await;
-                    return Ok(seq);
-                }
-                PublishOutcome::Refused { .. } => {}
-                PublishOutcome::NoAnswer => {
-                    // It may be stored all the same.
-                    if let Some(revision) = stored(&bus, &name, &value).await? {
-                        return Ok(revision);
-                    }
-                    unanswered = Some((expected, value));
-                }
+            // After the revision: what somebody writes meanwhile is refused by it.
+            self.keeps_the_stop(&writer, said).await?;
+            let payload = |at: countersign_wire::Timestamp| said.payload(by, at);
+            match writer.put(&key, expected, payload).await? {
+                Put::Stored(revision) => return Ok(revision),
+                Put::Overtaken => {}
+                Put::Refused(why) => refused = Some(why),
+                Put::Silent(value) => unanswered = Some((expected, value)),
             }
-            tokio::time::sleep(Duration::from_millis(20 << attempt.min(5))).await;
+            policy_value::pause(attempt).await;
         }
-        Err(OpError::BusUnreachable(
+        Err(OpError::BusUnreachable(refused.unwrap_or_else(|| {
             "the shared policy could not be written; check that this console may write CS_POLICY"
-                .to_owned(),
-        ))
-    }
-
-    fn sealed(&self, said: &Said, realm: &Uuid, at: Timestamp) -> Result<Bytes, OpError> {
-        let identity = self.identity();
-        let failed = |error: String| OpError::Failed(format!("the brake: {error}"));
-        let payload = said
-            .payload(&identity.operator, at)
-            .map_err(|error| failed(error.to_string()))?;
-        let subject = said.key().subject();
-        SignedEnvelope::seal(
-            &identity.signing().human,
-            Context::Policy,
-            realm,
-            &subject,
-            &payload,
-        )
-        .and_then(|envelope| envelope.to_bytes())
-        .map(Bytes::from)
-        .map_err(|error| failed(error.to_string()))
+                .to_owned()
+        })))
     }
 
     /// Gives every waiting call of the agent the operator's own answer.
@@ -476,11 +438,4 @@ impl App {
         }
         Ok(terminated)
     }
-}
-
-async fn stored(bus: &Bus, key: &str, value: &Bytes) -> Result<Option<u64>, OpError> {
-    let now = bus.policy_get(key).await?;
-    Ok(now
-        .filter(|stored| stored.value == *value)
-        .map(|stored| stored.revision))
 }

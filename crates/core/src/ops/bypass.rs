@@ -68,7 +68,8 @@ impl App {
     ///
     /// # Errors
     /// [`OpError::InvalidArgs`] for critical calls and for less than a second or more than 8 hours;
-    /// [`OpError::BusUnreachable`], [`OpError::ReadOnly`]; nothing is changed then.
+    /// [`OpError::VerdictNotAllowed`] beyond the operator's own limits; [`OpError::BusUnreachable`],
+    /// [`OpError::ReadOnly`]; nothing is changed then.
     pub async fn set_bypass(
         &self,
         agent: &AgentKey,
@@ -95,6 +96,22 @@ impl App {
     /// [`OpError::BusUnreachable`], [`OpError::ReadOnly`]; nothing is changed then.
     pub async fn end_bypass(&self, agent: &AgentKey) -> Result<BrakeSet, OpError> {
         self.put_bypass(agent, None).await
+    }
+
+    /// Refuses a bypass that would cover what its signer may not let run.
+    pub(super) fn may_grant(&self, said: &Said) -> Result<(), OpError> {
+        let Said::Bypass(agent, Some(grant)) = said else {
+            return Ok(());
+        };
+        let (trusted, own) = (&self.inner.shared.trusted, self.identity().human_key());
+        let workspace = &agent.workspace;
+        if trusted.may_allow(own.as_str(), self.now(), workspace, grant.up_to) {
+            return Ok(());
+        }
+        Err(OpError::VerdictNotAllowed(format!(
+            "a bypass goes no further than who sets it may: your own key may not let calls up to {} run in workspace {workspace}; see `countersign operators list`",
+            grant.up_to.as_str()
+        )))
     }
 
     async fn put_bypass(

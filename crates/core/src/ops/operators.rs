@@ -5,6 +5,7 @@
 
 pub(crate) mod change;
 mod edit;
+mod heal;
 mod lawful;
 mod once;
 mod refused;
@@ -24,9 +25,9 @@ use uuid::Uuid;
 
 use self::once::is_new;
 use super::job::Job;
-use super::policy_value;
+use super::policy_value::{self, Put, pause, write_over};
 use super::trusted::Standing;
-use crate::bus::{Bus, POLICY_STREAM, PolicyChange, PublishOutcome, StreamMessage};
+use crate::bus::{Bus, POLICY_STREAM, StreamMessage};
 use crate::domain::{AlarmCode, Timestamp};
 use crate::error::OpError;
 use crate::runtime::Shared;
@@ -44,8 +45,6 @@ const KEY: &str = "operators";
 /// Consoles that start together write the list one after another.
 const TRIES: u32 = 20;
 const LEARN_EVERY: Duration = Duration::from_millis(500);
-/// A list that was written over wrongly is put right this often at most.
-const HEAL_EVERY: Duration = Duration::from_secs(2);
 
 /// The list as it was last accepted.
 #[derive(Debug, Clone)]
@@ -55,6 +54,8 @@ pub(crate) struct KnownList {
     pub(crate) revision: u64,
     /// Its signature: what is put back after a loss is the list in force, and was not signed again.
     pub(crate) sig: String,
+    /// When the server stored it; none until it was read from the bus.
+    pub(crate) stored_at: Option<Timestamp>,
 }
 
 /// What keeps the list.
@@ -71,7 +72,7 @@ pub(crate) struct Operators {
 }
 
 /// The list to be changed, and what stands in the bucket.
-struct Latest {
+pub(super) struct Latest {
     revision: u64,
     list: OperatorList,
     /// What stands there is neither the list nor a list that keeps all of it.
@@ -100,7 +101,8 @@ impl Operators {
             let mut list = latest.list;
             let missing = self.missing(&list);
             // A list without a time is one of an earlier version, and an older one of these could not be told from it.
-            let untold = latest.broken || latest.unsigned || list.at.is_none();
+            let untold =
+                latest.broken || latest.unsigned || list.at.is_none() || self.is_due_again();
             let resign = untold && self.may_sign();
             if missing.is_empty() && !resign {
                 return Ok(latest.revision);
@@ -112,7 +114,7 @@ impl Operators {
             if let Some(revision) = self.write(&list, latest.revision).await? {
                 return Ok(revision);
             }
-            tokio::time::sleep(Duration::from_millis(20 << attempt.min(4))).await;
+            pause(attempt).await;
         }
         Err(unwritable())
     }
@@ -151,7 +153,7 @@ impl Operators {
     }
 
     /// Reads the list from the bucket's leader, with every list that came between.
-    async fn latest(&self) -> Result<Latest, OpError> {
+    pub(super) async fn latest(&self) -> Result<Latest, OpError> {
         // Before the bus is asked: a list that is written meanwhile does not look as if the bus went back.
         let seen = self.known().map_or(0, |known| known.revision);
         let value = self.bus.policy_get(KEY).await?;
@@ -204,6 +206,9 @@ impl Operators {
                 Accepted::Yes(_) | Accepted::Newcomer(_) => None,
             };
         }
+        if let Some(value) = &value {
+            self.stands_since(value.revision, value.stamp.into());
+        }
         let list = self.known().map_or(known.list, |known| known.list);
         let now = self.shared.clock.now();
         if let Some(Refused::Older(_)) = refused {
@@ -219,41 +224,51 @@ impl Operators {
         })
     }
 
+    /// When the server stored the list that is known: a store does not tell.
+    fn stands_since(&self, revision: u64, stamp: Timestamp) {
+        if let Ok(mut known) = self.shared.operator_list.write()
+            && let Some(known) = known.as_mut()
+            && known.revision == revision
+        {
+            known.stored_at = Some(stamp);
+        }
+    }
+
     /// Signs and writes the list over `revision`, later than its `at`; returns the new one, none when somebody else
-    /// wrote meanwhile.
+    /// wrote meanwhile. What every other console would refuse is not written.
     async fn write(&self, list: &OperatorList, revision: u64) -> Result<Option<u64>, OpError> {
         let failed = |what: &str| OpError::Failed(format!("the list of operators: {what}"));
-        let now = countersign_wire::Timestamp::new(self.shared.clock.now().into());
+        let now = self.shared.clock.now();
+        let at = time_to_sign(countersign_wire::Timestamp::new(now.into()), list.at);
         let list = OperatorList {
-            at: Some(time_to_sign(now, list.at)),
+            at: Some(at),
             ..list.clone()
         };
+        let own = self.shared.identity.human_key();
+        if let Some(known) = self.known() {
+            if known.revision > revision {
+                return Ok(None);
+            }
+            if lawful::judge(&known.list, &list, own.as_str(), now) == Lawful::No {
+                return Err(failed("the other consoles would refuse this change"));
+            }
+        }
         let payload = serde_json::to_vec(&list).map_err(|_| failed("cannot be written as JSON"))?;
-        let subject = PolicyKey::Operators.subject();
-        let keys = self.shared.identity.signing();
-        let envelope = SignedEnvelope::seal(
-            &keys.human,
-            Context::Policy,
-            &self.realm,
-            &subject,
-            &payload,
-        )
-        .map_err(|_| failed("cannot be signed"))?;
-        let bytes = envelope
-            .to_bytes()
-            .map_err(|_| failed("cannot be written as JSON"))?;
-        match self
-            .bus
-            .policy_put(KEY, revision, bytes.clone().into())
-            .await?
-        {
-            PublishOutcome::Stored { seq } => {
+        let (identity, key) = (&self.shared.identity, PolicyKey::Operators);
+        let (envelope, value) = policy_value::sealed(identity, &self.realm, &key, &payload)?;
+        match write_over(&self.bus, &key, revision, value).await? {
+            Put::Stored(seq) => {
                 let turn = self.turn.lock().await;
-                self.take_over(&turn, list, envelope, payload, seq).await;
+                self.take_over(&turn, (list, now), envelope, payload, seq)
+                    .await;
                 Ok(Some(seq))
             }
-            PublishOutcome::Refused { .. } => Ok(None),
-            PublishOutcome::NoAnswer => Err(OpError::BusUnreachable(
+            Put::Overtaken => Ok(None),
+            Put::Refused(why) => {
+                tracing::warn!(why, "the list of operators could not be written");
+                Ok(None)
+            }
+            Put::Silent(_) => Err(OpError::BusUnreachable(
                 "CS_POLICY did not answer; check the permissions".into(),
             )),
         }
@@ -305,7 +320,8 @@ impl Operators {
                 }
             }
         }
-        self.take_over(&turn, list.clone(), envelope, payload, revision)
+        let taken = (list.clone(), stored_at);
+        self.take_over(&turn, taken, envelope, payload, revision)
             .await;
         match newcomer {
             true => Accepted::Newcomer(list),
@@ -317,7 +333,7 @@ impl Operators {
     async fn take_over(
         &self,
         _turn: &MutexGuard<'_, ()>,
-        list: OperatorList,
+        (list, stored_at): (OperatorList, Timestamp),
         envelope: SignedEnvelope,
         payload: Vec<u8>,
         revision: u64,
@@ -345,6 +361,7 @@ impl Operators {
                 list,
                 revision,
                 sig: envelope.sig.to_string(),
+                stored_at: Some(stored_at),
             });
         }
         let row = PolicyRow {
@@ -378,51 +395,6 @@ impl Operators {
     async fn tell(&self, job: Job) {
         if self.shared.jobs.send(job).await.is_err() {
             tracing::debug!("the console stops");
-        }
-    }
-
-    /// Takes a changed list over; signs one that came from a newcomer again, so that agents can take it
-    /// over, too, and writes what is known over one that may not be.
-    pub(super) async fn changed(&self, change: PolicyChange) {
-        // A deletion too: nobody signs it.
-        let value = change.value.unwrap_or_default();
-        let accepted = self
-            .accept(&value, change.revision, change.stamp.into())
-            .await;
-        if let Accepted::No(Refused::Older(_)) = accepted {
-            self.alarm_older(change.revision).await;
-        }
-        let now = self.shared.clock.now();
-        let again = match accepted {
-            Accepted::Yes(_) => None,
-            Accepted::Newcomer(list) => Some(list),
-            Accepted::No(refused) => self.known().and_then(|known| {
-                let harms = refused.harms(&known.list);
-                harms.then(|| refused.mended(&known.list, now))
-            }),
-        };
-        let Some(list) = again.filter(|_| self.may_sign()) else {
-            return;
-        };
-        let operators = self.clone();
-        // Beside the feed: the other keys of the policy do not wait for this.
-        tokio::spawn(async move { operators.heal(list, change.revision).await });
-    }
-
-    /// Writes the list over a revision, unless somebody was faster; not in a hurry, should somebody
-    /// write against it for ever.
-    async fn heal(&self, list: OperatorList, revision: u64) {
-        let mut last = self.healed.lock().await;
-        if let Some(at) = *last {
-            tokio::time::sleep_until(at + HEAL_EVERY).await;
-        }
-        match self.write(&list, revision).await {
-            Ok(Some(_)) => *last = Some(Instant::now()),
-            // Somebody wrote in between, and the next change tells what.
-            Ok(None) => {}
-            Err(error) => {
-                tracing::warn!(%error, "the list of operators could not be signed again");
-            }
         }
     }
 

@@ -110,6 +110,13 @@ pub(crate) struct PolicyFeed {
 impl PolicyFeed {
     /// Reads every value that the bucket holds and then every change, until it is told to stop.
     pub(crate) async fn run(self, stop: CancellationToken) {
+        tokio::select! {
+            () = self.follow(stop) => {}
+            () = self.operators.keep_readable() => {}
+        }
+    }
+
+    async fn follow(&self, stop: CancellationToken) {
         self.shared.policy_known.set(None);
         let mut watch = self.operators.bus.policy_watch(1);
         let mut progress = Progress::default();

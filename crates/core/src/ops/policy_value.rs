@@ -1,19 +1,23 @@
 //! One value of the shared policy on the bus: what stands, and how an operator replaces it.
 //!
-//! Refuses to write over a revision that was not seen, and to take silence for success.
+//! Refuses to sign for an operator whose key does not count, to write over a revision that was not seen, and to take
+//! silence for success.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use countersign_wire::{Context, PolicyKey, Sha256Digest, SignedEnvelope};
+use countersign_wire::{Context, PolicyKey, Sha256Digest, SignedEnvelope, Timestamp as Signed};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::job::Job;
 use super::last_signed::{next_time, open_counting};
+use super::operators::Operators;
 use crate::bus::{Bus, POLICY_STREAM, PublishOutcome};
 use crate::domain::Timestamp;
 use crate::error::OpError;
+use crate::identity::Identity;
 use crate::runtime::{App, Shared};
 use crate::store::audit::Entry;
 use crate::store::policy::{self, PolicyRow};
@@ -21,6 +25,10 @@ use crate::store::policy::{self, PolicyRow};
 /// How long a command waits until the console of its folder has read what it wrote.
 const SEEN_LIMIT: Duration = Duration::from_secs(3);
 const SEEN_LOOK: Duration = Duration::from_millis(20);
+/// How often a writer whom others overtake tries.
+pub(super) const TRIES: u32 = 10;
+/// With this code the bus says that another revision stands.
+const TAKEN: u64 = 10_071;
 
 /// A value of the shared policy and where it stands.
 pub(super) struct Stands {
@@ -86,51 +94,25 @@ impl App {
         Ok((bus, self.inner.shared.realm().ok_or_else(away)?))
     }
 
-    /// Replaces what stands with revision `expected`, signed later than that. None when somebody else wrote in between.
-    pub(super) async fn put_policy(
-        &self,
-        key: &PolicyKey,
-        expected: u64,
-        payload: &Value,
-    ) -> Result<Option<u64>, OpError> {
+    /// What writes the shared policy for this console's operator, whose key counts now.
+    ///
+    /// # Errors
+    /// [`OpError::ReadOnly`] for one that waits or is retired: what it signs counts nowhere, and would put what
+    /// others signed out of force. [`OpError::BusUnreachable`].
+    pub(super) async fn policy_writer(&self) -> Result<PolicyWriter<'_>, OpError> {
         let (bus, realm) = self.policy_bus().await?;
-        let failed = |error: String| OpError::Failed(format!("the shared policy: {error}"));
-        let mut payload = payload.clone();
-        if let Some(fields) = payload.as_object_mut() {
-            let at = next_time(&self.inner.shared, &bus, key).await?;
-            fields.insert("at".to_owned(), json!(at));
+        let operators = Operators::new(Arc::clone(&self.inner.shared), bus.clone(), realm);
+        // A process beside the console knows the list as of its start.
+        operators.latest().await?;
+        let own = self.identity().human_key();
+        match self.why_not_sign(own.as_str(), self.now()) {
+            Some(why) => Err(OpError::ReadOnly(why)),
+            None => Ok(PolicyWriter {
+                app: self,
+                bus,
+                realm,
+            }),
         }
-        let bytes = serde_json_canonicalizer::to_vec(&payload)
-            .map_err(|error| failed(error.to_string()))?;
-        let keys = self.identity().signing();
-        let human = &keys.human;
-        let value: Bytes =
-            SignedEnvelope::seal(human, Context::Policy, &realm, &key.subject(), &bytes)
-                .and_then(|envelope| envelope.to_bytes())
-                .map(Bytes::from)
-                .map_err(|error| failed(error.to_string()))?;
-        let name = key.to_string();
-        let revision = match bus.policy_put(&name, expected, value.clone()).await? {
-            PublishOutcome::Stored { seq } => seq,
-            PublishOutcome::Refused { code: 10071, .. } => return Ok(None),
-            PublishOutcome::Refused { code, description } => {
-                let why = format!("the bus refused the change ({code}): {description}");
-                return Err(OpError::BusUnreachable(why));
-            }
-            // It may be stored all the same.
-            PublishOutcome::NoAnswer => {
-                let stands = bus.policy_get(&name).await?;
-                match stands.filter(|stands| stands.value == value) {
-                    Some(stands) => stands.revision,
-                    None => {
-                        let why = "the bus did not answer; look with `countersign rules list` whether the change stands";
-                        return Err(OpError::BusUnreachable(why.to_owned()));
-                    }
-                }
-            }
-        };
-        self.seen_by_console(&name, revision).await;
-        Ok(Some(revision))
     }
 
     /// Waits until the console of this folder has read a revision, so that who set a brake sees it when
@@ -150,4 +132,131 @@ impl App {
         };
         let _ = tokio::time::timeout(SEEN_LIMIT, look).await;
     }
+}
+
+/// Writes what an operator signs, whose key counts.
+pub(super) struct PolicyWriter<'a> {
+    app: &'a App,
+    pub(super) bus: Bus,
+    pub(super) realm: Uuid,
+}
+
+impl PolicyWriter<'_> {
+    /// Replaces what stands with revision `expected` by `payload` of the time that it is signed with, later than that.
+    pub(super) async fn put(
+        &self,
+        key: &PolicyKey,
+        expected: u64,
+        payload: impl FnOnce(Signed) -> Result<Vec<u8>, serde_json::Error>,
+    ) -> Result<Put, OpError> {
+        let at = next_time(&self.app.inner.shared, &self.bus, key).await?;
+        let payload = payload(at).map_err(|error| unsigned(key, &error.to_string()))?;
+        let value = sealed(self.app.identity(), &self.realm, key, &payload)?.1;
+        let put = write_over(&self.bus, key, expected, value).await?;
+        if let Put::Stored(revision) = put {
+            self.app.seen_by_console(&key.to_string(), revision).await;
+        }
+        Ok(put)
+    }
+
+    /// The same with an object as payload. None when somebody else wrote in between.
+    pub(super) async fn put_object(
+        &self,
+        key: &PolicyKey,
+        expected: u64,
+        payload: &Value,
+    ) -> Result<Option<u64>, OpError> {
+        let mut payload = payload.clone();
+        let put = self.put(key, expected, |at| {
+            if let Some(fields) = payload.as_object_mut() {
+                fields.insert("at".to_owned(), json!(at));
+            }
+            serde_json_canonicalizer::to_vec(&payload)
+        });
+        match put.await? {
+            Put::Stored(revision) => Ok(Some(revision)),
+            Put::Overtaken => Ok(None),
+            Put::Refused(why) => Err(OpError::BusUnreachable(why)),
+            Put::Silent(_) => Err(OpError::BusUnreachable(
+                "the bus did not answer; look whether the change stands before you make it again"
+                    .to_owned(),
+            )),
+        }
+    }
+}
+
+/// What became of a value that was written over a revision.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Put {
+    /// It stands, as this revision.
+    Stored(u64),
+    /// Somebody else wrote in between.
+    Overtaken,
+    /// The bus says why.
+    Refused(String),
+    /// The bus did not say, and it does not stand now; it may yet.
+    Silent(Bytes),
+}
+
+/// A value signed with the operator's key, and its bytes.
+pub(super) fn sealed(
+    identity: &Identity,
+    realm: &Uuid,
+    key: &PolicyKey,
+    payload: &[u8],
+) -> Result<(SignedEnvelope, Bytes), OpError> {
+    let (keys, subject) = (identity.signing(), key.subject());
+    let envelope = SignedEnvelope::seal(&keys.human, Context::Policy, realm, &subject, payload);
+    let failed = |error: countersign_wire::EnvelopeError| unsigned(key, &error.to_string());
+    let envelope = envelope.map_err(failed)?;
+    let bytes = envelope.to_bytes().map_err(failed)?;
+    Ok((envelope, bytes.into()))
+}
+
+fn unsigned(key: &PolicyKey, why: &str) -> OpError {
+    OpError::Failed(format!(
+        "{key} of the shared policy cannot be signed: {why}"
+    ))
+}
+
+/// Writes signed bytes over revision `expected`.
+pub(super) async fn write_over(
+    bus: &Bus,
+    key: &PolicyKey,
+    expected: u64,
+    value: Bytes,
+) -> Result<Put, OpError> {
+    Ok(
+        match bus
+            .policy_put(&key.to_string(), expected, value.clone())
+            .await?
+        {
+            PublishOutcome::Stored { seq } => Put::Stored(seq),
+            PublishOutcome::Refused { code: TAKEN, .. } => Put::Overtaken,
+            PublishOutcome::Refused { code, description } => Put::Refused(format!(
+                "the bus refused the change ({code}): {description}"
+            )),
+            // It may be stored all the same.
+            PublishOutcome::NoAnswer => match revision_of(bus, key, &value).await? {
+                Some(revision) => Put::Stored(revision),
+                None => Put::Silent(value),
+            },
+        },
+    )
+}
+
+/// The revision as which these bytes stand.
+pub(super) async fn revision_of(
+    bus: &Bus,
+    key: &PolicyKey,
+    value: &Bytes,
+) -> Result<Option<u64>, OpError> {
+    let now = bus.policy_get(&key.to_string()).await?;
+    let same = now.filter(|stands| stands.value == *value);
+    Ok(same.map(|stands| stands.revision))
+}
+
+/// Before a writer whom others overtook tries again.
+pub(super) async fn pause(attempt: u32) {
+    tokio::time::sleep(Duration::from_millis(20 << attempt.min(5))).await;
 }

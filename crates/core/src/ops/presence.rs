@@ -1,7 +1,7 @@
 //! Tells the other consoles that this one is there, and hears of them (protocol, section 8).
 //!
-//! Refuses to speak for a console that cannot answer anything: without the past, or without a store, it
-//! is silent. Refuses presence that its console's own key did not sign.
+//! Refuses to speak for a console that cannot answer anything: without the past, without a store, or with a key that
+//! waits or is retired, it is silent. Refuses presence that its console's own key did not sign.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use countersign_wire::{
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use super::trusted::Standing;
 use super::{TrustedKeys, policy_value};
 use crate::bus::{Bus, PolicyChange, PublishOutcome};
 use crate::domain::Timestamp;
@@ -65,13 +66,20 @@ pub(crate) async fn run(shared: Arc<Shared>, bus: Bus, realm: Uuid, stop: Cancel
 
 fn can_answer(shared: &Shared) -> bool {
     let health = shared.health.borrow();
-    *shared.caught_up.borrow() && health.read_only.is_none() && health.store_failed.is_none()
+    let heard = *shared.caught_up.borrow() && counts(shared);
+    heard && health.read_only.is_none() && health.store_failed.is_none()
+}
+
+/// Whether what this console's own key says counts.
+fn counts(shared: &Shared) -> bool {
+    let own = shared.identity.auto_key();
+    shared.trusted.standing(own.as_str(), shared.clock.now()) == Standing::Counts
 }
 
 /// Says that this console stops. Not being able to is no failure: the others notice soon.
 pub(crate) async fn end(shared: &Shared, bus: &Bus) {
     let Some(realm) = shared.realm() else { return };
-    if !bus.state().borrow().connected || !*shared.caught_up.borrow() {
+    if !bus.state().borrow().connected || !*shared.caught_up.borrow() || !counts(shared) {
         return;
     }
     let told = tokio::time::timeout(END_LIMIT, write(shared, bus, &realm, true)).await;

@@ -2,9 +2,14 @@
 //!
 //! Refuses to write to any other, also from a command beside the console that found out.
 
+use std::time::Duration;
+
 use crate::error::OpError;
 use crate::runtime::{App, Role};
 use crate::store::meta;
+
+/// How long a change waits for the comparison of the bus.
+const COMPARE_LIMIT: Duration = Duration::from_secs(10);
 
 impl App {
     /// Nothing, where what stands on the bus may be changed.
@@ -13,12 +18,34 @@ impl App {
     /// [`OpError::ReadOnly`] with the reason; [`OpError::Store`].
     pub(super) async fn knows_the_bus(&self) -> Result<(), OpError> {
         let why = match self.role() {
-            Role::Console => self.health().borrow().read_only.clone(),
+            Role::Console => {
+                self.is_compared().await?;
+                self.health().borrow().read_only.clone()
+            }
             // The console of the folder compares, and leaves what it found in the store.
             Role::Beside | Role::Reader => meta::get(self.reader(), meta::READ_ONLY)
                 .await?
                 .filter(|why| !why.is_empty()),
         };
         why.map_or(Ok(()), |why| Err(OpError::ReadOnly(why)))
+    }
+
+    /// Waits until this console has compared the bus: only then its own keys are on the list there, or wait.
+    async fn is_compared(&self) -> Result<(), OpError> {
+        let mut compared = self.inner.shared.compared.subscribe();
+        let mut health = self.health();
+        let done = async {
+            tokio::select! {
+                _ = compared.wait_for(|compared| *compared) => {}
+                _ = health.wait_for(|health| health.read_only.is_some()) => {}
+                () = self.is_cut_off() => {}
+            }
+        };
+        tokio::time::timeout(COMPARE_LIMIT, done).await.map_err(|_| {
+            OpError::BusUnreachable(
+                "this console still compares its bus with what it knows; nothing was changed, try again"
+                    .to_owned(),
+            )
+        })
     }
 }

@@ -7,8 +7,6 @@ mod set;
 mod signed;
 mod stood;
 
-use std::time::Duration;
-
 use countersign_wire::{PolicyKey, Risk, WorkspaceName};
 
 pub use self::change::{RulesChange, RulesChanged, Signing};
@@ -16,13 +14,11 @@ pub use self::set::RuleSet;
 use self::set::{read, unreadable};
 pub use self::signed::Shift;
 pub(crate) use self::stood::last_readable;
-use super::policy_value::Stands;
+use super::policy_value::{Stands, TRIES, pause};
 use crate::domain::Timestamp;
 use crate::error::OpError;
 use crate::runtime::App;
 use crate::store::{policy, rule_uses};
-
-const TRIES: u32 = 10;
 
 /// What a rule did so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -108,6 +104,7 @@ impl App {
         signing: Signing,
     ) -> Result<RulesChanged, OpError> {
         let key = PolicyKey::Rules(workspace.clone());
+        let writer = self.policy_writer().await?;
         for attempt in 0..TRIES {
             let stands = self.policy_stands(&key).await?;
             let revision = stands.revision;
@@ -124,11 +121,11 @@ impl App {
                 return Err(OpError::VerdictNotAllowed(done.shift.words()));
             }
             let payload = after.payload(&self.identity().operator, now);
-            if let Some(revision) = self.put_policy(&key, revision, &payload).await? {
+            if let Some(revision) = writer.put_object(&key, revision, &payload).await? {
                 done.revision = revision;
                 return Ok(done);
             }
-            tokio::time::sleep(Duration::from_millis(20 << attempt.min(5))).await;
+            pause(attempt).await;
         }
         let why = "others change the rules all the time; try again";
         Err(OpError::BusUnreachable(why.to_owned()))

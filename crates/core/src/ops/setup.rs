@@ -5,12 +5,12 @@
 mod form;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use countersign_wire::{AgentKey, PolicyKey, Sha256Digest, WorkspaceName, json_value, read_json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::policy_value::{TRIES, pause};
 use crate::domain::Timestamp;
 use crate::error::OpError;
 use crate::policy::setup::{Field, SetupSchema, cast, read_schema};
@@ -19,8 +19,6 @@ use crate::runtime::App;
 use crate::store::{agents, policy};
 
 pub use form::{AgentSetup, Declared, Leftover, Saved, SetupLine};
-
-const TRIES: u32 = 10;
 
 /// A value that somebody chose.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -215,6 +213,7 @@ impl App {
     ) -> Result<u64, OpError> {
         let field = self.declared(agent, change).await?;
         let key = PolicyKey::Setup(agent.clone());
+        let writer = self.policy_writer().await?;
         for attempt in 0..TRIES {
             let stands = self.policy_stands(&key).await?;
             let read = stands.payload.as_deref().map(SetupValue::read);
@@ -223,13 +222,13 @@ impl App {
             let (by, at) = (self.identity().operator.clone(), self.now().rfc3339());
             (setup.v, setup.by, setup.at) = (1, by.clone(), at.clone());
             apply(&mut setup, change, field.as_ref(), (by, at))?;
-            if let Some(revision) = self
-                .put_policy(&key, stands.revision, &json!(setup))
+            if let Some(revision) = writer
+                .put_object(&key, stands.revision, &json!(setup))
                 .await?
             {
                 return Ok(revision);
             }
-            tokio::time::sleep(Duration::from_millis(20 << attempt.min(5))).await;
+            pause(attempt).await;
         }
         let why = "others change the setup all the time; try again";
         Err(OpError::BusUnreachable(why.to_owned()))

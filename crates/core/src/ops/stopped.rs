@@ -7,15 +7,14 @@ use std::collections::HashSet;
 
 use countersign_wire::{AgentBrake, Origin, Verdict};
 use tokio::sync::oneshot;
-use uuid::Uuid;
 
 use super::brakes::{Said, open};
 use super::decide;
 use super::decide::release_hold;
 use super::job::DecideCommand;
 use super::ledger::{Batch, Ledger};
+use super::policy_value::PolicyWriter;
 use super::turns::Turn;
-use crate::bus::Bus;
 use crate::domain::{Authority, State, Timestamp};
 use crate::error::OpError;
 use crate::runtime::App;
@@ -106,19 +105,24 @@ impl App {
     /// people instead of being denied.
     pub(super) async fn keeps_the_stop(
         &self,
-        bus: &Bus,
-        realm: &Uuid,
+        writer: &PolicyWriter<'_>,
         said: &Said,
     ) -> Result<(), OpError> {
         let Said::Agent(agent, AgentBrake::Paused) = said else {
             return Ok(());
         };
         let key = said.key();
-        let Some(stands) = bus.policy_get(&key.to_string()).await? else {
+        let Some(stands) = writer.bus.policy_get(&key.to_string()).await? else {
             return Ok(());
         };
         let stamp = Timestamp::from(stands.stamp);
-        match open(&self.inner.shared, realm, &key, &stands.value, stamp) {
+        match open(
+            &self.inner.shared,
+            &writer.realm,
+            &key,
+            &stands.value,
+            stamp,
+        ) {
             Some((Said::Agent(_, AgentBrake::Stopped), ..)) => {
                 let why = format!("{agent} is stopped; resume it first");
                 Err(OpError::InvalidArgs(why))

@@ -153,6 +153,7 @@ pub(super) async fn parts(
             list: countersign_wire::read_json(&row.payload).ok()?,
             revision: u64::try_from(row.revision).ok()?,
             sig: row.sig,
+            stored_at: None,
         })
     });
     if let Some(known) = &operator_list {

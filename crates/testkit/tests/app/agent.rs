@@ -50,18 +50,22 @@ pub(crate) async fn colleague(desk: &Desk, data: &TempData, operator: &str) -> A
     colleague_with(desk, data, operator, |_| {}).await
 }
 
+pub(crate) fn colleague_options(desk: &Desk, data: &TempData, operator: &str) -> Options {
+    Options {
+        nats_url: Some(desk.app.embedded_server().unwrap().url()),
+        credentials: Credentials::NkeySeed(desk.app.identity().login.seed().unwrap()),
+        operator: operator.into(),
+        ..options(data)
+    }
+}
+
 pub(crate) async fn colleague_with(
     desk: &Desk,
     data: &TempData,
     operator: &str,
     change: impl FnOnce(&mut Options),
 ) -> App {
-    let mut options = Options {
-        nats_url: Some(desk.app.embedded_server().unwrap().url()),
-        credentials: Credentials::NkeySeed(desk.app.identity().login.seed().unwrap()),
-        operator: operator.into(),
-        ..options(data)
-    };
+    let mut options = colleague_options(desk, data, operator);
     change(&mut options);
     let app = App::start(options).await.unwrap();
     caught_up(&app).await;

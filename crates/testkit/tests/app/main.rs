@@ -35,6 +35,7 @@ mod setup_keys;
 mod skew;
 mod space;
 mod spy;
+mod standing;
 mod stored_again;
 mod unreadable;
 mod votes;

@@ -393,7 +393,7 @@ async fn a_vote_is_not_signed_when_its_operator_is_limited_while_it_is_held() {
 }
 
 /// Writes a list by hand over what stands there.
-async fn put_list(app: &App, list: &OperatorList, signer: &KeyPair) {
+pub(crate) async fn put_list(app: &App, list: &OperatorList, signer: &KeyPair) {
     let bus = app.bus().unwrap();
     let subject = policy_subject("operators");
     let payload = serde_json::to_vec(list).unwrap();

@@ -11,7 +11,7 @@ fn bot() -> AgentKey {
     "acme/bot".parse().unwrap()
 }
 
-async fn hello(agent: &Agent, tools: Value) {
+pub(crate) async fn hello(agent: &Agent, tools: Value) {
     let hello = json!({
         "v": 1, "agent": {"name": "bot"}, "tools": tools,
         "setup_schema": [
@@ -29,7 +29,7 @@ async fn hello(agent: &Agent, tools: Value) {
     assert!(reply["seq"].is_u64(), "{reply}");
 }
 
-async fn declared(app: &App) {
+pub(crate) async fn declared(app: &App) {
     until("the keys are declared", async || {
         app.setup(&"acme".parse().unwrap()).await.unwrap().len() == 2
     })

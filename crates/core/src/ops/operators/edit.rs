@@ -11,6 +11,7 @@ use super::change::{self, Change};
 use super::{Operators, TRIES, lawful, unwritable};
 use crate::domain::Timestamp;
 use crate::error::OpError;
+use crate::ops::policy_value::pause;
 use crate::ops::trusted::Standing;
 use crate::runtime::{App, Role};
 
@@ -127,7 +128,7 @@ impl App {
             if operators.write(&list, latest.revision).await?.is_some() {
                 return Ok(changed);
             }
-            tokio::time::sleep(Duration::from_millis(20 << attempt.min(4))).await;
+            pause(attempt).await;
         }
         Err(unwritable())
     }

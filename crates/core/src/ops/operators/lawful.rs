@@ -68,7 +68,7 @@ pub(crate) fn judge(
         return match known
             .operators
             .iter()
-            .all(|entry| stays(known, entry, next))
+            .all(|entry| stays(known, entry, (next, stored_at)))
         {
             true => Lawful::ByOperator,
             false => Lawful::No,
@@ -118,14 +118,20 @@ pub(crate) fn judge(
 }
 
 /// Whether a known term stands in `next` as it was, or with its end: one that was not there, or came later, and that
-/// takes nothing from the time up to the known list.
-fn stays(known: &OperatorList, before: &OperatorEntry, next: &OperatorList) -> bool {
+/// takes nothing from the time up to the known list. That may have been signed ahead of the server's clock: what
+/// ends when it is stored takes nothing either.
+fn stays(
+    known: &OperatorList,
+    before: &OperatorEntry,
+    (next, stored_at): (&OperatorList, Timestamp),
+) -> bool {
     let ended = |after: &OperatorEntry| {
         let Some(until) = after.until else {
             return false;
         };
         let reaches_back = known.at.is_some_and(|at| {
-            Timestamp::from(until.get()).plus_ms(END_SLACK_MS) < Timestamp::from(at.get())
+            let passed = Timestamp::from(at.get()).min(stored_at);
+            Timestamp::from(until.get()).plus_ms(END_SLACK_MS) < passed
         });
         let begun = OperatorEntry {
             until: before.until,
@@ -240,6 +246,28 @@ mod tests {
         let mut next = list.clone();
         next.operators.push(entry);
         next
+    }
+
+    #[test]
+    fn a_key_ends_now_also_while_the_list_in_force_was_signed_ahead_of_the_servers_clock() {
+        let (mut list, [ada, grace, _]) = realm(false);
+        for (ahead, ends, lawful) in [
+            (0, 0, Lawful::ByOperator),
+            (165_000, 0, Lawful::ByOperator),
+            (3_600_000, 0, Lawful::ByOperator),
+            (165_000, -60_000, Lawful::ByOperator),
+            (165_000, -60_001, Lawful::No),
+            (0, -60_001, Lawful::No),
+        ] {
+            list.at = Some(Stamp::new(NOW.plus_ms(ahead).into()));
+            let mut next = list.clone();
+            apply(&mut next, &Change::Retire(grace.clone()), NOW.plus_ms(ends)).unwrap();
+            assert_eq!(
+                judge(&list, &next, ada.as_str(), NOW),
+                lawful,
+                "{ahead} {ends}"
+            );
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::data_dir::KeysLock;
 use crate::domain::Timestamp;
 use crate::error::OpError;
 use crate::identity::{Identity, IdentityError};
+use crate::ops::policy_value::pause;
 use crate::runtime::App;
 use crate::store::{outbox, vote_outbox};
 
@@ -153,7 +154,7 @@ impl App {
                 blocking(move || settling.settle()).await?;
                 return Ok(roles.iter().zip(changes).filter_map(rotated).collect());
             }
-            tokio::time::sleep(Duration::from_millis(20 << attempt.min(4))).await;
+            pause(attempt).await;
         }
         Err(unwritable())
     }

@@ -186,6 +186,7 @@ impl App {
             return Ok(Saved::Refused(problems));
         }
         let key = PolicyKey::Setup(agent.clone());
+        let writer = self.policy_writer().await?;
         let stands = self.policy_stands(&key).await?;
         let read =
             (stands.revision > 0).then(|| stands.payload.as_deref().and_then(SetupValue::read));
@@ -205,7 +206,7 @@ impl App {
             let field = schema.field(change.key());
             apply(&mut setup, change, field, (by.clone(), at.clone()))?;
         }
-        if let Some(revision) = self.put_policy(&key, seen, &json!(setup)).await? {
+        if let Some(revision) = writer.put_object(&key, seen, &json!(setup)).await? {
             return Ok(Saved::Stored(form(
                 agent,
                 declared,

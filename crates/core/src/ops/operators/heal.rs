@@ -1,0 +1,95 @@
+//! The list as it stands on the bus, kept so that everybody can take it over.
+//!
+//! Refuses to write in a hurry, should somebody write against it for ever.
+
+use std::time::Duration;
+
+use countersign_wire::{OperatorList, is_timely, time_to_sign};
+use tokio::time::Instant;
+
+use super::refused::Refused;
+use super::{Accepted, KnownList, Operators};
+use crate::bus::PolicyChange;
+use crate::domain::Timestamp;
+
+/// A list that was written over wrongly is put right this often at most.
+const HEAL_EVERY: Duration = Duration::from_secs(2);
+
+impl KnownList {
+    /// Whether it was signed so far ahead of the server's clock that who starts now does not take it over, and would
+    /// if it were signed again: the clock has caught up.
+    fn is_due_again(&self, now: Timestamp) -> bool {
+        let (Some(at), Some(stored_at)) = (self.list.at, self.stored_at) else {
+            return false;
+        };
+        let again = time_to_sign(countersign_wire::Timestamp::new(now.into()), Some(at));
+        !is_timely(None, at, stored_at.into()) && is_timely(None, again, now.into())
+    }
+}
+
+impl Operators {
+    /// Whether the list that stands is to be signed again, as it is.
+    pub(super) fn is_due_again(&self) -> bool {
+        let now = self.shared.clock.now();
+        self.known().is_some_and(|known| known.is_due_again(now))
+    }
+
+    /// Takes a changed list over; signs one that came from a newcomer again, so that agents can take it
+    /// over, too, and writes what is known over one that may not be.
+    pub(in crate::ops) async fn changed(&self, change: PolicyChange) {
+        // A deletion too: nobody signs it.
+        let value = change.value.unwrap_or_default();
+        let accepted = self
+            .accept(&value, change.revision, change.stamp.into())
+            .await;
+        if let Accepted::No(Refused::Older(_)) = accepted {
+            self.alarm_older(change.revision).await;
+        }
+        let now = self.shared.clock.now();
+        let again = match accepted {
+            Accepted::Yes(_) => None,
+            Accepted::Newcomer(list) => Some(list),
+            Accepted::No(refused) => self.known().and_then(|known| {
+                let harms = refused.harms(&known.list);
+                harms.then(|| refused.mended(&known.list, now))
+            }),
+        };
+        let Some(list) = again.filter(|_| self.may_sign()) else {
+            return;
+        };
+        let operators = self.clone();
+        // Beside the feed: the other keys of the policy do not wait for this.
+        tokio::spawn(async move { operators.heal(list, change.revision).await });
+    }
+
+    /// Writes the list over a revision, unless somebody was faster; not in a hurry, should somebody
+    /// write against it for ever.
+    async fn heal(&self, list: OperatorList, revision: u64) {
+        let mut last = self.healed.lock().await;
+        if let Some(at) = *last {
+            tokio::time::sleep_until(at + HEAL_EVERY).await;
+        }
+        match self.write(&list, revision).await {
+            Ok(Some(_)) => *last = Some(Instant::now()),
+            // Somebody wrote in between, and the next change tells what.
+            Ok(None) => {}
+            Err(error) => {
+                tracing::warn!(%error, "the list of operators could not be signed again");
+            }
+        }
+    }
+
+    /// Signs the list again, for those who start, once the server's clock has caught up with one that was signed far
+    /// ahead of it. Every now and then, until it is cancelled.
+    pub(in crate::ops) async fn keep_readable(&self) {
+        loop {
+            tokio::time::sleep(HEAL_EVERY).await;
+            if self.is_due_again()
+                && self.may_sign()
+                && let Some(known) = self.known()
+            {
+                self.heal(known.list, known.revision).await;
+            }
+        }
+    }
+}
