@@ -262,9 +262,10 @@ class Gate:
     def guard(self, tool_name: str, *, timeout: float | None = 60.0, **about: Unpack[AboutCall]) -> Guard:
         """Decorate a function: each call asks first and runs with the approved arguments.
 
-        Arguments travel by name, so positional-only and `*args` functions are refused at decoration, as is what
-        `ToolCall` does not know in `about` (`risk`, `effects`, `description`, …). A call raises as `ask` does, and
-        `NotAllowedError` unless it may run.
+        Arguments travel by name, so positional-only and `*args` functions are refused at decoration, as are
+        generators and what `ToolCall` does not know in `about` (`risk`, `effects`, `description`, …). A call raises
+        as `ask` does, `NotAllowedError` unless it may run, and `ArgumentsChangedError` for an edit that the function
+        cannot take as it is.
         """
         return guarded(self, tool_name, timeout, about)
 

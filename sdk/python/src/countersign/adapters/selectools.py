@@ -143,7 +143,9 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         """The `ToolConfig` that asks through this gate; `settings` are its other fields (`policy`, …).
 
         Without a `policy` every call asks, whatever `require_approval` names: selectools would run the others
-        unasked. selectools ignores `AgentConfig.tool_policy` beside this one; the policy belongs here. Its hooks keep to its own `approval_timeout`, whatever other agents of this gate have. `asynchronous` gives a
+        unasked. The policy belongs here: selectools ignores `AgentConfig.tool_policy` beside a `ToolConfig`.
+
+        Its hooks keep to its own `approval_timeout`, whatever other agents of this gate have. `asynchronous` gives a
         hook that works under `arun` only and needs no thread per waiting call.
         """
         if settings.get("policy") is None:
@@ -257,7 +259,7 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         if decision.verdict == "terminate" and self._cancel_token is not None:
             self._cancel_token.cancel()
         if not decision.allowed:
-            raise NotAllowedError(_text(name, decision), verdict=decision.verdict)
+            raise NotAllowedError(_text(name, decision), verdict=decision.verdict, decision=decision)
         try:
             if decision.verdict == "modify":
                 if not editable or not isinstance(decision.args, dict):
