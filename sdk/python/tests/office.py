@@ -49,12 +49,15 @@ class Script:
 class Office:
     """An agent whose one tool notes what it was run with."""
 
-    def __init__(self, bench, script: Script, *, kind: str = "confirm", timeout: float = 20.0, **options) -> None:
+    def __init__(
+        self, bench, script: Script, *, kind: str = "confirm", timeout: float = 20.0, settings=None, **options
+    ) -> None:
         self.ran: list[dict] = []
         self.script = script
         self.bench = bench
         self.kind = kind
         self.timeout = timeout
+        self.settings = settings or {}
         self.options = options
 
     def tool(self) -> Tool:
@@ -80,7 +83,7 @@ class Office:
             self.run(gate, tool, self.config(gate), asynchronous)
 
     def config(self, gate: SelectoolsGate, **settings):
-        settings = {"policy": ToolPolicy(review=["*"]), **settings}
+        settings = {"policy": ToolPolicy(review=["*"]), **self.settings, **settings}
         if self.kind == "handler":
             return gate.tool_config(approval_handler=gate.handle, **settings)
         return gate.tool_config(asynchronous=self.kind == "async", **settings)

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 from dataclasses import fields
 
 import pytest
-from countersign import Gate, InvalidRequestError, NotAllowedError, ToolCall, args_digest
+from countersign import ArgumentsChangedError, Gate, InvalidRequestError, NotAllowedError, ToolCall, args_digest
 from countersign.adapters.selectools import GateOptions, SelectoolsGate
 from countersign.gate import ConnectOptions
 from countersign.wire import AboutCall
+
+
+async def asked(console, calling):
+    """The running call and the id under which it asks."""
+    count = len(console.received["request"])
+    running = asyncio.create_task(calling)
+    async with asyncio.timeout(5):
+        while len(console.received["request"]) == count:
+            await asyncio.sleep(0.005)
+    return running, console.received["request"][-1].subject.rpartition(".")[2]
 
 
 async def test_guard_runs_the_approved_arguments_and_reports(gate, console):
@@ -21,12 +32,7 @@ async def test_guard_runs_the_approved_arguments_and_reports(gate, console):
         ran.append((to, body))
         return "sent"
 
-    count = len(console.received["request"])
-    sending = asyncio.create_task(send("a@b"))
-    async with asyncio.timeout(5):
-        while len(console.received["request"]) == count:
-            await asyncio.sleep(0.005)
-    rid = console.received["request"][-1].subject.rpartition(".")[2]
+    sending, rid = await asked(console, send("a@b"))
     edited = {"to": "c@d", "body": "hi"}
     await console.decide(rid, "modify", edited_args=edited, args_digest=args_digest(edited))
     assert await sending == "sent"
@@ -41,16 +47,79 @@ async def test_guard_does_not_run_a_denied_call(gate, console):
     def wipe() -> None:
         ran.append(1)
 
-    count = len(console.received["request"])
-    wiping = asyncio.create_task(wipe())
-    async with asyncio.timeout(5):
-        while len(console.received["request"]) == count:
-            await asyncio.sleep(0.005)
-    rid = console.received["request"][-1].subject.rpartition(".")[2]
+    wiping, rid = await asked(console, wipe())
     await console.decide(rid, "deny", message="not today")
     with pytest.raises(NotAllowedError, match="not today"):
         await wiping
     assert ran == []
+
+
+EDITS = {
+    "an argument with a default left out": {"to": "c@d"},
+    "an argument without a default left out": {"body": "hi"},
+    "an argument that the function does not take": {"to": "c@d", "body": "hi", "cc": "e@f"},
+    "no argument": {},
+    "a list": ["c@d", "hi"],
+    "no object": None,
+}
+
+
+@pytest.mark.parametrize("case", EDITS)
+async def test_guard_does_not_run_what_differs_from_the_edit(gate, console, case):
+    ran = []
+
+    @gate.guard("send_mail", risk="medium")
+    async def send(to: str, body: str = "none") -> None:
+        ran.append((to, body))
+
+    sending, rid = await asked(console, send("a@b", "hi"))
+    await console.decide(rid, "modify", edited_args=EDITS[case], args_digest=args_digest(EDITS[case]))
+    with pytest.raises(ArgumentsChangedError):
+        await sending
+    assert ran == []
+    assert (await console.receipt(rid, "refused"))["message"] == "digest_differs"
+    await gate._outbox.close(5)
+    told = [json.loads(m.data)["stage"] for m in console.received["receipt"] if m.subject.endswith(rid)]
+    assert told == ["received", "refused"]
+
+
+async def test_guard_runs_an_edit_of_a_function_that_takes_any_name(gate, console):
+    ran = []
+
+    @gate.guard("tag", risk="medium")
+    def tag(invoice_id: str, **labels: str) -> None:
+        ran.append((invoice_id, labels))
+
+    tagging, rid = await asked(console, tag("INV-42", labels="x", colour="red"))
+    edited = {"invoice_id": "INV-7", "labels": "y", "size": "big"}
+    await console.decide(rid, "modify", edited_args=edited, args_digest=args_digest(edited))
+    await tagging
+    assert ran == [("INV-7", {"labels": "y", "size": "big"})]
+
+
+async def test_the_answer_to_a_guarded_call_is_in_the_error(gate, console):
+    @gate.guard("pay", risk="medium", allowed_verdicts=("approve", "deny", "respond"))
+    def pay() -> None: ...
+
+    paying, rid = await asked(console, pay())
+    await console.decide(rid, "respond", response={"content": "use a credit note"})
+    with pytest.raises(NotAllowedError) as told:
+        await paying
+    assert told.value.decision.response == {"content": "use a credit note"}
+
+
+def read_later():
+    yield
+
+
+async def read_later_too():
+    yield
+
+
+@pytest.mark.parametrize("function", [read_later, read_later_too])
+async def test_a_generator_is_not_guarded(gate, function):
+    with pytest.raises(TypeError, match="generator"):
+        gate.guard("t")(function)
 
 
 async def test_guard_wants_a_name_for_every_argument(gate):
@@ -83,12 +152,7 @@ async def test_guard_reports_a_function_that_raised(gate, console):
     def fail(why: str) -> None:
         raise OSError(why)
 
-    count = len(console.received["request"])
-    failing = asyncio.create_task(fail("x"))
-    async with asyncio.timeout(5):
-        while len(console.received["request"]) == count:
-            await asyncio.sleep(0.005)
-    rid = console.received["request"][-1].subject.rpartition(".")[2]
+    failing, rid = await asked(console, fail("x"))
     await console.decide(rid)
     with pytest.raises(OSError, match="x"):
         await failing

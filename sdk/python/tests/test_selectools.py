@@ -70,6 +70,45 @@ async def test_s2_three_calls_of_one_turn_ask_at_once_and_keep_their_answers(ben
         assert receipt["executed_args_digest"] == bodies[name]["args_digest"]
 
 
+@pytest.mark.parametrize(("kind", "asynchronous"), MODES)
+@pytest.mark.parametrize("refused", range(3))
+async def test_s2_each_of_three_equal_calls_keeps_its_answer_and_its_receipt(
+    bench, console, kind, asynchronous, refused
+):
+    office = Office(bench, Script([("delete_invoice", dict(ARGS)) for _ in range(3)]), kind=kind)
+    before = len(console.received["request"])
+    working = office.start(asynchronous)
+    bodies = await arrived(console, before, 3)
+    for place, body in enumerate(bodies):
+        await console.decide(body["request_id"], "deny" if place == refused else "approve")
+    await working
+    assert len(office.ran) == 2
+    for body in bodies[:refused] + bodies[refused + 1 :]:
+        receipt = await console.receipt(body["request_id"], "executed")
+        assert receipt["executed_args_digest"] == args_digest(ARGS)
+
+
+@pytest.mark.parametrize(("kind", "asynchronous"), MODES)
+@pytest.mark.parametrize(
+    "settings", [{"policy": None}, {"policy": None, "require_approval": ["another_tool"]}, {"policy": ToolPolicy()}]
+)
+async def test_a_call_that_no_policy_allows_waits_for_a_person(bench, console, kind, asynchronous, settings):
+    office = Office(bench, Script([("delete_invoice", dict(ARGS))]), kind=kind, settings=settings)
+    working, body = await one(console, lambda: office.start(asynchronous))
+    await console.decide(body["request_id"], "deny")
+    await working
+    assert office.ran == []
+
+
+async def test_a_call_that_the_policy_allows_runs_unasked(bench, console):
+    settings = {"policy": ToolPolicy(allow=["delete_*"])}
+    office = Office(bench, Script([("delete_invoice", dict(ARGS))]), settings=settings)
+    before = len(console.received["request"])
+    await office.start()
+    assert len(office.ran) == 1
+    assert len(console.received["request"]) == before
+
+
 @pytest.mark.parametrize(("kind", "asynchronous"), MODES[:3])
 async def test_s4_edited_arguments_run_and_their_digest_is_reported(bench, console, kind, asynchronous):
     edited = {"invoice_id": "INV-7", "copies": 2}

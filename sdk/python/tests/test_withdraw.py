@@ -6,7 +6,7 @@ import asyncio
 import json
 
 import pytest
-from countersign import ToolCall, VoidDecisionError
+from countersign import Gate, ToolCall, VoidDecisionError
 
 from conftest import SOON
 
@@ -34,8 +34,21 @@ async def test_a_withdrawn_ask_ends_without_a_console(gate, console, request_id,
     assert (decision.verdict, decision.origin, decision.allowed) == ("withdrawn", "agent", False)
     told = await console.until("withdraw", lambda m: m.subject.endswith(request_id))
     assert json.loads(told.data) == {"v": 1, "reason": "changed my mind"}
+
+
+@pytest.mark.parametrize("way", ["withdraw", "cancel"])
+async def test_an_approval_of_what_was_taken_back_is_refused(gate, console, request_id, unprompted, way):
+    asking = asyncio.create_task(gate.ask(call(request_id), timeout=None))
+    await console.request(request_id)
+    if way == "withdraw":
+        await gate.withdraw(request_id)
+        assert (await asking).verdict == "withdrawn"
+    else:
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
     await console.decide(request_id)
-    assert [m for m in console.received["receipt"] if m.subject.endswith(request_id)] == []
+    assert (await console.receipt(request_id, "refused"))["message"] == "withdrawn"
 
 
 async def unheard(gate, console, monkeypatch, request_id, **decision) -> asyncio.Task:
@@ -65,6 +78,17 @@ async def test_nothing_runs_that_was_approved_before_a_withdraw_and_it_is_refuse
     mine = [json.loads(m.data) for m in console.received["receipt"] if m.subject.endswith(request_id)]
     assert [receipt["message"] for receipt in mine] == ["withdrawn"]
     assert mine[0]["decision_id"] != "unreadable"
+
+
+async def test_an_approval_before_a_cancel_is_refused_although_the_gate_closes_at_once(
+    bench, console, monkeypatch, request_id, unprompted
+):
+    async with Gate.connect(bench.enrolment()) as gate:
+        asking = await unheard(gate, console, monkeypatch, request_id)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+    assert (await console.receipt(request_id, "refused"))["message"] == "withdrawn"
 
 
 async def test_what_was_decided_before_a_withdraw_is_told_apart(gate, console, monkeypatch, request_id, unprompted):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .verify import Decision
     from .words import Answer
 
 
@@ -92,17 +93,19 @@ class VoidDecisionError(CountersignError):
 class NotAllowedError(CountersignError):
     """A guarded function was not run. `verdict` tells denied, skipped, expired and withdrawn apart.
 
-    The message holds the operator's text, if there was one.
+    The message holds the operator's text, if there was one. `decision` is the whole answer, with the `response` to
+    one that was answered by `respond`; None where the call could not be asked about any more.
     """
 
     code = "not_allowed"
 
-    def __init__(self, message: str, *, verdict: Answer) -> None:
+    def __init__(self, message: str, *, verdict: Answer, decision: Decision | None = None) -> None:
         super().__init__(message, code=verdict)
         self.verdict = verdict
+        self.decision = decision
 
 
 class ArgumentsChangedError(CountersignError):
-    """The arguments about to run are not the ones that were approved. Nothing was run."""
+    """What would run has other arguments than were approved, or cannot take them. Nothing was run."""
 
     code = "digest_differs"

@@ -11,10 +11,11 @@ import contextlib
 import copy
 import logging
 import os
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
 from typing import Any, Unpack
 
 from . import clock
+from .afterwards import Afterwards
 from .bus import Bus
 from .enrolment import Enrolment
 from .errors import (
@@ -27,7 +28,16 @@ from .errors import (
     VoidDecisionError,
 )
 from .guard import Guard, guarded
-from .letters import ReceiptDetails, earlier_deadline, hello, receipt, refusal, span_payload, withdrawal
+from .letters import (
+    ReceiptDetails,
+    earlier_deadline,
+    hello,
+    receipt,
+    refusal,
+    response_to,
+    span_payload,
+    withdrawal,
+)
 from .outbox import Letter, Outbox
 from .spans import SpanQueue
 from .trust import Trust, take_over
@@ -66,6 +76,7 @@ class Gate:
         self._spans: SpanQueue
         self._outbox: Outbox
         self._hellos: Outbox
+        self._afterwards: Afterwards
         self._waits: dict[str, Wait] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._alive: asyncio.Task[None] | None = None
@@ -138,7 +149,7 @@ class Gate:
         if self._closed:
             raise GateClosedError("the gate is closed")
         # Each request that ends hands in one letter, which always has to find room.
-        if len(self._waits) + len(self._outbox) >= MAX_WAITING:
+        if len(self._waits) + len(self._afterwards) + len(self._outbox) >= MAX_WAITING:
             raise TooManyWaitingError(f"{MAX_WAITING} requests and receipts wait already")
         lifetime = None if timeout is None else lifetime_of(timeout)
         request = build_request(call, self._enrolment, self._agent, lifetime, clock.now())
@@ -152,13 +163,14 @@ class Gate:
         try:
             return await self._answer(wait)
         except VoidDecisionError as error:
-            log.warning("void decision of %s: %s", request.request_id, error.code)
+            log.warning("refused the decision of %s: %s", request.request_id, error.code)
             self._outbox.post(refusal(wait.request, error.stored, error.code))
             raise
         except asyncio.CancelledError:
             # At the very end the deadline has answered already; a withdraw would only hide that.
             if wait.seconds_left > 0 or not wait.placed:
                 self._take_back(wait, "the agent stopped waiting")
+            self._afterwards.watch(wait)
             raise
         except Exception:
             self._take_back(wait, "the agent gave up")
@@ -170,21 +182,17 @@ class Gate:
 
     async def _answer(self, wait: Wait) -> Decision:
         decision, stored = await wait.run()
-        request = wait.request
         if decision is None or stored is None:
+            self._afterwards.watch(wait)
             if wait.withdrawn:
-                return Decision.unanswered(request.request_id, "withdrawn", "agent")
-            return Decision.unanswered(request.request_id, "expired", "timeout")
-        if wait.withdrawn and decision.allowed:
-            raise VoidDecisionError("refused: the request was withdrawn before", code="withdrawn", stored=stored)
-        if decision.verdict == "expired" and decision.payload.get("verdict") != "expired":
-            self._outbox.post(refusal(request, stored, "late"))
-        elif decision.decision_id is not None:
-            self._outbox.post(receipt(request.subject("receipt"), decision.decision_id, "received"))
+                return Decision.unanswered(wait.request.request_id, "withdrawn", "agent")
+            return Decision.unanswered(wait.request.request_id, "expired", "timeout")
+        self._outbox.post(response_to(wait.request, decision, stored, withdrawn=wait.withdrawn))
         return decision
 
     async def withdraw(self, request_id: str, reason: str = "") -> None:
-        """Take a waiting request back. Its `ask` ends with what was decided before, or `withdrawn`; it never allows.
+        """Take a waiting request back. Its `ask` ends with what was decided before, or `withdrawn`; it never allows:
+        an approval that came first raises `VoidDecisionError` (`withdrawn`).
 
         Both end when the bus has the withdrawal, or after two seconds; it is then sent again for ten minutes.
         """
@@ -262,9 +270,10 @@ class Gate:
     def guard(self, tool_name: str, *, timeout: float | None = 60.0, **about: Unpack[AboutCall]) -> Guard:
         """Decorate a function: each call asks first and runs with the approved arguments.
 
-        Arguments travel by name, so positional-only and `*args` functions are refused at decoration, as is what
-        `ToolCall` does not know in `about` (`risk`, `effects`, `description`, …). A call raises as `ask` does, and
-        `NotAllowedError` unless it may run.
+        Arguments travel by name, so positional-only and `*args` functions are refused at decoration, as are
+        generators and what `ToolCall` does not know in `about` (`risk`, `effects`, `description`, …). A call raises
+        as `ask` does, `NotAllowedError` unless it may run, and `ArgumentsChangedError` for an edit that the function
+        cannot take as it is.
         """
         return guarded(self, tool_name, timeout, about)
 
@@ -278,6 +287,7 @@ class Gate:
             name=f"{known.workspace}/{known.agent}",
         )
         self._outbox = Outbox(self._bus, io_timeout=IO_SECONDS)
+        self._afterwards = Afterwards(self._outbox)
         # Apart, because they are no requests and no receipts.
         self._hellos = Outbox(self._bus, io_timeout=IO_SECONDS)
         try:
@@ -307,7 +317,9 @@ class Gate:
 
     def _on_reconnect(self) -> None:
         self._look_again()
-        self._send_later(self._refresh_trust())
+        refreshing = asyncio.create_task(self._refresh_trust())
+        self._background.add(refreshing)
+        refreshing.add_done_callback(self._background.discard)
         # One that is still on its way is the newest.
         if self._said is None or self._said.done():
             self._say_hello()
@@ -360,17 +372,6 @@ class Gate:
         wait.take_back(told)
         return told
 
-    def _send_later(self, sending: Coroutine[Any, Any, None]) -> None:
-        async def send() -> None:
-            try:
-                await sending
-            except CountersignError as error:
-                log.warning("not delivered: %s", error)
-
-        task = asyncio.create_task(send())
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
-
     async def _close(self) -> None:
         self._closed = True
         for wait in list(self._waits.values()):
@@ -381,6 +382,7 @@ class Gate:
             async with asyncio.timeout(1.0):
                 await self._idle.wait()
         await self._spans.close(1.0)
+        await self._afterwards.close(1.0)
         limit = 2.0 if self._bus.connected else 0.1
         await asyncio.gather(self._outbox.close(limit), self._hellos.close(limit))
         if self._background:

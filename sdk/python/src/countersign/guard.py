@@ -1,6 +1,7 @@
 """`Gate.guard`: a function that asks before it runs.
 
-Refuses functions whose arguments have no names: a person could neither read nor edit them.
+Refuses functions whose arguments have no names, because a person could neither read nor edit them; generators, which
+run only when they are read; and an edit with which anything but the approved arguments would run.
 """
 
 from __future__ import annotations
@@ -8,10 +9,10 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
 
 from .digest import args_digest
-from .errors import NotAllowedError
+from .errors import ArgumentsChangedError, InvalidRequestError, NotAllowedError
 from .verify import Decision
 from .wire import AboutCall, ToolCall, check_words
 
@@ -25,8 +26,11 @@ R = TypeVar("R")
 class Guard(Protocol):
     """The decorator that `Gate.guard` returns. What it decorates becomes a coroutine function."""
 
-    def __call__(self, function: Callable[P, Awaitable[R] | R], /) -> Callable[P, Coroutine[Any, Any, R]]:
-        """Decorate `function`. Raises `TypeError` if an argument has no name."""
+    @overload
+    def __call__(self, function: Callable[P, Awaitable[R]], /) -> Callable[P, Coroutine[Any, Any, R]]: ...
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> Callable[P, Coroutine[Any, Any, R]]:
+        """Decorate `function`. Raises `TypeError` if an argument has no name, and for a generator."""
 
 
 def guarded(gate: Gate, tool_name: str, timeout: float | None, about: AboutCall) -> Guard:
@@ -36,34 +40,40 @@ def guarded(gate: Gate, tool_name: str, timeout: float | None, about: AboutCall)
         raise TypeError(f"{tool_name}: a guarded call has no {', '.join(sorted(unknown))}")
     check_words(ToolCall(name=tool_name, **about))
 
-    def decorate(function: Callable[P, Awaitable[R] | R], /) -> Callable[P, Coroutine[Any, Any, R]]:
+    def decorate(function: Callable[P, Any], /) -> Callable[P, Coroutine[Any, Any, Any]]:
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise TypeError(f"{tool_name}: a generator runs only when it is read; guard a function that returns")
         signature = inspect.signature(function)
         for parameter in signature.parameters.values():
             if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL):
                 raise TypeError(f"{tool_name}: every argument needs a name to be shown and edited")
 
         @functools.wraps(function)
-        async def asking(*args: P.args, **kwargs: P.kwargs) -> R:
-            bound = signature.bind(*args, **kwargs)
-            bound.apply_defaults()
-            call = ToolCall(name=tool_name, args=_by_name(signature, bound), **about)
-            return await _run(gate, function, tool_name, await gate.ask(call, timeout=timeout))
+        async def asking(*args: P.args, **kwargs: P.kwargs) -> Any:
+            call = ToolCall(name=tool_name, args=_by_name(signature, *args, **kwargs), **about)
+            decision = await gate.ask(call, timeout=timeout)
+            if not decision.allowed:
+                said = f": {decision.message}" if decision.message else ""
+                why = f"{tool_name} was not run, {decision.verdict}{said}"
+                raise NotAllowedError(why, verdict=decision.verdict, decision=decision)
+            if not _would_run(signature, decision):
+                refused = ArgumentsChangedError(
+                    f"{tool_name} was not run: it cannot take exactly the edited arguments"
+                )
+                gate.receipt_later(decision, "refused", message=refused.code)
+                raise refused
+            return await _run(gate, function, decision)
 
         return asking
 
     return decorate
 
 
-async def _run(gate: Gate, function: Callable[..., Awaitable[R] | R], tool_name: str, decision: Decision) -> R:
-    if not decision.allowed:
-        said = f": {decision.message}" if decision.message else ""
-        raise NotAllowedError(f"{tool_name} was not run, {decision.verdict}{said}", verdict=decision.verdict)
-    digest = args_digest(decision.args)
+async def _run(gate: Gate, function: Callable[..., Any], decision: Decision) -> Any:
+    digest = decision.args_digest
     try:
-        if not isinstance(decision.args, dict):
-            raise TypeError("the approved arguments are not named")
         result = function(**decision.args)
-        finished: R = await result if inspect.isawaitable(result) else result
+        finished = await result if inspect.isawaitable(result) else result
     except BaseException as error:
         gate.receipt_later(decision, "failed", executed_args_digest=digest, message=type(error).__name__)
         raise
@@ -71,7 +81,18 @@ async def _run(gate: Gate, function: Callable[..., Awaitable[R] | R], tool_name:
     return finished
 
 
-def _by_name(signature: inspect.Signature, bound: inspect.BoundArguments) -> dict[str, Any]:
+def _would_run(signature: inspect.Signature, decision: Decision) -> bool:
+    """Whether the function can be called with the approved arguments, and adds none of its own."""
+    try:
+        return args_digest(_by_name(signature, **decision.args)) == decision.args_digest
+    except (TypeError, InvalidRequestError):
+        return False
+
+
+def _by_name(signature: inspect.Signature, /, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    """What a function of this signature runs with, defaults included. Raises `TypeError` where it cannot run."""
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
     named = dict(bound.arguments)
     for parameter in signature.parameters.values():
         if parameter.kind is parameter.VAR_KEYWORD:

@@ -14,7 +14,7 @@ from . import clock
 from .enrolment import Enrolment
 from .errors import VoidDecisionError
 from .outbox import Letter
-from .verify import StoredDecision, parse_payload
+from .verify import Decision, StoredDecision, parse_payload
 from .wire import Introduction, Receipt, SentRequest, Span, encode, rfc3339
 from .words import STAGES, Stage, check_word
 
@@ -55,6 +55,16 @@ def receipt(subject: str, decision_id: str, stage: Stage, **details: Unpack[Rece
 def refusal(request: SentRequest, stored: StoredDecision | None, code: str) -> Letter:
     """The receipt `refused`. A decision whose id cannot be read, or is longer than any, is named `unreadable`."""
     return receipt(request.subject("receipt"), _claimed_id(stored), "refused", message=code)
+
+
+def response_to(request: SentRequest, decision: Decision, stored: StoredDecision, *, withdrawn: bool) -> Letter:
+    """The first receipt for a verified decision. Raises `VoidDecisionError` for one that would run a call that was
+    withdrawn."""
+    if withdrawn and decision.allowed:
+        raise VoidDecisionError("refused: the request was withdrawn before", code="withdrawn", stored=stored)
+    if decision.verdict == "expired" and decision.payload.get("verdict") != "expired":
+        return refusal(request, stored, "late")
+    return receipt(request.subject("receipt"), decision.decision_id or "", "received")
 
 
 def withdrawal(request: SentRequest, reason: str) -> Letter:

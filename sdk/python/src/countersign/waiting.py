@@ -72,6 +72,8 @@ class Wait:
         """Whether the bus acknowledged the request."""
         self.may_stand = False
         """Whether the request may be on the bus, acknowledged or not."""
+        self.travelled = 0.0
+        """Seconds from the start of the timer to the acknowledgement; by no more is the server's deadline later."""
 
     def hint(self) -> None:
         """Something arrived on this request's `decided` subject."""
@@ -140,7 +142,7 @@ class Wait:
                 raise GateClosedError("the gate was closed while the request waited")
             if self.withdrawn:
                 publishing.cancel()
-                return await self._last_words()
+                return await self.look_back() or (None, None)
             if self._bus.ended:
                 raise self._bus.away()
             if publishing.done() and (failure := publishing.exception()) is not None:
@@ -157,11 +159,11 @@ class Wait:
                     raise BusUnreachableError("the bus took no request before the deadline")
                 return None, None
 
-    async def _last_words(self) -> tuple[Decision | None, StoredDecision | None]:
-        if self._told is None:
-            return None, None
-        await asyncio.wait({self._told}, timeout=self._io_timeout)
-        return await self._look(last=True) or (None, None)
+    async def look_back(self) -> tuple[Decision, StoredDecision] | None:
+        """What stands by now, for a request that was withdrawn or whose time is up. Raises as `run`."""
+        if self._told is not None:
+            await asyncio.wait({self._told}, timeout=self._io_timeout)
+        return await self._look(last=True) if self.may_stand else None
 
     async def _sleep_until(self, moment: float) -> None:
         try:
@@ -264,6 +266,7 @@ class Wait:
                         f"a request {self.request.request_id} was made before; use a new id for each call"
                     )
                 self.placed = True
+                self.travelled = ticks() - self._started
                 return
             await self._bus.pause(min(pause, max(0.0, self.seconds_left)))
             pause = min(pause * 2, 5.0)

@@ -24,7 +24,7 @@ from selectools import AgentObserver, Tool  # type: ignore[import-untyped,unused
 from selectools.agent.config_groups import ToolConfig  # type: ignore[import-untyped,unused-ignore]
 from selectools.cancellation import CancellationToken  # type: ignore[import-untyped,unused-ignore]
 from selectools.exceptions import ToolValidationError  # type: ignore[import-untyped,unused-ignore]
-from selectools.policy import ApprovalRequest  # type: ignore[import-untyped,unused-ignore]
+from selectools.policy import ApprovalRequest, ToolPolicy  # type: ignore[import-untyped,unused-ignore]
 
 from ..digest import args_digest, selectools64
 from ..enrolment import Enrolment
@@ -106,6 +106,7 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         self._lock = threading.Lock()
         self._known: OrderedDict[int, _Known] = OrderedDict()
         self._approved: OrderedDict[int, _Approved] = OrderedDict()
+        self._deciding: ContextVar[_Known | None] = ContextVar("countersign_deciding", default=None)
         self._running: ContextVar[tuple[_Started, ...]] = ContextVar("countersign_running", default=())
 
     @classmethod
@@ -141,9 +142,14 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
     def tool_config(self, *, asynchronous: bool = False, **settings: Any) -> ToolConfig:
         """The `ToolConfig` that asks through this gate; `settings` are its other fields (`policy`, …).
 
+        Without a `policy` every call asks, whatever `require_approval` names: selectools would run the others
+        unasked. The policy belongs here: selectools ignores `AgentConfig.tool_policy` beside a `ToolConfig`.
+
         Its hooks keep to its own `approval_timeout`, whatever other agents of this gate have. `asynchronous` gives a
         hook that works under `arun` only and needs no thread per waiting call.
         """
+        if settings.get("policy") is None:
+            settings["policy"] = ToolPolicy()
         within = settings.setdefault("approval_timeout", self._approval_timeout)
         if settings.get("approval_handler") == self.handle:
             settings["approval_handler"] = partial(self.handle, within=within)
@@ -198,11 +204,15 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
     def _take(self, name: str, args: dict[str, Any]) -> _Known | None:
         with self._lock:
             known = self._known.pop(id(args), None)
-            if known is None:
-                for key, other in reversed(self._known.items()):
-                    if other.tool_name == name and other.args == args:
-                        return self._known.pop(key)
-            return known
+            if known is not None:
+                return known
+            # A copy: its call is the one that the policy sent here in this context, and not another equal one.
+            for other in (self._deciding.get(), *reversed(self._known.values())):
+                if other is not None and other.tool_name == name and other.args == args:
+                    taken = self._known.pop(id(other.args), None)
+                    if taken is not None:
+                        return taken
+            return None
 
     def _call(
         self,
@@ -249,7 +259,7 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         if decision.verdict == "terminate" and self._cancel_token is not None:
             self._cancel_token.cancel()
         if not decision.allowed:
-            raise NotAllowedError(_text(name, decision), verdict=decision.verdict)
+            raise NotAllowedError(_text(name, decision), verdict=decision.verdict, decision=decision)
         try:
             if decision.verdict == "modify":
                 if not editable or not isinstance(decision.args, dict):
@@ -299,6 +309,7 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
             with self._lock:
                 known = _Known(tool_name, tool_args, run_id, time.monotonic(), traceparent)
                 self._known[id(tool_args)] = known
+                self._deciding.set(known)
                 while len(self._known) > MAX_KNOWN_CALLS:
                     self._known.popitem(last=False)
 
