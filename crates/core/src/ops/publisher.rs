@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use countersign_wire::{Risk, is_bound_by_limits};
+use countersign_wire::{KeyRole, Risk, is_bound_by_limits};
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -16,7 +16,7 @@ use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use super::draft::request_of;
-use super::held_back::HeldBack;
+use super::held_back::{HeldBack, voters};
 use super::incoming::{decision_summary, given, vote_summary};
 use super::job::Job;
 use super::policy_feed::PolicyKnown;
@@ -256,6 +256,10 @@ impl Publisher {
         if standing == Standing::Counts && self.is_beyond_limit(outgoing) {
             return Some(HeldBack::BeyondLimit);
         }
+        // What is sent at once was agreed a moment ago.
+        if waited && self.lacks_a_vote(outgoing) {
+            return Some(HeldBack::VoteGone);
+        }
         self.braked(outgoing, waited)
     }
 
@@ -267,6 +271,19 @@ impl Publisher {
         let (key, now) = (&outgoing.key, self.clock.now());
         !self.trusted.may_allow(key, now, &request.workspace, risk)
             && given(&outgoing.payload).is_none_or(is_bound_by_limits)
+    }
+
+    /// Whether a key that voted for it was retired or limited after that.
+    fn lacks_a_vote(&self, outgoing: &Outgoing) -> bool {
+        let (Some(risk), Some(request)) = (outgoing.risk, request_of(&outgoing.subject)) else {
+            return false;
+        };
+        let now = self.clock.now();
+        voters(&outgoing.payload).iter().any(|voter| {
+            let key = voter.as_str();
+            self.trusted.role(key, now) != Some(KeyRole::Human)
+                || !self.trusted.may_allow(key, now, &request.workspace, risk)
+        })
     }
 
     /// What a brake says to it. What a console sends at once was judged a moment ago.
