@@ -142,10 +142,7 @@ async fn tell_if_it_broke(
     }
     tracing::error!(WRITER_ENDED);
     let now = clock.now();
-    health.send_modify(|health| {
-        health.failed_at.get_or_insert(now);
-        health.store_failed = Some(WRITER_ENDED.to_owned());
-    });
+    health.send_modify(|health| health.fails(WRITER_ENDED.to_owned(), now));
     // Without a subscriber there is nobody to tell.
     let _ = events.send(AppEvent::Status);
 }
