@@ -226,6 +226,11 @@ async fn insert(
             let detail = json!({ "payload_digest": digest, "stream_seq": message.at.seq });
             set_aside(batch, epoch, message, CONFLICT).await?;
             batch.record(actor, "conflict", key.to_string(), detail);
+            // Its delivery is watched no longer.
+            batch
+                .gathered
+                .touched
+                .extend(records.get(&key).map(|record| record.id));
             continue;
         }
         let mut detail = json!({
