@@ -103,7 +103,7 @@ pub(super) fn expected(bus: &MemoryBus, key: &RequestKey) -> Option<Expected> {
     Some(Expected {
         state,
         verdict,
-        delivery: ["on_bus", "received", "executed", "failed"][delivery].to_owned(),
+        delivery: ["on_bus", "received", "failed", "executed"][delivery].to_owned(),
         alarms,
     })
 }
