@@ -12,7 +12,6 @@ use tokio::task::JoinHandle;
 use super::{App, AppEvent, Health, Role};
 use crate::clock::Clock;
 use crate::error::OpError;
-use crate::identity::Identity;
 use crate::ops::job::BusBinding;
 use crate::ops::{
     Beginning, Judge, Ledger, Peers, Publisher, Queues, Thread, Wires, WriterTask, durable,
@@ -25,13 +24,6 @@ const AFTER_START: Duration = Duration::from_secs(1);
 
 const WRITER_ENDED: &str =
     "a fault of the program ended what writes changes; start the console again";
-
-/// A UUID is always an id of the grammar.
-fn console_id(identity: &Identity) -> Result<ConsoleId, OpError> {
-    let id = identity.console_id.to_string();
-    id.parse()
-        .map_err(|error| OpError::Environment(format!("the console's id: {error}")))
-}
 
 pub(super) async fn start_writer(
     app: &App,
@@ -61,7 +53,7 @@ pub(super) async fn start_writer(
             stall_limits: app.inner.options.stall_limits,
             settlements: shared.settlements.clone(),
             peers: Peers {
-                me: console_id(&shared.identity)?,
+                me: ConsoleId::from(shared.identity.console_id),
                 consoles: Arc::clone(&shared.consoles),
             },
             policy_known: shared.policy_known.clone(),
