@@ -147,10 +147,11 @@ impl OpError {
 
 impl From<BusError> for OpError {
     fn from(error: BusError) -> Self {
-        match error.code() {
-            "bus_unreachable" | "bus_disconnected" | "bus_connection_lost" | "bus_timed_out" => {
-                Self::BusUnreachable(error.to_string())
-            }
+        match error {
+            BusError::Unreachable { .. }
+            | BusError::Disconnected
+            | BusError::ConnectionLost { .. }
+            | BusError::TimedOut { .. } => Self::BusUnreachable(error.to_string()),
             _ => Self::Environment(error.to_string()),
         }
     }
