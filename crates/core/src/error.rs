@@ -1,5 +1,7 @@
 //! What an operation can answer instead of a result: a stable code, and a sentence for a person.
 
+use std::path::Path;
+
 use countersign_wire::{ErrorCode, RequestKey};
 
 use crate::bus::BusError;
@@ -138,6 +140,15 @@ impl OpError {
             }
             DecideRefusal::DigestDiffers { .. } => Self::DigestDiffers(format!("{key}: {refusal}")),
         }
+    }
+
+    /// The data folder holds no console's store.
+    #[must_use]
+    pub fn no_console(folder: &Path) -> Self {
+        Self::Environment(format!(
+            "{} holds no console's data yet; start one with `countersign serve` or open the window",
+            folder.display()
+        ))
     }
 
     pub(crate) fn stopped() -> Self {
