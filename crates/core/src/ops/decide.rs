@@ -20,7 +20,7 @@ use super::votes::cast::{Choice, cast};
 use crate::domain::life_cycle::{Step, next};
 use crate::domain::{
     Authority, Delivery, RequestRecord, State, Timestamp, check_decide, ends_the_call, hold,
-    is_vote, lets_it_run,
+    is_vote,
 };
 use crate::store::outbox::{self, OutboxRow};
 use crate::store::request_states::{self, StateChange};
@@ -75,7 +75,7 @@ async fn one(
         Ok(checked) => checked,
         Err(refused) => return Ok(Err(refused)),
     };
-    if command.authority == Authority::Operator && lets_it_run(verdict) {
+    if command.authority == Authority::Operator && verdict.lets_it_run() {
         quorum::look(ledger, batch, record).await?;
     }
     match is_vote(record, verdict, command.authority) {
@@ -146,7 +146,7 @@ fn decision(
     (rows, changes): Taken<'_>,
 ) -> Result<Accepted, Refused> {
     let now = batch.now;
-    let held = command.hold && lets_it_run(verdict);
+    let held = command.hold && verdict.lets_it_run();
     let (authority, origin) = (command.authority, command.origin);
     let by_rule = command.automatic.clone();
     let draft = draft(record, verdict, command)?;
@@ -260,7 +260,7 @@ fn draft(
     command: DecideCommand,
 ) -> Result<Draft, Refused> {
     let invalid = |why: &str| Refused::InvalidArgs(why.to_owned());
-    if command.scope != Scope::Once && !lets_it_run(verdict) {
+    if command.scope != Scope::Once && !verdict.lets_it_run() {
         return Err(invalid(
             "only an approval can be meant for more than one call",
         ));

@@ -4,7 +4,7 @@
 //! Refuses to cost the way of a decision anything: answers are looked at when their time has come, in the
 //! order of the stream, and only those that wait then are remembered one by one.
 
-use countersign_wire::{RequestKey, decision_subject, parse_request, request_subject};
+use countersign_wire::{RequestKey, Verdict, decision_subject, parse_request, request_subject};
 
 use super::ledger::{Batch, Ledger};
 use crate::domain::stall::{Look, Progress, look};
@@ -192,7 +192,12 @@ fn progress(watched: &Watched) -> Progress {
     Progress {
         state: watched.state,
         delivery: watched.delivery,
-        runs: watched.is_call && matches!(watched.verdict.as_deref(), Some("approve" | "modify")),
+        runs: watched.is_call
+            && watched
+                .verdict
+                .as_deref()
+                .and_then(Verdict::from_word)
+                .is_some_and(Verdict::lets_it_run),
         queued_at: watched.queued_at,
         stored_at: watched.stored_at,
         received_at: watched.received_at,
