@@ -386,14 +386,7 @@ pub(super) async fn release_hold(
     let Ok(state) = next(record.state, Step::Undo) else {
         return Ok(());
     };
-    let change = StateChange {
-        id: record.id,
-        state,
-        verdict: None,
-        origin: None,
-        decided_at: None,
-        delivery: record.delivery,
-    };
+    let change = StateChange::waits_again(record, state);
     request_states::change_states(batch.tx, &[change]).await?;
     batch.gathered.touched.push(record.id);
     batch.record(actor, action, record.key.to_string(), json!({}));

@@ -149,12 +149,8 @@ pub(super) async fn take_back(
         return answers::give(ledger, batch, &open).await;
     };
     let mut change = StateChange {
-        id: request,
-        state: waiting,
-        verdict: None,
-        origin: None,
-        decided_at: None,
         delivery: Delivery::Stored,
+        ..StateChange::waits_again(&record, waiting)
     };
     // While it was on its way the stream had to tell who was first; now nobody was before the agent.
     if let Some(at) = record.withdrawn_at

@@ -24,7 +24,8 @@ use super::trusted::{Standing, TrustedKeys};
 use crate::bus::{Bus, Publication, PublishOutcome, refusal};
 use crate::clock::Clock;
 use crate::domain::brakes::Brakes;
-use crate::domain::{State, Timestamp};
+use crate::domain::{RequestRecord, State, Timestamp};
+use crate::store::outbox::OutboxRow;
 
 /// Decisions on their way at the same time.
 const IN_FLIGHT: usize = 1_024;
@@ -61,6 +62,28 @@ pub(crate) struct Outgoing {
     /// Whether it comes from the outbox of before: it may have left this console already, and what it was
     /// judged by may have changed.
     pub(crate) kept: bool,
+}
+
+impl Outgoing {
+    /// A decision as it stands in the outbox; `decided` is the request that it decides, if it waited for that.
+    pub(crate) fn of_row(
+        row: &OutboxRow,
+        (decision_id, sig): (Uuid, String),
+        decided: Option<&RequestRecord>,
+    ) -> Self {
+        Self {
+            carried: Carried::Decision,
+            decision_id,
+            request: row.request,
+            subject: row.subject.clone(),
+            payload: row.payload.clone().into(),
+            key: row.key.clone(),
+            sig,
+            deadline: decided.map(|record| record.deadline_at),
+            risk: decided.map(|record| record.risk),
+            kept: false,
+        }
+    }
 }
 
 /// What became of a decision.
