@@ -3,8 +3,6 @@
 //! Refuses to say "approved": a verdict taken here is held or on its way, and only the stream can
 //! make it stand.
 
-use std::collections::HashMap;
-
 use countersign_wire::{Origin, RequestKey, Scope, Verdict, args_digest};
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -41,11 +39,7 @@ pub(crate) async fn apply(
         .iter()
         .map(|(command, _)| command.key.clone())
         .collect();
-    let mut records: HashMap<RequestKey, RequestRecord> = requests::records(batch.tx, &keys)
-        .await?
-        .into_iter()
-        .map(|record| (record.key.clone(), record))
-        .collect();
+    let mut records = requests::records_by_key(batch.tx, &keys).await?;
     let mut rows = Vec::new();
     let mut changes = Vec::new();
     for (command, reply) in commands {
