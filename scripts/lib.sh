@@ -1,5 +1,5 @@
 # Shared by the scripts beside it; source it after `set -eu`.
-# Goes to the root of the checkout and leaves $root, $python and the messages.
+# Goes to the root of the checkout and leaves $root, $venv and the messages.
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 cd "$root"

@@ -60,6 +60,16 @@ pub struct RuntimeInfo {
 }
 
 impl RuntimeInfo {
+    /// What this process tells of itself.
+    pub(crate) fn own(nats_url: String, nats_pid: Option<u32>, passing: bool) -> Self {
+        Self {
+            pid: std::process::id(),
+            nats_url,
+            nats_pid,
+            passing,
+        }
+    }
+
     /// Whether the process that told it still lives.
     #[must_use]
     pub fn lives(&self) -> bool {

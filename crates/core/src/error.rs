@@ -1,5 +1,7 @@
 //! What an operation can answer instead of a result: a stable code, and a sentence for a person.
 
+use std::path::Path;
+
 use countersign_wire::{ErrorCode, RequestKey};
 
 use crate::bus::BusError;
@@ -140,6 +142,15 @@ impl OpError {
         }
     }
 
+    /// The data folder holds no console's store.
+    #[must_use]
+    pub fn no_console(folder: &Path) -> Self {
+        Self::Environment(format!(
+            "{} holds no console's data yet; start one with `countersign serve` or open the window",
+            folder.display()
+        ))
+    }
+
     pub(crate) fn stopped() -> Self {
         Self::Failed("the console is stopping; start it again and repeat the command".to_owned())
     }
@@ -147,10 +158,11 @@ impl OpError {
 
 impl From<BusError> for OpError {
     fn from(error: BusError) -> Self {
-        match error.code() {
-            "bus_unreachable" | "bus_disconnected" | "bus_connection_lost" | "bus_timed_out" => {
-                Self::BusUnreachable(error.to_string())
-            }
+        match error {
+            BusError::Unreachable { .. }
+            | BusError::Disconnected
+            | BusError::ConnectionLost { .. }
+            | BusError::TimedOut { .. } => Self::BusUnreachable(error.to_string()),
             _ => Self::Environment(error.to_string()),
         }
     }

@@ -68,6 +68,8 @@ pub enum KeyRole {
     Auto,
 }
 
+crate::words::words!(KeyRole { Human => "human", Auto => "auto" });
+
 /// A key that an agent trusts (`trusted_keys` of `agent.json`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct TrustedKey {

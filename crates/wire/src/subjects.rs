@@ -30,6 +30,12 @@ impl ConsoleId {
     }
 }
 
+impl From<uuid::Uuid> for ConsoleId {
+    fn from(id: uuid::Uuid) -> Self {
+        Self(id.to_string().into())
+    }
+}
+
 text_newtype!(
     ConsoleId,
     ConsoleIdError,

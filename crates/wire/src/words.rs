@@ -95,6 +95,14 @@ pub enum Verdict {
     Terminate,
 }
 
+impl Verdict {
+    /// Whether the call may run after this verdict.
+    #[must_use]
+    pub const fn lets_it_run(self) -> bool {
+        matches!(self, Self::Approve | Self::Modify)
+    }
+}
+
 macro_rules! words {
     ($name:ident { $($variant:ident => $word:literal),+ $(,)? }) => {
         impl $name {

@@ -3,6 +3,7 @@
 //! Refuses to call a log whole that it did not read to its end.
 
 use countersign_core::ops::audit_verify::Verification;
+use countersign_core::store::audit::hex;
 use countersign_wire::ErrorCode;
 use serde_json::json;
 
@@ -10,7 +11,6 @@ use super::config::Settings;
 use super::console::reading;
 use super::failure::Failure;
 use super::output::{Output, doubtful, plain, wrong};
-use super::status::hash;
 
 /// Checks the chain, its anchors and the bytes that it names.
 pub(crate) async fn verify(
@@ -105,7 +105,7 @@ fn noted(head: &str) -> Result<String, Failure> {
 pub(crate) async fn head(settings: &Settings, out: Output) -> Result<(), Failure> {
     let head = reading(settings, false, async |app| Ok(app.audit_head().await?)).await?;
     if out.json {
-        return Ok(out.json_line(&json!({ "seq": head.seq, "hash": hash(&head) }))?);
+        return Ok(out.json_line(&json!({ "seq": head.seq, "hash": hex(&head.hash) }))?);
     }
-    Ok(out.line(&format!("{} {}", head.seq, hash(&head)))?)
+    Ok(out.line(&format!("{} {}", head.seq, hex(&head.hash)))?)
 }

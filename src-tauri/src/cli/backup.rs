@@ -13,7 +13,7 @@ use super::args::{Backup, Restore};
 use super::config::Settings;
 use super::console::options;
 use super::failure::Failure;
-use super::output::{Output, doubtful};
+use super::output::{Output, doubtful, wrong};
 use super::serve::Stop;
 
 /// Writes a backup, beside a running console or without one.
@@ -97,6 +97,9 @@ pub(crate) async fn bring_back(
     if let Some(kept) = kept {
         out.line(&format!("what stood in the folder is kept in {kept}"))?;
     }
+    if let Some(why) = &done.read_only {
+        out.line(&wrong(&format!("it will decide nothing: {why}")))?;
+    }
     Ok(out.line("start the console: it reads from the streams what came after the backup")?)
 }
 
@@ -108,6 +111,6 @@ fn as_json(done: &Restored, kept: Option<String>) -> serde_json::Value {
     json!({
         "made_at": done.info.made_at, "console_id": done.info.console_id, "realm": done.info.realm,
         "audit": { "seq": done.info.audit_seq, "hash": done.info.audit_hash },
-        "replaced": replaced, "kept_in": kept,
+        "replaced": replaced, "kept_in": kept, "read_only": done.read_only,
     })
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use countersign_core::data_dir::{DataDir, RuntimeInfo};
-use countersign_core::{App, Options, Role};
+use countersign_core::{App, OpError, Options, Role};
 
 use super::config::{Login, Settings};
 use super::failure::Failure;
@@ -85,10 +85,7 @@ pub(crate) async fn deciding_here<T>(
     let folder = &settings.data_dir;
     let known = folder.join("countersign.db").is_file() || folder.join("keys").is_dir();
     if settings.nats_url.is_none() && !known {
-        return Err(Failure::environment(format!(
-            "{} holds no console's data yet; start one with `countersign serve` or open the window",
-            folder.display()
-        )));
+        return Err(OpError::no_console(folder).into());
     }
     deciding(settings, work).await
 }

@@ -97,7 +97,7 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
         rows.add_row([
             line.key.to_string(),
             format!("{}{mine}", plain(&line.name)),
-            word(line.role).to_owned(),
+            line.role.as_str().to_owned(),
             line.state.as_str().replace('_', " "),
             when::shown(line.from),
             until,
@@ -130,18 +130,11 @@ fn limits(line: &Listed) -> String {
     }
 }
 
-fn word(role: KeyRole) -> &'static str {
-    match role {
-        KeyRole::Human => "human",
-        KeyRole::Auto => "auto",
-    }
-}
-
 fn as_json(line: &Listed) -> Value {
     json!({
         "key": line.key,
         "name": plain(&line.name),
-        "role": word(line.role),
+        "role": line.role.as_str(),
         "from": line.from.rfc3339(),
         "until": line.until.map(countersign_core::domain::Timestamp::rfc3339),
         "state": line.state.as_str(),
@@ -193,7 +186,7 @@ async fn change_list(
         for other in others {
             out.remark(&format!(
                 "the same console's {} key {} still counts; retire it too if the console is gone",
-                word(other.role),
+                other.role.as_str(),
                 other.key
             ));
         }
@@ -206,14 +199,14 @@ async fn rotate(settings: &Settings, out: Output) -> Result<(), Failure> {
     if out.json {
         let lines: Vec<Value> = rotated
             .iter()
-            .map(|key| json!({ "role": word(key.role), "old": key.old, "new": key.new }))
+            .map(|key| json!({ "role": key.role.as_str(), "old": key.old, "new": key.new }))
             .collect();
         return Ok(out.json_line(&json!({ "rotated": lines }))?);
     }
     for key in &rotated {
         out.line(&format!(
             "{} key {} takes over from {}",
-            word(key.role),
+            key.role.as_str(),
             key.new,
             key.old
         ))?;

@@ -14,6 +14,7 @@ use countersign_core::ops::votes::told::ShownVote;
 use countersign_core::ops::why::Why;
 use countersign_core::store::alarms::Alarm;
 use countersign_core::store::lines::LineRow;
+use countersign_core::store::quarantine::Contradicting;
 use countersign_core::store::receipts::StoredReceipt;
 use countersign_core::store::votes::StoredVote;
 use countersign_wire::{KeptJson, json_value, readable_request, text_ascii_safe};
@@ -42,6 +43,8 @@ struct Shown<'a> {
     request_text: Option<std::borrow::Cow<'a, str>>,
     decision: Option<&'a KeptJson>,
     decision_fault: Option<String>,
+    // The decision that agents read, where this console keeps another one.
+    on_bus: Option<Value>,
     warnings: Vec<Value>,
     votes: Vec<Value>,
     // Which rule asks or nearly let it pass; without rules and setup key there is nothing to tell.
@@ -193,6 +196,7 @@ fn as_json(
             .decision
             .as_ref()
             .and_then(|d| d.fault.as_deref().map(words)),
+        on_bus: story.contradicting.as_ref().map(|it| on_bus(it, secrets)),
         warnings,
         votes: story.votes.iter().map(vote).collect(),
         why,
@@ -222,6 +226,20 @@ fn trace(line: &LineRow) -> Option<Value> {
 
 fn alarm(alarm: &Alarm) -> Value {
     json!({ "code": alarm.code, "at": Timestamp(alarm.at).rfc3339() })
+}
+
+/// What stands on the bus instead of the decision that is kept here.
+fn on_bus(stands: &Contradicting, secrets: Secrets) -> Value {
+    let said = json_value(&stands.raw).unwrap_or_default();
+    let text = |value: &Value| value.as_str().map(|text| secrets.line(text));
+    json!({
+        "decision_id": text(&said["decision_id"]),
+        "verdict": text(&said["verdict"]),
+        "by": text(&said["decided_by"]["name"]),
+        "message": text(&said["message"]),
+        "stored_at": Timestamp(stands.at).rfc3339(),
+        "stream_seq": stands.stream_seq,
+    })
 }
 
 /// A vote; all null while it may not be shown to who has yet to vote.

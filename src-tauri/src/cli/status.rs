@@ -7,7 +7,7 @@ use countersign_core::domain::Timestamp;
 use countersign_core::domain::alarm::sentence;
 use countersign_core::identity::Kept;
 use countersign_core::ops::status::Status;
-use countersign_core::store::audit::Head;
+use countersign_core::store::audit::hex;
 use countersign_wire::{AgentBrake, without_login};
 use serde_json::{Map, Value, json};
 
@@ -55,11 +55,6 @@ fn away(settings: &Settings) -> Option<String> {
     };
     let url = settings.nats_url.clone().or_else(running)?;
     Some(without_login(&url))
-}
-
-/// The hash of a head as it is written everywhere.
-pub(crate) fn hash(head: &Head) -> String {
-    head.hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn as_json(status: &Status, kept: &Kept) -> Value {
@@ -139,7 +134,7 @@ fn as_json(status: &Status, kept: &Kept) -> Value {
         "alarms": alarms,
         "audit": {
             "seq": status.audit.seq,
-            "hash": hash(&status.audit),
+            "hash": hex(&status.audit.hash),
             "anchored_seq": status.anchored_seq,
         },
         "keys": { "place": kept.place.as_str(), "why": plain(&kept.why) },
@@ -219,7 +214,7 @@ fn lines(status: &Status) -> Vec<(&'static str, String)> {
         format!(
             "{} rows, {anchored}, head {}",
             status.audit.seq,
-            hash(&status.audit)
+            hex(&status.audit.hash)
         ),
     ));
     if let Some(why) = status.read_only.as_ref().or(status.store_failed.as_ref()) {

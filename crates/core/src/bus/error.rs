@@ -1,4 +1,4 @@
-//! Errors of the bus. No text here is branched on: callers use [`BusError::code`].
+//! Errors of the bus. No text here is branched on: callers match the variant, programs read [`BusError::code`].
 
 use std::path::PathBuf;
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use countersign_wire::Verdict;
 
-use super::{Authority, DecideRefusal, RequestRecord, lets_it_run};
+use super::{Authority, DecideRefusal, RequestRecord};
 
 /// One operator's vote that stands: request, key and signature are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub fn is_vote(
     verdict: Verdict,
     authority: Authority,
 ) -> Result<bool, DecideRefusal> {
-    if !lets_it_run(verdict) || request.approvals_needed <= 1 {
+    if !verdict.lets_it_run() || request.approvals_needed <= 1 {
         return Ok(false);
     }
     match authority {

@@ -7,12 +7,6 @@ use countersign_wire::Verdict;
 
 use super::{RequestRecord, State, Timestamp};
 
-/// Whether the call may run after this verdict.
-#[must_use]
-pub fn lets_it_run(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Approve | Verdict::Modify)
-}
-
 /// Whether the call surely does not go on after this verdict. An answer takes its place, and the approver to
 /// whom it is escalated may allow it.
 #[must_use]
@@ -253,7 +247,7 @@ mod tests {
             (Skip, true),
         ] {
             assert_eq!(ends_the_call(verdict), ends, "{verdict}");
-            assert!(!(ends && lets_it_run(verdict)), "{verdict}");
+            assert!(!(ends && verdict.lets_it_run()), "{verdict}");
         }
     }
 

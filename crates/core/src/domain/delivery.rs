@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The rungs of the ladder (protocol, section 6). `Failed` and `Refused` end it instead of `Executed`.
+/// The rungs of the ladder (protocol, section 6). `Failed` and `Refused` end it instead of `Executed`, and stand below
+/// it: where several copies of an agent report, one of which ran the call, the call ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
@@ -16,12 +17,12 @@ pub enum Delivery {
     OnBus,
     /// The agent has verified the decision.
     Received,
-    /// The tool ran and succeeded.
-    Executed,
-    /// The tool ran and failed.
-    Failed,
     /// The agent refused the decision.
     Refused,
+    /// The tool ran and failed.
+    Failed,
+    /// The tool ran and succeeded.
+    Executed,
 }
 
 const RUNGS: [Delivery; 7] = [
@@ -29,9 +30,9 @@ const RUNGS: [Delivery; 7] = [
     Delivery::Decided,
     Delivery::OnBus,
     Delivery::Received,
-    Delivery::Executed,
-    Delivery::Failed,
     Delivery::Refused,
+    Delivery::Failed,
+    Delivery::Executed,
 ];
 
 impl Delivery {
@@ -80,9 +81,13 @@ mod tests {
             }
             assert_eq!(Delivery::from_word(from.as_str()), Some(from));
         }
-        assert_eq!(
-            Delivery::Executed.raised_to(Delivery::Received),
-            Delivery::Executed
-        );
+    }
+
+    #[test]
+    fn an_execution_stands_whatever_another_copy_of_the_agent_reports() {
+        for other in [Delivery::Received, Delivery::Refused, Delivery::Failed] {
+            assert_eq!(Delivery::Executed.raised_to(other), Delivery::Executed);
+            assert_eq!(other.raised_to(Delivery::Executed), Delivery::Executed);
+        }
     }
 }

@@ -28,7 +28,7 @@ pub mod trace;
 
 pub use agreement::is_vote;
 pub use alarm::AlarmCode;
-pub use decide::{Authority, DecideRefusal, check_decide, ends_the_call, lets_it_run};
+pub use decide::{Authority, DecideRefusal, check_decide, ends_the_call};
 pub use delivery::Delivery;
 pub use incident::{INCIDENTS, Incident};
 pub use life_cycle::{State, Step};

@@ -49,6 +49,13 @@ pub(super) async fn acknowledge(
     Ok(now.map_or(Acknowledged::Unknown, Acknowledged::Done))
 }
 
+fn lasts(alarm: &Alarm) -> OpError {
+    OpError::InvalidArgs(format!(
+        "alarm {} ({}) tells of a state that lasts; it ends when its cause is gone",
+        alarm.id, alarm.code
+    ))
+}
+
 impl App {
     /// Every alarm that stands, newest first, the acknowledged ones too.
     ///
@@ -65,14 +72,15 @@ impl App {
     /// [`OpError::NotFound`]; [`OpError::InvalidArgs`] for a state that lasts; [`OpError::ReadOnly`] when
     /// it cannot be written.
     pub async fn acknowledge_alarm(&self, id: i64) -> Result<Alarm, OpError> {
+        let unwritten = self.with_store_failed(Vec::new())?.pop();
+        if let Some(alarm) = unwritten.filter(|alarm| alarm.id == id) {
+            return Err(lasts(&alarm));
+        }
         let (done, answer) = oneshot::channel();
         self.submit(Job::AcknowledgeAlarm { id, done }).await?;
         match self.answer(answer).await? {
             Acknowledged::Done(alarm) => Ok(alarm),
-            Acknowledged::Lasts(alarm) => Err(OpError::InvalidArgs(format!(
-                "alarm {id} ({}) tells of a state that lasts; it ends when its cause is gone",
-                alarm.code
-            ))),
+            Acknowledged::Lasts(alarm) => Err(lasts(&alarm)),
             Acknowledged::Unknown => Err(OpError::NoSuchAlarm(id)),
         }
     }

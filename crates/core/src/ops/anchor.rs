@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_wire::{Anchor, Context, SignedEnvelope, Stream, audit_subject};
+use countersign_wire::{Anchor, ConsoleId, Context, SignedEnvelope, Stream, audit_subject};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -27,10 +27,7 @@ pub(crate) async fn publish(shared: &Shared, bus: &Bus, realm: &Uuid) -> Result<
     let log = LogSync::of(&shared.reader)?;
     let synced = tokio::task::spawn_blocking(move || log.sync()).await;
     synced.map_err(|_| OpError::stopped())??;
-    let console = shared.identity.console_id.to_string();
-    let id = console
-        .parse()
-        .map_err(|_| OpError::Failed("the console's id is no id".into()))?;
+    let console = ConsoleId::from(shared.identity.console_id);
     let anchor = Anchor {
         seq: u64::try_from(head.seq).unwrap_or(0),
         hash: hex(&head.hash),
@@ -43,12 +40,12 @@ pub(crate) async fn publish(shared: &Shared, bus: &Bus, realm: &Uuid) -> Result<
         &shared.identity.signing().auto,
         Context::Audit,
         realm,
-        &audit_subject(&id),
+        &audit_subject(&console),
         &payload,
     )
     .map_err(failed)?;
     let bytes = envelope.to_bytes().map_err(failed)?;
-    match bus.publish_anchor(&console, bytes.into()).await {
+    match bus.publish_anchor(console.as_str(), bytes.into()).await {
         PublishOutcome::Stored { seq } => {
             // Without it the anchor is checked where it is found, and not missed where it is not.
             let epoch = bus.epoch(Stream::Audit.name()).await.ok().flatten();

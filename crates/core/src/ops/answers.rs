@@ -5,13 +5,14 @@
 use countersign_wire::{DecisionVerdict, Origin, Sha256Digest};
 use serde_json::json;
 
+use super::decide::row;
 use super::draft::{Draft, seal, write};
 use super::ledger::{Batch, Ledger};
-use super::publisher::{Carried, Outgoing};
+use super::publisher::Outgoing;
 use super::turns::Turn;
 use super::votes::close;
-use crate::domain::{RequestRecord, State, Timestamp};
-use crate::store::outbox::{self, OutboxRow};
+use crate::domain::{State, Timestamp};
+use crate::store::outbox;
 use crate::store::unanswered::{self, Place};
 use crate::store::{StoreError, requests};
 
@@ -87,41 +88,19 @@ pub(crate) async fn give(
                 "verdict": record.state.as_str(),
             }),
         );
-        batch.gathered.outgoing.push(Outgoing {
-            carried: Carried::Decision,
-            decision_id: unsigned.decision_id,
-            request: record.id,
-            subject: unsigned.subject.clone(),
-            payload: unsigned.payload.clone().into(),
-            key: unsigned.key.to_string(),
-            sig: sig.clone(),
-            deadline: None,
-            risk: None,
-            kept: false,
-        });
-        rows.push(row(&record, unsigned, sig, batch.now.0));
+        let decision_id = unsigned.decision_id;
+        let row = row(
+            &record,
+            unsigned,
+            Some(sig.clone()),
+            batch.now,
+            State::Queued,
+        );
+        let outgoing = Outgoing::of_row(&row, (decision_id, sig), None);
+        batch.gathered.outgoing.push(outgoing);
+        rows.push(row);
     }
     outbox::insert(batch.tx, &rows, &[]).await
-}
-
-fn row(
-    record: &RequestRecord,
-    unsigned: super::draft::Unsigned,
-    sig: String,
-    release_at: i64,
-) -> OutboxRow {
-    OutboxRow {
-        decision_id: unsigned.decision_id.to_string(),
-        request: record.id,
-        subject: unsigned.subject,
-        payload: unsigned.payload,
-        key: unsigned.key.to_string(),
-        sig: Some(sig),
-        release_at,
-        attempts: 0,
-        last_error: None,
-        state: "queued".to_owned(),
-    }
 }
 
 /// Answers a page of what ended while nobody could: after a restart, while the policy was not known, or read again

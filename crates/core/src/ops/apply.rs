@@ -377,23 +377,15 @@ async fn rescan(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreE
         .map(|record| (record.id, record))
         .collect();
     for row in queued {
-        let (Some(sig), Ok(decision_id)) = (row.sig, row.decision_id.parse()) else {
+        let (Some(sig), Ok(decision_id)) = (row.sig.clone(), row.decision_id.parse()) else {
             continue;
         };
         // Answers that need no person have none: their requests are over.
         let record = records.get(&row.request);
         let decided = record.filter(|record| record.state == State::Queued);
         batch.gathered.outgoing.push(Outgoing {
-            carried: Carried::Decision,
-            decision_id,
-            request: row.request,
-            subject: row.subject,
-            payload: row.payload.into(),
-            key: row.key,
-            sig,
-            deadline: decided.map(|record| record.deadline_at),
-            risk: decided.map(|record| record.risk),
             kept: true,
+            ..Outgoing::of_row(&row, (decision_id, sig), decided)
         });
     }
     Ok(())

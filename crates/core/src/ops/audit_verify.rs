@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use countersign_wire::{Anchor, Stream, audit_subject, canonical_json, read_json};
+use countersign_wire::{Anchor, ConsoleId, Stream, audit_subject, canonical_json, read_json};
 use serde_json::Value;
 
 use super::anchors_check::{Anchors, Signer};
@@ -155,12 +155,12 @@ impl App {
 
     /// Who signs the anchors of this console.
     fn anchor_signer(&self, former: Vec<String>) -> Signer {
-        let id = self.identity().console_id.to_string().parse();
+        let id = ConsoleId::from(self.identity().console_id);
         let mut keys = vec![self.identity().auto_key().to_string()];
         keys.extend(former);
         Signer {
             realm: self.realm(),
-            subject: id.map(|id| audit_subject(&id)).unwrap_or_default(),
+            subject: audit_subject(&id),
             keys,
         }
     }

@@ -3,8 +3,6 @@
 //! Refuses to say "approved": a verdict taken here is held or on its way, and only the stream can
 //! make it stand.
 
-use std::collections::HashMap;
-
 use countersign_wire::{Origin, RequestKey, Scope, Verdict, args_digest};
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -20,7 +18,7 @@ use super::votes::cast::{Choice, cast};
 use crate::domain::life_cycle::{Step, next};
 use crate::domain::{
     Authority, Delivery, RequestRecord, State, Timestamp, check_decide, ends_the_call, hold,
-    is_vote, lets_it_run,
+    is_vote,
 };
 use crate::store::outbox::{self, OutboxRow};
 use crate::store::request_states::{self, StateChange};
@@ -41,11 +39,7 @@ pub(crate) async fn apply(
         .iter()
         .map(|(command, _)| command.key.clone())
         .collect();
-    let mut records: HashMap<RequestKey, RequestRecord> = requests::records(batch.tx, &keys)
-        .await?
-        .into_iter()
-        .map(|record| (record.key.clone(), record))
-        .collect();
+    let mut records = requests::records_by_key(batch.tx, &keys).await?;
     let mut rows = Vec::new();
     let mut changes = Vec::new();
     for (command, reply) in commands {
@@ -75,7 +69,7 @@ async fn one(
         Ok(checked) => checked,
         Err(refused) => return Ok(Err(refused)),
     };
-    if command.authority == Authority::Operator && lets_it_run(verdict) {
+    if command.authority == Authority::Operator && verdict.lets_it_run() {
         quorum::look(ledger, batch, record).await?;
     }
     match is_vote(record, verdict, command.authority) {
@@ -146,7 +140,7 @@ fn decision(
     (rows, changes): Taken<'_>,
 ) -> Result<Accepted, Refused> {
     let now = batch.now;
-    let held = command.hold && lets_it_run(verdict);
+    let held = command.hold && verdict.lets_it_run();
     let (authority, origin) = (command.authority, command.origin);
     let by_rule = command.automatic.clone();
     let draft = draft(record, verdict, command)?;
@@ -260,7 +254,7 @@ fn draft(
     command: DecideCommand,
 ) -> Result<Draft, Refused> {
     let invalid = |why: &str| Refused::InvalidArgs(why.to_owned());
-    if command.scope != Scope::Once && !lets_it_run(verdict) {
+    if command.scope != Scope::Once && !verdict.lets_it_run() {
         return Err(invalid(
             "only an approval can be meant for more than one call",
         ));
@@ -386,14 +380,7 @@ pub(super) async fn release_hold(
     let Ok(state) = next(record.state, Step::Undo) else {
         return Ok(());
     };
-    let change = StateChange {
-        id: record.id,
-        state,
-        verdict: None,
-        origin: None,
-        decided_at: None,
-        delivery: record.delivery,
-    };
+    let change = StateChange::waits_again(record, state);
     request_states::change_states(batch.tx, &[change]).await?;
     batch.gathered.touched.push(record.id);
     batch.record(actor, action, record.key.to_string(), json!({}));

@@ -20,7 +20,7 @@ use super::ledger::{Batch, CONFLICT, Ledger};
 use super::publisher::Settled;
 use super::votes;
 use crate::domain::life_cycle::{Step, StoredAs, next};
-use crate::domain::{AlarmCode, Delivery, RequestRecord, State, Timestamp, lets_it_run};
+use crate::domain::{AlarmCode, Delivery, RequestRecord, State, Timestamp};
 use crate::store::decisions::{self, Adopted, NewDecision};
 use crate::store::republish::{self, Again};
 use crate::store::request_states::{self, StateChange};
@@ -226,6 +226,11 @@ async fn insert(
             let detail = json!({ "payload_digest": digest, "stream_seq": message.at.seq });
             set_aside(batch, epoch, message, CONFLICT).await?;
             batch.record(actor, "conflict", key.to_string(), detail);
+            // Its delivery is watched no longer.
+            batch
+                .gathered
+                .touched
+                .extend(records.get(&key).map(|record| record.id));
             continue;
         }
         let mut detail = json!({
@@ -341,7 +346,7 @@ async fn settle(
 
 /// Whether a person who gave this verdict has accepted the tool as it is described.
 fn lets_run(effective: &str) -> bool {
-    Verdict::from_word(effective).is_some_and(lets_it_run)
+    Verdict::from_word(effective).is_some_and(Verdict::lets_it_run)
 }
 
 /// Judges a decision again: a withdraw or a tighten that was stored before it came later on its stream.

@@ -11,7 +11,7 @@ use super::draft::{request_of, seal};
 use super::execution;
 use super::ladder;
 use super::ledger::{Batch, Ledger};
-use super::publisher::{Carried, Outgoing};
+use super::publisher::Outgoing;
 use super::quorum;
 use super::stopped;
 use super::votes::{cast, close};
@@ -122,18 +122,8 @@ async fn release(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreErro
         }));
         changes.push(released(row, record.id, state, record.delivery, batch.now));
         batch.gathered.touched.push(record.id);
-        batch.gathered.outgoing.push(Outgoing {
-            carried: Carried::Decision,
-            decision_id,
-            request: record.id,
-            subject: row.subject.clone(),
-            payload: row.payload.clone().into(),
-            key: row.key.clone(),
-            sig: sig.clone(),
-            deadline: Some(record.deadline_at),
-            risk: Some(record.risk),
-            kept: false,
-        });
+        let outgoing = Outgoing::of_row(row, (decision_id, sig.clone()), Some(&record));
+        batch.gathered.outgoing.push(outgoing);
         signed.push((row.decision_id.clone(), sig));
     }
     outbox::release(batch.tx, &signed).await?;

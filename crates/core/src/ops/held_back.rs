@@ -1,9 +1,9 @@
 //! Decisions that may not go out any more before the bus has them: approvals that meet a brake, and what a
-//! key signed that was retired or limited meanwhile.
+//! key signed that was retired or limited meanwhile, or voted for.
 //!
 //! Refuses to let one out, and to leave its request to nobody: it is decided again then.
 
-use countersign_wire::{AgentKey, Sha256Digest, read_json};
+use countersign_wire::{AgentKey, PublicKey, Sha256Digest, VoteAttachment, read_json};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -11,6 +11,7 @@ use super::answers;
 use super::bypass::rule_id;
 use super::incoming::{GivenBy, goes_on};
 use super::ledger::{Batch, Ledger};
+use super::votes::close;
 use crate::domain::brakes::{Braked, Brakes};
 use crate::domain::life_cycle::{Step, next};
 use crate::domain::{Delivery, State, Timestamp};
@@ -30,6 +31,24 @@ pub(crate) enum HeldBack {
     /// The same, since its key was limited meanwhile.
     #[error("its key may no longer say this")]
     BeyondLimit,
+    /// The same, since the key of one of its votes was retired or limited meanwhile.
+    #[error("an operator who voted for it may no longer vote on it")]
+    VoteGone,
+}
+
+#[derive(Deserialize)]
+struct OfSeveral {
+    votes: Option<Vec<VoteAttachment>>,
+}
+
+/// The keys whose votes a decision carries.
+pub(super) fn voters(payload: &[u8]) -> Vec<PublicKey> {
+    let votes = read_json::<OfSeveral>(payload).ok().and_then(|of| of.votes);
+    votes
+        .unwrap_or_default()
+        .into_iter()
+        .map(|vote| vote.key)
+        .collect()
 }
 
 #[derive(Deserialize)]
@@ -130,12 +149,8 @@ pub(super) async fn take_back(
         return answers::give(ledger, batch, &open).await;
     };
     let mut change = StateChange {
-        id: request,
-        state: waiting,
-        verdict: None,
-        origin: None,
-        decided_at: None,
         delivery: Delivery::Stored,
+        ..StateChange::waits_again(&record, waiting)
     };
     // While it was on its way the stream had to tell who was first; now nobody was before the agent.
     if let Some(at) = record.withdrawn_at
@@ -157,5 +172,6 @@ pub(super) async fn take_back(
     ledger.judge.again(request);
     // A stop denies it, and the deadline may be near.
     ledger.next_due = None;
-    Ok(())
+    // The votes that still count may be enough.
+    close::consider(ledger, batch, &[request]).await
 }

@@ -4,13 +4,13 @@
 //! Refuses to cost the way of a decision anything: answers are looked at when their time has come, in the
 //! order of the stream, and only those that wait then are remembered one by one.
 
-use countersign_wire::{RequestKey, parse_request, request_subject};
+use countersign_wire::{RequestKey, Verdict, decision_subject, parse_request, request_subject};
 
 use super::ledger::{Batch, Ledger};
 use crate::domain::stall::{Look, Progress, look};
 use crate::domain::{AlarmCode, Stall, StallLimits, Timestamp};
 use crate::store::stalls::{self, Watched};
-use crate::store::{StoreError, meta, requests};
+use crate::store::{StoreError, meta, quarantine, requests};
 
 const AT_ONCE: i64 = 500;
 /// Answers are looked at no more often than this.
@@ -149,7 +149,10 @@ async fn judge(ledger: &mut Ledger, batch: &mut Batch<'_>, ids: &[i64]) -> Resul
     let (_, mut alarmed) = stalls::counts(batch.tx).await?;
     for watched in stalls::look_up(batch.tx, ids).await? {
         let mut seen = look(&progress(&watched), &ledger.stall_limits, batch.now);
-        if seen == Look::Stalled(Stall::NotExecuted) && is_script(batch, &watched).await? {
+        if let Look::Stalled(stall) = seen
+            && (is_contradicted(batch, &watched).await?
+                || stall == Stall::NotExecuted && is_script(batch, &watched).await?)
+        {
             seen = Look::Done;
         }
         let stands = match seen {
@@ -189,7 +192,12 @@ fn progress(watched: &Watched) -> Progress {
     Progress {
         state: watched.state,
         delivery: watched.delivery,
-        runs: watched.is_call && matches!(watched.verdict.as_deref(), Some("approve" | "modify")),
+        runs: watched.is_call
+            && watched
+                .verdict
+                .as_deref()
+                .and_then(Verdict::from_word)
+                .is_some_and(Verdict::lets_it_run),
         queued_at: watched.queued_at,
         stored_at: watched.stored_at,
         received_at: watched.received_at,
@@ -197,6 +205,14 @@ fn progress(watched: &Watched) -> Progress {
         heard_at: watched.heard_at,
         alive_since: watched.alive_since,
         reports_execution: true,
+    }
+}
+
+/// Whether the bus holds another decision: what this console knows of it reaches no agent.
+async fn is_contradicted(batch: &mut Batch<'_>, watched: &Watched) -> Result<bool, StoreError> {
+    match name(watched).parse::<RequestKey>() {
+        Ok(key) => quarantine::is_contradicted(batch.tx, &decision_subject(&key)).await,
+        Err(_) => Ok(false),
     }
 }
 

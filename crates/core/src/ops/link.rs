@@ -22,7 +22,8 @@ use super::operators::Operators;
 use super::policy_feed::PolicyFeed;
 use super::presence;
 use crate::bus::{
-    Bus, BusEvent, BusIdentity, MAX_BATCH, POLICY_STREAM, StreamMessage, StreamStatus, drain_batch,
+    Bus, BusError, BusEvent, BusIdentity, MAX_BATCH, POLICY_STREAM, StreamMessage, StreamStatus,
+    drain_batch,
 };
 use crate::error::OpError;
 use crate::runtime::Shared;
@@ -107,7 +108,7 @@ impl Link {
         let create = remembered.is_none();
         let identity = match self.bus.ensure(create, self.shared.replicas).await {
             Ok(identity) => identity,
-            Err(error) if error.code() == "bus_streams_missing" => {
+            Err(error @ BusError::StreamsMissing { .. }) => {
                 let why = ("streams_missing".to_owned(), error.to_string());
                 return self.send(Job::ReadOnly(Some(why))).await;
             }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use countersign_wire::{
-    Anchor, Context, KeyRole, PublicKey, Sha256Digest, audit_subject, read_json, verify,
+    Anchor, ConsoleId, Context, KeyRole, PublicKey, Sha256Digest, audit_subject, read_json, verify,
 };
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -53,7 +53,7 @@ pub(crate) fn named(anchors: &[&StoredAnchor]) -> Value {
 /// The key of this console that signed an anchor: the present one, or one before it.
 pub(super) fn signer(shared: &Shared, anchor: &StoredAnchor) -> Option<PublicKey> {
     let (realm, id) = (shared.realm()?, shared.identity.console_id.to_string());
-    let subject = audit_subject(&id.parse().ok()?);
+    let subject = audit_subject(&ConsoleId::from(shared.identity.console_id));
     let known = shared.operator_list.read().ok()?;
     let listed = known.iter().flat_map(|known| &known.list.operators);
     let earlier = listed

@@ -90,11 +90,7 @@ pub(crate) async fn end(shared: &Shared, bus: &Bus) {
 
 async fn write(shared: &Shared, bus: &Bus, realm: &Uuid, ended: bool) -> Result<(), String> {
     let identity = &shared.identity;
-    let console: ConsoleId = identity
-        .console_id
-        .to_string()
-        .parse()
-        .map_err(|_| "the console's id is no id".to_owned())?;
+    let console = ConsoleId::from(identity.console_id);
     let key = PolicyKey::Console(console.clone());
     let keys = identity.signing();
     let presence = Presence {

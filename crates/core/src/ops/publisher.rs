@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use countersign_wire::{Risk, is_bound_by_limits};
+use countersign_wire::{KeyRole, Risk, is_bound_by_limits};
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -16,7 +16,7 @@ use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use super::draft::request_of;
-use super::held_back::HeldBack;
+use super::held_back::{HeldBack, voters};
 use super::incoming::{decision_summary, given, vote_summary};
 use super::job::Job;
 use super::policy_feed::PolicyKnown;
@@ -24,7 +24,8 @@ use super::trusted::{Standing, TrustedKeys};
 use crate::bus::{Bus, Publication, PublishOutcome, refusal};
 use crate::clock::Clock;
 use crate::domain::brakes::Brakes;
-use crate::domain::{State, Timestamp};
+use crate::domain::{RequestRecord, State, Timestamp};
+use crate::store::outbox::OutboxRow;
 
 /// Decisions on their way at the same time.
 const IN_FLIGHT: usize = 1_024;
@@ -61,6 +62,28 @@ pub(crate) struct Outgoing {
     /// Whether it comes from the outbox of before: it may have left this console already, and what it was
     /// judged by may have changed.
     pub(crate) kept: bool,
+}
+
+impl Outgoing {
+    /// A decision as it stands in the outbox; `decided` is the request that it decides, if it waited for that.
+    pub(crate) fn of_row(
+        row: &OutboxRow,
+        (decision_id, sig): (Uuid, String),
+        decided: Option<&RequestRecord>,
+    ) -> Self {
+        Self {
+            carried: Carried::Decision,
+            decision_id,
+            request: row.request,
+            subject: row.subject.clone(),
+            payload: row.payload.clone().into(),
+            key: row.key.clone(),
+            sig,
+            deadline: decided.map(|record| record.deadline_at),
+            risk: decided.map(|record| record.risk),
+            kept: false,
+        }
+    }
 }
 
 /// What became of a decision.
@@ -256,6 +279,10 @@ impl Publisher {
         if standing == Standing::Counts && self.is_beyond_limit(outgoing) {
             return Some(HeldBack::BeyondLimit);
         }
+        // What is sent at once was agreed a moment ago.
+        if waited && self.lacks_a_vote(outgoing) {
+            return Some(HeldBack::VoteGone);
+        }
         self.braked(outgoing, waited)
     }
 
@@ -267,6 +294,19 @@ impl Publisher {
         let (key, now) = (&outgoing.key, self.clock.now());
         !self.trusted.may_allow(key, now, &request.workspace, risk)
             && given(&outgoing.payload).is_none_or(is_bound_by_limits)
+    }
+
+    /// Whether a key that voted for it was retired or limited after that.
+    fn lacks_a_vote(&self, outgoing: &Outgoing) -> bool {
+        let (Some(risk), Some(request)) = (outgoing.risk, request_of(&outgoing.subject)) else {
+            return false;
+        };
+        let now = self.clock.now();
+        voters(&outgoing.payload).iter().any(|voter| {
+            let key = voter.as_str();
+            self.trusted.role(key, now) != Some(KeyRole::Human)
+                || !self.trusted.may_allow(key, now, &request.workspace, risk)
+        })
     }
 
     /// What a brake says to it. What a console sends at once was judged a moment ago.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use countersign_wire::{CallWarning, RequestKey};
+use countersign_wire::{CallWarning, RequestKey, decision_subject};
 
 use super::cautions;
 use super::votes::told::{self, ShownVote};
@@ -16,6 +16,7 @@ use crate::store::decisions::StoredDecision;
 use crate::store::history::{self, Count, Page};
 use crate::store::lines::{self, Filter, LineRow};
 use crate::store::outbox::OutboxRow;
+use crate::store::quarantine::{self, Contradicting};
 use crate::store::re_asks::{self, EarlierCall};
 use crate::store::receipts::StoredReceipt;
 use crate::store::{alarms, audit, decisions, outbox, receipts, retention, typed_targets};
@@ -27,6 +28,8 @@ pub struct RequestStory {
     pub line: LineRow,
     /// The decision on the stream.
     pub decision: Option<StoredDecision>,
+    /// Another one on the stream than this console knew when the bus lost its streams: the one that agents read.
+    pub contradicting: Option<Contradicting>,
     /// What this console has in its outbox for it.
     pub outgoing: Option<OutboxRow>,
     /// What the agent reported.
@@ -198,9 +201,11 @@ impl App {
     pub async fn show(&self, id: &str) -> Result<RequestStory, OpError> {
         let line = self.find(id).await?;
         let reader = self.reader();
-        let (mut decision, mut reported, mut earlier) = (None, Vec::new(), None);
+        let (mut decision, mut contradicting) = (None, None);
+        let (mut reported, mut earlier) = (Vec::new(), None);
         if let Some(key) = line.key() {
             decision = decisions::of_request(reader, &key).await?;
+            contradicting = quarantine::contradicting(reader, &decision_subject(&key)).await?;
             reported = receipts::of_request(reader, &key).await?;
         }
         if let Some(tool) = &line.tool {
@@ -227,6 +232,7 @@ impl App {
             votes,
             line,
             decision,
+            contradicting,
             outgoing,
             receipts: reported,
             alarms,

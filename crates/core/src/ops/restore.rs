@@ -39,6 +39,9 @@ pub struct Restored {
     pub replaced: Option<(i64, String)>,
     /// Where that store and other replaced files are now.
     pub kept_in: Option<PathBuf>,
+    /// Why the console will decide nothing: the folder's keys are not those that the backup's list of operators has in
+    /// force.
+    pub read_only: Option<String>,
 }
 
 /// Removes the unfinished store when something fails.
@@ -77,7 +80,7 @@ pub async fn restore(options: &Options, file: &Path, replace: bool) -> Result<Re
     // Left by a restore that was killed.
     let _ = fs::remove_dir_all(&staging.0);
     let staged = stage(&data, &staging.0, file, &carried, &info)?;
-    let rows = verified(options, &staged, file, &info).await?;
+    let (rows, read_only) = verified(options, &staged, file, &info).await?;
     let standing = standing(&data).await;
     let keeps = may_replace(&staged, &standing, file, replace).await?;
     let digest = digest_of(file.to_owned()).await?;
@@ -92,6 +95,7 @@ pub async fn restore(options: &Options, file: &Path, replace: bool) -> Result<Re
             _ => None,
         },
         kept_in,
+        read_only,
         info,
     })
 }
@@ -217,13 +221,14 @@ fn private(path: &Path) -> io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(0o600))
 }
 
-/// Checks the pages, brings the copy to this version, and verifies its chain; the number of its rows.
+/// Checks the pages, brings the copy to this version, and verifies its chain; the number of its rows, and why the keys
+/// that stand beside it decide nothing.
 async fn verified(
     options: &Options,
     staged: &DataDir,
     file: &Path,
     info: &BackupInfo,
-) -> Result<i64, OpError> {
+) -> Result<(i64, Option<String>), OpError> {
     let broken = |why: &dyn std::fmt::Display| {
         OpError::Environment(format!(
             "{} is damaged: {why}; nothing was changed, use another backup",
@@ -242,10 +247,11 @@ async fn verified(
     reading.nats_url = None;
     let app = App::read(reading, false).await?;
     let found = app.audit_verify(Some(&info.audit_hash)).await;
+    let read_only = app.why_no_decision();
     app.shutdown().await;
     let found = found?;
     match found.first_bad {
-        None => Ok(found.rows),
+        None => Ok((found.rows, read_only)),
         Some(bad) => Err(broken(&format!(
             "{} {} does not verify, {}",
             bad.table, bad.id, bad.reason

@@ -1,4 +1,4 @@
-//! What the list of rules tells beside each rule's record.
+//! The workspaces that have rules, and what each rule did.
 
 use std::collections::{BTreeMap, BTreeSet};
 

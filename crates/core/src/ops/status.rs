@@ -84,7 +84,8 @@ impl App {
         let state = self.bus().map(|bus| bus.state().borrow().clone());
         let read_only = meta::get(reader, meta::READ_ONLY)
             .await?
-            .filter(|why| !why.is_empty());
+            .filter(|why| !why.is_empty())
+            .or_else(|| self.why_no_decision());
         let (at, brakes) = (self.now(), self.brakes().await?);
         let rules_approving = match brakes.panic() {
             Some(_) => 0,

@@ -134,8 +134,14 @@ impl App {
         let written = self
             .record("alarm_cleared", SUBJECT.to_owned(), detail)
             .await;
-        if let Err(error) = written {
-            tracing::warn!(%error, "that the store works again is not audited");
+        match written {
+            Ok(()) => {
+                self.inner.shared.health.send_if_modified(|health| {
+                    health.end_is_told();
+                    false
+                });
+            }
+            Err(error) => tracing::warn!(%error, "that the store works again is not audited"),
         }
     }
 }

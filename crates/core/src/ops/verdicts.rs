@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::job::{Accepted, DecideCommand, Job, Refused};
 use super::publisher::Settled;
 use super::{edited, response};
-use crate::domain::{DecideRefusal, State, Timestamp, lets_it_run};
+use crate::domain::{DecideRefusal, State, Timestamp};
 use crate::error::OpError;
 use crate::runtime::{App, Role};
 use crate::store::{decisions, lines, outbox};
@@ -61,7 +61,7 @@ impl App {
     pub async fn decide(&self, mut command: DecideCommand) -> Result<Decided, OpError> {
         self.knows_the_past().await?;
         let key = command.key.clone();
-        let human = command.origin == Origin::Operator && lets_it_run(command.verdict);
+        let human = command.origin == Origin::Operator && command.verdict.lets_it_run();
         self.fit(&mut command).await?;
         let (reply, accepted) = oneshot::channel();
         self.submit(Job::Decide(Box::new(command), reply)).await?;

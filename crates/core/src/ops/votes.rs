@@ -7,8 +7,6 @@ pub(super) mod cast;
 pub(super) mod close;
 pub mod told;
 
-use std::collections::HashMap;
-
 use countersign_wire::{
     KeyRole, RequestKey, Sha256Digest, Verdict, VoteCheck, verify_vote, vote_subject,
 };
@@ -77,11 +75,7 @@ pub(super) async fn apply(
         return Ok(());
     }
     let keys: Vec<RequestKey> = messages.iter().map(|(_, vote)| vote.key.clone()).collect();
-    let records: HashMap<RequestKey, RequestRecord> = requests::records(batch.tx, &keys)
-        .await?
-        .into_iter()
-        .map(|record| (record.key.clone(), record))
-        .collect();
+    let records = requests::records_by_key(batch.tx, &keys).await?;
     let me = ledger.identity.human_key().to_string();
     let rows: Vec<NewVote> = messages
         .iter()
@@ -199,15 +193,10 @@ pub(super) async fn join_orphans(
     if orphans.is_empty() {
         return Ok(());
     }
-    let records: HashMap<String, RequestRecord> = requests::records(batch.tx, keys)
-        .await?
-        .into_iter()
-        .map(|record| (record.key.to_string(), record))
-        .collect();
+    let records = requests::records_by_key(batch.tx, keys).await?;
     let mut counted = Vec::new();
     for orphan in orphans {
-        let name = format!("{}/{}/{}", orphan.ws, orphan.agent, orphan.request_id);
-        let Some(record) = records.get(&name) else {
+        let Some(record) = orphan.request_key().and_then(|key| records.get(&key)) else {
             continue;
         };
         let stands = stands(ledger, record, &given(&orphan));
@@ -215,7 +204,7 @@ pub(super) async fn join_orphans(
         ledger.counts.orphaned_votes -= 1;
         let actor = ledger.identity.auto_key().to_string();
         let detail = json!({ "stands": stands, "stream_seq": orphan.stream_seq });
-        batch.record(actor, "vote_judged", name, detail);
+        batch.record(actor, "vote_judged", record.key.to_string(), detail);
         batch.gathered.touched.push(record.id);
         if stands {
             counted.push(record.id);

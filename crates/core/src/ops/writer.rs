@@ -285,10 +285,7 @@ impl WriterTask {
         match self.try_commit(jobs).await {
             Ok(gathered) => {
                 self.retry = None;
-                self.wires.health.send_if_modified(|health| {
-                    health.failed_at = None;
-                    health.store_failed.take().is_some()
-                });
+                self.wires.health.send_if_modified(Health::writes);
                 self.tell(gathered);
             }
             Err(error) => {
@@ -318,10 +315,9 @@ impl WriterTask {
             wait,
         });
         let now = self.ledger.clock.now();
-        self.wires.health.send_modify(|health| {
-            health.failed_at.get_or_insert(now);
-            health.store_failed = Some(why);
-        });
+        self.wires
+            .health
+            .send_modify(|health| health.fails(why, now));
         self.publish_event(AppEvent::Status);
     }
 

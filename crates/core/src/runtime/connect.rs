@@ -62,22 +62,12 @@ impl App {
     pub(super) async fn connect(&self, clock: &BusClock) -> Result<(), OpError> {
         let inner = &self.inner;
         if let Some(server) = &inner.server {
-            inner.data.write_runtime(&RuntimeInfo {
-                pid: std::process::id(),
-                nats_url: server.url(),
-                nats_pid: server.pid(),
-                passing: self.inner.options.passing,
-            })?;
+            let info = RuntimeInfo::own(server.url(), server.pid(), inner.options.passing);
+            inner.data.write_runtime(&info)?;
         } else if inner.role == Role::Console
             && let Some(url) = &inner.options.nats_url
         {
-            let nats_url = without_login(url);
-            let info = RuntimeInfo {
-                pid: std::process::id(),
-                nats_url,
-                nats_pid: None,
-                passing: inner.options.passing,
-            };
+            let info = RuntimeInfo::own(without_login(url), None, inner.options.passing);
             inner.data.write_runtime(&info)?;
         }
         let bus = Bus::connect(bus_options(
@@ -119,12 +109,8 @@ impl App {
                 () = self.inner.stop.cancelled() => return,
                 changed = state.changed() => if changed.is_err() { return },
             }
-            let info = RuntimeInfo {
-                pid: std::process::id(),
-                nats_url: server.url(),
-                nats_pid: server.pid(),
-                passing: self.inner.options.passing,
-            };
+            let passing = self.inner.options.passing;
+            let info = RuntimeInfo::own(server.url(), server.pid(), passing);
             if let Err(error) = self.inner.data.write_runtime(&info) {
                 tracing::warn!(%error, "other processes do not learn of the server's restart");
             }

@@ -20,10 +20,7 @@ impl App {
     /// it takes no writes.
     pub async fn offline(options: Options) -> Result<Self, OpError> {
         if !options.data_dir.join("countersign.db").is_file() {
-            return Err(OpError::Environment(format!(
-                "{} holds no console's data yet; start one with `countersign serve` or open the window",
-                options.data_dir.display()
-            )));
+            return Err(OpError::no_console(&options.data_dir));
         }
         let data = DataDir::open(&options.data_dir)?;
         let lock = own(&data).await?;

@@ -50,10 +50,31 @@ pub type Positions = BTreeMap<&'static str, StreamPlace>;
 pub struct Health {
     /// Why the last change could not be written.
     pub store_failed: Option<String>,
-    /// Since when.
+    /// Since when; kept until the audit log was told of the end, for a full disk takes a small write between two large
+    /// ones.
     pub failed_at: Option<Timestamp>,
     /// Why nothing is decided: the bus is not the remembered one.
     pub read_only: Option<String>,
+}
+
+impl Health {
+    /// The store takes no writes.
+    pub(crate) fn fails(&mut self, why: String, now: Timestamp) {
+        self.failed_at.get_or_insert(now);
+        self.store_failed = Some(why);
+    }
+
+    /// A change was written; returns whether that is news.
+    pub(crate) fn writes(&mut self) -> bool {
+        self.store_failed.take().is_some()
+    }
+
+    /// The audit log knows that the store works again.
+    pub(crate) fn end_is_told(&mut self) {
+        if self.store_failed.is_none() {
+            self.failed_at = None;
+        }
+    }
 }
 
 /// Shared by all tasks.
@@ -126,5 +147,25 @@ impl Shared {
         {
             known.revision = 0;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_that_fails_again_before_its_end_was_told_has_failed_since_the_first_time() {
+        let mut health = Health::default();
+        let since = |health: &Health| health.failed_at.map(|at| at.0);
+        health.fails("full".to_owned(), Timestamp(1));
+        assert!(health.writes() && !health.writes());
+        health.fails("full".to_owned(), Timestamp(5));
+        health.end_is_told();
+        assert_eq!(since(&health), Some(1), "it fails now");
+        health.writes();
+        health.end_is_told();
+        health.fails("full".to_owned(), Timestamp(9));
+        assert_eq!(since(&health), Some(9));
     }
 }

@@ -87,10 +87,7 @@ impl App {
     /// [`OpError::Environment`] when there is no console's data in the folder.
     pub async fn read(options: Options, with_bus: bool) -> Result<Self, OpError> {
         if !options.data_dir.join("countersign.db").is_file() {
-            return Err(OpError::Environment(format!(
-                "{} holds no console's data yet; start one with `countersign serve` or open the window",
-                options.data_dir.display()
-            )));
+            return Err(OpError::no_console(&options.data_dir));
         }
         let data = DataDir::open(&options.data_dir)?;
         let running = data.is_running();

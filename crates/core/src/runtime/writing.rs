@@ -12,7 +12,6 @@ use tokio::task::JoinHandle;
 use super::{App, AppEvent, Health, Role};
 use crate::clock::Clock;
 use crate::error::OpError;
-use crate::identity::Identity;
 use crate::ops::job::BusBinding;
 use crate::ops::{
     Beginning, Judge, Ledger, Peers, Publisher, Queues, Thread, Wires, WriterTask, durable,
@@ -25,13 +24,6 @@ const AFTER_START: Duration = Duration::from_secs(1);
 
 const WRITER_ENDED: &str =
     "a fault of the program ended what writes changes; start the console again";
-
-/// A UUID is always an id of the grammar.
-fn console_id(identity: &Identity) -> Result<ConsoleId, OpError> {
-    let id = identity.console_id.to_string();
-    id.parse()
-        .map_err(|error| OpError::Environment(format!("the console's id: {error}")))
-}
 
 pub(super) async fn start_writer(
     app: &App,
@@ -61,7 +53,7 @@ pub(super) async fn start_writer(
             stall_limits: app.inner.options.stall_limits,
             settlements: shared.settlements.clone(),
             peers: Peers {
-                me: console_id(&shared.identity)?,
+                me: ConsoleId::from(shared.identity.console_id),
                 consoles: Arc::clone(&shared.consoles),
             },
             policy_known: shared.policy_known.clone(),
@@ -142,10 +134,7 @@ async fn tell_if_it_broke(
     }
     tracing::error!(WRITER_ENDED);
     let now = clock.now();
-    health.send_modify(|health| {
-        health.failed_at.get_or_insert(now);
-        health.store_failed = Some(WRITER_ENDED.to_owned());
-    });
+    health.send_modify(|health| health.fails(WRITER_ENDED.to_owned(), now));
     // Without a subscriber there is nobody to tell.
     let _ = events.send(AppEvent::Status);
 }

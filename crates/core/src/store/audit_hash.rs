@@ -2,6 +2,7 @@
 //!
 //! Refuses to know a short way to a canonical form that differs from the general one.
 
+use data_encoding::HEXLOWER;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -11,7 +12,7 @@ const DOMAIN: &[u8] = b"countersign-audit-v1\n";
 
 /// A hash as text: lowercase hexadecimal digits.
 pub fn hex(hash: &[u8]) -> String {
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(hash)
 }
 
 /// The hash of a row: SHA-256 over the domain, the previous hash and the canonical JSON of its fields.

@@ -1,4 +1,4 @@
-//! SQLite: one file a table, rows in and domain values out.
+//! SQLite: one file a table, or a question to several; rows in and domain values out.
 //!
 //! Knows nothing of the bus and decides nothing. A row type never leaves this module except as a
 //! plain value that a caller may read.

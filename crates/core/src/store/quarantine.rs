@@ -1,8 +1,8 @@
 //! Table `quarantine`: messages that were kept for inspection and changed nothing else.
 
-use sqlx::SqliteConnection;
+use sqlx::{Executor, Sqlite, SqliteConnection};
 
-use super::StoreError;
+use super::{Reader, StoreError};
 use crate::domain::Timestamp;
 
 /// A message that could not be used.
@@ -46,4 +46,45 @@ pub async fn insert(tx: &mut SqliteConnection, row: &Quarantined) -> Result<(), 
     .execute(tx)
     .await?;
     Ok(())
+}
+
+/// A decision that stands on the bus where this console keeps another one.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct Contradicting {
+    /// Where it stands in the stream.
+    pub stream_seq: i64,
+    /// Its bytes.
+    pub raw: Vec<u8>,
+    /// The server's stamp, ms.
+    pub at: i64,
+}
+
+const CONTRADICTING: &str = "SELECT stream_seq, raw, at FROM quarantine
+    WHERE stream = 'CS_DECISIONS' AND code = 'conflict' AND subject = ? ORDER BY id DESC LIMIT 1";
+
+async fn find<'e>(
+    executor: impl Executor<'e, Database = Sqlite>,
+    subject: &str,
+) -> Result<Option<Contradicting>, StoreError> {
+    let found = sqlx::query_as(CONTRADICTING).bind(subject);
+    Ok(found.fetch_optional(executor).await?)
+}
+
+/// The decision on this subject that contradicts the one that is kept.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn contradicting(
+    reader: &Reader,
+    subject: &str,
+) -> Result<Option<Contradicting>, StoreError> {
+    find(&reader.0, subject).await
+}
+
+/// Whether there is one.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn is_contradicted(tx: &mut SqliteConnection, subject: &str) -> Result<bool, StoreError> {
+    Ok(find(tx, subject).await?.is_some())
 }

@@ -4,7 +4,7 @@ use rusqlite::{Connection, Statement, params};
 
 use super::StoreError;
 use super::direct::WriteConnection;
-use crate::domain::{Delivery, State, Timestamp};
+use crate::domain::{Delivery, RequestRecord, State, Timestamp};
 
 /// What the life cycle changes in a row.
 #[derive(Debug, Clone)]
@@ -21,6 +21,21 @@ pub struct StateChange {
     pub decided_at: Option<Timestamp>,
     /// New rung.
     pub delivery: Delivery,
+}
+
+impl StateChange {
+    /// What the request waits for again is decided by nobody.
+    #[must_use]
+    pub fn waits_again(record: &RequestRecord, state: State) -> Self {
+        Self {
+            id: record.id,
+            state,
+            verdict: None,
+            origin: None,
+            decided_at: None,
+            delivery: record.delivery,
+        }
+    }
 }
 
 /// Writes life-cycle changes.

@@ -1,5 +1,7 @@
 //! Table `requests`: one row a request, in the order of arrival.
 
+use std::collections::HashMap;
+
 use countersign_wire::{AgentKey, RejectionCode, RequestKey, Risk, Verdict, VerdictSet};
 use rusqlite::{OptionalExtension, Row, params};
 use sqlx::SqliteConnection;
@@ -200,6 +202,18 @@ pub async fn insert(
         Ok(inserted)
     })
     .await
+}
+
+/// The records of these keys by their key.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn records_by_key(
+    tx: &mut WriteConnection,
+    keys: &[RequestKey],
+) -> Result<HashMap<RequestKey, RequestRecord>, StoreError> {
+    let found = records(tx, keys).await?.into_iter();
+    Ok(found.map(|record| (record.key.clone(), record)).collect())
 }
 
 /// The records of these keys, in their order; unknown keys are left out.

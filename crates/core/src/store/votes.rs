@@ -86,6 +86,16 @@ pub struct StoredVote {
     pub mine: bool,
 }
 
+impl StoredVote {
+    /// The request that it is about.
+    #[must_use]
+    pub fn request_key(&self) -> Option<RequestKey> {
+        format!("{}/{}/{}", self.ws, self.agent, self.request_id)
+            .parse()
+            .ok()
+    }
+}
+
 const COLUMNS: &str = "v.id, v.ws, v.agent, v.request_id, v.key, v.vote_id, v.verdict, v.args_digest, \
     v.name, v.payload, v.signer, v.sig, v.stream_seq, v.at, v.stands, v.mine";
 

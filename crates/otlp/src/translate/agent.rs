@@ -1,8 +1,7 @@
 //! The agent under which a service's spans are kept.
 
-use std::fmt::Write as _;
-
 use countersign_wire::AgentName;
+use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
 /// What OpenTelemetry calls a service that does not say its name.
@@ -19,10 +18,7 @@ pub fn agent_of_service(service: Option<&str>) -> Option<AgentName> {
         .unwrap_or(UNKNOWN);
     let mut name = slug(service);
     name.push('-');
-    for byte in &Sha256::digest(service.as_bytes())[..4] {
-        // Writing to a string cannot fail.
-        let _ = write!(name, "{byte:02x}");
-    }
+    name.push_str(&HEXLOWER.encode(&Sha256::digest(service.as_bytes())[..4]));
     name.parse().ok()
 }
 

@@ -1,8 +1,7 @@
 //! One span.
 
-use std::fmt::Write as _;
-
 use countersign_wire::{EventType, SPAN_MAX_BYTES, Span, SpanKind, Timestamp, args_digest};
+use data_encoding::HEXLOWER;
 use opentelemetry_proto::tonic::trace::v1::Span as OtlpSpan;
 
 use super::Refusal;
@@ -93,16 +92,7 @@ fn name(span: &OtlpSpan, attributes: Attributes<'_>) -> String {
 /// An id in hexadecimal; none when it has another length or says nothing.
 fn id(bytes: &[u8], length: usize) -> Option<String> {
     let usable = bytes.len() == length && bytes.iter().any(|byte| *byte != 0);
-    usable.then(|| hex(bytes))
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+    usable.then(|| HEXLOWER.encode(bytes))
 }
 
 /// Nanoseconds since the Unix epoch, to the millisecond; 0 is not known.

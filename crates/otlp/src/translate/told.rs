@@ -1,6 +1,7 @@
 //! Everything a span says that has no field of its own: kept under `attributes`, with marks of where it came from.
 
 use countersign_wire::{AgentKey, KeptJson};
+use data_encoding::HEXLOWER;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope};
 use opentelemetry_proto::tonic::resource::v1::Resource;
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind as OtlpKind;
@@ -163,8 +164,8 @@ fn links(span: &Span, left_out: &mut u64) -> Vec<Value> {
             continue;
         }
         kept.push(json!({
-            "trace_id": super::span::hex(&link.trace_id),
-            "span_id": super::span::hex(&link.span_id),
+            "trace_id": HEXLOWER.encode(&link.trace_id),
+            "span_id": HEXLOWER.encode(&link.span_id),
             "attributes": budget.pairs(&link.attributes, 5),
         }));
     }

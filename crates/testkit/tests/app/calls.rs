@@ -205,7 +205,7 @@ async fn a_console_without_room_takes_what_another_one_decided_first() {
         .await;
     }
     // The one without room looks again after its turn, which does not come: the clock stands.
-    let id_of = |app: &App| app.identity().console_id.to_string().parse().unwrap();
+    let id_of = |app: &App| countersign_wire::ConsoleId::from(app.identity().console_id);
     let live = [id_of(&narrow.app), id_of(&wide)];
     let mut later = (0..100)
         .map(|n| format!("r{n}"))

@@ -3,8 +3,8 @@
 use std::os::fd::{IntoRawFd, RawFd};
 use std::time::Duration;
 
-use countersign_core::App;
 use countersign_core::ops::verdicts::Decided;
+use countersign_core::{App, OpError};
 use countersign_wire::Verdict;
 
 use crate::agent::{Desk, LIMIT, caught_up, in_state, inbox_ids, listed, options, until, verdict};
@@ -75,6 +75,9 @@ async fn a_disk_that_refuses_to_keep_what_was_written_ends_all_writing_and_what_
     let status = desk.app.status().await.unwrap();
     assert_eq!(status.store_failed.as_deref(), Some(why.as_str()));
     assert_eq!(status.alarms[0].code, "store_failed");
+    let kept = desk.app.acknowledge_alarm(status.alarms[0].id).await;
+    let kept = kept.unwrap_err();
+    assert!(matches!(kept, OpError::InvalidArgs(_)), "it lasts: {kept}");
     let other = App::read(options(&desk.data), false).await.unwrap();
     until("the folder's other commands say so", || async {
         other.status().await.unwrap().store_failed.is_some()

@@ -336,3 +336,53 @@ async fn what_a_key_signed_that_is_retired_meanwhile_waits_for_people_again() {
     second.shutdown().await;
     desk.app.shutdown().await;
 }
+
+/// A decision of several operators that could not be sent is void once one of the voters is retired: the request
+/// waits again, and the votes that still count go on counting.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_decision_whose_voter_is_retired_before_the_bus_has_it_waits_for_another_vote() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let (data, more) = (TempData::new(), TempData::new());
+    let dan = colleague(&desk, &data, "Dan").await;
+    let grace = colleague(&desk, &more, "Grace").await;
+    let mut request = agent.request("r1");
+    request["approvals_required"] = json!(2);
+    let key = agent.ask(&request).await;
+    listed(&desk.app, "r1").await;
+    listed(&dan, "r1").await;
+    dan.decide(verdict(&key, Verdict::Approve)).await.unwrap();
+    line_when(&desk.app, "r1", |line| line.votes == 1).await;
+    let retired = dan.identity().human_key();
+    // He is gone, and this console makes the decision.
+    dan.shutdown().await;
+    // Enough for a vote, and not for the decision with two of them.
+    room(&desk, "CS_DECISIONS", Some(1_500)).await;
+    let (app, command) = (desk.app.clone(), verdict(&key, Verdict::Approve));
+    let given = tokio::spawn(async move { app.decide(command).await });
+    line_when(&desk.app, "r1", |line| line.state == "queued").await;
+    grace
+        .change_operators(&Change::Retire(retired.clone()))
+        .await
+        .unwrap();
+    let line = line_when(&desk.app, "r1", |line| line.state == "pending").await;
+    assert_eq!((line.verdict, line.voted), (None, true));
+    assert_eq!(
+        taken_back(&desk, "r1").await,
+        ["an operator who voted for it may no longer vote on it"]
+    );
+    drop(given.await.unwrap());
+    room(&desk, "CS_DECISIONS", None).await;
+    grace.decide(verdict(&key, Verdict::Approve)).await.unwrap();
+    let decision = agent.decision("r1").await;
+    let votes = decision["votes"].as_array().unwrap();
+    assert_eq!(votes.len(), 2);
+    assert!(votes.iter().all(|vote| vote["key"] != retired.as_str()));
+    for app in [&desk.app, &grace] {
+        in_state(app, "r1", "decided").await;
+        assert_eq!(app.status().await.unwrap().outbox, 0);
+    }
+    assert_eq!(desk.app.audit_verify(None).await.unwrap().first_bad, None);
+    grace.shutdown().await;
+    desk.app.shutdown().await;
+}

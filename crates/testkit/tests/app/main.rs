@@ -8,6 +8,7 @@ mod brakes;
 mod bypass;
 mod calls;
 mod complete;
+mod conflict;
 mod consoles;
 mod decide;
 mod delivery;

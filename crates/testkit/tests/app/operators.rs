@@ -125,6 +125,9 @@ async fn a_retired_operator_looks_and_does_not_decide_and_the_old_decisions_stan
     // What was only held is dropped, not signed with a key that is gone.
     in_state(&second, "waits", "pending").await;
     assert_eq!(code(&second, &waits, Verdict::Deny).await, "read_only");
+    let told = second.status().await.unwrap().read_only.unwrap();
+    assert!(told.contains("retired"), "{told}");
+    assert_eq!(desk.app.status().await.unwrap().read_only, None);
     let retire = Change::Retire(desk.app.identity().human_key());
     let refused = second.change_operators(&retire).await.unwrap_err();
     assert_eq!(refused.code().as_str(), "read_only");

@@ -33,7 +33,7 @@ impl Clock for SetClock {
 }
 
 fn id_of(app: &App) -> ConsoleId {
-    app.identity().console_id.to_string().parse().unwrap()
+    app.identity().console_id.into()
 }
 
 /// A request that ends 2 s after it is stored.

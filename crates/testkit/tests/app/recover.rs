@@ -18,7 +18,7 @@ pub(crate) async fn recovered(app: &App) -> Recovery {
 }
 
 /// Published again, left and in conflict, of the decisions.
-fn counts(done: &Recovery) -> (u64, u64, u64) {
+pub(crate) fn counts(done: &Recovery) -> (u64, u64, u64) {
     let of = done.decisions;
     (of.republished, of.left, of.conflicts)
 }
@@ -35,7 +35,7 @@ pub(crate) async fn delete_stream(desk: &Desk, name: &str) {
 }
 
 /// Deletes a stream and starts the first console again.
-async fn loses(desk: Desk, name: &str) -> Desk {
+pub(crate) async fn loses(desk: Desk, name: &str) -> Desk {
     delete_stream(&desk, name).await;
     desk.app.shutdown().await;
     let app = App::start(options(&desk.data)).await.unwrap();

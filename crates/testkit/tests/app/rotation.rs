@@ -1,11 +1,14 @@
 use countersign_core::App;
+use countersign_core::ops::backup::BackupOptions;
 use countersign_core::ops::operators::{Change, Limits, ListedState};
+use countersign_core::ops::restore::restore;
 use countersign_testkit::TempData;
 use countersign_wire::{KeyRole, PublicKey, Risk, Verdict};
 use nkeys::KeyPair;
 use serde_json::Value;
 
 use crate::agent::{Agent, Desk, caught_up, colleague, in_state, listed, options, until, verdict};
+use crate::recover::copy_all;
 
 fn state_of(app: &App, key: &PublicKey) -> Option<ListedState> {
     let (list, _) = app.operators();
@@ -203,5 +206,33 @@ async fn nobody_is_locked_out_by_a_key_that_ends_in_a_moment() {
     assert_eq!(refused.code().as_str(), "invalid_args");
     let stranger = PublicKey::of(&KeyPair::new_user()).unwrap();
     assert_eq!(state_of(&desk.app, &stranger), None);
+    desk.app.shutdown().await;
+}
+
+/// Keys that were copied once and then rotated: the restored console can only look, and says so before it is started.
+#[tokio::test(flavor = "multi_thread")]
+async fn restore_says_that_the_keys_beside_the_backup_are_retired() {
+    let desk = Desk::open().await;
+    let (before, after) = (TempData::new(), TempData::new());
+    let old = desk.app.identity().human_key();
+    copy_all(&desk.app.data().keys(), &before.path().join("keys"));
+    desk.app.rotate_keys().await.unwrap();
+    until("the old key is retired", async || {
+        state_of(&desk.app, &old) == Some(ListedState::Retired)
+    })
+    .await;
+    copy_all(&desk.app.data().keys(), &after.path().join("keys"));
+    let wanted = BackupOptions {
+        file: desk.data.path().join("b.db"),
+        include_keys: false,
+        replace: false,
+    };
+    desk.app.backup(&wanted, &|_, _| {}).await.unwrap();
+    for (folder, retired) in [(&before, true), (&after, false)] {
+        let done = restore(&options(folder), &wanted.file, false).await;
+        let why = done.unwrap().read_only;
+        let told = why.as_deref().is_some_and(|why| why.contains("retired"));
+        assert_eq!((told, why.is_some()), (retired, retired), "{why:?}");
+    }
     desk.app.shutdown().await;
 }

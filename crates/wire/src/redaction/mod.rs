@@ -8,6 +8,7 @@ mod hiding;
 mod names;
 mod spans;
 
+use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,13 +40,9 @@ impl Redacted {
         let mut mac = Hmac::<Sha256>::new(&block.into());
         mac.update(value.as_bytes());
         let digest = mac.finalize().into_bytes();
-        let keyed_digest = digest[..4]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
         Self {
             length: value.chars().count(),
-            keyed_digest,
+            keyed_digest: HEXLOWER.encode(&digest[..4]),
         }
     }
 }

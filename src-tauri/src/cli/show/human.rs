@@ -5,13 +5,14 @@
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::reading::RequestStory;
 use countersign_core::ops::votes::told::{Approvals, ShownVote};
+use countersign_core::store::quarantine::Contradicting;
 use countersign_wire::{KeptJson, json_value};
 use serde_json::Value;
 
 use super::super::line::{agent, what};
 use super::super::output::{doubtful, heading, plain, wrong};
 use super::super::when;
-use super::{asked, receipt};
+use super::{asked, on_bus, receipt};
 use crate::secrets::Secrets;
 
 /// The text, line by line.
@@ -191,6 +192,22 @@ fn decision(story: &RequestStory, secrets: Secrets, text: &mut Vec<String>) {
     }
 }
 
+/// Agents act by this one.
+fn instead(stands: &Contradicting, secrets: Secrets, text: &mut Vec<String>) {
+    let said = on_bus(stands, secrets);
+    let word = |name: &str| said[name].as_str().unwrap_or("unknown").to_owned();
+    text.push(wrong(&format!(
+        "  not on bus: decision {} there is another one, {} by {} at {}",
+        stands.stream_seq,
+        word("verdict"),
+        word("by"),
+        when::shown(Timestamp(stands.at))
+    )));
+    if let Some(message) = said["message"].as_str() {
+        text.push(format!("            {message}"));
+    }
+}
+
 fn delivery(story: &RequestStory, secrets: Secrets, text: &mut Vec<String>) {
     text.push(heading("Delivery"));
     let line = &story.line;
@@ -201,7 +218,9 @@ fn delivery(story: &RequestStory, secrets: Secrets, text: &mut Vec<String>) {
     if let Some(at) = line.decided_at {
         text.push(format!("  decided   {}", when::shown(Timestamp(at))));
     }
-    if let Some(seq) = line.stream_seq {
+    if let Some(stands) = &story.contradicting {
+        instead(stands, secrets, text);
+    } else if let Some(seq) = line.stream_seq {
         text.push(format!("  on bus    as decision {seq}"));
     } else if let Some(out) = &story.outgoing {
         let why = out.last_error.as_deref().map(plain).unwrap_or_default();

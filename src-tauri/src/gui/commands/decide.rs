@@ -24,7 +24,7 @@ pub(crate) async fn decide(desk: &Desk, args: DecideArgs) -> Result<DecideOutcom
             "the request that was shown is not the stored one; look at the card again",
         ));
     }
-    let runs = matches!(args.verdict, Verdict::Approve | Verdict::Modify);
+    let runs = args.verdict.lets_it_run();
     let edited = edited(&story, &args, &desk.hiding_key)?;
     if runs {
         let would_run = edited.as_ref().or(story.request.args.as_ref());

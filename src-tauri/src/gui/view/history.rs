@@ -3,6 +3,7 @@
 use countersign_core::domain::Timestamp as At;
 use countersign_core::ops::reading::RequestStory;
 use countersign_core::ops::votes::told::ShownVote;
+use countersign_core::store::audit::hex;
 use countersign_core::store::audit_refs::AuditRef as LogRow;
 use countersign_core::store::decisions::StoredDecision;
 use countersign_core::store::lines::LineRow;
@@ -154,7 +155,7 @@ fn signature(decision: &StoredDecision) -> Option<SignatureView> {
 fn log_row(row: LogRow) -> Option<AuditRef> {
     Some(AuditRef {
         seq: row.seq,
-        hash: row.hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+        hash: hex(&row.hash),
         action: row.action,
         actor: escape(&row.actor),
         at_ms: At::parse(&row.at)?.0,

@@ -6,7 +6,7 @@ use countersign_core::store::decisions::StoredDecision;
 use countersign_core::store::lines::LineRow;
 use countersign_core::store::receipts::StoredReceipt;
 use countersign_wire::ipc::{CardState, DecisionView, Rung, RungName, RungState};
-use countersign_wire::{Scope, Shown, Timestamp, json_value};
+use countersign_wire::{Scope, Shown, Timestamp, Verdict, json_value};
 
 use super::args::walk;
 use super::card::hidden_for_good;
@@ -155,7 +155,8 @@ fn may_run(line: &LineRow) -> bool {
         && match state_of(line) {
             CardState::Pending | CardState::Holding | CardState::Queued => true,
             CardState::Decided => {
-                matches!(line.verdict.as_deref(), Some("approve" | "modify"))
+                let verdict = line.verdict.as_deref().and_then(Verdict::from_word);
+                verdict.is_some_and(Verdict::lets_it_run)
             }
             CardState::Expired | CardState::Withdrawn | CardState::Rejected | CardState::Void => {
                 false

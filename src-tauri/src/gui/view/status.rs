@@ -3,6 +3,7 @@
 use countersign_core::App;
 use countersign_core::domain::alarm::sentence;
 use countersign_core::ops::status::Status;
+use countersign_core::store::audit::hex;
 use countersign_wire::ipc::{AlarmView, AuditView, BrakeView, BusView, BypassView, StatusView};
 use countersign_wire::{AgentBrake, escape};
 
@@ -68,12 +69,7 @@ pub(crate) fn status_view(app: &App, status: Status, locked: bool) -> StatusView
         operator_key_tail: key_tail(app.identity().human_key().as_str()),
         audit: AuditView {
             seq: status.audit.seq,
-            hash: status
-                .audit
-                .hash
-                .iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect(),
+            hash: hex(&status.audit.hash),
             anchored_seq: (status.anchored_seq > 0).then_some(status.anchored_seq),
         },
     }

@@ -1,4 +1,4 @@
-/** What was typed into a setup form and is not saved. Pure, but for the store at the end. */
+/** What was typed into a setup form and is not saved. Pure. */
 import { plainText } from "../../components/shown";
 import type { SetupEdit, SetupForm, SetupKeyView, SetupLineView, SetupType } from "../../ipc/generated";
 

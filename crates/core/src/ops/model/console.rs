@@ -154,7 +154,7 @@ impl Console {
             stall_limits: StallLimits::default(),
             settlements: self.settlements.clone(),
             peers: Peers {
-                me: self.identity.console_id.to_string().parse().unwrap(),
+                me: self.identity.console_id.into(),
                 consoles: Arc::new(RwLock::new(Consoles::default())),
             },
             policy_known,

@@ -78,7 +78,7 @@ pub(super) fn expected(bus: &MemoryBus, key: &RequestKey) -> Option<Expected> {
         let stage = said["stage"].as_str().unwrap();
         let named = said["decision_id"] == id;
         if named {
-            let rung = ["received", "executed", "failed"]
+            let rung = ["received", "failed", "executed"]
                 .iter()
                 .position(|word| *word == stage);
             delivery = delivery.max(rung.unwrap() + 1);
@@ -103,7 +103,7 @@ pub(super) fn expected(bus: &MemoryBus, key: &RequestKey) -> Option<Expected> {
     Some(Expected {
         state,
         verdict,
-        delivery: ["on_bus", "received", "executed", "failed"][delivery].to_owned(),
+        delivery: ["on_bus", "received", "failed", "executed"][delivery].to_owned(),
         alarms,
     })
 }

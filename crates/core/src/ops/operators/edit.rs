@@ -168,6 +168,11 @@ impl App {
         ))
     }
 
+    /// Why its operator decides nothing, for a reason that lies in the list.
+    pub(crate) fn why_no_decision(&self) -> Option<String> {
+        self.why_not_sign(self.identity().human_key().as_str(), self.now())
+    }
+
     /// Why a key of this console may sign nothing now, and the way out.
     pub(crate) fn why_not_sign(&self, key: &str, now: Timestamp) -> Option<String> {
         why_not(self.inner.shared.trusted.standing(key, now), key)

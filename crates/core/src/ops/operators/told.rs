@@ -2,7 +2,7 @@
 //!
 //! Refuses to repeat what the list before it said.
 
-use countersign_wire::{KeyRole, OperatorList, Sha256Digest, TrustedKey};
+use countersign_wire::{OperatorList, Sha256Digest, TrustedKey};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -50,7 +50,7 @@ pub(crate) fn entries(
             (false, false, None) => "operator_arrived",
         };
         let mut detail = json!({
-            "role": word(operator.role),
+            "role": operator.role.as_str(),
             "from": operator.from,
             "until": operator.until,
             "workspaces": operator.workspaces,
@@ -63,7 +63,7 @@ pub(crate) fn entries(
     }
     for waiting in &list.waiting {
         if !before.is_some_and(|list| list.is_waiting(waiting.key.as_str())) {
-            let detail = json!({ "role": word(waiting.role) });
+            let detail = json!({ "role": waiting.role.as_str() });
             told.push(entry("operator_waits", waiting.key.to_string(), detail));
         }
     }
@@ -94,11 +94,4 @@ pub(crate) fn alarms(before: Option<&OperatorList>, list: &OperatorList) -> Vec<
         });
     }
     jobs
-}
-
-fn word(role: KeyRole) -> &'static str {
-    match role {
-        KeyRole::Human => "human",
-        KeyRole::Auto => "auto",
-    }
 }

@@ -226,14 +226,7 @@ pub(in crate::ops) async fn release(
             }),
         );
         vote_outbox::release(batch.tx, &row.vote_id, &sig).await?;
-        let waits_again = StateChange {
-            id: record.id,
-            state,
-            verdict: None,
-            origin: None,
-            decided_at: None,
-            delivery: record.delivery,
-        };
+        let waits_again = StateChange::waits_again(&record, state);
         request_states::change_states(batch.tx, &[waits_again]).await?;
         batch.gathered.touched.push(record.id);
         batch

@@ -112,7 +112,7 @@ fn draft(agreed: &[StoredVote]) -> Option<(Verdict, Draft)> {
         .iter()
         .map(|vote| {
             let key: PublicKey = vote.key.parse().ok()?;
-            let subject = countersign_wire::vote_subject(&request_of(vote)?, &key);
+            let subject = countersign_wire::vote_subject(&vote.request_key()?, &key);
             let sig = vote.sig.as_deref()?.parse().ok()?;
             Some(VoteAttachment::new(key, subject, &vote.payload, sig))
         })
@@ -129,12 +129,6 @@ fn draft(agreed: &[StoredVote]) -> Option<(Verdict, Draft)> {
         automatic: None,
     };
     Some((verdict, draft))
-}
-
-fn request_of(vote: &StoredVote) -> Option<countersign_wire::RequestKey> {
-    format!("{}/{}/{}", vote.ws, vote.agent, vote.request_id)
-        .parse()
-        .ok()
 }
 
 async fn publish(
