@@ -24,7 +24,7 @@ impl Gate {
     /// Asks, calls `tool` with the approved arguments if it may run, and sends the receipts.
     ///
     /// An [`Ask::raw`] whose bytes stood on the bus before is given the answer that stands, and then runs again what
-    /// an earlier life may have run: look there first.
+    /// an earlier life may have run: the agent has to know that itself.
     ///
     /// Allow `modify` with [`Ask::allow`] and the arguments are the edited ones. Errors
     /// as [`ask`](Self::ask); a receipt that the bus does not take at once is sent later.
