@@ -18,7 +18,7 @@ WHOLE = {
     "agent": "bot",
     "nkey_seed": KEY.seed,
     "inbox_prefix": f"_INBOX_{KEY.public}",
-    "realm": "r",
+    "realm": "01234567-89ab-4def-8123-456789abcdef",
     "trusted_keys": [{"key": KEY.public, "name": "Ada", "role": "human"}],
 }
 
@@ -31,6 +31,9 @@ DAMAGED = [
     ({"nats_url": None}, "nats_url"),
     ({"nats_url": ""}, "nats_url"),
     ({"realm": ""}, "realm"),
+    ({"realm": "x"}, "`realm` is not a UUID"),
+    ({"realm": WHOLE["realm"][:-1]}, "`realm` is not a UUID"),
+    ({"realm": 5}, "realm"),
     ({"workspace": "Acme"}, "'Acme' is not a workspace"),
     ({"agent": "a.b"}, "'a.b' is not a workspace or agent name"),
     ({"nkey_seed": 5}, "`nkey_seed` is not text"),
@@ -98,10 +101,11 @@ def test_an_enrolment_is_read_whole(tmp_path, caplog):
     file = written(tmp_path / "agent.json", WHOLE)
     file.chmod(0o644)
     read = Enrolment.load(file)
-    assert (read.workspace, read.agent, read.realm) == ("acme", "bot", "r")
+    assert (read.workspace, read.agent, read.realm) == ("acme", "bot", WHOLE["realm"])
     assert [key.key for key in read.trusted_keys] == [KEY.public]
     assert read.inbox_prefix == f"_INBOX_{KEY.public}"
     assert Enrolment.parse({**WHOLE, "inbox_prefix": None}) == read
+    assert Enrolment.parse({**WHOLE, "realm": WHOLE["realm"].upper()}) == read
     assert "chmod 600" in caplog.text
     assert KEY.seed not in repr(read)
 

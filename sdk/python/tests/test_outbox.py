@@ -222,6 +222,55 @@ async def test_steps_of_a_trace_that_closing_drops_are_counted_in_the_log(caplog
     assert [record.getMessage().partition(" for ")[0] for record in caplog.records] == told
 
 
+async def test_a_step_of_a_trace_after_the_end_is_dropped_and_the_log_says_so(caplog):
+    bus = AwayBus(3)
+    queue = SpanQueue(bus, "countersign.v1.event.a.b", io_timeout=1)
+    await queue.close(SOON)
+    queue.put(b"late")
+    assert [record.getMessage() for record in caplog.records] == [
+        "1 messages for countersign.v1.event.a.b dropped: the gate is closed"
+    ]
+    assert queue._unsent == 0
+
+
+@pytest.mark.parametrize(
+    ("takes", "seconds", "taken"),
+    [(5, 2.0, 5), (2, 2.0, 2), (5, 20.0, 2)],
+    ids=["to the last", "until one is not taken in time", "for half a minute"],
+)
+async def test_closing_goes_on_as_long_as_the_bus_takes_letters(monkeypatch, takes, seconds, taken):
+    moment, turns = 1000.0, asyncio.Semaphore(0)
+
+    class SlowBus(AwayBus):
+        async def store(self, subject: str, payload: bytes, **options: object) -> None:
+            await turns.acquire()
+            await super().store(subject, payload, **options)
+
+    bus = SlowBus(takes)
+
+    async def passing(tasks, *, timeout):
+        """So many seconds, in which the bus takes one letter while it takes any."""
+        nonlocal moment
+        moment += timeout
+        left = len(outbox)
+        if len(bus.taken) < takes:
+            turns.release()
+            while len(outbox) == left:
+                await asyncio.sleep(0)
+        return {task for task in tasks if task.done()}, {task for task in tasks if not task.done()}
+
+    monkeypatch.setattr("countersign.outbox.ticks", lambda: moment)
+    outbox = Outbox(bus, io_timeout=1)
+    for number in range(5):
+        outbox.post(Letter(f"countersign.v1.withdraw.a.b.{number}", b"%d" % number))
+    with monkeypatch.context() as patch:
+        patch.setattr("countersign.outbox.asyncio.wait", passing)
+        await outbox.close(seconds)
+    assert len(bus.taken) == taken
+    while len(outbox):
+        await asyncio.sleep(0)
+
+
 async def test_steps_of_a_trace_wait_for_a_bus_that_is_long_away(caplog):
     bus = AwayBus(1, pauses=50)
     queue = SpanQueue(bus, "countersign.v1.event.a.b", io_timeout=1)

@@ -79,6 +79,9 @@ impl Ask {
     }
 
     /// A request that the caller built and sent as it is: none of the setters changes it.
+    ///
+    /// If its bytes stand on the bus already, from an earlier life of the agent, it is given the answer to those,
+    /// whatever was done with it then.
     pub fn raw(request: ApprovalRequest) -> Self {
         let lifetime = match request.expires_at {
             Some(_) => Lifetime::Within(request.lifetime().unsigned_abs()),

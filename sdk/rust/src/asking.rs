@@ -1,33 +1,27 @@
 //! One question from its first byte to its answer.
 //!
 //! Refuses to leave a question open that nobody awaits any more: however this
-//! ends without an answer, the console is told.
+//! ends without an answer, the console is told. Never takes back a question that
+//! another asked.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
-use countersign_wire::{
-    DecisionVerdict, RequestKey, Stage, Withdraw, decision_subject, withdraw_subject,
-};
+use countersign_wire::{DecisionVerdict, Stage, Withdraw, withdraw_subject};
+use tokio::runtime::Handle;
 use tokio::time::sleep;
 
+use crate::afterwards::{Afterwards, Why};
 use crate::clock::{Timer, wall_clock};
 use crate::draft::What;
 use crate::gate::Inner;
 use crate::handle::AskHandle;
-use crate::judge::{Asked, claimed_id, judge};
+use crate::judge::{Asked, claimed_id};
 use crate::outbox::{Letter, Slot};
 use crate::receipts::Report;
 use crate::wait::{End, Wait};
 use crate::{Ask, Decision, GateError};
-
-/// When to look once more after an answer did not come in time.
-const AFTERWARDS: [Duration; 3] = [
-    Duration::from_millis(300),
-    Duration::from_millis(1_200),
-    Duration::from_secs(2),
-];
 
 pub(crate) async fn ask(
     inner: Arc<Inner>,
@@ -53,10 +47,18 @@ pub(crate) async fn ask(
     let asked = ask
         .what
         .build(&inner.key, info, wall_clock(), timer.remaining())?;
+    let asked = Arc::new(asked);
     timer.shorten(timer.elapsed() + asked.lifetime);
 
     let waiter = inner.waiting.enter(&asked.key.request_id)?;
-    let mut open = Open::new(asked.key.clone(), slot);
+    let mut open = Open {
+        owner: Arc::downgrade(&inner),
+        runtime: Handle::current(),
+        asked: Arc::clone(&asked),
+        timer,
+        slot: Some(slot),
+        reason: None,
+    };
     let wait = Wait {
         bus: &inner.bus,
         outbox: &inner.outbox,
@@ -79,37 +81,29 @@ pub(crate) async fn ask(
             open.reason = Some("the agent is stopping".to_owned());
             return Err(GateError::Closed);
         }
-        end = wait.run() => end?,
+        end = wait.run() => end,
     };
+    if matches!(end, Err(GateError::AlreadyAsked { .. })) {
+        open.settle();
+    }
+    let end = end?;
     let slot = open.settle();
-    if matches!(end, End::Silence)
-        && let Some(slot) = slot
-    {
-        let silence = answer(&inner, &asked, None, end);
-        let later = afterwards(Arc::downgrade(&inner), asked, slot);
-        tokio::spawn(inner.closing.clone().run_until_cancelled_owned(later));
-        return Ok(silence);
+    if let End::Silence { travelled } = end {
+        if let Some(slot) = slot {
+            let owner = Arc::downgrade(&inner);
+            let asked = Arc::clone(&asked);
+            let why = Why::Late { travelled };
+            let later = Afterwards {
+                owner,
+                asked,
+                slot,
+                why,
+            };
+            inner.afterwards.spawn(later.watch(inner.closing.clone()));
+        }
+        return Ok(answer(&inner, &asked, None, end));
     }
     Ok(answer(&inner, &asked, slot, end))
-}
-
-/// The console decides a moment after the agent's timer: it says `expired`, or an
-/// operator was just in time. Neither runs the call, but the console learns that the
-/// agent saw it.
-async fn afterwards(owner: Weak<Inner>, asked: Asked, slot: Slot) {
-    let subject = decision_subject(&asked.key);
-    for pause in AFTERWARDS {
-        sleep(pause).await;
-        let Some(inner) = owner.upgrade() else { return };
-        if let Ok(Some(stored)) = inner.bus.decision(&subject).await {
-            let end = match judge(&asked, &stored, &inner.keyring.trust(), Duration::ZERO) {
-                Ok(verified) => End::Stands(Box::new(verified), stored),
-                Err(fault) => End::Faulty(fault, stored),
-            };
-            drop(answer(&inner, &asked, Some(slot), end));
-            return;
-        }
-    }
 }
 
 fn answer(inner: &Inner, asked: &Asked, slot: Option<Slot>, end: End) -> Decision {
@@ -131,7 +125,7 @@ fn answer(inner: &Inner, asked: &Asked, slot: Option<Slot>, end: End) -> Decisio
             }
             Decision::faulty(asked.key.clone(), fault, &stored, id, receipts)
         }
-        End::Silence => {
+        End::Silence { .. } => {
             Decision::unanswered(asked.key.clone(), DecisionVerdict::Expired, None, receipts)
         }
     }
@@ -166,21 +160,17 @@ async fn connected(inner: &Inner, timer: &Timer) -> Result<(), GateError> {
 /// A question that may stand on the bus. Unless it is settled, dropping it
 /// publishes a withdrawal, for which room was set aside.
 struct Open {
-    key: RequestKey,
+    owner: Weak<Inner>,
+    /// It may be dropped outside.
+    runtime: Handle,
+    asked: Arc<Asked>,
+    timer: Timer,
     slot: Option<Slot>,
     reason: Option<String>,
 }
 
 impl Open {
-    fn new(key: RequestKey, slot: Slot) -> Self {
-        Self {
-            key,
-            slot: Some(slot),
-            reason: None,
-        }
-    }
-
-    fn settle(mut self) -> Option<Slot> {
+    fn settle(&mut self) -> Option<Slot> {
         self.slot.take()
     }
 }
@@ -194,11 +184,30 @@ impl Drop for Open {
         };
         // It counts whatever its body says.
         let payload = serde_json::to_vec(&withdraw).unwrap_or_default();
-        // Nobody waits for its delivery.
-        drop(slot.post(Letter {
-            subject: withdraw_subject(&self.key),
+        let told = slot.post(Letter {
+            subject: withdraw_subject(&self.asked.key),
             payload: Bytes::from(payload),
             first: true,
-        }));
+        });
+        let Some(inner) = self.owner.upgrade() else {
+            return;
+        };
+        if inner.closing.is_cancelled() {
+            return;
+        }
+        if let Some(slot) = inner.outbox.slot() {
+            let owner = Weak::clone(&self.owner);
+            let asked = Arc::clone(&self.asked);
+            let timer = self.timer;
+            let why = Why::Withdrawn { timer, told };
+            let later = Afterwards {
+                owner,
+                asked,
+                slot,
+                why,
+            };
+            let watch = later.watch(inner.closing.clone());
+            inner.afterwards.spawn_on(watch, &self.runtime);
+        }
     }
 }

@@ -69,6 +69,13 @@ pub enum GateError {
         /// The id.
         request_id: RequestId,
     },
+    /// The bus holds a request of this id, from an earlier life of this agent or from
+    /// another instance. Its answer is not this call's.
+    #[error("a request {request_id} was made before; use a new id for each call")]
+    AlreadyAsked {
+        /// The id.
+        request_id: RequestId,
+    },
     /// As many requests wait as the gate allows.
     #[error("{limit} requests are already waiting; wait for answers before asking more")]
     TooManyWaiting {
@@ -103,6 +110,7 @@ impl GateError {
             Self::Refused { .. } => "bus_refused",
             Self::InvalidRequest { .. } => "invalid_request",
             Self::AlreadyWaiting { .. } => "already_waiting",
+            Self::AlreadyAsked { .. } => "already_asked",
             Self::TooManyWaiting { .. } => "too_many_waiting",
             Self::NotPlaced { .. } => "not_placed",
             Self::NoDecision => "no_decision",

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use countersign_wire::{AgentInfo, AgentKey, MAX_LIFETIME, RequestId, RequestKey};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
 
 use crate::asking;
 use crate::bus::{Bus, BusFault, unreachable};
@@ -26,6 +27,7 @@ use crate::presence;
 use crate::receipts::Receipts;
 use crate::timing::Timing;
 use crate::trust::Trust;
+use crate::wait::LAST_LOOK;
 use crate::waiting::Waiting;
 use crate::{Ask, Decision, GateError};
 
@@ -44,6 +46,8 @@ pub(crate) struct Inner {
     pub(crate) outbox: Outbox,
     pub(crate) keyring: Keyring,
     pub(crate) waiting: Waiting,
+    /// What looks on for answers that nobody awaits.
+    pub(crate) afterwards: TaskTracker,
     pub(crate) timing: Timing,
     pub(crate) key: AgentKey,
     pub(crate) info: AgentInfo,
@@ -94,6 +98,7 @@ impl Gate {
                 bus,
                 keyring,
                 waiting,
+                afterwards: TaskTracker::new(),
                 info: options.introduction.agent(&key, &instance_id),
                 key,
                 timing: options.timing,
@@ -154,6 +159,10 @@ impl Gate {
         while !inner.waiting.is_empty() && !timer.remaining().is_zero() {
             sleep(Duration::from_millis(2)).await;
         }
+        inner.afterwards.close();
+        let limit = timer.remaining().min(LAST_LOOK);
+        // What cannot be read by then is not reported.
+        let _ = timeout(limit, inner.afterwards.wait()).await;
         let delivered = inner.outbox.empty(timer.remaining()).await;
         inner.stop.cancel();
         inner.bus.close().await;

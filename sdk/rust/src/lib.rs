@@ -3,6 +3,7 @@
 //! Refuses to let silence, an error or a doubt run a call.
 #![forbid(unsafe_code)]
 
+mod afterwards;
 mod ask;
 mod asking;
 mod bus;

@@ -23,7 +23,7 @@ use crate::outbox::{Letter, Outbox};
 use crate::timing::{Pace, Timing};
 use crate::waiting::Waiter;
 
-const LAST_LOOK: Duration = Duration::from_secs(1);
+pub(crate) const LAST_LOOK: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// How a wait ends.
@@ -34,7 +34,11 @@ pub(crate) enum End {
     /// A decision is stored that does not count.
     Faulty(DecisionFault, StoredMessage),
     /// Nobody answered in time.
-    Silence,
+    Silence {
+        /// From the start of the timer until the bus had the request, so by no more is
+        /// the server's deadline later than the timer's.
+        travelled: Duration,
+    },
 }
 
 pub(crate) struct Wait<'a> {
@@ -53,6 +57,7 @@ impl Wait<'_> {
         let subject = decision_subject(&self.asked.key);
         let mut placing = pin!(place(self.bus, self.asked));
         let mut placed = false;
+        let mut travelled = Duration::ZERO;
         let mut reconnects = self.bus.reconnects();
         let mut earlier = self.handle.earlier();
         let mut pace = Pace::new(self.timing);
@@ -65,6 +70,7 @@ impl Wait<'_> {
                 biased;
                 outcome = &mut placing, if !placed => {
                     placed = true;
+                    travelled = self.timer.elapsed();
                     match outcome? {
                         Placed::Now => {
                             pace.placed();
@@ -92,7 +98,7 @@ impl Wait<'_> {
                 }
             }
             if last && placed {
-                return Ok(End::Silence);
+                return Ok(End::Silence { travelled });
             } else if last {
                 let waited = self.timer.elapsed();
                 return Err(GateError::NotPlaced { waited });
@@ -207,21 +213,28 @@ fn may_be_new_key(fault: DecisionFault) -> bool {
 }
 
 /// Stores the request, again after a loss. The bytes never change. "The subject
-/// is taken" ends it too: if another message stands there, its decision names
-/// another `request_digest`.
+/// is taken" ends it too: after a try without an answer it is most likely this request
+/// that stands there; if not, its decision names another `request_digest`. Without such
+/// a try, and where the caller does not repeat its own bytes, it is another's.
 async fn place(bus: &Bus, asked: &Asked) -> Result<Placed, GateError> {
     let subject = request_subject(&asked.key);
     let mut reconnects = bus.reconnects();
     let mut refused = bus.login_refused();
     let mut pause = Duration::from_millis(100);
+    let mut may_stand = asked.raw;
     loop {
         match bus.store(&subject, asked.payload.clone(), true).await {
+            Ok(Placed::Before) if !may_stand => {
+                let request_id = asked.key.request_id.clone();
+                return Err(GateError::AlreadyAsked { request_id });
+            }
             Ok(placed) => return Ok(placed),
             Err(BusFault::Final(error)) => return Err(error),
             Err(BusFault::Disconnected) if *refused.borrow_and_update() => {
                 return Err(GateError::LoginRefused);
             }
-            Err(BusFault::Passing(_) | BusFault::Disconnected | BusFault::NoStream) => {}
+            Err(BusFault::Passing(_)) => may_stand = true,
+            Err(BusFault::Disconnected | BusFault::NoStream) => {}
         }
         // Whichever comes first; then a little apart from the other requests.
         tokio::select! {

@@ -11,6 +11,7 @@ import logging
 import os
 import re
 import stat
+import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -165,7 +166,12 @@ class Enrolment:
         for name_of_file, path in files.items():
             if not isinstance(path, str | None):
                 raise EnrolmentError(f"{name}: `{name_of_file}` is not a path")
-        url, realm = text("nats_url"), text("realm")
+        url = text("nats_url")
+        try:
+            # Signatures name it in this form.
+            realm = str(uuid.UUID(text("realm")))
+        except ValueError as error:
+            raise EnrolmentError(f"{name}: `realm` is not a UUID; run `countersign enroll` again") from error
         try:
             prefix = prefix or (f"_INBOX_{public_key(seed)}" if seed else "_INBOX")
             return cls(url, workspace, agent, seed, prefix.rstrip("."), realm, keys, **files)

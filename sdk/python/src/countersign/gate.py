@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import copy
 import logging
+import math
 import os
 from collections.abc import AsyncIterator
 from typing import Any, Unpack
@@ -378,9 +379,12 @@ class Gate:
             wait.close()
         if self._alive is not None:
             self._alive.cancel()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(1.0):
-                await self._idle.wait()
+        ending = math.inf
+        while len(self._waits) < ending:
+            ending = len(self._waits)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(1.0):
+                    await self._idle.wait()
         await self._spans.close(1.0)
         await self._afterwards.close(1.0)
         limit = 2.0 if self._bus.connected else 0.1

@@ -21,6 +21,7 @@ TRIED_FOR = 600.0
 AT_ONCE = 256
 SHORTEST_PAUSE = 0.1
 LONGEST_PAUSE = 5.0
+LONGEST_CLOSE = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +61,13 @@ class Outbox:
         return task
 
     async def close(self, seconds: float) -> None:
-        """Deliver what is handed in for at most `seconds`, then give up."""
-        if self._unsent:
-            await asyncio.wait(set(self._unsent), timeout=seconds)
+        """Deliver what is handed in. Gives up what is left once `seconds` pass without a delivery, or after half a
+        minute in all."""
+        until = ticks() + LONGEST_CLOSE
+        while self._unsent and ticks() < until:
+            ended, _ = await asyncio.wait(set(self._unsent), timeout=seconds)
+            if not ended:
+                break
         self._closed = True
         for task in set(self._unsent):
             task.cancel()

@@ -29,9 +29,14 @@ class SpanQueue:
         self._task = asyncio.create_task(self._send_all())
         self._unsent = 0
         self._dropped = 0
+        self._closed = False
 
     def put(self, payload: bytes) -> None:
-        """Queue one message; drops it when the queue is full."""
+        """Queue one message; drops it when the queue is full or closed, and the log says so."""
+        if self._closed:
+            self._dropped += 1
+            log.warning("%d messages for %s dropped: the gate is closed", self._dropped, self._subject)
+            return
         try:
             self._queue.put_nowait(payload)
             self._unsent += 1
@@ -41,6 +46,7 @@ class SpanQueue:
 
     async def close(self, seconds: float) -> None:
         """Send what is queued for at most `seconds`, then stop and drop the rest."""
+        self._closed = True
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._queue.join()

@@ -261,6 +261,45 @@ async fn a_cancelled_question_never_runs_whatever_arrives() {
 }
 
 #[tokio::test]
+async fn an_approval_of_what_was_taken_back_is_refused() {
+    let mut console = Console::start().await;
+    let gate = console.gate().await;
+    for dropped in [true, false] {
+        let asking = gate.ask(delete_invoice());
+        let handle = asking.handle();
+        let answer = tokio::spawn(asking);
+        let seen = console.next_request().await;
+        if dropped {
+            answer.abort();
+        } else {
+            handle.cancel("");
+        }
+        console
+            .stored("CS_REQUESTS", &withdraw_subject(&seen.key), 1)
+            .await;
+        console.approve(&seen).await;
+        let receipt = &console.receipts(&seen, 1).await[0];
+        assert_eq!(
+            (receipt.stage, receipt.message.as_deref()),
+            (Stage::Refused, Some("withdrawn"))
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_approval_that_nobody_read_before_the_gate_was_closed_is_refused() {
+    let mut console = Console::start().await;
+    let gate = console.gate().await;
+    let ask = delete_invoice().timeout(Duration::from_millis(50));
+    assert!(!gate.ask(ask).await.unwrap().allowed());
+    let seen = console.next_request().await;
+    console.approve(&seen).await;
+    assert!(gate.close().await);
+    let receipt = &console.receipts(&seen, 1).await[0];
+    assert_eq!(receipt.message.as_deref(), Some("late"));
+}
+
+#[tokio::test]
 async fn a_tightened_question_expires_earlier_and_tells_the_console() {
     let mut console = Console::start().await;
     let gate = console.gate().await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use countersign_sdk::wire::{hello_subject, parse_hello};
+use countersign_sdk::wire::{Stage, hello_subject, parse_hello};
 use countersign_sdk::{Ask, Gate, Timing};
 use futures::StreamExt;
 use nkeys::KeyPair;
@@ -133,6 +133,38 @@ async fn one_id_waits_once() {
     console.next_request().await;
     assert_eq!(gate.ask(ask()).await.unwrap_err().code(), "already_waiting");
     first.abort();
+}
+
+#[tokio::test]
+async fn what_another_instance_asked_is_neither_answered_nor_taken_back() {
+    let mut console = Console::start().await;
+    let (first, second) = (console.gate().await, console.gate().await);
+    let ask = || delete_invoice().request_id("r1".parse().unwrap());
+    let waiting = tokio::spawn({
+        let first = first.clone();
+        async move { first.ask(ask()).await }
+    });
+    let seen = console.next_request().await;
+    // Where it waits, and where it is answered.
+    for answered in [false, true] {
+        if answered {
+            console.approve(&seen).await;
+        }
+        let error = second.ask(ask()).await.unwrap_err();
+        assert_eq!(error.code(), "already_asked");
+    }
+    let decision = waiting.await.unwrap().unwrap();
+    assert!(decision.allowed());
+    decision.executed(decision.args().unwrap()).await.unwrap();
+    assert!(second.close().await && first.close().await);
+    let receipts = console.receipts(&seen, 2).await;
+    let stages: Vec<_> = receipts.iter().map(|receipt| receipt.stage).collect();
+    assert_eq!(stages, [Stage::Received, Stage::Executed]);
+    let mut requests = async_nats::jetstream::new(console.client.clone())
+        .get_stream("CS_REQUESTS")
+        .await
+        .unwrap();
+    assert_eq!(requests.info().await.unwrap().state.messages, 1);
 }
 
 fn tempfile() -> std::path::PathBuf {
