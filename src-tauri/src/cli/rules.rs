@@ -233,12 +233,13 @@ async fn change(
         changed,
         removed,
         unchanged,
+        restored,
         shift,
     } = done;
     if out.json {
         return Ok(out.json_line(&json!({
             "workspace": workspace.as_ref(), "revision": revision, "added": added, "changed": changed,
-            "removed": removed, "unchanged": unchanged.len(),
+            "removed": removed, "unchanged": unchanged.len(), "restored": restored,
             "approve_less": shift.loses, "approve_more": shift.gains,
         }))?);
     }
@@ -251,7 +252,9 @@ async fn change(
             out.line(&format!("{word} {id}"))?;
         }
     }
-    if added.is_empty() && changed.is_empty() && removed.is_empty() {
+    if restored {
+        out.line("in force again, in the place of rules that did not count")?;
+    } else if added.is_empty() && changed.is_empty() && removed.is_empty() {
         out.line("nothing to change")?;
     }
     for (word, ids) in [("less", &shift.loses), ("more", &shift.gains)] {

@@ -3,24 +3,23 @@
 //! Refuses to read a brake that does not verify, or was signed before the one in force, as none: automatic approvals
 //! then stay off. Such a bypass lets nothing run.
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use bytes::Bytes;
 use countersign_wire::{
-    AgentBrake, AgentKey, BypassGrant, BypassValue, Context, KeyRole, PanicValue, PauseValue,
-    PolicyKey, SignedEnvelope, Verdict, parse_bypass, parse_panic, parse_pause,
+    AgentBrake, AgentKey, BypassGrant, BypassValue, PanicValue, PauseValue, PolicyKey, Verdict,
+    parse_bypass, parse_panic, parse_pause,
 };
 use serde_json::json;
-use uuid::Uuid;
 
-use super::job::{DecideCommand, Job};
+use super::job::DecideCommand;
+use super::policy_intake::{Came, Place, Taken};
 use super::policy_value::{self, Put, TRIES};
-use crate::bus::PolicyChange;
 use crate::domain::brakes::{Brakes, Bypass, SetBrake};
 use crate::domain::{AlarmCode, State, Timestamp};
 use crate::error::OpError;
 use crate::runtime::{App, Shared};
-use crate::store::audit::Entry;
 use crate::store::lines::{self, Filter};
 use crate::store::policy::{self, PolicyRow};
 
@@ -50,7 +49,7 @@ pub(super) enum Said {
 }
 
 /// Who said it, and where it stands.
-struct Place {
+struct Setting {
     revision: u64,
     by: String,
     signer: String,
@@ -95,7 +94,7 @@ impl Said {
         }
     }
 
-    fn read(key: &PolicyKey, payload: &[u8]) -> Option<(Self, String)> {
+    pub(super) fn read(key: &PolicyKey, payload: &[u8]) -> Option<(Self, String)> {
         match key {
             PolicyKey::Panic => {
                 let value = parse_panic(payload).ok()?;
@@ -146,23 +145,23 @@ impl Said {
         }
     }
 
-    fn set(self, brakes: &mut Brakes, place: Place) -> bool {
+    fn set(self, brakes: &mut Brakes, setting: Setting) -> bool {
         match self {
-            Self::Panic(state) => brakes.set_panic(place.of(state)),
-            Self::Agent(agent, state) => brakes.set_agent(agent, place.of(state)),
+            Self::Panic(state) => brakes.set_panic(setting.of(state)),
+            Self::Agent(agent, state) => brakes.set_agent(agent, setting.of(state)),
             Self::Bypass(agent, grant) => {
-                let (signer, at) = (place.signer.clone(), place.at);
+                let (signer, at) = (setting.signer.clone(), setting.at);
                 let bypass = grant.map(|grant| {
                     let until = Timestamp::from(grant.until.get());
                     Bypass::new(grant.up_to, until, signer, at)
                 });
-                brakes.set_bypass(agent, place.of(bypass))
+                brakes.set_bypass(agent, setting.of(bypass))
             }
         }
     }
 }
 
-impl Place {
+impl Setting {
     fn of<T>(self, state: T) -> SetBrake<T> {
         SetBrake {
             state,
@@ -183,13 +182,13 @@ pub(crate) fn remembered(rows: &[PolicyRow]) -> Brakes {
         let said = Said::read(&key, &row.payload);
         let cautious = || Said::cautious(&key).map(|said| (said, String::new()));
         if let Some((said, by)) = said.or_else(cautious) {
-            let place = Place {
+            let setting = Setting {
                 revision: u64::try_from(row.revision).unwrap_or(0),
                 by,
                 signer: row.signer.clone(),
                 at: stamp_of(&row.payload),
             };
-            said.set(&mut brakes, place);
+            said.set(&mut brakes, setting);
         }
     }
     brakes
@@ -202,101 +201,36 @@ fn stamp_of(payload: &[u8]) -> Timestamp {
     at.and_then(Timestamp::parse).unwrap_or(Timestamp(0))
 }
 
-/// Takes a change of a brake over: at once for who asks, then into the store.
-pub(crate) async fn changed(shared: &Shared, realm: &Uuid, key: &PolicyKey, change: &PolicyChange) {
-    let stamp = Timestamp::from(change.stamp);
-    let opened = change
-        .value
-        .as_deref()
-        .map(|value| open(shared, realm, key, value, stamp));
-    let (said, by, row) = match opened.flatten() {
-        Some((said, by, row)) if shared.last_signed.lets(&row, stamp) => {
-            (Some(said), by, Some(row))
-        }
-        // A deletion too: nobody signs it, and what holds back is only let go by who signs for it.
-        other => {
-            let refused = other.as_ref().map(|(said, ..)| said);
-            let brakes = shared.brakes.read();
-            let said = brakes
-                .ok()
-                .and_then(|brakes| Said::careful(key, &brakes, refused));
-            (said, UNVERIFIED.to_owned(), None)
-        }
+/// Takes a brake over. None when it or a later one is known.
+pub(super) fn take(shared: &Shared, key: &PolicyKey, came: &Came, place: Place) -> Option<Taken> {
+    let read = |row: &PolicyRow| Said::read(key, &row.payload);
+    let signed = match came {
+        Came::Signed(row) => read(row).map(|(said, by)| (said, by, row.signer.clone())),
+        _ => None,
     };
-    let verifies = row.is_some();
-    let Some(said) = said else { return };
-    let mut detail = said.audited();
-    let place = Place {
-        revision: change.revision,
-        by,
-        signer: row
-            .as_ref()
-            .map(|row| row.signer.clone())
-            .unwrap_or_default(),
-        at: stamp,
-    };
-    let newer = match shared.brakes.write() {
-        Ok(mut brakes) => said.set(&mut brakes, place),
-        Err(_) => return,
-    };
-    // What a later value has replaced is told by nobody: the bucket is read from its beginning after each connect.
-    if !newer {
-        return;
-    }
-    let (code, subject) = (AlarmCode::BrakeUnverified, key.to_string());
-    if verifies {
-        tell(shared, Job::LowerAlarm { code, subject }).await;
-    } else {
-        tracing::error!(%key, "a brake does not verify, or is older than the one in force; it counts as set");
-        tell(shared, Job::Alarm { code, subject }).await;
-    }
-    if let Some(mut row) = row {
-        row.revision = i64::try_from(change.revision).unwrap_or(i64::MAX);
-        shared.last_signed.took(&row);
-        let digest = countersign_wire::Sha256Digest::of_bytes(&row.payload).to_string();
-        detail["payload_digest"] = json!(digest);
-        detail["revision"] = json!(row.revision);
-        let entry = Entry {
-            at: shared.clock.now(),
-            actor: row.signer.clone(),
-            action: "policy",
-            subject: key.to_string(),
-            detail,
+    let good = signed.is_some();
+    let mut brakes = shared
+        .brakes
+        .write()
+        .unwrap_or_else(PoisonError::into_inner);
+    let (said, by, signer) = signed.or_else(|| {
+        let older = match came {
+            Came::Older(row) => read(row).map(|(said, _)| said),
+            _ => None,
         };
-        tell(shared, Job::Policy(row, vec![entry])).await;
-    }
-    shared.policies.touch();
-    // What waits of a stopped agent is looked at.
-    tell(shared, Job::Rescan).await;
-}
-
-async fn tell(shared: &Shared, job: Job) {
-    if shared.jobs.send(job).await.is_err() {
-        tracing::debug!("the console stops");
-    }
-}
-
-pub(super) fn open(
-    shared: &Shared,
-    realm: &Uuid,
-    key: &PolicyKey,
-    value: &[u8],
-    stamp: Timestamp,
-) -> Option<(Said, String, PolicyRow)> {
-    let envelope = SignedEnvelope::from_bytes(value).ok()?;
-    if shared.trusted.role(envelope.key.as_str(), stamp) != Some(KeyRole::Human) {
-        return None;
-    }
-    let payload = envelope.open(Context::Policy, realm, &key.subject()).ok()?;
-    let (said, by) = Said::read(key, &payload)?;
-    let row = PolicyRow {
-        key: key.to_string(),
-        revision: 0,
-        payload,
-        signer: envelope.key.to_string(),
-        sig: envelope.sig.to_string(),
+        // A deletion too: nobody signs it, and what holds back is only let go by who signs for it.
+        let said = Said::careful(key, &brakes, older.as_ref())?;
+        Some((said, UNVERIFIED.to_owned(), String::new()))
+    })?;
+    let detail = said.audited();
+    let setting = Setting {
+        revision: place.revision,
+        by,
+        signer,
+        at: place.stored_at,
     };
-    Some((said, by, row))
+    let newer = said.set(&mut brakes, setting);
+    newer.then_some(Taken { good, detail })
 }
 
 impl App {
@@ -353,13 +287,13 @@ impl App {
                 && let Some(said) = PolicyKey::parse(&alarm.subject)
                     .and_then(|key| Said::careful(&key, &brakes, None))
             {
-                let place = Place {
+                let setting = Setting {
                     revision: u64::MAX,
                     by: UNVERIFIED.to_owned(),
                     signer: String::new(),
                     at: Timestamp(alarm.at),
                 };
-                said.set(&mut brakes, place);
+                said.set(&mut brakes, setting);
             }
         }
         Ok(brakes)

@@ -6,12 +6,15 @@
 
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};
+use std::time::Duration;
 
-use countersign_wire::{PolicyKey, Timestamp as Signed, came_after, is_timely, time_to_sign};
+use countersign_wire::{
+    KeyRole, PolicyKey, Timestamp as Signed, came_after, is_timely, time_to_sign,
+};
 use serde::Deserialize;
-use uuid::Uuid;
 
-use super::policies::open;
+use super::policy_value::{Put, bytes_of, write_over};
+
 use crate::bus::Bus;
 use crate::domain::Timestamp;
 use crate::error::OpError;
@@ -19,12 +22,17 @@ use crate::runtime::Shared;
 use crate::store::policy::PolicyRow;
 use crate::store::{Reader, policy, policy_history};
 
+/// A value that was stored over is written back this often at most.
+const PUT_BACK_EVERY: Duration = Duration::from_secs(2);
+
 /// What is known of the value in force.
 #[derive(Debug, Clone, Default)]
 struct Last {
     at: Option<Signed>,
     /// What is put back after a loss has the same. None when the key was deleted since.
     sig: Option<String>,
+    /// The revision of an older value that was stored over it.
+    under: Option<u64>,
 }
 
 /// The last value of each key that counted.
@@ -67,11 +75,45 @@ impl LastSigned {
         self.set(&row.key, Last::of(&row.payload, &row.sig));
     }
 
+    /// A value was signed before the one in force, and stands over it now. One without a time may be a console's of an
+    /// earlier version: it counts no more, but people look at it.
+    pub(super) fn refused(&self, row: &PolicyRow) {
+        let last = self.last(&row.key);
+        if last.sig.is_some() && signed_at(&row.payload).is_some() {
+            let under = u64::try_from(row.revision).ok();
+            self.set(&row.key, Last { under, ..last });
+        }
+    }
+
+    /// The values in force over which older ones were stored, with the revisions of those.
+    fn covered(&self) -> Vec<(String, String, u64)> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let covered = known
+            .iter()
+            .filter_map(|(key, last)| Some((key.clone(), last.sig.clone()?, last.under?)));
+        covered.collect()
+    }
+
+    /// Nobody need write a value back over this revision any more.
+    fn uncovered(&self, key: &str, over: u64) {
+        let last = self.last(key);
+        if last.under == Some(over) {
+            self.set(
+                key,
+                Last {
+                    under: None,
+                    ..last
+                },
+            );
+        }
+    }
+
     /// The key was deleted: what stood there counts only when it is signed again.
     pub(super) fn deleted(&self, key: &PolicyKey) {
         let key = key.to_string();
         let last = Last {
             sig: None,
+            under: None,
             ..self.last(&key)
         };
         self.set(&key, last);
@@ -93,6 +135,7 @@ impl Last {
         Self {
             at: signed_at(payload),
             sig: Some(sig.to_owned()),
+            under: None,
         }
     }
 }
@@ -105,25 +148,6 @@ fn signed_at(payload: &[u8]) -> Option<Signed> {
     }
     let said: Said = serde_json::from_slice(payload).ok()?;
     said.at.parse().ok()
-}
-
-/// A value that an operator signed, and that counts beside the one in force; its revision is the caller's to set.
-pub(super) fn open_counting(
-    shared: &Shared,
-    realm: &Uuid,
-    key: &PolicyKey,
-    value: &[u8],
-    stored_at: Timestamp,
-) -> Option<PolicyRow> {
-    let (payload, signer, sig) = open(shared, realm, key, value, stored_at)?;
-    let row = PolicyRow {
-        key: key.to_string(),
-        revision: 0,
-        payload,
-        signer,
-        sig,
-    };
-    shared.last_signed.lets(&row, stored_at).then_some(row)
 }
 
 /// The time with which this console signs what it writes over what stands: whoever reads both takes its value.
@@ -143,6 +167,43 @@ pub(super) async fn next_time(
     });
     let now = Signed::new(shared.clock.now().into());
     Ok(time_to_sign(now, known.max(stands)))
+}
+
+/// Writes every value in force back over an older one that was stored over it, for as long as its signer counts:
+/// whoever joins takes what it reads last. Every now and then, until it is cancelled.
+pub(super) async fn keep_in_force(shared: &Shared, bus: &Bus) {
+    loop {
+        tokio::time::sleep(PUT_BACK_EVERY).await;
+        for (key, sig, over) in shared.last_signed.covered() {
+            match put_back(shared, bus, (&key, &sig), over).await {
+                Ok(true) => shared.last_signed.uncovered(&key, over),
+                Ok(false) => {}
+                Err(error) => {
+                    tracing::warn!(key, %error, "the value in force is not written back yet")
+                }
+            }
+        }
+    }
+}
+
+/// False where it must be tried again.
+async fn put_back(
+    shared: &Shared,
+    bus: &Bus,
+    (key, sig): (&str, &str),
+    over: u64,
+) -> Result<bool, OpError> {
+    let row = policy::get(&shared.reader, key).await?;
+    let (Some(row), Some(key)) = (row, PolicyKey::parse(key)) else {
+        return Ok(false);
+    };
+    let role = shared.trusted.role(&row.signer, shared.clock.now());
+    if row.sig != sig || role != Some(KeyRole::Human) {
+        return Ok(false);
+    }
+    let put = write_over(bus, &key, over, bytes_of(&row)?).await?;
+    // Overtaken: what came in between is told of next.
+    Ok(matches!(put, Put::Stored(_) | Put::Overtaken))
 }
 
 #[cfg(test)]

@@ -48,6 +48,7 @@ pub mod pace;
 mod policies;
 mod policy_check;
 mod policy_feed;
+mod policy_intake;
 mod policy_value;
 pub mod presence;
 pub mod preview;

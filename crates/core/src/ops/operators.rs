@@ -371,9 +371,9 @@ impl Operators {
             signer: envelope.key.to_string(),
             sig: envelope.sig.to_string(),
         };
-        self.tell(Job::Policy(row, entries)).await;
+        self.shared.tell(Job::Policy(row, entries)).await;
         for alarm in alarms {
-            self.tell(alarm).await;
+            self.shared.tell(alarm).await;
         }
     }
 
@@ -389,13 +389,7 @@ impl Operators {
     }
 
     async fn alarm(&self, code: AlarmCode, subject: String) {
-        self.tell(Job::Alarm { code, subject }).await;
-    }
-
-    async fn tell(&self, job: Job) {
-        if self.shared.jobs.send(job).await.is_err() {
-            tracing::debug!("the console stops");
-        }
+        self.shared.tell(Job::Alarm { code, subject }).await;
     }
 
     /// Reads the list again when a decision is signed with a key that is not known yet: its console

@@ -6,25 +6,18 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 
-use countersign_wire::{
-    AgentKey, Context, KeyRole, PolicyKey, Risk, Sha256Digest, SignedEnvelope, WorkspaceName,
-};
+use countersign_wire::{AgentKey, PolicyKey, Risk, WorkspaceName};
 use serde_json::{Value, json};
-use uuid::Uuid;
 
-use super::job::Job;
-use super::last_signed::open_counting;
-use super::policy_value;
+use super::policy_intake::{Came, Place, Taken};
 use super::rules::last_readable;
 use super::setup::{SetupValue, schema_of};
 use super::trusted::TrustedKeys;
-use crate::bus::PolicyChange;
-use crate::domain::{AlarmCode, Timestamp};
+use crate::domain::Timestamp;
 use crate::policy::read::{Problem, read_set};
 use crate::policy::setup::SetupSchema;
 use crate::policy::{PolicySet, Rule};
 use crate::runtime::Shared;
-use crate::store::audit::Entry;
 use crate::store::policy::PolicyRow;
 use crate::store::{Reader, StoreError};
 
@@ -319,161 +312,60 @@ fn read_payload(payload: &[u8]) -> Result<Vec<Rule>, Vec<Problem>> {
     read_set(&value, "rules")
 }
 
-/// Takes a change of `rules.{ws}` over: first for who judges, then into the store.
-pub(crate) async fn changed(
-    shared: &Arc<Shared>,
-    realm: &Uuid,
-    workspace: WorkspaceName,
-    change: PolicyChange,
-) {
-    let key = PolicyKey::Rules(workspace.clone());
-    let stamp = Timestamp::from(change.stamp);
-    let (revision, deleted) = (change.revision, change.value.is_none());
-    let opened = change
-        .value
-        .as_deref()
-        .map(|value| open_counting(shared, realm, &key, value, stamp));
-    let (known, row) = match opened {
-        // Deleted: there are no rules.
-        None => (
-            Known {
-                revision: change.revision,
-                ..Known::default()
-            },
-            None,
-        ),
-        Some(Some(mut row)) => {
-            let author = (row.signer.clone(), stamp);
-            let read = row.payload.clone();
-            // Conditions are compiled, which takes its time.
-            let reading = tokio::task::spawn_blocking(move || known(&read, author, revision));
-            let broken = Known {
-                revision,
-                broken: true,
-                ..Known::default()
-            };
-            row.revision = i64::try_from(revision).unwrap_or(i64::MAX);
-            (reading.await.unwrap_or(broken), Some(row))
-        }
-        Some(None) => (
-            Known {
-                revision: change.revision,
-                broken: true,
-                ..Known::default()
-            },
-            None,
-        ),
+/// Takes the rules of a workspace over. None when they or later ones are known.
+pub(super) async fn take_rules(
+    shared: &Shared,
+    workspace: &WorkspaceName,
+    came: &Came,
+    place: Place,
+) -> Option<Taken> {
+    let revision = place.revision;
+    let none = Known {
+        revision,
+        ..Known::default()
     };
-    let (count, good) = (known.rules.len(), !known.broken);
-    let policies = Arc::clone(&shared.policies);
+    let broken = Known {
+        broken: true,
+        ..none.clone()
+    };
+    let known = match came {
+        // Deleted: there are no rules.
+        Came::Deleted => none,
+        Came::Signed(row) => {
+            let (payload, author) = (row.payload.clone(), (row.signer.clone(), place.stored_at));
+            // Conditions are compiled, which takes its time.
+            let reading = tokio::task::spawn_blocking(move || known(&payload, author, revision));
+            reading.await.unwrap_or(broken)
+        }
+        Came::Older(_) | Came::Unverified => broken,
+    };
+    let (good, detail) = (!known.broken, json!({ "rules": known.rules.len() }));
+    let (policies, workspace) = (Arc::clone(&shared.policies), workspace.clone());
     let taken = tokio::task::spawn_blocking(move || policies.take(workspace, known)).await;
-    // What a later value has replaced is told by nobody: the bucket is read from its beginning after each connect.
-    if !taken.unwrap_or(false) {
-        return;
-    }
-    let (code, subject) = (AlarmCode::RulesUnusable, key.to_string());
-    if good {
-        tell(shared, Job::LowerAlarm { code, subject }).await;
-    } else {
-        tracing::error!(%key, "the rules do not verify, are older or cannot be read; everything asks");
-        tell(shared, Job::Alarm { code, subject }).await;
-    }
-    if let Some(row) = row {
-        shared.last_signed.took(&row);
-        let digest = Sha256Digest::of_bytes(&row.payload).to_string();
-        let detail = json!({ "payload_digest": digest, "revision": row.revision, "rules": count });
-        let entry = Entry {
-            at: shared.clock.now(),
-            actor: row.signer.clone(),
-            action: "policy",
-            subject: key.to_string(),
-            detail,
-        };
-        tell(shared, Job::Policy(row, vec![entry])).await;
-    }
-    if deleted {
-        shared.last_signed.deleted(&key);
-        tell(shared, policy_value::deletion(shared, &key, revision)).await;
-    }
-    // What waits is judged again.
-    tell(shared, Job::Rescan).await;
+    taken.unwrap_or(false).then_some(Taken { good, detail })
 }
 
-/// Takes a change of `setup.{ws}.{agent}` over.
-pub(crate) async fn setup_changed(
+/// Takes the setup of an agent over. None when it or a later one is known.
+pub(super) fn take_setup(
     shared: &Shared,
-    realm: &Uuid,
-    agent: AgentKey,
-    change: &PolicyChange,
-) {
-    let key = PolicyKey::Setup(agent.clone());
-    let stamp = Timestamp::from(change.stamp);
-    let revision = change.revision;
-    let opened = change
-        .value
-        .as_deref()
-        .map(|value| open_counting(shared, realm, &key, value, stamp));
-    let read = match &opened {
-        None => Some(SetupValue::default()),
-        Some(opened) => opened
-            .as_ref()
-            .and_then(|row| SetupValue::read(&row.payload)),
+    agent: &AgentKey,
+    came: &Came,
+    place: Place,
+) -> Option<Taken> {
+    let (read, author) = match came {
+        Came::Deleted => (Some(SetupValue::default()), None),
+        Came::Signed(row) => {
+            let author = Some((row.signer.clone(), place.stored_at));
+            (SetupValue::read(&row.payload), author)
+        }
+        Came::Older(_) | Came::Unverified => (None, None),
     };
-    let (code, subject) = (AlarmCode::SetupUnusable, key.to_string());
-    let (good, deleted) = (read.is_some(), opened.is_none());
-    let opened = opened.flatten();
-    let author = opened.as_ref().map(|row| (row.signer.clone(), stamp));
+    let (good, detail) = (read.is_some(), json!({}));
     let known = KnownSetup {
-        revision,
+        revision: place.revision,
         value: read.unwrap_or_default(),
         author,
     };
-    if !shared.policies.take_setup(agent, known) {
-        return;
-    }
-    if good {
-        tell(shared, Job::LowerAlarm { code, subject }).await;
-    } else {
-        tracing::error!(%key, "the setup does not verify, is older or cannot be read; its keys spare no question");
-        tell(shared, Job::Alarm { code, subject }).await;
-    }
-    if let Some(mut row) = opened {
-        row.revision = i64::try_from(revision).unwrap_or(i64::MAX);
-        shared.last_signed.took(&row);
-        let digest = Sha256Digest::of_bytes(&row.payload).to_string();
-        let entry = Entry {
-            at: shared.clock.now(),
-            actor: row.signer.clone(),
-            action: "policy",
-            subject: key.to_string(),
-            detail: json!({ "payload_digest": digest, "revision": revision }),
-        };
-        tell(shared, Job::Policy(row, vec![entry])).await;
-    } else if deleted {
-        shared.last_signed.deleted(&key);
-        tell(shared, policy_value::deletion(shared, &key, revision)).await;
-    }
-    tell(shared, Job::Rescan).await;
-}
-
-async fn tell(shared: &Shared, job: Job) {
-    if shared.jobs.send(job).await.is_err() {
-        tracing::debug!("the console stops");
-    }
-}
-
-/// Payload, signer and signature of a value that an operator signed.
-pub(super) fn open(
-    shared: &Shared,
-    realm: &Uuid,
-    key: &PolicyKey,
-    value: &[u8],
-    stamp: Timestamp,
-) -> Option<(Vec<u8>, String, String)> {
-    let envelope = SignedEnvelope::from_bytes(value).ok()?;
-    if shared.trusted.role(envelope.key.as_str(), stamp) != Some(KeyRole::Human) {
-        return None;
-    }
-    let payload = envelope.open(Context::Policy, realm, &key.subject()).ok()?;
-    Some((payload, envelope.key.to_string(), envelope.sig.to_string()))
+    let taken = shared.policies.take_setup(agent.clone(), known);
+    taken.then_some(Taken { good, detail })
 }

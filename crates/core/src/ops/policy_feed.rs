@@ -11,10 +11,9 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::brakes;
+use super::last_signed::keep_in_force;
 use super::operators::Operators;
-use super::policies;
-use super::presence;
+use super::{policy_intake, presence};
 use crate::bus::{PolicyChange, PolicyHeard, time_asleep};
 use crate::runtime::Shared;
 
@@ -113,6 +112,7 @@ impl PolicyFeed {
         tokio::select! {
             () = self.follow(stop) => {}
             () = self.operators.keep_readable() => {}
+            () = keep_in_force(&self.shared, &self.operators.bus) => {}
         }
     }
 
@@ -146,23 +146,19 @@ impl PolicyFeed {
 
     async fn apply(&self, change: PolicyChange) {
         match PolicyKey::parse(&change.key) {
-            Some(PolicyKey::Operators) if change.revision > self.operators_at => {
-                self.operators.changed(change).await;
+            Some(PolicyKey::Operators) => {
+                if change.revision > self.operators_at {
+                    self.operators.changed(change).await;
+                }
             }
             Some(PolicyKey::Console(id)) => {
                 presence::note(&self.shared, &self.operators.realm, &id, &change);
             }
-            Some(key @ (PolicyKey::Panic | PolicyKey::Pause(_) | PolicyKey::Bypass(_))) => {
-                brakes::changed(&self.shared, &self.operators.realm, &key, &change).await;
+            Some(key) => {
+                policy_intake::changed(&self.shared, &self.operators.realm, &key, &change).await;
             }
-            Some(PolicyKey::Rules(workspace)) => {
-                policies::changed(&self.shared, &self.operators.realm, workspace, change).await;
-            }
-            Some(PolicyKey::Setup(agent)) => {
-                policies::setup_changed(&self.shared, &self.operators.realm, agent, &change).await;
-            }
-            // Nobody here reads the other keys.
-            _ => {}
+            // A key of a later version.
+            None => {}
         }
     }
 }

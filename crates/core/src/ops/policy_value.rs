@@ -7,19 +7,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use countersign_wire::{Context, PolicyKey, Sha256Digest, SignedEnvelope, Timestamp as Signed};
+use countersign_wire::{Context, PolicyKey, SignedEnvelope, Timestamp as Signed};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::job::Job;
-use super::last_signed::{next_time, open_counting};
+use super::last_signed::next_time;
 use super::operators::Operators;
+use super::policy_intake::{Came, Place};
 use crate::bus::{Bus, POLICY_STREAM, PublishOutcome};
 use crate::domain::Timestamp;
 use crate::error::OpError;
 use crate::identity::Identity;
-use crate::runtime::{App, Shared};
-use crate::store::audit::Entry;
+use crate::runtime::App;
 use crate::store::policy::{self, PolicyRow};
 
 /// How long a command waits until the console of its folder has read what it wrote.
@@ -48,20 +47,6 @@ pub(super) async fn revision(bus: &Bus, key: &PolicyKey) -> Result<u64, OpError>
     Ok(last.map_or(0, |message| message.seq))
 }
 
-/// Keeps in the store that a key was deleted: else whoever reads it would believe the value before.
-pub(super) fn deletion(shared: &Shared, key: &PolicyKey, revision: u64) -> Job {
-    let row = PolicyRow::deleted(key.to_string(), revision);
-    let digest = Sha256Digest::of_bytes(&row.payload).to_string();
-    let entry = Entry {
-        at: shared.clock.now(),
-        actor: shared.identity.auto_key().to_string(),
-        action: "policy",
-        subject: key.to_string(),
-        detail: json!({ "deleted": true, "payload_digest": digest, "revision": row.revision }),
-    };
-    Job::Policy(row, vec![entry])
-}
-
 impl App {
     /// What stands under a key on the bus.
     pub(super) async fn policy_stands(&self, key: &PolicyKey) -> Result<Stands, OpError> {
@@ -76,8 +61,15 @@ impl App {
             });
         };
         let stamp = Timestamp::from(value.stamp);
-        let opened = open_counting(shared, &realm, key, &value.value, stamp);
-        let (payload, author) = opened.map(|row| (row.payload, (row.signer, stamp))).unzip();
+        let place = Place {
+            revision: value.revision,
+            stored_at: stamp,
+        };
+        let came = Came::of(shared, &realm, key, (Some(&value.value), place));
+        let (payload, author) = came
+            .counting()
+            .map(|row| (row.payload, (row.signer, stamp)))
+            .unzip();
         Ok(Stands {
             revision: value.revision,
             exists: true,
@@ -217,6 +209,15 @@ fn unsigned(key: &PolicyKey, why: &str) -> OpError {
     OpError::Failed(format!(
         "{key} of the shared policy cannot be signed: {why}"
     ))
+}
+
+/// The bytes of a value as they were signed.
+pub(super) fn bytes_of(row: &PolicyRow) -> Result<Bytes, OpError> {
+    let unreadable = || OpError::Failed(format!("{} was stored without its signature", row.key));
+    let key = row.signer.parse().map_err(|_| unreadable())?;
+    let sig = row.sig.parse().map_err(|_| unreadable())?;
+    let bytes = SignedEnvelope::of_parts(&row.payload, key, sig).to_bytes();
+    Ok(bytes.map_err(|_| unreadable())?.into())
 }
 
 /// Writes signed bytes over revision `expected`.

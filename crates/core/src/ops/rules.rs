@@ -115,6 +115,7 @@ impl App {
                 done.revision = revision;
                 return Ok(done);
             }
+            done.restored = !before.stands;
             done.shift = self.shift(workspace, (&before.set, &author), &after, now);
             let refuses = signing == Signing::Careful && !matches!(change, RulesChange::Regret(..));
             if refuses && !done.shift.is_empty() {

@@ -8,11 +8,12 @@ use std::collections::HashSet;
 use countersign_wire::{AgentBrake, Origin, Verdict};
 use tokio::sync::oneshot;
 
-use super::brakes::{Said, open};
+use super::brakes::Said;
 use super::decide;
 use super::decide::release_hold;
 use super::job::DecideCommand;
 use super::ledger::{Batch, Ledger};
+use super::policy_intake::{Place, open};
 use super::policy_value::PolicyWriter;
 use super::turns::Turn;
 use crate::domain::{Authority, State, Timestamp};
@@ -115,15 +116,14 @@ impl App {
         let Some(stands) = writer.bus.policy_get(&key.to_string()).await? else {
             return Ok(());
         };
-        let stamp = Timestamp::from(stands.stamp);
-        match open(
-            &self.inner.shared,
-            &writer.realm,
-            &key,
-            &stands.value,
-            stamp,
-        ) {
-            Some((Said::Agent(_, AgentBrake::Stopped), ..)) => {
+        let place = Place {
+            revision: stands.revision,
+            stored_at: stands.stamp.into(),
+        };
+        let value = (stands.value.as_ref(), place);
+        let row = open(&self.inner.shared, &writer.realm, &key, value);
+        match row.and_then(|row| Said::read(&key, &row.payload)) {
+            Some((Said::Agent(_, AgentBrake::Stopped), _)) => {
                 let why = format!("{agent} is stopped; resume it first");
                 Err(OpError::InvalidArgs(why))
             }

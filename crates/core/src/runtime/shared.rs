@@ -124,6 +124,13 @@ impl Shared {
         self.realm.read().ok().and_then(|realm| *realm)
     }
 
+    /// Hands something to the writer; a console that stops takes nothing any more.
+    pub(crate) async fn tell(&self, job: Job) {
+        if self.jobs.send(job).await.is_err() {
+            tracing::debug!("the console stops");
+        }
+    }
+
     /// The bucket of the shared policy is that of `epoch`. Under another one than before its revisions begin anew,
     /// and whatever it brings is newer than what is known.
     pub(crate) fn policy_counts_under(&self, epoch: &str) {

@@ -430,6 +430,7 @@ async fn versions_go_on_where_rules_are_put_in_the_place_of_deleted_or_unreadabl
         let all = [rule("lim", "3"), rule("gone", "2"), rule("same", "1")];
         let done = apply(&desk.app, &file(&all)).await;
         assert!(done.revision > 0);
+        assert_eq!(done.restored, how.is_some(), "{how:?}");
         until("they are known", async || {
             desk.app
                 .rules(&acme())
@@ -453,6 +454,7 @@ async fn versions_go_on_where_rules_are_put_in_the_place_of_deleted_or_unreadabl
         assert_eq!(set.regrets.contains_key("lim"), how.is_some(), "{how:?}");
         let again = apply(&desk.app, &file(&all)).await;
         assert_eq!(again.revision, done.revision, "nothing is written twice");
+        assert!(!again.restored);
         desk.app.shutdown().await;
     }
 }

@@ -45,6 +45,8 @@ pub struct RulesChanged {
     pub removed: Vec<String>,
     /// Ids.
     pub unchanged: Vec<String>,
+    /// Whether it put rules in the place of what did not count: nothing need be added or changed for that.
+    pub restored: bool,
     /// What it did to rules that it left as they were.
     pub shift: Shift,
 }

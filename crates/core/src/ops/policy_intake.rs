@@ -1,0 +1,174 @@
+//! A value of the shared policy that came from the bus: verified, taken over by who reads its key, and told.
+//!
+//! Refuses what no operator in force has signed, and what was signed before the value in force: that one is written
+//! back over it.
+
+use std::sync::Arc;
+
+use countersign_wire::{Context, KeyRole, PolicyKey, Sha256Digest, SignedEnvelope};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::job::Job;
+use super::{brakes, policies};
+use crate::bus::PolicyChange;
+use crate::domain::{AlarmCode, Timestamp};
+use crate::runtime::Shared;
+use crate::store::audit::Entry;
+use crate::store::policy::PolicyRow;
+
+/// What a change of a key is.
+pub(super) enum Came {
+    /// An operator in force signed it, after what was in force or as that.
+    Signed(PolicyRow),
+    /// An operator signed it before the value in force.
+    Older(PolicyRow),
+    /// No operator in force signed it.
+    Unverified,
+    /// The key has no value any more.
+    Deleted,
+}
+
+/// Where a change stands in the bucket.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) revision: u64,
+    /// When the server stored it.
+    pub(super) stored_at: Timestamp,
+}
+
+/// What the reader of a key made of a change that is newer than what it knew.
+pub(super) struct Taken {
+    /// Whether it can be believed and read.
+    pub(super) good: bool,
+    /// What the audit log keeps of it.
+    pub(super) detail: Value,
+}
+
+impl Came {
+    pub(super) fn of(
+        shared: &Shared,
+        realm: &Uuid,
+        key: &PolicyKey,
+        (value, place): (Option<&[u8]>, Place),
+    ) -> Self {
+        let Some(value) = value else {
+            return Self::Deleted;
+        };
+        match open(shared, realm, key, (value, place)) {
+            Some(row) if shared.last_signed.lets(&row, place.stored_at) => Self::Signed(row),
+            Some(row) => Self::Older(row),
+            None => Self::Unverified,
+        }
+    }
+
+    /// The value, if it counts.
+    pub(super) fn counting(self) -> Option<PolicyRow> {
+        match self {
+            Self::Signed(row) => Some(row),
+            Self::Older(_) | Self::Unverified | Self::Deleted => None,
+        }
+    }
+}
+
+/// A value that an operator in force has signed.
+pub(super) fn open(
+    shared: &Shared,
+    realm: &Uuid,
+    key: &PolicyKey,
+    (value, place): (&[u8], Place),
+) -> Option<PolicyRow> {
+    let envelope = SignedEnvelope::from_bytes(value).ok()?;
+    let role = shared.trusted.role(envelope.key.as_str(), place.stored_at);
+    if role != Some(KeyRole::Human) {
+        return None;
+    }
+    let payload = envelope.open(Context::Policy, realm, &key.subject()).ok()?;
+    Some(PolicyRow {
+        key: key.to_string(),
+        revision: i64::try_from(place.revision).unwrap_or(i64::MAX),
+        payload,
+        signer: envelope.key.to_string(),
+        sig: envelope.sig.to_string(),
+    })
+}
+
+/// Takes a change over: first for who asks by it, then into the store.
+pub(super) async fn changed(
+    shared: &Arc<Shared>,
+    realm: &Uuid,
+    key: &PolicyKey,
+    change: &PolicyChange,
+) {
+    let place = Place {
+        revision: change.revision,
+        stored_at: change.stamp.into(),
+    };
+    let came = Came::of(shared, realm, key, (change.value.as_deref(), place));
+    let (taken, code) = match key {
+        PolicyKey::Panic | PolicyKey::Pause(_) | PolicyKey::Bypass(_) => {
+            let taken = brakes::take(shared, key, &came, place);
+            (taken, AlarmCode::BrakeUnverified)
+        }
+        PolicyKey::Rules(workspace) => {
+            let taken = policies::take_rules(shared, workspace, &came, place).await;
+            (taken, AlarmCode::RulesUnusable)
+        }
+        PolicyKey::Setup(agent) => {
+            let taken = policies::take_setup(shared, agent, &came, place);
+            (taken, AlarmCode::SetupUnusable)
+        }
+        // Nobody here reads the other keys.
+        _ => return,
+    };
+    // What a later value has replaced is told by nobody: the bucket is read from its beginning after each connect.
+    let Some(Taken { good, mut detail }) = taken else {
+        return;
+    };
+    let subject = key.to_string();
+    if good {
+        shared.tell(Job::LowerAlarm { code, subject }).await;
+    } else {
+        tracing::error!(%key, "it does not verify, cannot be read, or is older than the one in force");
+        shared.tell(Job::Alarm { code, subject }).await;
+    }
+    match came {
+        Came::Signed(row) => {
+            shared.last_signed.took(&row);
+            let digest = Sha256Digest::of_bytes(&row.payload).to_string();
+            detail["payload_digest"] = json!(digest);
+            detail["revision"] = json!(row.revision);
+            let entry = entry(shared, row.signer.clone(), key, detail);
+            shared.tell(Job::Policy(row, vec![entry])).await;
+        }
+        Came::Older(row) => shared.last_signed.refused(&row),
+        // Nobody signs a deletion: what holds back is only let go by who signs for it.
+        Came::Deleted if good => {
+            shared.last_signed.deleted(key);
+            shared.tell(deletion(shared, key, change.revision)).await;
+        }
+        Came::Deleted | Came::Unverified => {}
+    }
+    shared.policies.touch();
+    // What waits is judged again, and of a stopped agent looked at.
+    shared.tell(Job::Rescan).await;
+}
+
+/// Keeps in the store that a key was deleted: else whoever reads it would believe the value before.
+fn deletion(shared: &Shared, key: &PolicyKey, revision: u64) -> Job {
+    let row = PolicyRow::deleted(key.to_string(), revision);
+    let digest = Sha256Digest::of_bytes(&row.payload).to_string();
+    let detail = json!({ "deleted": true, "payload_digest": digest, "revision": row.revision });
+    let entry = entry(shared, shared.identity.auto_key().to_string(), key, detail);
+    Job::Policy(row, vec![entry])
+}
+
+fn entry(shared: &Shared, actor: String, key: &PolicyKey, detail: Value) -> Entry {
+    Entry {
+        at: shared.clock.now(),
+        actor,
+        action: "policy",
+        subject: key.to_string(),
+        detail,
+    }
+}
