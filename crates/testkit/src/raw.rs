@@ -58,10 +58,9 @@ impl RawAgent {
             .await
             .expect("an answer");
         let answer: Value = serde_json::from_slice(&answer).expect("the answer is JSON");
-        answer["seq"]
-            .as_u64()
-            .filter(|&seq| seq > 0)
-            .unwrap_or_else(|| panic!("{answer}"))
+        let seq = answer["seq"].as_u64().unwrap_or_default();
+        assert!(seq > 0, "{answer}");
+        seq
     }
 
     async fn put(&mut self, subject: &[u8], reply: &str, headers: &[u8], payload: &[u8]) {

@@ -11,10 +11,12 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 const NO_UTF8: &[u8] = b"NATS/1.0\r\nX: \xff\xfe\r\n\r\n";
 
+/// The client ends with a panic at this one.
+const ENDS_THE_CLIENT: &[u8] = b"NATS/1.0\r\nX: a\rb\r\n\r\n";
+
 /// Header blocks that the server stores.
 const HEADERS: [&[u8]; 22] = [
-    // The client ends with a panic at this one.
-    b"NATS/1.0\r\nX: a\rb\r\n\r\n",
+    ENDS_THE_CLIENT,
     NO_UTF8,
     b"NATS/1.0\r\nFoo\r\n\r\n",
     b"NATS/1.0\r\nA B: v\r\n\r\n",
@@ -137,15 +139,17 @@ async fn signs_of_life_that_cannot_be_read_hold_up_neither_streams_nor_what_is_p
     let other = server.agent("acme", "other").await;
     let bus = server.console_with_streams().await;
     let mut intake = bus.subscribe("CS_REQUESTS", 1);
-    let _signs = bus.subscribe_alive();
+    let mut signs = bus.subscribe_alive();
     let reconnects = *bus.reconnected().borrow();
     let mut events = bus.events();
     let mut raw = agent.connect_raw().await;
     let subject = agent.subject("alive", "");
     let flood = tokio::spawn(async move {
         loop {
-            raw.publish(subject.as_bytes(), NO_UTF8, b"{\"v\":1}").await;
-            tokio::time::sleep(Duration::from_millis(2)).await;
+            for headers in [NO_UTF8, ENDS_THE_CLIENT] {
+                raw.publish(subject.as_bytes(), headers, b"{\"v\":1}").await;
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
         }
     });
     let client = other.connect().await;
@@ -165,6 +169,18 @@ async fn signs_of_life_that_cannot_be_read_hold_up_neither_streams_nor_what_is_p
     assert!(!flood.is_finished(), "it was sent all the time");
     flood.abort();
     assert_eq!(*bus.reconnected().borrow(), reconnects);
+    let heard = async {
+        loop {
+            let sign = other.subject("alive", "");
+            client.publish(sign, "{}".into()).await.unwrap();
+            let sign = timeout(Duration::from_millis(50), signs.recv()).await;
+            if let Ok(sign) = sign {
+                return sign.unwrap().subject;
+            }
+        }
+    };
+    let sign = timeout(LIMIT, heard).await.unwrap();
+    assert_eq!(sign, other.subject("alive", ""));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
