@@ -82,7 +82,7 @@ pub(crate) async fn ask(
         end = wait.run() => end?,
     };
     let slot = open.settle();
-    if matches!(end, End::Silence)
+    if matches!(end, End::Silence(_))
         && let Some(slot) = slot
     {
         let silence = answer(&inner, &asked, None, end);
@@ -131,8 +131,9 @@ fn answer(inner: &Inner, asked: &Asked, slot: Option<Slot>, end: End) -> Decisio
             }
             Decision::faulty(asked.key.clone(), fault, &stored, id, receipts)
         }
-        End::Silence => {
-            Decision::unanswered(asked.key.clone(), DecisionVerdict::Expired, None, receipts)
+        End::Silence(unread) => {
+            let verdict = DecisionVerdict::Expired;
+            Decision::unanswered(asked.key.clone(), verdict, None, receipts).unread_for(unread)
         }
     }
 }

@@ -14,7 +14,7 @@ use countersign_wire::{
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::GateError;
-use crate::bus::{Bus, BusFault, Placed};
+use crate::bus::{Bus, BusFault, Placed, unreachable};
 use crate::clock::{Timer, wall_clock};
 use crate::handle::AskHandle;
 use crate::judge::{Asked, StoredMessage, judge};
@@ -33,8 +33,8 @@ pub(crate) enum End {
     Stands(Box<VerifiedDecision>, StoredMessage),
     /// A decision is stored that does not count.
     Faulty(DecisionFault, StoredMessage),
-    /// Nobody answered in time.
-    Silence,
+    /// Nobody answered in time, as far as the bus told: the fault where it could not be read at the deadline.
+    Silence(Option<GateError>),
 }
 
 pub(crate) struct Wait<'a> {
@@ -84,15 +84,20 @@ impl Wait<'_> {
             }
             let last = self.timer.remaining().is_zero();
             // Until then nobody knows how long raw bytes stood there, so how much of the timer is true.
+            let mut unread = None;
             if placed || last || !self.asked.raw {
                 match self.look(&subject, &mut patience, last).await? {
                     Look::Ends(end) => return Ok(end),
                     Look::Nothing => {}
                     Look::Again => soon = true,
+                    Look::Unread(why) => {
+                        soon = true;
+                        unread = Some(why);
+                    }
                 }
             }
             if last && placed {
-                return Ok(End::Silence);
+                return Ok(End::Silence(unread));
             } else if last {
                 let waited = self.timer.elapsed();
                 return Err(GateError::NotPlaced { waited });
@@ -110,9 +115,11 @@ impl Wait<'_> {
         let limit = if last { LAST_LOOK } else { Duration::MAX };
         let stored = match timeout(limit, self.bus.decision(subject)).await {
             Ok(Ok(Some(stored))) => stored,
-            Ok(Ok(None)) | Err(_) => return Ok(Look::Nothing),
+            Ok(Ok(None)) => return Ok(Look::Nothing),
             Ok(Err(BusFault::Final(error))) => return Err(error),
-            Ok(Err(_)) => return Ok(Look::Again),
+            Ok(Err(BusFault::Passing(why))) => return Ok(Look::Unread(unreachable(why))),
+            Ok(Err(_)) => return Ok(Look::Unread(self.away())),
+            Err(_) => return Ok(Look::Unread(unreachable("no answer in time"))),
         };
         if hangs_on_the_list(&self.judge(&stored)) {
             // Its key may have been retired, limited or freed since the list was last read. A list that cannot be
@@ -134,6 +141,13 @@ impl Wait<'_> {
                 Ok(Look::Again)
             }
             Err(fault) => Ok(Look::Ends(End::Faulty(fault, stored))),
+        }
+    }
+
+    fn away(&self) -> GateError {
+        match *self.bus.login_refused().borrow() {
+            true => GateError::LoginRefused,
+            false => unreachable("the connection is down"),
         }
     }
 
@@ -185,6 +199,8 @@ enum Look {
     Ends(End),
     Nothing,
     Again,
+    /// Whether anything is stored is not known.
+    Unread(GateError),
 }
 
 /// Whether a newer list of operators could say otherwise.
