@@ -74,6 +74,10 @@ impl Console {
             .to_owned()
     }
 
+    pub(crate) fn signal(&self, signal: Signal) {
+        self.process.signal(signal);
+    }
+
     /// Ends it as `kill -9` does.
     pub(crate) fn kill9(mut self) {
         self.process.signal(Signal::SIGKILL);
