@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::desk::{Agent, Console, Desk, Running};
 
-const LINE: [&str; 22] = [
+const LINE: [&str; 23] = [
     "request_id",
     "workspace",
     "agent",
@@ -30,6 +30,7 @@ const LINE: [&str; 22] = [
     "stream_seq",
     "rule",
     "error_code",
+    "approvals",
 ];
 
 fn keys(value: &Value) -> Vec<&str> {
@@ -70,6 +71,7 @@ async fn lines_have_the_fields_of_the_contract_and_absent_values_are_null() {
         ("stream_seq", json!(null)),
         ("rule", json!(null)),
         ("error_code", json!(null)),
+        ("approvals", json!(null)),
     ] {
         assert_eq!(line[field], value, "{field}");
     }

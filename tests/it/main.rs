@@ -13,9 +13,11 @@ mod calls;
 mod crash;
 mod desk;
 mod doctor;
+mod enrolled;
 mod export;
 mod history;
 mod hostile;
+mod hung;
 #[cfg(feature = "gui")]
 mod keychain;
 mod lists;

@@ -120,6 +120,46 @@ async fn doctor_tries_the_outside_server_before_the_first_start() {
 }
 
 #[tokio::test]
+async fn a_mistyped_folder_brings_no_operator_into_the_realm_of_an_outside_server() {
+    let first = Desk::new();
+    let console = Console::start(&first);
+    let typo = beside(&console, &first);
+    for command in [
+        &["approve", "r1"][..],
+        &["deny", "r1", "--message", "no"],
+        &["pause", "acme/bot"],
+        &["panic", "on"],
+        &["revoke", "acme/bot"],
+    ] {
+        let (exit, code, message) = typo.run(&[command, &["--json"]].concat()).error();
+        assert_eq!((exit, code.as_str()), (2, "environment"), "{command:?}");
+        assert!(message.contains("holds no console's data"), "{message}");
+    }
+    assert_eq!(std::fs::read_dir(typo.path()).unwrap().count(), 0);
+    let listed = first.lines(&["operators", "list", "--json"]);
+    assert_eq!(listed.len(), 2, "{listed:?}");
+}
+
+#[tokio::test]
+async fn who_gave_no_name_to_a_command_decides_under_the_name_that_the_realm_knows() {
+    let desk = Desk::new().with("COUNTERSIGN_OPERATOR", "Two");
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    for id in ["r1", "r2"] {
+        agent.ask(&agent.request(id)).await;
+        desk.show_in_state(id, "pending");
+    }
+    let decided_by = |desk: &Desk, id: &str| {
+        desk.run(&["deny", id, "--message", "no"]).success();
+        desk.show_in_state(id, "decided")["decided_by"]["name"].clone()
+    };
+    let desk = desk.with("COUNTERSIGN_OPERATOR", "");
+    assert_eq!(decided_by(&desk, "r1"), "Two");
+    let desk = desk.with("COUNTERSIGN_OPERATOR", "Chosen");
+    assert_eq!(decided_by(&desk, "r2"), "Chosen");
+}
+
+#[tokio::test]
 async fn a_command_that_does_not_name_the_outside_server_is_told_to() {
     let server = PlainServer::start().await;
     let desk = Desk::new().with("COUNTERSIGN_ALLOW_SINGLE_ACCOUNT", "1");
@@ -169,6 +209,33 @@ async fn a_status_beside_a_console_whose_server_is_away_names_the_server() {
         (&bus["connected"], &bus["url"]),
         (&json!(false), &json!(url))
     );
+}
+
+#[tokio::test]
+async fn doctor_counts_the_decisions_that_wait_for_a_server_that_is_away() {
+    let server = PlainServer::start().await;
+    let desk = Desk::new()
+        .with("COUNTERSIGN_NATS_URL", server.url())
+        .with("COUNTERSIGN_ALLOW_SINGLE_ACCOUNT", "1");
+    let console = Console::start(&desk);
+    let client = async_nats::connect(server.url()).await.unwrap();
+    let request = crate::desk::Request::new("acme", "bot", "r1");
+    let subject = "countersign.v1.request.acme.bot.r1";
+    client
+        .request(subject, request.bytes().into())
+        .await
+        .unwrap();
+    desk.show_in_state("r1", "pending");
+    console.stop(nix::sys::signal::Signal::SIGTERM);
+    drop(server);
+    let (exit, code, message) = desk.run(&["approve", "r1", "--json"]).error();
+    assert_eq!((exit, code.as_str()), (7, "bus_unreachable"), "{message}");
+    let checks = desk.run(&["doctor", "--json"]).lines();
+    let outbox = checks.iter().find(|check| check["check"] == "outbox");
+    let outbox = outbox.unwrap();
+    assert_eq!(outbox["verdict"], "warning", "{outbox}");
+    let detail = outbox["detail"].as_str().unwrap();
+    assert!(detail.starts_with("1 decisions wait"), "{detail}");
 }
 
 #[tokio::test]
@@ -230,8 +297,10 @@ async fn a_console_whose_bus_was_replaced_is_read_only_and_exits_8() {
         streams.delete_stream(name).await.unwrap();
     }
     on_server(Desk::new()).run(&["bus", "init"]).success();
-    let (exit, code, message) = desk.run(&["approve", "r1", "--json"]).error();
-    assert_eq!((exit, code.as_str()), (8, "read_only"), "{message}");
+    for command in [&["approve", "r1", "--json"][..], &["bus", "init", "--json"]] {
+        let (exit, code, message) = desk.run(command).error();
+        assert_eq!((exit, code.as_str()), (8, "read_only"), "{message}");
+    }
     assert!(desk.json(&["status", "--json"])["read_only"].is_string());
     assert_eq!(desk.run(&["doctor", "--json"]).code, 1);
     // Nor does a command beside it write to a bus that is not the remembered one.

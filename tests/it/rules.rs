@@ -127,6 +127,45 @@ async fn a_rule_that_would_approve_what_a_person_denied_is_in_force_only_when_th
 }
 
 #[tokio::test]
+async fn an_approval_of_what_a_person_denied_is_asked_about_when_what_stood_over_it_goes_too() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    agent.ask(&agent.request("denied")).await;
+    desk.show_in_state("denied", "pending");
+    desk.run(&["deny", "denied", "--message", "Not to customers."])
+        .success();
+    let alone = file(&desk, "alone.toml", MAILS);
+    for effect in ["deny", "ask"] {
+        let over = format!("\n[[rule]]\nid = \"over-{effect}\"\neffect = \"{effect}\"\n");
+        let beside = |tool: &str| format!("{MAILS}{over}tool = \"{tool}\"\n");
+        let both = file(&desk, "both.toml", &beside("send_mail"));
+        let narrow = file(&desk, "narrow.toml", &beside("another"));
+        desk.run(&["rules", "apply", &both]).success();
+        let id = format!("over-{effect}");
+        for change in [
+            &["rules", "disable", &id][..],
+            &["rules", "remove", &id],
+            &["rules", "apply", &alone],
+            &["rules", "apply", &narrow],
+        ] {
+            let refused = desk.run(&[change, &["--json"]].concat()).error();
+            let (exit, code, message) = refused;
+            assert_eq!(
+                (exit, code.as_str()),
+                (6, "verdict_not_allowed"),
+                "{change:?}: {message}"
+            );
+            assert!(message.contains("denied (rule mails)"), "{message}");
+            assert_eq!(desk.lines(&["rules", "list", "--json"]).len(), 2);
+        }
+        // Less is approved without the approval: nothing to ask about.
+        desk.run(&["rules", "remove", "mails"]).success();
+        desk.run(&["rules", "remove", &id]).success();
+    }
+}
+
+#[tokio::test]
 async fn a_bypass_is_set_shown_and_ended() {
     let desk = Desk::new();
     let console = Console::start(&desk);

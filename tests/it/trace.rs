@@ -116,7 +116,10 @@ async fn hostile_spans_are_kept_shown_sanely_and_harm_nothing() {
         ),
     )
     .await;
-    tell(&agent, &span("y", Some("x"), "tool", "two", (6, Some(8)))).await;
+    let mut two = span("y", Some("x"), "tool", "two", (6, Some(8)));
+    two["tool_name"] = json!("pay\u{202e}evil");
+    two["error"] = json!({"type": "t\u{200b}", "code": "c\u{1b}[2J", "message": "m\u{202e}"});
+    tell(&agent, &two).await;
     tell(&agent, &json!({"v": 1, "type": "span", "trace_id": TRACE})).await;
     tell(
         &agent,
@@ -133,7 +136,15 @@ async fn hostile_spans_are_kept_shown_sanely_and_harm_nothing() {
     let roots = shown["roots"].as_array().unwrap();
     assert_eq!(roots[0]["name"], "after all that");
     assert_eq!(roots[1]["repairs"], json!(["loop", "ends_before_start"]));
-    assert_eq!(roots[1]["children"][0]["name"], "two");
+    let two = &roots[1]["children"][0];
+    assert_eq!(
+        (&two["name"], &two["tool_name"]),
+        (&json!("two"), &json!("pay⟨U+202E⟩evil"))
+    );
+    assert_eq!(
+        two["error"],
+        json!({"type": "t⟨U+200B⟩", "code": "c⟨U+001B⟩[2J", "message": "m⟨U+202E⟩"})
+    );
     let text = desk.run(&["trace", TRACE]).success().out;
     assert!(
         !text.contains('\u{202e}') && !text.contains('\u{1b}'),

@@ -162,7 +162,7 @@ async fn a_question_and_a_form_are_answered_and_the_answer_is_checked() {
             .without("tool")
             .without("args")
             .without("args_digest");
-        request.set("allowed_verdicts", json!(["respond"]))
+        request.set("allowed_verdicts", json!(["respond", "approve"]))
     };
     let options = json!([{"key": "y", "label": "Yes"}, {"key": "n", "label": "No"}]);
     let question = json!({"text": "Go?", "options": options, "allow_freeform": false});
@@ -176,6 +176,11 @@ async fn a_question_and_a_form_are_answered_and_the_answer_is_checked() {
         .ask(&bare("f1", "form").set("response_schema", schema))
         .await;
     desk.show_in_state("f1", "pending");
+    for id in ["q1", "f1"] {
+        let (exit, code, message) = desk.run(&["approve", id, "--json"]).error();
+        assert_eq!((exit, code.as_str()), (6, "verdict_not_allowed"));
+        assert!(message.contains("countersign respond"), "{message}");
+    }
     let refused = desk
         .run(&["respond", "q1", "--content", "perhaps", "--json"])
         .error();

@@ -135,7 +135,9 @@ impl OpError {
             | DecideRefusal::NeedsMoreOperators(_) => {
                 Self::NotApprovable(format!("{key}: {refusal}"))
             }
-            DecideRefusal::VerdictNotAllowed { .. } | DecideRefusal::BeyondLimit { .. } => {
+            DecideRefusal::VerdictNotAllowed { .. }
+            | DecideRefusal::AsksForAnswer
+            | DecideRefusal::BeyondLimit { .. } => {
                 Self::VerdictNotAllowed(format!("{key}: {refusal}"))
             }
             DecideRefusal::DigestDiffers { .. } => Self::DigestDiffers(format!("{key}: {refusal}")),

@@ -88,7 +88,7 @@ pub(crate) async fn ask(
     }
     let end = end?;
     let slot = open.settle();
-    if let End::Silence { travelled } = end {
+    if let End::Silence { travelled, .. } = end {
         if let Some(slot) = slot {
             let owner = Arc::downgrade(&inner);
             let asked = Arc::clone(&asked);
@@ -125,8 +125,9 @@ fn answer(inner: &Inner, asked: &Asked, slot: Option<Slot>, end: End) -> Decisio
             }
             Decision::faulty(asked.key.clone(), fault, &stored, id, receipts)
         }
-        End::Silence { .. } => {
-            Decision::unanswered(asked.key.clone(), DecisionVerdict::Expired, None, receipts)
+        End::Silence { unread, .. } => {
+            let verdict = DecisionVerdict::Expired;
+            Decision::unanswered(asked.key.clone(), verdict, None, receipts).unread_for(unread)
         }
     }
 }

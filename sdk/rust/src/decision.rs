@@ -26,6 +26,7 @@ pub struct Decision {
     args_digest: Option<Sha256Digest>,
     // Where nothing that counts is stored; a decision brings its own.
     message: Option<String>,
+    unread: Option<GateError>,
     signed: Option<Box<ApprovalDecision>>,
     stored: Option<(OffsetDateTime, u64)>,
     decision_id: Option<String>,
@@ -47,10 +48,19 @@ impl Decision {
             args: None,
             args_digest: None,
             message,
+            unread: None,
             signed: None,
             stored: None,
             decision_id: None,
             receipts,
+        }
+    }
+
+    /// The same where the bus could not be read at the deadline.
+    pub(crate) fn unread_for(self, why: Option<GateError>) -> Self {
+        Self {
+            unread: why,
+            ..self
         }
     }
 
@@ -97,6 +107,7 @@ impl Decision {
             args,
             args_digest,
             message: None,
+            unread: None,
             stored: Some((stored.stored_at, stored.sequence)),
             decision_id: Some(claimed_id(&stored.payload)),
             signed: Some(Box::new(decision)),
@@ -132,6 +143,12 @@ impl Decision {
     /// Why the stored decision does not count; none if it does or nothing is stored.
     pub fn fault(&self) -> Option<DecisionFault> {
         self.fault
+    }
+
+    /// Why the bus could not be read at the deadline: an `expired` that this client concluded by itself. Somebody may
+    /// have answered in time; the call must not run all the same.
+    pub fn unread(&self) -> Option<&GateError> {
+        self.unread.as_ref()
     }
 
     /// For the agent: why, or what to do instead.

@@ -14,7 +14,7 @@ use countersign_wire::{
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::GateError;
-use crate::bus::{Bus, BusFault, Placed};
+use crate::bus::{Bus, BusFault, Placed, unreachable};
 use crate::clock::{Timer, wall_clock};
 use crate::handle::AskHandle;
 use crate::judge::{Asked, StoredMessage, judge};
@@ -33,11 +33,13 @@ pub(crate) enum End {
     Stands(Box<VerifiedDecision>, StoredMessage),
     /// A decision is stored that does not count.
     Faulty(DecisionFault, StoredMessage),
-    /// Nobody answered in time.
+    /// Nobody answered in time, as far as the bus told.
     Silence {
         /// From the start of the timer until the bus had the request, so by no more is
         /// the server's deadline later than the timer's.
         travelled: Duration,
+        /// Why the bus could not be read at the deadline.
+        unread: Option<GateError>,
     },
 }
 
@@ -90,15 +92,20 @@ impl Wait<'_> {
             }
             let last = self.timer.remaining().is_zero();
             // Until then nobody knows how long raw bytes stood there, so how much of the timer is true.
+            let mut unread = None;
             if placed || last || !self.asked.raw {
                 match self.look(&subject, &mut patience, last).await? {
                     Look::Ends(end) => return Ok(end),
                     Look::Nothing => {}
                     Look::Again => soon = true,
+                    Look::Unread(why) => {
+                        soon = true;
+                        unread = Some(why);
+                    }
                 }
             }
             if last && placed {
-                return Ok(End::Silence { travelled });
+                return Ok(End::Silence { travelled, unread });
             } else if last {
                 let waited = self.timer.elapsed();
                 return Err(GateError::NotPlaced { waited });
@@ -116,9 +123,11 @@ impl Wait<'_> {
         let limit = if last { LAST_LOOK } else { Duration::MAX };
         let stored = match timeout(limit, self.bus.decision(subject)).await {
             Ok(Ok(Some(stored))) => stored,
-            Ok(Ok(None)) | Err(_) => return Ok(Look::Nothing),
+            Ok(Ok(None)) => return Ok(Look::Nothing),
             Ok(Err(BusFault::Final(error))) => return Err(error),
-            Ok(Err(_)) => return Ok(Look::Again),
+            Ok(Err(BusFault::Passing(why))) => return Ok(Look::Unread(unreachable(why))),
+            Ok(Err(_)) => return Ok(Look::Unread(self.away())),
+            Err(_) => return Ok(Look::Unread(unreachable("no answer in time"))),
         };
         if hangs_on_the_list(&self.judge(&stored)) {
             // Its key may have been retired, limited or freed since the list was last read. A list that cannot be
@@ -140,6 +149,13 @@ impl Wait<'_> {
                 Ok(Look::Again)
             }
             Err(fault) => Ok(Look::Ends(End::Faulty(fault, stored))),
+        }
+    }
+
+    fn away(&self) -> GateError {
+        match *self.bus.login_refused().borrow() {
+            true => GateError::LoginRefused,
+            false => unreachable("the connection is down"),
         }
     }
 
@@ -191,6 +207,8 @@ enum Look {
     Ends(End),
     Nothing,
     Again,
+    /// Whether anything is stored is not known.
+    Unread(GateError),
 }
 
 /// Whether a newer list of operators could say otherwise.

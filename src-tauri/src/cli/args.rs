@@ -20,7 +20,7 @@ pub(crate) use alarms::{Alarms, AlarmsWhat};
 pub(crate) use bypass::{Bypass, EndBypass};
 pub(crate) use history::{Export, Format, History};
 pub(crate) use keys::{KeyPlaceWord, Keys};
-pub(crate) use rules::{Accept, AcceptLimits, ImportFrom, ImportRules, Rules};
+pub(crate) use rules::{Accept, ImportFrom, ImportRules, Rules};
 pub(crate) use setup::Setup;
 pub(crate) use verdicts::{Approve, Deny, Respond, Scope, Verdict};
 
@@ -191,7 +191,7 @@ pub(crate) enum Command {
 
 const ASK_EXITS: &str = "\
 Exit codes: 0 approved or modified, then the arguments that may run are printed; 5 expired;
-7 the bus cannot be reached; 2 no usable agent.json or wrong usage; 6 the request was rejected; 1 everything
+7 the bus cannot be reached, or could not be read at the deadline; 2 no usable agent.json or wrong usage; 6 the request was rejected; 1 everything
 else: denied, skipped, answered instead of run, escalated, withdrawn, or a decision that does not verify.
 Ctrl+C withdraws the request.";
 
@@ -296,6 +296,9 @@ pub(crate) struct Enroll {
     /// Folder for agent.json [default: `agents/WS/AGENT` in the data folder].
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Replace another agent's agent.json in that folder.
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use countersign_core::data_dir::DataDir;
 use countersign_core::ops::enroll::LOCAL_AGENT;
-use countersign_sdk::{Ask as Question, Decision, DecisionVerdict, Gate, GateError, Verdict};
+use countersign_sdk::{
+    Ask as Question, Decision, DecisionVerdict, Gate, GateBuilder, GateError, Verdict,
+};
 use countersign_wire::{Enrolment, ErrorCode, Hiding, Origin, Timestamp};
 use serde_json::{Map, Value, json};
 
@@ -40,11 +42,8 @@ pub(crate) async fn run(settings: &Settings, out: Output, ask: Ask) -> Result<()
     let enrolment = enrolment(settings, ask.agent_json)?;
     warn_of_readers(out, &enrolment);
     hide_under_login_of(&enrolment);
-    let gate = Gate::builder(enrolment)
-        .framework("countersign ask", env!("CARGO_PKG_VERSION"))
-        .connect()
-        .await
-        .map_err(|error| failed(&error))?;
+    let gate = Gate::builder(enrolment).framework("countersign ask", env!("CARGO_PKG_VERSION"));
+    let gate = connected(gate, ask.timeout).await?;
     let mut asking = gate.ask(question);
     let handle = asking.handle();
     let answer = tokio::select! {
@@ -62,6 +61,21 @@ pub(crate) async fn run(settings: &Settings, out: Output, ask: Ask) -> Result<()
         tracing::warn!("the console was not told everything before the time limit");
     }
     told
+}
+
+/// A server that takes the connection and says nothing is not waited for longer than a person would be.
+async fn connected(gate: GateBuilder, seconds: Option<u64>) -> Result<Gate, Failure> {
+    let limit = seconds.map_or(Duration::MAX, Duration::from_secs);
+    match tokio::time::timeout(limit, gate.connect()).await {
+        Ok(gate) => gate.map_err(|error| failed(&error)),
+        Err(_) => Err(Failure::new(
+            ErrorCode::BusUnreachable,
+            format!(
+                "the bus did not let the agent in within {} s; is the console running?",
+                limit.as_secs()
+            ),
+        )),
+    }
 }
 
 /// Whoever can read an enrolment can ask, and withdraw, in the agent's name.
@@ -224,6 +238,13 @@ fn who_ended(verdict: &DecisionVerdict) -> Option<Origin> {
 
 /// One sentence for whoever waits at the script.
 fn not_allowed(decision: &Decision) -> Failure {
+    if let Some(why) = decision.unread() {
+        let code = code_of(why);
+        let why = format!(
+            "the bus could not be read at the deadline, so whether anybody answered is not known: {why}; do not run the call, and look with `countersign history`"
+        );
+        return Failure::new(code, why);
+    }
     let (code, what, then) = match decision.verdict() {
         DecisionVerdict::Expired => (
             ErrorCode::Expired,
@@ -267,7 +288,11 @@ fn not_allowed(decision: &Decision) -> Failure {
 }
 
 fn failed(error: &GateError) -> Failure {
-    let code = match error {
+    Failure::new(code_of(error), error.to_string())
+}
+
+fn code_of(error: &GateError) -> ErrorCode {
+    match error {
         GateError::BadEnrolment { .. }
         | GateError::NoTrustedKeys
         | GateError::LoginRefused
@@ -278,6 +303,5 @@ fn failed(error: &GateError) -> Failure {
         }
         GateError::InvalidRequest { .. } => ErrorCode::InvalidArgs,
         _ => ErrorCode::Failed,
-    };
-    Failure::new(code, error.to_string())
+    }
 }

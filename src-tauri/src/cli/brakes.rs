@@ -71,12 +71,18 @@ async fn set(
         let (workspace, name) = (agent.workspace.to_string(), agent.agent.to_string());
         return Ok(out.json_line(&json!({
             "workspace": workspace, "agent": name, "state": state, "revision": set.revision,
-            "terminated": set.terminated, "known": known,
+            "terminated": set.terminated, "left": set.left, "known": known,
         }))?);
     }
     if !known {
         out.remark(&format!(
             "nobody called {agent} has enrolled, been heard or asked here; see `countersign agents` for the names"
+        ));
+    }
+    if set.left > 0 {
+        out.remark(&format!(
+            "{} more calls waited and this command did not end them; the consoles deny them, see `countersign history`",
+            set.left
         ));
     }
     let text = match state {

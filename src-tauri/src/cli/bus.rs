@@ -4,22 +4,22 @@
 
 use countersign_core::OpError;
 use countersign_core::bus::{
-    AgentAccess, Bus, BusOptions, Credentials, account_claims, permissions_block,
+    AgentAccess, Bus, BusIdentity, BusOptions, Credentials, account_claims, permissions_block,
 };
 use countersign_core::data_dir::DataDir;
 use countersign_core::identity::Identity;
+use countersign_core::ops::recover::check_realm;
 use countersign_core::store::{agents, meta, open_read_only};
 use countersign_wire::ErrorCode;
 use nkeys::KeyPair;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::config::{Login, Settings};
+use super::config::{Login, Settings, account_name};
 use super::console::options;
 use super::failure::Failure;
 use super::output::{Output, plain, wrong};
 
-const REPLICAS: usize = 1;
 const CLAIMS_ARE_SIGNED_BY: &str = "\
 # Sign `accounts` with the operator's key and each of `users` with its account's key. Names of accounts stand for \
 their public keys. Every import needs the token of an activation that CORE signs for AGENTS.
@@ -38,7 +38,7 @@ pub(crate) async fn init(settings: &Settings, out: Output) -> Result<(), Failure
     };
     let data = DataDir::open(&settings.data_dir).map_err(OpError::from)?;
     let identity =
-        Identity::open(&data, &settings.operator, settings.keys).map_err(OpError::from)?;
+        Identity::open(&data, &options.operator, settings.keys).map_err(OpError::from)?;
     let bus = Bus::connect(BusOptions {
         url,
         credentials: options.credentials,
@@ -49,12 +49,10 @@ pub(crate) async fn init(settings: &Settings, out: Output) -> Result<(), Failure
     .await
     .map_err(OpError::from)?;
     // A folder that knows its realm makes no other one: its decisions are signed for that.
-    let found = match remembered_realm(&data).await? {
-        Some(realm) => bus.restore(realm, REPLICAS).await,
-        None => bus.ensure(true, REPLICAS).await,
-    };
+    let known = remembered_realm(&data).await?;
+    let found = made(&bus, known, options.replicas).await;
     bus.close().await;
-    let found = found.map_err(OpError::from)?;
+    let found = found?;
     let differences: Vec<String> = found
         .differences
         .iter()
@@ -80,6 +78,14 @@ pub(crate) async fn init(settings: &Settings, out: Output) -> Result<(), Failure
     Failure::answered(told.map_err(Failure::from), answer)
 }
 
+async fn made(bus: &Bus, known: Option<Uuid>, replicas: usize) -> Result<BusIdentity, OpError> {
+    let Some(realm) = known else {
+        return Ok(bus.ensure(true, replicas).await?);
+    };
+    check_realm(&bus.survey().await?, realm)?;
+    Ok(bus.restore(realm, replicas).await?)
+}
+
 /// Prints what an outside server's configuration needs for this console and its agents.
 pub(crate) async fn permissions(
     settings: &Settings,
@@ -91,7 +97,7 @@ pub(crate) async fn permissions(
         Login::Nkey(_) => public_key(&settings.login.read("")?)?,
         Login::Creds(_) | Login::Url => {
             let own =
-                Identity::open(&data, &settings.operator, settings.keys).map_err(OpError::from)?;
+                Identity::open(&data, &account_name(), settings.keys).map_err(OpError::from)?;
             own.login.public_key()
         }
     };

@@ -39,7 +39,10 @@ async fn on(
 ) -> Result<(), Failure> {
     let agent = key(settings, &Agent { agent })?;
     let risk = Risk::from_word(up_to);
-    let up_to = risk.ok_or_else(|| Failure::usage(format!("--up-to: {up_to:?} is no risk")))?;
+    let up_to = risk.ok_or_else(|| {
+        let words = "safe, low, medium, high, critical";
+        Failure::usage(format!("--up-to: {up_to:?} is no risk; use one of {words}"))
+    })?;
     let lasting = when::lasting("--for", lasting)?;
     let (set, until) = deciding_here(settings, async |app| {
         let set = app.set_bypass(&agent, up_to, lasting).await?;

@@ -58,6 +58,7 @@ struct Layer {
     alarm_not_received_after_s: Option<u32>,
     alarm_not_executed_after_s: Option<u32>,
     waiting_limit: Option<u32>,
+    stream_replicas: Option<u32>,
     production: Option<Vec<String>>,
     retention: Option<Limits>,
     #[serde(default)]
@@ -91,8 +92,8 @@ pub(crate) struct Settings {
     pub(crate) tls: TlsFiles,
     /// Where a new console keeps the seeds of its signing keys.
     pub(crate) keys: KeyChoice,
-    /// Display name.
-    pub(crate) operator: String,
+    /// Display name; none where nobody chose one.
+    pub(crate) operator: Option<String>,
     /// Where a command takes a workspace.
     pub(crate) workspace: WorkspaceName,
     /// Accept consoles and agents in one account.
@@ -101,6 +102,8 @@ pub(crate) struct Settings {
     pub(crate) stall_limits: StallLimits,
     /// More waiting requests than these from one agent are rejected; none for the usual number.
     pub(crate) waiting_limit: Option<u32>,
+    /// On how many servers of a cluster each stream stands that is made from here.
+    pub(crate) stream_replicas: usize,
     /// Which workspaces the window marks as production.
     pub(crate) production: Production,
     /// How long payloads are kept.
@@ -160,11 +163,12 @@ fn resolve(flags: &Global, env: Env<'_>, platform: Option<PathBuf>) -> Result<Se
         login,
         tls,
         keys: keys.map_or(Ok(KeyChoice::Auto), |word| key_choice(&word))?,
-        operator: operator.unwrap_or_else(account_name),
+        operator,
         workspace,
         allow_single_account: allow.or(file.allow_single_account).unwrap_or(false),
         stall_limits,
         waiting_limit: file.waiting_limit.map(at_least_one).transpose()?,
+        stream_replicas: stream_replicas(file.stream_replicas)?,
         production: production(file.production)?,
         retention: retention(file.retention.unwrap_or_default())?,
     })
@@ -181,6 +185,16 @@ fn at_least_one(limit: u32) -> Result<u32, Failure> {
             "waiting_limit in config.toml must be at least 1",
         )),
         limit => Ok(limit),
+    }
+}
+
+/// JetStream keeps no more.
+fn stream_replicas(wanted: Option<u32>) -> Result<usize, Failure> {
+    match wanted.unwrap_or(1) {
+        wanted @ 1..=5 => Ok(wanted as usize),
+        _ => Err(Failure::environment(
+            "stream_replicas in config.toml must be 1 to 5",
+        )),
     }
 }
 
@@ -371,7 +385,8 @@ fn operator_name(name: String) -> Result<String, Failure> {
     )))
 }
 
-fn account_name() -> String {
+/// Who has chosen no name is called as the system calls the account.
+pub(crate) fn account_name() -> String {
     let named = ["USER", "LOGNAME"]
         .into_iter()
         .find_map(|name| env::var(name).ok());

@@ -8,7 +8,7 @@ use std::time::Duration;
 use countersign_core::data_dir::{DataDir, RuntimeInfo};
 use countersign_core::{App, OpError, Options, Role};
 
-use super::config::{Login, Settings};
+use super::config::{Login, Settings, account_name};
 use super::failure::Failure;
 use crate::secrets;
 
@@ -17,11 +17,13 @@ const CATCH_UP_LIMIT: Duration = Duration::from_secs(30);
 
 /// How a console of these settings is started.
 pub(crate) fn options(settings: &Settings) -> Result<Options, Failure> {
+    let operator = settings.operator.clone().unwrap_or_else(account_name);
     let mut options = Options::embedded(
         settings.data_dir.clone(),
-        &settings.operator,
+        &operator,
         settings.workspace.clone(),
     );
+    options.listed_name_counts = settings.operator.is_none();
     options.nats_url.clone_from(&settings.nats_url);
     options.keys = settings.keys;
     options.allow_single_account = settings.allow_single_account;
@@ -45,6 +47,7 @@ pub(crate) fn options(settings: &Settings) -> Result<Options, Failure> {
         (Some(url), login) => {
             options.credentials = login.read(url)?;
             options.tls.clone_from(&settings.tls);
+            options.replicas = settings.stream_replicas;
         }
     }
     Ok(options)
@@ -76,15 +79,15 @@ pub(crate) async fn deciding<T>(
     finish(app, work).await
 }
 
-/// The same for what makes no sense where no console has been: a verdict, a brake. On its own server nothing is
-/// made then; a folder that has keys and no store reads its bus again.
+/// The same for what makes no sense where no console has been: a verdict, a brake. Nothing is made then, and no key
+/// enters the realm's list; a folder that has keys and no store reads its bus again.
 pub(crate) async fn deciding_here<T>(
     settings: &Settings,
     work: impl AsyncFnOnce(&App) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let folder = &settings.data_dir;
     let known = folder.join("countersign.db").is_file() || folder.join("keys").is_dir();
-    if settings.nats_url.is_none() && !known {
+    if !known {
         return Err(OpError::no_console(folder).into());
     }
     deciding(settings, work).await

@@ -91,7 +91,7 @@ pub(crate) async fn run(
 }
 
 async fn of_console(settings: &Settings, app: &App, agent_json: Option<PathBuf>) -> Vec<Check> {
-    let mut found = vec![checks::running(app), checks::keys(app)];
+    let mut found = vec![checks::running(app).await, checks::keys(app)];
     match app.bus() {
         Some(bus) => {
             found.extend(of_bus(app, &bus).await);

@@ -2,8 +2,10 @@
 //!
 //! Refuses to print a seed: it goes into a file that only its owner can read.
 
+use std::path::Path;
+
 use countersign_core::ops::enroll::{try_enrolment, write_enrolment};
-use countersign_wire::AgentKey;
+use countersign_wire::{AgentKey, Enrolment};
 use serde_json::json;
 
 use super::args::{Agent, Enroll};
@@ -19,17 +21,24 @@ pub(crate) async fn enroll(
     enroll: Enroll,
 ) -> Result<(), Failure> {
     let agent = key(settings, &enroll.agent)?;
-    let path = deciding(settings, async |app| {
+    let (path, replaced) = deciding(settings, async |app| {
         let path = match &enroll.out {
-            Some(folder) => folder.join("agent.json"),
+            Some(folder) => {
+                let path = folder.join("agent.json");
+                if !enroll.force {
+                    spares_others(&path, &agent)?;
+                }
+                path
+            }
             None => app
                 .data()
                 .enrolment(agent.workspace.as_ref(), agent.agent.as_ref()),
         };
         try_enrolment(&path)?;
+        let replaced = app.is_enrolled(&agent).await?;
         let enrolment = app.enroll(&agent).await?;
         write_enrolment(&path, &enrolment)?;
-        Ok(path)
+        Ok((path, replaced))
     })
     .await?;
     let path = path.display().to_string();
@@ -38,8 +47,14 @@ pub(crate) async fn enroll(
         let (workspace, name) = (agent.workspace.to_string(), agent.agent.to_string());
         let line = json!({
             "workspace": workspace, "agent": name, "agent_json": path, "in_force": in_force,
+            "replaced": replaced,
         });
         return Ok(out.json_line(&line)?);
+    }
+    if replaced {
+        out.remark(&format!(
+            "{agent} was enrolled before: its former login ends, and an agent.json of before is no longer good"
+        ));
     }
     if in_force {
         return Ok(out.line(&format!("{agent} can log in with {path}"))?);
@@ -47,6 +62,22 @@ pub(crate) async fn enroll(
     Ok(out.line(&format!(
         "{agent} is enrolled in {path}; it can log in once the server's configuration is that of `countersign bus permissions`"
     ))?)
+}
+
+/// Refuses to write over the seed of another agent, which nobody else has.
+fn spares_others(path: &Path, agent: &AgentKey) -> Result<(), Failure> {
+    let Ok(text) = std::fs::read(path) else {
+        return Ok(());
+    };
+    let whose = match countersign_wire::read_json::<Enrolment>(&text) {
+        Ok(old) if old.agent_key() == *agent => return Ok(()),
+        Ok(old) => old.agent_key().to_string(),
+        Err(_) => "something else".to_owned(),
+    };
+    Err(Failure::environment(format!(
+        "{} is there already and holds {whose}; choose another folder, or add --force to replace it",
+        path.display()
+    )))
 }
 
 /// Takes an agent's login away.

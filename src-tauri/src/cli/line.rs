@@ -62,15 +62,15 @@ pub(crate) fn fields_with(row: &LineRow, secrets: Secrets) -> Map<String, Value>
     let Value::Object(mut fields) = value else {
         return Map::new();
     };
-    // Only where the contract's line would not tell enough.
-    if let Some(approvals) = Approvals::of(row) {
-        let told = json!({
+    // Only where several operators are asked; null elsewhere.
+    let approvals = Approvals::of(row).map(|approvals| {
+        json!({
             "required": approvals.required,
             "given": approvals.given,
             "mine": approvals.mine,
-        });
-        fields.insert("approvals".to_owned(), told);
-    }
+        })
+    });
+    fields.insert("approvals".to_owned(), json!(approvals));
     fields
 }
 

@@ -27,8 +27,9 @@ pub(crate) async fn run(
             role,
             limits,
         } => {
+            let key = parse(&key)?;
             let change = Change::Add {
-                key: parse(&key)?,
+                key: key.clone(),
                 name,
                 role: role.map(|role| match role {
                     args::Role::Human => KeyRole::Human,
@@ -36,16 +37,24 @@ pub(crate) async fn run(
                 }),
                 limits: parse_limits(limits)?,
             };
-            change_list(settings, out, change, "counts from now on").await
+            change_list(settings, out, (&key, change), "counts from now on").await
         }
         args::Operators::Retire { key } => {
-            let change = Change::Retire(parse(&key)?);
-            change_list(settings, out, change, "counts no longer").await
+            let key = parse(&key)?;
+            let change = Change::Retire(key.clone());
+            change_list(settings, out, (&key, change), "counts no longer").await
         }
         args::Operators::Rotate => rotate(settings, out).await,
         args::Operators::Limit { key, limits } => {
-            let change = Change::Limit(parse(&key)?, parse_limits(limits)?);
-            change_list(settings, out, change, "has these limits from now on").await
+            let key = parse(&key)?;
+            let change = Change::Limit(key.clone(), parse_limits(limits)?);
+            change_list(
+                settings,
+                out,
+                (&key, change),
+                "has these limits from now on",
+            )
+            .await
         }
         args::Operators::Approval { state: None } => {
             let on = reading(settings, false, async |app| Ok(app.operators().1)).await?;
@@ -148,12 +157,9 @@ fn as_json(line: &Listed) -> Value {
 async fn change_list(
     settings: &Settings,
     out: Output,
-    change: Change,
+    (key, change): (&PublicKey, Change),
     done: &str,
 ) -> Result<(), Failure> {
-    let (Change::Add { key, .. } | Change::Retire(key) | Change::Limit(key, _)) = &change else {
-        return Err(Failure::usage("no such change"));
-    };
     let (changed, listed, approval) = deciding(settings, async |app| {
         let changed = app.change_operators(&change).await?;
         let (listed, approval) = app.operators();

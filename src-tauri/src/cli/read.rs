@@ -2,7 +2,12 @@
 //!
 //! Refuses to start anything: both read the store as it is.
 
+use std::time::Duration;
+
 use comfy_table::Table;
+use countersign_core::App;
+use countersign_core::data_dir::DataDir;
+use countersign_core::ops::status::Unread;
 use countersign_core::store::history::Page;
 use countersign_core::store::lines::{Filter, LineRow};
 use countersign_wire::Risk;
@@ -15,6 +20,9 @@ use super::failure::Failure;
 use super::line::{add_repeats, fields, history_table, inbox_table};
 use super::narrow::{bring_up_to_date, names};
 use super::output::Output;
+
+/// How long a console that works may take to read what has just arrived.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Lists what waits.
 pub(crate) async fn inbox(settings: &Settings, out: Output, inbox: Inbox) -> Result<(), Failure> {
@@ -30,6 +38,7 @@ pub(crate) async fn inbox(settings: &Settings, out: Output, inbox: Inbox) -> Res
         ..Filter::default()
     };
     reading(settings, true, async |app| {
+        tell_unread(app, out).await?;
         let rows = app.inbox(&filter).await?;
         if out.json {
             return print_lines(out, &rows);
@@ -52,7 +61,8 @@ pub(crate) async fn history(
     if history.narrow.has_words() {
         bring_up_to_date(settings, out).await?;
     }
-    reading(settings, false, async |app| {
+    reading(settings, runs_here(settings), async |app| {
+        tell_unread(app, out).await?;
         let filter = history.narrow.filter(app)?;
         let after = history.after.as_deref().map(cursor).transpose()?;
         let limit = i64::from(history.limit);
@@ -71,6 +81,27 @@ pub(crate) async fn history(
         print_page(out, &rows, &history_table(&rows), next.as_deref())
     })
     .await
+}
+
+/// Beside a console the bus is near; else the history is not to wait for one that may be away.
+fn runs_here(settings: &Settings) -> bool {
+    let folder = &settings.data_dir;
+    folder.is_dir() && DataDir::open(folder).is_ok_and(|data| data.is_running())
+}
+
+/// A list that lacks what the bus holds must not read as if it were whole.
+async fn tell_unread(app: &App, out: Output) -> Result<(), Failure> {
+    let (patience, then) = match app.data().is_running() {
+        true => (PATIENCE, "`countersign doctor` says why"),
+        // Nobody reads them before a console runs.
+        false => (Duration::ZERO, "`countersign serve` reads them"),
+    };
+    if let Some(Unread { messages, .. }) = app.unread(patience).await? {
+        out.remark(&format!(
+            "up to {messages} messages on the bus are not read here yet; {then}"
+        ));
+    }
+    Ok(())
 }
 
 fn print_lines(out: Output, rows: &[LineRow]) -> Result<(), Failure> {

@@ -21,7 +21,7 @@ use countersign_core::{App, OpError};
 use countersign_wire::{ErrorCode, WorkspaceName};
 use serde_json::{Value, json};
 
-use super::args::{Accept, AcceptLimits, Rules};
+use super::args::{Accept, Rules};
 use super::config::Settings;
 use super::console::{deciding, reading};
 use super::failure::Failure;
@@ -40,15 +40,15 @@ pub(crate) async fn run(settings: &Settings, out: Output, command: Rules) -> Res
             let all = RulesChange::Replace { rules, seen: None };
             change(settings, out, all, accept).await
         }
-        Rules::Remove { id, signing } => {
-            change(settings, out, RulesChange::Remove(id), signing.into()).await
+        Rules::Remove { id, accept } => {
+            change(settings, out, RulesChange::Remove(id), accept).await
         }
         Rules::Enable { id, accept } => {
             change(settings, out, RulesChange::Enable(id, Enabled::On), accept).await
         }
-        Rules::Disable { id, signing } => {
+        Rules::Disable { id, accept } => {
             let off = RulesChange::Enable(id, Enabled::Off);
-            change(settings, out, off, signing.into()).await
+            change(settings, out, off, accept).await
         }
         Rules::Regret { id, reason } => regret::run(settings, out, &id, reason).await,
         Rules::Import(command) => import::run(settings, out, command).await,
@@ -193,7 +193,7 @@ pub(super) async fn changed(
     if !accepted.accept_flips {
         flips::refuse(app, workspace, change).await?;
     }
-    let signing = match accepted.signing.accept_limits {
+    let signing = match accepted.accept_limits {
         true => Signing::Accepted,
         false => Signing::Careful,
     };
@@ -205,15 +205,6 @@ pub(super) async fn changed(
         ),
         other => other.into(),
     })
-}
-
-impl From<AcceptLimits> for Accept {
-    fn from(signing: AcceptLimits) -> Self {
-        Self {
-            signing,
-            accept_flips: false,
-        }
-    }
 }
 
 async fn change(

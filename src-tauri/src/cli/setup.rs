@@ -3,6 +3,8 @@
 //! Refuses to say that a change stands before the bus has it.
 
 use countersign_core::ops::setup::{SetupChange, SetupKey};
+use countersign_core::policy::read::Problem;
+use countersign_wire::AgentKey;
 use serde_json::{Value, json};
 
 use super::args::{Agent, Setup};
@@ -19,8 +21,9 @@ pub(crate) async fn run(settings: &Settings, out: Output, command: Setup) -> Res
         Setup::List => list(settings, out).await,
         Setup::Set { agent, key, value } => {
             let value = input::text("VALUE", value)?;
-            let value = json_or_text(settings, &agent, &key, &value).await?;
-            change(settings, out, &agent, SetupChange::Set(key, value)).await
+            let (value, default) = json_or_text(settings, &agent, &key, &value).await?;
+            let set = SetupChange::Set(key, value);
+            change(settings, out, &agent, set, default).await
         }
         Setup::Bind {
             agent,
@@ -29,49 +32,52 @@ pub(crate) async fn run(settings: &Settings, out: Output, command: Setup) -> Res
             critical,
         } => {
             let skips_when = input::text("--skips-when", skips_when)?;
-            let value = json_or_text(settings, &agent, &key, &skips_when).await?;
-            change(
-                settings,
-                out,
-                &agent,
-                SetupChange::Bind(key, value, critical),
-            )
-            .await
+            let (value, _) = json_or_text(settings, &agent, &key, &skips_when).await?;
+            let bind = SetupChange::Bind(key, value, critical);
+            change(settings, out, &agent, bind, None).await
         }
         Setup::Unbind { agent, key } => {
-            change(settings, out, &agent, SetupChange::Unbind(key)).await
+            change(settings, out, &agent, SetupChange::Unbind(key), None).await
         }
     }
 }
 
-/// A text field takes the value as it was typed; the others read it as JSON.
+/// A text field takes the value as it was typed; the others read it as JSON. With the field's default, if it is known.
 async fn json_or_text(
     settings: &Settings,
     agent: &Agent,
     name: &str,
     typed: &str,
-) -> Result<Value, Failure> {
+) -> Result<(Value, Option<Value>), Failure> {
     let agent = key(settings, agent)?;
     let keys = reading(settings, false, async |app| {
         Ok(app.setup(&agent.workspace).await?)
     })
     .await?;
-    let mut fields = keys
-        .iter()
-        .filter(|of| of.agent == agent && of.field.name == name);
-    let is_text = fields.next().is_some_and(|of| of.field.kind.is_text());
-    if is_text && typed != "null" {
-        return Ok(typed.into());
-    }
-    Ok(serde_json::from_str(typed).unwrap_or_else(|_| typed.into()))
+    let field = keys
+        .into_iter()
+        .find(|of| of.agent == agent && of.field.name == name)
+        .map(|of| of.field);
+    let is_text = field.as_ref().is_some_and(|field| field.kind.is_text());
+    let value = match is_text && typed != "null" {
+        true => typed.into(),
+        false => serde_json::from_str(typed).unwrap_or_else(|_| typed.into()),
+    };
+    Ok((value, field.map(|field| field.default)))
 }
 
 async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
     let workspace = &settings.workspace;
-    let keys = reading(settings, false, async |app| {
-        Ok(app.setup(workspace).await?)
+    let (keys, unreadable) = reading(settings, false, async |app| {
+        Ok((
+            app.setup(workspace).await?,
+            app.unreadable_setups(workspace).await?,
+        ))
     })
     .await?;
+    for (agent, problems) in &unreadable {
+        tell_unreadable(out, agent, problems)?;
+    }
     for key in &keys {
         let SetupKey {
             agent,
@@ -83,7 +89,8 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
         if out.json {
             out.json_line(&json!({
                 "workspace": agent.workspace.as_ref(), "agent": agent.agent.as_ref(), "key": field.name,
-                "type": field.kind.as_str(), "group": field.group, "description": field.description,
+                "type": field.kind.as_str(), "group": field.group.as_deref().map(plain),
+                "description": field.description.as_deref().map(plain),
                 "value": value, "default": field.default,
                 "changed_by": chosen.as_ref().map(|chosen| &chosen.by),
                 "changed_at": chosen.as_ref().map(|chosen| &chosen.at),
@@ -121,10 +128,30 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
         let text = format!("{agent}  {} = {value} ({whose}): {binding}", field.name);
         out.line(&plain(&text))?;
     }
-    if keys.is_empty() && !out.json {
+    if keys.is_empty() && unreadable.is_empty() && !out.json {
         out.line(&format!(
             "no agent of workspace {workspace} declares setup keys"
         ))?;
+    }
+    Ok(())
+}
+
+/// None of the keys of such a declaration counts, so all of it is told, each place by its path.
+fn tell_unreadable(out: Output, agent: &AgentKey, problems: &[Problem]) -> Result<(), Failure> {
+    if out.json {
+        let problems: Vec<Value> = problems
+            .iter()
+            .map(|of| json!({ "path": plain(&of.place()), "message": plain(&of.message) }))
+            .collect();
+        return Ok(out.json_line(&json!({
+            "workspace": agent.workspace.as_ref(), "agent": agent.agent.as_ref(), "problems": problems,
+        }))?);
+    }
+    out.remark(&format!(
+        "the setup keys that {agent} declares cannot be read, so none of them counts:"
+    ));
+    for of in problems {
+        out.remark(&plain(&format!("  {}: {}", of.place(), of.message)));
     }
     Ok(())
 }
@@ -134,6 +161,7 @@ async fn change(
     out: Output,
     agent: &Agent,
     change: SetupChange,
+    default: Option<Value>,
 ) -> Result<(), Failure> {
     let agent = key(settings, agent)?;
     let revision = deciding(settings, async |app| {
@@ -146,6 +174,10 @@ async fn change(
         }))?);
     }
     let text = match &change {
+        SetupChange::Set(key, Value::Null) => match default {
+            Some(default) => format!("{agent}: {key} = {default} (the default)"),
+            None => format!("{agent}: {key} is the default again"),
+        },
         SetupChange::Set(key, value) => format!("{agent}: {key} = {value}"),
         SetupChange::Bind(key, value, _) => {
             format!("{agent}: {key} = {value} does not ask any more")

@@ -43,6 +43,9 @@ pub enum DecideRefusal {
         /// The allowed ones, divided by commas.
         allowed: String,
     },
+    /// A question or a form: an approval would answer nothing.
+    #[error("it asks for an answer; give one with `countersign respond`")]
+    AsksForAnswer,
     /// What was seen is not what is stored.
     #[error("the arguments that were seen ({seen}) are not the stored ones ({stored}); look again")]
     DigestDiffers {
@@ -110,6 +113,9 @@ pub fn check_decide(
             });
         }
     }
+    if lets_it_run(wanted) && !request.has_args {
+        return Err(DecideRefusal::AsksForAnswer);
+    }
     let verdict = match wanted {
         Verdict::Terminate if !request.allowed.contains(Verdict::Terminate) => Verdict::Deny,
         other => other,
@@ -165,6 +171,21 @@ mod tests {
                 check_decide(&request(), verdict, Some("sha256:aa"), now),
                 Ok(verdict)
             );
+        }
+    }
+
+    #[test]
+    fn a_question_is_answered_and_never_approved_though_its_agent_allows_it() {
+        let question = RequestRecord {
+            has_args: false,
+            ..request()
+        };
+        for (verdict, taken) in [
+            (Verdict::Approve, Err(DecideRefusal::AsksForAnswer)),
+            (Verdict::Modify, Err(DecideRefusal::AsksForAnswer)),
+            (Verdict::Deny, Ok(Verdict::Deny)),
+        ] {
+            assert_eq!(check_decide(&question, verdict, None, Timestamp(0)), taken);
         }
     }
 

@@ -8,36 +8,32 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use countersign_wire::{
-    AgentBrake, AgentKey, BypassGrant, BypassValue, PanicValue, PauseValue, PolicyKey, Verdict,
+    AgentBrake, AgentKey, BypassGrant, BypassValue, PanicValue, PauseValue, PolicyKey,
     parse_bypass, parse_panic, parse_pause,
 };
 use serde_json::json;
 
-use super::job::DecideCommand;
 use super::policy_intake::{Came, Place, Taken};
 use super::policy_value::{self, Put, TRIES};
 use crate::domain::brakes::{Brakes, Bypass, SetBrake};
-use crate::domain::{AlarmCode, State, Timestamp};
+use crate::domain::{AlarmCode, Timestamp};
 use crate::error::OpError;
 use crate::runtime::{App, Shared};
-use crate::store::lines::{self, Filter};
 use crate::store::policy::{self, PolicyRow};
 
 /// Who set a brake that does not verify, for display.
 const UNVERIFIED: &str = "unverified";
 const OVERTAKEN: &str = "the bus did not answer, and somebody else has changed this since; look with `countersign status` and say it again if it must stand";
-/// How long a command waits for the past before it looks for waiting calls.
-const READY_LIMIT: Duration = Duration::from_secs(30);
-/// Waiting calls that are terminated in one round.
-const AT_ONCE: usize = 64;
 
 /// A brake as it was set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrakeSet {
     /// Revision of the key.
     pub revision: u64,
-    /// Waiting calls that were terminated or denied.
+    /// Waiting calls that got the operator's own answer: terminated, or denied where the agent cannot end its run.
     pub terminated: u64,
+    /// The others that waited: consoles deny them, or somebody else was first.
+    pub left: u64,
 }
 
 /// What a payload sets.
@@ -244,6 +240,7 @@ impl App {
         Ok(BrakeSet {
             revision,
             terminated: 0,
+            left: 0,
         })
     }
 
@@ -260,13 +257,14 @@ impl App {
     ) -> Result<BrakeSet, OpError> {
         let said = Said::Agent(agent.clone(), state);
         let revision = self.put_brake(&said).await?;
-        let terminated = match state {
+        let (terminated, left) = match state {
             AgentBrake::Stopped => self.terminate_waiting(agent).await?,
-            AgentBrake::Running | AgentBrake::Paused => 0,
+            AgentBrake::Running | AgentBrake::Paused => (0, 0),
         };
         Ok(BrakeSet {
             revision,
             terminated,
+            left,
         })
     }
 
@@ -331,45 +329,5 @@ impl App {
             "the shared policy could not be written; check that this console may write CS_POLICY"
                 .to_owned()
         })))
-    }
-
-    /// Gives every waiting call of the agent the operator's own answer.
-    async fn terminate_waiting(&self, agent: &AgentKey) -> Result<u64, OpError> {
-        if self.role() == crate::runtime::Role::Console {
-            self.ready(READY_LIMIT).await;
-        }
-        let mut terminated = 0;
-        for state in [State::Holding, State::Pending] {
-            let filter = Filter {
-                workspace: Some(agent.workspace.to_string()),
-                agent: Some(agent.agent.to_string()),
-                state: Some(state),
-                ..Filter::default()
-            };
-            let mut before = None;
-            loop {
-                let rows = lines::history(self.reader(), &filter, before, AT_ONCE as i64).await?;
-                let Some(last) = rows.last() else { break };
-                before = Some(last.id);
-                let given = rows
-                    .iter()
-                    .filter_map(lines::LineRow::key)
-                    .map(|key| async move {
-                        if state == State::Holding {
-                            // Released meanwhile: then it is on its way, and the stream decides.
-                            let _ = self.undo(&key).await;
-                        }
-                        let message = format!("{} stopped this agent", self.identity().operator);
-                        let command = DecideCommand {
-                            message: Some(message),
-                            ..DecideCommand::by_operator(key, Verdict::Terminate)
-                        };
-                        // Somebody else was first, or the consoles deny it by themselves.
-                        u64::from(self.decide(command).await.is_ok())
-                    });
-                terminated += futures::future::join_all(given).await.iter().sum::<u64>();
-            }
-        }
-        Ok(terminated)
     }
 }

@@ -123,6 +123,7 @@ impl App {
         Ok(BrakeSet {
             revision,
             terminated: 0,
+            left: 0,
         })
     }
 }

@@ -267,9 +267,6 @@ fn draft(
                 .map(|d| (d, None))
         }
         Verdict::Modify => {
-            if !record.has_args {
-                return Err(invalid("only a tool call has arguments to edit"));
-            }
             let edited = command
                 .edited_args
                 .ok_or_else(|| invalid("no edited arguments"))?;

@@ -6,16 +6,20 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use countersign_wire::{PolicyKey, Verdict, WorkspaceName};
+use tokio::sync::mpsc::Receiver;
 
 use super::rules::RulesChange;
+use super::simulate::with_past;
 use crate::error::OpError;
-use crate::policy::simulate::Flip;
-use crate::policy::{Effect, Enabled, Rule};
+use crate::policy::simulate::{FLIPS_MAX, Flip, Simulation, differ};
+use crate::policy::{Conditions, Effect, Enabled, Outcome, PolicySet, Rule};
 use crate::runtime::App;
+use crate::store::simulated::PastRow;
 
 impl App {
-    /// What people denied of all that is known here, and rules that begin to approve with this change would
-    /// have let run. None where telling takes longer than `limit`.
+    /// What people denied of all that is known here, and the workspace's rules would let run with this change: by a
+    /// rule that begins to approve, or because nothing stands over an approval any more. None where telling takes
+    /// longer than `limit`.
     ///
     /// # Errors
     /// As [`App::change_rules`]; nothing is changed.
@@ -30,28 +34,77 @@ impl App {
             .await?;
         let (before, _) = self.before(workspace, stands, change).await?;
         let (after, _) = before.set.after(change, self.now())?;
-        let begins = beginning(&before.set.rules, &after.rules);
-        if begins.is_empty() {
+        let (before, after) = (before.set.rules, after.rules);
+        let begins = says_anew(&after, &before, |effect| effect == Effect::Approve);
+        // What denied or asked before and says so no longer.
+        let ends = says_anew(&before, &after, |effect| effect != Effect::Approve);
+        if begins.is_empty() && ends.is_empty() {
             return Ok(Some(Vec::new()));
         }
-        // The whole set is tried: what another rule denies or asks for, none of these lets run.
-        let tried = self.simulate_rules(workspace, after.rules, None, |_| true);
-        let Ok(found) = tokio::time::timeout(limit, tried).await else {
-            return Ok(None);
+        let setup = self.setup_in_force(workspace).await?;
+        let failed = |why: String| OpError::Failed(format!("the rules before and after: {why}"));
+        let is = PolicySet::new(after, setup.clone()).map_err(failed)?;
+        let was = match ends.is_empty() {
+            true => None,
+            false => Some(PolicySet::new(before, setup).map_err(failed)?),
         };
-        let mut flips = found?.flips;
-        flips.retain(|flip| flip.rule == Verdict::Approve && begins.contains(&flip.rule_id));
-        Ok(Some(flips))
+        let judge = move |pages| new_flips(pages, &is, was.as_ref(), &begins);
+        let told = self.replay(workspace, None, |_| true, judge);
+        match tokio::time::timeout(limit, told).await {
+            Ok(flips) => flips.map(Some),
+            Err(_) => Ok(None),
+        }
     }
 }
 
-/// Rules that approve after a change and did not say the same before it.
-fn beginning(before: &[Rule], after: &[Rule]) -> BTreeSet<String> {
-    let approves = |rule: &&Rule| rule.effect == Effect::Approve && rule.enabled == Enabled::On;
-    let stood = |rule: &Rule| {
-        let mut known = before.iter();
+/// What a person denied and `is` approves: by a rule that begins, or where `was` did not. The whole set is tried: what
+/// another rule denies or asks for, none lets run.
+fn new_flips(
+    mut pages: Receiver<Vec<PastRow>>,
+    is: &PolicySet,
+    was: Option<&PolicySet>,
+    begins: &BTreeSet<String>,
+) -> Vec<Flip> {
+    let conditions = Conditions::default();
+    let mut is = Simulation::new(is, &conditions);
+    let mut was = was.map(|was| Simulation::new(was, &conditions));
+    let mut flips = Vec::new();
+    while let Some(page) = pages.blocking_recv() {
+        for row in &page {
+            with_past(row, |past| {
+                let now = is.judge(past).outcome;
+                let before = was.as_mut().map(|was| was.judge(past).outcome);
+                let (Outcome::Approve(by), Some(person)) = (now, past.person) else {
+                    return;
+                };
+                let rule_id = is.approver(past, by);
+                let stood = !matches!(before, Some(Outcome::Deny(_) | Outcome::Ask { .. }));
+                if differ(person, Verdict::Approve)
+                    && flips.len() < FLIPS_MAX
+                    && (begins.contains(&rule_id) || !stood)
+                {
+                    flips.push(Flip {
+                        request_id: past.request_id.to_owned(),
+                        person,
+                        rule: Verdict::Approve,
+                        rule_id,
+                    });
+                }
+            });
+        }
+    }
+    flips
+}
+
+/// Rules of an effect that are on in `of` and do not say the same in `other`.
+fn says_anew(of: &[Rule], other: &[Rule], wanted: impl Fn(Effect) -> bool) -> BTreeSet<String> {
+    let is_on = |rule: &&Rule| rule.enabled == Enabled::On;
+    let stands = |rule: &Rule| {
+        let mut known = other.iter().filter(is_on);
         known.any(|other| other.id == rule.id && other.says_the_same(rule))
     };
-    let begins = after.iter().filter(approves).filter(|rule| !stood(rule));
-    begins.map(|rule| rule.id.clone()).collect()
+    let on = of.iter().filter(is_on);
+    on.filter(|rule| wanted(rule.effect) && !stands(rule))
+        .map(|rule| rule.id.clone())
+        .collect()
 }

@@ -57,10 +57,12 @@ impl App {
         Ok(enrolment)
     }
 
-    /// Takes an agent's login key away, in force when this returns.
+    /// Takes an agent's login key away, in force when this returns. Of one that has none any more it waits for the
+    /// same: a try before may have ended before the server had loaded it.
     ///
     /// # Errors
-    /// [`OpError::NotFound`] when it has none.
+    /// [`OpError::Unknown`] for a name that never had one here, [`OpError::BusUnreachable`] when the change is not in
+    /// force in time.
     pub async fn revoke(&self, agent: &AgentKey) -> Result<(), OpError> {
         let (done, written) = oneshot::channel();
         self.submit(Job::Revoke {
@@ -68,9 +70,9 @@ impl App {
             done,
         })
         .await?;
-        if !self.answer(written).await? {
+        if !self.answer(written).await? && !self.was_revoked(agent).await? {
             return Err(OpError::Unknown {
-                what: format!("agent {agent}"),
+                what: format!("a login of {agent}"),
                 see: "agents",
             });
         }
@@ -78,6 +80,22 @@ impl App {
             true => self.bring_into_force().await,
             false => Ok(()),
         }
+    }
+
+    async fn was_revoked(&self, agent: &AgentKey) -> Result<bool, OpError> {
+        let known = agents::all(self.reader()).await?;
+        let mut known = known.iter();
+        Ok(known.any(|row| is(row, agent) && row.revoked_at.is_some()))
+    }
+
+    /// Whether the agent has a login that was given to it here.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn is_enrolled(&self, agent: &AgentKey) -> Result<bool, OpError> {
+        let known = agents::all(self.reader()).await?;
+        let mut known = known.iter();
+        Ok(known.any(|row| is(row, agent) && row.key.is_some()))
     }
 
     /// The enrolment file of this machine's agent `local`, written anew so that it names the port and
@@ -98,9 +116,7 @@ impl App {
             agent: name,
         };
         let known = agents::all(self.reader()).await?;
-        let revoked = known.iter().any(|row| {
-            row.ws == agent.workspace.as_ref() && row.name == LOCAL_AGENT && row.key.is_none()
-        });
+        let revoked = known.iter().any(|row| is(row, &agent) && row.key.is_none());
         if revoked {
             return Ok(None);
         }
@@ -127,11 +143,9 @@ impl App {
             return Ok(None);
         };
         let key = login.public_key();
-        let counts = agents::all(self.reader()).await?.iter().any(|row| {
-            row.ws == agent.workspace.as_ref()
-                && row.name == agent.agent.as_ref()
-                && row.key.as_deref() == Some(key.as_str())
-        });
+        let known = agents::all(self.reader()).await?;
+        let mut known = known.iter();
+        let counts = known.any(|row| is(row, agent) && row.key.as_deref() == Some(key.as_str()));
         if !counts {
             return Ok(None);
         }
@@ -275,6 +289,10 @@ async fn may_be_another_list(events: &mut Receiver<AppEvent>) -> bool {
             Err(RecvError::Closed) => return false,
         }
     }
+}
+
+fn is(row: &agents::AgentRow, agent: &AgentKey) -> bool {
+    row.ws == agent.workspace.as_ref() && row.name == agent.agent.as_ref()
 }
 
 /// Tells two lists of agents apart.

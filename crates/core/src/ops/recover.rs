@@ -381,12 +381,21 @@ fn no_answer() -> OpError {
 }
 
 /// Refuses a bus on which this console's signatures cannot hold, or whose settings break a promise.
-fn check(survey: &Survey, realm: Uuid) -> Result<(), OpError> {
-    if let Some(other) = survey.realm.filter(|other| *other != realm) {
-        return Err(OpError::ReadOnly(format!(
-            "the streams on this bus belong to realm {other} and this folder to {realm}, under which all its decisions are signed; connect to the right bus, or, if these streams hold nothing of worth, let its administrator delete them and run `countersign bus recover` again"
-        )));
+/// Whether the streams are of the realm that this folder knows.
+///
+/// # Errors
+/// [`OpError::ReadOnly`] for those of another one: no signature of this folder would hold there.
+pub fn check_realm(survey: &Survey, realm: Uuid) -> Result<(), OpError> {
+    match survey.realm.filter(|other| *other != realm) {
+        None => Ok(()),
+        Some(other) => Err(OpError::ReadOnly(format!(
+            "the streams on this bus belong to realm {other} and this folder to {realm}, under which all its decisions are signed; connect to the right bus, or, if these streams hold nothing of worth, let its administrator delete them and run `countersign bus recover`"
+        ))),
     }
+}
+
+fn check(survey: &Survey, realm: Uuid) -> Result<(), OpError> {
+    check_realm(survey, realm)?;
     // Streams that name no realm at all cannot be this folder's either.
     let Some(difference) = survey.differences.first() else {
         return Ok(());

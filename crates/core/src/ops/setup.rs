@@ -13,11 +13,13 @@ use serde_json::{Map, Value, json};
 use super::policy_value::{TRIES, pause};
 use crate::domain::Timestamp;
 use crate::error::OpError;
+use crate::policy::read::Problem;
 use crate::policy::setup::{Field, SetupSchema, cast, read_schema};
 use crate::policy::{Binding, SetupInForce};
 use crate::runtime::App;
 use crate::store::{agents, policy};
 
+use form::read_declared;
 pub use form::{AgentSetup, Declared, Leftover, Saved, SetupLine};
 
 /// A value that somebody chose.
@@ -201,6 +203,23 @@ impl App {
         Ok(keys)
     }
 
+    /// Agents of a workspace whose declaration cannot be read, and what is wrong with it.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn unreadable_setups(
+        &self,
+        workspace: &WorkspaceName,
+    ) -> Result<Vec<(AgentKey, Vec<Problem>)>, OpError> {
+        let all = agents::setup_schemas(self.reader()).await?;
+        let of = all
+            .into_iter()
+            .filter(|(agent, _)| agent.workspace == *workspace);
+        Ok(of
+            .filter_map(|(agent, declared)| Some((agent, read_declared(&declared).err()?)))
+            .collect())
+    }
+
     /// Changes an agent's setup. It stands on the bus when this returns.
     ///
     /// # Errors
@@ -242,12 +261,22 @@ impl App {
     ) -> Result<Option<Field>, OpError> {
         let all = agents::setup_schemas(self.reader()).await?;
         let declared = all.into_iter().find(|(other, _)| other == agent);
-        let schema = declared.and_then(|(_, declared)| schema_of(&declared));
+        let unbinds = matches!(change, SetupChange::Unbind(_));
+        let schema = match declared.map(|(_, declared)| read_declared(&declared)) {
+            Some(Err(problems)) if !unbinds => {
+                let problems: Vec<String> = problems.iter().map(told).collect();
+                return Err(OpError::InvalidArgs(format!(
+                    "the setup keys that {agent} declares cannot be read: {}; mend them in the agent, which declares them in its hello",
+                    problems.join("; ")
+                )));
+            }
+            other => other.and_then(Result::ok),
+        };
         let field = schema
             .as_ref()
             .and_then(|schema| schema.field(change.key()))
             .cloned();
-        if field.is_none() && !matches!(change, SetupChange::Unbind(_)) {
+        if field.is_none() && !unbinds {
             let key = change.key();
             return Err(OpError::Unknown {
                 what: format!("setup key {key} of {agent}"),
@@ -256,6 +285,10 @@ impl App {
         }
         Ok(field)
     }
+}
+
+fn told(problem: &Problem) -> String {
+    format!("{}: {}", problem.place(), problem.message)
 }
 
 fn apply(

@@ -17,6 +17,8 @@ pub use crate::domain::stall::ALIVE_MS;
 /// How long the bus is waited for when it is asked how far its streams are.
 const POSITION_LIMIT: Duration = Duration::from_secs(1);
 
+const UNREAD_LOOK: Duration = Duration::from_millis(100);
+
 /// One stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamPosition {
@@ -24,6 +26,17 @@ pub struct StreamPosition {
     pub last_seq: Option<u64>,
     /// Last sequence that is projected here.
     pub projected_seq: u64,
+    /// Whether a message on the bus is not read here yet; none where that cannot be told.
+    pub behind: Option<bool>,
+}
+
+/// What stands on the bus and is not read here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unread {
+    /// At most so many messages.
+    pub messages: u64,
+    /// Whether some were read meanwhile.
+    pub moves: bool,
 }
 
 /// Everything that `status` and the status bar tell.
@@ -130,12 +143,45 @@ impl App {
         Ok(outbox::oldest_error(self.reader()).await?)
     }
 
+    /// How many decisions wait for the bus.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn queued(&self) -> Result<i64, OpError> {
+        Ok(outbox::count_queued(self.reader()).await?)
+    }
+
     /// How many requests wait.
     ///
     /// # Errors
     /// [`OpError::Store`].
     pub async fn waiting(&self) -> Result<i64, OpError> {
         Ok(requests::counts(self.reader()).await?.0)
+    }
+
+    /// What is not read here after `patience`; none when everything is, or the bus does not tell.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn unread(&self, patience: Duration) -> Result<Option<Unread>, OpError> {
+        let begun = tokio::time::Instant::now();
+        let mut first = None;
+        loop {
+            let (streams, _) = self.positions().await?;
+            let behind = streams.values().filter(|at| at.behind == Some(true));
+            let messages = behind
+                .map(|at| at.last_seq.unwrap_or(0).saturating_sub(at.projected_seq))
+                .sum();
+            if messages == 0 {
+                return Ok(None);
+            }
+            let read = streams.values().map(|at| at.projected_seq).sum::<u64>();
+            let moves = *first.get_or_insert(read) != read;
+            if begun.elapsed() >= patience {
+                return Ok(Some(Unread { messages, moves }));
+            }
+            tokio::time::sleep(UNREAD_LOOK).await;
+        }
     }
 
     /// Positions of the projected streams, and whether nothing is left to be read.
@@ -160,21 +206,22 @@ impl App {
                 .map_or(1, |row| row.next_seq);
             let projected_seq = u64::try_from(next - 1).unwrap_or(0);
             let counts = matches!(name, "CS_REQUESTS" | "CS_DECISIONS");
-            let all = match (&bus, last_seq) {
-                (_, Some(last)) if projected_seq >= last => true,
+            let behind = match (&bus, last_seq) {
+                (_, Some(last)) if projected_seq >= last => Some(false),
                 // The last may have been removed.
-                (Some(bus), Some(_)) if counts => {
+                (Some(bus), Some(_)) => {
                     let next = bus.read_next(name, ">", projected_seq + 1).await;
-                    next.is_ok_and(|next| next.is_none())
+                    next.ok().map(|next| next.is_some())
                 }
-                _ => false,
+                _ => None,
             };
-            complete &= !counts || all;
+            complete &= !counts || behind == Some(false);
             streams.insert(
                 name.to_owned(),
                 StreamPosition {
                     last_seq,
                     projected_seq,
+                    behind,
                 },
             );
         }

@@ -4,21 +4,27 @@
 //! let a pause end it.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
-use countersign_wire::{AgentBrake, Origin, Verdict};
+use countersign_wire::{AgentBrake, AgentKey, Origin, RequestKey, Verdict};
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
 use tokio::sync::oneshot;
 
 use super::brakes::Said;
 use super::decide;
 use super::decide::release_hold;
-use super::job::DecideCommand;
+use super::job::{Accepted, DecideCommand, Job};
 use super::ledger::{Batch, Ledger};
 use super::policy_intake::{Place, open};
 use super::policy_value::PolicyWriter;
+use super::publisher::Settled;
 use super::turns::Turn;
+use super::verdicts::SETTLE_LIMIT;
 use crate::domain::{Authority, State, Timestamp};
 use crate::error::OpError;
-use crate::runtime::App;
+use crate::runtime::{App, Role};
+use crate::store::lines::{self, Filter};
 use crate::store::{StoreError, requests};
 
 /// How many are looked at in one transaction for one agent.
@@ -26,6 +32,8 @@ const AT_ONCE: i64 = 500;
 /// What waited already is first left to the operator who stopped the agent: only a person's decision can
 /// end the run.
 const GRACE_MS: i64 = 2_000;
+/// How long a command waits for the past before it looks for waiting calls.
+const READY_LIMIT: Duration = Duration::from_secs(30);
 /// How soon to look whether the policy is known again.
 const UNKNOWN_LOOK_MS: i64 = 200;
 
@@ -102,6 +110,80 @@ fn earlier(known: Option<Timestamp>, at: Timestamp) -> Option<Timestamp> {
 }
 
 impl App {
+    /// Gives every waiting call of the agent the operator's own answer; how many got it, and how many did not.
+    ///
+    /// All are on their way before one is waited for: what is left of them when the grace is over the consoles deny,
+    /// and only a person's decision can end the run.
+    pub(super) async fn terminate_waiting(&self, agent: &AgentKey) -> Result<(u64, u64), OpError> {
+        if self.role() == Role::Console {
+            self.ready(READY_LIMIT).await;
+        }
+        let mut left = 0;
+        let mut sent = FuturesUnordered::new();
+        for state in [State::Holding, State::Pending] {
+            let filter = Filter {
+                workspace: Some(agent.workspace.to_string()),
+                agent: Some(agent.agent.to_string()),
+                state: Some(state),
+                ..Filter::default()
+            };
+            let mut before = None;
+            loop {
+                let rows = lines::history(self.reader(), &filter, before, AT_ONCE).await?;
+                let Some(last) = rows.last() else { break };
+                before = Some(last.id);
+                let keys = rows.iter().filter_map(lines::LineRow::key);
+                let given = keys.map(|key| self.terminate(key, state));
+                for settled in futures::future::join_all(given).await {
+                    match settled {
+                        Some((key, settled)) => sent.push(async { (key, settled.await) }),
+                        None => left += 1,
+                    }
+                }
+            }
+        }
+        let (mut terminated, mut newest) = (0, None);
+        let all = sent.len() as u64;
+        // As long as some are acknowledged, the others may be.
+        while let Ok(Some((key, settled))) = tokio::time::timeout(SETTLE_LIMIT, sent.next()).await {
+            if let Ok(Settled::Stored {
+                seq,
+                reads: None | Some(State::Decided),
+            }) = settled
+            {
+                terminated += 1;
+                newest = newest.max(Some((seq, key)));
+            }
+        }
+        if let Some((_, key)) = newest {
+            self.seen(&key).await;
+        }
+        Ok((terminated, left + all - terminated))
+    }
+
+    /// None where somebody else was first, or the consoles deny it by themselves.
+    async fn terminate(
+        &self,
+        key: RequestKey,
+        state: State,
+    ) -> Option<(RequestKey, oneshot::Receiver<Settled>)> {
+        if state == State::Holding {
+            // Released meanwhile: then it is on its way, and the stream decides.
+            let _ = self.undo(&key).await;
+        }
+        let command = DecideCommand {
+            message: Some(format!("{} stopped this agent", self.identity().operator)),
+            ..DecideCommand::by_operator(key.clone(), Verdict::Terminate)
+        };
+        let (reply, accepted) = oneshot::channel();
+        let job = Job::Decide(Box::new(command), reply);
+        self.submit(job).await.ok()?;
+        match self.answer(accepted).await {
+            Ok(Ok(Accepted::Queued { settled, .. })) => Some((key, settled)),
+            _ => None,
+        }
+    }
+
     /// Refuses a pause where a stop stands on the bus, whichever console set it: what comes would wait for
     /// people instead of being denied.
     pub(super) async fn keeps_the_stop(

@@ -15,7 +15,7 @@ use crate::runtime::{App, Role};
 use crate::store::{decisions, lines, outbox};
 
 /// How long a caller waits for the stream; afterwards the decision is queued.
-const SETTLE_LIMIT: Duration = Duration::from_secs(5);
+pub(super) const SETTLE_LIMIT: Duration = Duration::from_secs(5);
 /// How long a verdict waits until the past is read.
 const CATCH_UP_LIMIT: Duration = Duration::from_secs(30);
 /// How long the anchor of a dangerous approval may hold up the answer.
@@ -206,7 +206,7 @@ impl App {
                 match reads {
                     Some(State::Expired) => Err(OpError::Expired(key.clone())),
                     Some(State::Void) => Err(OpError::Failed(format!(
-                        "the decision on {key} is stored but does not verify; is this console's key retired?"
+                        "the decision on {key} is stored but does not verify; see `countersign operators list` whether this console's key counts"
                     ))),
                     Some(State::Withdrawn) => Err(OpError::AlreadyDecided {
                         key: key.clone(),
@@ -273,7 +273,7 @@ impl App {
 
     /// Waits until the decision is projected, so that who decides sees it when asking next. Not
     /// seeing it in time is no failure: it is on the stream.
-    async fn seen(&self, key: &RequestKey) {
+    pub(super) async fn seen(&self, key: &RequestKey) {
         let look = async {
             while !matches!(decisions::of_request(self.reader(), key).await, Ok(Some(_))) {
                 tokio::time::sleep(SEEN_LOOK).await;

@@ -12,7 +12,7 @@ use super::set::PolicySet;
 use crate::domain::Timestamp;
 
 /// Flips that are kept; more are only counted.
-const FLIPS_MAX: usize = 10_000;
+pub(crate) const FLIPS_MAX: usize = 10_000;
 
 /// A request of the past.
 #[derive(Debug, Clone, Copy)]
@@ -102,13 +102,7 @@ impl<'p> Simulation<'p> {
             Outcome::Approve(by) => {
                 self.report.approve += 1;
                 self.approved(past, by);
-                let rule_id = match by {
-                    By::Rule(place) => self.rule_id(place),
-                    By::SetupKey => past.asked.setup_key.unwrap_or_default().to_owned(),
-                    // What rules say is asked for here; no bypass is in force.
-                    By::Bypass => String::new(),
-                };
-                Some((Verdict::Approve, rule_id))
+                Some((Verdict::Approve, self.approver(past, by)))
             }
             Outcome::Deny(place) => {
                 self.report.deny += 1;
@@ -141,6 +135,16 @@ impl<'p> Simulation<'p> {
             .flips
             .sort_by_key(|flip| flip.rule != Verdict::Approve);
         self.report
+    }
+
+    /// The rule or the setup key that approved.
+    pub(crate) fn approver(&self, past: &Past<'_>, by: By) -> String {
+        match by {
+            By::Rule(place) => self.rule_id(place),
+            By::SetupKey => past.asked.setup_key.unwrap_or_default().to_owned(),
+            // What rules say is asked for here; no bypass is in force.
+            By::Bypass => String::new(),
+        }
     }
 
     fn rule_id(&self, place: usize) -> String {
@@ -206,7 +210,7 @@ impl<'p> Simulation<'p> {
 }
 
 /// Whether a person's verdict and a rule's are opposites.
-fn differ(person: Verdict, rule: Verdict) -> bool {
+pub(crate) fn differ(person: Verdict, rule: Verdict) -> bool {
     let ran = matches!(person, Verdict::Approve | Verdict::Modify);
     let refused = matches!(person, Verdict::Deny | Verdict::Terminate | Verdict::Skip);
     match rule {

@@ -31,6 +31,8 @@ pub struct Options {
     pub keys: KeyChoice,
     /// The operator's display name.
     pub operator: String,
+    /// Whether the name that the realm's list has for this console's key counts more: nobody chose the other one.
+    pub listed_name_counts: bool,
     /// The workspace where a command takes one.
     pub workspace: WorkspaceName,
     /// Accept a bus whose consoles and agents share an account.
@@ -68,6 +70,7 @@ impl Options {
             tls: TlsFiles::default(),
             keys: KeyChoice::default(),
             operator: operator.to_owned(),
+            listed_name_counts: false,
             workspace,
             allow_single_account: false,
             nats_server: None,

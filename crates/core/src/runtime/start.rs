@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
-use countersign_wire::TrustedKey;
+use countersign_wire::{OperatorList, TrustedKey};
 use serde_json::json;
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
@@ -135,10 +135,9 @@ pub(super) struct Parts {
 /// What every role has: identity, keys it trusts, a clock and a reader.
 pub(super) async fn parts(
     options: &Options,
-    identity: Identity,
+    mut identity: Identity,
     reader: Reader,
 ) -> Result<Parts, OpError> {
-    let identity = Arc::new(identity);
     let bus_clock = BusClock::on_machine(options.machine_clock.clone());
     let clock: Arc<dyn Clock> = match &options.clock {
         Some(clock) => Arc::clone(clock),
@@ -153,6 +152,14 @@ pub(super) async fn parts(
             stored_at: None,
         })
     });
+    if options.listed_name_counts
+        && let Some(name) = operator_list
+            .as_ref()
+            .and_then(|known| listed_name(&known.list, &identity))
+    {
+        identity.operator = name;
+    }
+    let identity = Arc::new(identity);
     if let Some(known) = &operator_list {
         // A rotation that was cut off after the list was written.
         follow(&identity, &known.list).await;
@@ -206,6 +213,14 @@ pub(super) async fn parts(
         clock: bus_clock,
         queues,
     })
+}
+
+/// What the other consoles call this one's operator.
+fn listed_name(list: &OperatorList, identity: &Identity) -> Option<String> {
+    let key = identity.human_key();
+    let mut terms = list.operators.iter().rev();
+    let term = terms.find(|term| term.key == key)?;
+    Some(term.name.clone())
 }
 
 /// How far the streams were projected in this folder's earlier life.

@@ -2,6 +2,8 @@
 
 use sqlx::migrate::MigrateError;
 
+const SQLITE_BUSY: i32 = 5;
+const SQLITE_LOCKED: i32 = 6;
 const SQLITE_READONLY: i32 = 8;
 const SQLITE_INTERRUPT: i32 = 9;
 const SQLITE_IOERR: i32 = 10;
@@ -25,6 +27,9 @@ pub enum StoreError {
         "the database could not be used: {0}; free disk space, check its permissions, or restore a backup"
     )]
     Direct(rusqlite::Error),
+    /// Another process held the file longer than it is waited for; nothing is wrong with it.
+    #[error("another process works on the database ({0}); try again in a moment")]
+    Busy(String),
     /// Pages are not as SQLite wrote them, or the file is none of its own. Nothing was mended.
     #[error(
         "the database is damaged ({0}) and nothing is written to it any more; `countersign restore FILE --replace` \
@@ -60,7 +65,7 @@ impl StoreError {
         match self {
             Self::Sqlite(error) => error.to_string(),
             Self::Direct(error) => error.to_string(),
-            Self::Damaged(why) | Self::NotDurable(why) => why.clone(),
+            Self::Busy(why) | Self::Damaged(why) | Self::NotDurable(why) => why.clone(),
             Self::Migrate(error) => error.to_string(),
             Self::Corrupt { what } => format!("it holds {what}, which this program never writes"),
         }
@@ -69,6 +74,10 @@ impl StoreError {
 
 fn is_broken(code: i32) -> bool {
     code == SQLITE_IOERR_SHORT_READ || [SQLITE_CORRUPT, SQLITE_NOTADB].contains(&(code & 0xff))
+}
+
+fn is_busy(code: i32) -> bool {
+    [SQLITE_BUSY, SQLITE_LOCKED].contains(&(code & 0xff))
 }
 
 fn code_of(error: &sqlx::Error) -> Option<i32> {
@@ -82,6 +91,7 @@ impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         match code_of(&error) {
             Some(code) if is_broken(code) => Self::Damaged(error.to_string()),
+            Some(code) if is_busy(code) => Self::Busy(error.to_string()),
             _ => Self::Sqlite(error),
         }
     }
@@ -91,6 +101,7 @@ impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error() {
             Some(found) if is_broken(found.extended_code) => Self::Damaged(error.to_string()),
+            Some(found) if is_busy(found.extended_code) => Self::Busy(error.to_string()),
             _ => Self::Direct(error),
         }
     }
@@ -138,6 +149,25 @@ impl StoreError {
             Self::Sqlite(error) => code_of(error),
             Self::Direct(error) => Some(error.sqlite_error()?.extended_code),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_that_another_process_holds_is_not_told_to_be_restored() {
+        for (code, restored) in [
+            (SQLITE_BUSY, false),
+            (SQLITE_LOCKED, false),
+            (SQLITE_BUSY | (2 << 8), false),
+            (SQLITE_FULL, true),
+        ] {
+            let error = rusqlite::ffi::Error::new(code);
+            let error = StoreError::from(rusqlite::Error::SqliteFailure(error, None));
+            assert_eq!(error.to_string().contains("restore"), restored, "{error}");
         }
     }
 }

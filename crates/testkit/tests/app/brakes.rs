@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use countersign_core::App;
+use countersign_core::domain::history::HistoryFilter;
 use countersign_core::ops::DecideCommand;
 use countersign_testkit::TempData;
 use countersign_wire::{
@@ -141,6 +142,38 @@ async fn a_stopped_agent_loses_what_waits_and_is_denied_until_it_is_resumed() {
     in_state(&desk.app, "after", "pending").await;
     assert_eq!(desk.app.status().await.unwrap().alarms, []);
     second.shutdown().await;
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_stops_an_agent_ends_all_that_waits_before_the_console_denies_it() {
+    const WAITING: usize = 1_200;
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    for number in 0..WAITING {
+        agent.ask(&agent.request(&format!("r{number}"))).await;
+    }
+    until("all wait", async || {
+        desk.app.waiting().await.unwrap() == WAITING as i64
+    })
+    .await;
+    let beside = App::attach(options(&desk.data)).await.unwrap();
+    let set = beside.set_brake(&bot(), AgentBrake::Stopped).await.unwrap();
+    assert_eq!((set.terminated, set.left), (WAITING as u64, 0));
+    until("nothing waits", async || {
+        desk.app.waiting().await.unwrap() == 0
+    })
+    .await;
+    let of_operator = HistoryFilter {
+        verdicts: Some(vec!["terminate".to_owned()]),
+        origins: Some(vec!["operator".to_owned()]),
+        ..HistoryFilter::default()
+    };
+    let ended = desk
+        .app
+        .history_page(&of_operator, None, 2 * WAITING as i64, None);
+    assert_eq!(ended.await.unwrap().rows.len(), WAITING);
+    beside.shutdown().await;
     desk.app.shutdown().await;
 }
 

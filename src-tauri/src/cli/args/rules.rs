@@ -31,7 +31,7 @@ pub(crate) enum Rules {
         /// Its id.
         id: String,
         #[command(flatten)]
-        signing: AcceptLimits,
+        accept: Accept,
     },
     /// Let one rule act.
     Enable {
@@ -45,7 +45,7 @@ pub(crate) enum Rules {
         /// Its id.
         id: String,
         #[command(flatten)]
-        signing: AcceptLimits,
+        accept: Accept,
     },
     /// Say that what a rule, a setup key or a bypass decided was wrong: it is suspended. The decision stands.
     Regret {
@@ -70,19 +70,13 @@ pub(crate) enum Rules {
     },
 }
 
+/// What may follow from a change of the rules.
 #[derive(Debug, Clone, Copy, Args)]
-pub(crate) struct AcceptLimits {
+pub(crate) struct Accept {
     /// Also where the limits of your key, or of who signed before, change what other rules approve.
     #[arg(long)]
     pub(crate) accept_limits: bool,
-}
-
-/// What may follow from a change that lets rules approve.
-#[derive(Debug, Clone, Copy, Args)]
-pub(crate) struct Accept {
-    #[command(flatten)]
-    pub(crate) signing: AcceptLimits,
-    /// Also where a rule that begins to approve would have let run what a person denied.
+    /// Also where the rules would then have let run what a person denied.
     #[arg(long)]
     pub(crate) accept_flips: bool,
 }

@@ -45,7 +45,7 @@ fn a_flag_wins_over_the_environment_and_that_over_the_file() {
         ..Global::default()
     };
     let settings = machine.settings(flags).unwrap();
-    assert_eq!(settings.operator, "flag");
+    assert_eq!(settings.operator.as_deref(), Some("flag"));
     assert_eq!(settings.nats_url.as_deref(), Some("nats://env"));
     assert_eq!(settings.workspace.to_string(), "file");
     assert!(!settings.allow_single_account);

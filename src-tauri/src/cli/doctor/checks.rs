@@ -2,9 +2,12 @@
 //!
 //! Refuses to print a secret: files are named, never quoted.
 
-use countersign_core::App;
+use std::time::Duration;
+
 use countersign_core::bus::{Bus, BusOptions, BusState, Insecure, server_program};
 use countersign_core::clock::{BusClock, Clock};
+use countersign_core::ops::status::Unread;
+use countersign_core::{App, OpError};
 use countersign_wire::without_login;
 
 use super::super::config::Settings;
@@ -14,6 +17,9 @@ use super::Verdict::{Failed, Ok as Fine, Unknown, Warning};
 
 /// A clock this far off makes times on cards hard to compare; deadlines keep to the server's.
 const CLOCK_OFF_MS: i64 = 2_000;
+/// How long a console that works may take to read what has just arrived, or to say that it is there.
+const PATIENCE: Duration = Duration::from_secs(2);
+const HEARD_LOOK: Duration = Duration::from_millis(200);
 const OLDEST: (u32, u32) = (2, 10);
 /// What the embedded server takes (protocol, section 2).
 const LARGEST_MESSAGE: usize = 4 * 1024 * 1024;
@@ -30,14 +36,50 @@ pub(super) async fn nats_server() -> Check {
     }
 }
 
-/// Whether a console runs in the folder.
-pub(super) fn running(app: &App) -> Check {
+/// Whether a console runs in the folder, and does what it is there for.
+pub(super) async fn running(app: &App) -> Check {
     if !app.data().is_running() {
         return Check::new("console", Fine, "does not run; deciding commands start it");
     }
     let runtime = app.data().read_runtime();
     let by = runtime.map(|info| format!(" as process {}", info.pid));
-    Check::new("console", Fine, format!("runs{}", by.unwrap_or_default()))
+    let runs = format!("runs{}", by.unwrap_or_default());
+    if app.bus().is_none() {
+        return Check::new("console", Fine, runs);
+    }
+    match app.unread(PATIENCE).await {
+        Ok(Some(Unread {
+            messages,
+            moves: false,
+        })) => {
+            let detail = format!(
+                "{runs} and reads nothing: {messages} messages on the bus are not read here, so nobody sees, expires or decides by rule what they ask; see its log, then start it again"
+            );
+            Check::new("console", Failed, detail)
+        }
+        Ok(Some(Unread { messages, .. })) => {
+            let detail =
+                format!("{runs} and still reads what happened: {messages} messages are left");
+            Check::new("console", Warning, detail)
+        }
+        Ok(None) if is_heard(app).await => Check::new("console", Fine, runs),
+        Ok(None) => {
+            let detail = format!(
+                "{runs}, but does not say so on the bus, as it does every 5 s; if it is not just starting, see its log and start it again"
+            );
+            Check::new("console", Warning, detail)
+        }
+        Err(error) => Check::new("console", Failed, error.to_string()),
+    }
+}
+
+async fn is_heard(app: &App) -> bool {
+    let heard = async {
+        while !app.consoles().await.iter().any(|console| console.is_this) {
+            tokio::time::sleep(HEARD_LOOK).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, heard).await.is_ok()
 }
 
 /// Why there is no bus.
@@ -260,10 +302,14 @@ pub(super) async fn writable(app: &App) -> Check {
 
 /// Whether the bus takes what is decided here.
 pub(super) async fn outbox(app: &App) -> Check {
-    match app.not_taken().await {
-        Ok(None) => Check::new("outbox", Fine, "every decision that was sent is on the bus"),
-        Ok(Some(why)) => {
-            let detail = format!("a decision waits for the bus: {why}");
+    let found = async { Ok::<_, OpError>((app.queued().await?, app.not_taken().await?)) };
+    match found.await {
+        Ok((0, _)) => Check::new("outbox", Fine, "every decision that was sent is on the bus"),
+        Ok((count, why)) => {
+            let why = why.map_or_else(String::new, |why| format!(": {why}"));
+            let detail = format!(
+                "{count} decisions wait for the bus{why}; they go out when a console runs and the bus takes them"
+            );
             Check::new("outbox", Warning, detail)
         }
         Err(error) => Check::new("outbox", Failed, error.to_string()),

@@ -1,4 +1,4 @@
-//! What people denied, held against rules that begin to approve.
+//! What people denied, held against a change of the rules.
 //!
 //! Refuses the change unless the operator has said that it may contradict them.
 
@@ -16,7 +16,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// Calls that are named; the others are counted.
 const NAMED: usize = 5;
 
-/// Refuses a change with which a rule begins to approve what a person denied.
+/// Refuses a change after which the rules approve what a person denied and they did not approve before.
 pub(super) async fn refuse(
     app: &App,
     workspace: &WorkspaceName,

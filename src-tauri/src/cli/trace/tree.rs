@@ -13,19 +13,10 @@ use super::super::output::plain;
 use super::gate;
 use crate::secrets::hiding;
 
-/// Fields of a span that are shown as the agent wrote them, but for secrets.
-const TOLD: [&str; 10] = [
-    "run_id",
-    "thread_id",
-    "tool_name",
-    "args_digest",
-    "input",
-    "output",
-    "artifacts",
-    "error",
-    "attributes",
-    "usage",
-];
+/// Fields of a span that people read: escaped.
+const READ: [&str; 5] = ["run_id", "thread_id", "tool_name", "args_digest", "error"];
+/// Fields of a span that programs read: exactly as the agent wrote them, but for secrets.
+const EXACT: [&str; 5] = ["input", "output", "artifacts", "attributes", "usage"];
 /// Figures of `usage` that are summed up the tree.
 const SUMMED: [&str; 5] = [
     "tokens_charged",
@@ -92,10 +83,16 @@ fn open(entry: &Entry, bodies: &HashMap<i64, Vec<u8>>, subchat: Subchat) -> Open
             span_fields(span, &mut fields);
             fields.insert("subchat".to_owned(), json!(subchat.is_one));
             let body: Option<Value> = bodies.get(&span.id).and_then(|body| json_value(body));
-            for name in TOLD {
+            let told = |name: &str| {
                 let told = body.as_ref().and_then(|body| body.get(name));
-                let told = told.map(|value| hiding().field(name, value));
-                fields.insert(name.to_owned(), told.unwrap_or_default());
+                told.map(|value| hiding().field(name, value))
+                    .unwrap_or_default()
+            };
+            for name in READ {
+                fields.insert(name.to_owned(), escaped(told(name)));
+            }
+            for name in EXACT {
+                fields.insert(name.to_owned(), told(name));
             }
             let usage = body.as_ref().and_then(|body| body.get("usage"));
             for (sum, name) in used.iter_mut().zip(SUMMED) {
@@ -123,6 +120,20 @@ fn open(entry: &Entry, bodies: &HashMap<i64, Vec<u8>>, subchat: Subchat) -> Open
         fields,
         children: Vec::new(),
         used,
+    }
+}
+
+/// Every text in it, safe to show.
+fn escaped(value: Value) -> Value {
+    match value {
+        Value::String(text) => plain(&text).into(),
+        Value::Array(values) => values.into_iter().map(escaped).collect(),
+        Value::Object(fields) => fields
+            .into_iter()
+            .map(|(name, value)| (plain(&name), escaped(value)))
+            .collect::<Map<String, Value>>()
+            .into(),
+        other => other,
     }
 }
 

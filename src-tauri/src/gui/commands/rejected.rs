@@ -49,8 +49,12 @@ pub(crate) async fn rejected_detail(
         ));
     }
     audit_bytes(desk, line).await?;
-    let raw = raw_chunk(&line.raw, 0)
-        .ok_or_else(|| refuse(IpcErrorCode::Failed, "its bytes are no longer kept"))?;
+    let raw = raw_chunk(&line.raw, 0).ok_or_else(|| {
+        refuse(
+            IpcErrorCode::Failed,
+            "its bytes are no longer kept: retention removed them",
+        )
+    })?;
     Ok(RejectedDetail {
         row: row(line),
         stream_seq: line.request_seq,

@@ -5,7 +5,9 @@ use countersign_wire::ipc::{
     Card, DecidePath, EffectiveGroup, FormView, HistoryMessage, HoldView, NativeDigest, OptionView,
     OriginView, QuestionView, ReAskView, RevealKind, Said, ToolView,
 };
-use countersign_wire::{ApprovalRequest, Effective, Effects, Risk, Shown, TraceContext, Verdict};
+use countersign_wire::{
+    ApprovalRequest, Effective, Effects, RequestKind, Risk, Shown, TraceContext, Verdict,
+};
 use serde_json::{Value, json};
 
 use super::args::{Walked, walk};
@@ -137,15 +139,16 @@ fn tool(request: &ApprovalRequest) -> Option<ToolView> {
     })
 }
 
-/// Who has voted can only deny any more.
+/// Who has voted can only deny any more, and a question is answered, never approved.
 fn allowed(story: &Story) -> Vec<Verdict> {
     let voted = story.line.approvals_required > 1 && story.line.voted;
+    let asks_for_answer = story.request.kind != RequestKind::ToolCall;
     let runs = |verdict: &Verdict| matches!(verdict, Verdict::Approve | Verdict::Modify);
     story
         .request
         .allowed()
         .iter()
-        .filter(|verdict| !(voted && runs(verdict)))
+        .filter(|verdict| !((voted || asks_for_answer) && runs(verdict)))
         .collect()
 }
 

@@ -233,7 +233,7 @@ impl App {
 
 type Read = Result<SetupSchema, Vec<Problem>>;
 
-fn read_declared(text: &str) -> Read {
+pub(super) fn read_declared(text: &str) -> Read {
     let value: Value = serde_json::from_str(text).unwrap_or_default();
     read_schema(&value)
 }

@@ -1,0 +1,101 @@
+//! `enroll`: a new login, and what it does to the one before.
+
+use serde_json::{Value, json};
+
+use crate::desk::{Agent, Console, Desk};
+
+#[tokio::test]
+async fn an_agent_that_is_enrolled_again_is_told_to_lose_its_former_login() {
+    let desk = Desk::new();
+    let _console = Console::start(&desk);
+    let enroll = ["enroll", "acme/bot", "--json"];
+    let first = desk.json(&enroll);
+    assert_eq!(first["replaced"], false);
+    assert_eq!(desk.json(&enroll)["replaced"], true);
+    let told = desk.run(&["enroll", "acme/bot"]).success();
+    assert!(told.err.contains("its former login ends"), "{told:?}");
+    desk.run(&["revoke", "acme/bot"]).success();
+    assert_eq!(desk.json(&enroll)["replaced"], false);
+}
+
+#[test]
+fn another_agents_file_is_replaced_only_when_that_was_asked_for() {
+    let desk = Desk::new();
+    let _console = Console::start(&desk);
+    let folder = desk.path().join("out").display().to_string();
+    let file = desk.path().join("out/agent.json");
+    let whose = || {
+        let file: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        file["agent"].clone()
+    };
+    let enroll = |agent: &str, more: &[&str]| {
+        let arguments = ["enroll", agent, "--out", &folder, "--json"];
+        desk.run(&[&arguments[..], more].concat())
+    };
+    enroll("acme/one", &[]).success();
+    let (exit, code, message) = enroll("acme/two", &[]).error();
+    assert_eq!((exit, code.as_str()), (2, "environment"), "{message}");
+    assert!(message.contains("acme/one"), "{message}");
+    assert_eq!(whose(), "one");
+    // Nothing was changed: a name that has no login was not given one.
+    let agents = desk.lines(&["agents", "--json"]);
+    assert!(agents.iter().all(|line| line["agent"] != "two"));
+    enroll("acme/one", &[]).success();
+    enroll("acme/two", &["--force"]).success();
+    assert_eq!(whose(), "two");
+}
+
+#[tokio::test]
+async fn a_declaration_that_cannot_be_read_is_named_with_each_place() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    let good =
+        json!({"bs_name": "kk", "bs_type": "string_short", "bs_group": "A", "bs_default": "x"});
+    let hello = |fields: Value| {
+        let body = json!({"v": 1, "instance_id": "one", "agent": {"name": "local"}, "setup_schema": fields});
+        serde_json::to_vec(&body).unwrap()
+    };
+    let subject = "countersign.v1.hello.default.local";
+    let say = async |fields: Value| {
+        let payload = hello(fields).into();
+        agent.client.request(subject, payload).await.unwrap();
+    };
+    let mut bad = good.clone();
+    bad["bs_name"] = json!("k");
+    say(json!([good, bad])).await;
+    let listed = || desk.lines(&["setup", "list", "--json"]);
+    let line = crate::desk::eventually(|| listed().pop().ok_or("nothing is listed"));
+    assert_eq!(
+        (&line["workspace"], &line["agent"]),
+        (&json!("default"), &json!("local"))
+    );
+    assert_eq!(line["problems"][0]["path"], "1.bs_name", "{line}");
+    let told = desk.run(&["setup", "list"]).success();
+    assert!(told.err.contains("1.bs_name"), "{told:?}");
+    assert!(!told.out.contains("declares setup keys"), "{told:?}");
+    for change in [
+        &["setup", "set", "local", "kk", "y", "--json"][..],
+        &[
+            "setup",
+            "bind",
+            "local",
+            "kk",
+            "--skips-when",
+            "x",
+            "--json",
+        ],
+    ] {
+        let (exit, code, message) = desk.run(change).error();
+        assert_eq!((exit, code.as_str()), (6, "invalid_args"), "{message}");
+        assert!(message.contains("1.bs_name"), "{message}");
+    }
+    say(json!([good])).await;
+    crate::desk::eventually(|| match listed().pop() {
+        Some(line) if line["key"] == "kk" => Ok(()),
+        other => Err(other),
+    });
+    desk.run(&["setup", "set", "local", "kk", "y"]).success();
+    let told = desk.run(&["setup", "set", "local", "kk", "null"]).success();
+    assert!(told.out.contains("kk = \"x\" (the default)"), "{told:?}");
+}
