@@ -19,7 +19,7 @@ use crate::policy::{
 };
 use crate::runtime::App;
 use crate::store::lines::LineRow;
-use crate::store::rule_uses;
+use crate::store::{redefined, rule_uses};
 
 /// A rule in an explanation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -140,7 +140,7 @@ impl App {
                 },
             );
         }
-        let tool_changed_at = rule_uses::redefined_at(self.reader(), line.id).await?;
+        let tool_changed_at = redefined::of_request(self.reader(), line.id).await?;
         let approves_off = brakes.may_approve(&agent, true).err();
         let judged = Arc::clone(&in_force);
         let judging = tokio::task::spawn_blocking(move || {

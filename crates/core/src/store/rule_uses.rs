@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension as _, params};
 use sqlx::SqliteConnection;
 
 use super::direct::WriteConnection;
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, redefined};
 use crate::domain::Timestamp;
 
 /// Calls whose amounts a sum adds up; with more in its window the rule asks.
@@ -388,7 +388,7 @@ pub async fn waiting(
 pub struct ToJudge {
     /// Payload as received, where it was wanted.
     pub raw: Option<Vec<u8>>,
-    /// When the definition of its tool took the place of another one.
+    /// When its tool was last defined otherwise than before, or may have been.
     pub redefined_at: Option<Timestamp>,
 }
 
@@ -402,11 +402,10 @@ pub async fn to_judge(
     wanted: &[(i64, bool)],
 ) -> Result<Vec<Option<ToJudge>>, StoreError> {
     tx.direct(|sqlite| {
-        let mut select = sqlite.prepare_cached(
-            "SELECT iif(?2, r.raw, NULL), (SELECT t.redefined_at FROM tools t
-               WHERE t.ws = r.ws AND t.agent = r.agent AND t.name = r.tool)
-             FROM requests r WHERE r.id = ?1",
-        )?;
+        let mut select = sqlite.prepare_cached(&format!(
+            "SELECT iif(?2, r.raw, NULL), {} WHERE r.id = ?1",
+            redefined::OF_REQUEST
+        ))?;
         let read = |row: &rusqlite::Row<'_>| {
             Ok(ToJudge {
                 raw: row.get(0)?,
@@ -419,19 +418,4 @@ pub async fn to_judge(
             .collect()
     })
     .await
-}
-
-/// When the definition of a request's tool took the place of another one.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
-pub async fn redefined_at(reader: &Reader, id: i64) -> Result<Option<Timestamp>, StoreError> {
-    let at: Option<Option<i64>> = sqlx::query_scalar(
-        "SELECT t.redefined_at FROM requests r JOIN tools t
-           ON t.ws = r.ws AND t.agent = r.agent AND t.name = r.tool WHERE r.id = ?",
-    )
-    .bind(id)
-    .fetch_optional(&reader.0)
-    .await?;
-    Ok(at.flatten().map(Timestamp))
 }

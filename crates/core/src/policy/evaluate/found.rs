@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::domain::brakes::Braked;
 use crate::policy::arguments::Unsure;
 use crate::policy::conditions::ConditionError;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Effect, Rule};
 
 /// What a rule looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -129,6 +129,18 @@ pub enum Says {
         /// Why an approve or a deny became an ask.
         instead: Option<Instead>,
     },
+}
+
+impl Says {
+    /// Without what goes with it.
+    #[must_use]
+    pub fn effect(&self) -> Effect {
+        match self {
+            Self::Approve => Effect::Approve,
+            Self::Deny => Effect::Deny,
+            Self::Ask { .. } => Effect::Ask,
+        }
+    }
 }
 
 /// Why a rule asks instead of what it says.
