@@ -197,7 +197,8 @@ async fn a_definition_that_came_before_the_console_may_have_replaced_another_one
     tools::replace(&mut tx, &bot(), &again).await.unwrap();
     tx.commit().await.unwrap();
     let redefined = redefined::of_workspace(&reader, "acme").await.unwrap();
-    assert_eq!(redefined, [("bot".to_owned(), "a".to_owned(), 5)]);
+    let expected = [("a", 5), ("b", 7)].map(|(tool, at)| ("bot".to_owned(), tool.to_owned(), at));
+    assert_eq!(redefined, expected);
 }
 
 /// When rules ceased to cover the tool, after each of these hellos of its agent.
