@@ -349,7 +349,13 @@ pub(super) async fn judge(
         let known = uses.len();
         for place in &found.unknown_uses {
             let rule = &in_force.set.rules()[*place].rule;
-            let counted = used(batch, &ledger.judge.amounts, workspace.as_ref(), rule).await?;
+            let counted = used(
+                (&mut **batch.tx, batch.now),
+                &ledger.judge.amounts,
+                workspace.as_ref(),
+                rule,
+            )
+            .await?;
             reads_on |= counted.reads_on;
             let mut used = counted.used;
             let name = (workspace.to_string(), rule.id.clone());

@@ -208,6 +208,18 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    /// Without what goes with it.
+    #[must_use]
+    pub fn effect(&self) -> Effect {
+        match self {
+            Self::Approve(_) => Effect::Approve,
+            Self::Deny(_) => Effect::Deny,
+            Self::Ask { .. } => Effect::Ask,
+        }
+    }
+}
+
 /// A rule of which exactly one matcher failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NearMiss {
