@@ -2,7 +2,9 @@
 //!
 //! Refuses to say that a change stands before the bus has it.
 
-use countersign_core::ops::setup::{SetupChange, SetupKey};
+use countersign_core::ops::setup::{Declared, SetupChange, SetupKey};
+use countersign_core::policy::read::Problem;
+use countersign_wire::AgentKey;
 use serde_json::{Value, json};
 
 use super::args::{Agent, Setup};
@@ -68,10 +70,21 @@ async fn json_or_text(
 
 async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
     let workspace = &settings.workspace;
-    let keys = reading(settings, false, async |app| {
-        Ok(app.setup(workspace).await?)
+    let (keys, wrong) = reading(settings, false, async |app| {
+        let mut wrong = Vec::new();
+        for line in app.setups().await? {
+            if line.keys.is_none() && line.agent.workspace == *workspace {
+                wrong.push(app.setup_of(&line.agent).await?);
+            }
+        }
+        Ok((app.setup(workspace).await?, wrong))
     })
     .await?;
+    for setup in &wrong {
+        if let Declared::Wrong(problems) = &setup.declared {
+            unusable(out, &setup.agent, problems)?;
+        }
+    }
     for key in &keys {
         let SetupKey {
             agent,
@@ -121,12 +134,30 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
         let text = format!("{agent}  {} = {value} ({whose}): {binding}", field.name);
         out.line(&plain(&text))?;
     }
-    if keys.is_empty() && !out.json {
+    if keys.is_empty() && wrong.is_empty() && !out.json {
         out.line(&format!(
             "no agent of workspace {workspace} declares setup keys"
         ))?;
     }
     Ok(())
+}
+
+/// One wrong field makes the whole declaration useless.
+fn unusable(out: Output, agent: &AgentKey, problems: &[Problem]) -> Result<(), Failure> {
+    let told: Vec<String> = problems
+        .iter()
+        .map(|problem| format!("{}: {}", problem.place(), problem.message))
+        .collect();
+    if out.json {
+        return Ok(out.json_line(&json!({
+            "workspace": agent.workspace.as_ref(), "agent": agent.agent.as_ref(), "key": null, "faults": told,
+        }))?);
+    }
+    let text = format!(
+        "{agent}  its setup keys cannot be used, and every call that names one asks: {}",
+        told.join("; ")
+    );
+    Ok(out.line(&plain(&text))?)
 }
 
 async fn change(
