@@ -96,7 +96,8 @@ pub struct ToolDefinition {
     pub name: String,
     /// The entry as the agent sent it, unknown fields included: JSON.
     pub text: String,
-    /// Digest of its RFC 8785 form; of its bytes where it has none that is certain.
+    /// Digest of its RFC 8785 form; of its bytes where it has none that is certain. Of a name that is listed more than
+    /// once with different words it covers all of them.
     pub digest: Sha256Digest,
 }
 
@@ -107,6 +108,8 @@ pub struct HelloReport {
     pub hello: Hello,
     /// The definitions of `hello.tools`, in their order.
     pub definitions: Vec<ToolDefinition>,
+    /// Something under `tools` could not be read, so that nobody knows how it defines any of them.
+    pub tools_unread: bool,
     /// What had to be left out, and where.
     pub faults: Vec<HelloFault>,
 }

@@ -12,9 +12,9 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
 use countersign_core::clock::{BusClock, Clock as _};
-use countersign_core::domain::Timestamp;
 use countersign_core::ops::rules::{RulesChange, RulesChanged, Signing};
 use countersign_core::ops::simulate::Progress;
+use countersign_core::policy::remarks::remarks;
 use countersign_core::policy::simulate::Report;
 use countersign_core::policy::{Enabled, FileProblem, Rule, read_file};
 use countersign_core::{App, OpError};
@@ -70,29 +70,17 @@ fn told(file: &Path, problems: &[FileProblem]) -> String {
 fn check(out: Output, file: &Path) -> Result<(), Failure> {
     let rules = read(file)?;
     // No bus is asked, so this machine's clock has to do.
-    let late = late(&rules, BusClock::new().now());
+    let now = BusClock::new().now();
+    let remarks: Vec<String> = rules.iter().flat_map(|rule| remarks(rule, now)).collect();
     if out.json {
-        let told = json!({ "ok": true, "rules": rules.len(), "remarks": late });
+        let told = json!({ "ok": true, "rules": rules.len(), "remarks": remarks });
         return Ok(out.json_line(&told)?);
     }
     out.line(&format!("{} rules, nothing to mend", rules.len()))?;
-    for remark in &late {
+    for remark in &remarks {
         out.remark(remark);
     }
     Ok(())
-}
-
-/// What is no mistake in a rule, and makes it of no use.
-fn late(rules: &[Rule], now: Timestamp) -> Vec<String> {
-    let late = rules.iter().filter(|rule| rule.is_late(now));
-    late.map(|rule| {
-        let at = rule.expires_at.map(Timestamp::rfc3339).unwrap_or_default();
-        format!(
-            "the rule {} approves nothing: its time was over at {at}; `rules apply` takes it only where it stands already",
-            rule.id
-        )
-    })
-    .collect()
 }
 
 async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {

@@ -113,7 +113,7 @@ pub fn check_decide(
             });
         }
     }
-    if lets_it_run(wanted) && !request.has_args {
+    if wanted.lets_it_run() && !request.has_args {
         return Err(DecideRefusal::AsksForAnswer);
     }
     let verdict = match wanted {

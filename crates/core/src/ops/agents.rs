@@ -13,12 +13,16 @@ use serde_json::Value;
 use crate::domain::Timestamp;
 use crate::domain::stall::ALIVE_MS;
 use crate::error::OpError;
+use crate::policy::setup::read_schema;
 use crate::runtime::App;
 use crate::store::agent_instances::{self, InstanceRow};
 use crate::store::agents::{self, AgentRow};
 use crate::store::askers;
 use crate::store::tools::{self, ToolRow};
 use crate::store::typed_targets::{self, TypedTargetRow};
+
+/// Mistakes in a declaration of setup keys that are told one by one.
+const SETUP_FAULTS: usize = 20;
 
 /// Whether an agent is there, by the server's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -221,10 +225,25 @@ impl App {
         let read = raw.and_then(|raw| read_hello(&hello_subject(key), &raw).ok());
         Ok(read.map_or_else(Said::default, |report| Said {
             skills: skill_names(&report.hello),
+            faults: faults(&report.hello, report.faults),
             info: Some(report.hello.agent),
-            faults: report.faults,
         }))
     }
+}
+
+/// What is wrong in a hello, its declaration of setup keys included: one wrong field makes all of it useless.
+fn faults(hello: &Hello, mut faults: Vec<HelloFault>) -> Vec<HelloFault> {
+    let declared = hello.setup_schema.as_ref().map(read_schema);
+    let problems = declared.and_then(Result::err).into_iter().flatten();
+    faults.extend(problems.take(SETUP_FAULTS).map(|problem| {
+        let step = |name: &String| format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+        let path: String = problem.path.iter().map(step).collect();
+        HelloFault {
+            path: format!("/setup_schema{path}"),
+            what: problem.message,
+        }
+    }));
+    faults
 }
 
 #[derive(Default)]
@@ -317,4 +336,28 @@ fn tool_reports(rows: Vec<ToolRow>, chosen: &[TypedTargetRow]) -> Vec<ToolReport
             }
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_declaration_of_setup_keys_that_cannot_be_used_is_a_fault_of_its_hello() {
+        let field = |name: &str| json!({"bs_name": name, "bs_type": "bool", "bs_default": true, "bs_group": "g"});
+        let hello =
+            json!({"v": 1, "agent": {"name": "bot"}, "setup_schema": [field("kk"), field("k")]});
+        let report = read_hello(
+            "countersign.v1.hello.acme.bot",
+            hello.to_string().as_bytes(),
+        )
+        .unwrap();
+        let told = faults(&report.hello, report.faults);
+        let paths: Vec<&str> = told.iter().map(|fault| fault.path.as_str()).collect();
+        assert_eq!(paths, ["/setup_schema/1/bs_name"]);
+    }
 }

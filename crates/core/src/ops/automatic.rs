@@ -3,14 +3,12 @@
 //! Refuses to decide anything while the shared policy is not known as of the last seconds, while the past
 //! is not read, or with a set that does not verify. Losing to somebody else is no event.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use countersign_wire::{
-    Origin, ParsedRequest, RequestKey, RuleRef, Sha256Digest, Verdict, parse_request,
-    request_subject,
+    Origin, ParsedRequest, RequestKey, RuleRef, Stream, Verdict, parse_request, request_subject,
 };
-use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::job::{Automatic, DecideCommand};
@@ -18,14 +16,13 @@ use super::ledger::{Batch, Ledger};
 use super::policies::{InForce, Policies};
 use super::turns::{Turn, Turns};
 use super::used::{Amounts, counter, is_limited, used};
-use super::{bypass, decide, quorum};
+use super::{bypass, decide, quorum, rule_notes};
 use crate::domain::{Authority, RequestRecord, State, Timestamp};
 use crate::policy::evaluate::amount;
 use crate::policy::{
-    Asked, By, Conditions, Evaluation, Outcome, Rule, Says, Setting, SetupSays, Used, Uses,
-    evaluate,
+    Asked, By, Conditions, Evaluation, Outcome, Rule, Setting, SetupSays, Used, Uses, evaluate,
 };
-use crate::store::rule_uses::{self, RuleNote, RuleUse, ToJudge};
+use crate::store::rule_uses::{self, RuleUse, ToJudge};
 use crate::store::{StoreError, requests};
 
 /// How many waiting requests are judged in one transaction.
@@ -42,6 +39,9 @@ pub(crate) struct Judge {
     pub(super) arrived: Vec<(i64, Arc<ParsedRequest>)>,
     /// Requests that wait again.
     again: Vec<i64>,
+    /// Approvals that wait until every hello is known that came before them: with the sequence that follows the
+    /// requests which were read by then.
+    unsure: BTreeMap<i64, i64>,
     /// Every waiting request behind this row is to be judged.
     owed: Option<i64>,
     /// What the last look at every waiting request saw.
@@ -62,6 +62,7 @@ impl Judge {
             amounts: Amounts::default(),
             arrived: Vec::new(),
             again: Vec::new(),
+            unsure: BTreeMap::new(),
             owed: Some(0),
             generation: 0,
             turns: Turns::default(),
@@ -84,6 +85,7 @@ impl Judge {
     pub(crate) fn forget(&mut self) {
         self.arrived.clear();
         self.again.clear();
+        self.unsure.clear();
         self.turns.clear();
         self.limited.clear();
         self.kept.clear();
@@ -138,6 +140,11 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
         std::mem::take(&mut judge.arrived).into_iter().collect();
     let mut ids: Vec<i64> = arrived.keys().copied().collect();
     ids.append(&mut judge.again);
+    if let Some(bus) = &ledger.bus {
+        let known = |as_of: &i64| bus.hellos.reach(*as_of);
+        let sure = judge.unsure.iter().filter(|(_, as_of)| known(as_of));
+        ids.extend(sure.map(|(id, _)| *id));
+    }
     let at_once = usize::try_from(AT_ONCE).unwrap_or(usize::MAX);
     for turns in [&judge.turns, &judge.limited] {
         ids.extend(turns.due(batch.now, at_once));
@@ -224,12 +231,15 @@ async fn decide(
             continue;
         }
         let found = judged.found;
-        notes(ledger, batch, &record, &in_force, &found).await?;
+        rule_notes::keep(ledger, batch, &record, &in_force, &found).await?;
         quorum::note(ledger, batch, &mut record, Some((&in_force, &found))).await?;
         let Some(one) = decision(ledger, &record, &parsed, (&in_force, &found), batch.now) else {
             settled(ledger, record.id);
             continue;
         };
+        if one.verdict == Verdict::Approve && !knows_hellos(ledger, batch, one.id).await? {
+            continue;
+        }
         let rank = ledger.peers.rank(&record.key, batch.now, |_| true);
         if let Turn::Later(_) = ledger.judge.turns.of(record.id, rank, batch.now) {
             continue;
@@ -271,8 +281,29 @@ fn is_bypassed(ledger: &Ledger, record: &RequestRecord, now: Timestamp) -> bool 
     brakes.is_ok_and(|brakes| brakes.bypass_of(&agent, now).is_some())
 }
 
+/// Whether every hello is known that was stored before this request: one of them may define its tool otherwise. Where
+/// not, it is judged again when they are.
+async fn knows_hellos(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    id: i64,
+) -> Result<bool, StoreError> {
+    let as_of = match ledger.judge.unsure.get(&id) {
+        Some(as_of) => *as_of,
+        None => ledger.place(batch.tx, Stream::Requests).await?.1,
+    };
+    let bus = ledger.bus.as_ref();
+    let known = bus.is_some_and(|bus| bus.hellos.reach(as_of));
+    match known {
+        true => ledger.judge.unsure.remove(&id),
+        false => ledger.judge.unsure.insert(id, as_of),
+    };
+    Ok(known)
+}
+
 /// It needs no second look.
 fn settled(ledger: &mut Ledger, id: i64) {
+    ledger.judge.unsure.remove(&id);
     ledger.judge.turns.forget(&[id]);
     ledger.judge.limited.forget(&[id]);
 }
@@ -318,7 +349,13 @@ pub(super) async fn judge(
         let known = uses.len();
         for place in &found.unknown_uses {
             let rule = &in_force.set.rules()[*place].rule;
-            let counted = used(batch, &ledger.judge.amounts, workspace.as_ref(), rule).await?;
+            let counted = used(
+                (&mut **batch.tx, batch.now),
+                &ledger.judge.amounts,
+                workspace.as_ref(),
+                rule,
+            )
+            .await?;
             reads_on |= counted.reads_on;
             let mut used = counted.used;
             let name = (workspace.to_string(), rule.id.clone());
@@ -443,53 +480,4 @@ async fn give(
         })
         .collect();
     rule_uses::insert(batch.tx, &uses).await
-}
-
-/// Keeps what shadow rules would have done, and which rules could not be read for sure.
-async fn notes(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
-    record: &RequestRecord,
-    in_force: &InForce,
-    found: &Evaluation,
-) -> Result<(), StoreError> {
-    let digest: &Sha256Digest = in_force.set.digest();
-    let shadows = found.shadows.iter().map(|(place, says)| {
-        let word = match says {
-            Says::Approve => "approve",
-            Says::Deny => "deny",
-            Says::Ask { .. } => "ask",
-        };
-        (*place, "shadow", word.to_owned())
-    });
-    let troubles = found
-        .troubles
-        .iter()
-        .map(|(place, why)| (*place, "trouble", why.to_string()));
-    for (place, kind, detail) in shadows.chain(troubles) {
-        let rule = &in_force.set.rules()[place].rule;
-        let note = RuleNote {
-            request: record.id,
-            ws: record.key.workspace.to_string(),
-            rule_id: rule.id.clone(),
-            rule_version: i64::try_from(rule.version).unwrap_or(i64::MAX),
-            kind,
-            detail,
-            policy_digest: digest.to_string(),
-            at: batch.now,
-        };
-        if rule_uses::note(batch.tx, &note).await? && kind == "shadow" {
-            let auto = ledger.identity.auto_key().to_string();
-            batch.record(
-                auto,
-                "shadow",
-                record.key.to_string(),
-                json!({
-                    "rule": note.rule_id, "version": rule.version, "would": note.detail,
-                    "policy_digest": note.policy_digest,
-                }),
-            );
-        }
-    }
-    Ok(())
 }

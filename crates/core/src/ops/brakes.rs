@@ -4,7 +4,6 @@
 //! then stay off. Such a bypass lets nothing run.
 
 use std::sync::PoisonError;
-use std::time::Duration;
 
 use bytes::Bytes;
 use countersign_wire::{

@@ -29,11 +29,12 @@ pub(crate) async fn apply(
         return Ok(());
     };
     // Of one agent only the last one counts: the stream itself keeps no other.
-    let mut newest: HashMap<&AgentKey, (&IncomingHello, &HelloReport)> = HashMap::new();
+    let mut newest: HashMap<&AgentKey, (&IncomingHello, Result<&HelloReport, &str>)> =
+        HashMap::new();
     for message in messages {
         match &message.hello {
             Ok((agent, report)) => {
-                newest.insert(agent, (message, report));
+                newest.insert(agent, (message, Ok(report)));
                 batch.record(
                     agent.to_string(),
                     "hello",
@@ -47,12 +48,20 @@ pub(crate) async fn apply(
                 let place = (message.at, message.subject.as_str(), message.raw.as_slice());
                 set_aside(batch, Stream::Agents, &epoch, place, why).await?;
                 if let Some(agent) = agent {
-                    agents::note_unreadable(batch.tx, agent, why, message.at.stamp).await?;
+                    newest.insert(agent, (message, Err(why)));
                 }
             }
         }
     }
     for (agent, (message, report)) in newest {
+        let report = match report {
+            Ok(report) => report,
+            Err(why) => {
+                agents::note_unreadable(batch.tx, agent, why, message.at.stamp).await?;
+                tools::note_unread(batch.tx, agent, message.at.stamp).await?;
+                continue;
+            }
+        };
         introduce(ledger, batch, agent, (message, report)).await?;
         let declared = report.hello.setup_schema.as_ref().map(ToString::to_string);
         ledger.judge.policies.declared(agent, declared.as_deref());
@@ -78,6 +87,17 @@ async fn introduce(
     (message, report): (&IncomingHello, &HelloReport),
 ) -> Result<(), StoreError> {
     let at = message.at.stamp;
+    let definitions = Definitions {
+        all: &report.definitions,
+        at,
+        // The stream keeps one hello of an agent: what an earlier one said is not known.
+        missed: ledger.joined_at.is_none_or(|joined_at| at < joined_at),
+        unread: report.tools_unread,
+    };
+    for change in tools::replace(batch.tx, agent, &definitions).await? {
+        let detail = json!({ "approved_digest": change.approved, "def_digest": change.now });
+        batch.record(agent.to_string(), "tool_changed", agent.to_string(), detail);
+    }
     let hello = &report.hello;
     let text = |value: &serde_json::Value| value.to_string();
     let credentials = hello
@@ -98,15 +118,5 @@ async fn introduce(
         at,
     };
     agent_instances::note(batch.tx, &[heard]).await?;
-    let definitions = Definitions {
-        all: &report.definitions,
-        at,
-        // The stream keeps one hello of an agent: what an earlier one said is not known.
-        first: ledger.joined_at.is_some_and(|joined_at| joined_at <= at),
-    };
-    for change in tools::replace(batch.tx, agent, &definitions).await? {
-        let detail = json!({ "approved_digest": change.approved, "def_digest": change.now });
-        batch.record(agent.to_string(), "tool_changed", agent.to_string(), detail);
-    }
     Ok(())
 }

@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::alarms::Acknowledged;
 use super::alive::HeardSigns;
+use super::hellos_known::HellosKnown;
 use super::incoming::{
     IncomingDecision, IncomingHello, IncomingReceipt, IncomingRequest, IncomingSpan,
 };
@@ -131,6 +132,8 @@ pub(crate) struct BusBinding {
     pub(crate) realm: Uuid,
     /// Epoch of each stream, by name.
     pub(crate) epochs: BTreeMap<&'static str, String>,
+    /// Which requests may be approved by themselves.
+    pub(crate) hellos: HellosKnown,
 }
 
 /// Tells that the past is known, for the session that read it.
@@ -170,6 +173,8 @@ pub(crate) enum Job {
     CaughtUp(PastKnown),
     /// The same of what agents report.
     ReportsKnown,
+    /// More hellos are known than when an approval had to wait for them.
+    HellosKnown,
     ReadOnly(Option<(String, String)>),
     Decide(Box<DecideCommand>, DecideReply),
     Undo(RequestKey, oneshot::Sender<Result<(), Refused>>),
@@ -294,7 +299,9 @@ impl Job {
     /// Whether somebody waits for its answer, and asks again when it fails.
     pub(crate) fn is_awaited(&self) -> bool {
         match self {
-            Self::Alive(_) | Self::Attempt { .. } | Self::Index(_, None) => false,
+            Self::Alive(_) | Self::Attempt { .. } | Self::Index(_, None) | Self::HellosKnown => {
+                false
+            }
             job => job.for_retry().is_none(),
         }
     }
@@ -353,6 +360,7 @@ impl Job {
             },
             Self::Rescan => Self::Rescan,
             Self::Alive(_)
+            | Self::HellosKnown
             | Self::Decide(..)
             | Self::Undo(..)
             | Self::Attempt { .. }

@@ -15,6 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use self::past::{reached, targets};
 use super::alive;
+use super::hellos_known::HellosKnown;
 use super::incoming;
 use super::job::{BusBinding, Job, PastKnown};
 use super::lost_anchors;
@@ -123,7 +124,9 @@ impl Link {
         if let Some(epoch) = bucket.and_then(|bucket| bucket.epoch) {
             self.shared.policy_counts_under(&epoch.to_string());
         }
-        self.send(Job::Bound(binding(&identity))).await?;
+        let hellos = HellosKnown::default();
+        self.send(Job::Bound(binding(&identity, hellos.clone())))
+            .await?;
         if let Ok(mut realm) = self.shared.realm.write() {
             *realm = Some(identity.realm);
         }
@@ -139,8 +142,17 @@ impl Link {
         for stream in FIRST {
             session
                 .tasks
-                .spawn(self.project(session, stream, &positions, &operators));
+                .spawn(self.project(session, (stream, &hellos), &positions, &operators));
         }
+        let agents = identity
+            .streams
+            .iter()
+            .find(|at| at.name == Stream::Agents.name());
+        let bus = (self.bus.clone(), agents.map(epoch_of).unwrap_or_default());
+        let shared = Arc::clone(&self.shared);
+        session
+            .tasks
+            .spawn(hellos.clone().run(shared, bus, session.stop.clone()));
         let feed = PolicyFeed {
             shared: Arc::clone(&self.shared),
             operators: operators.clone(),
@@ -148,7 +160,7 @@ impl Link {
         };
         session.tasks.spawn(feed.run(session.stop.clone()));
         let second: Vec<_> = SECOND
-            .map(|stream| self.project(session, stream, &positions, &operators))
+            .map(|stream| self.project(session, (stream, &hellos), &positions, &operators))
             .into();
         let tasks = session.tasks.clone();
         let (shared, stop) = (Arc::clone(&self.shared), session.stop.clone());
@@ -265,7 +277,7 @@ impl Link {
     fn project(
         &self,
         session: &Session,
-        stream: Stream,
+        (stream, hellos): (Stream, &HellosKnown),
         positions: &[Position],
         operators: &Operators,
     ) -> impl Future<Output = ()> + Send + use<> {
@@ -277,6 +289,7 @@ impl Link {
             _ => self.shared.streams.clone(),
         };
         let (stop, operators) = (session.stop.clone(), operators.clone());
+        let (shared, hellos) = (Arc::clone(&self.shared), hellos.clone());
         async move {
             let mut messages = bus.subscribe(stream.name(), next);
             loop {
@@ -297,6 +310,14 @@ impl Link {
                     if jobs.send(Job::Unreadable { sender }).await.is_err() {
                         return;
                     }
+                }
+                // Asked for now, it is mostly known when rules have judged them.
+                if stream == Stream::Requests
+                    && !shared.policies.is_empty()
+                    && *shared.caught_up.borrow()
+                    && let Some(last) = batch.last()
+                {
+                    hellos.want(i64::try_from(last.seq + 1).unwrap_or(i64::MAX));
                 }
                 for piece in incoming::pieces(batch) {
                     let Some(job) = job_of(stream, piece).await else {
@@ -373,12 +394,13 @@ async fn each<T>(batch: Vec<StreamMessage>, read: impl Fn(StreamMessage) -> T) -
     all
 }
 
-fn binding(identity: &BusIdentity) -> BusBinding {
+fn binding(identity: &BusIdentity, hellos: HellosKnown) -> BusBinding {
     let streams = identity.streams.iter();
     let epochs = streams.map(|stream| (stream.name, epoch_of(stream)));
     BusBinding {
         realm: identity.realm,
         epochs: epochs.collect(),
+        hellos,
     }
 }
 

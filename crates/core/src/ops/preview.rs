@@ -17,7 +17,7 @@ use crate::policy::simulate::Simulation;
 use crate::policy::{Asked, Conditions, Enabled, PolicySet, Rule};
 use crate::runtime::App;
 use crate::store::lines::LineRow;
-use crate::store::rule_uses;
+use crate::store::redefined;
 use crate::store::simulated::PastRow;
 
 impl App {
@@ -70,7 +70,7 @@ impl App {
         let key = line.key().ok_or_else(unread)?;
         let parsed = parse_request(&request_subject(&key), &line.raw).map_err(|_| unread())?;
         let asked = Asked {
-            tool_changed_at: rule_uses::redefined_at(self.reader(), line.id).await?,
+            tool_changed_at: redefined::of_request(self.reader(), line.id).await?,
             ..Asked::of(&parsed)
         };
         let known = self.rules(&key.workspace).await?;

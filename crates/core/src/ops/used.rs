@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use countersign_wire::{Effective, RequestKey, Sha256Digest, request_fields};
+use sqlx::SqliteConnection;
 
-use super::ledger::Batch;
+use crate::domain::Timestamp;
 use crate::policy::evaluate::amount;
-use crate::policy::{Rule, Used};
+use crate::policy::{Enabled, Rule, Used};
 use crate::store::StoreError;
-use crate::store::rule_uses::{self, SUMMED_MAX};
+use crate::store::rule_uses::{self, Approvals, SUMMED_MAX};
 
 pub(super) fn is_limited(rule: &Rule) -> bool {
     rule.limit.is_some() || rule.sum.is_some()
@@ -27,7 +28,7 @@ pub(super) fn counter(request: &RequestKey, rule: &Rule) -> RequestKey {
     name.parse().unwrap_or_else(|_| request.clone())
 }
 
-/// Bytes of past payloads that are read for sums in one transaction, about: everybody waits meanwhile.
+/// Bytes of past payloads that are read for sums at once, about: in a transaction everybody waits meanwhile.
 const READ_AT_ONCE: usize = 4 * 1024 * 1024;
 /// Amounts that are remembered.
 const AMOUNTS: usize = 20_000;
@@ -40,7 +41,7 @@ pub(super) struct Amounts(Mutex<Known>);
 struct Known {
     /// By a request's row and the pointer of the sum.
     amounts: HashMap<(i64, String), f64>,
-    /// Bytes that were read in this transaction.
+    /// Bytes that were read since this last began.
     read: usize,
 }
 
@@ -49,7 +50,7 @@ impl Amounts {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Another transaction begins.
+    /// Another transaction begins, or another look.
     pub(super) fn begin(&self) {
         self.locked().read = 0;
     }
@@ -67,7 +68,7 @@ impl Amounts {
         known.amounts.insert((request, pointer.to_owned()), amount);
     }
 
-    /// Whether as much was read in this transaction as may be.
+    /// Whether as much was read at once as may be.
     fn is_spent(&self) -> bool {
         self.locked().read >= READ_AT_ONCE
     }
@@ -75,11 +76,11 @@ impl Amounts {
     /// Reads what this call adds.
     async fn read(
         &self,
-        batch: &mut Batch<'_>,
+        tx: &mut SqliteConnection,
         request: i64,
         pointer: &str,
     ) -> Result<f64, StoreError> {
-        let raw = rule_uses::payload(batch.tx, request).await?;
+        let raw = rule_uses::payload(tx, request).await?;
         let raw = raw.unwrap_or_default();
         self.locked().read += raw.len();
         let amount = added(&raw, pointer);
@@ -91,12 +92,12 @@ impl Amounts {
 /// What a rule has approved in its windows.
 pub(super) struct Counted {
     pub(super) used: Used,
-    /// The sum is not known yet, and counts as too much: the next transaction reads on.
+    /// The sum is not known yet, and counts as too much: it is to be read on.
     pub(super) reads_on: bool,
 }
 
 /// What a request that a rule approved adds to its sum. One that is not known any more is too much.
-pub(super) fn added(raw: &[u8], pointer: &str) -> f64 {
+fn added(raw: &[u8], pointer: &str) -> f64 {
     let request = request_fields(raw).unwrap_or_default();
     let effective = request.get("effective").cloned().unwrap_or_default();
     let Ok(effective) = serde_json::from_value::<Option<Effective>>(effective) else {
@@ -107,21 +108,24 @@ pub(super) fn added(raw: &[u8], pointer: &str) -> f64 {
 
 /// What a rule has approved in its windows. An amount that is not known any more counts as too much.
 pub(super) async fn used(
-    batch: &mut Batch<'_>,
+    (tx, now): (&mut SqliteConnection, Timestamp),
     amounts: &Amounts,
     ws: &str,
     rule: &Rule,
 ) -> Result<Counted, StoreError> {
+    let within = |per_ms: i64| Approvals {
+        ws,
+        rule_id: &rule.id,
+        since: now.plus_ms(-per_ms),
+        shadow: rule.enabled == Enabled::Shadow,
+    };
     let mut used = Used::default();
     let mut reads_on = false;
     if let Some(limit) = rule.limit {
-        let since = batch.now.plus_ms(-limit.per_ms);
-        used.count = rule_uses::approved(batch.tx, ws, &rule.id, since).await?;
+        used.count = rule_uses::approved(tx, within(limit.per_ms)).await?;
     }
     if let Some(sum) = &rule.sum {
-        let since = batch.now.plus_ms(-sum.per_ms);
-        let of = (ws, rule.id.as_str(), since);
-        let calls = rule_uses::approved_calls(batch.tx, of, SUMMED_MAX + 1).await?;
+        let calls = rule_uses::approved_calls(tx, within(sum.per_ms), SUMMED_MAX + 1).await?;
         let too_many = i64::try_from(calls.len()).is_ok_and(|calls| calls > SUMMED_MAX);
         for call in calls.into_iter().filter(|_| !too_many) {
             used.sum += match amounts.get(call, &sum.pointer) {
@@ -130,7 +134,7 @@ pub(super) async fn used(
                     reads_on = true;
                     break;
                 }
-                None => amounts.read(batch, call, &sum.pointer).await?,
+                None => amounts.read(tx, call, &sum.pointer).await?,
             };
         }
         if too_many || reads_on {

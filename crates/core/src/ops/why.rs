@@ -4,22 +4,26 @@
 
 use std::sync::Arc;
 
-use countersign_wire::{AgentKey, parse_request, request_subject};
+use countersign_wire::{AgentKey, WorkspaceName, parse_request, request_subject};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::bypass;
-use super::used::added;
+use super::used::{Amounts, used};
+use crate::domain::Timestamp;
 use crate::domain::brakes::Braked;
 use crate::error::OpError;
 use crate::policy::evaluate::Instead;
 use crate::policy::{
-    Asked, By, Conditions, Evaluation, Matcher, Outcome, PolicySet, Says, Setting, SetupSays, Used,
-    Uses, evaluate,
+    Asked, By, Conditions, Evaluation, Matcher, Outcome, PolicySet, Rule, Says, Setting, SetupSays,
+    Used, Uses, evaluate,
 };
 use crate::runtime::App;
 use crate::store::lines::LineRow;
-use crate::store::rule_uses;
+use crate::store::{Reader, StoreError, redefined};
+
+/// How often payloads are read for one sum, 4 MiB each time: what is more is told as not known.
+const READS: usize = 16;
 
 /// A rule in an explanation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -116,55 +120,65 @@ impl App {
         }
         let author_may = in_force.may_allow(trusted, &key.workspace, risk);
         let failed = |why: String| OpError::Failed(format!("the rules: {why}"));
-        let mut uses = Uses::new();
-        for of in in_force.set.rules() {
-            let rule = &of.rule;
-            if rule.limit.is_none() && rule.sum.is_none() {
-                continue;
-            }
-            let since = |per_ms: i64| now.plus_ms(-per_ms);
-            let count_since = rule.limit.map_or(now, |limit| since(limit.per_ms));
-            let sum = rule.sum.clone();
-            let sum_since = sum.as_ref().map_or(now, |sum| since(sum.per_ms));
-            let add = |raw: Vec<u8>| {
-                let pointer = sum.as_ref().map_or("", |sum| sum.pointer.as_str());
-                added(&raw, pointer)
-            };
-            let of = (key.workspace.as_ref(), rule.id.as_str());
-            let used = rule_uses::used(self.reader(), of, (count_since, sum_since), add).await?;
-            uses.insert(
-                rule.id.clone(),
-                Used {
-                    count: used.0,
-                    sum: used.1,
-                },
-            );
-        }
-        let tool_changed_at = rule_uses::redefined_at(self.reader(), line.id).await?;
+        let tool_changed_at = redefined::of_request(self.reader(), line.id).await?;
         let approves_off = brakes.may_approve(&agent, true).err();
         let judged = Arc::clone(&in_force);
+        let (reader, runtime) = (self.reader().clone(), tokio::runtime::Handle::current());
+        let workspace = key.workspace.clone();
+        // What past calls add to a sum is read from their payloads: no other task waits for that.
         let judging = tokio::task::spawn_blocking(move || {
-            let setting = Setting {
-                now,
-                approves_off,
-                author_may,
-                bypass,
-                uses: &uses,
-                explain: true,
-                conditions: &Conditions::default(),
-            };
             let asked = Asked {
                 tool_changed_at,
                 ..Asked::of(&parsed)
             };
-            evaluate(&judged.set, &asked, &setting)
+            let mut uses = Uses::new();
+            loop {
+                let setting = Setting {
+                    now,
+                    approves_off,
+                    author_may,
+                    bypass,
+                    uses: &uses,
+                    explain: true,
+                    conditions: &Conditions::default(),
+                };
+                let found = evaluate(&judged.set, &asked, &setting);
+                let known = uses.len();
+                for place in &found.unknown_uses {
+                    let rule = &judged.set.rules()[*place].rule;
+                    let used = runtime.block_on(used_so_far(&reader, &workspace, rule, now))?;
+                    uses.extend(used.map(|used| (rule.id.clone(), used)));
+                }
+                if uses.len() == known {
+                    return Ok::<_, StoreError>(found);
+                }
+            }
         });
-        let found = judging.await.map_err(|error| failed(error.to_string()))?;
+        let found = judging.await.map_err(|error| failed(error.to_string()))??;
         Ok(Some(match in_force.broken {
             true => unreadable(&in_force.set, &found),
             false => told(&in_force.set, found, named, &agent),
         }))
     }
+}
+
+/// What a rule has approved in its windows; none where too much would have to be read for it.
+async fn used_so_far(
+    reader: &Reader,
+    workspace: &WorkspaceName,
+    rule: &Rule,
+    now: Timestamp,
+) -> Result<Option<Used>, StoreError> {
+    let amounts = Amounts::default();
+    let mut connection = reader.0.acquire().await?;
+    for _ in 0..READS {
+        amounts.begin();
+        let counted = used((&mut *connection, now), &amounts, workspace.as_ref(), rule).await?;
+        if !counted.reads_on {
+            return Ok(Some(counted.used));
+        }
+    }
+    Ok(None)
 }
 
 /// What becomes of a request while the rules cannot be read: people are asked, as many as the last good ones
@@ -187,30 +201,29 @@ fn unreadable(set: &PolicySet, found: &Evaluation) -> Why {
 fn told(set: &PolicySet, found: Evaluation, named: Option<String>, agent: &AgentKey) -> Why {
     let rules = set.rules();
     let id = |place: usize| rules.get(place).map(|of| of.rule.id.clone());
-    let (outcome, rule, approvals, held) = match found.outcome {
-        Outcome::Approve(By::Rule(place)) => ("approve", id(place), 1, None),
-        Outcome::Approve(By::SetupKey) => ("approve", named.clone(), 1, None),
-        Outcome::Approve(By::Bypass) => ("approve", Some(bypass::rule_id(agent)), 1, None),
-        Outcome::Deny(place) => ("deny", id(place), 1, None),
+    let outcome = found.outcome.effect().as_str();
+    let (rule, approvals, held) = match found.outcome {
+        Outcome::Approve(By::Rule(place)) | Outcome::Deny(place) => (id(place), 1, None),
+        Outcome::Approve(By::SetupKey) => (named.clone(), 1, None),
+        Outcome::Approve(By::Bypass) => (Some(bypass::rule_id(agent)), 1, None),
         Outcome::Ask {
             rule,
             approvals,
             held,
-        } => ("ask", rule.and_then(id), approvals, held),
+        } => (rule.and_then(id), approvals, held),
     };
     let matched = found.matched.iter().filter_map(|(place, says)| {
         let rule = &rules.get(*place)?.rule;
-        let (says, instead) = match says {
-            Says::Approve => ("approve", None),
-            Says::Deny => ("deny", None),
-            Says::Ask { instead, .. } => ("ask", instead.as_ref().map(reason)),
+        let instead = match says {
+            Says::Ask { instead, .. } => instead.as_ref().map(reason),
+            Says::Approve | Says::Deny => None,
         };
         let (id, name) = (rule.id.clone(), rule.name.clone());
         Some(NamedRule {
             id,
             version: rule.version,
             name,
-            says,
+            says: says.effect().as_str(),
             instead,
         })
     });

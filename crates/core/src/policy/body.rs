@@ -1,8 +1,8 @@
 //! One rule as an editor shows it: the lines of a rule file below its `[[rule]]`.
 //!
-//! Refuses to write any character that is not ASCII: what hides or looks like another one stands as its
-//! number.
+//! Refuses to write a character that hides, reorders or is drawn as nothing: it stands as its number.
 
+use countersign_wire::judged;
 use serde_json::{Map, Value};
 
 use super::file::{FileProblem, read_file};
@@ -103,17 +103,17 @@ fn key(name: &str) -> String {
     }
 }
 
-/// A basic string of TOML 1.0 in ASCII.
+/// A basic string of TOML 1.0.
 fn quoted(text: &str) -> String {
     let mut written = String::from("\"");
-    for c in text.chars() {
+    for (_, c, hostile) in judged(text) {
         match c {
             '"' => written.push_str("\\\""),
             '\\' => written.push_str("\\\\"),
             '\n' => written.push_str("\\n"),
             '\t' => written.push_str("\\t"),
             '\r' => written.push_str("\\r"),
-            ' '..='~' => written.push(c),
+            _ if !hostile => written.push(c),
             '\u{10000}'.. => written.push_str(&format!("\\U{:08X}", u32::from(c))),
             _ => written.push_str(&format!("\\u{:04X}", u32::from(c))),
         }

@@ -9,7 +9,7 @@ use countersign_wire::{RequestKind, Risk};
 
 use super::conditions::Conditions;
 use super::evaluate::{Asked, By, Evaluation, InBypass, Outcome, Setting, Uses, evaluate};
-use super::rule::{Enabled, Matchers, Rule};
+use super::rule::{Effect, Enabled, Matchers, Rule};
 use super::set::PolicySet;
 use crate::domain::Timestamp;
 use crate::domain::brakes::Braked;
@@ -134,25 +134,21 @@ impl Matrix {
                 held: Some(Braked::RulesUnreadable),
             };
         }
-        let (outcome, rule, approvals, held) = match found.outcome {
-            Outcome::Approve(By::Rule(place)) => ("approve", id(&self.certain, place), 1, None),
-            Outcome::Deny(place) => ("deny", id(&self.certain, place), 1, None),
+        let effect = found.outcome.effect();
+        let (rule, approvals, held) = match found.outcome {
+            Outcome::Approve(By::Rule(place)) | Outcome::Deny(place) => (Some(place), 1, None),
+            Outcome::Approve(_) => (None, 1, None),
             Outcome::Ask {
                 rule,
                 approvals,
                 held,
-            } => (
-                "ask",
-                rule.and_then(|place| id(&self.certain, place)),
-                approvals,
-                held,
-            ),
-            Outcome::Approve(_) => ("approve", None, 1, None),
+            } => (rule, approvals, held),
         };
+        let rule = rule.and_then(|place| id(&self.certain, place));
         let bypass = matches!(found.outcome, Outcome::Approve(By::Bypass));
         // Nothing outweighs a deny.
-        let depends = match outcome {
-            "deny" => Vec::new(),
+        let depends = match effect {
+            Effect::Deny => Vec::new(),
             _ => {
                 let widened = self.judge(&self.widened, &asked, None, (author_may, None));
                 let places = widened.matched.iter().map(|(place, _)| *place);
@@ -162,7 +158,7 @@ impl Matrix {
             }
         };
         Cell {
-            outcome,
+            outcome: effect.as_str(),
             rule,
             bypass,
             approvals,

@@ -20,6 +20,7 @@ mod leaves;
 pub mod matrix;
 pub mod preview;
 pub mod read;
+pub mod remarks;
 pub mod rule;
 pub mod set;
 pub mod setup;

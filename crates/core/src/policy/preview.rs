@@ -85,16 +85,11 @@ impl Tally {
         let Some((_, says)) = found.matched.first() else {
             return;
         };
-        let rule = match says {
-            Says::Approve => "approve",
-            Says::Deny => "deny",
-            Says::Ask { .. } => "ask",
-        };
         let case = Case {
             request,
             at: past.at,
             person: past.person,
-            rule,
+            rule: says.effect().as_str(),
         };
         let ran = matches!(past.person, Some(Verdict::Approve | Verdict::Modify));
         let refused = matches!(

@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 use super::{App, AppEvent, Health, Role};
 use crate::clock::Clock;
 use crate::error::OpError;
+use crate::ops::hellos_known::HellosKnown;
 use crate::ops::job::BusBinding;
 use crate::ops::{
     Beginning, Judge, Ledger, Peers, Publisher, Queues, Thread, Wires, WriterTask, durable,
@@ -40,6 +41,7 @@ pub(super) async fn start_writer(
         bus: shared.realm().map(|realm| BusBinding {
             realm,
             epochs: BTreeMap::new(),
+            hellos: HellosKnown::default(),
         }),
         read_only: read_only
             .filter(|why| !why.is_empty())

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use futures::TryStreamExt;
 use rusqlite::{OptionalExtension as _, params};
 use sqlx::SqliteConnection;
 
 use super::direct::WriteConnection;
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, redefined};
 use crate::domain::Timestamp;
 
 /// Calls whose amounts a sum adds up; with more in its window the rule asks.
@@ -120,43 +119,59 @@ pub async fn forget(tx: &mut SqliteConnection, decision_id: &str) -> Result<(), 
     Ok(())
 }
 
-/// How many calls a rule has approved after `since`.
+/// The calls that a rule has approved after a moment, or would have approved where it is one in the shadow.
+const APPROVED: &str = "FROM (
+    SELECT request, at FROM rule_uses
+      WHERE ws = ?1 AND rule_id = ?2 AND at > ?3 AND origin = 'rule' AND verdict = 'approve'
+    UNION
+    SELECT request, at FROM rule_notes
+      WHERE ?4 AND ws = ?1 AND rule_id = ?2 AND at > ?3 AND kind = 'shadow' AND detail = 'approve')";
+
+/// Whose calls are counted.
+#[derive(Debug, Clone, Copy)]
+pub struct Approvals<'a> {
+    /// Workspace.
+    pub ws: &'a str,
+    /// The rule.
+    pub rule_id: &'a str,
+    /// Only those after this moment.
+    pub since: Timestamp,
+    /// Also those that it would have approved in the shadow.
+    pub shadow: bool,
+}
+
+/// How many calls a rule has approved.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
-pub async fn approved(
-    tx: &mut SqliteConnection,
-    ws: &str,
-    rule_id: &str,
-    since: Timestamp,
-) -> Result<u64, StoreError> {
-    let count: i64 = sqlx::query_scalar(
-        "SELECT count(*) FROM rule_uses WHERE ws = ? AND rule_id = ? AND at > ?
-         AND origin = 'rule' AND verdict = 'approve'",
-    )
-    .bind(ws)
-    .bind(rule_id)
-    .bind(since.0)
-    .fetch_one(tx)
-    .await?;
+pub async fn approved(tx: &mut SqliteConnection, of: Approvals<'_>) -> Result<u64, StoreError> {
+    let sql = format!("SELECT count(*) {APPROVED}");
+    let count: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(sql))
+        .bind(of.ws)
+        .bind(of.rule_id)
+        .bind(of.since.0)
+        .bind(of.shadow)
+        .fetch_one(tx)
+        .await?;
     Ok(u64::try_from(count).unwrap_or(0))
 }
 
-/// The rows of the calls that a rule has approved after `since`, the newest first, at most `limit`.
+/// The rows of the calls that a rule has approved, the newest first, at most `limit`.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn approved_calls(
     tx: &mut SqliteConnection,
-    (ws, rule_id, since): (&str, &str, Timestamp),
+    of: Approvals<'_>,
     limit: i64,
 ) -> Result<Vec<i64>, StoreError> {
-    let calls = sqlx::query_scalar(
-        "SELECT u.request FROM rule_uses u
-         WHERE u.ws = ? AND u.rule_id = ? AND u.at > ? AND u.origin = 'rule' AND u.verdict = 'approve'
-         ORDER BY u.at DESC LIMIT ?",
-    );
-    let calls = calls.bind(ws).bind(rule_id).bind(since.0).bind(limit);
+    let sql = format!("SELECT request {APPROVED} ORDER BY at DESC LIMIT ?5");
+    let calls = sqlx::query_scalar(sqlx::AssertSqlSafe(sql))
+        .bind(of.ws)
+        .bind(of.rule_id)
+        .bind(of.since.0)
+        .bind(of.shadow)
+        .bind(limit);
     Ok(calls.fetch_all(tx).await?)
 }
 
@@ -170,66 +185,6 @@ pub async fn payload(
 ) -> Result<Option<Vec<u8>>, StoreError> {
     let raw = sqlx::query_scalar("SELECT raw FROM requests WHERE id = ?");
     Ok(raw.bind(request).fetch_optional(tx).await?)
-}
-
-/// The payloads of the calls that a rule has approved after `since`, one at a time, at most `limit`.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
-async fn approved_payloads(
-    tx: &mut SqliteConnection,
-    (ws, rule_id, since): (&str, &str, Timestamp),
-    limit: i64,
-    mut each: impl FnMut(Vec<u8>),
-) -> Result<(), StoreError> {
-    let mut rows = sqlx::query_scalar::<_, Vec<u8>>(
-        "SELECT r.raw FROM rule_uses u JOIN requests r ON r.id = u.request
-         WHERE u.ws = ? AND u.rule_id = ? AND u.at > ? AND u.origin = 'rule' AND u.verdict = 'approve'
-         ORDER BY u.at DESC LIMIT ?",
-    )
-    .bind(ws)
-    .bind(rule_id)
-    .bind(since.0)
-    .bind(limit)
-    .fetch(tx);
-    while let Some(raw) = rows.try_next().await? {
-        each(raw);
-    }
-    Ok(())
-}
-
-/// How many calls a rule has approved after the first moment, and the sum of `amount` of those after the
-/// second; infinite when there are too many to add up.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
-pub async fn used(
-    reader: &Reader,
-    (ws, rule_id): (&str, &str),
-    (count_since, sum_since): (Timestamp, Timestamp),
-    amount: impl Fn(Vec<u8>) -> f64,
-) -> Result<(u64, f64), StoreError> {
-    let mut connection = reader.0.acquire().await?;
-    let count = approved(&mut connection, ws, rule_id, count_since).await?;
-    let (mut sum, mut calls) = (0.0, 0);
-    approved_payloads(
-        &mut connection,
-        (ws, rule_id, sum_since),
-        SUMMED_MAX + 1,
-        |raw| {
-            calls += 1;
-            sum += amount(raw);
-        },
-    )
-    .await?;
-    Ok((
-        count,
-        if calls > SUMMED_MAX {
-            f64::INFINITY
-        } else {
-            sum
-        },
-    ))
 }
 
 /// Adds a note; false when it is there already.
@@ -388,7 +343,7 @@ pub async fn waiting(
 pub struct ToJudge {
     /// Payload as received, where it was wanted.
     pub raw: Option<Vec<u8>>,
-    /// When the definition of its tool took the place of another one.
+    /// When its tool was last defined otherwise than before, or may have been.
     pub redefined_at: Option<Timestamp>,
 }
 
@@ -402,11 +357,10 @@ pub async fn to_judge(
     wanted: &[(i64, bool)],
 ) -> Result<Vec<Option<ToJudge>>, StoreError> {
     tx.direct(|sqlite| {
-        let mut select = sqlite.prepare_cached(
-            "SELECT iif(?2, r.raw, NULL), (SELECT t.redefined_at FROM tools t
-               WHERE t.ws = r.ws AND t.agent = r.agent AND t.name = r.tool)
-             FROM requests r WHERE r.id = ?1",
-        )?;
+        let mut select = sqlite.prepare_cached(&format!(
+            "SELECT iif(?2, r.raw, NULL), {} WHERE r.id = ?1",
+            redefined::OF_REQUEST
+        ))?;
         let read = |row: &rusqlite::Row<'_>| {
             Ok(ToJudge {
                 raw: row.get(0)?,
@@ -419,19 +373,4 @@ pub async fn to_judge(
             .collect()
     })
     .await
-}
-
-/// When the definition of a request's tool took the place of another one.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
-pub async fn redefined_at(reader: &Reader, id: i64) -> Result<Option<Timestamp>, StoreError> {
-    let at: Option<Option<i64>> = sqlx::query_scalar(
-        "SELECT t.redefined_at FROM requests r JOIN tools t
-           ON t.ws = r.ws AND t.agent = r.agent AND t.name = r.tool WHERE r.id = ?",
-    )
-    .bind(id)
-    .fetch_optional(&reader.0)
-    .await?;
-    Ok(at.flatten().map(Timestamp))
 }

@@ -26,7 +26,8 @@ fn told(all: &[ToolDefinition], at: i64) -> Definitions<'_> {
     Definitions {
         all,
         at: Timestamp(at),
-        first: true,
+        missed: false,
+        unread: false,
     }
 }
 
@@ -184,17 +185,112 @@ async fn a_definition_that_came_before_the_console_may_have_replaced_another_one
     let mut tx = writer.begin().await.unwrap();
     let (a, b) = ([defined(0, "a", "1")], [defined(0, "b", "1")]);
     let before = Definitions {
-        first: false,
+        missed: true,
         ..told(&a, 5)
     };
     tools::replace(&mut tx, &bot(), &before).await.unwrap();
     tools::replace(&mut tx, &bot(), &told(&b, 7)).await.unwrap();
     let again = Definitions {
-        first: false,
+        missed: true,
         ..told(&b, 9)
     };
     tools::replace(&mut tx, &bot(), &again).await.unwrap();
     tx.commit().await.unwrap();
     let redefined = redefined::of_workspace(&reader, "acme").await.unwrap();
-    assert_eq!(redefined, [("bot".to_owned(), "a".to_owned(), 5)]);
+    let expected = [("a", 5), ("b", 7)].map(|(tool, at)| ("bot".to_owned(), tool.to_owned(), at));
+    assert_eq!(redefined, expected);
+}
+
+/// When rules ceased to cover the tool, after each of these hellos of its agent.
+#[tokio::test]
+async fn whatever_may_have_defined_a_tool_otherwise_is_the_moment_that_counts() {
+    let one = || vec![defined(0, "x", "1")];
+    let other = || vec![defined(0, "y", "1")];
+    for (what, hellos) in [
+        ("the same again", vec![(one(), "", None), (one(), "", None)]),
+        (
+            "left out",
+            vec![(one(), "", None), (vec![], "", None), (one(), "", None)],
+        ),
+        (
+            "defined for the first time",
+            vec![(other(), "", None), (one(), "", None)],
+        ),
+        (
+            "another",
+            vec![(one(), "", None), (vec![defined(0, "x", "2")], "", Some(2))],
+        ),
+        (
+            "listed in one that was not read whole",
+            vec![
+                (one(), "", None),
+                (one(), "unread", Some(2)),
+                (one(), "", Some(2)),
+            ],
+        ),
+        (
+            "maybe in one that was not read whole",
+            vec![
+                (other(), "", None),
+                (other(), "unread", Some(2)),
+                (one(), "", Some(3)),
+            ],
+        ),
+        (
+            "found when the console joined",
+            vec![(one(), "missed", Some(1)), (one(), "", Some(1))],
+        ),
+        (
+            "came back after the console joined",
+            vec![
+                (vec![], "missed", Some(1)),
+                (vec![], "", Some(1)),
+                (one(), "", Some(3)),
+            ],
+        ),
+        (
+            "known before hellos were missed",
+            vec![
+                (one(), "", None),
+                (one(), "missed", None),
+                (one(), "", None),
+            ],
+        ),
+        (
+            "maybe in one that was missed",
+            vec![
+                (other(), "", None),
+                (other(), "missed", Some(0)),
+                (one(), "", Some(3)),
+            ],
+        ),
+    ] {
+        let (_folder, mut writer, _reader) = temporary().await;
+        let mut tx = writer.begin().await.unwrap();
+        for (place, (all, how, expected)) in hellos.iter().enumerate() {
+            let at = i64::try_from(place).unwrap() + 1;
+            let definitions = Definitions {
+                missed: *how == "missed",
+                unread: *how == "unread",
+                ..told(all, at)
+            };
+            tools::replace(&mut tx, &bot(), &definitions).await.unwrap();
+            let hello = NewHello {
+                framework: None,
+                raw: b"{}",
+                setup_schema: None,
+                credentials: None,
+                at: Timestamp(at),
+            };
+            agents::note_hello(&mut tx, &bot(), &hello).await.unwrap();
+            let found: Option<i64> = sqlx::query_scalar(
+                "SELECT iif(t.def_digest IS NULL, a.tools_unknown_at, t.redefined_at) FROM agents a
+                 LEFT JOIN tools t ON t.ws = a.ws AND t.agent = a.name AND t.name = 'x'",
+            )
+            .fetch_one(&mut **tx)
+            .await
+            .unwrap();
+            assert_eq!(found, *expected, "{what}, hello {at}");
+        }
+    }
 }

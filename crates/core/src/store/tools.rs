@@ -1,7 +1,7 @@
 //! Table `tools`: how agents describe their tools, and what a person has approved of that.
 
 use countersign_wire::{AgentKey, ToolDefinition};
-use rusqlite::{OptionalExtension as _, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::direct::WriteConnection;
 use super::{Reader, StoreError};
@@ -60,12 +60,15 @@ pub struct Definitions<'a> {
     pub all: &'a [ToolDefinition],
     /// The server's stamp of the hello.
     pub at: Timestamp,
-    /// Whether a tool that is not known here was never defined before. Else it may have replaced another definition.
-    pub first: bool,
+    /// Whether an earlier hello may have been missed here.
+    pub missed: bool,
+    /// Whether something of it could not be read, so that it may define any tool otherwise.
+    pub unread: bool,
 }
 
 /// Puts the tools of a hello in the place of those of the one before. What is no longer listed is remembered:
-/// a tool that comes back otherwise is a changed one. Returns what changed since it was approved.
+/// a tool that comes back otherwise is a changed one. Returns what changed since it was approved. To be called before
+/// the hello is noted with its agent.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
@@ -76,53 +79,29 @@ pub async fn replace(
 ) -> Result<Vec<Changed>, StoreError> {
     tx.direct(|sqlite| {
         let (ws, name) = (agent.workspace.as_ref(), agent.agent.as_ref());
+        let at = definitions.at.0;
+        let before: Option<(Option<i64>, Option<i64>)> = sqlite
+            .prepare_cached(
+                "SELECT hello_at, tools_unknown_at FROM agents WHERE ws = ?1 AND name = ?2",
+            )?
+            .query_row(params![ws, name], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        let (hello_at, was_unknown_at) = before.unwrap_or_default();
+        let mut unknown_at = was_unknown_at;
+        if definitions.missed {
+            unknown_at = match hello_at {
+                None => Some(at),
+                Some(_) => unknown_at.or(Some(0)),
+            };
+        }
         sqlite
             .prepare_cached("UPDATE tools SET place = NULL WHERE ws = ?1 AND agent = ?2")?
             .execute(params![ws, name])?;
-        let mut known = sqlite.prepare_cached(
-            "SELECT def_digest, approved_digest FROM tools WHERE ws = ?1 AND agent = ?2 AND name = ?3",
-        )?;
-        let mut upsert = sqlite.prepare_cached(
-            "INSERT INTO tools(ws, agent, name, place, def, def_digest, changed_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-             ON CONFLICT(ws, agent, name) DO UPDATE SET place = ?4, def = ?5, def_digest = ?6,
-               changed_at = iif(def_digest IS ?6, changed_at, ?7)",
-        )?;
-        let mut redefined = sqlite.prepare_cached(
-            "UPDATE tools SET redefined_at = ?4 WHERE ws = ?1 AND agent = ?2 AND name = ?3",
-        )?;
-        let mut changed = Vec::new();
-        for definition in definitions.all {
-            let now = definition.digest.to_string();
-            let before: Option<(Option<String>, Option<String>)> = known
-                .query_row(params![ws, name, definition.name], |row| {
-                    Ok((row.get(0)?, row.get(1)?))
-                })
-                .optional()?;
-            let was_defined = matches!(before, Some((Some(_), _)));
-            if let Some((before, Some(approved))) = before
-                && before.as_ref() != Some(&now)
-                && approved != now
-            {
-                changed.push(Changed {
-                    approved,
-                    now: now.clone(),
-                });
-            }
-            upsert.execute(params![
-                ws,
-                name,
-                definition.name,
-                i64::try_from(definition.place).unwrap_or(i64::MAX),
-                definition.text,
-                now,
-                definitions.at.0
-            ])?;
-            if !definitions.first && !was_defined {
-                redefined.execute(params![ws, name, definition.name, definitions.at.0])?;
-            }
+        let changed = define(sqlite, (ws, name), definitions, unknown_at.is_some())?;
+        if definitions.unread {
+            redefine_all(sqlite, (ws, name), at)?;
         }
-        sqlite
+        let forgotten = sqlite
             .prepare_cached(
                 "DELETE FROM tools WHERE id IN (SELECT id FROM tools
                    WHERE ws = ?1 AND agent = ?2 AND place IS NULL
@@ -130,9 +109,104 @@ pub async fn replace(
                    ORDER BY changed_at DESC, id DESC LIMIT -1 OFFSET ?3)",
             )?
             .execute(params![ws, name, UNLISTED_MAX])?;
+        if definitions.unread || forgotten > 0 {
+            unknown_at = Some(at);
+        }
+        if unknown_at != was_unknown_at {
+            note_unknown(sqlite, (ws, name), unknown_at)?;
+        }
         Ok(changed)
     })
     .await
+}
+
+/// Notes that nothing could be read of a hello: it may define any tool otherwise.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn note_unread(
+    tx: &mut WriteConnection,
+    agent: &AgentKey,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    tx.direct(|sqlite| {
+        let agent = (agent.workspace.as_ref(), agent.agent.as_ref());
+        redefine_all(sqlite, agent, at.0)?;
+        note_unknown(sqlite, agent, Some(at.0))
+    })
+    .await
+}
+
+fn define(
+    sqlite: &Connection,
+    (ws, name): (&str, &str),
+    definitions: &Definitions<'_>,
+    some_unknown: bool,
+) -> rusqlite::Result<Vec<Changed>> {
+    let mut known = sqlite.prepare_cached(
+        "SELECT def_digest, approved_digest FROM tools WHERE ws = ?1 AND agent = ?2 AND name = ?3",
+    )?;
+    let mut upsert = sqlite.prepare_cached(
+        "INSERT INTO tools(ws, agent, name, place, def, def_digest, changed_at, redefined_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+         ON CONFLICT(ws, agent, name) DO UPDATE SET place = ?4, def = ?5, def_digest = ?6,
+           changed_at = iif(def_digest IS ?6, changed_at, ?7),
+           redefined_at = iif(def_digest IS NULL, ?8, redefined_at)",
+    )?;
+    let mut changed = Vec::new();
+    // A tool that is not known may have been defined otherwise before.
+    let unknown = some_unknown.then_some(definitions.at.0);
+    for definition in definitions.all {
+        let now = definition.digest.to_string();
+        let before: Option<(Option<String>, Option<String>)> = known
+            .query_row(params![ws, name, definition.name], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .optional()?;
+        if let Some((before, Some(approved))) = before
+            && before.as_ref() != Some(&now)
+            && approved != now
+        {
+            changed.push(Changed {
+                approved,
+                now: now.clone(),
+            });
+        }
+        upsert.execute(params![
+            ws,
+            name,
+            definition.name,
+            i64::try_from(definition.place).unwrap_or(i64::MAX),
+            definition.text,
+            now,
+            definitions.at.0,
+            unknown,
+        ])?;
+    }
+    Ok(changed)
+}
+
+fn redefine_all(sqlite: &Connection, (ws, name): (&str, &str), at: i64) -> rusqlite::Result<()> {
+    sqlite
+        .prepare_cached(
+            "UPDATE tools SET redefined_at = ?3 WHERE ws = ?1 AND agent = ?2 AND def_digest IS NOT NULL",
+        )?
+        .execute(params![ws, name, at])?;
+    Ok(())
+}
+
+fn note_unknown(
+    sqlite: &Connection,
+    (ws, name): (&str, &str),
+    at: Option<i64>,
+) -> rusqlite::Result<()> {
+    sqlite
+        .prepare_cached(
+            "INSERT INTO agents(ws, name, tools_unknown_at) VALUES (?1, ?2, ?3)
+             ON CONFLICT(ws, name) DO UPDATE SET tools_unknown_at = ?3",
+        )?
+        .execute(params![ws, name, at])?;
+    Ok(())
 }
 
 /// Notes that a person let these calls run, each with the server's stamp of the decision: their tools

@@ -25,6 +25,7 @@ mod presence;
 mod quorum;
 mod ranks;
 mod recover;
+mod redefined;
 mod rejected;
 mod restart;
 mod retention;

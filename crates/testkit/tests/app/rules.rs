@@ -458,3 +458,25 @@ async fn versions_go_on_where_rules_are_put_in_the_place_of_deleted_or_unreadabl
         desk.app.shutdown().await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_in_the_shadow_counts_what_it_would_have_approved() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let limit = "enabled = \"shadow\"\nlimit = { count = 1, per = \"1h\" }\n";
+    apply(&desk.app, &format!("{INVOICES}{limit}")).await;
+    for id in ["r1", "r2", "r3"] {
+        agent.ask(&agent.request(id)).await;
+    }
+    let would = async || -> Vec<String> {
+        let rows = desk.app.audit_after(0, 1_000).await.unwrap();
+        let shadows = rows.iter().filter(|row| row.action == "shadow");
+        let detail = |detail: &str| serde_json::from_str::<serde_json::Value>(detail).unwrap();
+        shadows
+            .map(|row| detail(&row.detail)["would"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    until("all three are judged", async || would().await.len() == 3).await;
+    assert_eq!(would().await, ["approve", "ask", "ask"]);
+    desk.app.shutdown().await;
+}

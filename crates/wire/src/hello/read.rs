@@ -46,8 +46,10 @@ pub fn read_hello(subject: &str, payload: &[u8]) -> Result<HelloReport, WireErro
     };
     let root: BTreeMap<String, &RawValue> = serde_json::from_slice(payload)
         .map_err(|_| WireError::new(RejectionCode::WrongType, "the hello is not an object"))?;
-    let mut reader = Reader { faults: Vec::new() };
+    let mut reader = Reader::default();
     let mut report = reader.report(&key, &root)?;
+    // Of several lists only the last one was read.
+    report.tools_unread |= serde_json::from_slice::<OneList<'_>>(payload).is_err();
     if let Some(detail) = doubtful.filter(|_| reader.faults.is_empty()) {
         reader.fault("", detail);
     }
@@ -63,7 +65,7 @@ pub fn read_hello(subject: &str, payload: &[u8]) -> Result<HelloReport, WireErro
 /// Reads the text of a [`ToolDefinition`] again; `None` when no tool can be read from it.
 pub fn read_definition(text: &str) -> Option<HelloTool> {
     let raw: &RawValue = serde_json::from_str(text).ok()?;
-    Reader { faults: Vec::new() }.tool("", raw)
+    Reader::default().tool("", raw)
 }
 
 /// One step of a JSON pointer (RFC 6901).
@@ -71,8 +73,17 @@ fn step(path: &str, name: &str) -> String {
     format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
+/// Refuses the name `tools` where it stands twice.
+#[derive(Deserialize)]
+struct OneList<'r> {
+    #[serde(borrow, default, rename = "tools")]
+    _tools: Option<&'r RawValue>,
+}
+
+#[derive(Default)]
 struct Reader {
     faults: Vec<HelloFault>,
+    tools_unread: bool,
 }
 
 impl Reader {
@@ -118,6 +129,7 @@ impl Reader {
                 skills,
             },
             definitions,
+            tools_unread: self.tools_unread,
             faults: Vec::new(),
         })
     }
@@ -148,19 +160,30 @@ impl Reader {
     }
 
     fn tools(&mut self, raw: Option<&RawValue>) -> (Option<Vec<HelloTool>>, Vec<ToolDefinition>) {
-        let Some(entries) = self.list("/tools", raw) else {
+        let told = self.faults.len();
+        let entries = self.list("/tools", raw);
+        self.tools_unread = self.faults.len() > told;
+        let Some(entries) = entries else {
             return (None, Vec::new());
         };
-        let (mut tools, mut definitions) = (Vec::new(), Vec::new());
+        let (mut tools, mut definitions) = (Vec::new(), Vec::<ToolDefinition>::new());
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         for (place, raw) in entries.into_iter().enumerate() {
             let path = format!("/tools/{place}");
             let Some(tool) = self.tool(&path, raw) else {
+                self.tools_unread = true;
                 continue;
             };
             if let Some(first) = places.get(&tool.name) {
                 let what = format!("the same name as /tools/{first}, which stands");
                 self.fault(step(&path, "name"), what);
+                let more = definition(place, &tool.name, raw).digest;
+                if let Some(stands) = definitions.iter_mut().find(|of| of.name == tool.name)
+                    && stands.digest != more
+                {
+                    let all = format!("{} {more}", stands.digest);
+                    stands.digest = Sha256Digest::of_bytes(all.as_bytes());
+                }
                 continue;
             }
             places.insert(tool.name.clone(), place);

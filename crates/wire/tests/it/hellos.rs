@@ -168,3 +168,46 @@ fn what_runs_at_the_provider_is_beyond_the_gate() {
         );
     }
 }
+
+#[test]
+fn it_is_told_where_a_hello_may_define_a_tool_in_more_than_one_way() {
+    let head = r#"{"v":1,"agent":{"name":"bot"}"#;
+    let deep = format!(
+        r#"{{"name":"x","args_schema":{}1{}}}"#,
+        r#"{"a":"#.repeat(80),
+        "}".repeat(80)
+    );
+    for (rest, unread) in [
+        (String::new(), false),
+        (r#","tools":null"#.to_owned(), false),
+        (r#","tools":[{"name":"x","risk":7}]"#.to_owned(), false),
+        (r#","tools":[{"name":"x"},{"name":"x"}]"#.to_owned(), false),
+        (r#","tools":{}"#.to_owned(), true),
+        (r#","tools":[{"name":"x"},{}]"#.to_owned(), true),
+        (r#","tools":[],"tools":[{"name":"x"}]"#.to_owned(), true),
+        (format!(r#","tools":[{deep}]"#), true),
+    ] {
+        let report = read_hello(HELLO, format!("{head}{rest}}}").as_bytes()).unwrap();
+        assert_eq!(report.tools_unread, unread, "{rest}");
+    }
+    let many: Vec<Value> = (0..=1_000)
+        .map(|n| json!({"name": format!("t{n}")}))
+        .collect();
+    for (all, unread) in [(&many[..1_000], false), (&many[..], true)] {
+        let hello = json!({"v": 1, "agent": {"name": "bot"}, "tools": all});
+        assert_eq!(read(&hello).tools_unread, unread, "{}", all.len());
+    }
+}
+
+#[test]
+fn a_name_that_is_listed_twice_with_other_words_is_defined_by_both() {
+    let digest = |tools: Value| {
+        let report = read(&json!({"v": 1, "agent": {"name": "bot"}, "tools": tools}));
+        assert_eq!(report.definitions.len(), 1);
+        report.definitions[0].digest
+    };
+    let (old, new) = (json!({"name": "x"}), json!({"name": "x", "risk": "low"}));
+    assert_eq!(digest(json!([old, old])), digest(json!([old])));
+    assert_ne!(digest(json!([old, new])), digest(json!([old])));
+    assert_ne!(digest(json!([old, new])), digest(json!([new, old])));
+}

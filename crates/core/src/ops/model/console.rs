@@ -19,6 +19,7 @@ use crate::domain::{StallLimits, Timestamp};
 use crate::identity::{Identity, KeyChoice};
 use crate::ops::apply::{apply_all, drop_leftover_holds};
 use crate::ops::automatic::Judge;
+use crate::ops::hellos_known::HellosKnown;
 use crate::ops::job::{BusBinding, Job, PastKnown};
 use crate::ops::ledger::{Beginning, Counts, Ledger};
 use crate::ops::policy_feed::PolicyKnown;
@@ -139,6 +140,7 @@ impl Console {
             epochs: [Stream::Requests, Stream::Decisions, Stream::Receipts]
                 .map(|stream| (stream.name(), EPOCH.to_owned()))
                 .into(),
+            hellos: HellosKnown::default(),
         };
         self.work(vec![Job::Bound(binding)], Death::No).await;
     }

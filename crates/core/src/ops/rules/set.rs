@@ -1,6 +1,7 @@
 //! The rules of a workspace as one value of the shared policy.
 //!
-//! Refuses to give an old version to other words, and an id that was given out to another rule.
+//! Refuses to give an old version to other words. Under the id of a rule that is gone its versions, uses and regrets go
+//! on.
 
 use std::collections::BTreeMap;
 
@@ -21,9 +22,10 @@ pub struct RuleSet {
     pub revision: u64,
     /// By id.
     pub rules: Vec<Rule>,
-    /// Ids of rules that are gone, with their last version: none is given out again.
+    /// Ids of rules that are gone, with their last version: drafts choose none of them, and its versions go on where
+    /// a person does.
     pub(super) gone: BTreeMap<String, u64>,
-    /// Decisions of a rule that people called wrong, by its id.
+    /// Decisions of a rule that people called wrong, by its id, also of one that is gone.
     pub regrets: BTreeMap<String, Regrets>,
 }
 
@@ -169,7 +171,6 @@ impl RuleSet {
             }
         }
         rules.sort_by(|a, b| a.id.cmp(&b.id));
-        regrets.retain(|id, _| rules.iter().any(|rule| rule.id == *id));
         Ok((
             Self {
                 revision: self.revision,

@@ -98,3 +98,16 @@ fn an_approval_whose_time_is_over_is_refused_and_one_that_stands_can_still_be_sw
             .is_ok()
     );
 }
+
+#[test]
+fn what_people_called_wrong_is_not_forgotten_with_the_rule() {
+    let now = Timestamp(1_000);
+    let add = put(rule("a", "ask"), None);
+    let (mut set, _) = RuleSet::default().after(&add, now).unwrap();
+    set.regrets.entry("a".to_owned()).or_default().count = 1;
+    let (set, _) = set
+        .after(&RulesChange::Remove("a".to_owned()), now)
+        .unwrap();
+    let (set, _) = set.after(&add, now).unwrap();
+    assert_eq!((set.rules[0].version, set.regrets["a"].count), (2, 1));
+}

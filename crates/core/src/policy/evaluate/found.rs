@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::domain::brakes::Braked;
 use crate::policy::arguments::Unsure;
 use crate::policy::conditions::ConditionError;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Effect, Rule};
 
 /// What a rule looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -131,6 +131,18 @@ pub enum Says {
     },
 }
 
+impl Says {
+    /// Without what goes with it.
+    #[must_use]
+    pub fn effect(&self) -> Effect {
+        match self {
+            Self::Approve => Effect::Approve,
+            Self::Deny => Effect::Deny,
+            Self::Ask { .. } => Effect::Ask,
+        }
+    }
+}
+
 /// Why a rule asks instead of what it says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Instead {
@@ -194,6 +206,18 @@ pub enum Outcome {
         /// Why an approve does not count.
         held: Option<Braked>,
     },
+}
+
+impl Outcome {
+    /// Without what goes with it.
+    #[must_use]
+    pub fn effect(&self) -> Effect {
+        match self {
+            Self::Approve(_) => Effect::Approve,
+            Self::Deny(_) => Effect::Deny,
+            Self::Ask { .. } => Effect::Ask,
+        }
+    }
 }
 
 /// A rule of which exactly one matcher failed.

@@ -1,0 +1,195 @@
+//! A tool that may have been defined otherwise since a rule was made is left to people, whichever way a console
+//! could have missed it.
+
+use countersign_core::App;
+use countersign_testkit::TempData;
+use serde_json::{Value, json};
+
+use crate::agent::{Agent, Desk, colleague, listed, until};
+use crate::policy::{INVOICES, apply};
+
+/// A call of this agent is denied by rule: once it is, everything that was asked before was judged.
+const DENY: &str = "[[rule]]\nid = \"no-rogue\"\neffect = \"deny\"\nagent = [\"rogue\"]\n";
+
+fn tool(name: &str, description: &str) -> Value {
+    json!({"name": name, "description": description})
+}
+
+/// As many tools as are read of one hello.
+fn others(prefix: &str) -> Vec<Value> {
+    let others = (0..1_000).map(|n| tool(&format!("{prefix}{n}"), "another"));
+    others.collect()
+}
+
+/// Says hello and waits until the stream holds it; its sequence.
+async fn hello(agent: &Agent, version: u64, tools: &[Value]) -> u64 {
+    let name = &agent.enrolment.agent;
+    let hello = json!({"v": version, "agent": {"name": name}, "tools": tools});
+    let subject = format!("countersign.v1.hello.acme.{name}");
+    let reply = agent.client.request(subject, hello.to_string().into());
+    let reply: Value = serde_json::from_slice(&reply.await.unwrap().payload).unwrap();
+    reply["seq"].as_u64().unwrap()
+}
+
+/// Waits until the console has read the hello that it is sent now.
+async fn introduce(app: &App, agent: &Agent, version: u64, tools: &[Value]) {
+    let seq = hello(agent, version, tools).await;
+    until("the hello is read", async || {
+        let streams = app.status().await.unwrap().streams;
+        streams["CS_AGENTS"].projected_seq >= seq
+    })
+    .await;
+}
+
+async fn matcher(app: &App, id: &str) -> Option<String> {
+    let line = listed(app, id).await;
+    let why = app.why(&line).await.unwrap().unwrap();
+    assert_eq!(why.outcome, "ask", "{id}");
+    why.near_misses.into_iter().next().map(|near| near.matcher)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hello_that_is_not_read_whole_hides_no_change_of_a_tool_from_a_rule() {
+    let desk = Desk::open().await;
+    let rogue = desk.agent("rogue").await;
+    let changed = tool("delete_invoice", "deletes everything");
+    let mut deep = changed.clone();
+    let schema = "{\"a\":".repeat(80) + "1" + &"}".repeat(80);
+    deep["args_schema"] = serde_json::from_str(&schema).unwrap();
+    let cut_off = [others("o"), vec![changed.clone()]].concat();
+    let twice = vec![tool("delete_invoice", "deletes one"), changed.clone()];
+    let cases = [
+        ("cut-off", vec![(1, cut_off)]),
+        (
+            "forgotten",
+            vec![
+                (1, others("a")),
+                (1, others("b")),
+                (1, vec![changed.clone()]),
+            ],
+        ),
+        ("too-deep", vec![(1, vec![deep])]),
+        ("twice", vec![(1, twice)]),
+        ("another-version", vec![(2, vec![changed])]),
+    ];
+    let mut agents = Vec::new();
+    for (name, hellos) in cases {
+        let agent = desk.agent(name).await;
+        introduce(
+            &desk.app,
+            &agent,
+            1,
+            &[tool("delete_invoice", "deletes one")],
+        )
+        .await;
+        agents.push((agent, hellos));
+    }
+    apply(&desk.app, &format!("{INVOICES}{DENY}")).await;
+    for (agent, hellos) in &agents {
+        let name = agent.enrolment.agent.as_ref();
+        let (before, after) = (format!("{name}-1"), format!("{name}-2"));
+        agent.ask(&agent.request(&before)).await;
+        assert_eq!(agent.decision(&before).await["origin"], "rule", "{name}");
+        for (version, tools) in hellos {
+            introduce(&desk.app, agent, *version, tools).await;
+        }
+        agent.ask(&agent.request(&after)).await;
+        let missed = matcher(&desk.app, &after).await;
+        assert_eq!(missed.as_deref(), Some("tool_changed"), "{name}");
+    }
+    rogue.ask(&rogue.request("last")).await;
+    rogue.decision("last").await;
+    for (agent, _) in &agents {
+        let after = format!("{}-2", agent.enrolment.agent);
+        assert_eq!(listed(&desk.app, &after).await.state, "pending", "{after}");
+    }
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_console_that_joined_while_a_tool_was_missing_lets_it_not_run_when_it_comes_back_otherwise()
+ {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    introduce(
+        &desk.app,
+        &agent,
+        1,
+        &[tool("delete_invoice", "deletes one")],
+    )
+    .await;
+    apply(&desk.app, INVOICES).await;
+    agent.ask(&agent.request("covered")).await;
+    assert_eq!(agent.decision("covered").await["origin"], "rule");
+    introduce(&desk.app, &agent, 1, &[]).await;
+    let data = TempData::new();
+    let second = colleague(&desk, &data, "Grace").await;
+    let changed = [tool("delete_invoice", "deletes everything")];
+    introduce(&second, &agent, 1, &changed).await;
+    agent.ask(&agent.request("changed")).await;
+    for app in [&desk.app, &second] {
+        let missed = matcher(app, "changed").await;
+        assert_eq!(missed.as_deref(), Some("tool_changed"));
+    }
+    // A rule that is made now covers the tool as it is.
+    apply(&second, &INVOICES.replace("999", "998")).await;
+    assert_eq!(agent.decision("changed").await["origin"], "rule");
+    second.shutdown().await;
+    desk.app.shutdown().await;
+}
+
+/// Keeps the console's reading of `CS_AGENTS` back, or lets it go on.
+async fn hold_hellos_back(desk: &Desk, back: bool) {
+    let login = &desk.app.identity().login;
+    let client = async_nats::ConnectOptions::with_nkey(login.seed().unwrap())
+        .custom_inbox_prefix(format!("_INBOX_{}", login.public_key()))
+        .connect(desk.app.embedded_server().unwrap().url())
+        .await
+        .unwrap();
+    let ask = async |subject: String, body: Value| {
+        let reply = client.request(subject, body.to_string().into()).await;
+        let reply: Value = serde_json::from_slice(&reply.unwrap().payload).unwrap();
+        assert!(reply["error"].is_null(), "{reply}");
+        reply
+    };
+    let names = "$JS.API.CONSUMER.NAMES.CS_AGENTS".to_owned();
+    let names = ask(names, json!({})).await;
+    let until = match back {
+        true => json!({"pause_until": "2999-01-01T00:00:00Z"}),
+        false => json!({}),
+    };
+    for name in names["consumers"].as_array().unwrap() {
+        let name = name.as_str().unwrap();
+        ask(
+            format!("$JS.API.CONSUMER.PAUSE.CS_AGENTS.{name}"),
+            until.clone(),
+        )
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_rule_lets_a_call_run_before_every_hello_is_read_that_was_stored_before_it() {
+    let desk = Desk::open().await;
+    let (bot, other) = (desk.agent("bot").await, desk.agent("other").await);
+    let rogue = desk.agent("rogue").await;
+    introduce(&desk.app, &bot, 1, &[tool("delete_invoice", "deletes one")]).await;
+    apply(&desk.app, &format!("{INVOICES}{DENY}")).await;
+    bot.ask(&bot.request("covered")).await;
+    assert_eq!(bot.decision("covered").await["origin"], "rule");
+    hold_hellos_back(&desk, true).await;
+    hello(&bot, 1, &[tool("delete_invoice", "deletes everything")]).await;
+    bot.ask(&bot.request("changed")).await;
+    other.ask(&other.request("meanwhile")).await;
+    rogue.ask(&rogue.request("denied")).await;
+    assert_eq!(rogue.decision("denied").await["verdict"], "deny");
+    for id in ["changed", "meanwhile"] {
+        assert_eq!(listed(&desk.app, id).await.state, "pending", "{id}");
+    }
+    hold_hellos_back(&desk, false).await;
+    assert_eq!(other.decision("meanwhile").await["origin"], "rule");
+    let missed = matcher(&desk.app, "changed").await;
+    assert_eq!(missed.as_deref(), Some("tool_changed"));
+    assert_eq!(listed(&desk.app, "changed").await.state, "pending");
+    desk.app.shutdown().await;
+}
