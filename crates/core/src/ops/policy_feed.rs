@@ -146,10 +146,8 @@ impl PolicyFeed {
 
     async fn apply(&self, change: PolicyChange) {
         match PolicyKey::parse(&change.key) {
-            Some(PolicyKey::Operators) => {
-                if change.revision > self.operators_at {
-                    self.operators.changed(change).await;
-                }
+            Some(PolicyKey::Operators) if change.revision > self.operators_at => {
+                self.operators.changed(change).await;
             }
             Some(PolicyKey::Console(id)) => {
                 presence::note(&self.shared, &self.operators.realm, &id, &change);
