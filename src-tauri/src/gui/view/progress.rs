@@ -74,10 +74,11 @@ pub(crate) fn rungs(
     let words = |name: &str| stage(name).and_then(|receipt| receipt_words(&receipt.detail));
     // What is held is not decided: it can still be taken back.
     let decided = decision.is_some() || matches!(state_of(line), CardState::Queued);
-    let refused = stage("refused");
     let received = stage("received").or(stage("executed")).or(stage("failed"));
     let failed = stage("failed");
     let executed = stage("executed");
+    // Another copy of the agent may have refused what this one ran.
+    let refused = stage("refused").filter(|_| executed.or(failed).is_none());
     let on_bus = decision;
     let mut rungs = vec![
         rung(
@@ -227,6 +228,26 @@ mod tests {
             assert_eq!(told, Some((decided, at)), "{state}");
             let on_bus = of(RungName::OnBus).map(|rung| rung.state);
             assert_eq!(on_bus, Some(RungState::Open), "{state}");
+        }
+    }
+
+    #[test]
+    fn what_one_copy_of_the_agent_ran_is_not_shown_as_refused_by_another() {
+        let told = |stage: &str| StoredReceipt {
+            decision_id: "d1".into(),
+            stage: stage.into(),
+            detail: b"{}".to_vec(),
+            at: 7,
+        };
+        for ran in ["executed", "failed"] {
+            let line = LineRow {
+                kind: Some("tool_call".to_owned()),
+                state: "decided".to_owned(),
+                ..LineRow::default()
+            };
+            let ladder = rungs(&line, None, &[told("refused"), told(ran)], &[]);
+            let received = ladder.iter().find(|rung| rung.rung == RungName::Received);
+            assert_eq!(received.map(|rung| rung.state), Some(RungState::Done));
         }
     }
 }
