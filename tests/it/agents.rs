@@ -82,7 +82,11 @@ async fn an_agent_is_told_with_its_tools_their_faults_and_its_credentials() {
     assert_eq!(tools[2]["looks_like"], "send_email");
     assert_eq!(
         line["faults"],
-        json!([{"path": "/tools/1/name", "what": "missing"}])
+        json!([
+            {"path": "/tools/1/name", "what": "missing"},
+            {"path": "/setup_schema/0/bs_group", "what": "is missing"},
+            {"path": "/setup_schema/0/bs_default", "what": "is missing"},
+        ])
     );
     assert_eq!(
         line["credentials"][0]["missing_keys"],

@@ -120,27 +120,6 @@ async fn doctor_tries_the_outside_server_before_the_first_start() {
 }
 
 #[tokio::test]
-async fn a_mistyped_folder_brings_no_operator_into_the_realm_of_an_outside_server() {
-    let first = Desk::new();
-    let console = Console::start(&first);
-    let typo = beside(&console, &first);
-    for command in [
-        &["approve", "r1"][..],
-        &["deny", "r1", "--message", "no"],
-        &["pause", "acme/bot"],
-        &["panic", "on"],
-        &["revoke", "acme/bot"],
-    ] {
-        let (exit, code, message) = typo.run(&[command, &["--json"]].concat()).error();
-        assert_eq!((exit, code.as_str()), (2, "environment"), "{command:?}");
-        assert!(message.contains("holds no console's data"), "{message}");
-    }
-    assert_eq!(std::fs::read_dir(typo.path()).unwrap().count(), 0);
-    let listed = first.lines(&["operators", "list", "--json"]);
-    assert_eq!(listed.len(), 2, "{listed:?}");
-}
-
-#[tokio::test]
 async fn who_gave_no_name_to_a_command_decides_under_the_name_that_the_realm_knows() {
     let desk = Desk::new().with("COUNTERSIGN_OPERATOR", "Two");
     let console = Console::start(&desk);

@@ -79,15 +79,15 @@ pub(crate) async fn deciding<T>(
     finish(app, work).await
 }
 
-/// The same for what makes no sense where no console has been: a verdict, a brake. Nothing is made then, and no key
-/// enters the realm's list; a folder that has keys and no store reads its bus again.
+/// The same for what makes no sense where no console has been: a verdict, a brake. Nothing is made then, unless an outside
+/// server is named: its requests wait for whoever has its login, and a folder that has keys and no store reads its bus again.
 pub(crate) async fn deciding_here<T>(
     settings: &Settings,
     work: impl AsyncFnOnce(&App) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let folder = &settings.data_dir;
     let known = folder.join("countersign.db").is_file() || folder.join("keys").is_dir();
-    if !known {
+    if settings.nats_url.is_none() && !known {
         return Err(OpError::no_console(folder).into());
     }
     deciding(settings, work).await
