@@ -43,7 +43,7 @@ const expected = (lines) => {
       "By people in under 2 s": share(human.filter((line) => tookMs(line) < 2_000).length, human.length),
       "Denied or edited by people": share(human.filter((line) => line.verdict === "deny").length, human.length),
       "Median · 95 % within": decided.length === 0 ? "–" : paced(decided).join(" · "),
-      "Ended without an answer": share(expired, lines.length), "Delivery overdue now": "0",
+      Expired: share(expired, lines.length), "Delivery overdue now": "0",
     },
     numbers: [lines.length, ...["approve", "deny"].map((verdict) => decided.filter((line) => line.verdict === verdict).length), expired],
     verdicts: Object.fromEntries(Object.entries(counted(lines.flatMap((line) => line.verdict ?? []))).map(([verdict, count]) => [PAST[verdict], count])),
@@ -162,7 +162,7 @@ onDesk("the overview's numbers are those of the store, and its chart and its tim
 
   // Each number leads to exactly the requests that it counts, and back to the same time.
   const labels = await countedByLinks(page);
-  for (const label of ["Requests", "Still waiting", "Decided by people", "Decided automatically", "Denied or edited by people", "Ended without an answer", "approved", "denied", "expired", "Decided of default/local, lookup"]) {
+  for (const label of ["Requests", "Still waiting", "Decided by people", "Decided automatically", "Denied or edited by people", "Expired", "approved", "denied", "expired", "Decided of default/local, lookup"]) {
     assert.ok(labels.includes(label), `${label} leads to the history: ${labels}`);
   }
   for (const place of labels.keys()) {
