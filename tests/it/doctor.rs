@@ -3,7 +3,7 @@
 use countersign_testkit::{AgentCredentials, PlainServer, TempData, UserKey, permissions_block};
 use serde_json::{Value, json};
 
-use crate::desk::{Console, Desk, eventually};
+use crate::desk::{Console, Desk};
 
 /// A console's and an agent's login, and the right configuration for both.
 struct Keys {
@@ -216,33 +216,4 @@ fn a_data_folder_that_cannot_be_made_is_a_failed_check() {
         assert!(!folder.exists());
     }
     mode(&closed, 0o755);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_console_that_reads_nothing_any_more_is_told_of() {
-    use nix::sys::signal::Signal::{SIGCONT, SIGSTOP};
-    let server = PlainServer::start().await;
-    let mut desk = Desk::new();
-    desk = desk.with("COUNTERSIGN_NATS_URL", server.url());
-    desk = desk.with("COUNTERSIGN_ALLOW_SINGLE_ACCOUNT", "1");
-    desk.run(&["bus", "init"]).success();
-    let console = Console::start(&desk);
-    let said = || {
-        let checks = desk.run(&["doctor", "--json"]).lines();
-        let found = checks.into_iter().find(|at| at["check"] == "projection");
-        found.map(|at| (at["verdict"].clone(), at["detail"].to_string()))
-    };
-    assert_eq!(said().unwrap().0, "ok");
-    console.signal(SIGSTOP);
-    let client = async_nats::connect(server.url()).await.unwrap();
-    let subject = "countersign.v1.request.acme.bot.r1";
-    client.request(subject, "{}".into()).await.unwrap();
-    let (verdict, detail) = said().unwrap();
-    console.signal(SIGCONT);
-    assert_eq!(verdict, "failed");
-    assert!(detail.contains("CS_REQUESTS 0 of 1"), "{detail}");
-    eventually(|| match said() {
-        Some((verdict, _)) if verdict == "ok" => Ok(()),
-        other => Err(other),
-    });
 }

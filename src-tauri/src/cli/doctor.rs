@@ -4,7 +4,6 @@
 
 mod checks;
 mod folder;
-mod projection;
 mod tried;
 
 use std::path::PathBuf;
@@ -95,7 +94,6 @@ async fn of_console(settings: &Settings, app: &App, agent_json: Option<PathBuf>)
     match app.bus() {
         Some(bus) => {
             found.extend(of_bus(app, &bus).await);
-            found.extend(projection::check(app).await);
             found.extend(tried::checks(settings, app, &bus, agent_json).await);
         }
         None => found.push(checks::no_bus(settings, app).await),
