@@ -21,11 +21,11 @@ use super::publisher::Settled;
 use super::votes;
 use crate::domain::life_cycle::{Step, StoredAs, next};
 use crate::domain::{AlarmCode, Delivery, RequestRecord, State, Timestamp};
+use crate::store::StoreError;
 use crate::store::decisions::{self, Adopted, NewDecision};
 use crate::store::republish::{self, Again};
 use crate::store::request_states::{self, StateChange};
 use crate::store::requests;
-use crate::store::{StoreError, bus_stream};
 use crate::store::{outbox, rule_uses, unanswered, vote_outbox};
 
 /// Stores a batch of the stream with its position.
@@ -34,30 +34,27 @@ pub(crate) async fn apply(
     batch: &mut Batch<'_>,
     messages: &[IncomingDecision],
 ) -> Result<(), StoreError> {
-    let (epoch, next) = ledger.place(batch.tx, Stream::Decisions).await?;
-    let known = messages.partition_point(|message| message.at.seq < next);
-    let messages = &messages[known..];
-    let Some(last) = messages.last().map(|message| message.at) else {
+    let Some(unread) = ledger.unread(batch.tx, messages).await? else {
         return Ok(());
     };
-    let keys: Vec<RequestKey> = messages.iter().filter_map(|m| m.key.clone()).collect();
+    let keys: Vec<RequestKey> = unread.iter().filter_map(|m| m.key.clone()).collect();
     let records: HashMap<RequestKey, RequestRecord> = requests::records(batch.tx, &keys)
         .await?
         .into_iter()
         .map(|record| (record.key.clone(), record))
         .collect();
-    let mut rows = Vec::with_capacity(messages.len());
+    let mut rows = Vec::with_capacity(unread.len());
     let mut given = Vec::new();
-    for message in messages {
+    for message in *unread {
         let Some(key) = message.key.clone() else {
             // Votes share the stream; anything else on it is nobody's decision.
             match &message.vote {
                 Some(vote) => given.push((message, vote)),
-                None => set_aside(batch, &epoch, message, "bad_subject").await?,
+                None => set_aside(batch, &unread.epoch, message, "bad_subject").await?,
             }
             continue;
         };
-        let stored_at = stored_at(ledger, &epoch, message);
+        let stored_at = stored_at(ledger, &unread.epoch, message);
         let reading = records.get(&key).map(|record| {
             let stored = Stored {
                 payload: &message.raw,
@@ -69,23 +66,15 @@ pub(crate) async fn apply(
         });
         rows.push((message, key, stored_at, reading));
     }
-    insert(ledger, batch, &epoch, rows, &records).await?;
-    votes::apply(ledger, batch, &epoch, &given).await?;
-    bus_stream::advance(
-        batch.tx,
-        Stream::Decisions.name(),
-        &epoch,
-        last.seq + 1,
-        last.stamp,
-    )
-    .await?;
-    ledger.advanced(Stream::Decisions, &epoch, last.seq + 1);
+    insert(ledger, batch, &unread.epoch, rows, &records).await?;
+    votes::apply(ledger, batch, &unread.epoch, &given).await?;
     ledger.sweep_at(
-        last.stamp
+        unread
+            .last
+            .stamp
             .plus_ms(ladder::first_look_ms(&ledger.stall_limits)),
     );
-    batch.reached(Stream::Decisions, &epoch, last.seq + 1);
-    Ok(())
+    ledger.projected(batch, unread).await
 }
 
 struct Stored<'a> {

@@ -14,7 +14,7 @@ use super::reports::set_aside;
 use crate::store::agent_instances::Heard;
 use crate::store::agents::NewHello;
 use crate::store::tools::Definitions;
-use crate::store::{StoreError, agent_instances, agents, bus_stream, tools};
+use crate::store::{StoreError, agent_instances, agents, tools};
 
 /// Stores a batch of the stream with its position.
 pub(crate) async fn apply(
@@ -22,16 +22,13 @@ pub(crate) async fn apply(
     batch: &mut Batch<'_>,
     messages: &[IncomingHello],
 ) -> Result<(), StoreError> {
-    let (epoch, next) = ledger.place(batch.tx, Stream::Agents).await?;
-    let known = messages.partition_point(|message| message.at.seq < next);
-    let messages = &messages[known..];
-    let Some(last) = messages.last().map(|message| message.at) else {
+    let Some(unread) = ledger.unread(batch.tx, messages).await? else {
         return Ok(());
     };
     // Of one agent only the last one counts: the stream itself keeps no other.
     let mut newest: HashMap<&AgentKey, (&IncomingHello, Result<&HelloReport, &str>)> =
         HashMap::new();
-    for message in messages {
+    for message in *unread {
         match &message.hello {
             Ok((agent, report)) => {
                 newest.insert(agent, (message, Ok(report)));
@@ -46,7 +43,7 @@ pub(crate) async fn apply(
             }
             Err((agent, why)) => {
                 let place = (message.at, message.subject.as_str(), message.raw.as_slice());
-                set_aside(batch, Stream::Agents, &epoch, place, why).await?;
+                set_aside(batch, Stream::Agents, &unread.epoch, place, why).await?;
                 if let Some(agent) = agent {
                     newest.insert(agent, (message, Err(why)));
                 }
@@ -66,16 +63,7 @@ pub(crate) async fn apply(
         let declared = report.hello.setup_schema.as_ref().map(ToString::to_string);
         ledger.judge.policies.declared(agent, declared.as_deref());
     }
-    bus_stream::advance(
-        batch.tx,
-        Stream::Agents.name(),
-        &epoch,
-        last.seq + 1,
-        last.stamp,
-    )
-    .await?;
-    ledger.advanced(Stream::Agents, &epoch, last.seq + 1);
-    batch.reached(Stream::Agents, &epoch, last.seq + 1);
+    ledger.projected(batch, unread).await?;
     batch.gathered.status = true;
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! What the one writer keeps in memory, and what one transaction gathers.
 
+mod projection;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -26,8 +28,8 @@ use crate::store::audit::Entry;
 use crate::store::outbox::Place;
 use crate::store::quarantine::{self, Quarantined};
 use crate::store::{
-    StoreError, WriteConnection, alarms, askers, bus_stream, decisions, early_receipts, stalls,
-    tombstones, unanswered, votes,
+    StoreError, WriteConnection, alarms, askers, decisions, early_receipts, stalls, tombstones,
+    unanswered, votes,
 };
 
 /// Code of a message on whose subject another one stands.
@@ -63,7 +65,7 @@ pub(crate) struct Ledger {
     /// no second look at it.
     pub(crate) own: HashMap<String, Vec<u8>>,
     /// Epoch and next sequence of each stream.
-    pub(crate) places: BTreeMap<Stream, (String, i64)>,
+    places: BTreeMap<Stream, (String, i64)>,
     /// When time makes something due at the earliest; none when that is not known.
     pub(crate) next_due: Option<Timestamp>,
     pub(crate) settlements: Settlements,
@@ -192,26 +194,6 @@ const OWN: usize = 10_000;
 const MANY_ALARMS: i64 = 25;
 
 impl Ledger {
-    /// Epoch of a stream, and the first of its messages that is not projected: what comes again after
-    /// a reconnect is left out by it.
-    pub(crate) async fn place(
-        &mut self,
-        tx: &mut WriteConnection,
-        stream: Stream,
-    ) -> Result<(String, i64), StoreError> {
-        if let Some(place) = self.places.get(&stream) {
-            return Ok(place.clone());
-        }
-        let epoch = self.epoch(stream);
-        let next = bus_stream::next_seq(tx, stream.name(), &epoch).await?;
-        Ok((epoch, next))
-    }
-
-    /// Notes that a stream is projected up to `next`; written by [`bus_stream::advance`] before.
-    pub(crate) fn advanced(&mut self, stream: Stream, epoch: &str, next: i64) {
-        self.places.insert(stream, (epoch.to_owned(), next));
-    }
-
     /// Time makes something due at `at`.
     pub(crate) fn due_at(&mut self, at: Timestamp) {
         self.next_due = self.next_due.map(|known| known.min(at));
@@ -281,13 +263,6 @@ impl Ledger {
             self.own.clear();
         }
         self.own.insert(sig, payload);
-    }
-
-    fn epoch(&self, stream: Stream) -> String {
-        let epochs = self.bus.as_ref().map(|bus| &bus.epochs);
-        epochs
-            .and_then(|epochs| epochs.get(stream.name()).cloned())
-            .unwrap_or_default()
     }
 }
 
@@ -444,15 +419,6 @@ impl Batch<'_> {
             self.gathered.status = true;
         }
         Ok(())
-    }
-
-    /// A stream is projected up to `next` of this epoch.
-    pub(crate) fn reached(&mut self, stream: Stream, epoch: &str, next: i64) {
-        let place = StreamPlace {
-            epoch: epoch.to_owned(),
-            next: u64::try_from(next).unwrap_or(0),
-        };
-        self.gathered.positions.insert(stream, place);
     }
 
     /// Answers a caller once the batch is committed; one that listens no longer is no failure.
