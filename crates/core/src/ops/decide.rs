@@ -344,8 +344,19 @@ pub(super) fn outgoing(record: &RequestRecord, unsigned: &Unsigned, sig: String)
     }
 }
 
-/// Takes a held approval back.
-pub(crate) async fn undo(
+/// Takes a held approval back, and says so.
+pub(super) async fn undo(
+    ledger: &Ledger,
+    batch: &mut Batch<'_>,
+    key: &RequestKey,
+    reply: oneshot::Sender<Result<(), Refused>>,
+) -> Result<(), StoreError> {
+    let answer = undo_hold(ledger, batch, key).await?;
+    batch.answer(reply, answer);
+    Ok(())
+}
+
+async fn undo_hold(
     ledger: &Ledger,
     batch: &mut Batch<'_>,
     key: &RequestKey,
