@@ -8,7 +8,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use countersign_wire::{
-    ParsedRequest, Rejection, RequestKey, Risk, Sha256Digest, Stream, VerdictSet, tighten_subject,
+    ParsedRequest, Rejection, RejectionCode, RequestKey, Risk, Sha256Digest, Stream, VerdictSet,
+    tighten_subject,
 };
 use serde_json::json;
 
@@ -16,7 +17,7 @@ pub(crate) use self::amendments::{IGNORED, UNREADABLE};
 use self::amendments::{tighten, withdraw};
 use super::answers;
 use super::decisions::join_orphans;
-use super::incoming::{At, IncomingRequest, RequestMessage, too_many};
+use super::incoming::{At, IncomingRequest, RequestMessage};
 use super::ledger::{Batch, CONFLICT, Ledger};
 use super::votes;
 use crate::domain::{State, Timestamp};
@@ -334,4 +335,12 @@ async fn conflict(
         }),
     );
     Ok(())
+}
+
+/// Code and sentence for a request that is one too many.
+fn too_many(limit: i64) -> (String, String) {
+    (
+        RejectionCode::TooManyWaiting.as_str().to_owned(),
+        format!("more than {limit} requests of this agent are waiting"),
+    )
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::answers;
 use super::bypass::rule_id;
-use super::incoming::{GivenBy, goes_on};
+use super::decision_words::{GivenBy, goes_on};
 use super::ledger::{Batch, Ledger};
 use super::votes::close;
 use crate::domain::brakes::{Braked, Brakes};

@@ -18,6 +18,7 @@ pub mod brakes;
 pub mod bypass;
 mod cautions;
 mod decide;
+mod decision_words;
 mod decisions;
 mod denied_flips;
 mod draft;

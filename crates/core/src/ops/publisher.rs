@@ -15,9 +15,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
+use super::decision_words::{decision_summary, given, vote_summary};
 use super::draft::request_of;
 use super::held_back::{HeldBack, voters};
-use super::incoming::{decision_summary, given, vote_summary};
 use super::job::Job;
 use super::policy_feed::PolicyKnown;
 use super::trusted::{Standing, TrustedKeys};

@@ -194,7 +194,7 @@ impl App {
         }
         let who = decision.map(|decision| {
             let at = Timestamp(decision.stored_at);
-            super::super::incoming::decision_summary(&decision.payload, at).1
+            super::super::decision_words::decision_summary(&decision.payload, at).1
         });
         Err(OpError::AlreadyDecided {
             key: key.clone(),
