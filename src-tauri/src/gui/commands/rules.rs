@@ -130,7 +130,7 @@ pub(crate) async fn check_rule(_: &Desk, args: CheckRuleArgs) -> Result<RuleChec
     Ok(match read(args.text).await? {
         Ok(rule) => RuleCheck {
             problems: Vec::new(),
-            effect: Some(rule_effect(rule.effect.as_str())),
+            effect: Some(rule_effect(rule.effect)),
             state: Some(rule_state(rule.enabled)),
         },
         Err(problems) => RuleCheck {
