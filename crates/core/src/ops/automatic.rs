@@ -23,7 +23,7 @@ use crate::domain::{Authority, State};
 use crate::policy::evaluate::amount;
 use crate::policy::{Asked, By, Conditions, Outcome, Used};
 use crate::store::rule_uses::{self, RuleUse};
-use crate::store::{StoreError, requests};
+use crate::store::{StoreError, policy_versions, requests, to_judge};
 
 /// How many waiting requests are judged in one transaction.
 const AT_ONCE: i64 = 500;
@@ -150,7 +150,7 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
         ids.extend(turns.due(batch.now, at_once));
     }
     if let Some(after) = judge.owed {
-        let page = rule_uses::waiting(batch.tx, after, AT_ONCE).await?;
+        let page = to_judge::waiting(batch.tx, after, AT_ONCE).await?;
         judge.owed = page.last().copied().filter(|_| page.len() >= at_once);
         ids.extend(page);
     }
@@ -183,8 +183,8 @@ async fn decide(
     let records = requests::records_by_id(batch.tx, ids).await?;
     let unread = |id: i64| (id, !arrived.contains_key(&id));
     let rows: Vec<_> = records.iter().map(|record| unread(record.id)).collect();
-    let to_judge = rule_uses::to_judge(batch.tx, &rows).await?;
-    for (mut record, row) in records.into_iter().zip(to_judge) {
+    let rows = to_judge::read(batch.tx, &rows).await?;
+    for (mut record, row) in records.into_iter().zip(rows) {
         let open = record.state == State::Pending && batch.now < record.deadline_at;
         let bypassed = is_bypassed(ledger, &record, batch.now);
         let in_force = ledger.judge.policies.of(&record.key.workspace);
@@ -299,7 +299,7 @@ async fn give(
         let digest = *one.in_force.set.digest();
         let name = digest.to_string();
         if !ledger.judge.kept.contains(&name) {
-            rule_uses::keep_version(batch.tx, &name, one.in_force.set.body(), batch.now).await?;
+            policy_versions::keep(batch.tx, &name, one.in_force.set.body(), batch.now).await?;
             ledger.judge.kept.insert(name);
         }
         let command = DecideCommand {

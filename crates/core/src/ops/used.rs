@@ -9,8 +9,8 @@ use sqlx::SqliteConnection;
 use crate::domain::Timestamp;
 use crate::policy::evaluate::amount;
 use crate::policy::{Enabled, Rule, Used};
-use crate::store::StoreError;
 use crate::store::rule_uses::{self, Approvals, SUMMED_MAX};
+use crate::store::{StoreError, requests};
 
 pub(super) fn is_limited(rule: &Rule) -> bool {
     rule.limit.is_some() || rule.sum.is_some()
@@ -80,7 +80,7 @@ impl Amounts {
         request: i64,
         pointer: &str,
     ) -> Result<f64, StoreError> {
-        let raw = rule_uses::payload(tx, request).await?;
+        let raw = requests::payload(tx, request).await?;
         let raw = raw.unwrap_or_default();
         self.locked().read += raw.len();
         let amount = added(&raw, pointer);

@@ -19,7 +19,7 @@ use crate::policy::{
     Asked, By, Evaluation, Outcome, Rule, Setting, SetupSays, Used, Uses, evaluate,
 };
 use crate::store::StoreError;
-use crate::store::rule_uses::ToJudge;
+use crate::store::to_judge::ToJudge;
 
 /// What a rule or a setup key decides.
 pub(super) struct Decided {
