@@ -73,8 +73,7 @@ impl TrustedKeys {
     pub fn role(&self, key: &str, stored_at: Timestamp) -> Option<KeyRole> {
         let keys = self.0.read().ok()?;
         let terms = in_force(&keys.get(key)?.terms, stored_at);
-        let first = terms.first()?.role;
-        terms.iter().all(|term| term.role == first).then_some(first)
+        KeyRole::of_all(terms.iter().map(|term| term.role))
     }
 
     /// Whether a key counts at `stored_at` and stands under no limit that keeps it from saying more than no to such a
