@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use countersign_wire::{KeyRole, Risk, is_bound_by_limits};
+use countersign_wire::{KeyRole, Risk, Stream, is_bound_by_limits};
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -354,7 +354,9 @@ impl Publisher {
         }
         // Asked before the look: what left at the last moment must be seen by it.
         let still = way.left.is_none_or(|left| left.elapsed() >= UNDER_WAY);
-        let stored = bus.read_last("CS_DECISIONS", &outgoing.subject).await;
+        let stored = bus
+            .read_last(Stream::Decisions.name(), &outgoing.subject)
+            .await;
         match stored.map_err(|error| format!("{why}; {error}"))? {
             Some(message) => {
                 let (id, who) = match outgoing.carried {

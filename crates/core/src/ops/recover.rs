@@ -10,7 +10,7 @@ mod again;
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
-use countersign_wire::{RequestKey, SignedEnvelope};
+use countersign_wire::{RequestKey, SignedEnvelope, Stream};
 use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
@@ -138,13 +138,13 @@ impl App {
                 .chain(&recovery.changed)
                 .any(|at| *at == name)
         };
-        let decisions_lost = lost("CS_DECISIONS");
+        let decisions_lost = lost(Stream::Decisions.name());
         if decisions_lost {
             let at = Target {
                 bus: &bus,
                 realm,
                 dry_run,
-                absent: made.missing.contains(&"CS_DECISIONS"),
+                absent: made.missing.contains(&Stream::Decisions.name()),
             };
             // Decisions first: who reads enough votes and no decision makes one.
             for kind in [Kind::Decision, Kind::Vote] {
@@ -269,7 +269,7 @@ impl App {
         .await?;
         let detail = json!({
             "payload_digest": digest,
-            "stream": "CS_DECISIONS",
+            "stream": Stream::Decisions.name(),
             "voter": message.row.voter,
         });
         self.record("recover_conflict", name, detail).await
