@@ -208,10 +208,15 @@ impl App {
                 .data()
                 .read_runtime()
                 .map(|info| info.nats_url)
-                .ok_or_else(|| OpError::BusUnreachable("no console runs here".to_owned()))?,
+                .ok_or_else(|| {
+                    OpError::BusUnreachable(
+                        "no console runs in this data folder; start it with `countersign serve`"
+                            .to_owned(),
+                    )
+                })?,
         };
         let realm = shared.realm().ok_or_else(|| {
-            OpError::BusUnreachable("this console has not met a bus yet".to_owned())
+            OpError::BusUnreachable("this console has not met a bus yet; try again once `countersign status` says that it is connected".to_owned())
         })?;
         Ok(Enrolment {
             nats_url,

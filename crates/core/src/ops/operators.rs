@@ -247,7 +247,9 @@ impl Operators {
                 return Ok(None);
             }
             if lawful::judge(&known.list, &list, own.as_str(), now) == Lawful::No {
-                return Err(failed("the other consoles would refuse this change"));
+                return Err(failed(
+                    "the other consoles would refuse this change; see `countersign operators list` what this operator may do",
+                ));
             }
         }
         let payload = serde_json::to_vec(&list).map_err(|_| failed("cannot be written as JSON"))?;
@@ -266,7 +268,7 @@ impl Operators {
                 Ok(None)
             }
             Put::Silent(_) => Err(OpError::BusUnreachable(
-                "CS_POLICY did not answer; check the permissions".into(),
+                "CS_POLICY did not answer; check with `countersign doctor` that this console may write it".into(),
             )),
         }
     }

@@ -29,8 +29,12 @@ const COUNTED: [&str; 2] = ["version", "since"];
 const TESTS: [&str; 7] = ["eq", "in", "glob", "lt", "gt", "min_len", "max_len"];
 
 pub(super) fn workspace(name: &str) -> Result<WorkspaceName, IpcError> {
-    name.parse()
-        .map_err(|_| refuse(IpcErrorCode::NotFound, "this names no workspace"))
+    name.parse().map_err(|_| {
+        refuse(
+            IpcErrorCode::NotFound,
+            "this names no workspace; choose one of the list",
+        )
+    })
 }
 
 /// Every workspace that has rules or agents, the one that is meant first.

@@ -162,7 +162,7 @@ impl App {
                 }
                 None if late => {
                     return Err(OpError::Failed(format!(
-                        "the vote on {key} is stored but does not stand; is this console's key retired?"
+                        "the vote on {key} is stored but does not stand; see `countersign operators list` whether this console's key counts"
                     )));
                 }
                 _ => tokio::time::sleep(LOOK).await,
