@@ -123,6 +123,7 @@ pub(crate) fn unreadable(batch: &[StreamMessage]) -> BTreeSet<String> {
         .collect()
 }
 
+/// A message of `CS_REQUESTS`, by its subject and what it holds.
 pub(crate) fn request(message: StreamMessage) -> IncomingRequest {
     let at = At::of(&message);
     let what = match Subject::parse(&message.subject) {
@@ -156,6 +157,7 @@ fn parsed(message: &StreamMessage) -> RequestMessage {
     }
 }
 
+/// A message of `CS_DECISIONS`; whether it verifies is judged by the writer, which knows the keys.
 pub(crate) fn decision(message: StreamMessage) -> IncomingDecision {
     let (key, vote) = match Subject::parse(&message.subject) {
         Some(Subject::Decision(key)) => (Some(key), None),
@@ -265,6 +267,7 @@ fn vote_body(payload: &[u8]) -> VoteBody {
     }
 }
 
+/// A message of `CS_RECEIPTS`.
 pub(crate) fn receipt(message: StreamMessage) -> IncomingReceipt {
     let receipt = match Subject::parse(&message.subject) {
         Some(Subject::Receipt(key)) => parse_receipt(&message.subject, &message.payload)
@@ -280,6 +283,7 @@ pub(crate) fn receipt(message: StreamMessage) -> IncomingReceipt {
     }
 }
 
+/// A message of `CS_AGENTS`, as much of it as can be read.
 pub(crate) fn hello(message: StreamMessage) -> IncomingHello {
     let hello = match Subject::parse(&message.subject) {
         Some(Subject::Hello(agent)) => match read_hello(&message.subject, &message.payload) {
@@ -323,6 +327,7 @@ pub(crate) fn pieces(batch: Vec<StreamMessage>) -> Vec<Vec<StreamMessage>> {
     pieces
 }
 
+/// A message of `CS_EVENTS`, as the row that is stored of it.
 pub(crate) fn span(message: StreamMessage) -> IncomingSpan {
     let at = At::of(&message);
     let span = span_row(at, &message).map_err(|why| Unreadable {

@@ -163,6 +163,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
+    /// Counts everything anew.
     pub(crate) async fn read(tx: &mut WriteConnection) -> Result<Self, StoreError> {
         let mut waiting = HashMap::new();
         for (ws, agent, count) in askers::waiting_by_agent(tx).await? {
@@ -180,6 +181,7 @@ impl Counts {
         })
     }
 
+    /// A request of this agent waits no longer.
     pub(crate) fn closed(&mut self, agent: &AgentKey) {
         if let Some(count) = self.waiting.get_mut(agent) {
             *count = (*count - 1).max(0);
@@ -258,6 +260,7 @@ impl Ledger {
             && self.may_allow(key, Verdict::Approve, record, now)
     }
 
+    /// Remembers a decision that this process has just signed, so that it is not verified again when it comes back.
     pub(crate) fn note_own(&mut self, sig: String, payload: Vec<u8>) {
         if self.own.len() >= OWN {
             self.own.clear();
@@ -296,6 +299,7 @@ pub(crate) struct Gathered {
 }
 
 impl Batch<'_> {
+    /// Writes an entry of the audit log, at the time of this transaction.
     pub(crate) fn record(
         &mut self,
         actor: impl Into<String>,
@@ -312,6 +316,7 @@ impl Batch<'_> {
         });
     }
 
+    /// Raises an alarm and says so in the audit log.
     pub(crate) async fn alarm(
         &mut self,
         actor: &str,
@@ -426,6 +431,7 @@ impl Batch<'_> {
         self.reply(move || drop(done.send(answer)));
     }
 
+    /// Does this once the batch is committed; a batch that fails tells nobody.
     pub(crate) fn reply(&mut self, reply: impl FnOnce() + Send + 'static) {
         self.gathered.replies.push(Box::new(reply));
     }

@@ -154,6 +154,7 @@ impl Policies {
         policies
     }
 
+    /// The rules and setup in force in a workspace; none where there are none.
     pub(crate) fn of(&self, workspace: &WorkspaceName) -> Option<Arc<InForce>> {
         let book = self.book.read().ok()?;
         book.in_force.get(workspace).map(Arc::clone)
@@ -188,6 +189,7 @@ impl Policies {
             .count()
     }
 
+    /// Another number after every change: what was judged before is judged again.
     pub(crate) fn generation(&self) -> u64 {
         self.generation.load(Ordering::SeqCst)
     }

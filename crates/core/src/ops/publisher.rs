@@ -116,6 +116,7 @@ struct Way {
 pub(crate) struct Settlements(Arc<Mutex<HashMap<Uuid, oneshot::Sender<Settled>>>>);
 
 impl Settlements {
+    /// Has `waiter` told what becomes of a decision.
     pub(crate) fn expect(&self, decision_id: Uuid, waiter: oneshot::Sender<Settled>) {
         if let Ok(mut waiters) = self.0.lock() {
             if waiters.len() >= SWEEP {
@@ -132,6 +133,7 @@ impl Settlements {
             .is_ok_and(|waiters| waiters.contains_key(decision_id))
     }
 
+    /// Tells whoever waits for a decision what became of it.
     pub(crate) fn settle(&self, decision_id: &Uuid, settled: Settled) {
         let waiter = self
             .0
