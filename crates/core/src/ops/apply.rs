@@ -12,7 +12,7 @@ use super::ledger::{Batch, Gathered, Ledger};
 use super::publisher::Settlements;
 use super::votes::cast;
 use super::{
-    alarms, alive, answered, arrivals, automatic, decide, decisions, due, enroll, held_back,
+    alarms, alive, answer_feed, arrivals, automatic, decide, decisions, due, enroll, held_back,
     hellos, ladder, policy_intake, reports, retention, search_index, spans, story, typed_targets,
 };
 use crate::domain::Timestamp;
@@ -140,7 +140,7 @@ async fn apply(
             detail,
             done,
         } => record(ledger, batch, (action, subject, detail), done),
-        Job::AnswersTold { row, done } => answered::note_told(batch, row, done).await,
+        Job::AnswersTold { row, done } => answer_feed::note_told(batch, row, done).await,
         Job::Remove {
             kind,
             items,

@@ -15,7 +15,7 @@ use serde_json::json;
 
 pub(crate) use self::amendments::{IGNORED, UNREADABLE};
 use self::amendments::{tighten, withdraw};
-use super::answers;
+use super::automatic_answers;
 use super::decisions::join_orphans;
 use super::incoming::{At, IncomingRequest, RequestMessage};
 use super::ledger::{Batch, CONFLICT, Ledger};
@@ -258,7 +258,7 @@ async fn insert(
     let answered = follow_up(ledger, batch, &keys).await?;
     rejected.retain(|id| !answered.contains(id));
     if ledger.caught_up {
-        answers::give(ledger, batch, &rejected).await?;
+        automatic_answers::answer(ledger, batch, &rejected).await?;
     }
     Ok(())
 }

@@ -16,8 +16,8 @@ use self::judge::{Decided, decision, is_bypassed, read};
 use super::job::{Automatic, DecideCommand};
 use super::ledger::{Batch, Ledger};
 use super::policies::{InForce, Policies};
+use super::rule_usage::{Amounts, counter, is_limited};
 use super::turns::{Turn, Turns};
-use super::used::{Amounts, counter, is_limited};
 use super::{decide, quorum, rule_notes};
 use crate::domain::{Authority, State};
 use crate::policy::evaluate::amount;
@@ -255,7 +255,7 @@ async fn decide(
         settled(ledger, record.id);
         decided.push(one);
     }
-    give(ledger, batch, decided).await
+    enqueue(ledger, batch, decided).await
 }
 
 /// Whether every hello is known that was stored before this request: one of them may define its tool otherwise. Where
@@ -286,7 +286,7 @@ fn settled(ledger: &mut Ledger, id: i64) {
 }
 
 /// Takes what was decided into the outbox.
-async fn give(
+async fn enqueue(
     ledger: &mut Ledger,
     batch: &mut Batch<'_>,
     decided: Vec<Decided>,

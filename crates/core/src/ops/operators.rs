@@ -4,14 +4,13 @@
 //! before the list in force; writes over no revision that it has not read.
 
 mod accept;
+mod audit_entries;
 pub(crate) mod change;
 mod edit;
 mod heal;
 mod lawful;
-mod once;
 mod refused;
 mod rotate;
-mod told;
 
 use std::sync::Arc;
 use std::time::Duration;

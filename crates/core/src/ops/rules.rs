@@ -3,17 +3,17 @@
 //! Refuses to write over what it has not seen, and to give an old version to other words.
 
 mod change;
+mod last_good;
 mod set;
 mod signed;
-mod stood;
 
 use countersign_wire::{PolicyKey, Risk, WorkspaceName};
 
 pub use self::change::{RulesChange, RulesChanged, Signing};
+pub(crate) use self::last_good::last_readable;
 pub use self::set::RuleSet;
 use self::set::{read, unreadable};
 pub use self::signed::Shift;
-pub(crate) use self::stood::last_readable;
 use super::policy_value::{Stands, TRIES, pause};
 use crate::domain::Timestamp;
 use crate::error::OpError;

@@ -7,9 +7,9 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::hay;
 use super::job::Job;
 use super::ledger::{Batch, Ledger};
+use super::search_text;
 use crate::error::OpError;
 use crate::runtime::{App, Role};
 use crate::store::search_index::{self, Hay};
@@ -52,14 +52,14 @@ async fn step(tx: &mut WriteConnection, limit: usize) -> Result<bool, StoreError
         if !row.raw.is_empty() {
             hays.push(Hay {
                 id: row.id,
-                now: hay::hay(&row.raw, row.message.as_deref()),
+                now: search_text::of_request(&row.raw, row.message.as_deref()),
                 before: None,
             });
         }
     }
     for row in &step.later {
         let mut now = row.hay.clone();
-        if hay::add_message(&mut now, &row.message) {
+        if search_text::add_message(&mut now, &row.message) {
             hays.push(Hay {
                 id: row.id,
                 now,

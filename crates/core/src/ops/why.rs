@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::bypass;
-use super::used::{Amounts, used};
+use super::rule_usage::{Amounts, used};
 use crate::domain::Timestamp;
 use crate::domain::brakes::Braked;
 use crate::error::OpError;

@@ -14,7 +14,7 @@ use crate::domain::{RequestRecord, Timestamp};
 use crate::ops::bypass;
 use crate::ops::ledger::{Batch, Ledger};
 use crate::ops::policies::InForce;
-use crate::ops::used::used;
+use crate::ops::rule_usage::used;
 use crate::policy::{
     Asked, By, Evaluation, Outcome, Rule, Setting, SetupSays, Used, Uses, evaluate,
 };

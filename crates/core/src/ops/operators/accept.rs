@@ -7,12 +7,12 @@ use countersign_wire::{Context, OperatorList, PolicyKey, SignedEnvelope, came_af
 use tokio::sync::MutexGuard;
 
 use super::lawful::{self, Lawful};
-use super::once::is_new;
 use super::refused::Refused;
-use super::{KEY, KnownList, Operators, rotate, told, trusted_now};
+use super::{KEY, KnownList, Operators, audit_entries, rotate, trusted_now};
 use crate::domain::{AlarmCode, Timestamp};
 use crate::ops::job::Job;
 use crate::store::policy::PolicyRow;
+use crate::store::policy_history;
 
 /// What became of a value.
 pub(super) enum Accepted {
@@ -56,7 +56,7 @@ impl Operators {
             }
             let put_back = known.sig == envelope.sig.as_str() && known.list == list;
             // Version 1 of the protocol names no time: such a list counts by its place, unless it was in force before.
-            let without_time = list.at.is_none() && is_new(&self.shared.reader, &envelope).await;
+            let without_time = list.at.is_none() && self.is_new(&envelope).await;
             let later = without_time || came_after(known.list.at, list.at, stored_at.into());
             if !put_back && !later {
                 return Accepted::No(Refused::older(&known.list, list, stored_at));
@@ -85,6 +85,13 @@ impl Operators {
         }
     }
 
+    /// Whether this console has never accepted these very bytes; not where that cannot be read.
+    async fn is_new(&self, envelope: &SignedEnvelope) -> bool {
+        let (key, sig) = (PolicyKey::Operators.to_string(), envelope.sig.as_str());
+        let known = policy_history::has(&self.shared.reader, &key, sig).await;
+        known.is_ok_and(|known| !known)
+    }
+
     /// Keeps a list that was judged, or that this console has just written.
     pub(super) async fn take_over(
         &self,
@@ -107,8 +114,8 @@ impl Operators {
         rotate::follow(&self.shared.identity, &list).await;
         rotate::settle(&self.shared.identity).await;
         let own = self.shared.identity.trusted_keys();
-        let entries = told::entries(before, (&self.realm, &list), &payload, &own, now);
-        let alarms = told::alarms(before, &list);
+        let entries = audit_entries::entries(before, (&self.realm, &list), &payload, &own, now);
+        let alarms = audit_entries::alarms(before, &list);
         if let Ok(mut keys) = self.shared.operators.write() {
             *keys = trusted_now(&list, now);
         }
