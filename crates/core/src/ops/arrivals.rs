@@ -86,8 +86,8 @@ fn row_of_request<'m>(
         i64::try_from(parsed.request.lifetime().whole_milliseconds()).unwrap_or(i64::MAX);
     if !full {
         *waiting += 1;
-        let stopped = ledger.brakes.read();
-        if stopped.is_ok_and(|brakes| brakes.stop_of(&parsed.key.agent_key()).is_some()) {
+        let agent = parsed.key.agent_key();
+        if ledger.brakes.read().stop_of(&agent).is_some() {
             ledger.due_at(now);
         }
         ledger.due_at(at.stamp.plus_ms(lifetime_ms));

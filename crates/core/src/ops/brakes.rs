@@ -5,8 +5,6 @@
 
 mod said;
 
-use std::sync::PoisonError;
-
 use bytes::Bytes;
 use countersign_wire::{AgentBrake, AgentKey, PolicyKey};
 
@@ -72,10 +70,7 @@ pub(super) fn take(shared: &Shared, key: &PolicyKey, came: &Came, place: Place) 
         _ => None,
     };
     let good = signed.is_some();
-    let mut brakes = shared
-        .brakes
-        .write()
-        .unwrap_or_else(PoisonError::into_inner);
+    let mut brakes = shared.brakes.write();
     let (said, by, signer) = signed.or_else(|| {
         let older = match came {
             Came::Older(row) => read(row).map(|(said, _)| said),
@@ -140,10 +135,8 @@ impl App {
     /// # Errors
     /// [`OpError::Store`].
     pub async fn brakes(&self) -> Result<Brakes, OpError> {
-        if self.role() == crate::runtime::Role::Console
-            && let Ok(brakes) = self.inner.shared.brakes.read()
-        {
-            return Ok(brakes.clone());
+        if self.role() == crate::runtime::Role::Console {
+            return Ok(self.inner.shared.brakes.read().clone());
         }
         let mut brakes = remembered(&policy::brakes(self.reader()).await?);
         // What does not verify leaves no row; the console of this folder told of it, and counts it as set.

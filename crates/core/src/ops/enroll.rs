@@ -197,11 +197,7 @@ impl App {
 
     fn enrolment(&self, agent: &AgentKey, seed: &str, key: &str) -> Result<Enrolment, OpError> {
         let shared = &self.inner.shared;
-        let nkeys = shared
-            .operators
-            .read()
-            .map(|keys| keys.clone())
-            .unwrap_or_default();
+        let nkeys = shared.operators.read().clone();
         let nats_url = match self.embedded_server() {
             Some(server) => server.url(),
             None => self

@@ -3,10 +3,11 @@
 mod projection;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_wire::{AgentKey, RequestKey, Sha256Digest, Stream, Verdict, is_bound_by_limits};
+use parking_lot::RwLock;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
@@ -232,7 +233,6 @@ impl Ledger {
     /// whether it was let go on.
     pub(crate) fn stopped_by(&self, request: &RequestKey) -> Option<String> {
         let brakes = self.brakes.read();
-        let brakes = brakes.unwrap_or_else(PoisonError::into_inner);
         let stop = brakes.stop_of(&request.agent_key())?;
         Some(stop.by.clone())
     }

@@ -55,7 +55,7 @@ pub(crate) fn named(anchors: &[&StoredAnchor]) -> Value {
 pub(super) fn signer(shared: &Shared, anchor: &StoredAnchor) -> Option<PublicKey> {
     let (realm, id) = (shared.realm()?, shared.identity.console_id.to_string());
     let subject = audit_subject(&ConsoleId::from(shared.identity.console_id));
-    let known = shared.operator_list.read().ok()?;
+    let known = shared.operator_list.read();
     let listed = known.iter().flat_map(|known| &known.list.operators);
     let earlier = listed
         .filter(|entry| entry.role == KeyRole::Auto && entry.console.as_ref() == Some(&id))

@@ -144,8 +144,7 @@ impl Operators {
     }
 
     fn known(&self) -> Option<KnownList> {
-        let known = self.shared.operator_list.read();
-        known.ok().and_then(|known| known.clone())
+        self.shared.operator_list.read().clone()
     }
 
     /// Reads the list from the bucket's leader, with every list that came between.
@@ -222,8 +221,7 @@ impl Operators {
 
     /// When the server stored the list that is known: a store does not tell.
     fn stands_since(&self, revision: u64, stamp: Timestamp) {
-        if let Ok(mut known) = self.shared.operator_list.write()
-            && let Some(known) = known.as_mut()
+        if let Some(known) = self.shared.operator_list.write().as_mut()
             && known.revision == revision
         {
             known.stored_at = Some(stamp);

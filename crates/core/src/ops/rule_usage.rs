@@ -1,9 +1,9 @@
 //! What a rule with a limit has approved already, and which console counts for it.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use countersign_wire::{Effective, RequestKey, Sha256Digest, request_fields};
+use parking_lot::{Mutex, MutexGuard};
 use sqlx::SqliteConnection;
 
 use crate::domain::Timestamp;
@@ -47,7 +47,7 @@ struct Known {
 
 impl Amounts {
     fn locked(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Another transaction begins, or another look.

@@ -1,10 +1,11 @@
 //! Starts the writer and the publisher.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_wire::ConsoleId;
+use parking_lot::Mutex;
 use tokio::runtime::RuntimeFlavor;
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::JoinHandle;

@@ -9,7 +9,6 @@ use countersign_wire::{
     Origin, ParsedRequest, RequestKey, RuleRef, Verdict, parse_request, request_subject,
 };
 
-use crate::domain::brakes::Braked;
 use crate::domain::{RequestRecord, Timestamp};
 use crate::ops::bypass;
 use crate::ops::ledger::{Batch, Ledger};
@@ -51,12 +50,12 @@ pub(in crate::ops) async fn judge(
 ) -> Result<Judged, StoreError> {
     let agent = record.key.agent_key();
     let fresh = ledger.policy_known.is_fresh();
-    let (approves_off, bypass) = match ledger.brakes.read() {
-        Ok(brakes) => (
+    let (approves_off, bypass) = {
+        let brakes = ledger.brakes.read();
+        (
             brakes.may_approve(&agent, fresh).err(),
             bypass::standing(&ledger.trusted, &brakes, (&agent, record.risk), batch.now),
-        ),
-        Err(_) => (Some(Braked::PolicyUnknown), None),
+        )
     };
     let workspace = &record.key.workspace;
     let mut uses = Uses::new();
@@ -137,7 +136,7 @@ pub(super) fn decision(
             (Verdict::Approve, Origin::SetupKey, rule, None)
         }
         Outcome::Approve(By::Bypass) => {
-            let brakes = ledger.brakes.read().ok()?;
+            let brakes = ledger.brakes.read();
             let rule = bypass::reference(&brakes, &record.key.agent_key(), now)?;
             (Verdict::Approve, Origin::Rule, rule, None)
         }
@@ -169,6 +168,5 @@ pub(super) fn read(record: &RequestRecord, row: &ToJudge) -> Option<Arc<ParsedRe
 /// Whether a bypass of its agent stands.
 pub(super) fn is_bypassed(ledger: &Ledger, record: &RequestRecord, now: Timestamp) -> bool {
     let agent = record.key.agent_key();
-    let brakes = ledger.brakes.read();
-    brakes.is_ok_and(|brakes| brakes.bypass_of(&agent, now).is_some())
+    ledger.brakes.read().bypass_of(&agent, now).is_some()
 }

@@ -116,17 +116,13 @@ impl Operators {
         let own = self.shared.identity.trusted_keys();
         let entries = audit_entries::entries(before, (&self.realm, &list), &payload, &own, now);
         let alarms = audit_entries::alarms(before, &list);
-        if let Ok(mut keys) = self.shared.operators.write() {
-            *keys = trusted_now(&list, now);
-        }
-        if let Ok(mut known) = self.shared.operator_list.write() {
-            *known = Some(KnownList {
-                list,
-                revision,
-                sig: envelope.sig.to_string(),
-                stored_at: Some(stored_at),
-            });
-        }
+        *self.shared.operators.write() = trusted_now(&list, now);
+        *self.shared.operator_list.write() = Some(KnownList {
+            list,
+            revision,
+            sig: envelope.sig.to_string(),
+            stored_at: Some(stored_at),
+        });
         let row = PolicyRow {
             key: KEY.to_owned(),
             revision: i64::try_from(revision).unwrap_or(i64::MAX),
