@@ -90,6 +90,7 @@ mod turns;
 mod typed_targets;
 pub mod verdicts;
 pub mod votes;
+mod went_back;
 pub mod why;
 mod writer;
 

@@ -31,7 +31,7 @@ pub(super) async fn bound(
         bus_stream::remember(batch.tx, stream, epoch).await?;
     }
     ledger.bus = Some(binding);
-    ledger.joined_at = Some(batch.now);
+    ledger.hellos_missed_before = Some(batch.now);
     batch.gathered.status = true;
     Ok(())
 }

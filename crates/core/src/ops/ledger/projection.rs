@@ -27,6 +27,8 @@ pub(crate) trait OfStream {
 pub(crate) struct Unread<'m, M> {
     /// Under which the stream counts.
     pub(crate) epoch: String,
+    /// Sequence behind the last message that was projected before.
+    pub(crate) next: i64,
     /// Where the last of them stands.
     pub(crate) last: At,
     messages: &'m [M],
@@ -52,6 +54,7 @@ impl Ledger {
         let messages = &messages[known..];
         Ok(messages.last().map(|last| Unread {
             epoch,
+            next,
             last: last.at(),
             messages,
         }))
