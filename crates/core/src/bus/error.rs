@@ -161,7 +161,7 @@ pub enum BusError {
         what: String,
     },
     /// JetStream answered with an error.
-    #[error("the bus refused {what}: {description} ({code})")]
+    #[error("the bus refused {what}: {description} ({code}); look with `countersign doctor`")]
     Refused {
         /// What was asked.
         what: String,

@@ -15,7 +15,7 @@ use crate::domain::Timestamp;
 use crate::store::agent_instances::Heard;
 use crate::store::agents::NewHello;
 use crate::store::tools::Definitions;
-use crate::store::{StoreError, agent_instances, agents, bus_stream, tools};
+use crate::store::{StoreError, agent_instances, agents, tools};
 
 /// What an agent said in one batch.
 struct Said<'a> {
@@ -61,21 +61,18 @@ pub(crate) async fn apply(
     batch: &mut Batch<'_>,
     messages: &[IncomingHello],
 ) -> Result<(), StoreError> {
-    let (epoch, next) = ledger.place(batch.tx, Stream::Agents).await?;
-    let known = messages.partition_point(|message| message.at.seq < next);
-    let messages = &messages[known..];
-    let Some(last) = messages.last().map(|message| message.at) else {
+    let Some(unread) = ledger.unread(batch.tx, messages).await? else {
         return Ok(());
     };
     // Of one agent only the last one is kept, as in the stream itself.
     let mut newest: HashMap<&AgentKey, Said<'_>> = HashMap::new();
     // The stream keeps one hello of an agent: one that is replaced before it is delivered is never read, and the one
     // that replaced it was stored by now.
-    if has_gap(next, messages.iter().map(|message| message.at.seq)) {
-        let now = batch.now.max(Timestamp(last.stamp.0 + 1));
+    if has_gap(unread.next, unread.iter().map(|message| message.at.seq)) {
+        let now = batch.now.max(Timestamp(unread.last.stamp.0 + 1));
         ledger.hellos_missed_before = ledger.hellos_missed_before.max(Some(now));
     }
-    for message in messages {
+    for message in *unread {
         match &message.hello {
             Ok((agent, report)) => {
                 let before = newest.remove(agent);
@@ -91,7 +88,7 @@ pub(crate) async fn apply(
             }
             Err((agent, why)) => {
                 let place = (message.at, message.subject.as_str(), message.raw.as_slice());
-                set_aside(batch, Stream::Agents, &epoch, place, why).await?;
+                set_aside(batch, Stream::Agents, &unread.epoch, place, why).await?;
                 if let Some(agent) = agent {
                     let before = newest.remove(agent);
                     newest.insert(agent, Said::after(before, message, Err(why)));
@@ -114,16 +111,7 @@ pub(crate) async fn apply(
         let declared = report.hello.setup_schema.as_ref().map(ToString::to_string);
         ledger.judge.policies.declared(agent, declared.as_deref());
     }
-    bus_stream::advance(
-        batch.tx,
-        Stream::Agents.name(),
-        &epoch,
-        last.seq + 1,
-        last.stamp,
-    )
-    .await?;
-    ledger.advanced(Stream::Agents, &epoch, last.seq + 1);
-    batch.reached(Stream::Agents, &epoch, last.seq + 1);
+    ledger.projected(batch, unread).await?;
     batch.gathered.status = true;
     Ok(())
 }

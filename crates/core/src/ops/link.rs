@@ -137,9 +137,7 @@ impl Link {
         let hellos = HellosKnown::default();
         self.send(Job::Bound(binding(&identity, hellos.clone())))
             .await?;
-        if let Ok(mut realm) = self.shared.realm.write() {
-            *realm = Some(identity.realm);
-        }
+        *self.shared.realm.write() = Some(identity.realm);
         // Until it is written, the audit log is not called whole; nothing else hangs on it.
         if let Err(error) = lost_anchors::note(&self.shared, &self.bus).await {
             tracing::warn!(%error, "the anchors that a restore lost are not named yet");

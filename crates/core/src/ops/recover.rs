@@ -11,7 +11,7 @@ mod values;
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
-use countersign_wire::{RequestKey, SignedEnvelope};
+use countersign_wire::{RequestKey, SignedEnvelope, Stream};
 use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
@@ -136,7 +136,7 @@ impl App {
             bus: &bus,
             realm,
             dry_run,
-            absent: made.missing.contains(&"CS_DECISIONS"),
+            absent: made.missing.contains(&Stream::Decisions.name()),
         };
         // Decisions first: who reads enough votes and no decision makes one.
         for kind in [Kind::Decision, Kind::Vote] {
@@ -245,7 +245,7 @@ impl App {
         .await?;
         let detail = json!({
             "payload_digest": digest,
-            "stream": "CS_DECISIONS",
+            "stream": Stream::Decisions.name(),
             "voter": message.row.voter,
         });
         self.record("recover_conflict", name, detail).await

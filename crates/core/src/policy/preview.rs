@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use countersign_wire::{Risk, Verdict};
 
 use super::evaluate::{Evaluation, Says};
+use super::rule::Effect;
 use super::simulate::Past;
 use crate::domain::Timestamp;
 
@@ -25,8 +26,8 @@ pub struct Case {
     pub at: Timestamp,
     /// What a person decided.
     pub person: Option<Verdict>,
-    /// What the rule says: `approve`, `ask` or `deny`.
-    pub rule: &'static str,
+    /// What the rule says.
+    pub rule: Effect,
 }
 
 /// What one rule would have done.
@@ -89,7 +90,7 @@ impl Tally {
             request,
             at: past.at,
             person: past.person,
-            rule: says.effect().as_str(),
+            rule: says.effect(),
         };
         let ran = matches!(past.person, Some(Verdict::Approve | Verdict::Modify));
         let refused = matches!(

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::read::Problem;
+use super::rule::whole;
 
 const FIELDS_MAX: usize = 500;
 
@@ -289,10 +290,7 @@ pub fn cast(field: &Field, value: &Value) -> Result<Value, String> {
         (FieldType::Float, Value::Number(_)) => Ok(value.clone()),
         (FieldType::Int, Value::Number(number)) => match (number.as_i64(), number.as_f64()) {
             (Some(whole), _) => Ok(whole.into()),
-            #[allow(clippy::cast_possible_truncation)]
-            (None, Some(number)) if number.fract() == 0.0 && number.abs() < 9e15 => {
-                Ok((number as i64).into())
-            }
+            (None, Some(number)) => whole(number).map_or_else(wrong, |whole| Ok(whole.into())),
             _ => wrong(),
         },
         (FieldType::ListDict, Value::Array(list)) => {

@@ -44,7 +44,7 @@ async fn introduce(app: &App, agent: &Agent, version: u64, tools: &[Value]) {
 async fn matcher(app: &App, id: &str) -> Option<String> {
     let line = listed(app, id).await;
     let why = app.why(&line).await.unwrap().unwrap();
-    assert_eq!(why.outcome, "ask", "{id}");
+    assert_eq!(why.outcome.as_str(), "ask", "{id}");
     why.near_misses.into_iter().next().map(|near| near.matcher)
 }
 

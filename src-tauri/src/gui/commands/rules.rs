@@ -28,9 +28,14 @@ use crate::secrets::hiding;
 const COUNTED: [&str; 2] = ["version", "since"];
 const TESTS: [&str; 7] = ["eq", "in", "glob", "lt", "gt", "min_len", "max_len"];
 
+/// The workspace that the page names.
 pub(super) fn workspace(name: &str) -> Result<WorkspaceName, IpcError> {
-    name.parse()
-        .map_err(|_| refuse(IpcErrorCode::NotFound, "this names no workspace"))
+    name.parse().map_err(|_| {
+        refuse(
+            IpcErrorCode::NotFound,
+            "this names no workspace; choose one of the list",
+        )
+    })
 }
 
 /// Every workspace that has rules or agents, the one that is meant first.
@@ -48,6 +53,7 @@ pub(super) async fn workspaces(
     Ok((name, known))
 }
 
+/// The rules of a workspace, the strongest first.
 pub(crate) async fn rules_list(desk: &Desk, args: RulesArgs) -> Result<RulesView, IpcError> {
     let (workspace, known) = workspaces(desk, args.workspace).await?;
     let set = desk.app.rules(&workspace).await.map_err(fault)?;
@@ -71,6 +77,7 @@ pub(crate) async fn rules_list(desk: &Desk, args: RulesArgs) -> Result<RulesView
     })
 }
 
+/// A rule as the editor shows it.
 pub(super) fn text_of(rule: &Rule, version: u64) -> Result<RuleText, IpcError> {
     let text = write_rule(rule)
         .map_err(|error| refuse(IpcErrorCode::NotApprovable, &error.to_string()))?;
@@ -87,6 +94,7 @@ async fn set_of(desk: &Desk, name: &str) -> Result<(WorkspaceName, RuleSet), Ipc
     Ok((workspace, set))
 }
 
+/// One rule as the editor shows it.
 pub(crate) async fn rule_text(desk: &Desk, args: RuleArgs) -> Result<RuleText, IpcError> {
     let (_, set) = set_of(desk, &args.workspace).await?;
     match set.rules.iter().find(|rule| rule.id == args.id) {
@@ -98,6 +106,7 @@ pub(crate) async fn rule_text(desk: &Desk, args: RuleArgs) -> Result<RuleText, I
     }
 }
 
+/// The words that a rule may be made of, for the editor.
 pub(crate) async fn rule_words(_: &Desk, _: Nothing) -> Result<RuleWords, IpcError> {
     let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect();
     let mut fields: Vec<String> = words(&FIELDS);
@@ -125,12 +134,13 @@ pub(super) async fn good(text: String) -> Result<Rule, IpcError> {
     })
 }
 
+/// Reads what stands in the editor, and says what is wrong with it.
 pub(crate) async fn check_rule(_: &Desk, args: CheckRuleArgs) -> Result<RuleCheck, IpcError> {
     let number = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
     Ok(match read(args.text).await? {
         Ok(rule) => RuleCheck {
             problems: Vec::new(),
-            effect: Some(rule_effect(rule.effect.as_str())),
+            effect: Some(rule_effect(rule.effect)),
             state: Some(rule_state(rule.enabled)),
         },
         Err(problems) => RuleCheck {
@@ -149,6 +159,7 @@ pub(crate) async fn check_rule(_: &Desk, args: CheckRuleArgs) -> Result<RuleChec
     })
 }
 
+/// Puts a rule in the place of the version that was seen.
 pub(crate) async fn save_rule(desk: &Desk, args: SaveRuleArgs) -> Result<SavedRule, IpcError> {
     let mut rule = good(args.text).await?;
     if let Some(state) = args.state {
@@ -229,6 +240,7 @@ fn signing(accepted: bool) -> Signing {
     }
 }
 
+/// Takes a rule out.
 pub(crate) async fn remove_rule(desk: &Desk, args: RemoveRuleArgs) -> Result<Nothing, IpcError> {
     let workspace = workspace(&args.workspace)?;
     let change = RulesChange::Remove(args.id);
@@ -239,6 +251,7 @@ pub(crate) async fn remove_rule(desk: &Desk, args: RemoveRuleArgs) -> Result<Not
     Ok(Nothing {})
 }
 
+/// A rule for what this request asks, for a person to read first.
 pub(crate) async fn draft_rule(desk: &Desk, args: DraftRuleArgs) -> Result<RuleText, IpcError> {
     let line = desk.app.find(&args.key).await.map_err(fault)?;
     let days = args.days.unwrap_or(ALWAYS_DAYS);
@@ -255,6 +268,7 @@ pub(crate) async fn draft_rule(desk: &Desk, args: DraftRuleArgs) -> Result<RuleT
     text_of(&rule, 0)
 }
 
+/// Switches off what decided wrongly, and keeps why.
 pub(crate) async fn regret(desk: &Desk, args: RegretArgs) -> Result<RegretOutcome, IpcError> {
     let line = desk.app.find(&args.key).await.map_err(fault)?;
     let done = desk.app.regret(&line, args.reason).await.map_err(fault)?;

@@ -101,5 +101,8 @@ fn a_deny_is_held_against_what_people_let_run() {
         (found.deny, found.agreed, found.refused, found.denied),
         (3, 1, 1, 0)
     );
-    assert_eq!((found.flips[0].request, found.flips[0].rule), (0, "deny"));
+    assert_eq!(
+        (found.flips[0].request, found.flips[0].rule),
+        (0, Effect::Deny)
+    );
 }
