@@ -168,3 +168,22 @@ async fn introduce(
     agent_instances::note(batch.tx, &[heard]).await?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_that_was_removed_before_it_was_read_leaves_a_gap() {
+        for (next, sequences, gap) in [
+            (1, &[1, 2, 3][..], false),
+            (4, &[4], false),
+            (4, &[5], true),
+            (1, &[1, 2, 4], true),
+            (1, &[], false),
+        ] {
+            let found = has_gap(next, sequences.iter().copied());
+            assert_eq!(found, gap, "{next} {sequences:?}");
+        }
+    }
+}

@@ -22,7 +22,7 @@ use super::lost_anchors;
 use super::operators::Operators;
 use super::policy_feed::PolicyFeed;
 use super::presence;
-use super::went_back::{epoch_of, went_back};
+use super::went_back::{Remembered, epoch_of};
 use crate::bus::{
     Bus, BusError, BusEvent, BusIdentity, MAX_BATCH, POLICY_STREAM, StreamMessage, drain_batch,
 };
@@ -118,7 +118,10 @@ impl Link {
         let difference = match difference(&identity, remembered.as_deref(), &positions) {
             Some(difference) => Some(difference),
             None => {
-                let back = went_back(&self.bus, &identity.streams, &positions).await?;
+                let console = self.shared.identity.console_id.into();
+                let known = Remembered::read(&self.shared.reader, console, positions.clone());
+                let known = known.await?;
+                let back = known.went_back(&self.bus, &identity.streams).await?;
                 let first = back.into_iter().next();
                 first.map(|back| ("stream_went_back".to_owned(), back.why))
             }
