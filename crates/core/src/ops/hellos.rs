@@ -88,7 +88,7 @@ async fn introduce(
 ) -> Result<(), StoreError> {
     let at = message.at.stamp;
     let definitions = Definitions {
-        all: &report.definitions,
+        all: report.hello.tools.is_some().then_some(&report.definitions),
         at,
         // The stream keeps one hello of an agent: what an earlier one said is not known.
         missed: ledger.joined_at.is_none_or(|joined_at| at < joined_at),
