@@ -31,7 +31,7 @@ export const hotkeys = {
   filter: { keys: ["/"], label: "Filter the list", group: "Move" },
   approve: { keys: ["A"], label: "Approve (safe, low, medium)", group: "Decide", approves: true },
   approvePath: {
-    keys: ["Ctrl+Shift+A"], label: "Approve (high, critical): the next step of the way", group: "Decide",
+    keys: ["Ctrl+Shift+A"], label: "Approve (high, critical; without single keys every one): the next step of the way", group: "Decide",
     approves: true, everywhere: true,
   },
   deny: { keys: ["D"], label: "Deny, with a reason", group: "Decide" },

@@ -54,6 +54,25 @@ describe("approving", () => {
     expect(console.argsOf("decide")).toEqual([]);
   });
 
+  it.each([["low", {}], ["high", { path: "high", risk: "high" }]] as const)("takes the chord alone on the %s way while single keys are switched off, and the button says so", async (_, more) => {
+    localStorage.setItem("countersign.singleKeys", "off");
+    try {
+      const console = await one(more, more);
+      await armed();
+      press("a");
+      const button = screen.getByTestId("approve");
+      expect([button.getAttribute("aria-keyshortcuts"), button.textContent]).toEqual(["Control+Shift+A", "Approve Ctrl ⇧ A"]);
+      button.focus();
+      press("Enter");
+      await screen.findByText("Press Ctrl Shift A to approve. Enter and Space do not.");
+      expect(console.argsOf("decide")).toEqual([]);
+      press("A", chord);
+      await waitFor(() => { expect(console.argsOf("decide")).toHaveLength(1); });
+    } finally {
+      localStorage.removeItem("countersign.singleKeys");
+    }
+  });
+
   it("is disarmed by new content of the card", async () => {
     const console = await one();
     await armed();

@@ -2,7 +2,7 @@ import { ShownText } from "../../components/ShownText";
 import { VirtualList } from "../../components/VirtualList";
 import { formatDay } from "../../desk/clock";
 import type { RuleEffect, RuleRow } from "../../ipc/generated";
-import { keptOf } from "../../components/rules/kept";
+import { changedRules } from "../../components/rules/unsaved";
 
 const ROW_PX = 58;
 const LOOKS: Record<RuleEffect, string> = { approve: "bg-ok-bg text-ok", ask: "bg-warn-bg text-warn", deny: "bg-bad-bg text-bad" };
@@ -32,7 +32,7 @@ const Row = ({ row, workspace, nowMs }: { readonly row: RuleRow; readonly worksp
     <>
       <EffectBadge effect={row.effect} approvals={row.approvals} state={row.state} />
       <span className="min-w-0">
-        <b className="block truncate font-semibold"><ShownText text={row.name} />{keptOf(`${workspace}/${row.id}`) === undefined ? null : <span className="ml-2 font-normal text-warn">changed, not saved</span>}</b>
+        <b className="block truncate font-semibold"><ShownText text={row.name} />{changedRules.of(`${workspace}/${row.id}`) === undefined ? null : <span className="ml-2 font-normal text-warn">changed, not saved</span>}</b>
         <small className="block truncate text-xs text-text-3">
           {row.state === "on" ? "" : `${row.state === "off" ? "off" : "shadow"}; `}<ShownText text={row.about} />
           {row.regrets === 0 ? null : <span className="text-bad"> · {row.regrets} {row.regrets === 1 ? "regret" : "regrets"}</span>}

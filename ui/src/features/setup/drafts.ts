@@ -1,4 +1,5 @@
-/** What was typed into a setup form and is not saved. Pure. */
+/** What was typed into a setup form and is not saved. Pure, but for the drafts that are kept, at the end. */
+import { createUnsaved } from "../../desk/unsaved";
 import { plainText } from "../../components/shown";
 import type { SetupEdit, SetupForm, SetupKeyView, SetupLineView, SetupType } from "../../ipc/generated";
 
@@ -74,3 +75,6 @@ export const groupsOf = (keys: readonly SetupKeyView[]): readonly { readonly nam
 /** Whether an agent fits what was typed: every word must occur in its name. */
 export const fits = (line: SetupLineView, filter: string): boolean =>
   filter.toLowerCase().split(/\s+/).every((word) => line.key.toLowerCase().includes(word));
+
+/** By `WORKSPACE/AGENT`: looking something up elsewhere loses nothing. */
+export const setupDrafts = createUnsaved<Drafts>();
