@@ -198,22 +198,22 @@ async def test_empty_hints_do_not_keep_the_agent_busy(gate, console, request_id,
     assert (await asyncio.wait_for(asking, SOON)).allowed
 
 
-async def test_another_agents_trick_answer_on_decided_changes_nothing(bench, gate, console, request_id):
+@pytest.mark.parametrize("word", ["its own", b"\xff\xfe"])
+async def test_another_agents_trick_answer_on_decided_changes_nothing(bench, gate, console, request_id, word):
     import nats
 
     nc = await nats.connect(bench.server.url, nkeys_seed_str=bench.other_key.seed)
     asking = asyncio.create_task(gate.ask(call(request_id)))
     await console.request(request_id)
-    await nc.publish(
-        "$JS.API.DIRECT.GET.CS_DECISIONS.countersign.v1.decision.acme.other-bot.x",
-        b"",
-        reply=f"countersign.v1.decided.acme.billing-bot.{request_id}",
-    )
+    own = b"$JS.API.DIRECT.GET.CS_DECISIONS.countersign.v1.decision.acme.other-bot.x"
+    theirs = b"countersign.v1.decided.acme.billing-bot." + (request_id.encode() if word == "its own" else word)
+    # The library writes only subjects that are text; the server takes any bytes.
+    nc._transport.write(b"PUB %s %s 0\r\n\r\n" % (own, theirs))
     await nc.flush()
     await asyncio.sleep(0.05)
     assert not asking.done()
     await console.decide(request_id)
-    assert (await asking).allowed
+    assert (await asyncio.wait_for(asking, SOON)).allowed
     await nc.close()
 
 

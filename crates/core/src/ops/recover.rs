@@ -19,7 +19,8 @@ use uuid::Uuid;
 use self::again::{Again, Place};
 use super::job::Job;
 use super::lost_anchors;
-use crate::bus::{Bus, PublishOutcome, Survey};
+use super::went_back::{epoch_of, went_back};
+use crate::bus::{Bus, PublishOutcome, StreamStatus, Survey};
 use crate::error::OpError;
 use crate::runtime::{App, Role};
 use crate::store::bus_stream::Position;
@@ -115,7 +116,7 @@ impl App {
         check(&survey, realm)?;
         let mut recovery = Recovery {
             created: survey.missing.clone(),
-            changed: changed(&survey, &positions),
+            changed: changed(&bus, &survey, &positions).await?,
             decisions: Count::of(self.reader(), Kind::Decision).await?,
             votes: Count::of(self.reader(), Kind::Vote).await?,
             ..Recovery::default()
@@ -164,14 +165,10 @@ impl App {
 
     /// A stream that went back would number its next messages as the lost ones were.
     async fn renew_epochs(&self, bus: &Bus, positions: &[Position]) -> Result<(), OpError> {
-        for stream in bus.survey().await?.streams {
-            let Some(position) = positions.iter().find(|at| at.stream == stream.name) else {
-                continue;
-            };
-            let epoch = stream.epoch.map(|epoch| epoch.to_string());
-            let back = stream.last_seq + 1 < u64::try_from(position.next_seq).unwrap_or(1);
-            if back && epoch.as_deref() == Some(position.epoch.as_str()) {
-                bus.renew_epoch(stream.name, after(&position.epoch)).await?;
+        let survey = bus.survey().await?;
+        for back in went_back(bus, &survey.streams, positions).await? {
+            if let Some(position) = positions.iter().find(|at| at.stream == back.stream) {
+                bus.renew_epoch(back.stream, after(&position.epoch)).await?;
             }
         }
         Ok(())
@@ -313,7 +310,7 @@ impl App {
         recovery: &Recovery,
     ) -> Result<(), OpError> {
         let survey = bus.survey().await?;
-        let stale = changed(&survey, positions);
+        let stale = changed(bus, &survey, positions).await?;
         let epochs: BTreeMap<&'static str, String> = survey
             .streams
             .iter()
@@ -406,18 +403,20 @@ fn check(survey: &Survey, realm: Uuid) -> Result<(), OpError> {
     )))
 }
 
-/// The streams that are not the remembered ones: another epoch, or fewer messages.
-fn changed(survey: &Survey, positions: &[Position]) -> Vec<&'static str> {
-    let differs = |stream: &&crate::bus::StreamStatus| {
+/// The streams that are not the remembered ones: another epoch, or other messages than were read.
+async fn changed(
+    bus: &Bus,
+    survey: &Survey,
+    positions: &[Position],
+) -> Result<Vec<&'static str>, OpError> {
+    let back = went_back(bus, &survey.streams, positions).await?;
+    let differs = |stream: &&StreamStatus| {
         let position = positions.iter().find(|at| at.stream == stream.name);
-        position.is_some_and(|at| {
-            let epoch = stream.epoch.map(|epoch| epoch.to_string());
-            epoch.as_deref() != Some(at.epoch.as_str())
-                || stream.last_seq + 1 < u64::try_from(at.next_seq).unwrap_or(1)
-        })
+        position.is_some_and(|at| epoch_of(stream) != at.epoch)
+            || back.iter().any(|of| of.stream == stream.name)
     };
     let streams = survey.streams.iter().filter(differs);
-    streams.map(|stream| stream.name).collect()
+    Ok(streams.map(|stream| stream.name).collect())
 }
 
 /// The epoch of a stream that went back: the same for every console that notices it.

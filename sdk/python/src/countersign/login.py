@@ -6,6 +6,7 @@ private one.
 
 from __future__ import annotations
 
+import logging
 import re
 import ssl
 from collections import Counter
@@ -19,6 +20,8 @@ from nats.errors import Error as NatsError
 
 from .enrolment import Enrolment, public_key
 from .errors import BusLoginError, BusRefusedError, BusTlsError, EnrolmentError
+
+log = logging.getLogger("countersign")
 
 # What a server says to a login that it does not, or no longer, take; the last is the library's word for the first.
 _REFUSED = re.compile(r"authorization violation|authentication (expired|revoked)|authorization failed", re.IGNORECASE)
@@ -77,14 +80,24 @@ class GuardedClient(Client):
                 "this version of nats-py cannot be kept from logging in without TLS; "
                 "install one that the requirements of countersign name"
             )
-        if not callable(getattr(Client, "_process_headers", None)):
+        if not all(callable(getattr(Client, name, None)) for name in ("_process_headers", "_process_msg")):
             raise BusRefusedError(
-                "this version of nats-py does not show how it reads headers; "
+                "this version of nats-py does not show how it reads messages; "
                 "install one that the requirements of countersign name",
                 code="unknown_library",
             )
         super().__init__()
         self._must_have_tls = login.tls
+
+    async def _process_msg(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
+        """Another agent can have the server send an answer to any word under `decided`, also to one that is no text.
+
+        The library would end its reading there, without a word, and hear nothing until its pings went unanswered.
+        """
+        try:
+            await super()._process_msg(sid, subject, reply, data, headers)
+        except UnicodeDecodeError:
+            log.warning("a message whose subject is no text was left out")
 
     async def _process_headers(self, headers: bytes | None) -> dict[str, str] | None:
         """The library keeps the last of two values, and takes a stored header for the server's own status."""
