@@ -162,7 +162,7 @@ onDesk("the overview's numbers are those of the store, and its chart and its tim
 
   // Each number leads to exactly the requests that it counts, and back to the same time.
   const labels = await countedByLinks(page);
-  for (const label of ["Requests", "Still waiting", "Decided by people", "Decided automatically", "Denied or edited by people", "Expired", "approved", "denied", "expired", "Decided of default/local, lookup"]) {
+  for (const label of ["Requests", "Still waiting", "Decided by people", "Decided automatically", "Denied or edited by people", "Expired", "approved", "denied", "expired", "Decided by people of default/local, pay"]) {
     assert.ok(labels.includes(label), `${label} leads to the history: ${labels}`);
   }
   for (const place of labels.keys()) {
