@@ -5,9 +5,9 @@
 /** In the order in which help lists them. */
 export const commandGroups = ["Move", "Decide", "Look", "Time line", "Screens", "Desk"] as const;
 
-export type CommandGroup = (typeof commandGroups)[number];
+type CommandGroup = (typeof commandGroups)[number];
 
-export interface HotkeyDefinition {
+interface HotkeyDefinition {
   /** `Ctrl+Shift+A`, `J`, `ArrowDown`, `?`; a blank divides two strokes. The first one is the hint. */
   readonly keys: readonly string[];
   readonly label: string;
@@ -136,10 +136,10 @@ export interface StrokeContext {
   readonly prefix: string | null;
 }
 
-export type StrokeResult = { readonly command: CommandId } | { readonly prefix: string } | null;
+type StrokeResult = { readonly command: CommandId } | { readonly prefix: string } | null;
 
 /** Single keys are dead for this long after the window has gained focus. */
-export const FOCUS_GUARD_MS = 400;
+const FOCUS_GUARD_MS = 400;
 /** And for this long after a key went down in a field that is gone: who types does not see at once that nothing takes the text any more. */
 export const TYPED_GUARD_MS = 1_000;
 

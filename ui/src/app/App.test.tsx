@@ -155,6 +155,16 @@ describe("the ways of high and critical", () => {
     await waitFor(() => { expect(console.argsOf("decide")[0]).toMatchObject({ typed: "delete_invoice", revealed: [0] }); });
   });
 
+  it("says where what is typed differs from what is asked for, which it does not show in the field", async () => {
+    await one({ risk: "critical", path: "critical" });
+    const field = await screen.findByLabelText<HTMLInputElement>("Type the tool’s name");
+    expect(field.placeholder).toBe("the tool’s name");
+    for (const [typed, told] of [["delete", ""], ["delete invoice", "What you typed differs at character 7."], ["delete_invoice", ""], ["delete_invoices", "What you typed differs at character 15."]] as const) {
+      fireEvent.change(field, { target: { value: typed } });
+      expect(screen.getByTestId("differs").textContent).toBe(told);
+    }
+  });
+
   it("asks for the value that an operator chose instead of the name", async () => {
     const console = await one({ risk: "critical", path: "critical", target: { text: "INV-42", pointer: shown("/invoice_id") } });
     const field = await screen.findByLabelText("Type the value of /invoice_id");

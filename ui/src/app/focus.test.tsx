@@ -61,6 +61,26 @@ describe("letters", () => {
   });
 });
 
+describe("a filter", () => {
+  it("hides nothing that is due soon without a word, and N goes there", async () => {
+    const console = fakeConsole({
+      rows: [row({ key: "a/b/1", deadlineMs: 20_000, tool: shown("wipe_all") }), row({ key: "a/b/2", seq: 2, deadlineMs: FAR, tool: shown("push") })],
+      cards: ["a/b/1", "a/b/2"].map((key) => card({ key, deadlineMs: FAR })),
+    });
+    render(<App transport={console} />);
+    await onCard("a/b/1");
+    const filter = screen.getByLabelText<HTMLInputElement>(/^Filter/);
+    fireEvent.change(filter, { target: { value: "push" } });
+    expect((await screen.findByTestId("hidden-urgent")).textContent).toContain("1 due within a minute is hidden");
+    press("j");
+    await onCard("a/b/2");
+    press("n");
+    await onCard("a/b/1");
+    await waitFor(() => { expect(filter.value).toBe(""); });
+    await waitFor(() => { expect(screen.queryByTestId("hidden-urgent")).toBeNull(); });
+  });
+});
+
 describe("the focus", () => {
   it("goes to the list, on the next card, once the field of a denial is gone, and Enter and Space approve nothing there", async () => {
     const console = await desk();

@@ -6,7 +6,7 @@ import { definitionOf, leavesField, resolveStroke, TYPED_GUARD_MS, type CommandI
 import { useSetting } from "./settings";
 
 /** A key or a pointer that went down, on the page's monotonic clock. */
-export interface CommandPress {
+interface CommandPress {
   readonly at: number;
   readonly repeat: boolean;
 }

@@ -1,5 +1,6 @@
 /** One value that several places of the page read and change. */
 import { useSyncExternalStore } from "react";
+import { createNews } from "./news";
 
 export interface Store<T> {
   readonly get: () => T;
@@ -9,17 +10,14 @@ export interface Store<T> {
 
 export const createStore = <T,>(initial: T): Store<T> => {
   let value = initial;
-  const listeners = new Set<() => void>();
+  const news = createNews();
   return {
     get: () => value,
     set: (next) => {
       value = next;
-      for (const listener of listeners) listener();
+      news.tell();
     },
-    subscribe: (listener) => {
-      listeners.add(listener);
-      return () => { listeners.delete(listener); };
-    },
+    subscribe: news.subscribe,
   };
 };
 

@@ -13,7 +13,7 @@ const TIMES = [{ seconds: 900, label: "15 minutes" }, { seconds: 3_600, label: "
 const SELECT = "border-line py-1 text-text";
 
 /** The bypass of an agent that is not over. */
-export const useBypass = (agent: string): BypassView | null => {
+const useBypass = (agent: string): BypassView | null => {
   const now = useServerSecond();
   return useStatus()?.bypasses.find((bypass) => bypass.agent === agent && bypass.untilMs > now) ?? null;
 };

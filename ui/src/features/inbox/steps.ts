@@ -23,7 +23,7 @@ const NAME_FITS = 64;
 
 export type StepId = "name" | "read" | "evidence" | "reveal" | "type";
 
-export interface Step {
+interface Step {
   readonly id: StepId;
   readonly done: boolean;
 }

@@ -4,7 +4,7 @@ import type { InboxRow } from "../../ipc/generated";
 import type { CursorView } from "./useCursor";
 import { extended, kept, toggled, without, type Choice, type Picked } from "./selection";
 
-export interface SelectionView {
+interface SelectionView {
   /** In the order of the list; rows that left it are no longer in. */
   readonly picked: Picked;
   /** How many of those that were selected left it. */

@@ -7,7 +7,7 @@ import { changedRules } from "../../components/rules/unsaved";
 const ROW_PX = 58;
 const LOOKS: Record<RuleEffect, string> = { approve: "bg-ok-bg text-ok", ask: "bg-warn-bg text-warn", deny: "bg-bad-bg text-bad" };
 
-export const EffectBadge = ({ effect, approvals = null, state = "on" }: { readonly effect: RuleEffect; readonly approvals?: number | null; readonly state?: RuleRow["state"] }) => (
+const EffectBadge = ({ effect, approvals = null, state = "on" }: { readonly effect: RuleEffect; readonly approvals?: number | null; readonly state?: RuleRow["state"] }) => (
   <span className={`rounded px-2 py-0.5 text-center text-[11px] font-semibold whitespace-nowrap ${state === "off" ? "border border-line text-text-3" : state === "shadow" ? "border border-dashed border-warn-line text-warn" : LOOKS[effect]}`} data-effect={effect}>
     {effect}{effect === "ask" && approvals !== null && approvals > 1 ? ` ×${approvals}` : ""}
   </span>
