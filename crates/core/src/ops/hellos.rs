@@ -124,7 +124,7 @@ async fn introduce(
 ) -> Result<(), StoreError> {
     let (message, at) = (said.message, said.message.at.stamp);
     let definitions = Definitions {
-        all: &report.definitions,
+        all: report.hello.tools.is_some().then_some(&report.definitions),
         at,
         // The stream keeps one hello of an agent: what an earlier one said is not known.
         missed: said.several || ledger.hellos_missed_before.is_none_or(|before| at < before),

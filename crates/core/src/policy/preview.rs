@@ -75,8 +75,8 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Adds one; `request` is the row.
-    pub fn add(&mut self, past: &Past<'_>, request: i64, found: &Evaluation) {
+    /// Adds one.
+    pub fn add(&mut self, past: &Past<'_>, found: &Evaluation) {
         let of = &mut self.preview;
         of.total += 1;
         if let Some((_, trouble)) = found.troubles.first() {
@@ -87,7 +87,7 @@ impl Tally {
             return;
         };
         let case = Case {
-            request,
+            request: past.request,
             at: past.at,
             person: past.person,
             rule: says.effect(),

@@ -22,13 +22,14 @@ fn preview(rule: Rule, calls: &[Call]) -> Preview {
         };
         let past = Past {
             asked: &asked,
+            request: row,
             request_id: "r",
             at: noon(),
             person: *person,
             ran: *ran,
         };
         let found = simulation.judge(&past);
-        tally.add(&past, row, &found);
+        tally.add(&past, &found);
     }
     tally.finish()
 }
