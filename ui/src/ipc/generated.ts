@@ -2275,7 +2275,7 @@ verdicts: Array<VerdictCount>,
  */
 paces: Array<PaceView>, 
 /**
- * Of all decisions together; none when there is none.
+ * Of all decisions of people together; none when there is none.
  */
 pace: PaceView | null, 
 /**
@@ -2326,7 +2326,7 @@ role: string,
 key: string, };
 
 /**
- * How long decisions took.
+ * How long people's decisions took.
  */
 export type PaceView = { 
 /**

@@ -52,7 +52,7 @@ pub struct VerdictCount {
     pub count: u64,
 }
 
-/// How long decisions took.
+/// How long people's decisions took.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct PaceView {
@@ -90,7 +90,7 @@ pub struct OverviewView {
     pub verdicts: Vec<VerdictCount>,
     /// By agent and tool, most decisions first; at most 100.
     pub paces: Vec<PaceView>,
-    /// Of all decisions together; none when there is none.
+    /// Of all decisions of people together; none when there is none.
     pub pace: Option<PaceView>,
     /// Requests of the time that still wait.
     #[ts(type = "number")]
