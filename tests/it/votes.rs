@@ -42,7 +42,7 @@ impl Round {
 }
 
 fn approvals(required: u8, given: u8, mine: bool) -> Value {
-    json!({ "required": required, "given": given, "mine": mine })
+    json!({ "required": required, "given": given, "apart": 0, "mine": mine })
 }
 
 #[tokio::test]
