@@ -152,6 +152,14 @@ pub enum BusError {
         /// What was asked.
         what: String,
     },
+    /// A cluster in which nobody may answer for JetStream or for a stream.
+    #[error(
+        "the NATS cluster has no leader to ask about {what}: too few of its servers are up; it goes on by itself when they are back"
+    )]
+    NoLeader {
+        /// What was asked.
+        what: String,
+    },
     /// JetStream answered with an error.
     #[error("the bus refused {what}: {description} ({code})")]
     Refused {
@@ -197,6 +205,7 @@ impl BusError {
             Self::Disconnected => "bus_disconnected",
             Self::ConnectionLost { .. } => "bus_connection_lost",
             Self::TimedOut { .. } => "bus_timed_out",
+            Self::NoLeader { .. } => "bus_no_leader",
             Self::Refused { .. } => "bus_refused",
             Self::BadReply { .. } => "bus_bad_reply",
         }

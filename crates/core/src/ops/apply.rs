@@ -85,7 +85,7 @@ async fn apply(ledger: &mut Ledger, batch: &mut Batch<'_>, job: Job) -> Result<(
                 bus_stream::remember(batch.tx, stream, epoch).await?;
             }
             ledger.bus = Some(binding);
-            ledger.joined_at = Some(batch.now);
+            ledger.hellos_missed_before = Some(batch.now);
             batch.gathered.status = true;
             Ok(())
         }

@@ -47,8 +47,9 @@ pub(crate) struct Ledger {
     pub(crate) read_only: Option<(String, String)>,
     /// Whether this process projects and releases, or only decides beside one that does.
     pub(crate) projects: bool,
-    /// Since when this console follows the streams: what was stored before may have replaced something that it never saw.
-    pub(crate) joined_at: Option<Timestamp>,
+    /// A hello that was stored before may have replaced one that this console never saw: when it joined, or last saw a
+    /// gap in the stream. None before it joined.
+    pub(crate) hellos_missed_before: Option<Timestamp>,
     /// Whether everything that agents had reported before the console connected is projected.
     pub(crate) reports_known: bool,
     /// Since when that is not so; none while it is, and before it was looked at.
@@ -127,7 +128,7 @@ impl Ledger {
             counts: Counts::default(),
             caught_up: false,
             read_only: None,
-            joined_at: None,
+            hellos_missed_before: None,
             reports_known: false,
             unknown_since: None,
             next_sweep: None,

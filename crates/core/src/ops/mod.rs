@@ -90,6 +90,7 @@ mod typed_targets;
 mod used;
 pub mod verdicts;
 pub mod votes;
+mod went_back;
 pub mod why;
 mod writer;
 

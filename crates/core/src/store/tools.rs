@@ -60,7 +60,7 @@ pub struct Definitions<'a> {
     pub all: &'a [ToolDefinition],
     /// The server's stamp of the hello.
     pub at: Timestamp,
-    /// Whether an earlier hello may have been missed here.
+    /// Whether an earlier hello may have been missed or left out here.
     pub missed: bool,
     /// Whether something of it could not be read, so that it may define any tool otherwise.
     pub unread: bool,
@@ -100,6 +100,8 @@ pub async fn replace(
         let changed = define(sqlite, (ws, name), definitions, unknown_at.is_some())?;
         if definitions.unread {
             redefine_all(sqlite, (ws, name), at)?;
+        } else if definitions.missed && hello_at.is_some_and(|known| known != at) {
+            redefine_unlisted(sqlite, (ws, name), at)?;
         }
         let forgotten = sqlite
             .prepare_cached(
@@ -190,6 +192,21 @@ fn redefine_all(sqlite: &Connection, (ws, name): (&str, &str), at: i64) -> rusql
     sqlite
         .prepare_cached(
             "UPDATE tools SET redefined_at = ?3 WHERE ws = ?1 AND agent = ?2 AND def_digest IS NOT NULL",
+        )?
+        .execute(params![ws, name, at])?;
+    Ok(())
+}
+
+/// What this hello does not list a missed one may have defined otherwise.
+fn redefine_unlisted(
+    sqlite: &Connection,
+    (ws, name): (&str, &str),
+    at: i64,
+) -> rusqlite::Result<()> {
+    sqlite
+        .prepare_cached(
+            "UPDATE tools SET redefined_at = ?3
+             WHERE ws = ?1 AND agent = ?2 AND place IS NULL AND def_digest IS NOT NULL",
         )?
         .execute(params![ws, name, at])?;
     Ok(())
