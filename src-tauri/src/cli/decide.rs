@@ -6,6 +6,7 @@
 use countersign_core::App;
 use countersign_core::ops::DecideCommand;
 use countersign_core::ops::verdicts::Decided;
+use countersign_core::ops::votes::told::Approvals;
 use countersign_core::store::lines::LineRow;
 use countersign_wire::{Response, Scope, Verdict};
 use serde_json::{Value, json};
@@ -205,7 +206,7 @@ fn voted(
         );
         return Ok(out.json_line(&Value::Object(line))?);
     }
-    Ok(out.line(&format!(
+    out.line(&format!(
         "your vote to {verdict} {}/{}/{} ({}) is stored on the bus as {seq}, {} of {}",
         row.ws,
         row.agent,
@@ -213,7 +214,11 @@ fn voted(
         what(row),
         row.votes,
         row.approvals_required,
-    ))?)
+    ))?;
+    if let Some(advice) = Approvals::of(row).and_then(|approvals| approvals.advice()) {
+        out.remark(&advice);
+    }
+    Ok(())
 }
 
 fn past(verdict: Verdict) -> &'static str {
