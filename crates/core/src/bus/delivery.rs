@@ -85,12 +85,14 @@ impl Deliveries {
 }
 
 async fn keep_open(options: &BusOptions, now: &watch::Sender<Delivery>, losses: &Arc<Losses>) {
+    let mut failed = 0;
     loop {
         let ended = CancellationToken::new();
         let events = losses.events.clone();
         let told = callback(now.clone(), events, ended.clone().drop_guard());
         match open(options, told, Arc::clone(losses)).await {
             Ok(client) => {
+                failed = 0;
                 now.send_modify(|delivery| {
                     delivery.up = client.connection_state() == State::Connected;
                     delivery.client = Some(client);
@@ -100,10 +102,11 @@ async fn keep_open(options: &BusOptions, now: &watch::Sender<Delivery>, losses: 
                 losses.soon();
             }
             Err(error) => {
-                tracing::debug!(%error, "the connection for what others wrote was not opened");
+                failed += 1;
+                tracing::warn!(%error, "the second connection, for what others wrote, was not opened: agents are not heard and messages are read one by one; see docs/outside-server.md");
             }
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(PAUSE.max(reconnect_pause(failed))).await;
     }
 }
 

@@ -36,6 +36,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// For this long after a message that the client cannot read the next ones are asked for by themselves: each one that
 /// comes through a consumer costs all streams their connection.
 const CAREFUL: Duration = Duration::from_secs(30);
+/// So many are asked for at once then: one by one a slow link would carry fewer than agents send.
+const AHEAD: usize = 16;
 /// How often they are looked for then.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -191,14 +193,22 @@ impl Intake {
                 Ok(last) => last,
                 Err(why) => return Ok(Err(why)),
             };
-            while self.next <= last {
-                let read = leader::message_at(&self.client, &self.stream, self.next).await;
+            let (client, stream) = (self.client.clone(), self.stream.clone());
+            let at_once = if self.is_careful() { AHEAD } else { 1 };
+            let mut ahead = futures::stream::iter(self.next..=last)
+                .map(|seq| leader::message_at(&client, &stream, seq))
+                .buffered(at_once);
+            while let Some(read) = ahead.next().await {
                 let message = match read {
                     Ok(Some(message)) => message,
                     // The last ones were removed.
                     Ok(None) => break,
                     Err(error) => return Ok(Err(error.to_string())),
                 };
+                // For one that was removed the next one comes, and comes again for itself.
+                if message.seq < self.next {
+                    continue;
+                }
                 if message.unreadable {
                     self.careful_until = Instant::now() + CAREFUL;
                 }
