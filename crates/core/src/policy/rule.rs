@@ -86,6 +86,8 @@ pub struct Matchers {
     pub args: BTreeMap<String, ArgTest>,
     /// No argument beside those that `args` names.
     pub only_args: bool,
+    /// Matchers that stand in the shared policy as an empty list: the rule matches nothing.
+    pub empty: Vec<String>,
 }
 
 /// How often a rule may approve.
@@ -209,6 +211,9 @@ impl Rule {
         for (name, words) in lists.into_iter().filter(|(_, words)| !words.is_empty()) {
             put(name, words.into());
         }
+        for name in &of.empty {
+            put(name, json!([]));
+        }
         if !of.args_digest.is_empty() {
             let digests = of.args_digest.iter().map(ToString::to_string);
             put("args_digest", digests.collect::<Vec<_>>().into());
@@ -279,7 +284,7 @@ impl ArgTest {
 }
 
 /// The largest whole number that JSON keeps.
-const WHOLE: f64 = 9_007_199_254_740_991.0;
+pub(super) const WHOLE: f64 = 9_007_199_254_740_991.0;
 
 /// A number without a needless fraction.
 #[allow(clippy::cast_possible_truncation)]
