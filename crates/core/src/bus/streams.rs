@@ -4,6 +4,7 @@
 //! vanished must be noticed, not replaced by an empty one.
 
 use super::connection::Bus;
+use super::storage::is_room;
 use super::stream_config::{self, EPOCH, REALM, StreamDifference};
 use super::{BusError, leader};
 use async_nats::jetstream::stream::Info;
@@ -25,6 +26,15 @@ pub const STREAMS: [&str; 7] = [
 const NAME_IN_USE: u64 = 10058;
 /// Each round another console won a race; there are only seven streams to win.
 const ROUNDS: usize = 8;
+
+/// Bytes that these stores reserve when they are made.
+#[must_use]
+pub fn reserved(names: &[&'static str]) -> u64 {
+    let most = names
+        .iter()
+        .map(|name| stream_config::config(name, 1).max_bytes);
+    most.filter_map(|bytes| u64::try_from(bytes).ok()).sum()
+}
 
 /// One store as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -167,6 +177,16 @@ impl Bus {
                 Err(BusError::Refused {
                     code: NAME_IN_USE, ..
                 }) => return Ok(false),
+                Err(BusError::Refused {
+                    code, description, ..
+                }) if is_room(code) => {
+                    let stream = *name;
+                    return Err(BusError::NoRoom {
+                        stream,
+                        code,
+                        description,
+                    });
+                }
                 Err(error) => return Err(error),
             }
         }
