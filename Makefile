@@ -57,5 +57,5 @@ setup: ## install what is missing and do nothing else
 	@scripts/setup.sh core ui python window desktop
 
 clean: ## remove what was built; what set-up installed stays
-	@rm -rf ui/dist gen
+	@rm -rf ui/dist gen permissions
 	@scripts/with-tools.sh cargo clean --quiet

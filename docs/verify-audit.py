@@ -4,6 +4,8 @@
     verify-audit.py BUNDLE [--head HASH] [--trust KEY ...]
 
 Needs Python 3.11 and PyNaCl (ed25519). Exit 0: all is as it was written. Exit 1: the first thing that is not, named.
+That holds up to the last anchor in the bundle. Whoever made the bundle can have left anchors out and rewritten what
+they covered: read CS_AUDIT on the bus yourself, or have a head.
 --head: a head that was noted earlier; the chain must contain it. --trust: public keys known from elsewhere; one of
 them must have signed the first list of operators. Without it the first list is taken on trust.
 
@@ -41,6 +43,11 @@ def unbase64(text):
 
 def digest(data):
     return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def parsed(raw):
+    """What was sent. `native` and `metadata` may hold whole numbers of more digits than Python reads."""
+    return json.loads(raw, parse_int=lambda digits: int(digits) if len(digits) < 400 else float(digits))
 
 
 def moment(text):
@@ -115,12 +122,15 @@ class Bundle:
     def header(self, line):
         need(line["format"] == "countersign-audit-bundle" and line["v"] == 1, "this is no audit bundle of version 1")
         self.realm, self.console, self.head = line["realm"], line["console"], line["head"]
+        self.from_bus = line["anchors_from_bus"]
 
     def policy(self, line):
         payload = unbase64(line["payload"])
         subject = f"$KV.CS_POLICY.{line['name']}"
-        self.signed(line["key"], "policy", subject, payload, line["sig"])
         self.seen.add(("policy", line["name"], digest(payload)))
+        if not payload:
+            return  # its key was removed from the bucket, which nobody signs
+        self.signed(line["key"], "policy", subject, payload, line["sig"])
         if line["name"] != "operators":
             return
         value = json.loads(payload)
@@ -161,12 +171,12 @@ class Bundle:
 
     def anchor(self, line):
         payload = unbase64(line["payload"])
-        head = json.loads(payload)
         entries = [entry for entry in self.operators if entry["role"] == "auto"]
         keys = {entry["key"] for entry in entries if entry.get("console", self.console) == self.console}
         subject = f"countersign.v1.audit.{self.console}"
         held = any(self.holds(key, "audit", subject, payload, line["sig"]) for key in keys)
-        need(held, f"anchor of row {head['seq']}: no key of this console has signed it")
+        need(held, f"anchor CS_AUDIT/{line['stream_seq']}: no key of this console has signed it")
+        head = json.loads(payload)
         if self.hashes.get(head["seq"]) == head["hash"]:
             self.anchored = max(self.anchored, head["seq"])
             return
@@ -201,8 +211,8 @@ class Bundle:
         subject = self.known("request", line, line["digest"] if raw is None else digest(raw))
         need(raw is not None or subject in self.removed, f"request {subject}: its bytes are gone and no row says why")
         asked = {"digest": line["digest"], "deadline": moment(line["deadline_at"])}
-        body = json.loads(raw) if raw is not None and line["state"] != "rejected" else {}
-        if "args" in body:
+        body = parsed(raw) if raw is not None and line["state"] != "rejected" else {}
+        if "args_digest" in body:  # a question or a form may have arguments without it
             asked["args"] = digest(canonical(body["args"]).encode())
             need(asked["args"] == body["args_digest"], f"request {subject}: args_digest is not that of its arguments")
         asked["approvals"] = body.get("approvals_required") or 1
@@ -212,12 +222,12 @@ class Bundle:
         payload = unbase64(line["payload"])
         subject = self.known("decision", line, digest(payload))
         name, asked = f"decision {subject}", self.requests.get(subject)
-        need(not asked or line["effective"] == self.effective.get(subject), f"{name}: the log reads it otherwise")
-        if line["effective"] == "void":
-            return  # it counts for nothing, and the log says so
+        need(line["effective"] == self.effective.get(subject), f"{name}: the log reads it otherwise")
+        if line["effective"] in ("void", None):
+            return  # it counts for nothing, or its request is not here, and the log says so
         path = subject.replace("/", ".")
         self.signed(line["key"], "decision", f"countersign.v1.decision.{path}", payload, line["sig"])
-        body, at = json.loads(payload), moment(line["stored_at"])
+        body, at = parsed(payload), moment(line["stored_at"])
         need(body["decided_by"]["key"] == line["key"], f"{name}: another key than its signer's")
         role = self.role(line["key"], at)
         need(
@@ -236,13 +246,17 @@ class Bundle:
             need(len(voters) >= asked["approvals"], f"{name}: {len(voters)} of {asked['approvals']} votes")
 
     def counts_vote(self, vote, path, decision, at):
-        payload = unbase64(vote["payload"])
-        subject = f"countersign.v1.vote.{path}.{vote['key']}"
-        if vote["subject"] != subject or not self.holds(vote["key"], "vote", subject, payload, vote["sig"]):
+        """Whether it does: one that does not, whatever is wrong with it, does no harm."""
+        try:
+            payload = unbase64(vote["payload"])
+            subject = f"countersign.v1.vote.{path}.{vote['key']}"
+            if vote["subject"] != subject or not self.holds(vote["key"], "vote", subject, payload, vote["sig"]):
+                return False
+            body, same = parsed(payload), ("verdict", "request_digest", "args_digest")
+            alike = body["decided_by"]["key"] == vote["key"] and all(body.get(f) == decision.get(f) for f in same)
+            return alike and self.role(vote["key"], at) == "human"
+        except (Bad, KeyError, TypeError, ValueError, AttributeError):
             return False
-        body, same = json.loads(payload), ("verdict", "request_digest", "args_digest")
-        alike = body["decided_by"]["key"] == vote["key"] and all(body.get(f) == decision.get(f) for f in same)
-        return alike and self.role(vote["key"], at) == "human"
 
     def end(self, line):
         told = {kind: count for kind, count in line["counts"].items() if count}
@@ -290,6 +304,11 @@ def main():
     except (Bad, OSError, UnicodeDecodeError) as error:
         sys.exit(f"not as it was written: {error}")
     print(f"all as it was written: {dict(+bundle.counts)}; anchored up to row {bundle.anchored} of {bundle.rows}")
+    if not (bundle.from_bus and bundle.anchored):
+        place = "no anchor is in it" if bundle.from_bus else "its anchors were not read from the bus"
+        print(f"{place}: whoever can write the console's file can have cut or rewritten it unseen", file=sys.stderr)
+    if bundle.anchored < bundle.rows:
+        print(f"what lies after row {bundle.anchored} is not anchored", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// Every installed npm package has a licence that deny.toml's list would allow.
+// Every installed npm package has a permissive licence, or one of the weak copyleft that stays within its files.
 // Refuses what names no licence; reads only what is installed.
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";

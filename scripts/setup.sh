@@ -29,12 +29,18 @@ check_rust() {
   have cargo || die "Rust is missing: install it with rustup (https://rustup.rs), then run this again"
   cargo --version >/dev/null 2>&1 \
     || die "cargo does not run here: rust-toolchain.toml wants Rust $wanted_rust; 'rustup toolchain install $wanted_rust' fetches it"
+  # A distribution's own Rust does not read rust-toolchain.toml.
+  found_rust=$(rustc --version | cut -d' ' -f2)
+  [ "$(printf '%s\n' "$wanted_rust" "$found_rust" | sort -V | head -n 1)" = "$wanted_rust" ] \
+    || die "Rust $found_rust is too old: install $wanted_rust with rustup (https://rustup.rs), and see that its cargo comes first on PATH"
 }
 
 check_node() {
-  have node && have npm || die "Node.js is missing: version 20 or newer, with npm"
-  node -e 'process.exit(process.versions.node.split(".")[0] >= 20 ? 0 : 1)' \
-    || die "Node.js $(node --version) is too old: version 20 or newer"
+  have node && have npm || die "Node.js is missing: version 20.19 or a newer one of 20, or 22.12 or newer, with npm"
+  # What Vite asks for.
+  node -e 'const [major, minor] = process.versions.node.split(".").map(Number);
+    process.exit(major > 22 || (major === 22 && minor >= 12) || (major === 20 && minor >= 19) ? 0 : 1)' \
+    || die "Node.js $(node --version) cannot build the page: it needs 20.19 or a newer one of 20, or 22.12 or newer"
 }
 
 find_python() {

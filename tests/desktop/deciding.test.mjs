@@ -200,3 +200,26 @@ onDesk("the second of two operators sees that one has voted, not who or what, an
   assert.equal(lines(await agent.done)[0].verdict, "approve");
   await page.reads("Grace", '[data-testid="card"]');
 });
+
+onDesk("letters beside the options of an answer are no commands, and after an answer the keyboard goes on in the list", async (desk, page) => {
+  const asked = await desk.agent("asks.py", JSON.stringify({
+    kind: "question", text: "Which one?", options: [{ key: "a", label: "name it" }, { key: "b", label: "no" }], allowed_verdicts: ["respond"], timeout: 30,
+  }));
+  await page.reads("Which one?", '[data-testid="card"]');
+  const other = await desk.agent("asks.py", JSON.stringify({ name: "delete_draft", args: { draft: 1 }, risk: "low", timeout: 60 }));
+  await page.reads("2 waiting", '[data-testid="waiting"]');
+  await page.press("r");
+  await until("an option has the focus", () => page.run("return document.activeElement.matches('input[type=radio]')"));
+  for (const letter of "nnjsd") await page.press(letter);
+  await page.reads("Which one?", '[data-testid="card"]');
+  assert.notEqual(await page.text('form[aria-label="Answer"]'), null, "the answer is still open");
+  await page.press(" ");
+  await page.press(KEYS.enter);
+  await asked.done;
+  await desk.armed("delete_draft");
+  assert.equal(await page.run("return document.activeElement.getAttribute('role')"), "listbox");
+  for (const key of [KEYS.enter, " "]) await page.press(key);
+  assert.equal((await desk.command("history", "--state", "pending", "--json")).out.includes("delete_draft"), true, "Enter and Space approve nothing");
+  await page.press("a");
+  assert.equal(lines(await other.done)[0].verdict, "approve");
+});

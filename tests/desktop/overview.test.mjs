@@ -35,20 +35,20 @@ const expected = (lines) => {
   const decided = lines.filter((line) => line.state === "decided");
   const [human, automatic] = ["operator", "rule"].map((origin) => decided.filter((line) => line.origin === origin));
   const expired = lines.filter((line) => line.state === "expired").length;
-  const tools = Object.keys(counted(decided.map((line) => line.tool)));
+  const tools = Object.keys(counted(human.map((line) => line.tool)));
   return {
     figures: {
       "Requests": String(lines.length), "Still waiting": String(lines.filter((line) => line.state === "pending").length),
       "Decided by people": share(human.length, decided.length), "Decided automatically": share(automatic.length, decided.length),
       "By people in under 2 s": share(human.filter((line) => tookMs(line) < 2_000).length, human.length),
       "Denied or edited by people": share(human.filter((line) => line.verdict === "deny").length, human.length),
-      "Median · 95 % within": decided.length === 0 ? "–" : paced(decided).join(" · "),
+      "By people: median · 95 %": human.length === 0 ? "–" : paced(human).join(" · "),
       Expired: share(expired, lines.length), "Delivery overdue now": "0",
     },
     numbers: [lines.length, ...["approve", "deny"].map((verdict) => decided.filter((line) => line.verdict === verdict).length), expired],
     verdicts: Object.fromEntries(Object.entries(counted(lines.flatMap((line) => line.verdict ?? []))).map(([verdict, count]) => [PAST[verdict], count])),
     paces: Object.fromEntries(tools.map((tool) => {
-      const own = decided.filter((line) => line.tool === tool);
+      const own = human.filter((line) => line.tool === tool);
       return [tool, ["default/local", String(own.length), ...paced(own)]];
     })),
   };
@@ -162,7 +162,7 @@ onDesk("the overview's numbers are those of the store, and its chart and its tim
 
   // Each number leads to exactly the requests that it counts, and back to the same time.
   const labels = await countedByLinks(page);
-  for (const label of ["Requests", "Still waiting", "Decided by people", "Decided automatically", "Denied or edited by people", "Expired", "approved", "denied", "expired", "Decided of default/local, lookup"]) {
+  for (const label of ["Requests", "Still waiting", "Decided by people", "Decided automatically", "Denied or edited by people", "Expired", "approved", "denied", "expired", "Decided by people of default/local, pay"]) {
     assert.ok(labels.includes(label), `${label} leads to the history: ${labels}`);
   }
   for (const place of labels.keys()) {

@@ -1,5 +1,7 @@
 // From a card to a rule that decides, and back, in the real window.
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { onDesk } from "./support/desk.mjs";
 import { KEYS, until } from "./support/webdriver.mjs";
 
@@ -142,4 +144,32 @@ onDesk("what people approved five times is suggested with its evidence, opens in
   await desk.command("rules", "disable", rule.id);
   await page.reads("version 2: turned off", '[data-testid="rule-changes"]');
   await page.reads("maria", '[data-testid="rule-changes"]');
+});
+
+const OVER = 'schema = 1\n[[rule]]\nid = "go"\neffect = "approve"\ntool = "delete_invoice"\nexpires_at = "2099-01-01T00:00:00Z"\n[[rule]]\nid = "never"\neffect = "deny"\ntool = "delete_invoice"\n';
+
+onDesk("a rule that keeps what a person denied from running is turned off only after the calls were named", async (desk, page) => {
+  const asked = await desk.agent("asks.py", call("INV-7"));
+  await desk.armed("delete_invoice");
+  await page.press("d");
+  await page.sees('[aria-label="Reason for the agent"]');
+  await page.type('[aria-label="Reason for the agent"]', "not this one");
+  await page.press(KEYS.enter);
+  await asked.done;
+  const file = join(desk.data, "over.toml");
+  await writeFile(file, OVER);
+  const applied = await desk.command("rules", "apply", file);
+  assert.equal(applied.code, 0, applied.err);
+  await page.press("g");
+  await page.press("r");
+  await page.sees('[data-testid="rule"][data-id="never"][data-state="on"]');
+  await click(page, '[data-testid="rule-acts"]', "Turn off");
+  await page.reads("not this one", '[data-testid="denied-calls"]');
+  await page.press(KEYS.escape);
+  await page.gone('[data-testid="denied-calls"]');
+  assert.equal((await rows(desk)).find(({ id }) => id === "never").enabled, true);
+  await click(page, '[data-testid="rule-acts"]', "Turn off");
+  await page.sees('[data-testid="denied-calls"]');
+  await page.click('[data-testid="confirm-yes"]');
+  await page.sees('[data-testid="rule"][data-id="never"][data-state="off"]');
 });

@@ -152,6 +152,32 @@ async fn several_copies_of_one_agent_are_shown_and_so_is_a_hello_that_cannot_be_
     assert_eq!(line["state_by"], "Test Operator");
 }
 
+#[tokio::test]
+async fn a_copy_that_names_no_tools_leaves_those_that_another_one_named() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    says(&agent, "hello", &hello()).await;
+    let before = listed(&desk, |line| line["hello_at"].is_string());
+    let silent =
+        json!({"v": 1, "agent": {"name": "local"}, "instance_id": "copy-2", "skills": ["second"]});
+    says(&agent, "hello", &silent).await;
+    let after = listed(&desk, |line| line["skills"] == json!(["second"]));
+    for part in ["tools", "credentials"] {
+        assert_eq!(after[part], before[part], "{part}");
+    }
+    let mut none = silent;
+    none["tools"] = json!([]);
+    none["skills"] = json!(["none"]);
+    says(&agent, "hello", &none).await;
+    let after = listed(&desk, |line| line["skills"] == json!(["none"]));
+    let listed = after["tools"].as_array().unwrap().iter();
+    assert!(
+        listed.clone().all(|tool| tool["listed"] == false),
+        "{after}"
+    );
+}
+
 #[test]
 fn a_brake_for_a_name_that_nobody_has_is_set_and_says_so() {
     let desk = Desk::new();

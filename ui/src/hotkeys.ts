@@ -5,9 +5,9 @@
 /** In the order in which help lists them. */
 export const commandGroups = ["Move", "Decide", "Look", "Time line", "Screens", "Desk"] as const;
 
-export type CommandGroup = (typeof commandGroups)[number];
+type CommandGroup = (typeof commandGroups)[number];
 
-export interface HotkeyDefinition {
+interface HotkeyDefinition {
   /** `Ctrl+Shift+A`, `J`, `ArrowDown`, `?`; a blank divides two strokes. The first one is the hint. */
   readonly keys: readonly string[];
   readonly label: string;
@@ -31,7 +31,7 @@ export const hotkeys = {
   filter: { keys: ["/"], label: "Filter the list", group: "Move" },
   approve: { keys: ["A"], label: "Approve (safe, low, medium)", group: "Decide", approves: true },
   approvePath: {
-    keys: ["Ctrl+Shift+A"], label: "Approve (high, critical): the next step of the way", group: "Decide",
+    keys: ["Ctrl+Shift+A"], label: "Approve (high, critical; without single keys every one): the next step of the way", group: "Decide",
     approves: true, everywhere: true,
   },
   deny: { keys: ["D"], label: "Deny, with a reason", group: "Decide" },
@@ -136,10 +136,10 @@ export interface StrokeContext {
   readonly prefix: string | null;
 }
 
-export type StrokeResult = { readonly command: CommandId } | { readonly prefix: string } | null;
+type StrokeResult = { readonly command: CommandId } | { readonly prefix: string } | null;
 
 /** Single keys are dead for this long after the window has gained focus. */
-export const FOCUS_GUARD_MS = 400;
+const FOCUS_GUARD_MS = 400;
 /** And for this long after a key went down in a field that is gone: who types does not see at once that nothing takes the text any more. */
 export const TYPED_GUARD_MS = 1_000;
 

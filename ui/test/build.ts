@@ -21,13 +21,13 @@ export const card = (more: Partial<Card> = {}): Card => ({
   tool: { name: shown("delete_invoice"), description: null, namespace: null, origin: shown("local"), effects: null },
   risk: "medium", unknownRisk: null, path: "low", state: "pending",
   says: [{ field: "reason", text: shown("The invoice is a duplicate.") }], args: [arg("invoice_id", '"INV-42"')], looks: [],
-  effective: [], warnings: [], reveals: [], previous: null, history: [], question: null, form: null, target: { text: "delete_invoice", pointer: null },
+  effective: [], warnings: [], reveals: [], previous: null, reAsk: null, history: [], question: null, form: null, target: { text: "delete_invoice", pointer: null },
   thread: shown("8f21"), run: null, allowed: ["approve", "modify", "deny"], votes: null,
   origin: {
     requestedMs: 0, source: shown("selectools 1.3.0"), call: shown("call_93"), trace: null, argsDigest: DIGEST,
     requestDigest: DIGEST.replace("30e6", "9f3a"), nativeDigest: null, streamSeq: 7,
   },
-  storedMs: 0, deadlineMs: 60_000, hasDeadline: true, hold: null, decision: null,
+  storedMs: 0, deadlineMs: 60_000, hasDeadline: true, hold: null, decision: null, onBus: null,
   ladder: [
     { rung: "stored", state: "done", atMs: 0, detail: null }, { rung: "decided", state: "open", atMs: null, detail: null },
     { rung: "on_bus", state: "open", atMs: null, detail: null }, { rung: "received", state: "open", atMs: null, detail: null },
@@ -46,13 +46,13 @@ export const traceTree = (lines: TraceLine[], more: Partial<TraceTree> = {}): Tr
 });
 
 export const span = (more: Partial<SpanView> = {}): SpanView => ({
-  key: "span:1", name: shown("crm.lookup"), agent: "acme/billing-bot", status: "ok", tool: shown("crm.lookup"), startedMs: 0, endedMs: 182, ids: [],
+  key: "span:1", name: shown("crm.lookup"), agent: "acme/billing-bot", status: "ok", tool: shown("crm.lookup"), startedMs: 0, ids: [],
   input: [], inputCut: false, output: [], artifacts: [], fault: null, chain: [], usage: null, attributes: [], attributesCut: false, ...more,
 });
 
 export const agentTool = (more: Partial<AgentToolView> = {}): AgentToolView => ({
   name: shown("pay"), description: null, risk: "medium", unknownRisk: null, origin: null, gated: true, listed: true, strict: false, strictFaults: [],
-  looksLike: null, digest: "sha256:aa", changedMs: null, approvedDigest: null, approvedMs: null, changed: false, before: null, now: null, typed: null, ...more,
+  looksLike: null, digest: "sha256:aa", approvedMs: null, changed: false, before: null, now: null, typed: null, ...more,
 });
 
 export const agent = (more: Partial<AgentView> = {}): AgentView => ({
@@ -70,7 +70,7 @@ export const historyRow = (number: number, more: Partial<HistoryRow> = {}): Hist
 
 export const story = (more: Partial<RequestStoryView> = {}): RequestStoryView => ({
   row: historyRow(8), card: card(), argsDigest: "sha256:aa", requestDigest: "sha256:bb", requestSeq: 1, deadlineMs: 60_000, requestedMs: 0, receivedMs: 0,
-  errorDetail: null, raw: null, removedMs: null, votes: [], decision: null, rule: null, signature: null, ladder: [], audit: [], traces: [], ...more,
+  errorDetail: null, raw: null, removedMs: null, votes: [], decision: null, onBus: null, rule: null, signature: null, ladder: [], audit: [], traces: [], ...more,
 });
 
 export const status = (more: Partial<StatusView> = {}): StatusView => ({

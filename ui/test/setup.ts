@@ -1,4 +1,5 @@
 import { cleanup, configure } from "@testing-library/react";
+import { forgetUnsaved } from "../src/desk/unsaved";
 import { afterEach, beforeEach, vi } from "vitest";
 
 // A busy machine takes its time; what never comes still fails.
@@ -68,5 +69,6 @@ beforeEach(() => {
 
 afterEach(() => {
   cleanup();
+  forgetUnsaved();
   vi.unstubAllGlobals();
 });

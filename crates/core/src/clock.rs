@@ -1,7 +1,8 @@
 //! The server's time, as everything here reads it.
 
 use std::sync::Arc;
-use std::sync::RwLock;
+
+use parking_lot::RwLock;
 
 use crate::bus::ServerClock;
 use crate::domain::Timestamp;
@@ -41,9 +42,7 @@ impl BusClock {
 
     /// Follows this server from now on.
     pub fn follow(&self, server: ServerClock) {
-        if let Ok(mut clock) = self.server.write() {
-            *clock = Some(server);
-        }
+        *self.server.write() = Some(server);
     }
 }
 
@@ -53,11 +52,7 @@ impl Clock for BusClock {
         reason = "this is the one place that reads the local clock"
     )]
     fn now(&self) -> Timestamp {
-        let server = self
-            .server
-            .read()
-            .ok()
-            .and_then(|clock| clock.as_ref().map(ServerClock::now));
+        let server = self.server.read().as_ref().map(ServerClock::now);
         match (server, &self.machine) {
             (Some(server), _) => server.into(),
             (None, Some(machine)) => machine.now(),

@@ -164,6 +164,7 @@ impl From<BusError> for OpError {
             BusError::Unreachable { .. }
             | BusError::Disconnected
             | BusError::ConnectionLost { .. }
+            | BusError::NoLeader { .. }
             | BusError::TimedOut { .. } => Self::BusUnreachable(error.to_string()),
             _ => Self::Environment(error.to_string()),
         }

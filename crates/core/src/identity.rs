@@ -16,10 +16,11 @@ mod signing;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use countersign_wire::{Hiding, KeyRole, PublicKey, TrustedKey};
 use nkeys::KeyPair;
+use parking_lot::RwLock;
 use uuid::Uuid;
 
 #[cfg(all(target_os = "linux", feature = "keychain"))]
@@ -235,8 +236,7 @@ impl Identity {
     /// is signed with the pair and the key of one call.
     #[must_use]
     pub fn signing(&self) -> Arc<SigningKeys> {
-        let keys = self.signing.read();
-        Arc::clone(&keys.unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.signing.read())
     }
 
     /// Public key of the operator.
@@ -302,8 +302,7 @@ impl Identity {
             human.unwrap_or_else(|| now.human.clone()),
             auto.unwrap_or_else(|| now.auto.clone()),
         )?;
-        let mut held = self.signing.write().unwrap_or_else(PoisonError::into_inner);
-        *held = Arc::new(keys);
+        *self.signing.write() = Arc::new(keys);
         Ok(true)
     }
 

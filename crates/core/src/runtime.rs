@@ -99,8 +99,7 @@ impl App {
     /// The keys that agents are to trust: this console's and those of the realm's list.
     #[must_use]
     pub fn trusted_keys(&self) -> Vec<TrustedKey> {
-        let keys = self.inner.shared.operators.read();
-        keys.map(|keys| keys.clone()).unwrap_or_default()
+        self.inner.shared.operators.read().clone()
     }
 
     /// Waits until everything that was stored before is known, the console is read-only, there is no connection, or

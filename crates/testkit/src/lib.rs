@@ -5,6 +5,7 @@
 #![allow(clippy::expect_used)]
 
 mod authority;
+mod cluster;
 mod credentials;
 mod data;
 mod operator;
@@ -16,6 +17,7 @@ mod server;
 pub use countersign_core::bus::{Bus, BusOptions, Credentials, permissions_block};
 
 pub use authority::{Authority, Certificate};
+pub use cluster::Cluster;
 pub use credentials::{AgentCredentials, UserKey};
 pub use data::TempData;
 pub use operator::{NatsAccount, NatsOperator, creds};

@@ -68,6 +68,14 @@ pub enum KeyRole {
     Auto,
 }
 
+impl KeyRole {
+    /// The role of a key by all of its entries that count; none when it has both, or no entry.
+    pub fn of_all(mut roles: impl Iterator<Item = Self>) -> Option<Self> {
+        let first = roles.next()?;
+        roles.all(|role| role == first).then_some(first)
+    }
+}
+
 crate::words::words!(KeyRole { Human => "human", Auto => "auto" });
 
 /// A key that an agent trusts (`trusted_keys` of `agent.json`).

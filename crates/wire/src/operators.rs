@@ -168,9 +168,7 @@ impl OperatorList {
     /// The role of a key for what was stored at this moment of the server's
     /// time. A key with entries of both roles at once is trusted with neither.
     pub fn role_at(&self, key: &str, stored_at: OffsetDateTime) -> Option<KeyRole> {
-        let mut roles = self.terms_at(key, stored_at).map(|entry| entry.role);
-        let first = roles.next()?;
-        roles.all(|role| role == first).then_some(first)
+        KeyRole::of_all(self.terms_at(key, stored_at).map(|entry| entry.role))
     }
 
     /// Whether no term of the key that counts at this moment keeps it from saying more than no.

@@ -63,11 +63,6 @@ impl Stream {
             Self::Audit => &["countersign.v1.audit.>"],
         }
     }
-
-    /// The stream of this name, if it is one of the protocol's.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|stream| stream.name() == name)
-    }
 }
 
 impl std::fmt::Display for Stream {

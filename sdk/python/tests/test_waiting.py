@@ -64,6 +64,27 @@ async def test_an_answer_given_while_the_agent_was_away_is_found_on_return(own, 
         assert (await asyncio.wait_for(asking, SOON)).allowed
 
 
+@pytest.mark.parametrize("looks", [["unanswered"], ["unanswered", "unanswered"], ["unanswered", "nothing yet"]])
+async def test_a_hint_whose_look_is_not_answered_is_looked_after_again(
+    gate, console, request_id, unprompted, monkeypatch, looks
+):
+    direct_get, left = gate._bus.direct_get, list(looks)
+
+    async def failing(stream, subject, **options):
+        stored = await direct_get(stream, subject, **options)
+        if stored is None or stream != "CS_DECISIONS" or not left:
+            return stored
+        if left.pop(0) == "unanswered":
+            raise BusUnreachableError("no answer from the bus")
+        return None
+
+    monkeypatch.setattr(gate._bus, "direct_get", failing)
+    asking = asyncio.create_task(gate.ask(call(request_id), timeout=None))
+    await console.decide(request_id)
+    assert (await asyncio.wait_for(asking, SOON)).allowed
+    assert not left
+
+
 async def test_a_request_made_while_the_bus_is_away_is_placed_on_return(own, request_id):
     async with Gate.connect(own.enrolment()) as gate:
         await asyncio.to_thread(own.server.stop)

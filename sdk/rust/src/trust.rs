@@ -53,12 +53,8 @@ impl Trust {
     ) -> Option<KeyRole> {
         match &self.keys {
             Keys::Enrolled(keys) => {
-                let mut roles = keys
-                    .iter()
-                    .filter(|trusted| trusted.key.as_str() == key)
-                    .map(|trusted| trusted.role);
-                let first = roles.next()?;
-                roles.all(|role| role == first).then_some(first)
+                let of_key = keys.iter().filter(|trusted| trusted.key.as_str() == key);
+                KeyRole::of_all(of_key.map(|trusted| trusted.role))
             }
             Keys::Listed { list, .. } => list.role_at(key, stored_at),
             Keys::Anyone => Some(match origin {

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use countersign_core::App;
 use countersign_core::domain::Timestamp;
-use countersign_core::domain::trace::{Look, Run, Subchat, look, subchats};
+use countersign_core::domain::trace::{Look, Run, Subchat, span_state, subchats};
 use countersign_core::ops::trace::{Entry, Trace};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -69,7 +69,7 @@ fn conversations(entries: &[Entry], bodies: &HashMap<i64, Vec<u8>>) -> Vec<Subch
             let above = place.parent.and_then(|at| entries.get(at));
             let status = span.as_ref().and_then(|span| span.status.as_deref());
             let has_ended = matches!(span, Some(span) if span.ended_at.is_some());
-            let look = look(status, has_ended, above.is_some_and(ended));
+            let look = span_state(status, has_ended, above.is_some_and(ended));
             Run {
                 is_agent: matches!(span, Some(span) if span.kind == "agent"),
                 parent: place.parent,

@@ -42,7 +42,7 @@ fn arguments<T: DeserializeOwned>(args: Value) -> Result<T, IpcError> {
     serde_json::from_value(args).map_err(|error| {
         refuse(
             IpcErrorCode::Usage,
-            &format!("the page sent other arguments: {error}"),
+            &format!("the page sent other arguments: {error}; close the window and open it again"),
         )
     })
 }
@@ -51,7 +51,9 @@ fn answer<T: Serialize>(result: &T) -> Result<String, IpcError> {
     serde_json::to_string(result).map_err(|error| {
         refuse(
             IpcErrorCode::Failed,
-            &format!("the answer could not be written: {error}"),
+            &format!(
+                "the answer could not be written: {error}; use the command line, and report it"
+            ),
         )
     })
 }

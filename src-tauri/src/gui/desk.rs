@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use countersign_core::App;
 use countersign_wire::ipc::{IpcError, NotifyLevel, OtlpView};
+use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
@@ -96,7 +96,7 @@ impl Desk {
 
     /// Puts a listener in the place of the one before: there is one page.
     pub(crate) fn listen(&self, listener: Option<JoinHandle<()>>) {
-        let mut place = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut place = self.listener.lock();
         if let Some(before) = std::mem::replace(&mut *place, listener) {
             before.abort();
         }

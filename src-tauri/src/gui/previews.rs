@@ -2,8 +2,8 @@
 //!
 //! Refuses to keep more than the last one, and to take a simulation that was broken off as evidence.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use countersign_core::App;
 use countersign_core::domain::Timestamp;
@@ -11,6 +11,7 @@ use countersign_core::ops::simulate::Progress;
 use countersign_core::policy::Rule;
 use countersign_core::policy::preview::Preview;
 use countersign_wire::WorkspaceName;
+use parking_lot::{Mutex, MutexGuard};
 
 /// How a simulation ended.
 pub(crate) type Ended = Result<Preview, String>;
@@ -29,7 +30,7 @@ struct Running {
 
 impl Running {
     fn ended(&self) -> Option<Ended> {
-        let place = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = self.ended.lock();
         place.clone()
     }
 }
@@ -82,7 +83,7 @@ impl Previews {
             };
             let found = app.preview_rule(&workspace, rule, since, progress).await;
             let ended = found.map_err(|error| error.to_string());
-            let mut place = running.ended.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut place = running.ended.lock();
             *place = Some(ended);
         });
         number
@@ -123,8 +124,8 @@ impl Previews {
             && found.is_some_and(|ended| ended.is_ok_and(|preview| preview.denied == 0))
     }
 
-    fn place(&self) -> std::sync::MutexGuard<'_, Option<Arc<Running>>> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    fn place(&self) -> MutexGuard<'_, Option<Arc<Running>>> {
+        self.last.lock()
     }
 
     fn of(&self, number: u64) -> Option<Arc<Running>> {

@@ -2,13 +2,14 @@
 //!
 //! Refuses to go on when nobody asks for its result any more, and to tell an old one as new.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use countersign_core::App;
 use countersign_core::ops::suggest::Suggestion;
 use countersign_wire::WorkspaceName;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -34,7 +35,7 @@ struct Walk {
 impl Walk {
     fn is_of_use(&self, workspace: &WorkspaceName, revision: u64) -> bool {
         let same = self.workspace == *workspace && self.revision == revision;
-        let fresh = match &*held(&self.ended) {
+        let fresh = match &*self.ended.lock() {
             None => true,
             Some((at, Ok(_))) => at.elapsed() < FRESH,
             Some((_, Err(_))) => false,
@@ -43,7 +44,7 @@ impl Walk {
     }
 
     fn found(&self) -> Option<Found> {
-        held(&self.ended).as_ref().map(|(_, found)| found.clone())
+        self.ended.lock().as_ref().map(|(_, found)| found.clone())
     }
 }
 
@@ -62,7 +63,7 @@ impl Suggested {
     /// What is suggested under these rules, or how far the search is; begins it where there is none.
     pub(crate) async fn look(&self, app: &App, workspace: &WorkspaceName, revision: u64) -> Seen {
         let walk = self.of(app, workspace, revision);
-        *held(&walk.asked_at) = Instant::now();
+        *walk.asked_at.lock() = Instant::now();
         let done = walk.done.notified();
         if walk.found().is_none() {
             // Not in time: whoever looks asks again.
@@ -75,7 +76,7 @@ impl Suggested {
     }
 
     fn of(&self, app: &App, workspace: &WorkspaceName, revision: u64) -> Arc<Walk> {
-        let mut last = held(&self.0);
+        let mut last = self.0.lock();
         if let Some(walk) = last.as_ref().filter(|of| of.is_of_use(workspace, revision)) {
             return Arc::clone(walk);
         }
@@ -96,14 +97,10 @@ impl Suggested {
 async fn search(app: App, walk: Arc<Walk>) {
     let told = |looked| {
         walk.looked.store(looked, Ordering::SeqCst);
-        held(&walk.asked_at).elapsed() < LEFT
+        walk.asked_at.lock().elapsed() < LEFT
     };
     let found = app.suggest_rules(&walk.workspace, told).await;
     let found = found.map(Arc::new).map_err(|error| error.to_string());
-    *held(&walk.ended) = Some((Instant::now(), found));
+    *walk.ended.lock() = Some((Instant::now(), found));
     walk.done.notify_waiters();
-}
-
-fn held<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -54,6 +54,25 @@ describe("approving", () => {
     expect(console.argsOf("decide")).toEqual([]);
   });
 
+  it.each([["low", {}], ["high", { path: "high", risk: "high" }]] as const)("takes the chord alone on the %s way while single keys are switched off, and the button says so", async (_, more) => {
+    localStorage.setItem("countersign.singleKeys", "off");
+    try {
+      const console = await one(more, more);
+      await armed();
+      press("a");
+      const button = screen.getByTestId("approve");
+      expect([button.getAttribute("aria-keyshortcuts"), button.textContent]).toEqual(["Control+Shift+A", "Approve Ctrl ⇧ A"]);
+      button.focus();
+      press("Enter");
+      await screen.findByText("Press Ctrl Shift A to approve. Enter and Space do not.");
+      expect(console.argsOf("decide")).toEqual([]);
+      press("A", chord);
+      await waitFor(() => { expect(console.argsOf("decide")).toHaveLength(1); });
+    } finally {
+      localStorage.removeItem("countersign.singleKeys");
+    }
+  });
+
   it("is disarmed by new content of the card", async () => {
     const console = await one();
     await armed();
@@ -134,6 +153,16 @@ describe("the ways of high and critical", () => {
     await armed();
     press("A", chord);
     await waitFor(() => { expect(console.argsOf("decide")[0]).toMatchObject({ typed: "delete_invoice", revealed: [0] }); });
+  });
+
+  it("says where what is typed differs from what is asked for, which it does not show in the field", async () => {
+    await one({ risk: "critical", path: "critical" });
+    const field = await screen.findByLabelText<HTMLInputElement>("Type the tool’s name");
+    expect(field.placeholder).toBe("the tool’s name");
+    for (const [typed, told] of [["delete", ""], ["delete invoice", "What you typed differs at character 7."], ["delete_invoice", ""], ["delete_invoices", "What you typed differs at character 15."]] as const) {
+      fireEvent.change(field, { target: { value: typed } });
+      expect(screen.getByTestId("differs").textContent).toBe(told);
+    }
   });
 
   it("asks for the value that an operator chose instead of the name", async () => {

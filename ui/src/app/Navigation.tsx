@@ -43,7 +43,7 @@ export const Navigation = () => {
   const waiting = useSnoozes(useInboxRows()).awake.length;
   const rejected = useStatus()?.rejected ?? 0;
   return (
-    <nav className="flex flex-col items-center gap-1.5 border-r border-line py-3" aria-label="Screens">
+    <nav className="flex min-h-0 flex-col items-center gap-1.5 overflow-x-clip overflow-y-auto border-r border-line py-3" aria-label="Screens">
       <span className="mb-2.5 grid size-8 place-items-center rounded-lg bg-accent text-accent-ink" aria-hidden="true"><Check size={17} strokeWidth={3} /></span>
       <Item to="/" icon={Inbox} name="Inbox" command="inbox" count={waiting} urgent />
       <Item to="/history" icon={History} name="History" command="history" count={0} urgent={false} />

@@ -75,7 +75,7 @@ export const StatusBar = () => {
             <Approving status={status} />
             <Brakes brakes={status.brakes} />
             {singleKeys === "off" ? <span className="text-warn">Single keys are off</span> : null}
-            <span className={status.lag === 0 ? "max-lg:hidden" : ""}>Queue lag {status.lag}</span>
+            <span className={status.lag === 0 ? "max-xl:hidden" : ""}>Queue lag {status.lag}</span>
             <Today />
           </>
         )}

@@ -145,6 +145,20 @@ describe("several calls of one tool", () => {
     await screen.findByRole("button", { name: /^Undo(?! all)/u });
   });
 
+  it("tell of one that is answered elsewhere meanwhile, and keep the reason that is typed for the others", async () => {
+    const console = await two();
+    press("d");
+    fireEvent.change(await screen.findByLabelText("Reason for the agent"), { target: { value: "not today" } });
+    expect(screen.queryByTestId("batch-left")).toBeNull();
+    act(() => { console.send(batch(1, [{ type: "gone", key: "a/b/1" }])); });
+    expect((await screen.findByTestId("batch-left")).textContent).toContain("1 of the 2 that were selected was answered");
+    press("Escape");
+    press("d");
+    expect((await screen.findByLabelText<HTMLInputElement>("Reason for the agent")).value).toBe("not today");
+    act(() => { console.send(batch(2, [{ type: "gone", key: "a/b/2" }])); });
+    expect((await screen.findByTestId("all-left")).textContent).toContain("What was selected was answered");
+  });
+
   it("are sent without waiting for one another", async () => {
     const console = await two();
     console.answers.decide = () => later<DecideOutcome>().promise;

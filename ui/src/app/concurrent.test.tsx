@@ -1,9 +1,7 @@
 import { fireEvent, render, screen, waitFor, within } from "@testing-library/react";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { agent, previewReport, ruleRow, setupForm, setupKey, setupLine, shown } from "../../test/build";
 import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
-import { drop } from "../components/rules/kept";
-import { forgetAllDrafts } from "../features/setup/draftStore";
 import type { RuleRow, RuleText, SavedRule, SetupForm, SetupKeyView, SetupSaved } from "../ipc/generated";
 import { App } from "./App";
 
@@ -16,11 +14,6 @@ const later = <T,>() => {
   const promise = new Promise<T>((done) => { resolve = done; });
   return { promise, resolve };
 };
-
-afterEach(() => {
-  forgetAllDrafts();
-  for (const place of ["acme/small", "acme/"]) drop(place);
-});
 
 describe("what is shown without having been chosen", () => {
   it("stays though an agent comes that stands before it", async () => {
@@ -143,7 +136,7 @@ describe("a rule that is edited", () => {
 
   it("stays with what was typed when somebody else removes it, and can be made anew", async () => {
     const list = [ruleRow({ id: "other" }), ruleRow()];
-    const console = await rules(list, { save_rule: () => ({ id: "small", version: 1, conflict: null, gone: false }) });
+    const console = await rules(list, { save_rule: () => ({ id: "small", version: 1, conflict: null, gone: false, denied: null }) });
     press("j");
     await waitFor(() => { expect(screen.getByTestId("rule").dataset["id"]).toBe("small"); });
     await typed("# mine\n");
@@ -170,11 +163,11 @@ describe("a rule that is edited", () => {
     await typed("# two\n");
     console.answers.rule_text = () => text({ version: 4, text: 'id = "small"\neffect = "ask"\n# one\n' });
     list[0] = ruleRow({ version: 4 });
-    saved.resolve({ id: "small", version: 4, conflict: null, gone: false });
+    saved.resolve({ id: "small", version: 4, conflict: null, gone: false, denied: null });
     await waitFor(() => { expect(screen.getByTestId("rule").dataset["version"]).toBe("4"); }, AGAIN);
     expect(await shownText()).toContain("# one# two");
     expect(screen.queryByTestId("conflict")).toBeNull();
-    console.answers.save_rule = () => ({ id: "small", version: 5, conflict: null, gone: false });
+    console.answers.save_rule = () => ({ id: "small", version: 5, conflict: null, gone: false, denied: null });
     await waitFor(() => { expect(screen.getByText<HTMLButtonElement>("Save").disabled).toBe(false); });
     fireEvent.click(screen.getByText("Save"));
     await waitFor(() => { expect(console.argsOf("save_rule").at(-1)).toMatchObject({ seenVersion: 4, text: expect.stringContaining("# two") as string }); });

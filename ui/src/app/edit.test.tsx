@@ -1,6 +1,6 @@
 import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { expect, it } from "vitest";
-import { card, row, shown } from "../../test/build";
+import { batch, card, row, shown } from "../../test/build";
 import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
 import type { EditCheck } from "../ipc/generated";
 import { App } from "./App";
@@ -18,8 +18,9 @@ interface Asked { readonly json: string; readonly answer: (found: EditCheck) => 
 const editor = async (): Promise<{ readonly console: FakeConsole; readonly asked: readonly Asked[]; readonly typed: (json: string) => Promise<void> }> => {
   const asked: Asked[] = [];
   const console = fakeConsole({
-    rows: [row({ deadlineMs: FAR })], cards: [card({ deadlineMs: FAR })],
+    rows: [row({ deadlineMs: FAR }), row({ key: "a/b/2", seq: 2, deadlineMs: FAR + 1 })], cards: [card({ deadlineMs: FAR }), card({ key: "a/b/2", deadlineMs: FAR + 1 })],
     answers: {
+      decide: ({ verdict }) => ({ state: "holding", verdict, releaseMs: 3_000 }), undo: () => ({}),
       editable: () => ({ json: "{}" }),
       check_edit: ({ json }) => new Promise((done) => { asked.push({ json, answer: (found) => act(async () => { done(found); await Promise.resolve(); }) }); }),
     },
@@ -93,6 +94,53 @@ it("what was typed and not compared outlives a look at the card, and ends when a
   fireEvent.click(screen.getByText(/^Drop the edit/u));
   press("e");
   await waitFor(() => { expect(document.querySelector(".cm-content")?.textContent).toBe("{}"); });
+});
+
+const onCard = (key: string) => waitFor(() => { expect(screen.getByTestId("card").dataset["key"]).toBe(key); });
+
+it("a compared edit outlives a look at another card and a Z, and is what the next approval sends", async () => {
+  const { console, asked, typed } = await editor();
+  const first = "acme/billing-bot/r1";
+  const approved = async (times: number): Promise<void> => {
+    await waitFor(() => { expect(screen.getByTestId("card").dataset["armed"]).toBe("true"); });
+    press("a");
+    await waitFor(() => { expect(console.argsOf("decide")).toHaveLength(times); });
+    expect(console.argsOf("decide").at(-1)).toMatchObject({ key: first, verdict: "modify", edited: '{"a":1}', seenEditDigest: 'sha256:{"a":1}' });
+  };
+  await typed('{"a":1}');
+  await asks(asked, '{"a":1}');
+  fireEvent.click(screen.getByRole("button", { name: /^Compare/u }));
+  await asked.at(-1)?.answer(check('{"a":1}'));
+  for (const [key, at] of [["j", "a/b/2"], ["k", first]] as const) {
+    press(key);
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    await onCard(at);
+  }
+  expect((await screen.findByTestId("diff")).textContent).toContain('{"a":1}');
+  await approved(1);
+  await onCard("a/b/2");
+  await screen.findByText("held, not sent");
+  press("z");
+  await onCard(first);
+  expect((await screen.findByTestId("diff")).textContent).toContain('{"a":1}');
+  await approved(2);
+});
+
+it("an edit belongs to the request that it was made for, and ends with it", async () => {
+  const { console, asked, typed } = await editor();
+  await typed('{"a":1}');
+  await asks(asked, '{"a":1}');
+  fireEvent.click(screen.getByRole("button", { name: /^Compare/u }));
+  await asked.at(-1)?.answer(check('{"a":1}'));
+  await screen.findByTestId("diff");
+  press("j");
+  await waitFor(() => { expect(screen.getByTestId("card").dataset["key"]).toBe("a/b/2"); });
+  const [of] = console.argsOf("card");
+  act(() => { console.send(batch(1, [{ type: "gone", key: of?.key ?? "" }])); });
+  act(() => { console.send(batch(2, [{ type: "put", row: row({ deadlineMs: FAR }) }])); });
+  press("k");
+  await waitFor(() => { expect(screen.getByTestId("card").dataset["key"]).toBe(of?.key); });
+  expect(screen.queryByTestId("diff")).toBeNull();
 });
 
 it("the keyboard leaves the editor with Tab, and nothing of the text changes by that", async () => {

@@ -1,8 +1,7 @@
 import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { arg, batch, card, previewReport, row, ruleRow } from "../../test/build";
 import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
-import { drop } from "../components/rules/kept";
 import type { DecideOutcome, Nothing, SavedRule } from "../ipc/generated";
 import { App } from "./App";
 
@@ -167,11 +166,10 @@ const saving = async (): Promise<(saved: SavedRule) => Promise<void>> => {
   await screen.findByText("Telling the bus…");
   return answer.give;
 };
-const SAVED: SavedRule = { id: "small", version: 4, conflict: null, gone: false };
+const SAVED: SavedRule = { id: "small", version: 4, conflict: null, gone: false, denied: null };
 const settle = (): Promise<void> => act(async () => { await new Promise((done) => { setTimeout(done, 50); }); });
 
 describe("a rule whose saving is answered late", () => {
-  afterEach(() => { for (const place of ["acme/small", "acme/other", "acme/"]) drop(place); });
 
   it("takes nobody out of the inbox, nor throws away the reason that is typed there", async () => {
     const give = await saving();

@@ -43,7 +43,7 @@ it.each([
   ["Decided automatically: 3", { ...TIME, state: "decided", origin: "automatic" }], ["By people in under 2 s: 1", { ...TIME, state: "decided", origin: "operator", tookUnderMs: 2_000 }],
   ["Denied or edited by people: 2", { ...TIME, state: "decided", origin: "operator", verdict: "caught" }],
   ["Expired: 1", { ...TIME, state: "expired" }], ["Delivery overdue now: 2", { overdue: true }], ["approved: 5", { ...TIME, verdict: "approve" }],
-  ["Decided of acme/bot, pay⟨U+202E⟩: 7", { ...TIME, state: "decided", agent: "acme/bot", tool: "pay\u202e" }],
+  ["Decided by people of acme/bot, pay⟨U+202E⟩: 7", { ...TIME, state: "decided", origin: "operator", agent: "acme/bot", tool: "pay\u202e" }],
   ["Denied from 00:00:00: 2", { sinceMs: 0, untilMs: 60_000, state: "decided", verdict: "refused" }],
 ])("%s leads by mouse and by keyboard to exactly these requests, and back", async (name, wanted) => {
   const console = open();
@@ -84,7 +84,7 @@ it("a number that no filter of the history finds, and a nought, look like no lin
   const links = screen.getAllByLabelText(/show them in the history$/).map((link) => link.getAttribute("aria-label")?.split(":")[0]);
   expect(links).toEqual([
     "Requests", "Decided by people", "Decided automatically", "Denied or edited by people", "Expired", "Delivery overdue now",
-    ...["Arrived", "Approved", "Denied", "Expired"].map((label) => `${label} from 00`), "Decided of acme/bot, pay⟨U+202E⟩", "approved",
+    ...["Arrived", "Approved", "Denied", "Expired"].map((label) => `${label} from 00`), "Decided by people of acme/bot, pay⟨U+202E⟩", "approved",
   ]);
 });
 

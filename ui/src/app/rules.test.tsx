@@ -2,6 +2,7 @@ import { fireEvent, render, screen, waitFor, within } from "@testing-library/rea
 import { describe, expect, it } from "vitest";
 import { card, historyRow, previewReport, row, ruleRow, shown, story } from "../../test/build";
 import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
+import { CallError } from "../ipc/transport";
 import type { PreviewReport, RuleRow, RuleText } from "../ipc/generated";
 import { App } from "./App";
 
@@ -15,7 +16,7 @@ const open = async (rules: RuleRow[], answers: FakeConsole["answers"] = {}): Pro
   window.location.hash = "#/rules";
   const console = fakeConsole({ answers: {
     rules_list: () => ({ workspace: "acme", workspaces: ["acme", "beta"], revision: 1, rules, serverMs: 0 }),
-    rule_text: ({ id }) => text({ id }), save_rule: () => ({ id: "small", version: 4, conflict: null, gone: false }), remove_rule: () => ({}),
+    rule_text: ({ id }) => text({ id }), save_rule: () => ({ id: "small", version: 4, conflict: null, gone: false, denied: null }), remove_rule: () => ({ denied: null }),
     ...tried(previewReport()), ...answers,
   } });
   render(<App transport={console} />);
@@ -32,7 +33,7 @@ const ready = (label: string) => waitFor(() => {
 const onCard = async (answers: FakeConsole["answers"]): Promise<FakeConsole> => {
   const console = fakeConsole({ rows: [row()], cards: [card()], answers: {
     draft_rule: ({ reach }) => text({ version: 0, text: `id = "delete-invoice"\n# ${reach}\n` }), rule_text: () => text({ version: 1 }),
-    save_rule: () => ({ id: "delete-invoice", version: 1, conflict: null, gone: false }), ...tried(previewReport({ approve: 3, agreed: 3 })), ...answers,
+    save_rule: () => ({ id: "delete-invoice", version: 1, conflict: null, gone: false, denied: null }), ...tried(previewReport({ approve: 3, agreed: 3 })), ...answers,
   } });
   render(<App transport={console} />);
   await screen.findByTestId("card");
@@ -96,8 +97,8 @@ describe("the rules", () => {
   it("tell of a change by somebody else, and lose neither text", async () => {
     const console = await open([ruleRow({ state: "off" })], {
       save_rule: ({ seenVersion }) => seenVersion === 3
-        ? { id: "small", version: null, conflict: text({ version: 4, text: 'id = "small"\neffect = "deny"\n' }), gone: false }
-        : { id: "small", version: 5, conflict: null, gone: false },
+        ? { id: "small", version: null, conflict: text({ version: 4, text: 'id = "small"\neffect = "deny"\n' }), gone: false, denied: null }
+        : { id: "small", version: 5, conflict: null, gone: false, denied: null },
     });
     await ready("Enable");
     fireEvent.click(screen.getByText("Run in shadow"));
@@ -125,7 +126,62 @@ describe("the rules", () => {
     fireEvent.click(await screen.findByText("Remove…"));
     expect(console.argsOf("remove_rule")).toEqual([]);
     fireEvent.click(await screen.findByTestId("confirm-yes"));
-    await waitFor(() => { expect(console.argsOf("remove_rule")).toEqual([{ workspace: "acme", id: "small", acceptLimits: false }]); });
+    await waitFor(() => { expect(console.argsOf("remove_rule")).toEqual([{ workspace: "acme", id: "small", acceptLimits: false, acceptDenied: false }]); });
+  });
+
+  it.each([
+    ["Turn off", "save_rule"], ["Run in shadow", "save_rule"], ["Remove…", "remove_rule"],
+  ] as const)("name what people denied before %s lets it run, and want one more yes", async (act, command) => {
+    const flipped = { row: historyRow(3, { verdict: shown("deny"), message: shown("not this quarter") }), summary: shown("INV-1"), rule: "approve" as const };
+    const held = { count: 2, calls: [flipped] };
+    const console = await open([ruleRow({ effect: "deny" })], {
+      check_rule: () => ({ problems: [], effect: "deny", state: "on" }),
+      save_rule: ({ acceptDenied }) => ({ id: "small", version: acceptDenied ? 4 : null, conflict: null, gone: false, denied: acceptDenied ? null : held }),
+      remove_rule: ({ acceptDenied }) => ({ denied: acceptDenied ? null : held }),
+    });
+    const button = await screen.findByText<HTMLButtonElement>(act);
+    await waitFor(() => { expect(button.disabled).toBe(false); }, { timeout: 3_000 });
+    fireEvent.click(button);
+    if (command === "remove_rule") fireEvent.click(await screen.findByTestId("confirm-yes"));
+    const asked = await screen.findByTestId("denied-calls");
+    for (const part of ["2 calls", "INV-1", "not this quarter", "and 1 more", "Nothing was changed"]) expect(asked.textContent).toContain(part);
+    expect(document.activeElement?.textContent).toContain("Cancel");
+    const accepted = (): boolean[] => console.argsOf(command).map((args) => args.acceptDenied);
+    expect(accepted()).toEqual([false]);
+    fireEvent.click(screen.getByTestId("confirm-yes"));
+    await waitFor(() => { expect(accepted()).toEqual([false, true]); });
+    await waitFor(() => { expect(screen.queryByTestId("denied-calls")).toBeNull(); });
+  });
+
+  it("ask about each reason by itself where a change lets run what people denied and changes other rules", async () => {
+    const console = await open([ruleRow({ effect: "deny" })], {
+      save_rule: ({ acceptDenied, acceptLimits }) => {
+        if (acceptDenied && !acceptLimits) throw new CallError("verdict_not_allowed", "others approve less");
+        return { id: "small", version: acceptLimits ? 4 : null, conflict: null, gone: false, denied: acceptLimits ? null : { count: null, calls: [] } };
+      },
+    });
+    const off = await screen.findByText<HTMLButtonElement>("Turn off");
+    await waitFor(() => { expect(off.disabled).toBe(false); }, { timeout: 3_000 });
+    fireEvent.click(off);
+    expect((await screen.findByTestId("denied-calls")).textContent).toContain("could not be told in time");
+    fireEvent.click(screen.getByTestId("confirm-yes"));
+    expect((await screen.findByTestId("limits")).textContent).toContain("others approve less");
+    fireEvent.click(screen.getByTestId("confirm-yes"));
+    await waitFor(() => { expect(console.argsOf("save_rule").at(-1)).toMatchObject({ state: "off", acceptDenied: true, acceptLimits: true }); });
+  });
+
+  it("ask twice where the console knows of no whole simulation, whatever this window has seen", async () => {
+    const console = await open([ruleRow({ state: "off" })], {
+      save_rule: ({ sure }) => {
+        if (!sure) throw new CallError("not_armed", "no whole simulation");
+        return { id: "small", version: 4, conflict: null, gone: false, denied: null };
+      },
+    });
+    await ready("Enable");
+    fireEvent.click(await enable());
+    fireEvent.click(await screen.findByTestId("enable-next"));
+    fireEvent.click(await screen.findByTestId("enable-yes"));
+    await waitFor(() => { expect(console.argsOf("save_rule").map((args) => args.sure)).toEqual([false, true]); });
   });
 
   it("are explained while there is none, and begin with C", async () => {

@@ -1,12 +1,10 @@
 import { fireEvent, render, screen, waitFor, within } from "@testing-library/react";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { setupForm, setupKey, setupLine, shown } from "../../test/build";
 import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
-import { forgetAllDrafts } from "../features/setup/draftStore";
 import type { SetupForm, SetupKeyView } from "../ipc/generated";
 import { App } from "./App";
 
-afterEach(forgetAllDrafts);
 
 const open = async (form: SetupForm): Promise<FakeConsole> => {
   window.location.hash = "#/setup";

@@ -31,6 +31,12 @@ describe("the status bar", () => {
     expect(screen.getByTestId("approving").textContent).toMatch(/^2 rules approving, 1 bypass until \d\d:\d\d$/u);
   });
 
+  it("tells of no bypass under panic: none of them counts then", async () => {
+    await open({ panic: shown("ann"), bypasses: [{ agent: "acme/bot", upTo: "low", untilMs: 60_000, by: shown("ann") }] });
+    expect(screen.getByTestId("panic").textContent).toContain("nothing is approved automatically");
+    expect(screen.queryByTestId("approving")).toBeNull();
+  });
+
   it("tells how quickly people decide since the operator's midnight, anew after each decision", async () => {
     let decided = 1;
     const console = await open({}, { today: () => ({ decided, medianMs: decided * 11_000, newest: 1_000 }) });

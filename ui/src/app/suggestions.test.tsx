@@ -24,8 +24,8 @@ const open = async (answers: FakeConsole["answers"]): Promise<FakeConsole> => {
   window.location.hash = "#/rules";
   const console = fakeConsole({ answers: {
     rules_list: () => ({ workspace: "acme", workspaces: ["acme"], revision: 1, rules: [ruleRow()], serverMs: 0 }),
-    rule_text: ({ id }) => ({ id, version: 3, text: `id = "${id}"\neffect = "approve"\n` }), remove_rule: () => ({}),
-    save_rule: () => ({ id: "pay", version: 1, conflict: null, gone: false }), dismiss_suggestion: () => ({}),
+    rule_text: ({ id }) => ({ id, version: 3, text: `id = "${id}"\neffect = "approve"\n` }), remove_rule: () => ({ denied: null }),
+    save_rule: () => ({ id: "pay", version: 1, conflict: null, gone: false, denied: null }), dismiss_suggestion: () => ({}),
     start_preview: () => ({ number: 1 }), preview: () => ({ done: 1, of: 1, report: previewReport({ approve: 7, agreed: 7 }), trouble: null }), ...answers,
   } });
   render(<App transport={console} />);
@@ -59,7 +59,7 @@ describe("suggested rules", () => {
     const console = await open({
       rules_list: () => ({ workspace: "acme", workspaces: ["acme"], revision, rules: [ruleRow()], serverMs: 0 }),
       suggestions: () => found(revision === 1 ? [suggestion("pay")] : []),
-      save_rule: () => { revision = 2; return { id: "pay", version: 1, conflict: null, gone: false }; },
+      save_rule: () => { revision = 2; return { id: "pay", version: 1, conflict: null, gone: false, denied: null }; },
     });
     await screen.findByTestId("suggestion");
     press("u");
@@ -111,8 +111,8 @@ describe("a rule's page", () => {
     const why = "your key is limited, so these rules would no longer approve all that they do now: refunds";
     const held = (accepted: boolean): void => { if (!accepted) throw new CallError("verdict_not_allowed", why); };
     const console = await open({
-      save_rule: ({ acceptLimits }) => { held(acceptLimits); return { id: "small", version: 4, conflict: null, gone: false }; },
-      remove_rule: ({ acceptLimits }) => { held(acceptLimits); return {}; },
+      save_rule: ({ acceptLimits }) => { held(acceptLimits); return { id: "small", version: 4, conflict: null, gone: false, denied: null }; },
+      remove_rule: ({ acceptLimits }) => { held(acceptLimits); return { denied: null }; },
     });
     const off = await screen.findByText("Turn off");
     await waitFor(() => { expect((off as HTMLButtonElement).disabled).toBe(false); }, { timeout: 3_000 });

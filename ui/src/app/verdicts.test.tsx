@@ -166,6 +166,24 @@ describe("a card that is decided elsewhere", () => {
     await screen.findByTestId("closed");
   });
 
+  it.each([
+    ["reason", "d", "Reason for the agent", {}],
+    ["answer", "r", "Answer in own words", { kind: "question", tool: null, args: null, question: { text: shown("Which?"), context: null, options: [], allowFreeform: true }, allowed: ["respond", "deny"] }],
+  ] as const)("keeps an unsent %s through Esc, for as long as the card is open", async (_, key, label, more) => {
+    await desk(more as Partial<Card>);
+    press(key);
+    fireEvent.change(await screen.findByLabelText(label), { target: { value: "wrong invoice" } });
+    press("Escape");
+    await waitFor(() => { expect(screen.queryByLabelText(label)).toBeNull(); });
+    press(key);
+    expect((await screen.findByLabelText<HTMLInputElement>(label)).value).toBe("wrong invoice");
+  });
+
+  it("says nothing of approvals under a question", async () => {
+    await desk({ kind: "question", tool: null, args: null, question: { text: shown("Which?"), context: null, options: [], allowFreeform: true }, allowed: ["respond", "deny"] });
+    expect(screen.queryByTestId("no-approval")).toBeNull();
+  });
+
   it("makes no command of what is typed into a field that is gone", async () => {
     const console = await desk();
     press("x");

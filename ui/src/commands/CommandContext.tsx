@@ -6,7 +6,7 @@ import { definitionOf, leavesField, resolveStroke, TYPED_GUARD_MS, type CommandI
 import { useSetting } from "./settings";
 
 /** A key or a pointer that went down, on the page's monotonic clock. */
-export interface CommandPress {
+interface CommandPress {
   readonly at: number;
   readonly repeat: boolean;
 }
@@ -19,6 +19,7 @@ interface CommandBus {
   run(id: CommandId, press: CommandPress): boolean;
   available(): ReadonlySet<CommandId>;
   cover(): () => void;
+  write(): () => void;
   readonly covered: boolean;
 }
 
@@ -47,6 +48,7 @@ export const CommandProvider = ({ children }: { readonly children: ReactNode }) 
   const typedAt = useRef(-Infinity);
   const prefix = useRef<{ text: string; at: number } | null>(null);
   const [covers, setCovers] = useState(0);
+  const writing = useRef(0);
   const [singleKeys] = useSetting("singleKeys");
 
   const register = useCallback((id: CommandId, handler: Handler) => {
@@ -67,12 +69,17 @@ export const CommandProvider = ({ children }: { readonly children: ReactNode }) 
     return () => { setCovers((count) => count - 1); };
   }, []);
 
+  const write = useCallback(() => {
+    writing.current += 1;
+    return () => { writing.current -= 1; };
+  }, []);
+
   // With the commit that uncovers the desk, not after its painting: a key pressed as a dialog goes counts.
   useLayoutEffect(() => {
     const onFocus = (event: FocusEvent): void => { focusedAt.current = event.timeStamp; };
     const onPointerDown = (): void => { typedAt.current = -Infinity; };
     const onKeyDown = (event: KeyboardEvent): void => {
-      const inText = takesText(event.target);
+      const inText = writing.current > 0 || takesText(event.target);
       const sinceTypedMs = event.timeStamp - typedAt.current;
       // Whoever goes on typing into a field that is gone has not noticed it yet.
       if (inText || sinceTypedMs < TYPED_GUARD_MS) typedAt.current = leavesField(event.key) ? -Infinity : event.timeStamp;
@@ -103,7 +110,7 @@ export const CommandProvider = ({ children }: { readonly children: ReactNode }) 
   }, [covers, run, singleKeys]);
 
   const bus = useMemo<CommandBus>(
-    () => ({ register, run, available, cover, covered: covers > 0 }), [register, run, available, cover, covers],
+    () => ({ register, run, available, cover, write, covered: covers > 0 }), [register, run, available, cover, write, covers],
   );
   return <CommandBusContext value={bus}>{children}</CommandBusContext>;
 };
@@ -124,6 +131,16 @@ export const useCover = (): void => {
   useLayoutEffect(() => cover(), [cover]);
 };
 
+/**
+ * Says that somebody writes while this component is on screen and `writes`: letters are no commands then, wherever the
+ * focus is, as a button beside the field or a list of options has it for a moment.
+ */
+export const useWriting = (writes: boolean): void => {
+  const { write } = useCommandBus();
+  useLayoutEffect(() => (writes ? write() : undefined), [write, writes]);
+};
+
+/** Whether something lies over the desk. */
 export const useCovered = (): boolean => useCommandBus().covered;
 
 export const useCommandRunner = (): Pick<CommandBus, "run" | "available"> => useCommandBus();

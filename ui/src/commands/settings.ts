@@ -1,5 +1,6 @@
 /** Choices of the operator that belong to this window only; kept by the web view. */
 import { useCallback, useSyncExternalStore } from "react";
+import { createNews } from "../desk/news";
 
 const CHOICES = {
   theme: ["system", "dark", "light"],
@@ -10,28 +11,24 @@ const CHOICES = {
 export type SettingName = keyof typeof CHOICES;
 export type SettingValue<N extends SettingName> = (typeof CHOICES)[N][number];
 
-const listeners = new Set<() => void>();
+const changes = createNews();
 const place = (name: SettingName): string => `countersign.${name}`;
 
-export const readSetting = <N extends SettingName>(name: N): SettingValue<N> => {
+const readSetting = <N extends SettingName>(name: N): SettingValue<N> => {
   const choices: readonly SettingValue<N>[] = CHOICES[name];
   const [usual] = choices;
   const kept = localStorage.getItem(place(name));
   return choices.find((choice) => choice === kept) ?? (usual as SettingValue<N>);
 };
 
-export const writeSetting = <N extends SettingName>(name: N, value: SettingValue<N>): void => {
+const writeSetting = <N extends SettingName>(name: N, value: SettingValue<N>): void => {
   localStorage.setItem(place(name), value);
-  for (const listener of listeners) listener();
+  changes.tell();
 };
 
-const subscribe = (listener: () => void): (() => void) => {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-};
-
+/** A choice and how it is changed; every place of the page that shows it follows. */
 export const useSetting = <N extends SettingName>(name: N): [SettingValue<N>, (value: SettingValue<N>) => void] => {
-  const value = useSyncExternalStore(subscribe, () => readSetting(name));
+  const value = useSyncExternalStore(changes.subscribe, () => readSetting(name));
   const write = useCallback((next: SettingValue<N>) => { writeSetting(name, next); }, [name]);
   return [value, write];
 };

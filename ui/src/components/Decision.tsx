@@ -1,9 +1,21 @@
-import type { DecisionView } from "../ipc/generated";
+import type { DecisionView, OnBusView } from "../ipc/generated";
 import { Section } from "./Section";
 import { ShownText } from "./ShownText";
+import { plainText } from "./shown";
 import { Entries } from "./Values";
 import { pastOf } from "./verdict";
 import { Moment } from "./Moment";
+
+/** Another decision than this console's: agents read the one on the bus. */
+export const OnBus = ({ other }: { readonly other: OnBusView }) => (
+  <Section title="Another decision is on the bus">
+    <div role="note" className="selectable rounded-[7px] border border-bad-line bg-bad-bg px-3 py-2 text-bad" data-testid="on-bus">
+      <b className="inline-block font-semibold first-letter:uppercase">{pastOf(plainText(other.verdict))}</b> by <ShownText text={other.by} />, <Moment ms={other.atMs} />, decision #{other.streamSeq}.
+      Agents read this one, not the one that this console keeps.
+      {other.message === null ? null : <p className="mt-1 mb-0">“<ShownText text={other.message} block />”</p>}
+    </div>
+  </Section>
+);
 
 /** The decision that stands, and who gave it. */
 export const Decision = ({ decision }: { readonly decision: DecisionView }) => (

@@ -10,6 +10,7 @@ const RUNG: Record<RungName, string> = {
 const rungLabel = (rung: Rung, card: Pick<Card, "agent" | "votes">): string => {
   const { agent, votes } = card;
   if (rung.rung === "received" && rung.state === "bad") return `Refused by ${agent}`;
+  if (rung.rung === "on_bus" && rung.state === "bad") return "Another decision is on the bus";
   if (rung.rung === "executed" && rung.state === "bad") return "Failed";
   if (rung.state === "never") return "Does not run";
   if (rung.state === "stalled") return `${RUNG[rung.rung]}: overdue`;

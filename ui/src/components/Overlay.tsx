@@ -10,12 +10,28 @@ interface OverlayProps {
   readonly children: ReactNode;
 }
 
+/** What has the keyboard; of a menu, which goes as its line is chosen, what opened the menu. */
+const openerOf = (focused: Element | null): HTMLElement | null => {
+  const trigger = focused?.closest("[role=menu]")?.getAttribute("aria-labelledby");
+  const opener = typeof trigger === "string" ? document.querySelector(`#${CSS.escape(trigger)}`) : focused;
+  return opener instanceof HTMLElement ? opener : null;
+};
+
+const focusPlace = (place: HTMLElement): void => {
+  if (!place.hasAttribute("tabindex")) place.tabIndex = -1;
+  place.focus();
+};
+
 /** A dialog over the desk. Whatever had the keyboard before has it afterwards. */
 export const Overlay = ({ title, wide = false, onClose, children }: OverlayProps) => {
-  const [before] = useState(() => document.activeElement);
+  const [before] = useState(() => openerOf(document.activeElement));
+  const [around] = useState(() => before?.closest<HTMLElement>("[role=toolbar], [role=region], main") ?? null);
   const giveBack = (event: Event): void => {
     event.preventDefault();
-    if (before instanceof HTMLElement && before.isConnected) before.focus();
+    if (before?.isConnected === true) before.focus();
+    if (document.activeElement !== document.body || around === null) return;
+    // What opened it is gone, or can do nothing any more: the keyboard goes on from beside it.
+    focusPlace(around);
   };
   return (
     <Dialog.Root open onOpenChange={(open) => { if (!open) onClose(); }}>

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 
-export interface Chosen<T> {
+interface Chosen<T> {
   /** What is under the cursor: what was chosen, before that the first. */
   readonly row: T | undefined;
   readonly place: number;

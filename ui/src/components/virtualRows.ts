@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef, type RefObject } from "react";
 type Key = string | number;
 
 /** A row that is drawn. */
-export interface VirtualRow {
+interface VirtualRow {
   readonly index: number;
   /** Where it begins, in pixels. */
   readonly start: number;
@@ -24,7 +24,7 @@ interface VirtualRowsOptions {
   readonly onEnd?: (() => void) | undefined;
 }
 
-export interface VirtualRows {
+interface VirtualRows {
   readonly scroller: RefObject<HTMLDivElement | null>;
   /** Of all rows, in pixels. */
   readonly height: number;

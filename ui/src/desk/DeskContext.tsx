@@ -14,33 +14,39 @@ interface DeskProviderProps {
   readonly children: ReactNode;
 }
 
+/** Connects the desk while it is on screen, and gives it to what is inside. */
 export const DeskProvider = ({ desk, children }: DeskProviderProps) => {
   useEffect(() => desk.start(), [desk]);
   const ticks = useMemo(() => createTicks(() => desk.now()), [desk]);
   return <DeskContext value={desk}><TicksContext value={ticks}>{children}</TicksContext></DeskContext>;
 };
 
+/** The connection to the console. */
 export const useDesk = (): Desk => {
   const desk = useContext(DeskContext);
   if (desk === null) throw new Error("useDesk outside of DeskProvider");
   return desk;
 };
 
+/** What waits, by deadline. */
 export const useInboxRows = (): readonly InboxRow[] => {
   const desk = useDesk();
   return useSyncExternalStore(desk.subscribe, () => desk.view().inbox.rows);
 };
 
+/** The console's status; null until it was read. */
 export const useStatus = (): StatusView | null => {
   const desk = useDesk();
   return useSyncExternalStore(desk.subscribe, () => desk.view().status);
 };
 
+/** Whether the list was read once. */
 export const useLoaded = (): boolean => {
   const desk = useDesk();
   return useSyncExternalStore(desk.subscribe, () => desk.view().loaded);
 };
 
+/** Why the console is lost; null while it answers. */
 export const useLost = (): CallError | null => {
   const desk = useDesk();
   return useSyncExternalStore(desk.subscribe, () => desk.view().lost);

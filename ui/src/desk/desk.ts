@@ -4,9 +4,11 @@
  */
 import type { DecidedNotice, InboxBatch, StatusView } from "../ipc/generated";
 import { CallError, toCallError, type ArgsOf, type CommandName, type ResultOf, type Transport } from "../ipc/transport";
+import { createNews } from "./news";
 import { noClock, sample, serverNow, type Clock } from "./clock";
 import { applyBatch, applySnapshot, emptyInbox, type InboxState } from "./inboxState";
 
+/** What the page knows of the console now. */
 export interface DeskView {
   readonly inbox: InboxState;
   readonly loaded: boolean;
@@ -15,6 +17,7 @@ export interface DeskView {
   readonly lost: CallError | null;
 }
 
+/** The connection, as every part of the page uses it. */
 export interface Desk {
   view(): DeskView;
   subscribe(listener: () => void): () => void;
@@ -32,21 +35,22 @@ export interface Desk {
 const HEARTBEAT_MS = 5_000;
 const RETRY_MS = [250, 500, 1_000, 2_000, 5_000];
 
+/** A connection over this transport; it begins with `start`. */
 export const createDesk = (transport: Transport): Desk => {
   let view: DeskView = { inbox: emptyInbox, loaded: false, status: null, lost: null };
   let clock: Clock = noClock;
   let snapshotRunning = false;
   let attempts = 0;
-  let timers: ReturnType<typeof setTimeout>[] = [];
+  const timers = new Set<ReturnType<typeof setTimeout>>();
   let stopChannel: (() => void) | null = null;
   let running = false;
-  const listeners = new Set<() => void>();
-  const panicListeners = new Set<() => void>();
-  const touchedListeners = new Set<(notices: readonly DecidedNotice[]) => void>();
+  const changes = createNews();
+  const panicAsked = createNews();
+  const touched = createNews<readonly DecidedNotice[]>();
 
   const set = (change: Partial<DeskView>): void => {
     view = { ...view, ...change };
-    for (const listener of listeners) listener();
+    changes.tell();
   };
 
   const call = async <N extends CommandName>(name: N, args: ArgsOf<N>): Promise<ResultOf<N>> => {
@@ -62,8 +66,16 @@ export const createDesk = (transport: Transport): Desk => {
   };
 
   const later = (ms: number, work: () => void): void => {
-    if (running) timers = [...timers.slice(-8), setTimeout(() => { if (running) work(); }, ms)];
+    if (!running) return;
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      if (running) work();
+    }, ms);
+    timers.add(timer);
   };
+
+  /** The pauses grow until something succeeds. */
+  const again = (work: () => void): void => { later(RETRY_MS[Math.min(attempts++, RETRY_MS.length - 1)] ?? 5_000, work); };
 
   const readClock = async (): Promise<void> => {
     const sentAt = performance.now();
@@ -86,14 +98,14 @@ export const createDesk = (transport: Transport): Desk => {
     } finally {
       snapshotRunning = false;
     }
-    if (resync) later(RETRY_MS[Math.min(attempts++, RETRY_MS.length - 1)] ?? 5_000, () => void readSnapshot());
+    if (resync) again(() => void readSnapshot());
   };
 
   const onBatch = (batch: InboxBatch): void => {
     const applied = applyBatch(view.inbox, batch);
     set(batch.status === null ? { inbox: applied.state } : { inbox: applied.state, status: batch.status });
-    if (batch.touched.length > 0) for (const listener of touchedListeners) listener(batch.touched);
-    if (batch.panicAsked) for (const listener of panicListeners) listener();
+    if (batch.touched.length > 0) touched.tell(batch.touched);
+    if (batch.panicAsked) panicAsked.tell();
     if (applied.resync) void readSnapshot();
   };
 
@@ -106,7 +118,7 @@ export const createDesk = (transport: Transport): Desk => {
       await readSnapshot();
     } catch (thrown) {
       set({ lost: toCallError(thrown) });
-      later(RETRY_MS[Math.min(attempts++, RETRY_MS.length - 1)] ?? 5_000, () => void connect());
+      again(() => void connect());
     }
   };
 
@@ -124,18 +136,9 @@ export const createDesk = (transport: Transport): Desk => {
 
   return {
     view: () => view,
-    subscribe: (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    onTouched: (listener) => {
-      touchedListeners.add(listener);
-      return () => touchedListeners.delete(listener);
-    },
-    onPanicAsked: (listener) => {
-      panicListeners.add(listener);
-      return () => panicListeners.delete(listener);
-    },
+    subscribe: changes.subscribe,
+    onTouched: touched.subscribe,
+    onPanicAsked: panicAsked.subscribe,
     call,
     now: () => serverNow(clock, performance.now()),
     start: () => {
@@ -145,6 +148,7 @@ export const createDesk = (transport: Transport): Desk => {
       return () => {
         running = false;
         for (const timer of timers) clearTimeout(timer);
+        timers.clear();
         stopChannel?.();
         stopChannel = null;
       };

@@ -1,6 +1,6 @@
 /** News come one by one, and what they change is read in one go. */
 
-export interface Gathered {
+interface Gathered {
   /** Something happened. */
   readonly tell: () => void;
   /** Nothing is read any more. */

@@ -18,7 +18,7 @@ export const emptyInbox: InboxState = { number: null, rows: [], early: [] };
 /** No more than this many batches are kept while a snapshot is read; more ask for another one. */
 const EARLY_LIMIT = 1_000;
 
-export const compareRows = (a: InboxRow, b: InboxRow): number =>
+const compareRows = (a: InboxRow, b: InboxRow): number =>
   a.deadlineMs - b.deadlineMs || a.seq - b.seq || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
 
 const insertAt = (rows: readonly InboxRow[], row: InboxRow): number => {
@@ -48,7 +48,7 @@ const applyChanges = (rows: readonly InboxRow[], batch: InboxBatch): readonly In
   return kept;
 };
 
-export type Applied = { readonly state: InboxState; readonly resync: boolean };
+type Applied = { readonly state: InboxState; readonly resync: boolean };
 
 /** One batch. `resync` says that a snapshot is needed; the rows shown so far stay until it is here. */
 export const applyBatch = (state: InboxState, batch: InboxBatch): Applied => {

@@ -63,15 +63,7 @@ looksLike: Shown | null,
  */
 digest: string | null, 
 /**
- * Since when it reads so.
- */
-changedMs: number | null, 
-/**
- * The definition that stood when a person last approved a call.
- */
-approvedDigest: string | null, 
-/**
- * When that was.
+ * When a person last approved a call of it.
  */
 approvedMs: number | null, 
 /**
@@ -662,9 +654,9 @@ reveals: Array<Reveal>,
  */
 previous: PreviousCall | null, 
 /**
- * The same call, decided before it was asked again.
+ * `WORKSPACE/AGENT/ID` of the newest call that this one repeats. Nothing follows from it by itself.
  */
-reAsk?: ReAskView, 
+reAsk: string | null, 
 /**
  * Messages that led here.
  */
@@ -721,6 +713,10 @@ hold: HoldView | null,
  * The decision that stands.
  */
 decision: DecisionView | null, 
+/**
+ * Another one stands on the bus.
+ */
+onBus: OnBusView | null, 
 /**
  * Stored, decided, on the bus, received, executed.
  */
@@ -990,13 +986,14 @@ rule_words: [Nothing, RuleWords],
  */
 check_rule: [CheckRuleArgs, RuleCheck], 
 /**
- * Saves a rule unless somebody else changed it; it stands on the bus when this returns.
+ * Saves a rule unless somebody else changed it, or it would let run what people denied; it stands on the bus
+ * when this returns.
  */
 save_rule: [SaveRuleArgs, SavedRule], 
 /**
- * Removes a rule; it is gone from the bus when this returns.
+ * Removes a rule unless that would let run what people denied; it is gone from the bus when this returns.
  */
-remove_rule: [RemoveRuleArgs, Nothing], 
+remove_rule: [RemoveRuleArgs, RemovedRule], 
 /**
  * Begins to try a rule on the past.
  */
@@ -1261,6 +1258,19 @@ hidden: boolean,
  * The new value seems to reach further: more items, a larger number, a wildcard, a safeguard off.
  */
 wider: boolean, };
+
+/**
+ * Calls that people denied and a change of the rules would let run. Nothing was changed.
+ */
+export type DeniedCalls = { 
+/**
+ * How many; none where it took too long to tell.
+ */
+count: number | null, 
+/**
+ * The newest first; at most 20.
+ */
+calls: Array<PreviewCase>, };
 
 /**
  * How a line of the diff stands.
@@ -2110,6 +2120,31 @@ level: NotifyLevel, };
 export type NotifyLevel = "all" | "urgent" | "off";
 
 /**
+ * Another decision than this console's, which stands on the bus: agents read this one.
+ */
+export type OnBusView = { 
+/**
+ * The verdict's word, as its payload says.
+ */
+verdict: Shown, 
+/**
+ * The name of who gave it, as its payload says.
+ */
+by: Shown, 
+/**
+ * What they told the agent.
+ */
+message: Shown | null, 
+/**
+ * The server's stamp.
+ */
+atMs: number, 
+/**
+ * Sequence in the stream of decisions.
+ */
+streamSeq: number, };
+
+/**
  * One line of the realm's list of operators.
  */
 export type OperatorLine = { 
@@ -2275,7 +2310,7 @@ verdicts: Array<VerdictCount>,
  */
 paces: Array<PaceView>, 
 /**
- * Of all decisions together; none when there is none.
+ * Of all decisions of people together; none when there is none.
  */
 pace: PaceView | null, 
 /**
@@ -2326,7 +2361,7 @@ role: string,
 key: string, };
 
 /**
- * How long decisions took.
+ * How long people took to decide.
  */
 export type PaceView = { 
 /**
@@ -2338,7 +2373,7 @@ agent: string | null,
  */
 tool: Facet | null, 
 /**
- * Decisions.
+ * Decisions of people.
  */
 decided: number, 
 /**
@@ -2617,31 +2652,6 @@ text: Shown,
 hex: string, };
 
 /**
- * The very same call, asked and decided before. It is linked, nothing follows from it.
- */
-export type ReAskView = { 
-/**
- * `WORKSPACE/AGENT/ID` of the newest one.
- */
-key: string, 
-/**
- * Its verdict.
- */
-verdict: string, 
-/**
- * Who gave it.
- */
-by: Shown | null, 
-/**
- * What they told the agent.
- */
-message: Shown | null, 
-/**
- * When, by the server's clock.
- */
-atMs: number, };
-
-/**
  * Calls an automatic decision wrong: what decided it is suspended.
  */
 export type RegretArgs = { 
@@ -2775,7 +2785,20 @@ id: string,
 /**
  * As in [`SaveRuleArgs`].
  */
-acceptLimits: boolean, };
+acceptLimits: boolean, 
+/**
+ * As in [`SaveRuleArgs`].
+ */
+acceptDenied: boolean, };
+
+/**
+ * What became of a rule that was to be removed.
+ */
+export type RemovedRule = { 
+/**
+ * Nothing was removed: the operator is to be asked about these.
+ */
+denied: DeniedCalls | null, };
 
 /**
  * What is asked.
@@ -2838,6 +2861,10 @@ votes: Array<VoteView>,
  * The decision that stands.
  */
 decision: DecisionView | null, 
+/**
+ * Another one stands on the bus.
+ */
+onBus: OnBusView | null, 
 /**
  * The rule that decided.
  */
@@ -3271,7 +3298,12 @@ sure: boolean,
  * The operator was told what the limits of whoever signs change for other rules. Without it such a change
  * is refused with `verdict_not_allowed`.
  */
-acceptLimits: boolean, };
+acceptLimits: boolean, 
+/**
+ * The operator was shown the calls that people denied and this change lets run. Without it such a change is
+ * not made.
+ */
+acceptDenied: boolean, };
 
 /**
  * What became of a rule that was saved.
@@ -3292,7 +3324,11 @@ conflict: RuleText | null,
 /**
  * Nothing was saved: somebody else removed it meanwhile.
  */
-gone: boolean, };
+gone: boolean, 
+/**
+ * Nothing was saved: the operator is to be asked about these.
+ */
+denied: DeniedCalls | null, };
 
 /**
  * A filter with a name.
@@ -3928,10 +3964,6 @@ tool: Shown | null,
  * By the agent's clock.
  */
 startedMs: number, 
-/**
- * By the agent's clock.
- */
-endedMs: number | null, 
 /**
  * Ids that the agent gave.
  */

@@ -22,8 +22,8 @@ pub(super) struct ServerBinary {
     pub(super) version: String,
 }
 
-/// The named program, else the one in `COUNTERSIGN_NATS_SERVER`, next to the executable, in
-/// `.setup/bin` of a folder above it, or on `PATH`.
+/// The named program, else the one in `COUNTERSIGN_NATS_SERVER`, of the installed package, next to
+/// the executable, in `.setup/bin` of a folder above it, or on `PATH`.
 pub(super) async fn find(named: Option<&Path>) -> Result<ServerBinary, BusError> {
     if let Some(path) = named.map(Path::to_owned).or_else(from_environment) {
         return examine(path).await;
@@ -40,7 +40,7 @@ pub(super) async fn find(named: Option<&Path>) -> Result<ServerBinary, BusError>
     }
     Err(unusable.unwrap_or_else(|| BusError::ServerNotFound {
         looked: format!(
-            "next to the executable, .setup/bin of the checkout, and {} folders of PATH",
+            "../lib/countersign and next to the executable, .setup/bin of the checkout, and {} folders of PATH",
             path_folders().len()
         ),
     }))
@@ -68,13 +68,23 @@ fn path_folders() -> Vec<PathBuf> {
 }
 
 fn candidates() -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    if let Ok(executable) = std::env::current_exe() {
-        let mut folders = executable.ancestors().skip(1);
-        found.extend(folders.next().map(|folder| folder.join(NAME)));
-        found.extend(folders.map(|folder| folder.join(".setup").join("bin").join(NAME)));
-    }
+    let mut found = std::env::current_exe()
+        .map(|path| near(&path))
+        .unwrap_or_default();
     found.extend(path_folders().into_iter().map(|folder| folder.join(NAME)));
+    found
+}
+
+/// That of the package first: beside an installed executable lies the distribution's own, of another version.
+fn near(executable: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = executable.ancestors().skip(1);
+    if let Some(beside) = folders.next() {
+        let prefix = beside.parent();
+        found.extend(prefix.map(|prefix| prefix.join("lib").join("countersign").join(NAME)));
+        found.push(beside.join(NAME));
+    }
+    found.extend(folders.map(|folder| folder.join(".setup").join("bin").join(NAME)));
     found
 }
 
@@ -119,6 +129,21 @@ fn new_enough(version: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_installed_program_runs_the_server_of_its_package_and_not_the_distributions() {
+        let found = near(Path::new("/usr/bin/countersign"));
+        let package = Path::new("/usr/lib/countersign").join(NAME);
+        let distribution = Path::new("/usr/bin").join(NAME);
+        assert!(found.starts_with(&[package, distribution]), "{found:?}");
+    }
+
+    #[test]
+    fn a_program_of_a_checkout_finds_the_server_that_set_up_fetched() {
+        let found = near(Path::new("/home/ada/countersign/target/debug/countersign"));
+        let fetched = Path::new("/home/ada/countersign/.setup/bin").join(NAME);
+        assert!(found.contains(&fetched), "{found:?}");
+    }
 
     #[test]
     fn only_nats_server_2_10_or_newer_is_accepted() {

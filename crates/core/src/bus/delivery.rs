@@ -9,10 +9,11 @@ use super::connection_events::{self, Told};
 use super::event::{BusEvent, BusState};
 use async_nats::connection::State;
 use async_nats::{Client, Event};
+use parking_lot::Mutex;
 use std::future::{Ready, ready};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
@@ -163,7 +164,7 @@ impl Losses {
     /// Counts a loss; whether the one before was a moment ago.
     fn soon(&self) -> bool {
         let now = Instant::now();
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock();
         let (before, count) = *last;
         let soon = before.is_some_and(|before| now.duration_since(before) < SOON);
         // A server that is gone takes both connections.

@@ -152,8 +152,16 @@ pub enum BusError {
         /// What was asked.
         what: String,
     },
+    /// A cluster in which nobody may answer for JetStream or for a stream.
+    #[error(
+        "the NATS cluster has no leader to ask about {what}: too few of its servers are up; it goes on by itself when they are back"
+    )]
+    NoLeader {
+        /// What was asked.
+        what: String,
+    },
     /// JetStream answered with an error.
-    #[error("the bus refused {what}: {description} ({code})")]
+    #[error("the bus refused {what}: {description} ({code}); look with `countersign doctor`")]
     Refused {
         /// What was asked.
         what: String,
@@ -209,6 +217,7 @@ impl BusError {
             Self::Disconnected => "bus_disconnected",
             Self::ConnectionLost { .. } => "bus_connection_lost",
             Self::TimedOut { .. } => "bus_timed_out",
+            Self::NoLeader { .. } => "bus_no_leader",
             Self::Refused { .. } => "bus_refused",
             Self::NoRoom { .. } => "bus_no_room",
             Self::BadReply { .. } => "bus_bad_reply",

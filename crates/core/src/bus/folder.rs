@@ -19,11 +19,13 @@ const TAIL_BYTES: u64 = 64 * 1024;
 const ROOM_BYTES: usize = 1024 * 1024;
 
 #[derive(Debug, Clone)]
+/// What the embedded server keeps in the data folder: `nats/`.
 pub(super) struct NatsFolder {
     root: PathBuf,
 }
 
 impl NatsFolder {
+    /// Makes the folder where it is missing, readable for its owner alone.
     pub(super) fn create(data_dir: &Path) -> Result<Self, BusError> {
         let data_dir =
             std::path::absolute(data_dir).map_err(|error| BusError::store(data_dir, error))?;
@@ -35,18 +37,22 @@ impl NatsFolder {
         Ok(folder)
     }
 
+    /// The folder itself.
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
 
+    /// The server's configuration.
     pub(super) fn conf(&self) -> PathBuf {
         self.root.join("nats.conf")
     }
 
+    /// The server's log.
     pub(super) fn log(&self) -> PathBuf {
         self.root.join("log")
     }
 
+    /// Where the server says which port it has taken.
     pub(super) fn ports_dir(&self) -> PathBuf {
         self.root.join("ports")
     }
@@ -76,16 +82,19 @@ impl NatsFolder {
         }
     }
 
+    /// Replaces the configuration.
     pub(super) fn write_conf(&self, text: &str) -> Result<(), BusError> {
         write_private(&self.conf(), text.as_bytes())
             .map_err(|error| BusError::store(self.conf(), error))
     }
 
+    /// The port that was taken the last time: agents know it.
     pub(super) fn remembered_port(&self) -> Option<u16> {
         let text = std::fs::read_to_string(self.root.join("port")).ok()?;
         text.trim().parse().ok().filter(|&port| port > 0)
     }
 
+    /// Keeps the port for the next start.
     pub(super) fn remember_port(&self, port: u16) -> Result<(), BusError> {
         let path = self.root.join("port");
         write_private(&path, format!("{port}\n").as_bytes())
@@ -129,6 +138,7 @@ impl NatsFolder {
         written
     }
 
+    /// Bytes of the log now, so that what is read later begins behind them.
     pub(super) fn log_size(&self) -> u64 {
         std::fs::metadata(self.log()).map_or(0, |found| found.len())
     }

@@ -18,6 +18,8 @@ const STREAM_NOT_FOUND: u64 = 10059;
 const MESSAGE_NOT_FOUND: u64 = 10037;
 /// Not enabled for the account, not enabled at all.
 const NO_JETSTREAM: [u64; 2] = [10039, 10076];
+/// The cluster is not available, is not led, the only server of a stream is away.
+const NO_LEADER: [u64; 3] = [10008, 10009, 10118];
 
 #[derive(serde::Deserialize)]
 struct GotMessage {
@@ -42,13 +44,24 @@ struct LastBySubject<'a> {
     last_by_subj: &'a str,
 }
 
-/// The stream, or none when there is no such stream.
+/// The stream as its leader knows it, or none when there is no such stream.
 pub(super) async fn stream_info(bus: &Bus, name: &str) -> Result<Option<Info>, BusError> {
     let subject = format!("$JS.API.STREAM.INFO.{name}");
-    none_if(
+    let info: Option<Info> = none_if(
         ask(bus, &subject, &serde_json::json!({})).await,
         STREAM_NOT_FOUND,
-    )
+    )?;
+    match info {
+        Some(info) if !is_led(&info) => Err(BusError::NoLeader { what: subject }),
+        info => Ok(info),
+    }
+}
+
+/// While a stream of a cluster has no leader any of its servers answers, also one that lags behind.
+fn is_led(info: &Info) -> bool {
+    info.cluster
+        .as_ref()
+        .is_none_or(|cluster| cluster.leader.as_deref().is_some_and(|led| !led.is_empty()))
 }
 
 pub(super) async fn create_stream(bus: &Bus, config: &Config) -> Result<Info, BusError> {
@@ -241,6 +254,11 @@ fn refused(subject: &str, error: RefusedBecause) -> BusError {
     if NO_JETSTREAM.contains(&error.err_code) {
         return BusError::NoJetStream {
             why: error.description,
+        };
+    }
+    if NO_LEADER.contains(&error.err_code) {
+        return BusError::NoLeader {
+            what: subject.into(),
         };
     }
     BusError::Refused {

@@ -9,8 +9,9 @@ use super::{Bus, BusError};
 use async_nats::{Client, Event, HeaderMap, Message};
 use bytes::Bytes;
 use futures::StreamExt;
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long the answers to everything together may take.
@@ -57,13 +58,13 @@ struct Forbidden(Mutex<Vec<String>>);
 
 impl Forbidden {
     fn note(&self, text: &str) {
-        let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut noted = self.0.lock();
         noted.push(text.to_ascii_lowercase());
     }
 
     fn names(&self, subject: &str) -> bool {
         let subject = format!("\"{}\"", subject.to_ascii_lowercase());
-        let noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let noted = self.0.lock();
         noted.iter().any(|text| text.contains(&subject))
     }
 }

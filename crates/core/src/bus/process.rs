@@ -4,11 +4,12 @@
 //! that started it, so this thread lives exactly as long as its owner.
 
 use super::unix::{self, Signal};
+use parking_lot::{Mutex, MutexGuard};
 use shared_child::SharedChild;
 use std::io;
 use std::process::{Command, ExitStatus};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
 #[derive(Default)]
@@ -23,7 +24,7 @@ pub(super) struct ProcessSlot(Arc<Mutex<Slot>>);
 
 impl ProcessSlot {
     fn locked(&self) -> MutexGuard<'_, Slot> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     pub(super) fn pid(&self) -> Option<u32> {

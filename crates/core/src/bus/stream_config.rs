@@ -5,8 +5,11 @@
 use async_nats::jetstream::stream::{
     Config, DiscardPolicy, Republish, RetentionPolicy, StorageType,
 };
+use countersign_wire::Stream;
 use std::collections::HashMap;
 use std::time::Duration;
+
+use super::POLICY_STREAM;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const GIB: i64 = 1024 * 1024 * 1024;
@@ -29,10 +32,47 @@ pub struct StreamDifference {
     pub found: String,
 }
 
-/// Configuration of the named store, without metadata.
-pub(super) fn config(name: &'static str, replicas: usize) -> Config {
+/// A store of the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Store {
+    Stream(Stream),
+    /// The bucket of the shared policy, which is a stream by another name.
+    Policy,
+}
+
+impl Store {
+    /// In the order in which they are created. The first settles the realm when two consoles create at the same time.
+    pub(super) const ALL: [Self; 7] = [
+        Self::Stream(Stream::Requests),
+        Self::Stream(Stream::Decisions),
+        Self::Stream(Stream::Receipts),
+        Self::Stream(Stream::Events),
+        Self::Stream(Stream::Agents),
+        Self::Stream(Stream::Audit),
+        Self::Policy,
+    ];
+
+    /// Its name on the server.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Stream(stream) => stream.name(),
+            Self::Policy => POLICY_STREAM,
+        }
+    }
+
+    fn subjects(self) -> Vec<String> {
+        match self {
+            Self::Stream(stream) => stream.subjects().iter().map(|&of| of.into()).collect(),
+            Self::Policy => vec!["$KV.CS_POLICY.>".into()],
+        }
+    }
+}
+
+/// Configuration of a store, without metadata.
+pub(super) fn config(store: Store, replicas: usize) -> Config {
     let base = Config {
-        name: name.into(),
+        name: store.name().into(),
+        subjects: store.subjects(),
         storage: StorageType::File,
         retention: RetentionPolicy::Limits,
         num_replicas: replicas,
@@ -43,27 +83,19 @@ pub(super) fn config(name: &'static str, replicas: usize) -> Config {
         max_consumers: -1,
         ..Config::default()
     };
-    let subjects = |words: &[&str]| {
-        words
-            .iter()
-            .map(|word| format!("countersign.v1.{word}.>"))
-            .collect()
-    };
     let write_once = Config {
         max_messages_per_subject: 1,
         discard: DiscardPolicy::New,
         discard_new_per_subject: true,
         ..base.clone()
     };
-    match name {
-        "CS_REQUESTS" => Config {
-            subjects: subjects(&["request", "withdraw", "tighten"]),
+    match store {
+        Store::Stream(Stream::Requests) => Config {
             max_age: 60 * DAY,
             max_bytes: 4 * GIB,
             ..write_once
         },
-        "CS_DECISIONS" => Config {
-            subjects: subjects(&["decision", "vote"]),
+        Store::Stream(Stream::Decisions) => Config {
             deny_delete: true,
             deny_purge: true,
             allow_direct: true,
@@ -74,32 +106,27 @@ pub(super) fn config(name: &'static str, replicas: usize) -> Config {
             }),
             ..write_once
         },
-        "CS_RECEIPTS" => Config {
-            subjects: subjects(&["receipt"]),
+        Store::Stream(Stream::Receipts) => Config {
             max_age: 400 * DAY,
             max_messages_per_subject: 8,
             ..base
         },
-        "CS_EVENTS" => Config {
-            subjects: subjects(&["event"]),
+        Store::Stream(Stream::Events) => Config {
             max_age: 14 * DAY,
             max_bytes: 8 * GIB,
             ..base
         },
-        "CS_AGENTS" => Config {
-            subjects: subjects(&["hello"]),
+        Store::Stream(Stream::Agents) => Config {
             max_messages_per_subject: 1,
             ..base
         },
-        "CS_AUDIT" => Config {
-            subjects: subjects(&["audit"]),
+        Store::Stream(Stream::Audit) => Config {
             deny_delete: true,
             deny_purge: true,
             ..base
         },
-        // A key-value bucket is a stream by this name; consoles never purge a key.
-        _ => Config {
-            subjects: vec!["$KV.CS_POLICY.>".into()],
+        // Consoles never purge a key.
+        Store::Policy => Config {
             max_messages_per_subject: 64,
             discard: DiscardPolicy::New,
             deny_delete: true,
@@ -114,12 +141,12 @@ pub(super) fn metadata(realm: &str, epoch: &str) -> HashMap<String, String> {
 }
 
 /// Every setting of `found` which breaks a promise of the protocol.
-pub(super) fn differences(expected: &Config, found: &Config) -> Vec<StreamDifference> {
+pub(super) fn differences(store: Store, found: &Config) -> Vec<StreamDifference> {
     let mut list = Differences {
-        stream: &expected.name,
+        stream: store.name(),
         found: Vec::new(),
     };
-    let (want, have) = (expected, found);
+    let (want, have) = (&config(store, 1), found);
     let sorted = |config: &Config| {
         let mut subjects = config.subjects.clone();
         subjects.sort();
@@ -174,16 +201,18 @@ pub(super) fn differences(expected: &Config, found: &Config) -> Vec<StreamDiffer
         list.compare("allow_rollup_hdrs", false, have.allow_rollup);
         list.compare("allow_msg_ttl", false, have.allow_message_ttl);
     }
-    compare_age(&mut list, want, have);
+    compare_age(&mut list, store, (want, have));
     list.found
 }
 
 /// No age limit may be shorter than the promise that rests on it.
-fn compare_age(list: &mut Differences<'_>, want: &Config, have: &Config) {
-    let shortest = match want.name.as_str() {
-        "CS_REQUESTS" => SHORTEST_REQUEST_AGE,
-        "CS_DECISIONS" | "CS_AUDIT" | "CS_AGENTS" | super::POLICY_STREAM => Duration::MAX,
-        _ => return,
+fn compare_age(list: &mut Differences<'_>, store: Store, (want, have): (&Config, &Config)) {
+    let shortest = match store {
+        Store::Stream(Stream::Requests) => SHORTEST_REQUEST_AGE,
+        Store::Stream(Stream::Receipts | Stream::Events) => return,
+        Store::Stream(Stream::Decisions | Stream::Audit | Stream::Agents) | Store::Policy => {
+            Duration::MAX
+        }
     };
     if !have.max_age.is_zero() && have.max_age < shortest {
         list.add(
@@ -239,65 +268,60 @@ impl Differences<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::STREAMS;
     use super::*;
+
+    const REQUESTS: Store = Store::Stream(Stream::Requests);
+    const DECISIONS: Store = Store::Stream(Stream::Decisions);
+    const AUDIT: Store = Store::Stream(Stream::Audit);
 
     type Change = fn(&mut Config);
 
     #[test]
     fn a_stream_as_created_has_no_difference() {
-        for name in STREAMS {
-            assert_eq!(differences(&config(name, 1), &config(name, 3)), []);
+        for store in Store::ALL {
+            assert_eq!(differences(store, &config(store, 3)), []);
         }
     }
 
     #[test]
     fn every_setting_that_a_promise_rests_on_is_named_when_it_differs() {
-        let cases: &[(&'static str, &str, Change)] = &[
-            ("CS_DECISIONS", "discard", |c| {
-                c.discard = DiscardPolicy::Old
-            }),
-            ("CS_DECISIONS", "discard_new_per_subject", |c| {
+        let cases: &[(Store, &str, Change)] = &[
+            (DECISIONS, "discard", |c| c.discard = DiscardPolicy::Old),
+            (DECISIONS, "discard_new_per_subject", |c| {
                 c.discard_new_per_subject = false
             }),
-            ("CS_DECISIONS", "max_msgs_per_subject", |c| {
+            (DECISIONS, "max_msgs_per_subject", |c| {
                 c.max_messages_per_subject = 2
             }),
-            ("CS_DECISIONS", "max_msgs", |c| c.max_messages = 10),
-            ("CS_DECISIONS", "deny_delete", |c| c.deny_delete = false),
-            ("CS_DECISIONS", "deny_purge", |c| c.deny_purge = false),
-            ("CS_DECISIONS", "allow_direct", |c| c.allow_direct = false),
-            ("CS_DECISIONS", "allow_rollup_hdrs", |c| {
-                c.allow_rollup = true
-            }),
-            ("CS_DECISIONS", "allow_msg_ttl", |c| {
-                c.allow_message_ttl = true
-            }),
-            ("CS_DECISIONS", "max_age", |c| c.max_age = 400 * DAY),
-            ("CS_DECISIONS", "republish", |c| c.republish = None),
-            ("CS_DECISIONS", "subjects", |c| c.subjects.truncate(1)),
-            ("CS_DECISIONS", "storage", |c| {
-                c.storage = StorageType::Memory
-            }),
-            ("CS_REQUESTS", "max_age", |c| c.max_age = 29 * DAY),
-            ("CS_REQUESTS", "retention", |c| {
+            (DECISIONS, "max_msgs", |c| c.max_messages = 10),
+            (DECISIONS, "deny_delete", |c| c.deny_delete = false),
+            (DECISIONS, "deny_purge", |c| c.deny_purge = false),
+            (DECISIONS, "allow_direct", |c| c.allow_direct = false),
+            (DECISIONS, "allow_rollup_hdrs", |c| c.allow_rollup = true),
+            (DECISIONS, "allow_msg_ttl", |c| c.allow_message_ttl = true),
+            (DECISIONS, "max_age", |c| c.max_age = 400 * DAY),
+            (DECISIONS, "republish", |c| c.republish = None),
+            (DECISIONS, "subjects", |c| c.subjects.truncate(1)),
+            (DECISIONS, "storage", |c| c.storage = StorageType::Memory),
+            (REQUESTS, "max_age", |c| c.max_age = 29 * DAY),
+            (REQUESTS, "retention", |c| {
                 c.retention = RetentionPolicy::WorkQueue
             }),
-            ("CS_REQUESTS", "no_ack", |c| c.no_ack = true),
-            ("CS_AUDIT", "deny_purge", |c| c.deny_purge = false),
-            ("KV_CS_POLICY", "allow_direct", |c| c.allow_direct = false),
-            ("KV_CS_POLICY", "max_msgs_per_subject", |c| {
+            (REQUESTS, "no_ack", |c| c.no_ack = true),
+            (AUDIT, "deny_purge", |c| c.deny_purge = false),
+            (Store::Policy, "allow_direct", |c| c.allow_direct = false),
+            (Store::Policy, "max_msgs_per_subject", |c| {
                 c.max_messages_per_subject = 1
             }),
         ];
-        for &(name, field, change) in cases {
-            let mut found = config(name, 1);
+        for &(store, field, change) in cases {
+            let mut found = config(store, 1);
             change(&mut found);
-            let named: Vec<_> = differences(&config(name, 1), &found)
+            let named: Vec<_> = differences(store, &found)
                 .into_iter()
                 .map(|difference| (difference.stream, difference.field))
                 .collect();
-            assert_eq!(named, [(name.to_owned(), field)]);
+            assert_eq!(named, [(store.name().to_owned(), field)]);
         }
     }
 
@@ -311,9 +335,9 @@ mod tests {
             |c| c.deny_delete = true,
         ];
         for change in cases {
-            let mut found = config("CS_REQUESTS", 1);
+            let mut found = config(REQUESTS, 1);
             change(&mut found);
-            assert_eq!(differences(&config("CS_REQUESTS", 1), &found), []);
+            assert_eq!(differences(REQUESTS, &found), []);
         }
     }
 }

@@ -5,22 +5,21 @@
 
 use super::connection::Bus;
 use super::storage::is_room;
-use super::stream_config::{self, EPOCH, REALM, StreamDifference};
+use super::stream_config::{self, EPOCH, REALM, Store, StreamDifference};
 use super::{BusError, leader};
 use async_nats::jetstream::stream::Info;
 use uuid::Uuid;
 
-/// The stores, in the order in which they are created. The first settles the realm when two
-/// consoles create at the same time.
-pub const STREAMS: [&str; 7] = [
-    "CS_REQUESTS",
-    "CS_DECISIONS",
-    "CS_RECEIPTS",
-    "CS_EVENTS",
-    "CS_AGENTS",
-    "CS_AUDIT",
-    super::POLICY_STREAM,
-];
+/// The names of the stores, in the order in which they are created.
+pub const STREAMS: [&str; 7] = {
+    let mut names = [""; 7];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = Store::ALL[at].name();
+        at += 1;
+    }
+    names
+};
 
 /// JetStream's code for "there is another stream by this name".
 const NAME_IN_USE: u64 = 10058;
@@ -30,9 +29,10 @@ const ROUNDS: usize = 8;
 /// Bytes that these stores reserve when they are made.
 #[must_use]
 pub fn reserved(names: &[&'static str]) -> u64 {
-    let most = names
-        .iter()
-        .map(|name| stream_config::config(name, 1).max_bytes);
+    let stores = Store::ALL
+        .into_iter()
+        .filter(|store| names.contains(&store.name()));
+    let most = stores.map(|store| stream_config::config(store, 1).max_bytes);
     most.filter_map(|bytes| u64::try_from(bytes).ok()).sum()
 }
 
@@ -96,7 +96,7 @@ impl Bus {
         let found = self.find_all().await?;
         let realm = common_realm(&found)?;
         let missing = found.iter().filter(|(_, info)| info.is_none());
-        let missing = missing.map(|(name, _)| *name).collect();
+        let missing = missing.map(|(store, _)| store.name()).collect();
         let BusIdentity {
             streams,
             differences,
@@ -131,7 +131,7 @@ impl Bus {
             let missing: Vec<&'static str> = found
                 .iter()
                 .filter(|(_, info)| info.is_none())
-                .map(|(name, _)| *name)
+                .map(|(store, _)| store.name())
                 .collect();
             if !missing.is_empty() && !create {
                 return Err(BusError::StreamsMissing { missing });
@@ -153,10 +153,10 @@ impl Bus {
         Ok(info.and_then(|info| uuid(&info, EPOCH)))
     }
 
-    async fn find_all(&self) -> Result<Vec<(&'static str, Option<Info>)>, BusError> {
-        let mut found = Vec::with_capacity(STREAMS.len());
-        for name in STREAMS {
-            found.push((name, leader::stream_info(self, name).await?));
+    async fn find_all(&self) -> Result<Vec<(Store, Option<Info>)>, BusError> {
+        let mut found = Vec::with_capacity(Store::ALL.len());
+        for store in Store::ALL {
+            found.push((store, leader::stream_info(self, store.name()).await?));
         }
         Ok(found)
     }
@@ -164,12 +164,12 @@ impl Bus {
     /// False when another console created one of them in between.
     async fn create_all(
         &self,
-        found: &mut [(&'static str, Option<Info>)],
+        found: &mut [(Store, Option<Info>)],
         realm: Uuid,
         replicas: usize,
     ) -> Result<bool, BusError> {
-        for (name, info) in found.iter_mut().filter(|(_, info)| info.is_none()) {
-            let mut config = stream_config::config(name, replicas);
+        for (store, info) in found.iter_mut().filter(|(_, info)| info.is_none()) {
+            let mut config = stream_config::config(*store, replicas);
             config.metadata =
                 stream_config::metadata(&realm.to_string(), &Uuid::new_v4().to_string());
             match leader::create_stream(self, &config).await {
@@ -180,7 +180,7 @@ impl Bus {
                 Err(BusError::Refused {
                     code, description, ..
                 }) if is_room(code) => {
-                    let stream = *name;
+                    let stream = store.name();
                     return Err(BusError::NoRoom {
                         stream,
                         code,
@@ -204,10 +204,10 @@ impl Bus {
     }
 }
 
-fn common_realm(found: &[(&'static str, Option<Info>)]) -> Result<Option<Uuid>, BusError> {
+fn common_realm(found: &[(Store, Option<Info>)]) -> Result<Option<Uuid>, BusError> {
     let named: Vec<(&str, Uuid)> = found
         .iter()
-        .filter_map(|(name, info)| Some((*name, uuid(info.as_ref()?, REALM)?)))
+        .filter_map(|(store, info)| Some((store.name(), uuid(info.as_ref()?, REALM)?)))
         .collect();
     let Some(&(_, realm)) = named.first() else {
         return Ok(None);
@@ -227,19 +227,16 @@ fn uuid(info: &Info, key: &str) -> Option<Uuid> {
     info.config.metadata.get(key)?.parse().ok()
 }
 
-fn identity(realm: Uuid, found: &[(&'static str, Option<Info>)]) -> BusIdentity {
+fn identity(realm: Uuid, found: &[(Store, Option<Info>)]) -> BusIdentity {
     let mut streams = Vec::with_capacity(found.len());
     let mut differences = Vec::new();
-    for (name, info) in found {
+    for (store, info) in found {
         let Some(info) = info else { continue };
-        differences.extend(stream_config::differences(
-            &stream_config::config(name, 1),
-            &info.config,
-        ));
+        differences.extend(stream_config::differences(*store, &info.config));
         for key in [REALM, EPOCH] {
             if uuid(info, key).is_none() {
                 differences.push(StreamDifference {
-                    stream: (*name).into(),
+                    stream: store.name().into(),
                     field: "metadata",
                     expected: format!("{key}: a UUID"),
                     found: info
@@ -251,7 +248,7 @@ fn identity(realm: Uuid, found: &[(&'static str, Option<Info>)]) -> BusIdentity 
             }
         }
         streams.push(StreamStatus {
-            name,
+            name: store.name(),
             epoch: uuid(info, EPOCH),
             first_seq: info.state.first_sequence,
             last_seq: info.state.last_sequence,

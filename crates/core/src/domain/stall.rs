@@ -98,7 +98,7 @@ pub enum Look {
 
 /// Judges an answer at `now`, the server's time.
 #[must_use]
-pub fn look(progress: &Progress, limits: &StallLimits, now: Timestamp) -> Look {
+pub fn judge_progress(progress: &Progress, limits: &StallLimits, now: Timestamp) -> Look {
     let overdue = |since: Timestamp, limit: i64, stall: Stall| {
         let due = since.plus_ms(limit);
         if now >= due {
@@ -184,9 +184,9 @@ mod tests {
         for (state, delivery, limit, stall) in table {
             let progress = at(state, delivery);
             let due = Timestamp(1_000 + limit);
-            let before = look(&progress, &LIMITS, due.plus_ms(-1));
+            let before = judge_progress(&progress, &LIMITS, due.plus_ms(-1));
             assert_eq!(before, Look::Again(due), "{state} {delivery}");
-            let then = look(&progress, &LIMITS, due);
+            let then = judge_progress(&progress, &LIMITS, due);
             assert_eq!(then, Look::Stalled(stall), "{state} {delivery}");
             assert_eq!(Stall::from_code(stall.code()), Some(stall));
         }
@@ -198,7 +198,10 @@ mod tests {
         for delivery in [Delivery::Executed, Delivery::Failed, Delivery::Refused] {
             for state in states.into_iter().filter(|state| *state != State::Queued) {
                 let progress = at(state, delivery);
-                assert_eq!(look(&progress, &LIMITS, Timestamp(i64::MAX)), Look::Done);
+                assert_eq!(
+                    judge_progress(&progress, &LIMITS, Timestamp(i64::MAX)),
+                    Look::Done
+                );
             }
         }
         for state in [
@@ -208,7 +211,10 @@ mod tests {
             State::Void,
         ] {
             let progress = at(state, Delivery::OnBus);
-            assert_eq!(look(&progress, &LIMITS, Timestamp(i64::MAX)), Look::Done);
+            assert_eq!(
+                judge_progress(&progress, &LIMITS, Timestamp(i64::MAX)),
+                Look::Done
+            );
         }
     }
 
@@ -223,7 +229,10 @@ mod tests {
             ..at(State::Decided, Delivery::Received)
         };
         for progress in [denied, script] {
-            assert_eq!(look(&progress, &LIMITS, Timestamp(i64::MAX)), Look::Done);
+            assert_eq!(
+                judge_progress(&progress, &LIMITS, Timestamp(i64::MAX)),
+                Look::Done
+            );
         }
     }
 
@@ -234,25 +243,28 @@ mod tests {
             ..at(State::Decided, Delivery::OnBus)
         };
         assert_eq!(
-            look(&away, &LIMITS, Timestamp(1_030)),
+            judge_progress(&away, &LIMITS, Timestamp(1_030)),
             Look::Again(Timestamp(1_060))
         );
         assert_eq!(
-            look(&away, &LIMITS, Timestamp(5_000)),
+            judge_progress(&away, &LIMITS, Timestamp(5_000)),
             Look::Again(Timestamp(6_000))
         );
-        assert_eq!(look(&away, &LIMITS, Timestamp(60_030)), Look::Done);
+        assert_eq!(
+            judge_progress(&away, &LIMITS, Timestamp(60_030)),
+            Look::Done
+        );
         let back = Progress {
             heard_at: Some(Timestamp(5_001)),
             alive_since: Some(Timestamp(5_000)),
             ..away
         };
         assert_eq!(
-            look(&back, &LIMITS, Timestamp(5_001)),
+            judge_progress(&back, &LIMITS, Timestamp(5_001)),
             Look::Again(Timestamp(5_030))
         );
         assert_eq!(
-            look(&back, &LIMITS, Timestamp(5_030)),
+            judge_progress(&back, &LIMITS, Timestamp(5_030)),
             Look::Stalled(Stall::NotReceived)
         );
     }

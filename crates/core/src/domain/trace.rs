@@ -4,14 +4,14 @@
 //! time that runs backwards is shown as no time. Every such repair is named on the span.
 
 mod fault;
-mod look;
+mod span_state;
 mod subchats;
 mod usage;
 
 use std::collections::HashMap;
 
 pub use fault::FaultKind;
-pub use look::{Look, look};
+pub use span_state::{Look, span_state};
 pub use subchats::{Run, Subchat, subchats};
 pub use usage::{Used, with_below};
 

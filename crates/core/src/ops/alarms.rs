@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::job::Job;
-use super::ledger::Batch;
+use super::ledger::{Batch, Ledger};
 use crate::domain::AlarmCode;
 use crate::error::OpError;
 use crate::runtime::App;
@@ -24,7 +24,54 @@ pub enum Acknowledged {
     Unknown,
 }
 
+/// Raises an alarm of this console's own.
+pub(super) async fn raise(
+    ledger: &Ledger,
+    batch: &mut Batch<'_>,
+    code: AlarmCode,
+    subject: &str,
+) -> Result<(), StoreError> {
+    let auto = ledger.identity.auto_key().to_string();
+    batch.alarm(&auto, code, subject).await
+}
+
+/// Somebody sends what no client can read: told once, however often it comes.
+pub(super) async fn raise_unreadable(
+    ledger: &Ledger,
+    batch: &mut Batch<'_>,
+    sender: &str,
+) -> Result<(), StoreError> {
+    let auto = ledger.identity.auto_key().to_string();
+    batch
+        .alarm_unseen(&auto, AlarmCode::UnreadableMessage, sender)
+        .await
+}
+
+/// Ends an alarm whose cause is gone.
+pub(super) async fn lower(
+    ledger: &Ledger,
+    batch: &mut Batch<'_>,
+    code: AlarmCode,
+    subject: &str,
+) -> Result<(), StoreError> {
+    let auto = ledger.identity.auto_key().to_string();
+    batch.clear_alarm(&auto, code, subject).await
+}
+
+/// Notes that this console's operator has seen an alarm.
 pub(super) async fn acknowledge(
+    ledger: &Ledger,
+    batch: &mut Batch<'_>,
+    id: i64,
+    done: oneshot::Sender<Acknowledged>,
+) -> Result<(), StoreError> {
+    let me = ledger.identity.human_key().to_string();
+    let seen = acknowledge_as(batch, &me, id).await?;
+    batch.answer(done, seen);
+    Ok(())
+}
+
+async fn acknowledge_as(
     batch: &mut Batch<'_>,
     operator: &str,
     id: i64,

@@ -11,10 +11,12 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::job::Job;
+use super::ledger::Batch;
 use crate::bus::Alive;
 use crate::clock::Clock;
 use crate::domain::Timestamp;
-use crate::store::agent_instances::Heard;
+use crate::store::agent_instances::{self, Heard};
+use crate::store::{StoreError, agents};
 
 /// How long signs are gathered before they are written together.
 const GATHER: Duration = Duration::from_millis(250);
@@ -86,6 +88,13 @@ impl Signs {
         }
         heard
     }
+}
+
+/// Notes who was heard.
+pub(super) async fn note(batch: &mut Batch<'_>, heard: &HeardSigns) -> Result<(), StoreError> {
+    agents::note_alive(batch.tx, &heard.agents).await?;
+    batch.gathered.status |= agent_instances::note(batch.tx, &heard.copies).await?;
+    Ok(())
 }
 
 /// Hands signs of life to the writer until it is told to stop.

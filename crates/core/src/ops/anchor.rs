@@ -33,7 +33,9 @@ pub(crate) async fn publish(shared: &Shared, bus: &Bus, realm: &Uuid) -> Result<
         hash: hex(&head.hash),
         at: countersign_wire::Timestamp::new(shared.clock.now().into()),
     };
-    let failed = |_| OpError::Failed("the audit head could not be signed".to_owned());
+    let failed = |_| {
+        OpError::Failed("the audit head could not be signed; check this console's keys with `countersign doctor`".to_owned())
+    };
     let payload = serde_json::to_vec(&anchor)
         .map_err(|_| OpError::Failed("the audit head could not be written".to_owned()))?;
     let envelope = SignedEnvelope::seal(
@@ -63,10 +65,10 @@ pub(crate) async fn publish(shared: &Shared, bus: &Bus, realm: &Uuid) -> Result<
                 .map_err(|_| OpError::stopped())
         }
         PublishOutcome::Refused { code, description } => Err(OpError::Failed(format!(
-            "the audit head was refused: {code} {description}"
+            "the audit head was refused: {code} {description}; check with `countersign doctor` that this console may write CS_AUDIT"
         ))),
         PublishOutcome::NoAnswer => Err(OpError::BusUnreachable(
-            "the audit head was not acknowledged".to_owned(),
+            "the audit head was not acknowledged; it is anchored again by itself".to_owned(),
         )),
     }
 }

@@ -8,21 +8,22 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use countersign_wire::{
-    ParsedRequest, Rejection, RequestKey, Risk, Sha256Digest, Stream, VerdictSet, tighten_subject,
+    ParsedRequest, Rejection, RejectionCode, RequestKey, Risk, Sha256Digest, Stream, VerdictSet,
+    tighten_subject,
 };
 use serde_json::json;
 
 pub(crate) use self::amendments::{IGNORED, UNREADABLE};
 use self::amendments::{tighten, withdraw};
-use super::answers;
+use super::automatic_answers;
 use super::decisions::join_orphans;
-use super::incoming::{At, IncomingRequest, RequestMessage, too_many};
+use super::incoming::{At, IncomingRequest, RequestMessage};
 use super::ledger::{Batch, CONFLICT, Ledger};
 use super::votes;
 use crate::domain::{State, Timestamp};
+use crate::store::StoreError;
 use crate::store::requests::{self, NewRequest};
 use crate::store::tombstones::{self, TombstoneKind};
-use crate::store::{StoreError, bus_stream};
 
 /// Stores a batch of the stream with its position.
 pub(crate) async fn apply(
@@ -30,30 +31,27 @@ pub(crate) async fn apply(
     batch: &mut Batch<'_>,
     messages: &[IncomingRequest],
 ) -> Result<(), StoreError> {
-    let (epoch, next) = ledger.place(batch.tx, Stream::Requests).await?;
-    let known = messages.partition_point(|message| message.at.seq < next);
-    let messages = &messages[known..];
-    let Some(last) = messages.last().map(|message| message.at) else {
+    let Some(unread) = ledger.unread(batch.tx, messages).await? else {
         return Ok(());
     };
-    let mut rows = Vec::with_capacity(messages.len());
+    let mut rows = Vec::with_capacity(unread.len());
     let mut follow = Vec::new();
-    for message in messages {
+    for message in *unread {
         let (at, raw) = (message.at, &message.raw);
         match &message.what {
             RequestMessage::Request(parsed) => {
-                let row = row_of_request(ledger, &epoch, batch.now, at, raw, parsed);
+                let row = row_of_request(ledger, &unread.epoch, batch.now, at, raw, parsed);
                 rows.push((message.subject.as_str(), row, Some(parsed)));
             }
             RequestMessage::Rejected(rejection) => {
-                let row = row_of_rejected(&epoch, batch.now, at, raw, rejection.clone());
+                let row = row_of_rejected(&unread.epoch, batch.now, at, raw, rejection.clone());
                 rows.push((message.subject.as_str(), row, None));
             }
             RequestMessage::Withdraw(_) | RequestMessage::Tighten(..) => follow.push(message),
             RequestMessage::Unusable => {
                 let why = "the subject names no request";
                 let kept = (at, message.subject.as_str(), &raw[..]);
-                let stream = (Stream::Requests, epoch.as_str());
+                let stream = (Stream::Requests, unread.epoch.as_str());
                 batch.set_aside(stream, kept, ("bad_subject", why)).await?;
             }
         }
@@ -69,17 +67,7 @@ pub(crate) async fn apply(
             _ => {}
         }
     }
-    bus_stream::advance(
-        batch.tx,
-        Stream::Requests.name(),
-        &epoch,
-        last.seq + 1,
-        last.stamp,
-    )
-    .await?;
-    ledger.advanced(Stream::Requests, &epoch, last.seq + 1);
-    batch.reached(Stream::Requests, &epoch, last.seq + 1);
-    Ok(())
+    ledger.projected(batch, unread).await
 }
 
 fn row_of_request<'m>(
@@ -98,8 +86,8 @@ fn row_of_request<'m>(
         i64::try_from(parsed.request.lifetime().whole_milliseconds()).unwrap_or(i64::MAX);
     if !full {
         *waiting += 1;
-        let stopped = ledger.brakes.read();
-        if stopped.is_ok_and(|brakes| brakes.stop_of(&parsed.key.agent_key()).is_some()) {
+        let agent = parsed.key.agent_key();
+        if ledger.brakes.read().stop_of(&agent).is_some() {
             ledger.due_at(now);
         }
         ledger.due_at(at.stamp.plus_ms(lifetime_ms));
@@ -270,7 +258,7 @@ async fn insert(
     let answered = follow_up(ledger, batch, &keys).await?;
     rejected.retain(|id| !answered.contains(id));
     if ledger.caught_up {
-        answers::give(ledger, batch, &rejected).await?;
+        automatic_answers::answer(ledger, batch, &rejected).await?;
     }
     Ok(())
 }
@@ -347,4 +335,12 @@ async fn conflict(
         }),
     );
     Ok(())
+}
+
+/// Code and sentence for a request that is one too many.
+fn too_many(limit: i64) -> (String, String) {
+    (
+        RejectionCode::TooManyWaiting.as_str().to_owned(),
+        format!("more than {limit} requests of this agent are waiting"),
+    )
 }

@@ -3,27 +3,27 @@
 //! Refuses to decide anything while the shared policy is not known as of the last seconds, while the past
 //! is not read, or with a set that does not verify. Losing to somebody else is no event.
 
+mod judge;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use countersign_wire::{
-    Origin, ParsedRequest, RequestKey, RuleRef, Stream, Verdict, parse_request, request_subject,
-};
+use countersign_wire::{ParsedRequest, Stream, Verdict};
 use tokio::sync::oneshot;
 
+pub(super) use self::judge::judge;
+use self::judge::{Decided, decision, is_bypassed, read};
 use super::job::{Automatic, DecideCommand};
 use super::ledger::{Batch, Ledger};
 use super::policies::{InForce, Policies};
+use super::rule_usage::{Amounts, counter, is_limited};
 use super::turns::{Turn, Turns};
-use super::used::{Amounts, counter, is_limited, used};
-use super::{bypass, decide, quorum, rule_notes};
-use crate::domain::{Authority, RequestRecord, State, Timestamp};
+use super::{decide, quorum, rule_notes};
+use crate::domain::{Authority, State};
 use crate::policy::evaluate::amount;
-use crate::policy::{
-    Asked, By, Conditions, Evaluation, Outcome, Rule, Setting, SetupSays, Used, Uses, evaluate,
-};
-use crate::store::rule_uses::{self, RuleUse, ToJudge};
-use crate::store::{StoreError, requests};
+use crate::policy::{Asked, By, Conditions, Outcome, Used};
+use crate::store::rule_uses::{self, RuleUse};
+use crate::store::{StoreError, policy_versions, requests, to_judge};
 
 /// How many waiting requests are judged in one transaction.
 const AT_ONCE: i64 = 500;
@@ -102,10 +102,7 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
         return Ok(());
     }
     let generation = judge.policies.generation();
-    let bypassed = match ledger.brakes.read() {
-        Ok(brakes) => brakes.bypasses(batch.now).next().is_some(),
-        Err(_) => false,
-    };
+    let bypassed = ledger.brakes.read().bypasses(batch.now).next().is_some();
     if judge.policies.is_empty() && !bypassed {
         let gone = judge.generation != generation;
         judge.forget();
@@ -150,7 +147,7 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
         ids.extend(turns.due(batch.now, at_once));
     }
     if let Some(after) = judge.owed {
-        let page = rule_uses::waiting(batch.tx, after, AT_ONCE).await?;
+        let page = to_judge::waiting(batch.tx, after, AT_ONCE).await?;
         judge.owed = page.last().copied().filter(|_| page.len() >= at_once);
         ids.extend(page);
     }
@@ -171,18 +168,6 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
     Ok(())
 }
 
-/// What a rule or a setup key decides.
-struct Decided {
-    id: i64,
-    key: RequestKey,
-    verdict: Verdict,
-    origin: Origin,
-    rule: RuleRef,
-    message: Option<String>,
-    seen: Option<String>,
-    in_force: Arc<InForce>,
-}
-
 async fn decide(
     ledger: &mut Ledger,
     batch: &mut Batch<'_>,
@@ -195,8 +180,8 @@ async fn decide(
     let records = requests::records_by_id(batch.tx, ids).await?;
     let unread = |id: i64| (id, !arrived.contains_key(&id));
     let rows: Vec<_> = records.iter().map(|record| unread(record.id)).collect();
-    let to_judge = rule_uses::to_judge(batch.tx, &rows).await?;
-    for (mut record, row) in records.into_iter().zip(to_judge) {
+    let rows = to_judge::read(batch.tx, &rows).await?;
+    for (mut record, row) in records.into_iter().zip(rows) {
         let open = record.state == State::Pending && batch.now < record.deadline_at;
         let bypassed = is_bypassed(ledger, &record, batch.now);
         let in_force = ledger.judge.policies.of(&record.key.workspace);
@@ -267,18 +252,7 @@ async fn decide(
         settled(ledger, record.id);
         decided.push(one);
     }
-    give(ledger, batch, decided).await
-}
-
-fn read(record: &RequestRecord, row: &ToJudge) -> Option<Arc<ParsedRequest>> {
-    let parsed = parse_request(&request_subject(&record.key), row.raw.as_deref()?);
-    parsed.ok().map(Arc::new)
-}
-
-fn is_bypassed(ledger: &Ledger, record: &RequestRecord, now: Timestamp) -> bool {
-    let agent = record.key.agent_key();
-    let brakes = ledger.brakes.read();
-    brakes.is_ok_and(|brakes| brakes.bypass_of(&agent, now).is_some())
+    enqueue(ledger, batch, decided).await
 }
 
 /// Whether every hello is known that was stored before this request: one of them may define its tool otherwise. Where
@@ -308,133 +282,8 @@ fn settled(ledger: &mut Ledger, id: i64) {
     ledger.judge.limited.forget(&[id]);
 }
 
-/// What rules say to a request.
-pub(super) struct Judged {
-    pub(super) found: Evaluation,
-    /// What a sum has reached is not known yet: it is to be judged again, in the next transaction.
-    pub(super) reads_on: bool,
-}
-
-pub(super) async fn judge(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
-    record: &RequestRecord,
-    asked: &Asked<'_>,
-    in_force: &InForce,
-    in_hand: &HashMap<(String, String), Used>,
-) -> Result<Judged, StoreError> {
-    let agent = record.key.agent_key();
-    let fresh = ledger.policy_known.is_fresh();
-    let (approves_off, bypass) = match ledger.brakes.read() {
-        Ok(brakes) => (
-            brakes.may_approve(&agent, fresh).err(),
-            bypass::standing(&ledger.trusted, &brakes, (&agent, record.risk), batch.now),
-        ),
-        Err(_) => (Some(crate::domain::brakes::Braked::PolicyUnknown), None),
-    };
-    let workspace = &record.key.workspace;
-    let mut uses = Uses::new();
-    let mut reads_on = false;
-    loop {
-        let setting = Setting {
-            now: batch.now,
-            approves_off,
-            author_may: in_force.may_allow(&ledger.trusted, workspace, record.risk),
-            bypass,
-            uses: &uses,
-            explain: false,
-            conditions: &ledger.judge.conditions,
-        };
-        let found = evaluate(&in_force.set, asked, &setting);
-        let known = uses.len();
-        for place in &found.unknown_uses {
-            let rule = &in_force.set.rules()[*place].rule;
-            let counted = used(
-                (&mut **batch.tx, batch.now),
-                &ledger.judge.amounts,
-                workspace.as_ref(),
-                rule,
-            )
-            .await?;
-            reads_on |= counted.reads_on;
-            let mut used = counted.used;
-            let name = (workspace.to_string(), rule.id.clone());
-            if let Some(more) = in_hand.get(&name) {
-                used.count += more.count;
-                used.sum += more.sum;
-            }
-            uses.insert(rule.id.clone(), used);
-        }
-        if uses.len() == known {
-            return Ok(Judged { found, reads_on });
-        }
-    }
-}
-
-fn decision(
-    ledger: &Ledger,
-    record: &RequestRecord,
-    parsed: &ParsedRequest,
-    (in_force, found): (&Arc<InForce>, &Evaluation),
-    now: Timestamp,
-) -> Option<Decided> {
-    let rules = in_force.set.rules();
-    let reference = |rule: &Rule| RuleRef {
-        id: rule.id.clone(),
-        version: rule.version,
-        name: Some(rule.name.clone()),
-    };
-    let (verdict, origin, rule, message) = match found.outcome {
-        Outcome::Ask { .. } => return None,
-        Outcome::Approve(By::Rule(place)) => (
-            Verdict::Approve,
-            Origin::Rule,
-            reference(&rules[place].rule),
-            None,
-        ),
-        Outcome::Approve(By::SetupKey) => {
-            let key = parsed
-                .request
-                .confirm
-                .as_ref()
-                .and_then(|of| of.setup_key.clone())?;
-            let Some(SetupSays::Passes { revision, value }) = &found.setup else {
-                return None;
-            };
-            let name = Some(format!("{key} = {value}"));
-            let rule = RuleRef {
-                id: key,
-                version: *revision,
-                name,
-            };
-            (Verdict::Approve, Origin::SetupKey, rule, None)
-        }
-        Outcome::Approve(By::Bypass) => {
-            let brakes = ledger.brakes.read().ok()?;
-            let rule = bypass::reference(&brakes, &record.key.agent_key(), now)?;
-            (Verdict::Approve, Origin::Rule, rule, None)
-        }
-        Outcome::Deny(place) => {
-            let rule = &rules[place].rule;
-            let message = rule.message.clone();
-            let message = message.unwrap_or_else(|| format!("Denied by rule {}.", rule.name));
-            (Verdict::Deny, Origin::Rule, reference(rule), Some(message))
-        }
-    };
-    Some(Decided {
-        id: record.id,
-        key: record.key.clone(),
-        verdict,
-        origin,
-        rule,
-        message,
-        seen: record.args_digest.clone(),
-        in_force: Arc::clone(in_force),
-    })
-}
-
 /// Takes what was decided into the outbox.
-async fn give(
+async fn enqueue(
     ledger: &mut Ledger,
     batch: &mut Batch<'_>,
     decided: Vec<Decided>,
@@ -447,7 +296,7 @@ async fn give(
         let digest = *one.in_force.set.digest();
         let name = digest.to_string();
         if !ledger.judge.kept.contains(&name) {
-            rule_uses::keep_version(batch.tx, &name, one.in_force.set.body(), batch.now).await?;
+            policy_versions::keep(batch.tx, &name, one.in_force.set.body(), batch.now).await?;
             ledger.judge.kept.insert(name);
         }
         let command = DecideCommand {

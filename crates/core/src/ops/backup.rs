@@ -314,7 +314,7 @@ fn seeds(identity: &Identity) -> Result<Vec<Carried>, OpError> {
     ];
     let carry = |(name, pair): (&str, &nkeys::KeyPair)| {
         let seed = pair.seed().map_err(|_| {
-            OpError::Environment(format!("{name}: the key has no seed that could be copied"))
+            OpError::Environment(format!("{name}: the key has no seed that could be copied; make the backup without --include-keys"))
         })?;
         Ok(Carried {
             name: name.to_owned(),

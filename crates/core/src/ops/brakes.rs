@@ -3,18 +3,16 @@
 //! Refuses to read a brake that does not verify, or was signed before the one in force, as none: automatic approvals
 //! then stay off. Such a bypass lets nothing run.
 
-use std::sync::PoisonError;
+mod said;
 
 use bytes::Bytes;
-use countersign_wire::{
-    AgentBrake, AgentKey, BypassGrant, BypassValue, PanicValue, PauseValue, PolicyKey,
-    parse_bypass, parse_panic, parse_pause,
-};
-use serde_json::json;
+use countersign_wire::{AgentBrake, AgentKey, PolicyKey};
 
+pub(super) use self::said::Said;
+use self::said::Setting;
 use super::policy_intake::{Came, Place, Taken};
 use super::policy_value::{self, Put, TRIES};
-use crate::domain::brakes::{Brakes, Bypass, SetBrake};
+use crate::domain::brakes::Brakes;
 use crate::domain::{AlarmCode, Timestamp};
 use crate::error::OpError;
 use crate::runtime::{App, Shared};
@@ -33,138 +31,6 @@ pub struct BrakeSet {
     pub terminated: u64,
     /// The others that waited: consoles deny them, or somebody else was first.
     pub left: u64,
-}
-
-/// What a payload sets.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Said {
-    Panic(bool),
-    Agent(AgentKey, AgentBrake),
-    Bypass(AgentKey, Option<BypassGrant>),
-}
-
-/// Who said it, and where it stands.
-struct Setting {
-    revision: u64,
-    by: String,
-    signer: String,
-    at: Timestamp,
-}
-
-impl Said {
-    pub(super) fn key(&self) -> PolicyKey {
-        match self {
-            Self::Panic(_) => PolicyKey::Panic,
-            Self::Agent(agent, _) => PolicyKey::Pause(agent.clone()),
-            Self::Bypass(agent, _) => PolicyKey::Bypass(agent.clone()),
-        }
-    }
-
-    fn word(&self) -> &'static str {
-        match self {
-            Self::Panic(true) | Self::Bypass(_, Some(_)) => "on",
-            Self::Panic(false) | Self::Bypass(_, None) => "off",
-            Self::Agent(_, AgentBrake::Running) => "running",
-            Self::Agent(_, AgentBrake::Paused) => "paused",
-            Self::Agent(_, AgentBrake::Stopped) => "stopped",
-        }
-    }
-
-    fn payload(
-        &self,
-        by: &str,
-        at: countersign_wire::Timestamp,
-    ) -> Result<Vec<u8>, serde_json::Error> {
-        let (v, by) = (1, by.to_owned());
-        match self {
-            Self::Panic(on) => serde_json::to_vec(&PanicValue { v, on: *on, by, at }),
-            Self::Agent(_, state) => {
-                let state = *state;
-                serde_json::to_vec(&PauseValue { v, state, by, at })
-            }
-            Self::Bypass(_, grant) => {
-                let grant = grant.clone();
-                serde_json::to_vec(&BypassValue { v, grant, by, at })
-            }
-        }
-    }
-
-    pub(super) fn read(key: &PolicyKey, payload: &[u8]) -> Option<(Self, String)> {
-        match key {
-            PolicyKey::Panic => {
-                let value = parse_panic(payload).ok()?;
-                Some((Self::Panic(value.on), value.by))
-            }
-            PolicyKey::Pause(agent) => {
-                let value = parse_pause(payload).ok()?;
-                Some((Self::Agent(agent.clone(), value.state), value.by))
-            }
-            PolicyKey::Bypass(agent) => {
-                let value = parse_bypass(payload).ok()?;
-                Some((Self::Bypass(agent.clone(), value.grant), value.by))
-            }
-            _ => None,
-        }
-    }
-
-    /// What counts where nothing can be believed, given what counted before; `refused` says what was signed, and is
-    /// too old to count. A stop stays one.
-    fn careful(key: &PolicyKey, brakes: &Brakes, refused: Option<&Self>) -> Option<Self> {
-        match (Self::cautious(key)?, refused) {
-            (Self::Agent(agent, _), Some(Self::Agent(_, AgentBrake::Stopped))) => {
-                Some(Self::Agent(agent, AgentBrake::Stopped))
-            }
-            (Self::Agent(agent, _), _) if brakes.stop_of(&agent).is_some() => {
-                Some(Self::Agent(agent, AgentBrake::Stopped))
-            }
-            (cautious, _) => Some(cautious),
-        }
-    }
-
-    fn cautious(key: &PolicyKey) -> Option<Self> {
-        match key {
-            PolicyKey::Panic => Some(Self::Panic(true)),
-            PolicyKey::Pause(agent) => Some(Self::Agent(agent.clone(), AgentBrake::Paused)),
-            PolicyKey::Bypass(agent) => Some(Self::Bypass(agent.clone(), None)),
-            _ => None,
-        }
-    }
-
-    /// What the audit log keeps of it.
-    fn audited(&self) -> serde_json::Value {
-        match self {
-            Self::Bypass(_, Some(grant)) => {
-                json!({ "state": "on", "up_to": grant.up_to, "until": grant.until })
-            }
-            other => json!({ "state": other.word() }),
-        }
-    }
-
-    fn set(self, brakes: &mut Brakes, setting: Setting) -> bool {
-        match self {
-            Self::Panic(state) => brakes.set_panic(setting.of(state)),
-            Self::Agent(agent, state) => brakes.set_agent(agent, setting.of(state)),
-            Self::Bypass(agent, grant) => {
-                let (signer, at) = (setting.signer.clone(), setting.at);
-                let bypass = grant.map(|grant| {
-                    let until = Timestamp::from(grant.until.get());
-                    Bypass::new(grant.up_to, until, signer, at)
-                });
-                brakes.set_bypass(agent, setting.of(bypass))
-            }
-        }
-    }
-}
-
-impl Setting {
-    fn of<T>(self, state: T) -> SetBrake<T> {
-        SetBrake {
-            state,
-            revision: self.revision,
-            by: self.by,
-            at: self.at,
-        }
-    }
 }
 
 /// The brakes that this folder's console knew in its earlier life.
@@ -204,10 +70,7 @@ pub(super) fn take(shared: &Shared, key: &PolicyKey, came: &Came, place: Place) 
         _ => None,
     };
     let good = signed.is_some();
-    let mut brakes = shared
-        .brakes
-        .write()
-        .unwrap_or_else(PoisonError::into_inner);
+    let mut brakes = shared.brakes.write();
     let (said, by, signer) = signed.or_else(|| {
         let older = match came {
             Came::Older(row) => read(row).map(|(said, _)| said),
@@ -272,10 +135,8 @@ impl App {
     /// # Errors
     /// [`OpError::Store`].
     pub async fn brakes(&self) -> Result<Brakes, OpError> {
-        if self.role() == crate::runtime::Role::Console
-            && let Ok(brakes) = self.inner.shared.brakes.read()
-        {
-            return Ok(brakes.clone());
+        if self.role() == crate::runtime::Role::Console {
+            return Ok(self.inner.shared.brakes.read().clone());
         }
         let mut brakes = remembered(&policy::brakes(self.reader()).await?);
         // What does not verify leaves no row; the console of this folder told of it, and counts it as set.

@@ -47,7 +47,7 @@ pub(crate) async fn apply(
             None => Err(Refused::NotFound),
             Some(record) => {
                 let taken = (&mut rows, &mut changes);
-                one(ledger, batch, settlements, record, *command, taken).await?
+                take_verdict(ledger, batch, settlements, record, *command, taken).await?
             }
         };
         batch.answer(reply, answer);
@@ -57,7 +57,7 @@ pub(crate) async fn apply(
 
 type Taken<'v> = (&'v mut Vec<OutboxRow>, &'v mut Vec<StateChange>);
 
-async fn one(
+async fn take_verdict(
     ledger: &mut Ledger,
     batch: &mut Batch<'_>,
     settlements: &Settlements,
@@ -308,6 +308,7 @@ fn sign(ledger: &Ledger, realm: &Uuid, unsigned: &Unsigned) -> Result<String, Re
     .map_err(refused)
 }
 
+/// The outbox's row of a decision that is held (`sig` is none) or signed.
 pub(super) fn row(
     record: &RequestRecord,
     unsigned: Unsigned,
@@ -329,6 +330,7 @@ pub(super) fn row(
     }
 }
 
+/// What the publisher is handed of a signed decision.
 pub(super) fn outgoing(record: &RequestRecord, unsigned: &Unsigned, sig: String) -> Outgoing {
     Outgoing {
         carried: Carried::Decision,
@@ -344,8 +346,19 @@ pub(super) fn outgoing(record: &RequestRecord, unsigned: &Unsigned, sig: String)
     }
 }
 
-/// Takes a held approval back.
-pub(crate) async fn undo(
+/// Takes a held approval back, and says so.
+pub(super) async fn undo(
+    ledger: &Ledger,
+    batch: &mut Batch<'_>,
+    key: &RequestKey,
+    reply: oneshot::Sender<Result<(), Refused>>,
+) -> Result<(), StoreError> {
+    let answer = undo_hold(ledger, batch, key).await?;
+    batch.answer(reply, answer);
+    Ok(())
+}
+
+async fn undo_hold(
     ledger: &Ledger,
     batch: &mut Batch<'_>,
     key: &RequestKey,

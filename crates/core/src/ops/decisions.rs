@@ -2,30 +2,30 @@
 //!
 //! Refuses to trust a decision because it is stored: one that does not verify is void, and alarms.
 
+mod verify;
+
 use std::collections::{HashMap, HashSet};
 
-use countersign_wire::{
-    DecisionCheck, DecisionFault, DecisionVerdict, KeyRole, Origin, RequestFacts, RequestKey,
-    Sha256Digest, Stream, Verdict, decision_subject, read_json, verify_decision,
-};
+use countersign_wire::{DecisionFault, Origin, RequestKey, Sha256Digest, Stream, Verdict};
 use serde_json::json;
 use uuid::Uuid;
 
+use self::verify::{Stored, verify};
 use super::attested::{self, StoredAt, stored_at};
 use super::execution;
 use super::incoming::IncomingDecision;
-use super::judgement::{Reading, judge};
+use super::judgement::Reading;
 use super::ladder;
 use super::ledger::{Batch, CONFLICT, Ledger};
 use super::publisher::Settled;
 use super::votes;
 use crate::domain::life_cycle::{Step, StoredAs, next};
 use crate::domain::{AlarmCode, Delivery, RequestRecord, State, Timestamp};
+use crate::store::StoreError;
 use crate::store::decisions::{self, Adopted, NewDecision};
 use crate::store::republish::{self, Again};
 use crate::store::request_states::{self, StateChange};
 use crate::store::requests;
-use crate::store::{StoreError, bus_stream};
 use crate::store::{outbox, rule_uses, unanswered, vote_outbox};
 
 /// Stores a batch of the stream with its position.
@@ -34,30 +34,27 @@ pub(crate) async fn apply(
     batch: &mut Batch<'_>,
     messages: &[IncomingDecision],
 ) -> Result<(), StoreError> {
-    let (epoch, next) = ledger.place(batch.tx, Stream::Decisions).await?;
-    let known = messages.partition_point(|message| message.at.seq < next);
-    let messages = &messages[known..];
-    let Some(last) = messages.last().map(|message| message.at) else {
+    let Some(unread) = ledger.unread(batch.tx, messages).await? else {
         return Ok(());
     };
-    let keys: Vec<RequestKey> = messages.iter().filter_map(|m| m.key.clone()).collect();
+    let keys: Vec<RequestKey> = unread.iter().filter_map(|m| m.key.clone()).collect();
     let records: HashMap<RequestKey, RequestRecord> = requests::records(batch.tx, &keys)
         .await?
         .into_iter()
         .map(|record| (record.key.clone(), record))
         .collect();
-    let mut rows = Vec::with_capacity(messages.len());
+    let mut rows = Vec::with_capacity(unread.len());
     let mut given = Vec::new();
-    for message in messages {
+    for message in *unread {
         let Some(key) = message.key.clone() else {
             // Votes share the stream; anything else on it is nobody's decision.
             match &message.vote {
                 Some(vote) => given.push((message, vote)),
-                None => set_aside(batch, &epoch, message, "bad_subject").await?,
+                None => set_aside(batch, &unread.epoch, message, "bad_subject").await?,
             }
             continue;
         };
-        let stored_at = stored_at(ledger, &epoch, message);
+        let stored_at = stored_at(ledger, &unread.epoch, message);
         let reading = records.get(&key).map(|record| {
             let stored = Stored {
                 payload: &message.raw,
@@ -65,108 +62,19 @@ pub(crate) async fn apply(
                 sig: message.sig.as_deref(),
                 stored_at: stored_at.at,
             };
-            read(ledger, record, stored)
+            verify(ledger, record, stored)
         });
         rows.push((message, key, stored_at, reading));
     }
-    insert(ledger, batch, &epoch, rows, &records).await?;
-    votes::apply(ledger, batch, &epoch, &given).await?;
-    bus_stream::advance(
-        batch.tx,
-        Stream::Decisions.name(),
-        &epoch,
-        last.seq + 1,
-        last.stamp,
-    )
-    .await?;
-    ledger.advanced(Stream::Decisions, &epoch, last.seq + 1);
+    insert(ledger, batch, &unread.epoch, rows, &records).await?;
+    votes::apply(ledger, batch, &unread.epoch, &given).await?;
     ledger.sweep_at(
-        last.stamp
+        unread
+            .last
+            .stamp
             .plus_ms(ladder::first_look_ms(&ledger.stall_limits)),
     );
-    batch.reached(Stream::Decisions, &epoch, last.seq + 1);
-    Ok(())
-}
-
-struct Stored<'a> {
-    payload: &'a [u8],
-    signer: Option<&'a str>,
-    sig: Option<&'a str>,
-    stored_at: Timestamp,
-}
-
-fn read(ledger: &Ledger, record: &RequestRecord, stored: Stored<'_>) -> Reading {
-    let (Some(bus), Ok(request_digest)) = (&ledger.bus, record.request_digest.parse()) else {
-        return judge(Err(DecisionFault::WrongRequestDigest), false);
-    };
-    let facts = RequestFacts {
-        key: record.key.clone(),
-        request_digest,
-        args_digest: record
-            .args_digest
-            .as_deref()
-            .and_then(|digest| digest.parse().ok()),
-        deadline: record.deadline_for(stored.stored_at).into(),
-        allowed: record.allowed,
-        approvals_required: record.approvals_required,
-    };
-    if let Some(reading) = read_own(ledger, record, &stored) {
-        return reading;
-    }
-    let at = stored.stored_at;
-    let trusted = |key: &str| -> Option<KeyRole> { ledger.trusted.role(key, at) };
-    let may_allow = |key: &str| ledger.may_allow(key, Verdict::Approve, record, at);
-    let verified = verify_decision(&DecisionCheck {
-        subject: &decision_subject(&record.key),
-        payload: stored.payload,
-        key_header: stored.signer,
-        sig_header: stored.sig,
-        stored_at: stored.stored_at.into(),
-        realm: &bus.realm,
-        trusted: &trusted,
-        may_allow: &may_allow,
-        request: &facts,
-    });
-    let verdict = verified.map(|verified| verified.decision.verdict);
-    let withdrawn = record.was_withdrawn_at(at);
-    judge(verdict.as_ref().map_err(|fault| *fault), withdrawn)
-}
-
-/// A decision that this process signed a moment ago and that came back with the same bytes: only the
-/// stamps are left to be looked at.
-fn read_own(ledger: &Ledger, record: &RequestRecord, stored: &Stored<'_>) -> Option<Reading> {
-    let payload = ledger.own.get(stored.sig?)?;
-    if payload != stored.payload {
-        return None;
-    }
-    // A key that ended, or whose limits changed, while the decision was on its way is not worth its own word.
-    let (signer, at) = (stored.signer?, stored.stored_at);
-    ledger.trusted.role(signer, at)?;
-    let verdict: OwnVerdict = read_json(payload).ok()?;
-    // Neither are the voters'.
-    if !verdict.votes.is_empty() {
-        return None;
-    }
-    if let Some(given) = verdict.verdict.operator()
-        && !ledger.may_allow(signer, given, record, at)
-    {
-        return None;
-    }
-    let late = stored.stored_at >= record.deadline_for(stored.stored_at)
-        && verdict.verdict.operator().is_some();
-    let verdict = if late {
-        Err(DecisionFault::Late)
-    } else {
-        Ok(&verdict.verdict)
-    };
-    Some(judge(verdict, record.was_withdrawn_at(stored.stored_at)))
-}
-
-#[derive(serde::Deserialize)]
-struct OwnVerdict {
-    verdict: DecisionVerdict,
-    #[serde(default)]
-    votes: Vec<serde::de::IgnoredAny>,
+    ledger.projected(batch, unread).await
 }
 
 type Row<'m> = (&'m IncomingDecision, RequestKey, StoredAt, Option<Reading>);
@@ -248,17 +156,13 @@ async fn insert(
         };
         detail["effective"] = json!(reading.effective);
         batch.record(actor, "decision", key.to_string(), detail);
-        let by = message.body.origin.as_deref();
-        settle(
-            ledger,
-            batch,
+        let answer = Answer {
             record,
-            &reading,
-            by,
-            stored_at.at,
-            &mut changes,
-        )
-        .await?;
+            reading: &reading,
+            origin: message.body.origin.as_deref(),
+            stored_at: stored_at.at,
+        };
+        changes.extend(settle(ledger, batch, answer).await?);
         let own = message.sig.as_ref().and_then(|sig| ledger.own.remove(sig));
         if own.is_none() && message.body.rule_id.is_some() {
             by_rules.push(record.id);
@@ -301,15 +205,26 @@ fn cut(text: &str) -> String {
     text.chars().take(64).collect()
 }
 
+/// A decision that was read, and the request that it answers.
+struct Answer<'a> {
+    record: &'a RequestRecord,
+    reading: &'a Reading,
+    origin: Option<&'a str>,
+    stored_at: Timestamp,
+}
+
+/// What it changes of its request; none where that is over already.
 async fn settle(
     ledger: &mut Ledger,
     batch: &mut Batch<'_>,
-    record: &RequestRecord,
-    reading: &Reading,
-    origin: Option<&str>,
-    stored_at: Timestamp,
-    changes: &mut Vec<StateChange>,
-) -> Result<(), StoreError> {
+    answer: Answer<'_>,
+) -> Result<Option<StateChange>, StoreError> {
+    let Answer {
+        record,
+        reading,
+        origin,
+        stored_at,
+    } = answer;
     if let Some(fault) = reading.fault {
         let key = record.key.to_string();
         let actor = ledger.identity.auto_key().to_string();
@@ -317,7 +232,7 @@ async fn settle(
         batch.alarm(&actor, AlarmCode::VoidDecision, &key).await?;
     }
     let Ok(state) = next(record.state_on_the_bus(), Step::Stored(reading.stored_as)) else {
-        return Ok(());
+        return Ok(None);
     };
     if record.refused_here && state != State::Rejected {
         unanswered::forgive(batch.tx, record.id).await?;
@@ -333,15 +248,14 @@ async fn settle(
         vote_outbox::close_of(batch.tx, record.id).await?;
     }
     batch.gathered.touched.push(record.id);
-    changes.push(StateChange {
+    Ok(Some(StateChange {
         id: record.id,
         state,
         verdict: Some(reading.effective.clone()),
         origin: origin.map(str::to_owned),
         decided_at: Some(stored_at),
         delivery: record.delivery.raised_to(Delivery::OnBus),
-    });
-    Ok(())
+    }))
 }
 
 /// Whether a person who gave this verdict has accepted the tool as it is described.
@@ -363,7 +277,7 @@ pub(super) async fn judge_again(
         return Ok(());
     };
     let stored_at = Timestamp(stored.stored_at);
-    let reading = read(
+    let reading = verify(
         ledger,
         record,
         Stored {
@@ -381,19 +295,15 @@ pub(super) async fn judge_again(
     let actor = ledger.identity.auto_key().to_string();
     let detail = json!({ "effective": reading.effective, "stream_seq": stored.stream_seq });
     batch.record(actor, "judged_again", key.to_string(), detail);
-    let mut changes = Vec::new();
-    let origin = stored.origin.as_deref();
-    settle(
-        ledger,
-        batch,
+    let answer = Answer {
         record,
-        &reading,
-        origin,
+        reading: &reading,
+        origin: stored.origin.as_deref(),
         stored_at,
-        &mut changes,
-    )
-    .await?;
-    request_states::change_states(batch.tx, &changes).await?;
+    };
+    if let Some(change) = settle(ledger, batch, answer).await? {
+        request_states::change_states(batch.tx, &[change]).await?;
+    }
     execution::review(ledger, batch, std::slice::from_ref(key)).await
 }
 
@@ -419,7 +329,7 @@ pub(super) async fn join_orphans(
             continue;
         };
         let stored_at = Timestamp(orphan.stored_at);
-        let reading = read(
+        let reading = verify(
             ledger,
             record,
             Stored {
@@ -440,17 +350,13 @@ pub(super) async fn join_orphans(
         let actor = ledger.identity.auto_key().to_string();
         let detail = json!({ "effective": reading.effective, "stream_seq": orphan.stream_seq });
         batch.record(actor, "judged", name, detail);
-        let origin = orphan.origin.as_deref();
-        settle(
-            ledger,
-            batch,
+        let answer = Answer {
             record,
-            &reading,
-            origin,
+            reading: &reading,
+            origin: orphan.origin.as_deref(),
             stored_at,
-            &mut changes,
-        )
-        .await?;
+        };
+        changes.extend(settle(ledger, batch, answer).await?);
     }
     decisions::adopt(batch.tx, &adopted).await?;
     outbox::settle(batch.tx, &settled, &changes).await?;

@@ -84,6 +84,7 @@ fn new_flips(
                     && (begins.contains(&rule_id) || !stood)
                 {
                     flips.push(Flip {
+                        request: past.request,
                         request_id: past.request_id.to_owned(),
                         person,
                         rule: Verdict::Approve,

@@ -57,13 +57,17 @@ pub(crate) struct Unsigned {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DraftError {
     /// The stored digest cannot be read.
-    #[error("the stored digest of the request cannot be read")]
+    #[error(
+        "the stored digest of the request cannot be read; let it expire and have its agent ask again"
+    )]
     Digest,
     /// Too many bytes, or no JSON.
-    #[error("the decision would be {0} bytes; at most 921600 can be sent")]
+    #[error(
+        "the decision would be {0} bytes and at most 921600 can be sent; shorten the message or the arguments"
+    )]
     TooLarge(usize),
     /// The signing key failed.
-    #[error("the signing key failed")]
+    #[error("the signing key failed; check this console's keys with `countersign doctor`")]
     Key,
 }
 

@@ -5,7 +5,7 @@
 use countersign_wire::RequestKey;
 use serde_json::json;
 
-use super::answers;
+use super::automatic_answers;
 use super::decide::release_hold;
 use super::draft::{request_of, seal};
 use super::execution;
@@ -45,7 +45,7 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
     let overdue = requests::overdue(batch.tx, batch.now, AT_ONCE).await?;
     expire(ledger, batch, &overdue).await?;
     let stop = stopped::deny(ledger, batch).await?;
-    let answer = answers::look_again(ledger, batch).await?;
+    let answer = automatic_answers::look_again(ledger, batch).await?;
     let closing = close::look_again(ledger, batch).await?;
     let (release, vote) = next_releases(batch).await?;
     let deadline = requests::next_deadline(batch.tx).await?;
@@ -175,7 +175,7 @@ async fn expire(
         batch.gathered.touched.push(record.id);
     }
     request_states::change_states(batch.tx, &changes).await?;
-    answers::give(ledger, batch, overdue).await
+    automatic_answers::answer(ledger, batch, overdue).await
 }
 
 fn expired(id: i64, state: State, delivery: Delivery, now: Timestamp) -> StateChange {
@@ -221,5 +221,5 @@ pub(crate) async fn late(
     )
     .await?;
     batch.gathered.touched.push(request);
-    answers::give(ledger, batch, &[request]).await
+    automatic_answers::answer(ledger, batch, &[request]).await
 }

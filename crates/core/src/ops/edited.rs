@@ -44,8 +44,11 @@ pub fn misfits(schema: &Value, args: &Value) -> Vec<Misfit> {
 /// # Errors
 /// [`OpError::InvalidArgs`] naming the first place that does not fit.
 pub(super) fn checked(raw: &[u8], edited: Option<&Value>) -> Result<(), OpError> {
-    let request = serde_json::from_slice::<ApprovalRequest>(raw)
-        .map_err(|_| OpError::InvalidArgs("the request cannot be read".to_owned()))?;
+    let request = serde_json::from_slice::<ApprovalRequest>(raw).map_err(|_| {
+        OpError::InvalidArgs(
+            "the request cannot be read any more; deny it, or let it expire".to_owned(),
+        )
+    })?;
     let schema = request.tool.and_then(|tool| tool.args_schema);
     let (Some(schema), Some(edited)) = (schema, edited) else {
         return Ok(());

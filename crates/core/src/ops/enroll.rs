@@ -9,15 +9,17 @@ use std::time::Duration;
 
 use countersign_wire::{AgentKey, Enrolment, NkeySeed, TlsFiles, read_json};
 use nkeys::KeyPair;
+use serde_json::json;
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 use tokio::sync::oneshot;
 
 use super::job::Job;
+use super::ledger::{Batch, Ledger};
 use crate::bus::AgentAccess;
 use crate::data_dir::write_private;
 use crate::error::OpError;
 use crate::runtime::{App, AppEvent, access};
-use crate::store::{agents, meta};
+use crate::store::{StoreError, agents, meta};
 
 /// How long a new key may take until the server takes it.
 const LOGIN_LIMIT: Duration = Duration::from_secs(10);
@@ -28,6 +30,46 @@ const ENROLMENT_BYTES: usize = 4096;
 const LOGIN_LOOK: Duration = Duration::from_millis(50);
 /// Name of the agent that every console with its own server enrols for this machine.
 pub const LOCAL_AGENT: &str = "local";
+
+/// Keeps an agent's new login key.
+pub(super) async fn note_enrolled(
+    ledger: &Ledger,
+    batch: &mut Batch<'_>,
+    agent: &AgentKey,
+    key: &str,
+    done: oneshot::Sender<()>,
+) -> Result<(), StoreError> {
+    agents::enroll(batch.tx, agent, key, batch.now).await?;
+    let me = ledger.identity.human_key().to_string();
+    batch.record(me, "enroll", agent.to_string(), json!({ "key": key }));
+    batch.answer(done, ());
+    Ok(())
+}
+
+/// Forgets an agent's login key; answered with whether it had one.
+pub(super) async fn note_revoked(
+    ledger: &Ledger,
+    batch: &mut Batch<'_>,
+    agent: &AgentKey,
+    done: oneshot::Sender<bool>,
+) -> Result<(), StoreError> {
+    let had_one = agents::revoke(batch.tx, agent, batch.now).await?;
+    if had_one {
+        let me = ledger.identity.human_key().to_string();
+        batch.record(me, "revoke", agent.to_string(), json!({}));
+    }
+    batch.answer(done, had_one);
+    Ok(())
+}
+
+/// Keeps the fingerprint of the keys that the embedded server has loaded.
+pub(super) async fn note_in_force(
+    batch: &mut Batch<'_>,
+    fingerprint: &str,
+) -> Result<(), StoreError> {
+    meta::put(batch.tx, meta::AGENTS_IN_FORCE, fingerprint).await?;
+    Ok(())
+}
 
 impl App {
     /// Enrols an agent: a new login key, on the embedded server in force when this returns. An agent that
@@ -155,21 +197,22 @@ impl App {
 
     fn enrolment(&self, agent: &AgentKey, seed: &str, key: &str) -> Result<Enrolment, OpError> {
         let shared = &self.inner.shared;
-        let nkeys = shared
-            .operators
-            .read()
-            .map(|keys| keys.clone())
-            .unwrap_or_default();
+        let nkeys = shared.operators.read().clone();
         let nats_url = match self.embedded_server() {
             Some(server) => server.url(),
             None => self
                 .data()
                 .read_runtime()
                 .map(|info| info.nats_url)
-                .ok_or_else(|| OpError::BusUnreachable("no console runs here".to_owned()))?,
+                .ok_or_else(|| {
+                    OpError::BusUnreachable(
+                        "no console runs in this data folder; start it with `countersign serve`"
+                            .to_owned(),
+                    )
+                })?,
         };
         let realm = shared.realm().ok_or_else(|| {
-            OpError::BusUnreachable("this console has not met a bus yet".to_owned())
+            OpError::BusUnreachable("this console has not met a bus yet; try again once `countersign status` says that it is connected".to_owned())
         })?;
         Ok(Enrolment {
             nats_url,

@@ -7,9 +7,9 @@ use countersign_wire::{AgentKey, PublicKey, Sha256Digest, VoteAttachment, read_j
 use serde::Deserialize;
 use serde_json::json;
 
-use super::answers;
+use super::automatic_answers;
 use super::bypass::rule_id;
-use super::incoming::{GivenBy, goes_on};
+use super::decision_words::{GivenBy, goes_on};
 use super::ledger::{Batch, Ledger};
 use super::votes::close;
 use crate::domain::brakes::{Braked, Brakes};
@@ -146,7 +146,7 @@ pub(super) async fn take_back(
     batch.record(auto, "taken_back", record.key.to_string(), detail);
     let Ok(waiting) = waiting else {
         let open = unanswered::of(batch.tx, &[request]).await?;
-        return answers::give(ledger, batch, &open).await;
+        return automatic_answers::answer(ledger, batch, &open).await;
     };
     let mut change = StateChange {
         delivery: Delivery::Stored,
@@ -167,7 +167,7 @@ pub(super) async fn take_back(
     batch.gathered.touched.push(request);
     batch.gathered.status = true;
     if state == State::Withdrawn {
-        return answers::give(ledger, batch, &[request]).await;
+        return automatic_answers::answer(ledger, batch, &[request]).await;
     }
     ledger.judge.again(request);
     // A stop denies it, and the deadline may be near.

@@ -11,10 +11,49 @@ use serde_json::json;
 use super::incoming::IncomingHello;
 use super::ledger::{Batch, Ledger};
 use super::reports::set_aside;
+use crate::domain::Timestamp;
 use crate::store::agent_instances::Heard;
 use crate::store::agents::NewHello;
 use crate::store::tools::Definitions;
-use crate::store::{StoreError, agent_instances, agents, bus_stream, tools};
+use crate::store::{StoreError, agent_instances, agents, tools};
+
+/// What an agent said in one batch.
+struct Said<'a> {
+    /// The last hello.
+    message: &'a IncomingHello,
+    report: Result<&'a HelloReport, &'a str>,
+    /// Whether another one came before it, which may have defined any tool otherwise.
+    several: bool,
+    /// The stamp of the last one that could not be read.
+    unread_at: Option<Timestamp>,
+}
+
+impl<'a> Said<'a> {
+    fn after(
+        before: Option<Self>,
+        message: &'a IncomingHello,
+        report: Result<&'a HelloReport, &'a str>,
+    ) -> Self {
+        let unread_at = report.is_err().then_some(message.at.stamp);
+        Self {
+            message,
+            report,
+            several: before
+                .as_ref()
+                .is_some_and(|before| before.several || before.message.raw != message.raw),
+            unread_at: unread_at.or(before.and_then(|before| before.unread_at)),
+        }
+    }
+}
+
+fn has_gap(next: i64, mut sequences: impl Iterator<Item = i64>) -> bool {
+    let mut expected = next;
+    sequences.any(|sequence| {
+        let missing = sequence != expected;
+        expected = sequence + 1;
+        missing
+    })
+}
 
 /// Stores a batch of the stream with its position.
 pub(crate) async fn apply(
@@ -22,19 +61,22 @@ pub(crate) async fn apply(
     batch: &mut Batch<'_>,
     messages: &[IncomingHello],
 ) -> Result<(), StoreError> {
-    let (epoch, next) = ledger.place(batch.tx, Stream::Agents).await?;
-    let known = messages.partition_point(|message| message.at.seq < next);
-    let messages = &messages[known..];
-    let Some(last) = messages.last().map(|message| message.at) else {
+    let Some(unread) = ledger.unread(batch.tx, messages).await? else {
         return Ok(());
     };
-    // Of one agent only the last one counts: the stream itself keeps no other.
-    let mut newest: HashMap<&AgentKey, (&IncomingHello, Result<&HelloReport, &str>)> =
-        HashMap::new();
-    for message in messages {
+    // Of one agent only the last one is kept, as in the stream itself.
+    let mut newest: HashMap<&AgentKey, Said<'_>> = HashMap::new();
+    // The stream keeps one hello of an agent: one that is replaced before it is delivered is never read, and the one
+    // that replaced it was stored by now.
+    if has_gap(unread.next, unread.iter().map(|message| message.at.seq)) {
+        let now = batch.now.max(Timestamp(unread.last.stamp.0 + 1));
+        ledger.hellos_missed_before = ledger.hellos_missed_before.max(Some(now));
+    }
+    for message in *unread {
         match &message.hello {
             Ok((agent, report)) => {
-                newest.insert(agent, (message, Ok(report)));
+                let before = newest.remove(agent);
+                newest.insert(agent, Said::after(before, message, Ok(report)));
                 batch.record(
                     agent.to_string(),
                     "hello",
@@ -46,36 +88,30 @@ pub(crate) async fn apply(
             }
             Err((agent, why)) => {
                 let place = (message.at, message.subject.as_str(), message.raw.as_slice());
-                set_aside(batch, Stream::Agents, &epoch, place, why).await?;
+                set_aside(batch, Stream::Agents, &unread.epoch, place, why).await?;
                 if let Some(agent) = agent {
-                    newest.insert(agent, (message, Err(why)));
+                    let before = newest.remove(agent);
+                    newest.insert(agent, Said::after(before, message, Err(why)));
                 }
             }
         }
     }
-    for (agent, (message, report)) in newest {
-        let report = match report {
+    for (agent, said) in newest {
+        if let Some(at) = said.unread_at {
+            tools::note_unread(batch.tx, agent, at).await?;
+        }
+        let report = match said.report {
             Ok(report) => report,
             Err(why) => {
-                agents::note_unreadable(batch.tx, agent, why, message.at.stamp).await?;
-                tools::note_unread(batch.tx, agent, message.at.stamp).await?;
+                agents::note_unreadable(batch.tx, agent, why, said.message.at.stamp).await?;
                 continue;
             }
         };
-        introduce(ledger, batch, agent, (message, report)).await?;
+        introduce(ledger, batch, agent, (&said, report)).await?;
         let declared = report.hello.setup_schema.as_ref().map(ToString::to_string);
         ledger.judge.policies.declared(agent, declared.as_deref());
     }
-    bus_stream::advance(
-        batch.tx,
-        Stream::Agents.name(),
-        &epoch,
-        last.seq + 1,
-        last.stamp,
-    )
-    .await?;
-    ledger.advanced(Stream::Agents, &epoch, last.seq + 1);
-    batch.reached(Stream::Agents, &epoch, last.seq + 1);
+    ledger.projected(batch, unread).await?;
     batch.gathered.status = true;
     Ok(())
 }
@@ -84,14 +120,14 @@ async fn introduce(
     ledger: &Ledger,
     batch: &mut Batch<'_>,
     agent: &AgentKey,
-    (message, report): (&IncomingHello, &HelloReport),
+    (said, report): (&Said<'_>, &HelloReport),
 ) -> Result<(), StoreError> {
-    let at = message.at.stamp;
+    let (message, at) = (said.message, said.message.at.stamp);
     let definitions = Definitions {
-        all: &report.definitions,
+        all: report.hello.tools.is_some().then_some(&report.definitions),
         at,
         // The stream keeps one hello of an agent: what an earlier one said is not known.
-        missed: ledger.joined_at.is_none_or(|joined_at| at < joined_at),
+        missed: said.several || ledger.hellos_missed_before.is_none_or(|before| at < before),
         unread: report.tools_unread,
     };
     for change in tools::replace(batch.tx, agent, &definitions).await? {
@@ -119,4 +155,23 @@ async fn introduce(
     };
     agent_instances::note(batch.tx, &[heard]).await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_that_was_removed_before_it_was_read_leaves_a_gap() {
+        for (next, sequences, gap) in [
+            (1, &[1, 2, 3][..], false),
+            (4, &[4], false),
+            (4, &[5], true),
+            (1, &[1, 2, 4], true),
+            (1, &[], false),
+        ] {
+            let found = has_gap(next, sequences.iter().copied());
+            assert_eq!(found, gap, "{next} {sequences:?}");
+        }
+    }
 }

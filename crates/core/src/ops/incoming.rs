@@ -7,16 +7,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use countersign_wire::{
-    AgentKey, CheckedValue, HelloReport, ParsedRequest, PublicKey, Receipt, Rejection,
-    RejectionCode, RequestKey, SpanStatus, Subject, Tighten, Verdict, json_value, parse_receipt,
-    parse_request, parse_span, parse_tighten, read_hello, read_json,
+    AgentKey, CheckedValue, HelloReport, ParsedRequest, PublicKey, Receipt, Rejection, RequestKey,
+    SpanStatus, Subject, Tighten, json_value, parse_receipt, parse_request, parse_span,
+    parse_tighten, read_hello, read_json,
 };
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::bus::StreamMessage;
-use crate::domain::{Timestamp, ends_the_call};
+use crate::domain::Timestamp;
 use crate::store::decisions::DecisionBody;
 use crate::store::spans::NewSpan;
 use crate::store::votes::VoteBody;
@@ -123,6 +123,7 @@ pub(crate) fn unreadable(batch: &[StreamMessage]) -> BTreeSet<String> {
         .collect()
 }
 
+/// A message of `CS_REQUESTS`, by its subject and what it holds.
 pub(crate) fn request(message: StreamMessage) -> IncomingRequest {
     let at = At::of(&message);
     let what = match Subject::parse(&message.subject) {
@@ -156,14 +157,7 @@ fn parsed(message: &StreamMessage) -> RequestMessage {
     }
 }
 
-/// Code and sentence for a request that is one too many.
-pub(crate) fn too_many(limit: i64) -> (String, String) {
-    (
-        RejectionCode::TooManyWaiting.as_str().to_owned(),
-        format!("more than {limit} requests of this agent are waiting"),
-    )
-}
-
+/// A message of `CS_DECISIONS`; whether it verifies is judged by the writer, which knows the keys.
 pub(crate) fn decision(message: StreamMessage) -> IncomingDecision {
     let (key, vote) = match Subject::parse(&message.subject) {
         Some(Subject::Decision(key)) => (Some(key), None),
@@ -273,13 +267,7 @@ fn vote_body(payload: &[u8]) -> VoteBody {
     }
 }
 
-/// The id of a vote, and a sentence about who gave it.
-pub(crate) fn vote_summary(payload: &[u8]) -> (Option<String>, String) {
-    let value = json_value(payload).unwrap_or_default();
-    let id = value["vote_id"].as_str().map(str::to_owned);
-    (id, "another vote of this key stands".to_owned())
-}
-
+/// A message of `CS_RECEIPTS`.
 pub(crate) fn receipt(message: StreamMessage) -> IncomingReceipt {
     let receipt = match Subject::parse(&message.subject) {
         Some(Subject::Receipt(key)) => parse_receipt(&message.subject, &message.payload)
@@ -295,6 +283,7 @@ pub(crate) fn receipt(message: StreamMessage) -> IncomingReceipt {
     }
 }
 
+/// A message of `CS_AGENTS`, as much of it as can be read.
 pub(crate) fn hello(message: StreamMessage) -> IncomingHello {
     let hello = match Subject::parse(&message.subject) {
         Some(Subject::Hello(agent)) => match read_hello(&message.subject, &message.payload) {
@@ -338,6 +327,7 @@ pub(crate) fn pieces(batch: Vec<StreamMessage>) -> Vec<Vec<StreamMessage>> {
     pieces
 }
 
+/// A message of `CS_EVENTS`, as the row that is stored of it.
 pub(crate) fn span(message: StreamMessage) -> IncomingSpan {
     let at = At::of(&message);
     let span = span_row(at, &message).map_err(|why| Unreadable {
@@ -381,54 +371,6 @@ fn span_row(at: At, message: &StreamMessage) -> Result<NewSpan, String> {
         stored_at: at.stamp,
         body: message.payload.to_vec(),
     })
-}
-
-/// Who lets an agent go on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum GivenBy {
-    Person,
-    Console,
-}
-
-/// Whose call a decision does not end, and who gave it; none where it ends the call.
-pub(crate) fn goes_on(subject: &str, payload: &[u8]) -> Option<(AgentKey, GivenBy)> {
-    let Some(Subject::Decision(key)) = Subject::parse(subject) else {
-        return None;
-    };
-    let value = json_value(payload)?;
-    let verdict = Verdict::from_word(value["verdict"].as_str()?)?;
-    let by = match value["origin"] == "operator" {
-        true => GivenBy::Person,
-        false => GivenBy::Console,
-    };
-    (!ends_the_call(verdict)).then(|| (key.agent_key(), by))
-}
-
-/// The verdict of a decision, where it is one.
-pub(crate) fn given(payload: &[u8]) -> Option<Verdict> {
-    Verdict::from_word(json_value(payload)?["verdict"].as_str()?)
-}
-
-/// The id of a decision, and a sentence about who decided what; escaped, since anything can be stored. The
-/// time is the one that lists tell, by the server's clock.
-pub(crate) fn decision_summary(payload: &[u8], at: Timestamp) -> (Option<String>, String) {
-    let value = json_value(payload).unwrap_or_default();
-    let word = |value: &serde_json::Value| {
-        let text: String = value
-            .as_str()
-            .unwrap_or("unknown")
-            .chars()
-            .take(80)
-            .collect();
-        countersign_wire::escape(&text).plain()
-    };
-    let who = format!(
-        "{} by {} at {}",
-        word(&value["verdict"]),
-        word(&value["decided_by"]["name"]),
-        at.rfc3339()
-    );
-    (value["decision_id"].as_str().map(str::to_owned), who)
 }
 
 #[cfg(test)]

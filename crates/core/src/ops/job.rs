@@ -124,6 +124,7 @@ pub(crate) enum Refused {
     ReadOnly(String),
 }
 
+/// Where a verdict's answer goes.
 pub(crate) type DecideReply = oneshot::Sender<Result<Accepted, Refused>>;
 
 /// The bus that is now projected.
@@ -144,6 +145,7 @@ pub(crate) struct PastKnown {
 }
 
 impl PastKnown {
+    /// For one session, which ends with `session`.
     pub(crate) fn new(known: watch::Sender<bool>, session: CancellationToken) -> Self {
         Self { known, session }
     }

@@ -23,7 +23,11 @@ impl App {
             Role::Console => self.inner.shared.policies.of(workspace),
             Role::Beside | Role::Reader => self.written_down(workspace).await?.of(workspace),
         };
-        let failed = || OpError::Failed("the rules: they cannot be prepared".to_owned());
+        let failed = || {
+            OpError::Failed(
+                "the rules cannot be prepared; check them with `countersign rules list`".to_owned(),
+            )
+        };
         known.or_else(Policies::nothing).ok_or_else(failed)
     }
 

@@ -7,7 +7,7 @@
 use countersign_wire::{RequestKey, Verdict, decision_subject, parse_request, request_subject};
 
 use super::ledger::{Batch, Ledger};
-use crate::domain::stall::{Look, Progress, look};
+use crate::domain::stall::{Look, Progress, judge_progress};
 use crate::domain::{AlarmCode, Stall, StallLimits, Timestamp};
 use crate::store::stalls::{self, Watched};
 use crate::store::{StoreError, meta, quarantine, requests};
@@ -148,7 +148,7 @@ async fn judge(ledger: &mut Ledger, batch: &mut Batch<'_>, ids: &[i64]) -> Resul
     }
     let (_, mut alarmed) = stalls::counts(batch.tx).await?;
     for watched in stalls::look_up(batch.tx, ids).await? {
-        let mut seen = look(&progress(&watched), &ledger.stall_limits, batch.now);
+        let mut seen = judge_progress(&progress(&watched), &ledger.stall_limits, batch.now);
         if let Look::Stalled(stall) = seen
             && (is_contradicted(batch, &watched).await?
                 || stall == Stall::NotExecuted && is_script(batch, &watched).await?)

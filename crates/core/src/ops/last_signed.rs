@@ -5,12 +5,12 @@
 //! good for ever, and whoever may write the bucket can store them again.
 
 use std::collections::BTreeMap;
-use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use countersign_wire::{
     KeyRole, PolicyKey, Timestamp as Signed, came_after, is_timely, time_to_sign,
 };
+use parking_lot::RwLock;
 use serde::Deserialize;
 
 use super::policy_value::{Put, bytes_of, write_over};
@@ -87,7 +87,7 @@ impl LastSigned {
 
     /// The values in force over which older ones were stored, with the revisions of those.
     fn covered(&self) -> Vec<(String, String, u64)> {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.0.read();
         let covered = known
             .iter()
             .filter_map(|(key, last)| Some((key.clone(), last.sig.clone()?, last.under?)));
@@ -120,12 +120,12 @@ impl LastSigned {
     }
 
     fn last(&self, key: &str) -> Last {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.0.read();
         known.get(key).cloned().unwrap_or_default()
     }
 
     fn set(&self, key: &str, last: Last) {
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.write();
         known.insert(key.to_owned(), last);
     }
 }

@@ -1,10 +1,13 @@
 //! What the one writer keeps in memory, and what one transaction gathers.
 
+mod projection;
+
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_wire::{AgentKey, RequestKey, Sha256Digest, Stream, Verdict, is_bound_by_limits};
+use parking_lot::RwLock;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
@@ -26,8 +29,8 @@ use crate::store::audit::Entry;
 use crate::store::outbox::Place;
 use crate::store::quarantine::{self, Quarantined};
 use crate::store::{
-    StoreError, WriteConnection, alarms, askers, bus_stream, decisions, early_receipts, stalls,
-    tombstones, unanswered, votes,
+    StoreError, WriteConnection, alarms, askers, decisions, early_receipts, stalls, tombstones,
+    unanswered, votes,
 };
 
 /// Code of a message on whose subject another one stands.
@@ -47,8 +50,9 @@ pub(crate) struct Ledger {
     pub(crate) read_only: Option<(String, String)>,
     /// Whether this process projects and releases, or only decides beside one that does.
     pub(crate) projects: bool,
-    /// Since when this console follows the streams: what was stored before may have replaced something that it never saw.
-    pub(crate) joined_at: Option<Timestamp>,
+    /// A hello that was stored before may have replaced one that this console never saw: when it joined, or last saw a
+    /// gap in the stream. None before it joined.
+    pub(crate) hellos_missed_before: Option<Timestamp>,
     /// Whether everything that agents had reported before the console connected is projected.
     pub(crate) reports_known: bool,
     /// Since when that is not so; none while it is, and before it was looked at.
@@ -63,7 +67,7 @@ pub(crate) struct Ledger {
     /// no second look at it.
     pub(crate) own: HashMap<String, Vec<u8>>,
     /// Epoch and next sequence of each stream.
-    pub(crate) places: BTreeMap<Stream, (String, i64)>,
+    places: BTreeMap<Stream, (String, i64)>,
     /// When time makes something due at the earliest; none when that is not known.
     pub(crate) next_due: Option<Timestamp>,
     pub(crate) settlements: Settlements,
@@ -127,7 +131,7 @@ impl Ledger {
             counts: Counts::default(),
             caught_up: false,
             read_only: None,
-            joined_at: None,
+            hellos_missed_before: None,
             reports_known: false,
             unknown_since: None,
             next_sweep: None,
@@ -161,6 +165,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
+    /// Counts everything anew.
     pub(crate) async fn read(tx: &mut WriteConnection) -> Result<Self, StoreError> {
         let mut waiting = HashMap::new();
         for (ws, agent, count) in askers::waiting_by_agent(tx).await? {
@@ -178,6 +183,7 @@ impl Counts {
         })
     }
 
+    /// A request of this agent waits no longer.
     pub(crate) fn closed(&mut self, agent: &AgentKey) {
         if let Some(count) = self.waiting.get_mut(agent) {
             *count = (*count - 1).max(0);
@@ -192,26 +198,6 @@ const OWN: usize = 10_000;
 const MANY_ALARMS: i64 = 25;
 
 impl Ledger {
-    /// Epoch of a stream, and the first of its messages that is not projected: what comes again after
-    /// a reconnect is left out by it.
-    pub(crate) async fn place(
-        &mut self,
-        tx: &mut WriteConnection,
-        stream: Stream,
-    ) -> Result<(String, i64), StoreError> {
-        if let Some(place) = self.places.get(&stream) {
-            return Ok(place.clone());
-        }
-        let epoch = self.epoch(stream);
-        let next = bus_stream::next_seq(tx, stream.name(), &epoch).await?;
-        Ok((epoch, next))
-    }
-
-    /// Notes that a stream is projected up to `next`; written by [`bus_stream::advance`] before.
-    pub(crate) fn advanced(&mut self, stream: Stream, epoch: &str, next: i64) {
-        self.places.insert(stream, (epoch.to_owned(), next));
-    }
-
     /// Time makes something due at `at`.
     pub(crate) fn due_at(&mut self, at: Timestamp) {
         self.next_due = self.next_due.map(|known| known.min(at));
@@ -248,7 +234,6 @@ impl Ledger {
     /// whether it was let go on.
     pub(crate) fn stopped_by(&self, request: &RequestKey) -> Option<String> {
         let brakes = self.brakes.read();
-        let brakes = brakes.unwrap_or_else(PoisonError::into_inner);
         let stop = brakes.stop_of(&request.agent_key())?;
         Some(stop.by.clone())
     }
@@ -276,18 +261,12 @@ impl Ledger {
             && self.may_allow(key, Verdict::Approve, record, now)
     }
 
+    /// Remembers a decision that this process has just signed, so that it is not verified again when it comes back.
     pub(crate) fn note_own(&mut self, sig: String, payload: Vec<u8>) {
         if self.own.len() >= OWN {
             self.own.clear();
         }
         self.own.insert(sig, payload);
-    }
-
-    fn epoch(&self, stream: Stream) -> String {
-        let epochs = self.bus.as_ref().map(|bus| &bus.epochs);
-        epochs
-            .and_then(|epochs| epochs.get(stream.name()).cloned())
-            .unwrap_or_default()
     }
 }
 
@@ -321,6 +300,7 @@ pub(crate) struct Gathered {
 }
 
 impl Batch<'_> {
+    /// Writes an entry of the audit log, at the time of this transaction.
     pub(crate) fn record(
         &mut self,
         actor: impl Into<String>,
@@ -337,6 +317,7 @@ impl Batch<'_> {
         });
     }
 
+    /// Raises an alarm and says so in the audit log.
     pub(crate) async fn alarm(
         &mut self,
         actor: &str,
@@ -446,20 +427,12 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// A stream is projected up to `next` of this epoch.
-    pub(crate) fn reached(&mut self, stream: Stream, epoch: &str, next: i64) {
-        let place = StreamPlace {
-            epoch: epoch.to_owned(),
-            next: u64::try_from(next).unwrap_or(0),
-        };
-        self.gathered.positions.insert(stream, place);
-    }
-
     /// Answers a caller once the batch is committed; one that listens no longer is no failure.
     pub(crate) fn answer<T: Send + 'static>(&mut self, done: oneshot::Sender<T>, answer: T) {
         self.reply(move || drop(done.send(answer)));
     }
 
+    /// Does this once the batch is committed; a batch that fails tells nobody.
     pub(crate) fn reply(&mut self, reply: impl FnOnce() + Send + 'static) {
         self.gathered.replies.push(Box::new(reply));
     }

@@ -22,9 +22,9 @@ use super::lost_anchors;
 use super::operators::Operators;
 use super::policy_feed::PolicyFeed;
 use super::presence;
+use super::went_back::{Remembered, epoch_of};
 use crate::bus::{
-    Bus, BusError, BusEvent, BusIdentity, MAX_BATCH, POLICY_STREAM, StreamMessage, StreamStatus,
-    drain_batch,
+    Bus, BusError, BusEvent, BusIdentity, MAX_BATCH, POLICY_STREAM, StreamMessage, drain_batch,
 };
 use crate::error::OpError;
 use crate::runtime::Shared;
@@ -115,7 +115,17 @@ impl Link {
             }
             Err(error) => return Err(error.into()),
         };
-        let difference = difference(&identity, remembered.as_deref(), &positions);
+        let difference = match difference(&identity, remembered.as_deref(), &positions) {
+            Some(difference) => Some(difference),
+            None => {
+                let console = self.shared.identity.console_id.into();
+                let known = Remembered::read(&self.shared.reader, console, positions.clone());
+                let known = known.await?;
+                let back = known.went_back(&self.bus, &identity.streams).await?;
+                let first = back.into_iter().next();
+                first.map(|back| ("stream_went_back".to_owned(), back.why))
+            }
+        };
         self.send(Job::ReadOnly(difference.clone())).await?;
         if difference.is_some() {
             return Ok(());
@@ -127,9 +137,7 @@ impl Link {
         let hellos = HellosKnown::default();
         self.send(Job::Bound(binding(&identity, hellos.clone())))
             .await?;
-        if let Ok(mut realm) = self.shared.realm.write() {
-            *realm = Some(identity.realm);
-        }
+        *self.shared.realm.write() = Some(identity.realm);
         // Until it is written, the audit log is not called whole; nothing else hangs on it.
         if let Err(error) = lost_anchors::note(&self.shared, &self.bus).await {
             tracing::warn!(%error, "the anchors that a restore lost are not named yet");
@@ -434,23 +442,6 @@ fn difference(
             );
             return Some(("epoch_changed".to_owned(), why));
         }
-        let next = u64::try_from(position.next_seq).unwrap_or(1);
-        if stream.last_seq + 1 < next {
-            let why = format!(
-                "the stream {} went back from {} to {}; see `countersign bus recover --dry-run`",
-                stream.name,
-                next - 1,
-                stream.last_seq
-            );
-            return Some(("stream_went_back".to_owned(), why));
-        }
     }
     None
-}
-
-fn epoch_of(stream: &StreamStatus) -> String {
-    stream
-        .epoch
-        .map(|epoch| epoch.to_string())
-        .unwrap_or_default()
 }

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use countersign_wire::{
-    Anchor, ConsoleId, Context, KeyRole, PublicKey, Sha256Digest, audit_subject, read_json, verify,
+    Anchor, ConsoleId, Context, KeyRole, PublicKey, Sha256Digest, Stream, audit_subject, read_json,
+    verify,
 };
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -26,7 +27,7 @@ pub(super) async fn on_the_bus(bus: &Bus, console: &str) -> Result<Vec<StoredAnc
         return Ok(Vec::new());
     };
     let (mut anchors, mut next) = (Vec::new(), 1);
-    while let Some(message) = bus.read_next("CS_AUDIT", &subject, next).await? {
+    while let Some(message) = bus.read_next(Stream::Audit.name(), &subject, next).await? {
         next = message.seq + 1;
         anchors.push(anchor_of(&message));
     }
@@ -54,7 +55,7 @@ pub(crate) fn named(anchors: &[&StoredAnchor]) -> Value {
 pub(super) fn signer(shared: &Shared, anchor: &StoredAnchor) -> Option<PublicKey> {
     let (realm, id) = (shared.realm()?, shared.identity.console_id.to_string());
     let subject = audit_subject(&ConsoleId::from(shared.identity.console_id));
-    let known = shared.operator_list.read().ok()?;
+    let known = shared.operator_list.read();
     let listed = known.iter().flat_map(|known| &known.list.operators);
     let earlier = listed
         .filter(|entry| entry.role == KeyRole::Auto && entry.console.as_ref() == Some(&id))

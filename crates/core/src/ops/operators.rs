@@ -3,27 +3,24 @@
 //! Refuses a list whose signature does not hold, one that does what its signer may not do, and one that was signed
 //! before the list in force; writes over no revision that it has not read.
 
+mod accept;
+mod audit_entries;
 pub(crate) mod change;
 mod edit;
 mod heal;
 mod lawful;
-mod once;
 mod refused;
 mod rotate;
-mod told;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_wire::{
-    Context, OperatorEntry, OperatorList, PolicyKey, SignedEnvelope, TrustedKey, came_after,
-    read_json, time_to_sign,
-};
-use tokio::sync::{Mutex, MutexGuard};
+use countersign_wire::{OperatorEntry, OperatorList, PolicyKey, TrustedKey, time_to_sign};
+use tokio::sync::Mutex;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use self::once::is_new;
+use self::accept::Accepted;
 use super::job::Job;
 use super::policy_value::{self, Put, pause, write_over};
 use super::trusted::Standing;
@@ -31,7 +28,6 @@ use crate::bus::{Bus, POLICY_STREAM, StreamMessage};
 use crate::domain::{AlarmCode, Timestamp};
 use crate::error::OpError;
 use crate::runtime::Shared;
-use crate::store::policy::PolicyRow;
 
 pub use change::{Change, ChangeError, Limits};
 pub(crate) use edit::why_not;
@@ -148,8 +144,7 @@ impl Operators {
     }
 
     fn known(&self) -> Option<KnownList> {
-        let known = self.shared.operator_list.read();
-        known.ok().and_then(|known| known.clone())
+        self.shared.operator_list.read().clone()
     }
 
     /// Reads the list from the bucket's leader, with every list that came between.
@@ -226,8 +221,7 @@ impl Operators {
 
     /// When the server stored the list that is known: a store does not tell.
     fn stands_since(&self, revision: u64, stamp: Timestamp) {
-        if let Ok(mut known) = self.shared.operator_list.write()
-            && let Some(known) = known.as_mut()
+        if let Some(known) = self.shared.operator_list.write().as_mut()
             && known.revision == revision
         {
             known.stored_at = Some(stamp);
@@ -250,7 +244,9 @@ impl Operators {
                 return Ok(None);
             }
             if lawful::judge(&known.list, &list, own.as_str(), now) == Lawful::No {
-                return Err(failed("the other consoles would refuse this change"));
+                return Err(failed(
+                    "the other consoles would refuse this change; see `countersign operators list` what this operator may do",
+                ));
             }
         }
         let payload = serde_json::to_vec(&list).map_err(|_| failed("cannot be written as JSON"))?;
@@ -269,111 +265,8 @@ impl Operators {
                 Ok(None)
             }
             Put::Silent(_) => Err(OpError::BusUnreachable(
-                "CS_POLICY did not answer; check the permissions".into(),
+                "CS_POLICY did not answer; check with `countersign doctor` that this console may write it".into(),
             )),
-        }
-    }
-
-    /// Verifies a value, trusts its keys and keeps it.
-    async fn accept(&self, value: &[u8], revision: u64, stored_at: Timestamp) -> Accepted {
-        let subject = PolicyKey::Operators.subject();
-        let opened = SignedEnvelope::from_bytes(value).and_then(|envelope| {
-            envelope
-                .open(Context::Policy, &self.realm, &subject)
-                .map(|payload| (envelope, payload))
-        });
-        let list = opened.ok().and_then(|(envelope, payload)| {
-            let list: OperatorList = read_json(&payload).ok()?;
-            Some((envelope, payload, list))
-        });
-        let Some((envelope, payload, list)) = list else {
-            tracing::error!(revision, "the list of operators on the bus does not verify");
-            self.alarm(AlarmCode::OperatorsUnverified, KEY.to_owned())
-                .await;
-            return Accepted::No(Refused::Unreadable);
-        };
-        let turn = self.turn.lock().await;
-        let mut newcomer = false;
-        if let Some(known) = self.known() {
-            if revision <= known.revision {
-                return Accepted::Yes(known.list);
-            }
-            let put_back = known.sig == envelope.sig.as_str() && known.list == list;
-            // Version 1 of the protocol names no time: such a list counts by its place, unless it was in force before.
-            let without_time = list.at.is_none() && is_new(&self.shared.reader, &envelope).await;
-            let later = without_time || came_after(known.list.at, list.at, stored_at.into());
-            if !put_back && !later {
-                return Accepted::No(Refused::older(&known.list, list, stored_at));
-            }
-            match lawful::judge(&known.list, &list, envelope.key.as_str(), stored_at) {
-                Lawful::ByOperator | Lawful::ByLimited => {}
-                Lawful::ByNewcomer => newcomer = true,
-                Lawful::No => {
-                    drop(turn);
-                    tracing::error!(
-                        revision,
-                        "the list of operators was changed against its rules"
-                    );
-                    self.alarm(AlarmCode::OperatorsRefused, envelope.key.to_string())
-                        .await;
-                    return Accepted::No(Refused::Unlawful(list));
-                }
-            }
-        }
-        let taken = (list.clone(), stored_at);
-        self.take_over(&turn, taken, envelope, payload, revision)
-            .await;
-        match newcomer {
-            true => Accepted::Newcomer(list),
-            false => Accepted::Yes(list),
-        }
-    }
-
-    /// Keeps a list that was judged, or that this console has just written.
-    async fn take_over(
-        &self,
-        _turn: &MutexGuard<'_, ()>,
-        (list, stored_at): (OperatorList, Timestamp),
-        envelope: SignedEnvelope,
-        payload: Vec<u8>,
-        revision: u64,
-    ) {
-        let now = self.shared.clock.now();
-        let known = self.known();
-        if known
-            .as_ref()
-            .is_some_and(|known| revision <= known.revision)
-        {
-            return;
-        }
-        let before = known.as_ref().map(|known| &known.list);
-        self.shared.trusted.accept(&list);
-        rotate::follow(&self.shared.identity, &list).await;
-        rotate::settle(&self.shared.identity).await;
-        let own = self.shared.identity.trusted_keys();
-        let entries = told::entries(before, (&self.realm, &list), &payload, &own, now);
-        let alarms = told::alarms(before, &list);
-        if let Ok(mut keys) = self.shared.operators.write() {
-            *keys = trusted_now(&list, now);
-        }
-        if let Ok(mut known) = self.shared.operator_list.write() {
-            *known = Some(KnownList {
-                list,
-                revision,
-                sig: envelope.sig.to_string(),
-                stored_at: Some(stored_at),
-            });
-        }
-        let row = PolicyRow {
-            key: KEY.to_owned(),
-            revision: i64::try_from(revision).unwrap_or(i64::MAX),
-            payload,
-            signer: envelope.key.to_string(),
-            sig: envelope.sig.to_string(),
-        };
-        self.shared.tell(Job::Policy(row, entries)).await;
-        for alarm in alarms {
-            self.shared.tell(alarm).await;
         }
     }
 
@@ -422,16 +315,6 @@ impl Operators {
             }
         }
     }
-}
-
-/// What became of a value.
-enum Accepted {
-    /// It is the list now, or an older one of those that led to it.
-    Yes(OperatorList),
-    /// It is the list now, and its signer is no operator.
-    Newcomer(OperatorList),
-    /// It is not the list.
-    No(Refused),
 }
 
 fn unverified() -> OpError {

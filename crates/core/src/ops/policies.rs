@@ -3,10 +3,11 @@
 //! Refuses to decide by a set that does not verify or cannot be read: everything asks then.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
 
 use countersign_wire::{AgentKey, PolicyKey, Risk, WorkspaceName};
+use parking_lot::RwLock;
 use serde_json::{Value, json};
 
 use super::policy_intake::{Came, Place, Taken};
@@ -154,8 +155,9 @@ impl Policies {
         policies
     }
 
+    /// The rules and setup in force in a workspace; none where there are none.
     pub(crate) fn of(&self, workspace: &WorkspaceName) -> Option<Arc<InForce>> {
-        let book = self.book.read().ok()?;
+        let book = self.book.read();
         book.in_force.get(workspace).map(Arc::clone)
     }
 
@@ -171,23 +173,21 @@ impl Policies {
 
     /// Whether no workspace has anything to judge by.
     pub(crate) fn is_empty(&self) -> bool {
-        self.book.read().is_ok_and(|book| {
-            let mut all = book.in_force.values();
-            all.all(|of| of.set.is_empty() && !of.broken)
-        })
+        let book = self.book.read();
+        let mut all = book.in_force.values();
+        all.all(|of| of.set.is_empty() && !of.broken)
     }
 
     /// How many rules approve at this time, in all workspaces; what cannot be read approves nothing.
     pub(crate) fn approving(&self, now: Timestamp) -> usize {
-        let Ok(book) = self.book.read() else {
-            return 0;
-        };
+        let book = self.book.read();
         let sets = book.in_force.values().filter(|of| !of.broken);
         sets.flat_map(|of| of.set.rules())
             .filter(|of| of.rule.approves(now))
             .count()
     }
 
+    /// Another number after every change: what was judged before is judged again.
     pub(crate) fn generation(&self) -> u64 {
         self.generation.load(Ordering::SeqCst)
     }
@@ -199,9 +199,7 @@ impl Policies {
 
     /// The bucket counts its revisions anew: whatever it brings is newer than what is known, which stands until then.
     pub(crate) fn forget_revisions(&self) {
-        let Ok(mut book) = self.book.write() else {
-            return;
-        };
+        let mut book = self.book.write();
         book.rules.values_mut().for_each(|known| known.revision = 0);
         book.setups
             .values_mut()
@@ -220,9 +218,7 @@ impl Policies {
 
     /// Takes the rules of a workspace over, unless they or newer ones are known. Returns whether it did.
     fn take(&self, workspace: WorkspaceName, mut known: Known) -> bool {
-        let Ok(mut book) = self.book.write() else {
-            return false;
-        };
+        let mut book = self.book.write();
         let old = book.rules.get(&workspace);
         if known.broken {
             known.rules = old.map(|old| old.rules.clone()).unwrap_or_default();
@@ -238,9 +234,7 @@ impl Policies {
 
     /// Takes the setup of an agent over, unless it or a newer one is known. Returns whether it did.
     fn take_setup(&self, agent: AgentKey, known: KnownSetup) -> bool {
-        let Ok(mut book) = self.book.write() else {
-            return false;
-        };
+        let mut book = self.book.write();
         let old = book.setups.get(&agent);
         let news = old.is_none_or(|old| is_news((known.revision, &known), (old.revision, old)));
         if news {
@@ -254,9 +248,7 @@ impl Policies {
     /// An agent says which setup keys it has; keys of a wrong declaration are none.
     pub(crate) fn declared(&self, agent: &AgentKey, declared: Option<&str>) {
         let schema = declared.and_then(schema_of).unwrap_or_default();
-        let Ok(mut book) = self.book.write() else {
-            return;
-        };
+        let mut book = self.book.write();
         if book.schemas.get(agent) == Some(&schema) {
             return;
         }

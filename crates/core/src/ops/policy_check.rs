@@ -11,7 +11,7 @@ use super::audit_verify::{Check, OTHER_BYTES, PAGE};
 use crate::error::OpError;
 use crate::runtime::App;
 use crate::store::policy::PolicyRow;
-use crate::store::{policy_history, proofs, rule_uses};
+use crate::store::{policy_history, policy_versions, proofs};
 
 impl App {
     /// Checks the shared policy's values against the rows that name them. Returns the keys that signed for
@@ -56,7 +56,10 @@ impl App {
             check.bad("policy_versions", digest, OTHER_BYTES);
         }
         for digest in named {
-            if rule_uses::version(self.reader(), &digest).await?.is_none() {
+            if policy_versions::body(self.reader(), &digest)
+                .await?
+                .is_none()
+            {
                 check.bad(
                     "policy_versions",
                     digest,

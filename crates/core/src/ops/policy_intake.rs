@@ -10,12 +10,14 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::job::Job;
+use super::ledger::{Batch, Ledger};
 use super::{brakes, policies};
 use crate::bus::PolicyChange;
 use crate::domain::{AlarmCode, Timestamp};
 use crate::runtime::Shared;
 use crate::store::audit::Entry;
-use crate::store::policy::PolicyRow;
+use crate::store::policy::{self, PolicyRow};
+use crate::store::{StoreError, policy_history};
 
 /// What a change of a key is.
 pub(super) enum Came {
@@ -43,6 +45,24 @@ pub(super) struct Taken {
     pub(super) good: bool,
     /// What the audit log keeps of it.
     pub(super) detail: Value,
+}
+
+/// Keeps a value that was taken over, with what the audit log says of it.
+pub(super) async fn keep(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    row: &PolicyRow,
+    entries: Vec<Entry>,
+) -> Result<(), StoreError> {
+    // Another process of this folder may have written it, and said so in the audit log.
+    if policy::put(batch.tx, row).await? {
+        policy_history::add(batch.tx, row).await?;
+        batch.gathered.audit.extend(entries);
+    }
+    batch.gathered.status = true;
+    // Who may answer, and what is to be denied, may hang on it.
+    ledger.next_due = None;
+    Ok(())
 }
 
 impl Came {

@@ -79,8 +79,12 @@ impl App {
     }
 
     async fn policy_bus(&self) -> Result<(Bus, Uuid), OpError> {
-        let away =
-            || OpError::BusUnreachable("the bus cannot be reached; nothing was changed".to_owned());
+        let away = || {
+            OpError::BusUnreachable(
+                "the bus cannot be reached; nothing was changed, try again when it is back"
+                    .to_owned(),
+            )
+        };
         self.knows_the_bus().await?;
         let bus = self.bus().ok_or_else(away)?;
         Ok((bus, self.inner.shared.realm().ok_or_else(away)?))

@@ -164,9 +164,7 @@ pub(crate) fn note(shared: &Shared, realm: &Uuid, id: &ConsoleId, change: &Polic
         return;
     };
     let now = shared.clock.now();
-    let Ok(mut consoles) = shared.consoles.write() else {
-        return;
-    };
+    let mut consoles = shared.consoles.write();
     let before = consoles.live(now).count();
     take(&mut consoles, id, sign);
     if consoles.live(now).count() != before {
@@ -187,7 +185,7 @@ impl App {
     pub async fn consoles(&self) -> Vec<LiveConsole> {
         let shared = &self.inner.shared;
         let known = match self.role() {
-            Role::Console => shared.consoles.read().map(|known| known.clone()).ok(),
+            Role::Console => Some(shared.consoles.read().clone()),
             Role::Beside | Role::Reader => self.look_for_consoles().await,
         };
         let (now, this) = (self.now(), shared.identity.console_id.to_string());

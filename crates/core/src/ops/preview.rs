@@ -52,7 +52,7 @@ impl App {
                 for row in &page {
                     with_past(row, |past| {
                         let found = simulation.judge(past);
-                        tally.add(past, row.id, &found);
+                        tally.add(past, &found);
                     });
                 }
             }

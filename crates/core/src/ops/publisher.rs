@@ -4,20 +4,21 @@
 //! stored, and what is neither stored nor overdue is tried again.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use countersign_wire::{KeyRole, Risk, is_bound_by_limits};
+use countersign_wire::{KeyRole, Risk, Stream, is_bound_by_limits};
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
+use super::decision_words::{decision_summary, given, vote_summary};
 use super::draft::request_of;
 use super::held_back::{HeldBack, voters};
-use super::incoming::{decision_summary, given, vote_summary};
 use super::job::Job;
 use super::policy_feed::PolicyKnown;
 use super::trusted::{Standing, TrustedKeys};
@@ -116,28 +117,23 @@ struct Way {
 pub(crate) struct Settlements(Arc<Mutex<HashMap<Uuid, oneshot::Sender<Settled>>>>);
 
 impl Settlements {
+    /// Has `waiter` told what becomes of a decision.
     pub(crate) fn expect(&self, decision_id: Uuid, waiter: oneshot::Sender<Settled>) {
-        if let Ok(mut waiters) = self.0.lock() {
-            if waiters.len() >= SWEEP {
-                waiters.retain(|_, waiter| !waiter.is_closed());
-            }
-            waiters.insert(decision_id, waiter);
+        let mut waiters = self.0.lock();
+        if waiters.len() >= SWEEP {
+            waiters.retain(|_, waiter| !waiter.is_closed());
         }
+        waiters.insert(decision_id, waiter);
     }
 
     /// Whether a caller waits for this decision.
     pub(crate) fn awaits(&self, decision_id: &Uuid) -> bool {
-        self.0
-            .lock()
-            .is_ok_and(|waiters| waiters.contains_key(decision_id))
+        self.0.lock().contains_key(decision_id)
     }
 
+    /// Tells whoever waits for a decision what became of it.
     pub(crate) fn settle(&self, decision_id: &Uuid, settled: Settled) {
-        let waiter = self
-            .0
-            .lock()
-            .ok()
-            .and_then(|mut waiters| waiters.remove(decision_id));
+        let waiter = self.0.lock().remove(decision_id);
         if let Some(waiter) = waiter {
             // Nobody waits any more: the streams tell everybody else.
             let _ = waiter.send(settled);
@@ -171,7 +167,7 @@ impl Publisher {
         let places = Arc::new(Semaphore::new(IN_FLIGHT));
         while let Some(outgoing) = queue.recv().await {
             let id = outgoing.decision_id;
-            if !self.in_flight.lock().is_ok_and(|mut ids| ids.insert(id)) {
+            if !self.in_flight.lock().insert(id) {
                 continue;
             }
             let Ok(place) = places.clone().acquire_owned().await else {
@@ -183,8 +179,8 @@ impl Publisher {
                     () = publisher.stop.cancelled() => false,
                     taken_back = publisher.carry(outgoing) => taken_back,
                 };
-                if !taken_back && let Ok(mut ids) = publisher.in_flight.lock() {
-                    ids.remove(&id);
+                if !taken_back {
+                    publisher.in_flight.lock().remove(&id);
                 }
                 drop(place);
             });
@@ -313,7 +309,6 @@ impl Publisher {
     fn braked(&self, outgoing: &Outgoing, waited: bool) -> Option<HeldBack> {
         let known = self.policy_known.is_fresh();
         let brakes = self.brakes.read();
-        let brakes = brakes.unwrap_or_else(PoisonError::into_inner);
         // Nearly always so, and then nothing has to be read.
         if known && brakes.none() && !waited {
             return None;
@@ -354,7 +349,9 @@ impl Publisher {
         }
         // Asked before the look: what left at the last moment must be seen by it.
         let still = way.left.is_none_or(|left| left.elapsed() >= UNDER_WAY);
-        let stored = bus.read_last("CS_DECISIONS", &outgoing.subject).await;
+        let stored = bus
+            .read_last(Stream::Decisions.name(), &outgoing.subject)
+            .await;
         match stored.map_err(|error| format!("{why}; {error}"))? {
             Some(message) => {
                 let (id, who) = match outgoing.carried {

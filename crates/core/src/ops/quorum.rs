@@ -11,7 +11,7 @@ use super::ledger::{Batch, Ledger};
 use super::policies::InForce;
 use crate::domain::RequestRecord;
 use crate::policy::{Asked, Evaluation, Outcome};
-use crate::store::{StoreError, quorum, requests, rule_uses};
+use crate::store::{StoreError, quorum, requests, to_judge};
 use countersign_wire::{parse_request, request_subject};
 
 /// How many operators the rules ask for, and the place of the rule that does. Where they cannot be read any
@@ -81,9 +81,7 @@ pub(super) async fn look(
     let Some(in_force) = in_force.filter(|of| of.set.may_raise()) else {
         return Ok(());
     };
-    let row = rule_uses::to_judge(batch.tx, &[(record.id, true)])
-        .await?
-        .pop();
+    let row = to_judge::read(batch.tx, &[(record.id, true)]).await?.pop();
     let Some(row) = row.flatten() else {
         return Ok(());
     };

@@ -6,11 +6,12 @@
 //! by its new stamp carries this console's word on the old one.
 
 mod again;
+mod values;
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
-use countersign_wire::{RequestKey, SignedEnvelope};
+use countersign_wire::{RequestKey, SignedEnvelope, Stream};
 use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
@@ -19,13 +20,13 @@ use uuid::Uuid;
 use self::again::{Again, Place};
 use super::job::Job;
 use super::lost_anchors;
-use crate::bus::{Bus, PublishOutcome, Survey};
+use super::went_back::{Remembered, epoch_of};
+use crate::bus::{Bus, PublishOutcome, StreamStatus, Survey};
 use crate::error::OpError;
 use crate::runtime::{App, Role};
 use crate::store::bus_stream::Position;
-use crate::store::policy::PolicyRow;
 use crate::store::republish::{self, Kind};
-use crate::store::{Reader, audit, bus_stream, meta, policy, policy_history};
+use crate::store::{Reader, audit, bus_stream, meta};
 
 /// Decisions read at once.
 const PAGE: i64 = 500;
@@ -115,7 +116,7 @@ impl App {
         check(&survey, realm)?;
         let mut recovery = Recovery {
             created: survey.missing.clone(),
-            changed: changed(&survey, &positions),
+            changed: self.changed(&bus, &survey, &positions).await?,
             decisions: Count::of(self.reader(), Kind::Decision).await?,
             votes: Count::of(self.reader(), Kind::Vote).await?,
             ..Recovery::default()
@@ -131,26 +132,16 @@ impl App {
             self.republish_policy(&bus).await?;
             bus.survey().await?
         };
-        let lost = |name: &str| {
-            recovery
-                .created
-                .iter()
-                .chain(&recovery.changed)
-                .any(|at| *at == name)
+        let at = Target {
+            bus: &bus,
+            realm,
+            dry_run,
+            absent: made.missing.contains(&Stream::Decisions.name()),
         };
-        let decisions_lost = lost("CS_DECISIONS");
-        if decisions_lost {
-            let at = Target {
-                bus: &bus,
-                realm,
-                dry_run,
-                absent: made.missing.contains(&"CS_DECISIONS"),
-            };
-            // Decisions first: who reads enough votes and no decision makes one.
-            for kind in [Kind::Decision, Kind::Vote] {
-                self.republish(at, kind, &mut recovery, &mut progress)
-                    .await?;
-            }
+        // Decisions first: who reads enough votes and no decision makes one.
+        for kind in [Kind::Decision, Kind::Vote] {
+            self.republish(at, kind, &mut recovery, &mut progress)
+                .await?;
         }
         if dry_run {
             return Ok(recovery);
@@ -162,54 +153,39 @@ impl App {
         Ok(recovery)
     }
 
+    async fn stream_marks(&self, positions: &[Position]) -> Result<Remembered, OpError> {
+        let console = self.identity().console_id.into();
+        Remembered::read(self.reader(), console, positions.to_vec()).await
+    }
+
+    /// The streams that are not the remembered ones: another epoch, or other messages than were read.
+    async fn changed(
+        &self,
+        bus: &Bus,
+        survey: &Survey,
+        positions: &[Position],
+    ) -> Result<Vec<&'static str>, OpError> {
+        let known = self.stream_marks(positions).await?;
+        let back = known.went_back(bus, &survey.streams).await?;
+        let differs = |stream: &&StreamStatus| {
+            let position = positions.iter().find(|at| at.stream == stream.name);
+            position.is_some_and(|at| epoch_of(stream) != at.epoch)
+                || back.iter().any(|of| of.stream == stream.name)
+        };
+        let streams = survey.streams.iter().filter(differs);
+        Ok(streams.map(|stream| stream.name).collect())
+    }
+
     /// A stream that went back would number its next messages as the lost ones were.
     async fn renew_epochs(&self, bus: &Bus, positions: &[Position]) -> Result<(), OpError> {
-        for stream in bus.survey().await?.streams {
-            let Some(position) = positions.iter().find(|at| at.stream == stream.name) else {
-                continue;
-            };
-            let epoch = stream.epoch.map(|epoch| epoch.to_string());
-            let back = stream.last_seq + 1 < u64::try_from(position.next_seq).unwrap_or(1);
-            if back && epoch.as_deref() == Some(position.epoch.as_str()) {
-                bus.renew_epoch(stream.name, after(&position.epoch)).await?;
+        let survey = bus.survey().await?;
+        let known = self.stream_marks(positions).await?;
+        for back in known.went_back(bus, &survey.streams).await? {
+            if let Some(position) = positions.iter().find(|at| at.stream == back.stream) {
+                bus.renew_epoch(back.stream, after(&position.epoch)).await?;
             }
         }
         Ok(())
-    }
-
-    /// Signed values as they were accepted, where the bucket has none or one that was replaced before it went back.
-    async fn republish_policy(&self, bus: &Bus) -> Result<(), OpError> {
-        for row in policy::all(self.reader()).await? {
-            let stands = bus.policy_get(&row.key).await?;
-            if let Some(stands) = &stands
-                && !self.is_older(&row, &stands.value).await?
-            {
-                continue;
-            }
-            let expected = stands.map_or(0, |stands| stands.revision);
-            let (Ok(key), Ok(sig)) = (row.signer.parse(), row.sig.parse()) else {
-                continue;
-            };
-            let envelope = SignedEnvelope::of_parts(&row.payload, key, sig);
-            let bytes = envelope
-                .to_bytes()
-                .map_err(|_| OpError::Failed("a policy value could not be written".to_owned()))?;
-            // Refused: another console was first with it.
-            let put = bus.policy_put(&row.key, expected, bytes.into()).await?;
-            if put == PublishOutcome::NoAnswer {
-                return Err(no_answer());
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether what stands in the bucket is a value that this console saw replaced by `row`.
-    async fn is_older(&self, row: &PolicyRow, stands: &[u8]) -> Result<bool, OpError> {
-        let Ok(stands) = SignedEnvelope::from_bytes(stands) else {
-            return Ok(false);
-        };
-        let sig = stands.sig.to_string();
-        Ok(sig != row.sig && policy_history::has(self.reader(), &row.key, &sig).await?)
     }
 
     async fn republish(
@@ -269,7 +245,7 @@ impl App {
         .await?;
         let detail = json!({
             "payload_digest": digest,
-            "stream": "CS_DECISIONS",
+            "stream": Stream::Decisions.name(),
             "voter": message.row.voter,
         });
         self.record("recover_conflict", name, detail).await
@@ -313,7 +289,7 @@ impl App {
         recovery: &Recovery,
     ) -> Result<(), OpError> {
         let survey = bus.survey().await?;
-        let stale = changed(&survey, positions);
+        let stale = self.changed(bus, &survey, positions).await?;
         let epochs: BTreeMap<&'static str, String> = survey
             .streams
             .iter()
@@ -404,20 +380,6 @@ fn check(survey: &Survey, realm: Uuid) -> Result<(), OpError> {
         "{} of {} is {} instead of {}; set it back first",
         difference.field, difference.stream, difference.found, difference.expected
     )))
-}
-
-/// The streams that are not the remembered ones: another epoch, or fewer messages.
-fn changed(survey: &Survey, positions: &[Position]) -> Vec<&'static str> {
-    let differs = |stream: &&crate::bus::StreamStatus| {
-        let position = positions.iter().find(|at| at.stream == stream.name);
-        position.is_some_and(|at| {
-            let epoch = stream.epoch.map(|epoch| epoch.to_string());
-            epoch.as_deref() != Some(at.epoch.as_str())
-                || stream.last_seq + 1 < u64::try_from(at.next_seq).unwrap_or(1)
-        })
-    };
-    let streams = survey.streams.iter().filter(differs);
-    streams.map(|stream| stream.name).collect()
 }
 
 /// The epoch of a stream that went back: the same for every console that notices it.

@@ -25,7 +25,7 @@ impl App {
     pub async fn relay_events(&self, events: Vec<(AgentKey, Bytes)>) -> Result<(), OpError> {
         if self.role() != Role::Console {
             return Err(OpError::Usage(
-                "only the console of a data folder takes events".to_owned(),
+                "only the console of a data folder takes events; send them to the one that runs, or start it with `countersign serve`".to_owned(),
             ));
         }
         if let Some(why) = self.health().borrow().read_only.clone() {
@@ -47,7 +47,7 @@ impl App {
                 PublishOutcome::NoAnswer => return Err(unreachable()),
                 PublishOutcome::Refused { description, .. } => {
                     return Err(OpError::Failed(format!(
-                        "the stream of events refuses: {description}"
+                        "the stream of events refuses: {description}; look with `countersign doctor`"
                     )));
                 }
             }

@@ -11,9 +11,7 @@ use super::ledger::{Batch, Ledger};
 use crate::domain::incident::Execution;
 use crate::domain::{Delivery, RequestRecord};
 use crate::store::receipts::NewReceipt;
-use crate::store::{
-    StoreError, bus_stream, decisions, early_receipts, receipts, request_states, requests,
-};
+use crate::store::{StoreError, decisions, early_receipts, receipts, request_states, requests};
 
 fn rung(stage: Stage) -> Delivery {
     match stage {
@@ -30,16 +28,13 @@ pub(crate) async fn apply_receipts(
     batch: &mut Batch<'_>,
     messages: &[IncomingReceipt],
 ) -> Result<(), StoreError> {
-    let (epoch, next) = ledger.place(batch.tx, Stream::Receipts).await?;
-    let known = messages.partition_point(|message| message.at.seq < next);
-    let messages = &messages[known..];
-    let Some(last) = messages.last().map(|message| message.at) else {
+    let Some(unread) = ledger.unread(batch.tx, messages).await? else {
         return Ok(());
     };
-    let mut rows = Vec::with_capacity(messages.len());
-    let mut stages = Vec::with_capacity(messages.len());
-    let mut digests = Vec::with_capacity(messages.len());
-    for message in messages {
+    let mut rows = Vec::with_capacity(unread.len());
+    let mut stages = Vec::with_capacity(unread.len());
+    let mut digests = Vec::with_capacity(unread.len());
+    for message in *unread {
         match &message.receipt {
             Ok((key, receipt)) => {
                 digests.push(receipt.executed_args_digest.clone());
@@ -56,7 +51,7 @@ pub(crate) async fn apply_receipts(
             Err(why) => {
                 let stream = Stream::Receipts;
                 let place = (message.at, message.subject.as_str(), message.raw.as_slice());
-                set_aside(batch, stream, &epoch, place, why).await?;
+                set_aside(batch, stream, &unread.epoch, place, why).await?;
             }
         }
     }
@@ -118,17 +113,7 @@ pub(crate) async fn apply_receipts(
         .gathered
         .touched
         .extend(raised.iter().map(|(id, _)| *id));
-    bus_stream::advance(
-        batch.tx,
-        Stream::Receipts.name(),
-        &epoch,
-        last.seq + 1,
-        last.stamp,
-    )
-    .await?;
-    ledger.advanced(Stream::Receipts, &epoch, last.seq + 1);
-    batch.reached(Stream::Receipts, &epoch, last.seq + 1);
-    Ok(())
+    ledger.projected(batch, unread).await
 }
 
 /// Keeps a message that could not be read.

@@ -15,7 +15,9 @@ pub(crate) fn fitted(raw: &[u8], response: Option<Response>) -> Result<Response,
     let invalid = |why: String| OpError::InvalidArgs(why);
     let mut response = response.ok_or_else(|| invalid("respond needs an answer".to_owned()))?;
     let Ok(request) = serde_json::from_slice::<ApprovalRequest>(raw) else {
-        return Err(invalid("the request cannot be read".to_owned()));
+        return Err(invalid(
+            "the request cannot be read any more; deny it, or let it expire".to_owned(),
+        ));
     };
     match (request.kind, request.question, request.response_schema) {
         (RequestKind::Question, Some(question), _) => {

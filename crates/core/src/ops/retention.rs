@@ -127,7 +127,19 @@ impl App {
 }
 
 /// Removes these and names them in the audit log.
-pub(super) async fn remove(
+/// Removes what its limits let go, and answers with how much that was.
+pub(super) async fn apply(
+    ledger: &Ledger,
+    batch: &mut Batch<'_>,
+    (kind, items, before): (Kind, &[Item], Timestamp),
+    done: oneshot::Sender<Run>,
+) -> Result<(), StoreError> {
+    let run = remove(ledger, batch, kind, items, before).await?;
+    batch.answer(done, run);
+    Ok(())
+}
+
+async fn remove(
     ledger: &Ledger,
     batch: &mut Batch<'_>,
     kind: Kind,

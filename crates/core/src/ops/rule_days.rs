@@ -8,7 +8,7 @@ use super::rules::{RuleRecord, record};
 use crate::domain::Timestamp;
 use crate::error::OpError;
 use crate::runtime::App;
-use crate::store::{policy, rule_uses};
+use crate::store::{policy, rule_record};
 
 impl App {
     /// Names of the workspaces that have rules.
@@ -36,7 +36,7 @@ impl App {
         workspace: &WorkspaceName,
         since: Timestamp,
     ) -> Result<BTreeMap<String, (RuleRecord, u64)>, OpError> {
-        let rows = rule_uses::records(self.reader(), workspace.as_ref(), since).await?;
+        let rows = rule_record::of_workspace(self.reader(), workspace.as_ref(), since).await?;
         let read = |(id, (row, today))| (id, (record(row), u64::try_from(today).unwrap_or(0)));
         Ok(rows.into_iter().map(read).collect())
     }

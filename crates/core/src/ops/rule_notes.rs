@@ -10,7 +10,7 @@ use super::policies::InForce;
 use crate::domain::RequestRecord;
 use crate::policy::Evaluation;
 use crate::store::StoreError;
-use crate::store::rule_uses::{self, RuleNote};
+use crate::store::rule_notes::{self, RuleNote};
 
 /// Keeps what shadow rules would have done, and which rules could not be read for sure.
 pub(super) async fn keep(
@@ -40,7 +40,7 @@ pub(super) async fn keep(
             policy_digest: digest.to_string(),
             at: batch.now,
         };
-        if rule_uses::note(batch.tx, &note).await? && kind == "shadow" {
+        if rule_notes::insert(batch.tx, &note).await? && kind == "shadow" {
             let auto = ledger.identity.auto_key().to_string();
             batch.record(
                 auto,

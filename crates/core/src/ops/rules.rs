@@ -3,22 +3,22 @@
 //! Refuses to write over what it has not seen, and to give an old version to other words.
 
 mod change;
+mod last_good;
 mod set;
 mod signed;
-mod stood;
 
 use countersign_wire::{PolicyKey, Risk, WorkspaceName};
 
 pub use self::change::{RulesChange, RulesChanged, Signing};
+pub(crate) use self::last_good::last_readable;
 pub use self::set::RuleSet;
 use self::set::{read, unreadable};
 pub use self::signed::Shift;
-pub(crate) use self::stood::last_readable;
 use super::policy_value::{Stands, TRIES, pause};
 use crate::domain::Timestamp;
 use crate::error::OpError;
 use crate::runtime::App;
-use crate::store::{policy, rule_uses};
+use crate::store::{policy, policy_versions, rule_record};
 
 /// What a rule did so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct RuleRecord {
     pub last_error: Option<String>,
 }
 
-pub(super) fn record(row: rule_uses::RuleRecord) -> RuleRecord {
+pub(super) fn record(row: rule_record::RuleRecord) -> RuleRecord {
     RuleRecord {
         uses: u64::try_from(row.uses).unwrap_or(0),
         last_used: row.last_used.map(Timestamp),
@@ -64,7 +64,7 @@ impl App {
         workspace: &WorkspaceName,
         id: &str,
     ) -> Result<RuleRecord, OpError> {
-        let row = rule_uses::record_of(self.reader(), workspace.as_ref(), id).await?;
+        let row = rule_record::of_rule(self.reader(), workspace.as_ref(), id).await?;
         Ok(record(row))
     }
 
@@ -73,7 +73,7 @@ impl App {
     /// # Errors
     /// [`OpError::Store`].
     pub async fn policy_version(&self, digest: &str) -> Result<Option<Vec<u8>>, OpError> {
-        Ok(rule_uses::version(self.reader(), digest).await?)
+        Ok(policy_versions::body(self.reader(), digest).await?)
     }
 
     /// Changes the rules of a workspace. It stands on the bus when this returns; what others changed

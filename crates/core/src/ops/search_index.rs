@@ -7,8 +7,9 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::hay;
 use super::job::Job;
+use super::ledger::{Batch, Ledger};
+use super::search_text;
 use crate::error::OpError;
 use crate::runtime::{App, Role};
 use crate::store::search_index::{self, Hay};
@@ -27,8 +28,23 @@ pub(super) const BETWEEN_STEPS: Duration = Duration::from_millis(2);
 /// A writer that is never at rest indexes one step in this time all the same.
 pub(super) const UNDER_LOAD: Duration = Duration::from_secs(1);
 
+/// Indexes what comes next, tells whoever waits for it whether there is more, and notes when to go on.
+pub(super) async fn apply(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    limit: usize,
+    done: Option<oneshot::Sender<bool>>,
+) -> Result<(), StoreError> {
+    let more = step(batch.tx, limit).await?;
+    ledger.searchable_in = more.then_some(BETWEEN_STEPS);
+    if let Some(done) = done {
+        batch.answer(done, more);
+    }
+    Ok(())
+}
+
 /// Indexes what comes next. Returns whether there is more.
-pub(super) async fn step(tx: &mut WriteConnection, limit: usize) -> Result<bool, StoreError> {
+async fn step(tx: &mut WriteConnection, limit: usize) -> Result<bool, StoreError> {
     let step = search_index::next(tx, limit).await?;
     let mut hays = Vec::with_capacity(step.unread.len() + step.later.len());
     for row in &step.unread {
@@ -36,14 +52,14 @@ pub(super) async fn step(tx: &mut WriteConnection, limit: usize) -> Result<bool,
         if !row.raw.is_empty() {
             hays.push(Hay {
                 id: row.id,
-                now: hay::hay(&row.raw, row.message.as_deref()),
+                now: search_text::of_request(&row.raw, row.message.as_deref()),
                 before: None,
             });
         }
     }
     for row in &step.later {
         let mut now = row.hay.clone();
-        if hay::add_message(&mut now, &row.message) {
+        if search_text::add_message(&mut now, &row.message) {
             hays.push(Hay {
                 id: row.id,
                 now,

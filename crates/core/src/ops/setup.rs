@@ -6,7 +6,7 @@ mod form;
 
 use std::collections::BTreeMap;
 
-use countersign_wire::{AgentKey, PolicyKey, Sha256Digest, WorkspaceName, json_value, read_json};
+use countersign_wire::{AgentKey, PolicyKey, Sha256Digest, WorkspaceName, read_json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -14,7 +14,7 @@ use super::policy_value::{TRIES, pause};
 use crate::domain::Timestamp;
 use crate::error::OpError;
 use crate::policy::read::Problem;
-use crate::policy::setup::{Field, SetupSchema, cast, read_schema};
+use crate::policy::setup::{Field, SetupSchema, cast};
 use crate::policy::{Binding, SetupInForce};
 use crate::runtime::App;
 use crate::store::{agents, policy};
@@ -178,7 +178,7 @@ impl SetupChange {
 
 /// The keys that an agent declares; none that it declares wrongly.
 pub(crate) fn schema_of(declared: &str) -> Option<SetupSchema> {
-    read_schema(&json_value(declared.as_bytes())?).ok()
+    read_declared(declared).ok()
 }
 
 impl App {
@@ -198,19 +198,7 @@ impl App {
             let setup = row
                 .and_then(|row| SetupValue::read(&row.payload))
                 .unwrap_or_default();
-            let (values, _) = schema.merge(&setup.chosen());
-            let mut fields = schema.0;
-            fields.sort_by(|a, b| {
-                let place = |field: &Field| field.order.unwrap_or(f64::MAX);
-                a.group.cmp(&b.group).then(place(a).total_cmp(&place(b)))
-            });
-            keys.extend(fields.into_iter().map(|field| SetupKey {
-                agent: agent.clone(),
-                value: values.get(&field.name).cloned().unwrap_or_default(),
-                chosen: setup.values.get(&field.name).cloned(),
-                bound: setup.bindings.get(&field.name).cloned(),
-                field,
-            }));
+            keys.extend(form::keys(&agent, schema, &setup));
         }
         Ok(keys)
     }

@@ -46,6 +46,7 @@ pub(super) fn with_past(row: &PastRow, judge: impl FnOnce(&Past<'_>)) {
     let asked = Asked::of(&parsed);
     judge(&Past {
         asked: &asked,
+        request: row.id,
         request_id: &row.request_id,
         at: Timestamp(row.stored_at),
         person: decided.filter(|_| by_person),

@@ -7,7 +7,7 @@ use countersign_wire::Stream;
 use super::incoming::IncomingSpan;
 use super::ledger::{Batch, Ledger};
 use super::reports::set_aside;
-use crate::store::{StoreError, bus_stream, spans};
+use crate::store::{StoreError, spans};
 
 /// Stores a batch of the stream with its position.
 pub(crate) async fn apply(
@@ -15,14 +15,11 @@ pub(crate) async fn apply(
     batch: &mut Batch<'_>,
     messages: &[IncomingSpan],
 ) -> Result<(), StoreError> {
-    let (epoch, next) = ledger.place(batch.tx, Stream::Events).await?;
-    let known = messages.partition_point(|message| message.at.seq < next);
-    let messages = &messages[known..];
-    let Some(last) = messages.last().map(|message| message.at) else {
+    let Some(unread) = ledger.unread(batch.tx, messages).await? else {
         return Ok(());
     };
-    let mut rows = Vec::with_capacity(messages.len());
-    for message in messages {
+    let mut rows = Vec::with_capacity(unread.len());
+    for message in *unread {
         match &message.span {
             Ok(span) => rows.push(span),
             Err(unreadable) => {
@@ -32,20 +29,10 @@ pub(crate) async fn apply(
                     unreadable.subject.as_str(),
                     unreadable.raw.as_slice(),
                 );
-                set_aside(batch, stream, &epoch, place, &unreadable.why).await?;
+                set_aside(batch, stream, &unread.epoch, place, &unreadable.why).await?;
             }
         }
     }
-    spans::upsert(batch.tx, &epoch, &rows).await?;
-    bus_stream::advance(
-        batch.tx,
-        Stream::Events.name(),
-        &epoch,
-        last.seq + 1,
-        last.stamp,
-    )
-    .await?;
-    ledger.advanced(Stream::Events, &epoch, last.seq + 1);
-    batch.reached(Stream::Events, &epoch, last.seq + 1);
-    Ok(())
+    spans::upsert(batch.tx, &unread.epoch, &rows).await?;
+    ledger.projected(batch, unread).await
 }

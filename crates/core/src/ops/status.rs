@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use countersign_wire::Stream;
+
 use super::presence::LiveConsole;
 use crate::bus::Bus;
 use crate::domain::Timestamp;
@@ -195,11 +197,11 @@ impl App {
     /// Positions of the projected streams, and whether nothing is left to be read.
     async fn positions(&self) -> Result<(BTreeMap<String, StreamPosition>, bool), OpError> {
         const PROJECTED: [&str; 5] = [
-            "CS_REQUESTS",
-            "CS_DECISIONS",
-            "CS_RECEIPTS",
-            "CS_AGENTS",
-            "CS_EVENTS",
+            Stream::Requests.name(),
+            Stream::Decisions.name(),
+            Stream::Receipts.name(),
+            Stream::Agents.name(),
+            Stream::Events.name(),
         ];
         let rows = bus_stream::all(self.reader()).await?;
         let bus = self.bus();
@@ -213,7 +215,7 @@ impl App {
                 .find(|row| row.stream == *name)
                 .map_or(1, |row| row.next_seq);
             let projected_seq = u64::try_from(next - 1).unwrap_or(0);
-            let counts = matches!(name, "CS_REQUESTS" | "CS_DECISIONS");
+            let counts = [Stream::Requests.name(), Stream::Decisions.name()].contains(&name);
             let behind = match (&bus, last_seq) {
                 (_, Some(last)) if projected_seq >= last => Some(false),
                 // The last may have been removed.

@@ -42,13 +42,12 @@ pub(super) async fn deny(
     ledger: &mut Ledger,
     batch: &mut Batch<'_>,
 ) -> Result<Option<Timestamp>, StoreError> {
-    let stopped: Vec<_> = match ledger.brakes.read() {
-        Ok(brakes) => brakes
-            .agents()
-            .filter(|(agent, _)| brakes.stop_of(agent).is_some())
+    let stopped: Vec<_> = {
+        let brakes = ledger.brakes.read();
+        let all = brakes.agents();
+        all.filter(|(agent, _)| brakes.stop_of(agent).is_some())
             .map(|(agent, set)| (agent.clone(), set.clone()))
-            .collect(),
-        Err(_) => Vec::new(),
+            .collect()
     };
     // What a key says that waits or is retired would stand there, void, in the place of another console's answer.
     if !stopped.is_empty() && !ledger.counts(ledger.identity.auto_key().as_str(), batch.now) {

@@ -6,18 +6,31 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::job::Job;
+use super::ledger::Batch;
 use crate::error::OpError;
 use crate::runtime::App;
 use crate::store::audit_refs::{self, AuditRef};
 use crate::store::export::{self, ExportRow};
 use crate::store::facets::{self, Facets};
 use crate::store::lines::LineRow;
-use crate::store::{spans, ui_state};
+use crate::store::{StoreError, spans, ui_state};
 
 /// How long a story waits for the references to the audit log.
 const REFERENCES: Duration = Duration::from_secs(2);
 /// Rows of the audit log told of one request.
 const AUDIT_ROWS: i64 = 200;
+
+/// Keeps a value of the window.
+pub(super) async fn keep(
+    batch: &mut Batch<'_>,
+    key: &'static str,
+    value: &str,
+    done: oneshot::Sender<()>,
+) -> Result<(), StoreError> {
+    ui_state::put(batch.tx, key, value).await?;
+    batch.answer(done, ());
+    Ok(())
+}
 
 impl App {
     /// Rows of the audit log about these requests, oldest first, at most 200 of each. What was logged in this

@@ -74,7 +74,7 @@ impl App {
                 return Err(failed("nobody waits for them any more".to_owned()));
             }
             if pages.send(page).await.is_err() {
-                return Err(failed("it broke off".to_owned()));
+                return Err(failed("it broke off; try again".to_owned()));
             }
         }
         drop(pages);

@@ -3,9 +3,10 @@
 //! Refuses a key that only waits, one that is retired, and an answer without a time.
 
 use std::collections::HashMap;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
 use countersign_wire::{KeyRole, OperatorEntry, OperatorList, Risk, WorkspaceName};
+use parking_lot::RwLock;
 
 use crate::domain::Timestamp;
 use crate::identity::Identity;
@@ -63,18 +64,15 @@ impl TrustedKeys {
         for waiting in &list.waiting {
             told.entry(waiting.key.to_string()).or_default().waits = true;
         }
-        if let Ok(mut keys) = self.0.write() {
-            keys.extend(told);
-        }
+        self.0.write().extend(told);
     }
 
     /// The role of a key for a decision stored at `stored_at`.
     #[must_use]
     pub fn role(&self, key: &str, stored_at: Timestamp) -> Option<KeyRole> {
-        let keys = self.0.read().ok()?;
+        let keys = self.0.read();
         let terms = in_force(&keys.get(key)?.terms, stored_at);
-        let first = terms.first()?.role;
-        terms.iter().all(|term| term.role == first).then_some(first)
+        KeyRole::of_all(terms.iter().map(|term| term.role))
     }
 
     /// Whether a key counts at `stored_at` and stands under no limit that keeps it from saying more than no to such a
@@ -87,9 +85,7 @@ impl TrustedKeys {
         workspace: &WorkspaceName,
         risk: Risk,
     ) -> bool {
-        let Ok(keys) = self.0.read() else {
-            return false;
-        };
+        let keys = self.0.read();
         keys.get(key).is_some_and(|known| {
             let terms = in_force(&known.terms, stored_at);
             !terms.is_empty() && terms.iter().all(|term| term.may_allow(workspace, risk))
@@ -103,7 +99,7 @@ impl TrustedKeys {
             return Standing::Counts;
         }
         let keys = self.0.read();
-        let Some(known) = keys.as_ref().ok().and_then(|keys| keys.get(key)) else {
+        let Some(known) = keys.get(key) else {
             return Standing::Unknown;
         };
         let ends = known.terms.iter().filter_map(|term| term.until);
@@ -118,7 +114,7 @@ impl TrustedKeys {
     /// Whether a key ever stood on a list.
     #[must_use]
     pub fn knows(&self, key: &str) -> bool {
-        self.0.read().is_ok_and(|keys| keys.contains_key(key))
+        self.0.read().contains_key(key)
     }
 }
 

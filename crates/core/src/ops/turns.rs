@@ -3,9 +3,10 @@
 //! Refuses to keep an answer from an agent: a console that is silent only costs the turns before it.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
 use countersign_wire::{ConsoleId, RequestKey};
+use parking_lot::RwLock;
 
 use crate::domain::Timestamp;
 use crate::domain::presence::{Consoles, HeardConsole};
@@ -84,10 +85,7 @@ impl Peers {
         now: Timestamp,
         counts: impl Fn(&HeardConsole) -> bool,
     ) -> u32 {
-        // A poisoned lock only means that this console does not wait for others.
-        let Ok(consoles) = self.consoles.read() else {
-            return 0;
-        };
+        let consoles = self.consoles.read();
         let live = consoles.live(now).filter(|(_, console)| counts(console));
         rank(&self.me, live.map(|(id, _)| id), request)
     }

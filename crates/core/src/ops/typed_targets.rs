@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::job::Job;
-use super::ledger::Batch;
+use super::ledger::{Batch, Ledger};
 use crate::error::OpError;
 use crate::policy::read::is_pointer;
 use crate::runtime::App;
@@ -16,17 +16,21 @@ use crate::store::{StoreError, tools, typed_targets};
 /// Longest pointer, in bytes.
 const POINTER_MAX: usize = 256;
 
+/// Keeps the choice of this console's operator.
 pub(super) async fn choose(
+    ledger: &Ledger,
     batch: &mut Batch<'_>,
-    operator: &str,
     (agent, tool): (&AgentKey, &str),
     pointer: Option<&str>,
+    done: oneshot::Sender<()>,
 ) -> Result<(), StoreError> {
-    let stamp = (operator, batch.now);
+    let operator = ledger.identity.human_key().to_string();
+    let stamp = (operator.as_str(), batch.now);
     if typed_targets::put(batch.tx, (agent, tool), pointer, stamp).await? {
         let detail = json!({ "tool": tool, "pointer": pointer });
         batch.record(operator, "typed_target", agent.to_string(), detail);
     }
+    batch.answer(done, ());
     Ok(())
 }
 

@@ -261,7 +261,7 @@ impl App {
                 return Settled::Stored { seq, reads: None };
             }
             let at = Timestamp(decision.stored_at);
-            let who = super::incoming::decision_summary(&decision.payload, at).1;
+            let who = super::decision_words::decision_summary(&decision.payload, at).1;
             return Settled::Lost { who };
         }
     }
@@ -302,14 +302,14 @@ impl App {
         let unknown = || "somebody was first".to_owned();
         if let Ok(Some(decision)) = decisions::of_request(self.reader(), key).await {
             let at = Timestamp(decision.stored_at);
-            return super::incoming::decision_summary(&decision.payload, at).1;
+            return super::decision_words::decision_summary(&decision.payload, at).1;
         }
         let Ok(Some(row)) = lines::by_key(self.reader(), key).await else {
             return unknown();
         };
         let out = outbox::read(self.reader(), row.id).await.ok().flatten();
         match (out, row.decided_at.map(Timestamp)) {
-            (Some(out), Some(at)) => super::incoming::decision_summary(&out.payload, at).1,
+            (Some(out), Some(at)) => super::decision_words::decision_summary(&out.payload, at).1,
             _ => match row.verdict {
                 Some(verdict) => format!(
                     "{verdict} at {}",

@@ -9,14 +9,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::bypass;
-use super::used::{Amounts, used};
+use super::rule_usage::{Amounts, used};
 use crate::domain::Timestamp;
 use crate::domain::brakes::Braked;
 use crate::error::OpError;
 use crate::policy::evaluate::Instead;
 use crate::policy::{
-    Asked, By, Conditions, Evaluation, Matcher, Outcome, PolicySet, Rule, Says, Setting, SetupSays,
-    Used, Uses, evaluate,
+    Asked, By, Conditions, Effect, Evaluation, Matcher, Outcome, PolicySet, Rule, Says, Setting,
+    SetupSays, Used, Uses, evaluate,
 };
 use crate::runtime::App;
 use crate::store::lines::LineRow;
@@ -34,8 +34,8 @@ pub struct NamedRule {
     pub version: u64,
     /// Its name.
     pub name: String,
-    /// What it says of this request: `approve`, `ask`, `deny`.
-    pub says: &'static str,
+    /// What it says of this request.
+    pub says: Effect,
     /// Why it asks instead of what it says otherwise.
     pub instead: Option<String>,
 }
@@ -50,7 +50,7 @@ pub struct Nearly {
     /// Its name.
     pub name: String,
     /// What it would have said.
-    pub effect: &'static str,
+    pub effect: Effect,
     /// The one that failed, such as `risk`, `args./amount` or `critical_risk`.
     pub matcher: String,
 }
@@ -73,8 +73,8 @@ pub struct SetupReason {
 pub struct Why {
     /// Digest of the set in force now; where that cannot be read, of the last one that could.
     pub policy_digest: String,
-    /// `approve`, `ask` or `deny`: what the set says now.
-    pub outcome: &'static str,
+    /// What the set says now.
+    pub outcome: Effect,
     /// The rule that says so; none when nothing matched.
     pub rule: Option<String>,
     /// How many operators it asks for.
@@ -188,7 +188,7 @@ fn unreadable(set: &PolicySet, found: &Evaluation) -> Why {
     let rule = place.and_then(|place| set.rules().get(place));
     Why {
         policy_digest: set.digest().to_string(),
-        outcome: "ask",
+        outcome: Effect::Ask,
         rule: rule.map(|of| of.rule.id.clone()),
         approvals,
         held: Some(Braked::RulesUnreadable.to_string()),
@@ -201,7 +201,7 @@ fn unreadable(set: &PolicySet, found: &Evaluation) -> Why {
 fn told(set: &PolicySet, found: Evaluation, named: Option<String>, agent: &AgentKey) -> Why {
     let rules = set.rules();
     let id = |place: usize| rules.get(place).map(|of| of.rule.id.clone());
-    let outcome = found.outcome.effect().as_str();
+    let outcome = found.outcome.effect();
     let (rule, approvals, held) = match found.outcome {
         Outcome::Approve(By::Rule(place)) | Outcome::Deny(place) => (id(place), 1, None),
         Outcome::Approve(By::SetupKey) => (named.clone(), 1, None),
@@ -223,7 +223,7 @@ fn told(set: &PolicySet, found: Evaluation, named: Option<String>, agent: &Agent
             id,
             version: rule.version,
             name,
-            says: says.effect().as_str(),
+            says: says.effect(),
             instead,
         })
     });
@@ -233,7 +233,7 @@ fn told(set: &PolicySet, found: Evaluation, named: Option<String>, agent: &Agent
             id: rule.id.clone(),
             version: rule.version,
             name: rule.name.clone(),
-            effect: rule.effect.as_str(),
+            effect: rule.effect,
             matcher: near.matcher.word(rule),
         })
     });

@@ -4,7 +4,9 @@
 //! tools that the request's is none of rule one out.
 
 use std::collections::HashMap;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
+
+use parking_lot::RwLock;
 
 use super::rule::{Enabled, Rule};
 
@@ -45,10 +47,7 @@ impl ByTool {
         let Some(tool) = tool else {
             return self.all();
         };
-        // A lock that a panic poisoned costs the memory and nothing else.
-        if let Ok(known) = self.known.read()
-            && let Some(places) = known.get(tool)
-        {
+        if let Some(places) = self.known.read().get(tool) {
             return Arc::clone(places);
         }
         let concerns = |place: &usize| {
@@ -56,12 +55,11 @@ impl ByTool {
             tools.is_empty() || tools.iter().any(|glob| glob.matches_name(tool))
         };
         let places: Arc<[usize]> = self.all.iter().copied().filter(concerns).collect();
-        if let Ok(mut known) = self.known.write() {
-            if known.len() >= REMEMBERED {
-                known.clear();
-            }
-            known.insert(tool.to_owned(), Arc::clone(&places));
+        let mut known = self.known.write();
+        if known.len() >= REMEMBERED {
+            known.clear();
         }
+        known.insert(tool.to_owned(), Arc::clone(&places));
         places
     }
 }
@@ -115,7 +113,7 @@ tool = ["delete_*"]
         let by_tool = ByTool::of(rules.iter());
         for number in 0..3 * REMEMBERED {
             by_tool.of_tool(Some(&format!("t{number}")), |place| &rules[place]);
-            assert!(by_tool.known.read().unwrap().len() <= REMEMBERED);
+            assert!(by_tool.known.read().len() <= REMEMBERED);
         }
     }
 }

@@ -9,12 +9,14 @@ mod values;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use cel::{Context, Env, ExecutionError, Value as Cel};
 use serde_json::Value;
 use tokio::time::Instant;
+
+use parking_lot::Mutex;
 
 use self::values::context;
 use super::condition::{Condition, STACK};
@@ -179,19 +181,12 @@ impl Conditions {
                 }
             }
         }
-        self.idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(thread);
+        self.idle.lock().push(thread);
         answers
     }
 
     fn thread(&self) -> Option<SyncSender<Work>> {
-        let idle = self
-            .idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop();
+        let idle = self.idle.lock().pop();
         if idle.is_some() {
             return idle;
         }

@@ -363,7 +363,11 @@ fn run_conditions(
 
 /// What a rule that matches comes to.
 fn say(rule: &Rule, probe: &Probe, asked: &Asked<'_>, setting: &Setting<'_>) -> Says {
-    let approvals = rule.approvals.unwrap_or(1);
+    // Operators agree by approving: what is answered takes no votes.
+    let approvals = match asked.kind {
+        RequestKind::ToolCall => rule.approvals.unwrap_or(1),
+        RequestKind::Question | RequestKind::Form => 1,
+    };
     let ask = |instead| Says::Ask { approvals, instead };
     match rule.effect {
         Effect::Ask => ask(probe.trouble.clone().map(Instead::Trouble)),

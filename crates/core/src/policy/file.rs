@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use countersign_wire::MAX_SAFE_INTEGER;
 use serde_json::{Map, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -132,7 +133,7 @@ impl Spans {
             DeValue::Datetime(at) => Value::from(at.to_string()),
             DeValue::Integer(digits) => {
                 let number = i64::from_str_radix(digits.as_str(), digits.radix());
-                let number = number.ok().filter(|n| n.unsigned_abs() < 1 << 53);
+                let number = number.ok().filter(|n| n.unsigned_abs() <= MAX_SAFE_INTEGER);
                 number.map_or_else(
                     || self.bad(path, "the whole number is too large"),
                     Value::from,

@@ -5,14 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use countersign_wire::{hides_whole, secret_spans};
+use countersign_wire::{MAX_SAFE_INTEGER, hides_whole, secret_spans};
 use serde_json::Value;
 
 /// More arguments than these, or more text in them, and nobody reads the rule.
 const NAMED_MAX: usize = 50;
 const NAMED_BYTES_MAX: usize = 4_096;
-/// Integers beyond it are no exact numbers for everybody (RFC 7493).
-const EXACT: u64 = 1 << 53;
 
 /// Every value by its JSON pointer; none where a rule cannot name them all, or there is none.
 pub(super) fn leaves(args: &Value) -> Option<BTreeMap<String, Value>> {
@@ -54,7 +52,7 @@ fn can_be_written(leaf: &Value) -> bool {
     match leaf {
         Value::Null => false,
         Value::Number(number) => match (number.as_i64(), number.as_f64()) {
-            (Some(whole), _) => whole.unsigned_abs() < EXACT,
+            (Some(whole), _) => whole.unsigned_abs() <= MAX_SAFE_INTEGER,
             (None, Some(real)) => number.is_f64() && real.is_finite(),
             (None, None) => false,
         },

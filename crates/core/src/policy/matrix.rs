@@ -47,8 +47,8 @@ pub struct Known<'a> {
 /// What happens now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
-    /// `approve`, `ask` or `deny`.
-    pub outcome: &'static str,
+    /// What the rules say.
+    pub outcome: Effect,
     /// The rule that says so; none when nothing matched.
     pub rule: Option<String>,
     /// The agent's bypass says so.
@@ -126,7 +126,7 @@ impl Matrix {
         if self.broken {
             let (approvals, place) = found.most_asked();
             return Cell {
-                outcome: "ask",
+                outcome: Effect::Ask,
                 rule: place.and_then(|place| id(&self.certain, place)),
                 bypass: false,
                 approvals,
@@ -158,7 +158,7 @@ impl Matrix {
             }
         };
         Cell {
-            outcome: effect.as_str(),
+            outcome: effect,
             rule,
             bypass,
             approvals,

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use countersign_wire::{Risk, Verdict};
 
 use super::evaluate::{Evaluation, Says};
+use super::rule::Effect;
 use super::simulate::Past;
 use crate::domain::Timestamp;
 
@@ -25,8 +26,8 @@ pub struct Case {
     pub at: Timestamp,
     /// What a person decided.
     pub person: Option<Verdict>,
-    /// What the rule says: `approve`, `ask` or `deny`.
-    pub rule: &'static str,
+    /// What the rule says.
+    pub rule: Effect,
 }
 
 /// What one rule would have done.
@@ -74,8 +75,8 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Adds one; `request` is the row.
-    pub fn add(&mut self, past: &Past<'_>, request: i64, found: &Evaluation) {
+    /// Adds one.
+    pub fn add(&mut self, past: &Past<'_>, found: &Evaluation) {
         let of = &mut self.preview;
         of.total += 1;
         if let Some((_, trouble)) = found.troubles.first() {
@@ -86,10 +87,10 @@ impl Tally {
             return;
         };
         let case = Case {
-            request,
+            request: past.request,
             at: past.at,
             person: past.person,
-            rule: says.effect().as_str(),
+            rule: says.effect(),
         };
         let ran = matches!(past.person, Some(Verdict::Approve | Verdict::Modify));
         let refused = matches!(

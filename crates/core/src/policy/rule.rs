@@ -1,15 +1,18 @@
 //! A rule as it is kept.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use countersign_wire::{RequestKind, Risk, Sha256Digest};
+use countersign_wire::{MAX_SAFE_INTEGER, RequestKind, Risk, Sha256Digest};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::glob::Glob;
 use crate::domain::Timestamp;
 
 /// What a rule does with a request that it matches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Effect {
     /// Let it run.
     Approve,
@@ -28,6 +31,12 @@ impl Effect {
             Self::Ask => "ask",
             Self::Deny => "deny",
         }
+    }
+}
+
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 
@@ -283,16 +292,15 @@ impl ArgTest {
     }
 }
 
-/// The largest whole number that JSON keeps.
-pub(super) const WHOLE: f64 = 9_007_199_254_740_991.0;
-
 /// A number without a needless fraction.
-#[allow(clippy::cast_possible_truncation)]
 fn number(value: f64) -> Value {
-    if value.fract() == 0.0 && value.abs() <= WHOLE {
-        return Value::from(value as i64);
-    }
-    Value::from(value)
+    whole(value).map_or_else(|| Value::from(value), Value::from)
+}
+
+/// The whole number that this is, where JSON keeps it exactly.
+#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
+pub(crate) fn whole(value: f64) -> Option<i64> {
+    (value.fract() == 0.0 && value.abs() <= MAX_SAFE_INTEGER as f64).then_some(value as i64)
 }
 
 const UNITS: [(&str, i64); 5] = [

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::read::Problem;
-use super::rule::WHOLE;
+use super::rule::whole;
 
 const FIELDS_MAX: usize = 500;
 
@@ -293,8 +293,7 @@ pub fn cast(field: &Field, value: &Value) -> Result<Value, String> {
         (FieldType::Float, Value::Number(_)) => Ok(value.clone()),
         (FieldType::Int, Value::Number(number)) => match (number.as_i64(), number.as_f64()) {
             (Some(whole), _) => Ok(whole.into()),
-            #[allow(clippy::cast_possible_truncation)]
-            (None, Some(number)) if number.fract() == 0.0 => Ok((number as i64).into()),
+            (None, Some(number)) => whole(number).map_or_else(wrong, |whole| Ok(whole.into())),
             _ => wrong(),
         },
         (FieldType::ListDict, Value::Array(list)) => {
@@ -314,7 +313,7 @@ fn is_kept(value: &Value) -> bool {
     match value {
         Value::Number(number) => number
             .as_f64()
-            .is_some_and(|number| number.fract() != 0.0 || number.abs() <= WHOLE),
+            .is_some_and(|number| number.fract() != 0.0 || whole(number).is_some()),
         Value::Array(list) => list.iter().all(is_kept),
         Value::Object(map) => map.values().all(is_kept),
         _ => true,

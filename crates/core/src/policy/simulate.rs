@@ -19,6 +19,8 @@ pub(crate) const FLIPS_MAX: usize = 10_000;
 pub struct Past<'a> {
     /// What it said.
     pub asked: &'a Asked<'a>,
+    /// Its row.
+    pub request: i64,
     /// Its id.
     pub request_id: &'a str,
     /// When it was stored, by the server.
@@ -32,6 +34,8 @@ pub struct Past<'a> {
 /// A request on which the rules differ from a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flip {
+    /// Its row.
+    pub request: i64,
     /// Its id.
     pub request_id: String,
     /// What the person decided.
@@ -119,6 +123,7 @@ impl<'p> Simulation<'p> {
         {
             let request_id = past.request_id.to_owned();
             self.report.flips.push(Flip {
+                request: past.request,
                 request_id,
                 person,
                 rule,

@@ -25,12 +25,15 @@ fn bus_options(
         Some(url) => (url.clone(), options.credentials.clone()),
         None => {
             let info = data.read_runtime().ok_or_else(|| {
-                OpError::BusUnreachable("no console runs in this data folder".to_owned())
+                OpError::BusUnreachable(
+                    "no console runs in this data folder; start it with `countersign serve`"
+                        .to_owned(),
+                )
             })?;
             let seed = identity
                 .login
                 .seed()
-                .map_err(|_| OpError::Environment("the login key has no seed".to_owned()))?;
+                .map_err(|_| OpError::Environment("the login key has no seed; put it back from a backup, or begin with a new data folder".to_owned()))?;
             (info.nats_url, Credentials::NkeySeed(seed))
         }
     };

@@ -1,9 +1,10 @@
 //! What all parts of a running application share.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 
 use countersign_wire::{RequestKey, TrustedKey};
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::{broadcast, mpsc, watch};
 use uuid::Uuid;
 
@@ -121,7 +122,7 @@ pub(crate) struct Shared {
 impl Shared {
     /// The realm, once the console has met a bus.
     pub(crate) fn realm(&self) -> Option<Uuid> {
-        self.realm.read().ok().and_then(|realm| *realm)
+        *self.realm.read()
     }
 
     /// Hands something to the writer; a console that stops takes nothing any more.
@@ -134,14 +135,11 @@ impl Shared {
     /// The bucket of the shared policy is that of `epoch`. Under another one than before its revisions begin anew,
     /// and whatever it brings is newer than what is known.
     pub(crate) fn policy_counts_under(&self, epoch: &str) {
-        let known = self.policy_epoch.lock();
-        let mut known = known.unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.policy_epoch.lock();
         if known.as_deref() == Some(epoch) {
             return;
         }
-        if let Ok(mut brakes) = self.brakes.write() {
-            brakes.forget_revisions();
-        }
+        self.brakes.write().forget_revisions();
         self.policies.forget_revisions();
         self.forget_list_revision();
         *known = Some(epoch.to_owned());
@@ -149,9 +147,7 @@ impl Shared {
 
     /// Whatever list of operators the bucket brings is to be read.
     pub(crate) fn forget_list_revision(&self) {
-        if let Ok(mut known) = self.operator_list.write()
-            && let Some(known) = known.as_mut()
-        {
+        if let Some(known) = self.operator_list.write().as_mut() {
             known.revision = 0;
         }
     }

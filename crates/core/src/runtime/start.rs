@@ -1,9 +1,10 @@
 //! From a data folder to a running application.
 
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_wire::{OperatorList, TrustedKey};
+use parking_lot::{Mutex, RwLock};
 use serde_json::json;
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;

@@ -1,10 +1,11 @@
 //! Starts the writer and the publisher.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_wire::ConsoleId;
+use parking_lot::Mutex;
 use tokio::runtime::RuntimeFlavor;
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::JoinHandle;
@@ -37,33 +38,31 @@ pub(super) async fn start_writer(
         Role::Beside => meta::get(&shared.reader, meta::READ_ONLY).await?,
         _ => None,
     };
-    let ledger = Ledger {
-        bus: shared.realm().map(|realm| BusBinding {
-            realm,
-            epochs: BTreeMap::new(),
-            hellos: HellosKnown::default(),
-        }),
-        read_only: read_only
-            .filter(|why| !why.is_empty())
-            .map(|why| ("read_only".to_owned(), why)),
-        searchable_in: Some(AFTER_START),
-        ..Ledger::new(Beginning {
-            identity: Arc::clone(&shared.identity),
-            clock: Arc::clone(&shared.clock),
-            trusted: shared.trusted.clone(),
-            waiting_limit: app.inner.options.waiting_limit,
-            stall_limits: app.inner.options.stall_limits,
-            settlements: shared.settlements.clone(),
-            peers: Peers {
-                me: ConsoleId::from(shared.identity.console_id),
-                consoles: Arc::clone(&shared.consoles),
-            },
-            policy_known: shared.policy_known.clone(),
-            brakes: Arc::clone(&shared.brakes),
-            judge: Judge::new(Arc::clone(&shared.policies)),
-            projects: role == Role::Console,
-        })
-    };
+    let mut ledger = Ledger::new(Beginning {
+        identity: Arc::clone(&shared.identity),
+        clock: Arc::clone(&shared.clock),
+        trusted: shared.trusted.clone(),
+        waiting_limit: app.inner.options.waiting_limit,
+        stall_limits: app.inner.options.stall_limits,
+        settlements: shared.settlements.clone(),
+        peers: Peers {
+            me: ConsoleId::from(shared.identity.console_id),
+            consoles: Arc::clone(&shared.consoles),
+        },
+        policy_known: shared.policy_known.clone(),
+        brakes: Arc::clone(&shared.brakes),
+        judge: Judge::new(Arc::clone(&shared.policies)),
+        projects: role == Role::Console,
+    });
+    ledger.bus = shared.realm().map(|realm| BusBinding {
+        realm,
+        epochs: BTreeMap::new(),
+        hellos: HellosKnown::default(),
+    });
+    ledger.read_only = read_only
+        .filter(|why| !why.is_empty())
+        .map(|why| ("read_only".to_owned(), why));
+    ledger.searchable_in = Some(AFTER_START);
     let (outgoing, queue) = mpsc::channel(OUTGOING);
     // Beside a console, a process makes one change and ends: its commit waits for the disk by itself.
     let durable = match role {

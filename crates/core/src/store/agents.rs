@@ -163,7 +163,7 @@ pub async fn note_hello(
         "INSERT INTO agents(ws, name, framework, hello, hello_at, setup_schema, credentials, last_seen)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?5)
          ON CONFLICT(ws, name) DO UPDATE SET framework = ?3, hello = ?4, hello_at = ?5, hello_fault = NULL,
-           setup_schema = ?6, credentials = ?7, last_seen = max(coalesce(last_seen, 0), ?5)",
+           setup_schema = ?6, credentials = coalesce(?7, credentials), last_seen = max(coalesce(last_seen, 0), ?5)",
     )
     .bind(agent.workspace.as_ref())
     .bind(agent.agent.as_ref())

@@ -414,17 +414,6 @@ pub async fn payload(tx: &mut SqliteConnection, id: i64) -> Result<Option<Vec<u8
         .await?)
 }
 
-/// Payload of a request as received.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
-pub async fn raw(reader: &Reader, id: i64) -> Result<Option<Vec<u8>>, StoreError> {
-    Ok(sqlx::query_scalar("SELECT raw FROM requests WHERE id = ?")
-        .bind(id)
-        .fetch_optional(&reader.0)
-        .await?)
-}
-
 /// How many requests wait and how many were rejected.
 ///
 /// # Errors

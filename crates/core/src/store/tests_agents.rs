@@ -24,7 +24,7 @@ fn defined(place: usize, name: &str, text: &str) -> ToolDefinition {
 
 fn told(all: &[ToolDefinition], at: i64) -> Definitions<'_> {
     Definitions {
-        all,
+        all: Some(all),
         at: Timestamp(at),
         missed: false,
         unread: false,
@@ -102,6 +102,29 @@ async fn a_tool_that_a_hello_leaves_out_keeps_its_past() {
                 .await
                 .unwrap();
         assert_eq!(known, since, "after the hello of {at}");
+    }
+}
+
+#[tokio::test]
+async fn a_hello_that_names_no_tools_leaves_those_of_the_one_before_and_an_empty_list_does_not() {
+    let (_folder, mut writer, reader) = temporary().await;
+    let one = [defined(0, "a", "1")];
+    let silent = |at| Definitions {
+        all: None,
+        ..told(&[], at)
+    };
+    for (definitions, listed) in [
+        (told(&one, 1), vec![Some(0)]),
+        (silent(2), vec![Some(0)]),
+        (told(&[], 3), vec![]),
+        (silent(4), vec![]),
+    ] {
+        let mut tx = writer.begin().await.unwrap();
+        tools::replace(&mut tx, &bot(), &definitions).await.unwrap();
+        tx.commit().await.unwrap();
+        let rows = tools::all(&reader).await.unwrap();
+        let places: Vec<_> = rows.iter().map(|row| row.place).collect();
+        assert_eq!(places, listed, "after the hello of {}", definitions.at.0);
     }
 }
 

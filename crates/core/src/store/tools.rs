@@ -56,11 +56,11 @@ pub struct Changed {
 
 /// How an agent's tools are defined in a hello.
 pub struct Definitions<'a> {
-    /// In the order of the hello.
-    pub all: &'a [ToolDefinition],
+    /// In the order of the hello; none where it says nothing of them: those of the one before stand.
+    pub all: Option<&'a [ToolDefinition]>,
     /// The server's stamp of the hello.
     pub at: Timestamp,
-    /// Whether an earlier hello may have been missed here.
+    /// Whether an earlier hello may have been missed or left out here.
     pub missed: bool,
     /// Whether something of it could not be read, so that it may define any tool otherwise.
     pub unread: bool,
@@ -94,12 +94,19 @@ pub async fn replace(
                 Some(_) => unknown_at.or(Some(0)),
             };
         }
-        sqlite
-            .prepare_cached("UPDATE tools SET place = NULL WHERE ws = ?1 AND agent = ?2")?
-            .execute(params![ws, name])?;
-        let changed = define(sqlite, (ws, name), definitions, unknown_at.is_some())?;
+        let mut changed = Vec::new();
+        if let Some(all) = definitions.all {
+            sqlite
+                .prepare_cached("UPDATE tools SET place = NULL WHERE ws = ?1 AND agent = ?2")?
+                .execute(params![ws, name])?;
+            // A tool that is not known may have been defined otherwise before.
+            let unknown = unknown_at.map(|_| at);
+            changed = define(sqlite, (ws, name), (all, at), unknown)?;
+        }
         if definitions.unread {
             redefine_all(sqlite, (ws, name), at)?;
+        } else if definitions.missed && hello_at.is_some_and(|known| known != at) {
+            redefine_unlisted(sqlite, (ws, name), at)?;
         }
         let forgotten = sqlite
             .prepare_cached(
@@ -140,8 +147,8 @@ pub async fn note_unread(
 fn define(
     sqlite: &Connection,
     (ws, name): (&str, &str),
-    definitions: &Definitions<'_>,
-    some_unknown: bool,
+    (all, at): (&[ToolDefinition], i64),
+    unknown: Option<i64>,
 ) -> rusqlite::Result<Vec<Changed>> {
     let mut known = sqlite.prepare_cached(
         "SELECT def_digest, approved_digest FROM tools WHERE ws = ?1 AND agent = ?2 AND name = ?3",
@@ -154,9 +161,7 @@ fn define(
            redefined_at = iif(def_digest IS NULL, ?8, redefined_at)",
     )?;
     let mut changed = Vec::new();
-    // A tool that is not known may have been defined otherwise before.
-    let unknown = some_unknown.then_some(definitions.at.0);
-    for definition in definitions.all {
+    for definition in all {
         let now = definition.digest.to_string();
         let before: Option<(Option<String>, Option<String>)> = known
             .query_row(params![ws, name, definition.name], |row| {
@@ -179,7 +184,7 @@ fn define(
             i64::try_from(definition.place).unwrap_or(i64::MAX),
             definition.text,
             now,
-            definitions.at.0,
+            at,
             unknown,
         ])?;
     }
@@ -190,6 +195,21 @@ fn redefine_all(sqlite: &Connection, (ws, name): (&str, &str), at: i64) -> rusql
     sqlite
         .prepare_cached(
             "UPDATE tools SET redefined_at = ?3 WHERE ws = ?1 AND agent = ?2 AND def_digest IS NOT NULL",
+        )?
+        .execute(params![ws, name, at])?;
+    Ok(())
+}
+
+/// What this hello does not list a missed one may have defined otherwise.
+fn redefine_unlisted(
+    sqlite: &Connection,
+    (ws, name): (&str, &str),
+    at: i64,
+) -> rusqlite::Result<()> {
+    sqlite
+        .prepare_cached(
+            "UPDATE tools SET redefined_at = ?3
+             WHERE ws = ?1 AND agent = ?2 AND place IS NULL AND def_digest IS NOT NULL",
         )?
         .execute(params![ws, name, at])?;
     Ok(())

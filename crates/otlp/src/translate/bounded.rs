@@ -4,6 +4,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use countersign_wire::MAX_SAFE_INTEGER;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue};
 use serde_json::{Map, Value};
@@ -16,8 +17,6 @@ const NAME: usize = 256;
 const TEXT: usize = 16 * 1024;
 /// What stands for a value that is nested deeper.
 const TOO_DEEP: &str = "[nested too deep]";
-/// Integers that every reader of JSON holds exactly.
-const SAFE: u64 = (1 << 53) - 1;
 
 /// The beginning of a text that takes at most `max` bytes in JSON, and a mark when that is not all of it.
 pub(super) fn cut(text: &str, max: usize) -> String {
@@ -185,7 +184,7 @@ fn count(number: usize) -> u64 {
 }
 
 fn whole(number: i64) -> Value {
-    if number.unsigned_abs() <= SAFE {
+    if number.unsigned_abs() <= MAX_SAFE_INTEGER {
         Value::from(number)
     } else {
         // As OTLP's own JSON writes it.

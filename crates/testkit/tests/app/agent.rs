@@ -102,7 +102,7 @@ impl Agent {
     pub(crate) async fn connect(enrolment: Enrolment) -> Self {
         let client = async_nats::ConnectOptions::with_nkey(enrolment.nkey_seed.reveal().to_owned())
             .custom_inbox_prefix(&enrolment.inbox_prefix)
-            .connect(&enrolment.nats_url)
+            .connect(enrolment.nats_url.split(',').collect::<Vec<_>>())
             .await
             .unwrap();
         Self { enrolment, client }

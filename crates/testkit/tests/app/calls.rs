@@ -116,7 +116,7 @@ async fn a_console_that_joins_later_lets_no_tool_run_that_may_have_changed_since
         let line = listed(app, "changed").await;
         assert_eq!(line.state, "pending");
         let why = app.why(&line).await.unwrap().unwrap();
-        assert_eq!(why.outcome, "ask");
+        assert_eq!(why.outcome.as_str(), "ask");
     }
     // A rule that is made now covers the tool as it is.
     let again = INVOICES.replace("999", "998");

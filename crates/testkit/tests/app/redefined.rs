@@ -5,7 +5,7 @@ use countersign_core::App;
 use countersign_testkit::TempData;
 use serde_json::{Value, json};
 
-use crate::agent::{Agent, Desk, colleague, listed, until};
+use crate::agent::{Agent, Desk, colleague, colleague_options, listed, until};
 use crate::policy::{INVOICES, apply};
 
 /// A call of this agent is denied by rule: once it is, everything that was asked before was judged.
@@ -44,7 +44,7 @@ async fn introduce(app: &App, agent: &Agent, version: u64, tools: &[Value]) {
 async fn matcher(app: &App, id: &str) -> Option<String> {
     let line = listed(app, id).await;
     let why = app.why(&line).await.unwrap().unwrap();
-    assert_eq!(why.outcome, "ask", "{id}");
+    assert_eq!(why.outcome.as_str(), "ask", "{id}");
     why.near_misses.into_iter().next().map(|near| near.matcher)
 }
 
@@ -191,5 +191,56 @@ async fn no_rule_lets_a_call_run_before_every_hello_is_read_that_was_stored_befo
     let missed = matcher(&desk.app, "changed").await;
     assert_eq!(missed.as_deref(), Some("tool_changed"));
     assert_eq!(listed(&desk.app, "changed").await.state, "pending");
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hello_that_was_replaced_before_it_was_read_counts_as_one_that_changed_a_tool() {
+    let desk = Desk::open().await;
+    let (bot, other) = (desk.agent("bot").await, desk.agent("other").await);
+    let one = [tool("delete_invoice", "deletes one")];
+    introduce(&desk.app, &bot, 1, &one).await;
+    introduce(&desk.app, &other, 1, &one).await;
+    apply(&desk.app, INVOICES).await;
+    bot.ask(&bot.request("covered")).await;
+    assert_eq!(bot.decision("covered").await["origin"], "rule");
+    hold_hellos_back(&desk, true).await;
+    hello(&bot, 1, &[tool("delete_invoice", "deletes everything")]).await;
+    hello(&bot, 1, &[]).await;
+    hold_hellos_back(&desk, false).await;
+    bot.ask(&bot.request("changed")).await;
+    // Whoever says nothing new meanwhile is asked about nothing; once it is answered, the hellos before it are read.
+    other.ask(&other.request("same")).await;
+    assert_eq!(other.decision("same").await["origin"], "rule");
+    let missed = matcher(&desk.app, "changed").await;
+    assert_eq!(missed.as_deref(), Some("tool_changed"));
+    assert_eq!(listed(&desk.app, "changed").await.state, "pending");
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_console_that_was_away_while_a_tool_changed_and_went_asks_like_those_that_saw_it() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let data = TempData::new();
+    let second = colleague(&desk, &data, "Grace").await;
+    introduce(&second, &agent, 1, &[tool("delete_invoice", "deletes one")]).await;
+    apply(&desk.app, INVOICES).await;
+    agent.ask(&agent.request("covered")).await;
+    assert_eq!(agent.decision("covered").await["origin"], "rule");
+    listed(&second, "covered").await;
+    second.shutdown().await;
+    let changed = [tool("delete_invoice", "deletes everything")];
+    introduce(&desk.app, &agent, 1, &changed).await;
+    introduce(&desk.app, &agent, 1, &[]).await;
+    let second = App::start(colleague_options(&desk, &data, "Grace")).await;
+    let second = second.unwrap();
+    agent.ask(&agent.request("changed")).await;
+    for app in [&second, &desk.app] {
+        let missed = matcher(app, "changed").await;
+        assert_eq!(missed.as_deref(), Some("tool_changed"));
+    }
+    assert_eq!(listed(&second, "changed").await.state, "pending");
+    second.shutdown().await;
     desk.app.shutdown().await;
 }

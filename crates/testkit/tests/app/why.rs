@@ -35,7 +35,7 @@ async fn cells(app: &App) -> Vec<(&'static str, bool)> {
     assert_eq!(cells.len(), RISKS.len());
     cells
         .iter()
-        .map(|cell| (cell.outcome, cell.held.is_some()))
+        .map(|cell| (cell.outcome.as_str(), cell.held.is_some()))
         .collect()
 }
 
@@ -77,7 +77,7 @@ async fn a_rule_whose_signer_is_limited_is_told_to_approve_no_more_than_that() {
     let beside = App::read(options(&desk.data), false).await.unwrap();
     for app in [&desk.app, &junior, &beside] {
         let why = why(app, "high").await;
-        assert_eq!(why.outcome, "ask");
+        assert_eq!(why.outcome.as_str(), "ask");
         let near: Vec<_> = why
             .near_misses
             .iter()
@@ -115,7 +115,7 @@ async fn rules_that_cannot_be_read_are_told_to_decide_nothing() {
         let beside = App::read(options(&desk.data), false).await.unwrap();
         for app in [&desk.app, &beside] {
             let why = why(app, "after").await;
-            assert_eq!((why.outcome, why.rule), ("ask", None), "{how:?}");
+            assert_eq!((why.outcome.as_str(), why.rule), ("ask", None), "{how:?}");
             assert_eq!(why.held.as_deref(), Some("the rules cannot be read"));
             assert_eq!((why.matched, why.near_misses), (Vec::new(), Vec::new()));
             assert_eq!(cells(app).await, [("ask", true); 5], "{how:?}");

@@ -69,12 +69,7 @@ pub struct AgentToolView {
     pub looks_like: Option<Shown>,
     /// `sha256:…` of its definition; none when no hello told of it.
     pub digest: Option<String>,
-    /// Since when it reads so.
-    #[ts(type = "number | null")]
-    pub changed_ms: Option<i64>,
-    /// The definition that stood when a person last approved a call.
-    pub approved_digest: Option<String>,
-    /// When that was.
+    /// When a person last approved a call of it.
     #[ts(type = "number | null")]
     pub approved_ms: Option<i64>,
     /// It is no longer defined as when a person last approved a call.

@@ -226,6 +226,24 @@ pub struct DecisionView {
     pub edited: Vec<ArgEntry>,
 }
 
+/// Another decision than this console's, which stands on the bus: agents read this one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct OnBusView {
+    /// The verdict's word, as its payload says.
+    pub verdict: Shown,
+    /// The name of who gave it, as its payload says.
+    pub by: Shown,
+    /// What they told the agent.
+    pub message: Option<Shown>,
+    /// The server's stamp.
+    #[ts(type = "number")]
+    pub at_ms: i64,
+    /// Sequence in the stream of decisions.
+    #[ts(type = "number")]
+    pub stream_seq: i64,
+}
+
 /// An approval that is held and can be undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -265,23 +283,6 @@ pub struct PreviousCall {
     pub mine: bool,
     /// The arguments of both, name by name.
     pub deltas: Vec<Delta>,
-}
-
-/// The very same call, asked and decided before. It is linked, nothing follows from it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct ReAskView {
-    /// `WORKSPACE/AGENT/ID` of the newest one.
-    pub key: String,
-    /// Its verdict.
-    pub verdict: String,
-    /// Who gave it.
-    pub by: Option<Shown>,
-    /// What they told the agent.
-    pub message: Option<Shown>,
-    /// When, by the server's clock.
-    #[ts(type = "number")]
-    pub at_ms: i64,
 }
 
 /// Where a request comes from.
@@ -348,10 +349,8 @@ pub struct Card {
     pub reveals: Vec<Reveal>,
     /// The nearest earlier decided call of the same tool.
     pub previous: Option<PreviousCall>,
-    /// The same call, decided before it was asked again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
-    pub re_ask: Option<ReAskView>,
+    /// `WORKSPACE/AGENT/ID` of the newest call that this one repeats. Nothing follows from it by itself.
+    pub re_ask: Option<String>,
     /// Messages that led here.
     pub history: Vec<HistoryMessage>,
     /// The question.
@@ -382,6 +381,8 @@ pub struct Card {
     pub hold: Option<HoldView>,
     /// The decision that stands.
     pub decision: Option<DecisionView>,
+    /// Another one stands on the bus.
+    pub on_bus: Option<OnBusView>,
     /// Stored, decided, on the bus, received, executed.
     pub ladder: Vec<Rung>,
 }

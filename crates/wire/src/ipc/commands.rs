@@ -104,10 +104,11 @@ macro_rules! with_ipc_commands {
             rule_words(Nothing) -> RuleWords,
             /// Whether a rule may be saved: the check of `countersign rules check`.
             check_rule(CheckRuleArgs) -> RuleCheck,
-            /// Saves a rule unless somebody else changed it; it stands on the bus when this returns.
+            /// Saves a rule unless somebody else changed it, or it would let run what people denied; it stands on the bus
+            /// when this returns.
             save_rule(SaveRuleArgs) -> SavedRule,
-            /// Removes a rule; it is gone from the bus when this returns.
-            remove_rule(RemoveRuleArgs) -> Nothing,
+            /// Removes a rule unless that would let run what people denied; it is gone from the bus when this returns.
+            remove_rule(RemoveRuleArgs) -> RemovedRule,
             /// Begins to try a rule on the past.
             start_preview(StartPreviewArgs) -> PreviewNumber,
             /// How far that is, and what it found.

@@ -45,7 +45,7 @@ pub use batch::{DecidedNotice, InboxBatch, InboxChange};
 pub use brakes::{BrakeArgs, BrakeOutcome, BrakeState, BypassArgs, BypassFor, PanicArgs};
 pub use card::{
     ArgEntry, ArgPart, Card, DecisionView, Delta, EffectiveGroup, FormView, HistoryMessage,
-    HoldView, NativeDigest, OptionView, OriginView, PreviousCall, QuestionView, ReAskView, Reveal,
+    HoldView, NativeDigest, OnBusView, OptionView, OriginView, PreviousCall, QuestionView, Reveal,
     RevealKind, Rung, RungName, RungState, Said, ToolView, WarningView,
 };
 pub use commands::{COMMANDS, CommandName, Nothing};
@@ -65,10 +65,10 @@ pub use overview::{OverviewArgs, OverviewView, PaceView, VerdictCount, VolumePie
 pub use rejected::{RejectedDetail, RejectedPage, RejectedPageArgs, RejectedRow};
 pub use rule_changes::{RuleChangeKind, RuleChangeView, RuleChangesView};
 pub use rules::{
-    CheckRuleArgs, DraftRuleArgs, GrantReach, PreviewCase, PreviewNumber, PreviewReport,
-    PreviewView, RegretArgs, RegretOutcome, RegretView, RemoveRuleArgs, RuleArgs, RuleCheck,
-    RuleEffect, RuleProblem, RuleRow, RuleState, RuleText, RuleWords, RulesArgs, RulesView,
-    SaveRuleArgs, SavedRule, StartPreviewArgs,
+    CheckRuleArgs, DeniedCalls, DraftRuleArgs, GrantReach, PreviewCase, PreviewNumber,
+    PreviewReport, PreviewView, RegretArgs, RegretOutcome, RegretView, RemoveRuleArgs, RemovedRule,
+    RuleArgs, RuleCheck, RuleEffect, RuleProblem, RuleRow, RuleState, RuleText, RuleWords,
+    RulesArgs, RulesView, SaveRuleArgs, SavedRule, StartPreviewArgs,
 };
 pub use settings::{
     FolderView, LoginKind, OperatorLine, OtlpView, OwnKey, SettingsView, StallView, StoreLimit,

@@ -52,7 +52,7 @@ pub struct VerdictCount {
     pub count: u64,
 }
 
-/// How long decisions took.
+/// How long people took to decide.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct PaceView {
@@ -60,7 +60,7 @@ pub struct PaceView {
     pub agent: Option<String>,
     /// The tool; none for questions and forms.
     pub tool: Option<Facet>,
-    /// Decisions.
+    /// Decisions of people.
     #[ts(type = "number")]
     pub decided: u64,
     /// Half of them took no longer.
@@ -90,7 +90,7 @@ pub struct OverviewView {
     pub verdicts: Vec<VerdictCount>,
     /// By agent and tool, most decisions first; at most 100.
     pub paces: Vec<PaceView>,
-    /// Of all decisions together; none when there is none.
+    /// Of all decisions of people together; none when there is none.
     pub pace: Option<PaceView>,
     /// Requests of the time that still wait.
     #[ts(type = "number")]

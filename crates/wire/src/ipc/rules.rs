@@ -225,6 +225,9 @@ pub struct SaveRuleArgs {
     /// The operator was told what the limits of whoever signs change for other rules. Without it such a change
     /// is refused with `verdict_not_allowed`.
     pub accept_limits: bool,
+    /// The operator was shown the calls that people denied and this change lets run. Without it such a change is
+    /// not made.
+    pub accept_denied: bool,
 }
 
 /// Takes a rule away.
@@ -237,6 +240,25 @@ pub struct RemoveRuleArgs {
     pub id: String,
     /// As in [`SaveRuleArgs`].
     pub accept_limits: bool,
+    /// As in [`SaveRuleArgs`].
+    pub accept_denied: bool,
+}
+
+/// Calls that people denied and a change of the rules would let run. Nothing was changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct DeniedCalls {
+    /// How many; none where it took too long to tell.
+    #[ts(type = "number | null")]
+    pub count: Option<u64>,
+    /// The newest first; at most 20.
+    pub calls: Vec<PreviewCase>,
+}
+
+/// What became of a rule that was to be removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct RemovedRule {
+    /// Nothing was removed: the operator is to be asked about these.
+    pub denied: Option<DeniedCalls>,
 }
 
 /// What became of a rule that was saved.
@@ -252,6 +274,8 @@ pub struct SavedRule {
     pub conflict: Option<RuleText>,
     /// Nothing was saved: somebody else removed it meanwhile.
     pub gone: bool,
+    /// Nothing was saved: the operator is to be asked about these.
+    pub denied: Option<DeniedCalls>,
 }
 
 /// Begins a simulation of one rule by itself; one that runs ends.

@@ -195,9 +195,6 @@ pub struct SpanView {
     /// By the agent's clock.
     #[ts(type = "number")]
     pub started_ms: i64,
-    /// By the agent's clock.
-    #[ts(type = "number | null")]
-    pub ended_ms: Option<i64>,
     /// Ids that the agent gave.
     pub ids: Vec<NamedId>,
     /// What went in.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::{Card, DecisionView, HistoryRow, RawChunk, Rung};
+use super::{Card, DecisionView, HistoryRow, OnBusView, RawChunk, Rung};
 use crate::Shown;
 
 /// A vote of one operator on a request that several must agree on.
@@ -111,6 +111,8 @@ pub struct RequestStoryView {
     pub votes: Vec<VoteView>,
     /// The decision that stands.
     pub decision: Option<DecisionView>,
+    /// Another one stands on the bus.
+    pub on_bus: Option<OnBusView>,
     /// The rule that decided.
     pub rule: Option<RuleRef>,
     /// The signature under it.

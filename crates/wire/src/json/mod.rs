@@ -24,4 +24,4 @@ pub(crate) use scan::scan;
 pub(crate) const MAX_DEPTH: usize = 64;
 
 /// 2^53 − 1, the largest integer that every JSON reader holds exactly.
-pub(crate) const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
+pub const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;

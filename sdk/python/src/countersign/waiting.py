@@ -30,6 +30,8 @@ log = logging.getLogger("countersign")
 
 # A key that appeared a moment ago is believed only after an operator's console re-signed the list.
 UNKNOWN_KEY_PATIENCE = 2.0
+# Until a look that the bus did not answer is made again.
+UNANSWERED_PAUSE = 1.0
 
 
 def poll_offsets() -> Iterator[float]:
@@ -188,6 +190,9 @@ class Wait:
             if isinstance(error, BusRefusedError):
                 raise
             log.info("could not look for the decision of %s: %s", self.request.request_id, error)
+            # What it would have found is still there to be found, and nothing more may be heard of it.
+            self._hinted |= hinted
+            self._look_at = ticks() + UNANSWERED_PAUSE
             return None
         if stored is None:
             if hinted or self._echoes:

@@ -5,6 +5,7 @@
 mod critical;
 mod history;
 mod overview;
+mod rules;
 mod searches;
 mod traces;
 

@@ -44,6 +44,10 @@ pub(crate) async fn bypass(desk: &Desk, args: BypassArgs) -> Result<BrakeOutcome
 }
 
 fn agent(key: &str) -> Result<AgentKey, IpcError> {
-    key.parse()
-        .map_err(|_| refuse(IpcErrorCode::NotFound, "this names no agent"))
+    key.parse().map_err(|_| {
+        refuse(
+            IpcErrorCode::NotFound,
+            "this names no agent; write it as WORKSPACE/AGENT",
+        )
+    })
 }

@@ -103,7 +103,7 @@ fn edited(story: &Story, args: &DecideArgs, key: &[u8; 32]) -> Result<Option<Val
         return match args.verdict {
             Verdict::Modify => Err(refuse(
                 IpcErrorCode::InvalidArgs,
-                "there is no edit to send",
+                "there is no edit to send; edit the arguments (E), or approve them as they are",
             )),
             _ => Ok(None),
         };

@@ -13,7 +13,7 @@ pub(crate) async fn editable(desk: &Desk, args: KeyArgs) -> Result<EditorText, I
     let Some(value) = &story.request.args else {
         return Err(refuse(
             IpcErrorCode::InvalidArgs,
-            "this request has no arguments to edit",
+            "this request has no arguments to edit; approve or deny it as it is",
         ));
     };
     Ok(EditorText {
@@ -26,7 +26,7 @@ pub(crate) async fn check_edit(desk: &Desk, args: CheckEditArgs) -> Result<EditC
     let Some(value) = &story.request.args else {
         return Err(refuse(
             IpcErrorCode::InvalidArgs,
-            "this request has no arguments to edit",
+            "this request has no arguments to edit; approve or deny it as it is",
         ));
     };
     let schema = story

@@ -70,7 +70,7 @@ pub(crate) async fn reveal(desk: &Desk, args: RevealArgs) -> Result<Revealed, Ip
     let Some(found) = found else {
         return Err(refuse(
             IpcErrorCode::NotFound,
-            "the card has no such hidden value",
+            "the card has no such hidden value; open it again",
         ));
     };
     // The log names the place, never the value.

@@ -2,10 +2,11 @@
 
 use countersign_core::domain::Timestamp;
 use countersign_core::policy::preview::Case;
+use countersign_core::policy::simulate::Flip;
 use countersign_wire::Hiding;
 use countersign_wire::ipc::{
-    IpcError, IpcErrorCode, Nothing, PreviewCase, PreviewNumber, PreviewReport, PreviewView,
-    StartPreviewArgs,
+    DeniedCalls, IpcError, IpcErrorCode, Nothing, PreviewCase, PreviewNumber, PreviewReport,
+    PreviewView, RuleEffect, StartPreviewArgs,
 };
 
 use super::rules::{good, workspace};
@@ -57,9 +58,9 @@ pub(crate) async fn preview(desk: &Desk, args: PreviewNumber) -> Result<PreviewV
                 newly_critical: found.newly_critical,
                 unsure: found.unsure,
                 unsure_why: found.unsure_why.as_deref().map(|why| hiding().escape(why)),
-                flips: cases(desk, &found.flips).await?,
-                newly: cases(desk, &found.newly).await?,
-                samples: cases(desk, &found.samples).await?,
+                flips: cases(desk, found.flips.iter().map(judged)).await?,
+                newly: cases(desk, found.newly.iter().map(judged)).await?,
+                samples: cases(desk, found.samples.iter().map(judged)).await?,
             }));
         }
     }
@@ -71,19 +72,38 @@ pub(crate) async fn stop_preview(desk: &Desk, args: PreviewNumber) -> Result<Not
     Ok(Nothing {})
 }
 
+/// What people denied and a change of the rules would let run; `flips` are none where that took too long to tell.
+pub(super) async fn denied_calls(
+    desk: &Desk,
+    flips: Option<&[Flip]>,
+) -> Result<DeniedCalls, IpcError> {
+    let newest = flips.unwrap_or_default().iter().rev();
+    Ok(DeniedCalls {
+        count: flips.and_then(|flips| flips.len().try_into().ok()),
+        calls: cases(desk, newest.map(|flip| (flip.request, RuleEffect::Approve))).await?,
+    })
+}
+
+fn judged(case: &Case) -> (i64, RuleEffect) {
+    (case.request, rule_effect(case.rule))
+}
+
 /// The first cases with what was asked then, in their order.
-async fn cases(desk: &Desk, cases: &[Case]) -> Result<Vec<PreviewCase>, IpcError> {
-    let cases = &cases[..cases.len().min(SHOWN)];
-    let ids: Vec<i64> = cases.iter().map(|case| case.request).collect();
+async fn cases(
+    desk: &Desk,
+    cases: impl Iterator<Item = (i64, RuleEffect)>,
+) -> Result<Vec<PreviewCase>, IpcError> {
+    let cases: Vec<_> = cases.take(SHOWN).collect();
+    let ids: Vec<i64> = cases.iter().map(|(request, _)| *request).collect();
     let lines = desk.app.lines(&ids).await.map_err(fault)?;
     let own_key = desk.app.identity().human_key().to_string();
     let hiding = Hiding::new(desk.hiding_key);
-    let known = cases.iter().filter_map(|case| {
-        let line = lines.iter().find(|line| line.id == case.request)?;
+    let known = cases.iter().filter_map(|(request, rule)| {
+        let line = lines.iter().find(|line| line.id == *request)?;
         Some(PreviewCase {
             row: history_row(line, &hiding, &own_key),
             summary: past_summary(line),
-            rule: rule_effect(case.rule),
+            rule: *rule,
         })
     });
     Ok(known.collect())

@@ -14,8 +14,12 @@ pub(crate) async fn raw(desk: &Desk, args: RawArgs) -> Result<RawChunk, IpcError
     if args.offset == 0 {
         audit_bytes(desk, &line).await?;
     }
-    raw_chunk(&line.raw, args.offset)
-        .ok_or_else(|| refuse(IpcErrorCode::Usage, "there are no bytes at that place"))
+    raw_chunk(&line.raw, args.offset).ok_or_else(|| {
+        refuse(
+            IpcErrorCode::Usage,
+            "there are no bytes at that place; open it again",
+        )
+    })
 }
 
 /// Bytes are shown as they are: whoever looks at secrets in them is named in the audit log before.

@@ -45,7 +45,7 @@ pub(crate) async fn rejected_detail(
     if line.state != State::Rejected.as_str() {
         return Err(refuse(
             IpcErrorCode::NotFound,
-            "this message was not rejected",
+            "this message was not rejected; look for it in the history",
         ));
     }
     audit_bytes(desk, line).await?;

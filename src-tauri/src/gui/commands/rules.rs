@@ -1,8 +1,10 @@
 //! Rules: the list, the editor, what is saved.
 //!
-//! Refuses to let a rule approve that nobody has held against the past, unless the operator was asked twice.
+//! Refuses to let a rule approve that nobody has held against the past, unless the operator was asked twice, and what
+//! people denied, unless the operator was shown these calls.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::regrets::Suspended;
@@ -14,11 +16,12 @@ use countersign_core::policy::read::FIELDS;
 use countersign_core::policy::{Effect, Enabled, FileProblem, Rule};
 use countersign_wire::WorkspaceName;
 use countersign_wire::ipc::{
-    CheckRuleArgs, DraftRuleArgs, GrantReach, IpcError, IpcErrorCode, Nothing, RegretArgs,
-    RegretOutcome, RemoveRuleArgs, RuleArgs, RuleCheck, RuleProblem, RuleText, RuleWords,
-    RulesArgs, RulesView, SaveRuleArgs, SavedRule,
+    CheckRuleArgs, DeniedCalls, DraftRuleArgs, GrantReach, IpcError, IpcErrorCode, Nothing,
+    RegretArgs, RegretOutcome, RemoveRuleArgs, RemovedRule, RuleArgs, RuleCheck, RuleProblem,
+    RuleText, RuleWords, RulesArgs, RulesView, SaveRuleArgs, SavedRule,
 };
 
+use super::previews::denied_calls;
 use crate::gui::desk::Desk;
 use crate::gui::fault::{fault, refuse};
 use crate::gui::view::{rule_effect, rule_row, rule_state};
@@ -26,11 +29,18 @@ use crate::secrets::hiding;
 
 /// Fields that the console counts itself.
 const COUNTED: [&str; 2] = ["version", "since"];
+/// So long what people denied is looked for while the operator waits.
+const DENIED_LIMIT: Duration = Duration::from_secs(30);
 const TESTS: [&str; 7] = ["eq", "in", "glob", "lt", "gt", "min_len", "max_len"];
 
+/// The workspace that the page names.
 pub(super) fn workspace(name: &str) -> Result<WorkspaceName, IpcError> {
-    name.parse()
-        .map_err(|_| refuse(IpcErrorCode::NotFound, "this names no workspace"))
+    name.parse().map_err(|_| {
+        refuse(
+            IpcErrorCode::NotFound,
+            "this names no workspace; choose one of the list",
+        )
+    })
 }
 
 /// Every workspace that has rules or agents, the one that is meant first.
@@ -48,6 +58,7 @@ pub(super) async fn workspaces(
     Ok((name, known))
 }
 
+/// The rules of a workspace, the strongest first.
 pub(crate) async fn rules_list(desk: &Desk, args: RulesArgs) -> Result<RulesView, IpcError> {
     let (workspace, known) = workspaces(desk, args.workspace).await?;
     let set = desk.app.rules(&workspace).await.map_err(fault)?;
@@ -71,6 +82,7 @@ pub(crate) async fn rules_list(desk: &Desk, args: RulesArgs) -> Result<RulesView
     })
 }
 
+/// A rule as the editor shows it.
 pub(super) fn text_of(rule: &Rule, version: u64) -> Result<RuleText, IpcError> {
     let text = write_rule(rule)
         .map_err(|error| refuse(IpcErrorCode::NotApprovable, &error.to_string()))?;
@@ -87,6 +99,7 @@ async fn set_of(desk: &Desk, name: &str) -> Result<(WorkspaceName, RuleSet), Ipc
     Ok((workspace, set))
 }
 
+/// One rule as the editor shows it.
 pub(crate) async fn rule_text(desk: &Desk, args: RuleArgs) -> Result<RuleText, IpcError> {
     let (_, set) = set_of(desk, &args.workspace).await?;
     match set.rules.iter().find(|rule| rule.id == args.id) {
@@ -98,6 +111,7 @@ pub(crate) async fn rule_text(desk: &Desk, args: RuleArgs) -> Result<RuleText, I
     }
 }
 
+/// The words that a rule may be made of, for the editor.
 pub(crate) async fn rule_words(_: &Desk, _: Nothing) -> Result<RuleWords, IpcError> {
     let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect();
     let mut fields: Vec<String> = words(&FIELDS);
@@ -125,12 +139,13 @@ pub(super) async fn good(text: String) -> Result<Rule, IpcError> {
     })
 }
 
+/// Reads what stands in the editor, and says what is wrong with it.
 pub(crate) async fn check_rule(_: &Desk, args: CheckRuleArgs) -> Result<RuleCheck, IpcError> {
     let number = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
     Ok(match read(args.text).await? {
         Ok(rule) => RuleCheck {
             problems: Vec::new(),
-            effect: Some(rule_effect(rule.effect.as_str())),
+            effect: Some(rule_effect(rule.effect)),
             state: Some(rule_state(rule.enabled)),
         },
         Err(problems) => RuleCheck {
@@ -149,6 +164,7 @@ pub(crate) async fn check_rule(_: &Desk, args: CheckRuleArgs) -> Result<RuleChec
     })
 }
 
+/// Puts a rule in the place of the version that was seen.
 pub(crate) async fn save_rule(desk: &Desk, args: SaveRuleArgs) -> Result<SavedRule, IpcError> {
     let mut rule = good(args.text).await?;
     if let Some(state) = args.state {
@@ -169,10 +185,24 @@ pub(crate) async fn save_rule(desk: &Desk, args: SaveRuleArgs) -> Result<SavedRu
         ));
     }
     let id = rule.id.clone();
+    let ends = known.is_some_and(|of| {
+        of.effect != Effect::Approve && of.enabled == Enabled::On && !of.says_the_same(&rule)
+    });
     let change = RulesChange::Put {
         rule: Box::new(rule),
         seen: args.seen_version,
     };
+    // What the simulation of a rule by itself has told is not asked about again.
+    let shown = args.accept_denied || (begins && args.sure && !ends);
+    if let Some(denied) = denied(desk, &workspace, &change, shown).await? {
+        return Ok(SavedRule {
+            id,
+            version: None,
+            conflict: None,
+            gone: false,
+            denied: Some(denied),
+        });
+    }
     let signing = signing(args.accept_limits);
     let done = desk
         .app
@@ -189,6 +219,7 @@ pub(crate) async fn save_rule(desk: &Desk, args: SaveRuleArgs) -> Result<SavedRu
             id,
             conflict: None,
             gone: false,
+            denied: None,
         }),
         // Somebody else was first between the look and the change.
         Err(error) => match not_seen(&after, &id, args.seen_version)? {
@@ -210,7 +241,26 @@ fn not_seen(set: &RuleSet, id: &str, seen: Option<u64>) -> Result<Option<SavedRu
         version: None,
         gone: conflict.is_none(),
         conflict,
+        denied: None,
     }))
+}
+
+/// What the operator is to be asked about before this change is made; nothing once it was shown.
+async fn denied(
+    desk: &Desk,
+    workspace: &WorkspaceName,
+    change: &RulesChange,
+    shown: bool,
+) -> Result<Option<DeniedCalls>, IpcError> {
+    if shown {
+        return Ok(None);
+    }
+    let found = desk.app.denied_flips(workspace, change, DENIED_LIMIT).await;
+    let found = found.map_err(fault)?;
+    if found.as_ref().is_some_and(Vec::is_empty) {
+        return Ok(None);
+    }
+    denied_calls(desk, found.as_deref()).await.map(Some)
 }
 
 fn enabled(state: countersign_wire::ipc::RuleState) -> Enabled {
@@ -229,16 +279,25 @@ fn signing(accepted: bool) -> Signing {
     }
 }
 
-pub(crate) async fn remove_rule(desk: &Desk, args: RemoveRuleArgs) -> Result<Nothing, IpcError> {
+/// Takes a rule out.
+pub(crate) async fn remove_rule(
+    desk: &Desk,
+    args: RemoveRuleArgs,
+) -> Result<RemovedRule, IpcError> {
     let workspace = workspace(&args.workspace)?;
     let change = RulesChange::Remove(args.id);
+    let denied = denied(desk, &workspace, &change, args.accept_denied).await?;
+    if denied.is_some() {
+        return Ok(RemovedRule { denied });
+    }
     desk.app
         .change_rules_signing(&workspace, &change, signing(args.accept_limits))
         .await
         .map_err(fault)?;
-    Ok(Nothing {})
+    Ok(RemovedRule { denied: None })
 }
 
+/// A rule for what this request asks, for a person to read first.
 pub(crate) async fn draft_rule(desk: &Desk, args: DraftRuleArgs) -> Result<RuleText, IpcError> {
     let line = desk.app.find(&args.key).await.map_err(fault)?;
     let days = args.days.unwrap_or(ALWAYS_DAYS);
@@ -255,6 +314,7 @@ pub(crate) async fn draft_rule(desk: &Desk, args: DraftRuleArgs) -> Result<RuleT
     text_of(&rule, 0)
 }
 
+/// Switches off what decided wrongly, and keeps why.
 pub(crate) async fn regret(desk: &Desk, args: RegretArgs) -> Result<RegretOutcome, IpcError> {
     let line = desk.app.find(&args.key).await.map_err(fault)?;
     let done = desk.app.regret(&line, args.reason).await.map_err(fault)?;

@@ -53,8 +53,12 @@ pub(crate) async fn setup_save(desk: &Desk, args: SetupSaveArgs) -> Result<Setup
 }
 
 fn agent(key: &str) -> Result<AgentKey, IpcError> {
-    key.parse()
-        .map_err(|_| refuse(IpcErrorCode::NotFound, "this names no agent"))
+    key.parse().map_err(|_| {
+        refuse(
+            IpcErrorCode::NotFound,
+            "this names no agent; write it as WORKSPACE/AGENT",
+        )
+    })
 }
 
 fn change(edit: &SetupEdit) -> Result<SetupChange, SetupProblem> {

@@ -79,9 +79,16 @@ pub(crate) async fn span_raw(desk: &Desk, args: RawArgs) -> Result<RawChunk, Ipc
         .strip_prefix("span:")
         .and_then(|id| id.parse().ok());
     let Some(id) = number else {
-        return Err(refuse(IpcErrorCode::NotFound, "this names no span"));
+        return Err(refuse(
+            IpcErrorCode::NotFound,
+            "this names no span; open the trace again",
+        ));
     };
     let span = desk.app.span(id).await.map_err(fault)?;
-    raw_chunk(&span.body, args.offset)
-        .ok_or_else(|| refuse(IpcErrorCode::Usage, "there are no bytes at that place"))
+    raw_chunk(&span.body, args.offset).ok_or_else(|| {
+        refuse(
+            IpcErrorCode::Usage,
+            "there are no bytes at that place; open it again",
+        )
+    })
 }

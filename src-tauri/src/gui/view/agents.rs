@@ -102,8 +102,6 @@ fn tool(tool: &ToolReport) -> AgentToolView {
             .collect(),
         looks_like: text(tool.looks_like.as_ref()),
         digest: tool.digest.clone(),
-        changed_ms: tool.changed_at.map(|at| at.0),
-        approved_digest: tool.approved_digest.clone(),
         approved_ms: tool.approved_at.map(|at| at.0),
         changed: tool.changed,
         before: differs(&tool.approved_definition),

@@ -3,7 +3,7 @@
 use countersign_core::store::re_asks::EarlierCall;
 use countersign_wire::ipc::{
     Card, DecidePath, EffectiveGroup, FormView, HistoryMessage, HoldView, NativeDigest, OptionView,
-    OriginView, QuestionView, ReAskView, RevealKind, Said, ToolView,
+    OriginView, QuestionView, RevealKind, Said, ToolView,
 };
 use countersign_wire::{
     ApprovalRequest, Effective, Effects, RequestKind, Risk, Shown, TraceContext, Verdict,
@@ -15,7 +15,7 @@ use super::edit::editor_text;
 use super::hidden::{escape, escape_lines, json_shown};
 use super::looks::looks;
 use super::previous::previous;
-use super::progress::{decision_view, ladder};
+use super::progress::{decision_view, ladder, on_bus_view};
 use super::story::{Story, state_of};
 use super::votes::votes_view;
 use super::warning::card_warnings;
@@ -82,7 +82,7 @@ pub(crate) fn card_view(
         args: walked.map(|walked| walked.entries),
         looks: request.args.as_ref().map(looks).unwrap_or_default(),
         previous: previous(story, key, own_key),
-        re_ask: story.repeats.as_ref().map(re_ask),
+        re_ask: story.repeats.as_ref().map(re_asked),
         history: history(request),
         question: question(request),
         form: request.response_schema.as_ref().map(form),
@@ -106,22 +106,16 @@ pub(crate) fn card_view(
             .decision
             .as_ref()
             .map(|decision| decision_view(decision, key, own_key)),
+        on_bus: story
+            .contradicting
+            .as_ref()
+            .map(|other| on_bus_view(other, key)),
         ladder: ladder(story),
     }
 }
 
-fn re_ask(earlier: &EarlierCall) -> ReAskView {
-    let by: Option<Value> = earlier
-        .decided_by
-        .as_deref()
-        .and_then(|by| serde_json::from_str(by).ok());
-    ReAskView {
-        key: format!("{}/{}/{}", earlier.ws, earlier.agent, earlier.request_id),
-        verdict: escape(earlier.verdict.as_deref().unwrap_or_default()).plain(),
-        by: by.and_then(|by| Some(escape(by.get("name")?.as_str()?))),
-        message: earlier.message.as_deref().map(escape_lines),
-        at_ms: earlier.decided_at,
-    }
+fn re_asked(earlier: &EarlierCall) -> String {
+    format!("{}/{}/{}", earlier.ws, earlier.agent, earlier.request_id)
 }
 
 fn text(words: Option<&String>) -> Option<Shown> {

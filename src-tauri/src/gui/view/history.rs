@@ -14,7 +14,7 @@ use countersign_wire::{Hiding, Risk, escape, escape_lines, json_value, request_d
 use serde_json::Value;
 
 use super::card::card_view;
-use super::progress::{decision_view, key_tail, rungs};
+use super::progress::{Delivery, decision_view, key_tail, on_bus_view, rungs};
 use super::raw::raw_chunk;
 use super::row::decider;
 use super::story::{Story, state_of};
@@ -74,7 +74,16 @@ pub(crate) fn story_view(
     let line = &story.line;
     let row = history_row(line, &Hiding::new(*key), own_key);
     let decision = story.decision.as_ref();
-    let ladder = rungs(line, decision, &story.receipts, &story.alarms);
+    let contradicting = story.contradicting.as_ref();
+    let ladder = rungs(
+        line,
+        &Delivery {
+            decision,
+            contradicting,
+            receipts: &story.receipts,
+            alarms: &story.alarms,
+        },
+    );
     let removed_ms = story.removed.as_ref().map(|(at, _)| at.0);
     let digest = match &story.removed {
         Some((_, digest)) => digest.clone(),
@@ -97,6 +106,7 @@ pub(crate) fn story_view(
         rule: rule(line, decision),
         signature: decision.and_then(signature),
         decision: decision.map(|decision| decision_view(decision, key, own_key)),
+        on_bus: contradicting.map(|other| on_bus_view(other, key)),
         ladder,
         audit: audit.into_iter().filter_map(log_row).collect(),
         traces,

@@ -4,9 +4,11 @@ use countersign_core::domain::{Incident, Stall};
 use countersign_core::store::alarms::Alarm;
 use countersign_core::store::decisions::StoredDecision;
 use countersign_core::store::lines::LineRow;
+use countersign_core::store::quarantine::Contradicting;
 use countersign_core::store::receipts::StoredReceipt;
-use countersign_wire::ipc::{CardState, DecisionView, Rung, RungName, RungState};
-use countersign_wire::{Scope, Shown, Timestamp, Verdict, json_value};
+use countersign_wire::ipc::{CardState, DecisionView, OnBusView, Rung, RungName, RungState};
+use countersign_wire::{Hiding, Scope, Shown, Timestamp, Verdict, json_value};
+use serde_json::Value;
 
 use super::args::walk;
 use super::card::hidden_for_good;
@@ -57,19 +59,50 @@ pub(crate) fn decision_view(
     }
 }
 
+/// The decision on the bus that contradicts this console's, as its payload says.
+pub(crate) fn on_bus_view(stands: &Contradicting, key: &[u8; 32]) -> OnBusView {
+    let payload = json_value(&stands.raw).unwrap_or_default();
+    let hiding = Hiding::new(*key);
+    let word = |value: &Value| hiding.escape(value.as_str().unwrap_or("unknown"));
+    OnBusView {
+        verdict: word(&payload["verdict"]),
+        by: word(&payload["decided_by"]["name"]),
+        message: payload["message"]
+            .as_str()
+            .map(|text| hiding.escape_lines(text)),
+        at_ms: stands.at,
+        stream_seq: stands.stream_seq,
+    }
+}
+
+/// What the ladder is told from.
+#[derive(Default)]
+pub(crate) struct Delivery<'a> {
+    pub(crate) decision: Option<&'a StoredDecision>,
+    pub(crate) contradicting: Option<&'a Contradicting>,
+    pub(crate) receipts: &'a [StoredReceipt],
+    pub(crate) alarms: &'a [Alarm],
+}
+
 /// Stored, decided, on the bus, received, executed (protocol, section 6).
 pub(crate) fn ladder(story: &Story) -> Vec<Rung> {
-    let decision = story.decision.as_ref();
-    rungs(&story.line, decision, &story.receipts, &story.alarms)
+    let delivery = Delivery {
+        decision: story.decision.as_ref(),
+        contradicting: story.contradicting.as_ref(),
+        receipts: &story.receipts,
+        alarms: &story.alarms,
+    };
+    rungs(&story.line, &delivery)
 }
 
 /// The same of a request whose bytes cannot be read any more.
-pub(crate) fn rungs(
-    line: &LineRow,
-    decision: Option<&StoredDecision>,
-    receipts: &[StoredReceipt],
-    alarms: &[Alarm],
-) -> Vec<Rung> {
+pub(crate) fn rungs(line: &LineRow, of: &Delivery<'_>) -> Vec<Rung> {
+    let Delivery {
+        decision,
+        contradicting,
+        receipts,
+        alarms,
+    } = *of;
     let stage = |name: &str| receipts.iter().find(|receipt| receipt.stage == name);
     let words = |name: &str| stage(name).and_then(|receipt| receipt_words(&receipt.detail));
     // What is held is not decided: it can still be taken back.
@@ -79,7 +112,11 @@ pub(crate) fn rungs(
     let executed = stage("executed");
     // Another copy of the agent may have refused what this one ran.
     let refused = stage("refused").filter(|_| executed.or(failed).is_none());
-    let on_bus = decision;
+    let (on_bus, at, seq) = match (contradicting, decision) {
+        (Some(other), _) => (RungState::Bad, Some(other.at), Some(other.stream_seq)),
+        (None, Some(own)) => (RungState::Done, Some(own.stored_at), Some(own.stream_seq)),
+        (None, None) => (RungState::Open, None, None),
+    };
     let mut rungs = vec![
         rung(
             RungName::Stored,
@@ -99,13 +136,9 @@ pub(crate) fn rungs(
         ),
         rung(
             RungName::OnBus,
-            if on_bus.is_some() {
-                RungState::Done
-            } else {
-                RungState::Open
-            },
-            on_bus.map(|decision| decision.stored_at),
-            on_bus.map(|decision| escape(&format!("#{}", decision.stream_seq))),
+            on_bus,
+            at,
+            seq.map(|seq| escape(&format!("#{seq}"))),
         ),
         match refused {
             Some(receipt) => rung(
@@ -221,7 +254,7 @@ mod tests {
                 decided_at: Some(7),
                 ..LineRow::default()
             };
-            let ladder = rungs(&line, None, &[], &[]);
+            let ladder = rungs(&line, &Delivery::default());
             let of = |name: RungName| ladder.iter().find(|rung| rung.rung == name);
             let at = (decided == RungState::Done).then_some(7);
             let told = of(RungName::Decided).map(|rung| (rung.state, rung.at_ms));
@@ -229,6 +262,33 @@ mod tests {
             let on_bus = of(RungName::OnBus).map(|rung| rung.state);
             assert_eq!(on_bus, Some(RungState::Open), "{state}");
         }
+    }
+
+    #[test]
+    fn a_decision_that_another_one_on_the_bus_contradicts_is_not_told_as_on_the_bus() {
+        let payload = br#"{"verdict":"deny","decided_by":{"name":"Grace"},"message":"no\u202e"}"#;
+        let other = Contradicting {
+            stream_seq: 9,
+            raw: payload.to_vec(),
+            at: 5,
+        };
+        let delivery = Delivery {
+            contradicting: Some(&other),
+            ..Delivery::default()
+        };
+        let ladder = rungs(&LineRow::default(), &delivery);
+        let of = |name: RungName| ladder.iter().find(|rung| rung.rung == name);
+        let told = of(RungName::OnBus).map(|rung| (rung.state, rung.at_ms));
+        assert_eq!(told, Some((RungState::Bad, Some(5))));
+        let view = on_bus_view(&other, &[0; 32]);
+        assert_eq!(
+            (view.verdict.plain(), view.by.plain()),
+            ("deny".to_owned(), "Grace".to_owned())
+        );
+        assert!(
+            view.message
+                .is_some_and(|words| words.plain().contains("U+202E"))
+        );
     }
 
     #[test]
@@ -245,7 +305,12 @@ mod tests {
                 state: "decided".to_owned(),
                 ..LineRow::default()
             };
-            let ladder = rungs(&line, None, &[told("refused"), told(ran)], &[]);
+            let receipts = [told("refused"), told(ran)];
+            let delivery = Delivery {
+                receipts: &receipts,
+                ..Delivery::default()
+            };
+            let ladder = rungs(&line, &delivery);
             let received = ladder.iter().find(|rung| rung.rung == RungName::Received);
             assert_eq!(received.map(|rung| rung.state), Some(RungState::Done));
         }

@@ -5,7 +5,7 @@ use countersign_core::ops::regrets::{Regret, Regrets};
 use countersign_core::ops::rules::RuleRecord;
 use countersign_core::ops::why::Why;
 use countersign_core::policy::rule::per;
-use countersign_core::policy::{Enabled, Rule};
+use countersign_core::policy::{Effect, Enabled, Rule};
 use countersign_core::store::decisions::StoredDecision;
 use countersign_core::store::lines::LineRow;
 use countersign_wire::ipc::{
@@ -17,12 +17,11 @@ use serde_json::Value;
 
 use super::hidden::{escape, escape_lines, json_shown};
 
-/// The page's word for a word of the core; what is not known asks.
-pub(crate) fn rule_effect(word: &str) -> RuleEffect {
-    match word {
-        "approve" => RuleEffect::Approve,
-        "deny" => RuleEffect::Deny,
-        _ => RuleEffect::Ask,
+pub(crate) fn rule_effect(effect: Effect) -> RuleEffect {
+    match effect {
+        Effect::Approve => RuleEffect::Approve,
+        Effect::Ask => RuleEffect::Ask,
+        Effect::Deny => RuleEffect::Deny,
     }
 }
 
@@ -44,7 +43,7 @@ pub(crate) fn rule_row(
     RuleRow {
         id: rule.id.clone(),
         name: escape(&rule.name),
-        effect: rule_effect(rule.effect.as_str()),
+        effect: rule_effect(rule.effect),
         approvals: rule.approvals,
         state: rule_state(rule.enabled),
         version: rule.version,

@@ -6,6 +6,7 @@ use countersign_core::store::alarms::Alarm;
 use countersign_core::store::decisions::StoredDecision;
 use countersign_core::store::lines::LineRow;
 use countersign_core::store::outbox::OutboxRow;
+use countersign_core::store::quarantine::Contradicting;
 use countersign_core::store::re_asks::EarlierCall;
 use countersign_core::store::receipts::StoredReceipt;
 use countersign_wire::ipc::{CardState, IpcError, IpcErrorCode, TypedTarget};
@@ -22,6 +23,7 @@ pub(crate) struct Story {
     pub(crate) request: ApprovalRequest,
     pub(crate) request_digest: String,
     pub(crate) decision: Option<StoredDecision>,
+    pub(crate) contradicting: Option<Contradicting>,
     pub(crate) outgoing: Option<OutboxRow>,
     pub(crate) receipts: Vec<StoredReceipt>,
     pub(crate) alarms: Vec<Alarm>,
@@ -60,6 +62,7 @@ impl Story {
             request_digest: request_digest(&story.line.raw).to_string(),
             request,
             decision: story.decision,
+            contradicting: story.contradicting,
             outgoing: story.outgoing,
             receipts: story.receipts,
             alarms: story.alarms,

@@ -10,11 +10,12 @@ const told = (bypass: BypassView, nowMs: number): string =>
 export const Approving = ({ status }: { readonly status: StatusView }) => {
   const now = useServerSecond();
   const rules = status.rulesApproving;
-  const bypasses = status.bypasses.filter((bypass) => bypass.untilMs > now);
+  // Under panic none of them counts.
+  const bypasses = status.panic !== null ? [] : status.bypasses.filter((bypass) => bypass.untilMs > now);
   const last = Math.max(...bypasses.map((bypass) => bypass.untilMs));
   if (rules === 0 && bypasses.length === 0) return null;
   return (
-    <span className="min-w-0 !shrink truncate text-warn-text" data-testid="approving">
+    <span className="min-w-16 !shrink truncate text-warn-text" data-testid="approving">
       {rules === 0 ? null : <span data-testid="rules-approving">{rules.toLocaleString("en")} {rules === 1 ? "rule" : "rules"} approving</span>}
       {rules === 0 || bypasses.length === 0 ? null : ", "}
       {bypasses.length === 0 ? null : (

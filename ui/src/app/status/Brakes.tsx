@@ -24,7 +24,7 @@ export const Brakes = ({ brakes }: { readonly brakes: StatusView["brakes"] }) =>
   if (first === undefined) return null;
   const all = brakes.map((brake) => `${brake.agent} ${brake.stopped ? "stopped" : "paused"}`).join("\n");
   return (
-    <span className="min-w-0 !shrink truncate font-semibold text-warn" data-testid="brake" title={all}>
+    <span className="min-w-16 !shrink truncate font-semibold text-warn" data-testid="brake" title={all}>
       {brakes.length === 1 ? <>{first.agent} {first.stopped ? "stopped" : "paused"} by <ShownText text={first.by} /></> : `${brakes.length} agents paused or stopped`}
     </span>
   );

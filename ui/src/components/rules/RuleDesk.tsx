@@ -6,12 +6,13 @@ import { ShownText } from "../ShownText";
 import { useLost, useStatus } from "../../desk/DeskContext";
 import type { RuleProblem, RuleState, RuleText, RuleWords, SavedRule } from "../../ipc/generated";
 import { Conflict } from "./Conflict";
+import { DeniedDialog } from "./DeniedDialog";
 import { EnableDialog } from "./EnableDialog";
 import { ruleLanguage } from "./language";
 import { LimitsDialog } from "./LimitsDialog";
 import { PreviewPanel } from "./PreviewPanel";
 import { usePreview } from "./usePreview";
-import { useRuleEdit } from "./useRuleEdit";
+import { useRuleEdit, type Accepted } from "./useRuleEdit";
 import { Region } from "../Region";
 
 interface RuleDeskProps {
@@ -50,24 +51,25 @@ export const RuleDesk = ({ workspace, rule, words, state, wide = false, takesFoc
   const preview = usePreview(workspace, problems.length === 0 ? edit.checked : null);
   const lost = useLost();
   const readOnly = useStatus()?.readOnly ?? null;
+  const { held } = edit;
   const effect = edit.check?.effect ?? null;
   const report = preview.view?.report ?? null;
   const approves = effect === "approve";
   const cleared = report !== null && report.denied === 0 && (preview.days === 90 || preview.days === 0);
   const ready = good && !edit.busy && edit.conflict === null && lost === null && readOnly === null;
-  const save = async (next: RuleState | null, sure: boolean, acceptLimits = false): Promise<void> => {
-    const saved = await edit.save(next, sure, acceptLimits);
+  const save = async (next: RuleState | null, accepted: Accepted = {}): Promise<void> => {
+    const saved = await edit.save(next, accepted);
     if (saved !== null && here.current) onSaved(saved);
   };
   const enable = (): void => {
     if (approves && !cleared) setAsking(true);
-    else void save("on", false);
+    else void save("on");
   };
   const plainSave = (): void => {
     if (!ready || !edit.edited) return;
     // What it says of itself is saved; whatever lets it approve goes the way of enabling.
     if (edit.check?.state === "on" && approves) enable();
-    else void save(null, false);
+    else void save(null);
   };
   const marks = useMemo(() => problems.map(({ line, column, place, message }) => ({ line, column, text: `${plainText(place)} ${plainText(message)}`.trim() })), [problems]);
   return (
@@ -95,8 +97,8 @@ export const RuleDesk = ({ workspace, rule, words, state, wide = false, takesFoc
       <div className="flex flex-wrap items-center gap-2.5 border-t border-line bg-panel px-5 py-3" role="toolbar" aria-label="This rule" data-testid="rule-acts">
         {edit.edited && rule.version > 0 ? <Button disabled={!ready} onClick={plainSave}>Save <kbd className="kbd">Ctrl Enter</kbd></Button> : null}
         {edit.edited && edit.isKept ? <Button tone="quiet" onClick={edit.revert}>Drop changes</Button> : null}
-        {state === "off" || state === null ? null : <Button disabled={!ready} onClick={() => void save("off", false)}>Turn off</Button>}
-        {state === "shadow" && !edit.edited ? null : <Button disabled={!ready} onClick={() => void save("shadow", false)}>Run in shadow</Button>}
+        {state === "off" || state === null ? null : <Button disabled={!ready} onClick={() => void save("off")}>Turn off</Button>}
+        {state === "shadow" && !edit.edited ? null : <Button disabled={!ready} onClick={() => void save("shadow")}>Run in shadow</Button>}
         {children}
         <span className="flex-1" />
         {edit.busy ? <span className="text-text-3">Telling the bus…</span> : null}
@@ -104,8 +106,10 @@ export const RuleDesk = ({ workspace, rule, words, state, wide = false, takesFoc
           <Button tone={approves && !cleared ? "deny" : "plain"} disabled={!ready} data-testid="rule-enable" onClick={enable}>{approves && !cleared ? (report === null ? "Enable unseen…" : "Enable anyway…") : "Enable"}</Button>
         )}
       </div>
-      {edit.held === null ? null : <LimitsDialog held={edit.held} onClose={edit.letGo} onConfirm={({ state: wanted, sure }) => save(wanted, sure, true)} />}
-      {asking ? <EnableDialog report={preview.days === 90 || preview.days === 0 ? report : null} onClose={() => { setAsking(false); }} onEnable={() => save("on", true)} /> : null}
+      {held?.why === "limits" ? <LimitsDialog message={held.message} onClose={() => { edit.letGo(held); }} onConfirm={() => save(held.state, { ...held.accepted, limits: true })} /> : null}
+      {held?.why === "denied" ? <DeniedDialog denied={held.calls} verb="Save it all the same" onClose={() => { edit.letGo(held); }} onConfirm={() => save(held.state, { ...held.accepted, denied: true })} /> : null}
+      {held?.why === "unproven" ? <EnableDialog report={null} onClose={() => { edit.letGo(held); }} onEnable={() => save(held.state, { ...held.accepted, sure: true })} /> : null}
+      {asking ? <EnableDialog report={preview.days === 90 || preview.days === 0 ? report : null} onClose={() => { setAsking(false); }} onEnable={() => save("on", { sure: true })} /> : null}
     </div>
   );
 };

@@ -24,8 +24,8 @@ export const RuleFromCard = ({ card, onClose }: { readonly card: Card; readonly 
   });
   return (
     <Overlay title="The narrowest rule for this card" wide onClose={onClose}>
-      <div className="-mx-5 -my-4 flex max-h-[68vh] min-h-[320px] flex-col" data-testid="grant" data-reach={reach}>
-        <div className="flex flex-wrap items-center gap-x-4 gap-y-1 border-b border-line-soft px-5 py-3 text-text-2">
+      <div className={`-mx-5 -my-4 flex max-h-[68vh] flex-col ${data === undefined || error !== null ? "" : "min-h-[320px]"}`} data-testid="grant" data-reach={reach}>
+        {error !== null ? null : <div className="flex flex-wrap items-center gap-x-4 gap-y-1 border-b border-line-soft px-5 py-3 text-text-2">
           <span className="min-w-0 truncate">Lets <b className="font-mono font-semibold text-text">{card.tool === null ? "it" : <ShownText text={card.tool.name} />}</b> run with these arguments, asked by <b className="font-semibold text-text">{card.agent}</b></span>
           <span className="ml-auto flex gap-4" role="radiogroup" aria-label="How far it reaches">
             {REACH.map(([value, label]) => (
@@ -35,8 +35,8 @@ export const RuleFromCard = ({ card, onClose }: { readonly card: Card; readonly 
               </label>
             ))}
           </span>
-        </div>
-        {error !== null ? <p role="alert" className="px-5 py-4 text-bad" data-testid="grant-refused">{toCallError(error).message}</p>
+        </div>}
+        {error !== null ? <p role="alert" className="px-5 py-4 text-bad first-letter:uppercase" data-testid="grant-refused">{toCallError(error).message}</p>
           : data === undefined || words === undefined ? <p className="px-5 py-4 text-text-3">Drafting…</p>
           : saved !== null ? <div className="px-5 py-4"><Done saved={saved} /></div>
           : <RuleDesk key={reach} workspace={card.workspace} rule={data} words={words} state={null} wide onSaved={setSaved} />}

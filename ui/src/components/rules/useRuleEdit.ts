@@ -2,18 +2,29 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useDesk } from "../../desk/DeskContext";
-import type { RuleCheck, RuleState, RuleText, SavedRule } from "../../ipc/generated";
+import type { DeniedCalls, RuleCheck, RuleState, RuleText, SavedRule } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
-import { drop, keep, keptOf } from "./kept";
+import { changedRules } from "./unsaved";
 
 /** Typing is checked when it pauses. */
 const PAUSE_MS = 250;
 
-export interface Held {
-  readonly message: string;
-  readonly state: RuleState | null;
-  readonly sure: boolean;
+/** What the operator was told and wants all the same. */
+export interface Accepted {
+  /** Asked twice before a rule approves. */
+  readonly sure?: boolean;
+  /** What changes for other rules. */
+  readonly limits?: boolean;
+  /** Calls that people denied and that would run. */
+  readonly denied?: boolean;
 }
+
+/** A saving that was not made: why, and how it was tried. */
+export type Held = { readonly state: RuleState | null; readonly accepted: Accepted } & (
+  | { readonly why: "limits"; readonly message: string }
+  | { readonly why: "denied"; readonly calls: DeniedCalls }
+  | { readonly why: "unproven" }
+);
 
 export interface RuleEdit {
   /** What the editor began with; changes only when the editor should begin anew. */
@@ -32,11 +43,12 @@ export interface RuleEdit {
   readonly trouble: string | null;
   /** What stands instead of the version that was seen; nothing was saved. */
   readonly conflict: SavedRule | null;
-  /** Saving would change what other rules approve: what, and how it was tried. Nothing was saved. */
+  /** What the operator is asked about before it is saved. */
   readonly held: Held | null;
-  readonly letGo: () => void;
+  /** Asks no more about this one; another one that came meanwhile stays. */
+  readonly letGo: (of: Held) => void;
   /** Saves; null when it did not. */
-  readonly save: (state: RuleState | null, sure: boolean, acceptLimits?: boolean) => Promise<SavedRule | null>;
+  readonly save: (state: RuleState | null, accepted?: Accepted) => Promise<SavedRule | null>;
   /** Takes what somebody else wrote and drops the own text. */
   readonly takeTheirs: () => void;
   /** Keeps the own text: the next saving puts it over theirs. */
@@ -44,13 +56,14 @@ export interface RuleEdit {
   readonly revert: () => void;
 }
 
+/** Edits one rule: its text outlives a look elsewhere, is checked when typing pauses, and is saved on the version that was seen. */
 export const useRuleEdit = (workspace: string, given: RuleText, gone = false): RuleEdit => {
   const desk = useDesk();
   const queries = useQueryClient();
   const [base, setBase] = useState(given);
   // A new one has no name yet; a draft from a card is made anew there.
   const place = given.version === 0 && given.id !== "" ? null : `${workspace}/${given.id}`;
-  const [kept] = useState(() => (place === null ? undefined : keptOf(place)));
+  const [kept] = useState(() => (place === null ? undefined : changedRules.of(place)));
   const [initial, setInitial] = useState(kept?.text ?? given.text);
   const [text, write] = useState(kept?.text ?? given.text);
   const latest = useRef(text);
@@ -62,7 +75,7 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
   const [held, setHeld] = useState<Held | null>(null);
 
   const begin = useCallback((next: RuleText) => {
-    if (place !== null) drop(place);
+    if (place !== null) changedRules.keep(place, undefined);
     setBase(next);
     setInitial(next.text);
     latest.current = next.text;
@@ -73,8 +86,8 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
   }, [place]);
   /** Saved, but not what is typed by now: that goes on from what was saved. */
   const goOn = (saved: RuleText): void => {
-    if (place !== null) drop(place);
-    keep(`${workspace}/${saved.id}`, { text: latest.current, seen: saved.version });
+    if (place !== null) changedRules.keep(place, undefined);
+    changedRules.keep(`${workspace}/${saved.id}`, { text: latest.current, seen: saved.version });
     setBase(saved);
     setSeen(saved.version);
     setConflict(null);
@@ -85,19 +98,19 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
     // What was saved here may be newer than what was read last.
     if (given.version <= base.version) return;
     if (!edited) begin(given);
-    else setConflict({ id: given.id, version: null, conflict: given, gone: false });
+    else setConflict({ id: given.id, version: null, conflict: given, gone: false, denied: null });
   }, [base, begin, edited, given]);
 
   useEffect(() => {
-    if (gone) setConflict((before) => before ?? { id: given.id, version: null, conflict: null, gone: true });
+    if (gone) setConflict((before) => before ?? { id: given.id, version: null, conflict: null, gone: true, denied: null });
   }, [given.id, gone]);
 
   const setText = useCallback((next: string) => {
     latest.current = next;
     write(next);
     if (place === null) return;
-    if (next === base.text) drop(place);
-    else keep(place, { text: next, seen });
+    if (next === base.text) changedRules.keep(place, undefined);
+    else changedRules.keep(place, { text: next, seen });
   }, [base.text, place, seen]);
 
   useEffect(() => {
@@ -114,12 +127,17 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
     };
   }, [desk, initial, text]);
 
-  const save = async (state: RuleState | null, sure: boolean, acceptLimits = false): Promise<SavedRule | null> => {
+  const save = async (state: RuleState | null, accepted: Accepted = {}): Promise<SavedRule | null> => {
+    const { sure = false, limits = false, denied = false } = accepted;
     setBusy(true);
     setTrouble(null);
     setHeld(null);
     try {
-      const saved = await desk.call("save_rule", { workspace, text, state, seenVersion: seen === 0 ? null : seen, sure, acceptLimits });
+      const saved = await desk.call("save_rule", { workspace, text, state, seenVersion: seen === 0 ? null : seen, sure, acceptLimits: limits, acceptDenied: denied });
+      if (saved.denied !== null) {
+        setHeld({ why: "denied", calls: saved.denied, state, accepted });
+        return null;
+      }
       if (saved.version === null) {
         setConflict(saved);
         return null;
@@ -133,7 +151,8 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
       return saved;
     } catch (thrown) {
       const { code, message } = toCallError(thrown);
-      if (code === "verdict_not_allowed" && !acceptLimits) setHeld({ message, state, sure });
+      if (code === "verdict_not_allowed" && !limits) setHeld({ why: "limits", message, state, accepted });
+      else if (code === "not_armed") setHeld({ why: "unproven", state, accepted });
       else setTrouble(message);
       return null;
     } finally {
@@ -144,11 +163,11 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
     const version = conflict?.conflict?.version ?? 0;
     setSeen(version);
     if (conflict?.conflict != null) setBase(conflict.conflict);
-    if (place !== null) keep(place, { text, seen: version });
+    if (place !== null) changedRules.keep(place, { text, seen: version });
     setConflict(null);
   };
   return {
-    initial, text, setText, seen, edited, isKept: place !== null, check: check?.found ?? null, checked: check?.of ?? null, busy, trouble, conflict, held, letGo: () => { setHeld(null); }, save, keepMine,
+    initial, text, setText, seen, edited, isKept: place !== null, check: check?.found ?? null, checked: check?.of ?? null, busy, trouble, conflict, held, letGo: (of) => { setHeld((before) => (before === of ? null : before)); }, save, keepMine,
     takeTheirs: () => { if (conflict?.conflict != null) begin(conflict.conflict); },
     revert: () => { begin(base); },
   };

@@ -13,7 +13,7 @@ const TIMES = [{ seconds: 900, label: "15 minutes" }, { seconds: 3_600, label: "
 const SELECT = "border-line py-1 text-text";
 
 /** The bypass of an agent that is not over. */
-export const useBypass = (agent: string): BypassView | null => {
+const useBypass = (agent: string): BypassView | null => {
   const now = useServerSecond();
   return useStatus()?.bypasses.find((bypass) => bypass.agent === agent && bypass.untilMs > now) ?? null;
 };
@@ -37,6 +37,7 @@ const Ask = ({ agent, onClose }: { readonly agent: string; readonly onClose: () 
 export const BypassBar = ({ agent, disabled }: { readonly agent: string; readonly disabled: boolean }) => {
   const desk = useDesk();
   const bypass = useBypass(agent);
+  const panic = (useStatus()?.panic ?? null) !== null;
   const [asked, setAsked] = useState(false);
   const [busy, setBusy] = useState(false);
   const [trouble, setTrouble] = useState<string | null>(null);
@@ -56,7 +57,7 @@ export const BypassBar = ({ agent, disabled }: { readonly agent: string; readonl
       {trouble === null ? null : <span role="alert" className="text-bad">{trouble}</span>}
       {bypass === null ? <Button disabled={disabled} onClick={() => { setAsked(true); }}>Bypass…</Button> : (
         <>
-          <span className="text-warn" data-testid="agent-bypass">bypass up to <b className="font-semibold">{bypass.upTo}</b> until <Moment ms={bypass.untilMs} />, by <ShownText text={bypass.by} /></span>
+          <span className="text-warn" data-testid="agent-bypass">bypass up to <b className="font-semibold">{bypass.upTo}</b> until <Moment ms={bypass.untilMs} />, by <ShownText text={bypass.by} />{panic ? ", not while panic is on" : ""}</span>
           <Button disabled={disabled || busy} onClick={() => void end()}>{busy ? "Telling the bus…" : "End the bypass"}</Button>
         </>
       )}

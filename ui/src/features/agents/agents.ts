@@ -1,22 +1,20 @@
 /** What the Agents screen says of an agent. Pure. */
 import { plainText } from "../../components/shown";
+import { everyWordIn } from "../../components/words";
 import type { AgentToolView, AgentView } from "../../ipc/generated";
 
 /** Whether an agent fits what was typed: every word must occur in its name, framework or tools. */
 export const fits = (agent: AgentView, filter: string): boolean => {
-  const words = filter.toLowerCase().split(/\s+/).filter((word) => word !== "");
-  if (words.length === 0) return true;
   const parts = [agent.key, agent.presence, ...[agent.framework, agent.kind, ...agent.tools.map((tool) => tool.name)].map((text) => (text === null ? "" : plainText(text)))];
-  const text = parts.join(" ").toLowerCase();
-  return words.every((word) => text.includes(word));
+  return everyWordIn(parts.join(" "), filter);
 };
 
 /** Tools that a person should look at, counted once each. */
-export const faultyTools = (agent: AgentView): readonly AgentToolView[] =>
+const faultyTools = (agent: AgentView): readonly AgentToolView[] =>
   agent.tools.filter((tool) => tool.changed || !tool.gated || tool.strictFaults.length > 0 || tool.looksLike !== null);
 
 /** More than one copy that is heard: calls may come from either. */
-export const liveCopies = (agent: AgentView): number => agent.instances.filter((instance) => instance.live).length;
+const liveCopies = (agent: AgentView): number => agent.instances.filter((instance) => instance.live).length;
 
 /** What is wrong with an agent, as short words for the list. */
 export const troubles = (agent: AgentView): readonly string[] => {

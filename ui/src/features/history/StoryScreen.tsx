@@ -3,7 +3,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { useCommand } from "../../commands/CommandContext";
 import { Button } from "../../components/Button";
-import { Decision } from "../../components/Decision";
+import { Decision, OnBus } from "../../components/Decision";
 import { Kbd } from "../../components/Kbd";
 import { Ladder } from "../../components/Ladder";
 import { RawBytes } from "../../components/RawBytes";
@@ -102,6 +102,7 @@ const Story = ({ story }: { readonly story: RequestStoryView }) => {
             )}
           </div>
           <div className="min-w-0">
+            {story.onBus === null ? null : <OnBus other={story.onBus} />}
             {story.decision === null ? null : <Decision decision={story.decision} />}
             <Votes votes={story.votes} />
             <Ladder card={{ agent: story.row.agent, votes: story.card?.votes ?? null, ladder: story.ladder }} />

@@ -1,6 +1,6 @@
 /** The filter of the history. Pure. */
 import { formatDay, formatMoment, formatTime, midnight } from "../../desk/clock";
-import type { HistoryFilterView } from "../../ipc/generated";
+import type { CardState, HistoryFilterView, Risk } from "../../ipc/generated";
 
 export const EVERYTHING: HistoryFilterView = {
   text: "", workspace: null, agent: null, tool: null, risk: null, state: null, verdict: null, origin: null, operator: null, rule: null,
@@ -27,7 +27,7 @@ export const PERIODS: readonly (readonly [string, number])[] = [["last hour", 3_
 export const sinceOf = (period: number, nowMs: number): number => Math.floor((nowMs - period) / 60_000) * 60_000;
 
 /** The words for a start that was chosen as a period, also some time after it was. */
-export const periodOf = (sinceMs: number, nowMs: number): string | null =>
+const periodOf = (sinceMs: number, nowMs: number): string | null =>
   PERIODS.find(([, length]) => Math.abs(nowMs - sinceMs - length) < length / 4)?.[0] ?? null;
 
 /** The words for the time of a filter; null for any time. One that has an end is never told as a period until now. */
@@ -47,9 +47,9 @@ interface Option {
 const words = (list: readonly string[]): readonly Option[] => list.map((value) => ({ value, label: value.replace("_", " ") }));
 
 export const STATES: readonly Option[] = [
-  { value: "waiting", label: "still waiting" }, ...words(["pending", "holding", "queued", "decided", "expired", "withdrawn", "rejected", "void"]),
+  { value: "waiting", label: "still waiting" }, ...words(["pending", "holding", "queued", "decided", "expired", "withdrawn", "rejected", "void"] satisfies readonly CardState[]),
 ];
-export const RISKS = words(["safe", "low", "medium", "high", "critical"]);
+export const RISKS = words(["safe", "low", "medium", "high", "critical"] satisfies readonly Risk[]);
 export const VERDICTS: readonly Option[] = [
   { value: "allowed", label: "let run" }, { value: "refused", label: "refused" }, { value: "caught", label: "refused or edited" },
   ...words(["approve", "modify", "deny", "skip", "respond", "escalate", "terminate", "expired", "withdrawn", "rejected"]),

@@ -1,6 +1,6 @@
 import { useQueries } from "@tanstack/react-query";
 import { useState } from "react";
-import { useCommand, useCovered } from "../../commands/CommandContext";
+import { useCommand, useCovered, useWriting } from "../../commands/CommandContext";
 import { Bounded } from "../../components/Bounded";
 import { Button } from "../../components/Button";
 import { Countdown } from "../../components/Countdown";
@@ -20,6 +20,7 @@ import { useSeenEnd } from "./card/useSeenEnd";
 import { AskedArea, Bottom, TooSmall, useOnScreen } from "./onScreen";
 import type { Picked } from "./selection";
 import { missingStep, noProgress } from "./steps";
+import { useApproveKey } from "./useApproveKey";
 import { useArming } from "./useArming";
 import type { SentView } from "./useSent";
 import { Region } from "../../components/Region";
@@ -60,6 +61,8 @@ const One = ({ card, why }: { readonly card: Card; readonly why: string | null }
 
 interface BatchPaneProps {
   readonly picked: Picked;
+  /** How many were selected with them and no longer wait. */
+  readonly left: number;
   readonly sent: SentView;
   /** These were sent; what was selected meanwhile is not among them. */
   readonly onAnswered: (keys: readonly string[]) => void;
@@ -67,12 +70,13 @@ interface BatchPaneProps {
 }
 
 /** Several calls of one tool and agent, each shown whole, for one answer. Each gets a decision of its own. */
-export const BatchPane = ({ picked, sent, onAnswered, onClear }: BatchPaneProps) => {
+export const BatchPane = ({ picked, left, sent, onAnswered, onClear }: BatchPaneProps) => {
   const desk = useDesk();
   const now = useServerSecond();
   const blocked = useBlocked();
   const covered = useCovered();
   const [denying, setDenying] = useState(false);
+  const [reason, setReason] = useState("");
   const busy = sent.sending;
   const [stopped, setStopped] = useState<string | null>(null);
   const [read, setRead] = useState("");
@@ -100,9 +104,12 @@ export const BatchPane = ({ picked, sent, onAnswered, onClear }: BatchPaneProps)
     }));
     if (begun < waiting.length) setStopped(`Stopped: ${begun} of ${waiting.length} were sent, the others wait as before.`);
     setDenying(false);
+    setReason("");
     onAnswered(waiting.slice(0, begun).map((card) => card.key));
   };
-  useCommand("approve", (press) => { if (ready && arming.accepts(press)) void send("approve", null); });
+  useWriting(denying);
+  const approveKey = useApproveKey("low");
+  useCommand(approveKey, (press) => { if (ready && arming.accepts(press)) void send("approve", null); });
   useCommand("deny", () => { setDenying(true); }, cards.length > 0 && blocked === null);
   useCommand("back", () => {
     if (covered) return false;
@@ -119,6 +126,7 @@ export const BatchPane = ({ picked, sent, onAnswered, onClear }: BatchPaneProps)
         <div className="mb-1.5 text-xs text-text-3">{first === undefined ? "" : <><ProductionMark marked={first.production} />workspace <em className="text-text-2 not-italic">{first.workspace}</em> / agent <em className="text-text-2 not-italic">{first.agent}</em></>}</div>
         <Bounded className="max-h-[76px]"><h2 className="selectable m-0 text-xl/tight font-semibold">{picked.length} {picked.length === 1 ? "call" : "calls"} of <span className="font-mono">{first?.tool === undefined || first.tool === null ? "…" : <ShownText text={first.tool.name} />}</span></h2></Bounded>
         <p className="mt-2 mb-0 text-text-2">One answer for all of them, sent as {picked.length === 1 ? "one decision" : `${picked.length} decisions of their own`}.</p>
+        {left === 0 || busy ? null : <p role="status" className="mt-1 mb-0 text-warn" data-testid="batch-left">{left} of the {picked.length + left} that were selected {left === 1 ? "was" : "were"} answered, expired or put off meanwhile, and {left === 1 ? "is" : "are"} not among these.</p>}
       </header>
       <AskedArea area={area} room={room}>
         <Region label="What is asked" className="flex-1 px-7">
@@ -130,14 +138,14 @@ export const BatchPane = ({ picked, sent, onAnswered, onClear }: BatchPaneProps)
       {ready ? <TooSmall inView={inView} /> : null}
       {blocked === null ? null : <p role="status" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad"><CommandText text={blocked} /></p>}
       {stopped === null ? null : <p role="status" className="m-0 border-t border-warn-line bg-warn-bg px-7 py-2 text-warn-text" data-testid="stopped">{stopped}</p>}
-      {denying ? <DenyPanel stops={false} canStop={false} busy={busy} onClose={() => { setDenying(false); }} onDeny={(message) => void send("deny", message)} /> : (
+      {denying ? <DenyPanel stops={false} canStop={false} busy={busy} reason={reason} onReason={setReason} onClose={() => { setDenying(false); }} onDeny={(message) => void send("deny", message)} /> : (
         <div className="flex min-h-[63px] items-center gap-2.5 border-t border-line bg-panel px-7 py-3" role="toolbar" aria-label="Decide all">
           <Button tone="deny" disabled={busy || cards.length === 0 || blocked !== null} onClick={() => { setDenying(true); }}>Deny all… <Kbd command="deny" quiet /></Button>
           <Button tone="quiet" onClick={busy ? sent.stop : onClear}>{busy ? "Stop" : "Unselect"} <kbd className="kbd">Esc</kbd></Button>
           <span className="ml-auto text-text-2">
             {busy ? "Sending…" : !whole ? "Reading the requests…" : faulty > 0 ? `${faulty} of them ${faulty === 1 ? "keeps" : "keep"} the others back` : read === content ? "" : "Read them to their end first"}
           </span>
-          <ApproveButton label={`Approve all ${picked.length}`} command="approve" arming={arming} ready={ready} onApprove={() => void send("approve", null)} />
+          <ApproveButton label={`Approve all ${picked.length}`} command={approveKey} arming={arming} ready={ready} onApprove={() => void send("approve", null)} />
         </div>
       )}
       <Bottom place={bottom} />

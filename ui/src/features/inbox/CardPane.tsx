@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useLayoutEffect, useRef } from "react";
 import { RawDialog } from "../../components/RawDialog";
-import { useCommand, useCovered } from "../../commands/CommandContext";
+import { useCommand, useCovered, useWriting } from "../../commands/CommandContext";
 import { CommandText } from "../../components/CommandText";
 import { useBlocked, useDesk, useServerSecond } from "../../desk/DeskContext";
 import type { Card } from "../../ipc/generated";
@@ -16,7 +16,8 @@ import { Body } from "./card/Body";
 import { Head } from "./card/Head";
 import { EditPanel } from "./edit/EditPanel";
 import { AskedArea, Bottom, TooSmall, useOnScreen } from "./onScreen";
-import { approveKey, type StepId } from "./steps";
+import type { StepId } from "./steps";
+import { useApproveKey } from "./useApproveKey";
 import { useArming } from "./useArming";
 import { useCardActs, type Panel } from "./useCardActs";
 import type { SentView } from "./useSent";
@@ -30,6 +31,8 @@ interface CardViewProps {
   readonly onSent: (moveOn: boolean) => void;
   /** Something is open or typed on the card. */
   readonly onEngaged: (is: boolean) => void;
+  /** What was open over the card, or in the place of its acts, is closed. */
+  readonly onFree: () => void;
   readonly onUndo: () => void;
   /** Hides the card until a time, server time. */
   readonly onSnooze: (untilMs: number) => void;
@@ -40,9 +43,11 @@ const FEW_MESSAGES = 2;
 /** These take the place of the action bar; the others lie over the desk. */
 const inPlace = (panel: Panel): boolean => panel === "deny" || panel === "terminate" || panel === "answer" || panel === "edit" || panel === "snooze";
 
-const CardView = ({ card, sent, onSent, onEngaged, onUndo, onSnooze }: CardViewProps) => {
+const CardView = ({ card, sent, onSent, onEngaged, onFree, onUndo, onSnooze }: CardViewProps) => {
   const acts = useCardActs(card, sent.decide, onSent);
   const field = useRef<HTMLInputElement>(null);
+  const approveKey = useApproveKey(card.path);
+  useWriting(inPlace(acts.panel));
   const blocked = useBlocked();
   const covered = useCovered();
   const late = useServerSecond() >= card.deadlineMs;
@@ -61,6 +66,12 @@ const CardView = ({ card, sent, onSent, onEngaged, onUndo, onSnooze }: CardViewP
     return () => { onEngaged(false); };
   }, [engaged, onEngaged]);
 
+  const was = useRef(acts.panel);
+  useEffect(() => {
+    if (was.current !== "none" && acts.panel === "none") onFree();
+    was.current = acts.panel;
+  }, [acts.panel, onFree]);
+
   useEffect(() => { if (card.history.length <= FEW_MESSAGES) openEvidence(); }, [card.history.length, openEvidence]);
 
   const approve = useCallback(() => {
@@ -75,9 +86,9 @@ const CardView = ({ card, sent, onSent, onEngaged, onUndo, onSnooze }: CardViewP
     if (step === "type") field.current?.focus();
   };
 
-  useCommand("approve", (press) => { if (ready && approveKey(card.path) === "approve" && arming.accepts(press)) approve(); }, pending);
+  useCommand("approve", (press) => { if (ready && approveKey === "approve" && arming.accepts(press)) approve(); }, pending);
   useCommand("approvePath", (press) => {
-    if (approveKey(card.path) !== "approvePath" || !open) return;
+    if (approveKey !== "approvePath" || !open) return;
     if (missing !== null) goTo(missing);
     else if (ready && arming.accepts(press)) approve();
   }, pending);
@@ -120,12 +131,12 @@ const CardView = ({ card, sent, onSent, onEngaged, onUndo, onSnooze }: CardViewP
       {pending && !inPlace(acts.panel) ? <WayPanel card={card} acts={acts} field={field} /> : null}
       {acts.panel === "deny" || acts.panel === "terminate" ? (
         <DenyPanel
-          stops={acts.panel === "terminate"} canStop={card.allowed.includes("terminate")} busy={acts.busy} onClose={close}
+          stops={acts.panel === "terminate"} canStop={card.allowed.includes("terminate")} busy={acts.busy} reason={acts.unsent.reason} onReason={(reason) => { acts.write({ reason }); }} onClose={close}
           onDeny={(message) => void send(acts.panel === "terminate" ? "terminate" : "deny", { message })}
         />
       ) : null}
       {acts.panel === "snooze" ? <SnoozePanel card={card} onSnooze={onSnooze} onClose={close} /> : null}
-      {acts.panel === "answer" ? <AnswerPanel card={card} busy={acts.busy} onAnswer={(answer) => void acts.answer(answer)} onClose={close} /> : null}
+      {acts.panel === "answer" ? <AnswerPanel card={card} busy={acts.busy} unsent={acts.unsent} onWrite={acts.write} onAnswer={(answer) => void acts.answer(answer)} onClose={close} /> : null}
       {inPlace(acts.panel) ? null : (
         <ActionBar card={card} acts={acts} arming={arming} ready={ready} blocked={blocked !== null} onApprove={approve} onUndo={onUndo} />
       )}

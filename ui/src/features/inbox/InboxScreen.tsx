@@ -6,21 +6,23 @@ import { FilterField } from "../../components/FilterField";
 import { useDesk, useInboxRows, useLoaded } from "../../desk/DeskContext";
 import { BatchPane } from "./BatchPane";
 import { CardPane } from "./CardPane";
-import { placeOf } from "./cursor";
+import { mostUrgent, placeOf } from "./cursor";
 import { filterRows } from "./filter";
 import { Arrivals } from "./list/Arrivals";
+import { HiddenUrgent } from "./list/HiddenUrgent";
 import { EmptyInbox } from "./list/EmptyInbox";
 import { InboxList } from "./list/InboxList";
 import { SentTray } from "./list/SentTray";
 import { SnoozedList } from "./list/SnoozedList";
 import { useCursor } from "./useCursor";
 import { useSelection } from "./useSelection";
+import { cardWork } from "./unsaved";
 import { useSent } from "./useSent";
 import { useSnoozes } from "./useSnoozes";
 
-/** What waits, and the card under the cursor. */
 const counted = (requests: number): string => requests.toLocaleString("en");
 
+/** What waits, and the card under the cursor. */
 export const InboxScreen = () => {
   const desk = useDesk();
   const queries = useQueryClient();
@@ -35,6 +37,13 @@ export const InboxScreen = () => {
   const cursor = useCursor(rows, start ?? null);
   const sent = useSent();
   const selection = useSelection(rows, cursor);
+
+  // What was typed on a card lasts as long as it waits.
+  useEffect(() => {
+    if (!loaded || Object.keys(cardWork.all.get()).length === 0) return;
+    const waiting = new Set(all.map((row) => row.key));
+    cardWork.retain((place) => waiting.has(place));
+  }, [all, loaded]);
 
   // An open card reads itself again when something happened to it.
   useEffect(() => desk.onTouched((notices) => {
@@ -70,6 +79,17 @@ export const InboxScreen = () => {
     if (moveOn) cursor.toNextAfter(key);
   }, [cursor, key, queries]);
 
+  const list = useRef<HTMLDivElement>(null);
+  // What held the focus goes with a card that is answered: whoever uses Tab or a screen reader goes on in the list.
+  const onFree = useCallback(() => {
+    if (document.activeElement === document.body) list.current?.focus({ preventScroll: true });
+  }, []);
+  const before = useRef(key);
+  useEffect(() => {
+    if (before.current !== null && before.current !== key) onFree();
+    before.current = key;
+  }, [key, onFree]);
+
   const { drop } = selection;
   const onAnswered = useCallback((answered: readonly string[]) => {
     for (const card of answered) void queries.invalidateQueries({ queryKey: ["card", card] });
@@ -85,7 +105,13 @@ export const InboxScreen = () => {
 
   useCommand("next", () => { cursor.move(1); });
   useCommand("previous", () => { cursor.move(-1); });
-  useCommand("mostUrgent", cursor.toMostUrgent);
+  useCommand("mostUrgent", () => {
+    const urgent = mostUrgent(awake);
+    if (urgent === null) return;
+    // A filter hides nothing from whoever asks for what is most urgent.
+    if (placeOf(rows, urgent) < 0) setFilter("");
+    cursor.set(urgent);
+  });
   useCommand("trace", () => void (key !== null && navigate({ to: "/traces/tree", search: { key, card: key } })), key !== null);
   useCommand("undo", () => void takeBack());
   // A card that is done stays until the operator moves on.
@@ -96,7 +122,7 @@ export const InboxScreen = () => {
   });
 
   return (
-    <div className="grid min-h-0 min-w-0 flex-1 grid-cols-[372px_minmax(0,1fr)] grid-rows-[minmax(0,1fr)]">
+    <div className="grid min-h-0 min-w-0 flex-1 grid-cols-[372px_minmax(0,1fr)] max-[900px]:grid-cols-[240px_minmax(0,1fr)] grid-rows-[minmax(0,1fr)]">
       <section className="flex min-h-0 flex-col border-r border-line" aria-label="Inbox">
         <header className="flex items-baseline gap-2 px-3.5 pt-3 pb-2">
           <h1 className="m-0 text-[15px] font-semibold">Inbox</h1>
@@ -105,17 +131,19 @@ export const InboxScreen = () => {
           <span className="ml-auto text-text-3">sorted by deadline</span>
         </header>
         <FilterField label="Filter" placeholder="Filter: agent, tool, risk, text…" value={filter} onChange={setFilter} className="mx-3.5 mb-2" />
+        {rows.length === awake.length ? null : <HiddenUrgent awake={awake} rows={rows} />}
         {loaded && awake.length > 0 && rows.length === 0 ? <p className="px-3.5 text-text-3">Nothing fits the filter. Esc clears it.</p> : null}
+        {selection.picked.length > 0 || selection.left === 0 || sent.sending ? null : <p role="status" className="m-0 px-3.5 pb-2 text-warn" data-testid="all-left">What was selected was answered, expired or put off meanwhile.</p>}
         {selection.refusal === null ? null : <p role="status" className="m-0 px-3.5 pb-2 text-warn" data-testid="refusal">{selection.refusal}</p>}
-        <InboxList rows={rows} cursor={key} picked={selection.picked} onSelect={cursor.set} />
+        <InboxList scroller={list} rows={rows} cursor={key} picked={selection.picked} onSelect={cursor.set} />
         <SentTray list={sent.list} onUndo={() => void takeBack()} onSelect={cursor.set} />
         <Arrivals rows={all} />
       </section>
       <main className="flex min-h-0 min-w-0 flex-col">
-        {selection.picked.length > 0 ? <BatchPane picked={selection.picked} sent={sent} onAnswered={onAnswered} onClear={selection.clear} /> : key === null ? (
+        {selection.picked.length > 0 ? <BatchPane picked={selection.picked} left={selection.left} sent={sent} onAnswered={onAnswered} onClear={selection.clear} /> : key === null ? (
           loaded ? <EmptyInbox /> : <div className="grid flex-1 place-items-center text-text-3">Reading what waits…</div>
         ) : (
-          <CardPane key={key} requestKey={key} sent={sent} onSent={onSent} onEngaged={onEngaged} onUndo={() => void takeBack(key)} onSnooze={onSnooze} />
+          <CardPane key={key} requestKey={key} sent={sent} onSent={onSent} onEngaged={onEngaged} onFree={onFree} onUndo={() => void takeBack(key)} onSnooze={onSnooze} />
         )}
       </main>
     </div>

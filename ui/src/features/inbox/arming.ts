@@ -2,7 +2,7 @@
  * When a card may be approved. Refuses every key or click that did not go down on this very card
  * after it had been still, focused and fully painted for 400 ms. Denying does not ask here.
  */
-export const STILL_MS = 400;
+const STILL_MS = 400;
 
 export interface Arming {
   /** The card and the version of its content that is on screen. */

@@ -37,6 +37,14 @@ describe("the cursor", () => {
     expect(afterDecision(rows("a", "b"), "b", ["a", "b"])).toBe("b");
   });
 
+  it("goes on from where an answered card stood, though the list has lost it by then", () => {
+    const stood = rows("a", "b", "c", "d", "e");
+    expect(afterDecision(rows("a", "b", "d", "e"), "c", ["c"], stood)).toBe("d");
+    expect(afterDecision(rows("a", "e"), "c", ["b", "c", "d"], stood)).toBe("e");
+    expect(afterDecision(rows("a", "new", "d*", "e"), "c", ["c"], stood)).toBe("e");
+    expect(afterDecision(rows("a", "b"), "e", ["e"], stood)).toBe("a");
+  });
+
   it("finds the most urgent among those that wait", () => {
     expect(mostUrgent(rows("a*", "b", "c"))).toBe("b");
     expect(mostUrgent(rows("a*"))).toBeNull();

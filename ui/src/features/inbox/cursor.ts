@@ -21,10 +21,15 @@ export const moved = (rows: Rows, key: string | null, step: 1 | -1, lastPlace: n
 /** The most urgent card that still waits for a person. */
 export const mostUrgent = (rows: Rows): string | null => rows.find((row) => row.state === "pending")?.key ?? null;
 
-/** After a decision on `answered`: from `key` the next waiting card by deadline, else the first one, else the same. */
-export const afterDecision = (rows: Rows, key: string, answered: readonly string[] = [key]): string => {
-  const place = placeOf(rows, key);
+/**
+ * After a decision on `answered`: from `key` the next waiting card by deadline, else the first one, else the same. A card
+ * that has left the list is followed by what came after it in `stood`, the list in which it stood last.
+ */
+export const afterDecision = (rows: Rows, key: string, answered: readonly string[] = [key], stood: Rows = rows): string => {
   // The list may not know yet that they are answered.
-  const waits = (row: Rows[number]): boolean => row.state === "pending" && !answered.includes(row.key);
-  return (rows.slice(place + 1).find(waits) ?? rows.find(waits))?.key ?? key;
+  const waiting = rows.filter((row) => row.state === "pending" && !answered.includes(row.key));
+  const order = placeOf(rows, key) >= 0 ? rows : stood;
+  const keys = new Set(waiting.map((row) => row.key));
+  const next = order.slice(placeOf(order, key) + 1).find((row) => keys.has(row.key));
+  return (next ?? waiting[0])?.key ?? key;
 };

@@ -1,5 +1,6 @@
 /** Which rows a filter shows. Every word must occur; `agent:`, `tool:` and `risk:` narrow a word. */
 import { plainText } from "../../components/shown";
+import { wordsOf } from "../../components/words";
 import type { InboxRow } from "../../ipc/generated";
 
 const FIELDS = ["agent", "tool", "risk", "workspace"] as const;
@@ -12,8 +13,8 @@ interface Word {
 
 const fieldOf = (word: string): Field | null => FIELDS.find((field) => word.startsWith(`${field}:`)) ?? null;
 
-export const parseFilter = (filter: string): Word[] =>
-  filter.toLowerCase().split(/\s+/).filter((word) => word !== "").map((word) => {
+const parseFilter = (filter: string): Word[] =>
+  wordsOf(filter).map((word) => {
     const field = fieldOf(word);
     return { field, text: field === null ? word : word.slice(field.length + 1) };
   });

@@ -6,7 +6,7 @@ import type { CardState, DecidedNotice, InboxRow, Verdict, Shown } from "../../i
  * `voted` is a vote that stands while others are waited for, `over` a request that ended before the verdict counted,
  * `back` a hold that the console dropped: the request waits again.
  */
-export type SentState = "sending" | "holding" | "queued" | "stored" | "voted" | "lost" | "over" | "back" | "undone" | "failed";
+type SentState = "sending" | "holding" | "queued" | "stored" | "voted" | "lost" | "over" | "back" | "undone" | "failed";
 
 export interface Sent {
   readonly key: string;

@@ -7,7 +7,7 @@ export type Snoozes = Readonly<Record<string, number>>;
 /** A card is back at least this long before its deadline. */
 export const BACK_MS = 60_000;
 
-export interface SnoozeChoice {
+interface SnoozeChoice {
   readonly label: string;
   readonly untilMs: number;
 }

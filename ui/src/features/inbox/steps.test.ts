@@ -11,14 +11,15 @@ const did = (more: Partial<Progress>): Progress => ({ ...noProgress, ...more });
 describe("the way to an approval", () => {
   it("is one key for safe, low and medium", () => {
     expect(missingStep(card({}), noProgress)).toBeNull();
-    expect(approveKey("low")).toBe("approve");
+    expect(approveKey("low", false)).toBe("approve");
+    expect(approveKey("low", true)).toBe("approvePath");
   });
 
   it("asks to read to the end for high, and for the chord", () => {
     expect(missingStep(card({ path: "high" }), noProgress)).toBe("read");
     expect(missingStep(card({ path: "high" }), did({ readToEnd: true }))).toBeNull();
-    expect(approveKey("high")).toBe("approvePath");
-    expect(approveKey("critical")).toBe("approvePath");
+    expect(approveKey("high", false)).toBe("approvePath");
+    expect(approveKey("critical", false)).toBe("approvePath");
   });
 
   it("asks for every step in order for critical", () => {

@@ -23,7 +23,7 @@ const NAME_FITS = 64;
 
 export type StepId = "name" | "read" | "evidence" | "reveal" | "type";
 
-export interface Step {
+interface Step {
   readonly id: StepId;
   readonly done: boolean;
 }
@@ -61,4 +61,4 @@ export const missingStep = (card: StepFacts, progress: Progress): StepId | null 
   stepsOf(card, progress).find(({ done }) => !done)?.id ?? null;
 
 /** Which key approves on a way. */
-export const approveKey = (path: DecidePath): "approve" | "approvePath" => (path === "low" ? "approve" : "approvePath");
+export const approveKey = (path: DecidePath, singleKeysOff: boolean): "approve" | "approvePath" => (path === "low" && !singleKeysOff ? "approve" : "approvePath");

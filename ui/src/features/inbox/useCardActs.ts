@@ -1,15 +1,12 @@
 /** What the operator does on one open card: progress on its way, reveals, edits and the verdict. */
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { useDesk } from "../../desk/DeskContext";
-import type { Answer, Card, DecideArgs, EditCheck, Revealed, TypedTarget, Verdict } from "../../ipc/generated";
+import type { Answer, Card, DecideArgs, Revealed, TypedTarget, Verdict } from "../../ipc/generated";
 import { toCallError, type CallError } from "../../ipc/transport";
 import { missingStep, type Progress, type StepId } from "./steps";
+import { cardWork, type Draft, type Unsent } from "./unsaved";
 
-/** A checked edit that has not been sent. */
-export interface Draft {
-  readonly json: string;
-  readonly check: EditCheck;
-}
+const NOTHING: Unsent = { reason: "", answer: "", form: null };
 
 export type Panel = "none" | "deny" | "terminate" | "answer" | "edit" | "raw" | "snooze" | "grant" | "why";
 
@@ -34,6 +31,8 @@ export interface CardActs {
   /** What stands in the editor and was not compared; it outlives a look at the card. */
   readonly kept: string | null;
   readonly keep: (text: string) => void;
+  readonly unsent: Unsent;
+  readonly write: (more: Partial<Unsent>) => void;
   readonly problem: string | null;
   readonly busy: boolean;
   readonly send: (verdict: Verdict, more?: Partial<DecideArgs>) => Promise<void>;
@@ -56,12 +55,23 @@ export const useCardActs = (card: Card, decide: Decide, onSent: (moveOn: boolean
     return () => { opened.current = null; };
   }, [panel]);
   const [revealed, setRevealed] = useState<ReadonlyMap<number, Revealed>>(new Map());
-  const [draft, putDraft] = useState<Draft | null>(null);
-  const [kept, keep] = useState<string | null>(null);
+  const [earlier] = useState(() => {
+    const work = cardWork.of(card.key);
+    return work?.requestDigest === card.origin.requestDigest ? work : null;
+  });
+  const [draft, putDraft] = useState<Draft | null>(earlier?.draft ?? null);
+  const [kept, keep] = useState<string | null>(earlier?.kept ?? null);
   const setDraft = useCallback((next: Draft | null) => {
     putDraft(next);
     keep(null);
   }, []);
+  const [unsent, setUnsent] = useState(earlier?.unsent ?? NOTHING);
+  const { requestDigest } = card.origin;
+  useEffect(() => {
+    const nothing = draft === null && kept === null && unsent === NOTHING;
+    cardWork.keep(card.key, nothing ? undefined : { requestDigest, draft, kept, unsent });
+  }, [card.key, draft, kept, requestDigest, unsent]);
+  const write = useCallback((more: Partial<Unsent>) => { setUnsent((before) => ({ ...before, ...more })); }, []);
   const [problem, setProblem] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
 
@@ -104,6 +114,7 @@ export const useCardActs = (card: Card, decide: Decide, onSent: (moveOn: boolean
     if (error === null) {
       const asItWas = opened.current === panel;
       if (asItWas) open("none");
+      if (asItWas && panel !== "none") setUnsent(NOTHING);
       onSent(asItWas);
     } else {
       setProblem(error.message);
@@ -113,5 +124,5 @@ export const useCardActs = (card: Card, decide: Decide, onSent: (moveOn: boolean
   const answer = useCallback((given: Answer) => send("respond", { answer: given }), [send]);
   const target = draft?.check.target ?? card.target;
   const missing = useMemo(() => missingStep({ ...card, target }, progress), [card, progress, target]);
-  return { panel, open, progress, openEvidence, type, content, sawEnd, sawName, missing, target, revealed, revealAll, draft, setDraft, kept, keep, problem, busy, send, answer };
+  return { panel, open, progress, openEvidence, type, content, sawEnd, sawName, missing, target, revealed, revealAll, draft, setDraft, kept, keep, unsent, write, problem, busy, send, answer };
 };

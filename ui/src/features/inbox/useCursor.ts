@@ -1,12 +1,11 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { InboxRow } from "../../ipc/generated";
-import { afterDecision, mostUrgent, moved, placeOf } from "./cursor";
+import { afterDecision, moved, placeOf } from "./cursor";
 
 export interface CursorView {
   readonly key: string | null;
   readonly set: (key: string | null) => void;
   readonly move: (step: 1 | -1) => void;
-  readonly toMostUrgent: () => void;
   /** Onward from cards that were answered; whoever has gone on alone stays. */
   readonly toNextAfter: (...answered: readonly string[]) => void;
   /** Where it stands now, for work whose answer came late. */
@@ -16,10 +15,10 @@ export interface CursorView {
 /** The cursor of the list. It takes the first card when there was none, and moves by the operator alone. */
 export const useCursor = (rows: readonly InboxRow[], start: string | null = null): CursorView => {
   const [key, set] = useState<string | null>(start);
-  const latest = useRef({ rows, key, place: 0 });
+  const latest = useRef({ rows, key, place: 0, stood: rows });
   useLayoutEffect(() => {
     const place = placeOf(rows, key);
-    latest.current = { rows, key, place: place >= 0 ? place : latest.current.place };
+    latest.current = place >= 0 ? { rows, key, place, stood: rows } : { ...latest.current, rows, key };
   }, [rows, key]);
 
   const [first] = rows;
@@ -29,14 +28,10 @@ export const useCursor = (rows: readonly InboxRow[], start: string | null = null
     const now = latest.current;
     set(moved(now.rows, now.key, step, now.place));
   }, []);
-  const toMostUrgent = useCallback(() => {
-    const urgent = mostUrgent(latest.current.rows);
-    if (urgent !== null) set(urgent);
-  }, []);
   const toNextAfter = useCallback((...answered: readonly string[]) => {
-    const { rows: there, key: at } = latest.current;
-    if (at !== null && answered.includes(at)) set(afterDecision(there, at, answered));
+    const { rows: there, key: at, stood } = latest.current;
+    if (at !== null && answered.includes(at)) set(afterDecision(there, at, answered, stood));
   }, []);
   const now = useCallback(() => latest.current.key, []);
-  return { key, set, move, toMostUrgent, toNextAfter, now };
+  return { key, set, move, toNextAfter, now };
 };

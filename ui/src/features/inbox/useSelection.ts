@@ -4,9 +4,11 @@ import type { InboxRow } from "../../ipc/generated";
 import type { CursorView } from "./useCursor";
 import { extended, kept, toggled, without, type Choice, type Picked } from "./selection";
 
-export interface SelectionView {
+interface SelectionView {
   /** In the order of the list; rows that left it are no longer in. */
   readonly picked: Picked;
+  /** How many of those that were selected left it. */
+  readonly left: number;
   readonly refusal: string | null;
   readonly clear: () => void;
   /** Takes out what was answered, and nothing that was selected meanwhile. */
@@ -29,5 +31,5 @@ export const useSelection = (rows: readonly InboxRow[], cursor: CursorView): Sel
   useCommand("selectPrevious", () => { extend(-1); }, key !== null);
   const clear = useCallback(() => { setChoice({ picked: [], refusal: null }); }, []);
   const drop = useCallback((answered: readonly string[]) => { setChoice((before) => without(before, answered)); }, []);
-  return { picked, refusal: choice.refusal, clear, drop };
+  return { picked, left: choice.picked.length - picked.length, refusal: choice.refusal, clear, drop };
 };

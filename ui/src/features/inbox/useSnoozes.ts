@@ -1,16 +1,13 @@
 import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { useDesk } from "../../desk/DeskContext";
+import { createNews } from "../../desk/news";
 import type { InboxRow } from "../../ipc/generated";
 import { backAt, pruned, readSnoozes, type Snoozes } from "./snooze";
 
 const PLACE = "countersign.snoozes";
 
 /** What is put off, for all of the page: the list and the count in the navigation agree. */
-const listeners = new Set<() => void>();
-const subscribe = (listener: () => void): (() => void) => {
-  listeners.add(listener);
-  return () => { listeners.delete(listener); };
-};
+const changes = createNews();
 let kept: { readonly text: string | null; readonly snoozes: Snoozes } | undefined;
 const read = (): Snoozes => {
   const text = localStorage.getItem(PLACE);
@@ -19,7 +16,7 @@ const read = (): Snoozes => {
 };
 const write = (snoozes: Snoozes): void => {
   localStorage.setItem(PLACE, JSON.stringify(snoozes));
-  for (const listener of listeners) listener();
+  changes.tell();
 };
 
 export interface Snoozed {
@@ -27,7 +24,7 @@ export interface Snoozed {
   readonly backMs: number;
 }
 
-export interface SnoozesView {
+interface SnoozesView {
   /** What waits and is not put off. */
   readonly awake: readonly InboxRow[];
   /** What is put off, the one that is back first before the others. */
@@ -39,7 +36,7 @@ export interface SnoozesView {
 /** Which cards are put off in this window. Others of the realm see them as ever. */
 export const useSnoozes = (rows: readonly InboxRow[]): SnoozesView => {
   const desk = useDesk();
-  const snoozes = useSyncExternalStore(subscribe, read);
+  const snoozes = useSyncExternalStore(changes.subscribe, read);
   const [tick, setTick] = useState(0);
   const { awake, snoozed } = useMemo(() => {
     const now = desk.now();

@@ -47,8 +47,8 @@ const Numbers = ({ view, day }: { readonly view: OverviewView; readonly day: boo
 };
 
 const Paces = ({ view }: { readonly view: OverviewView }) => (
-  <Section title="Time to decide, by agent and tool">
-    {view.paces.length === 0 ? <p className="m-0 text-text-3">Nothing was decided in this time.</p> : (
+  <Section title="Time that people took to decide, by agent and tool">
+    {view.paces.length === 0 ? <p className="m-0 text-text-3">People decided nothing in this time.</p> : (
       <table className="selectable w-full" data-testid="paces">
         <thead className="text-left text-xs text-text-3"><tr><th className="pb-1.5 font-normal">Agent</th><th className="pb-1.5 font-normal">Tool</th><th className="pr-4 pb-1.5 text-right font-normal">Decided</th><th className="pr-4 pb-1.5 text-right font-normal">Median</th><th className="pr-4 pb-1.5 text-right font-normal">95 % within</th></tr></thead>
         <tbody>
@@ -58,7 +58,7 @@ const Paces = ({ view }: { readonly view: OverviewView }) => (
             <tr key={index} className="row-line">
               <td className="py-1 text-text-2">{pace.agent ?? "others together"}</td>
               <td className="py-1 font-mono text-xs">{pace.tool === null ? "" : <ShownText text={pace.tool.label} />}</td>
-              <td className={cell}><Count value={pace.decided} label={`Decided of ${pace.agent ?? ""}, ${pace.tool === null ? "" : plainText(pace.tool.label)}`} find={finds.ofPace(view, pace)} /></td><td className={cell}>{formatDuration(pace.medianMs)}</td><td className={cell}>{formatDuration(pace.p95Ms)}</td>
+              <td className={cell}><Count value={pace.decided} label={`Decided by people of ${pace.agent ?? ""}, ${pace.tool === null ? "" : plainText(pace.tool.label)}`} find={finds.ofPace(view, pace)} /></td><td className={cell}>{formatDuration(pace.medianMs)}</td><td className={cell}>{formatDuration(pace.p95Ms)}</td>
             </tr>
           ))}
         </tbody>

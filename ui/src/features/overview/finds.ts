@@ -20,7 +20,7 @@ export const ofVerdict = (view: OverviewView, { verdict }: VerdictCount): Find =
 
 /** None for the pairs that are counted together, and for what is no tool call: no filter finds those alone. */
 export const ofPace = (view: OverviewView, { agent, tool }: PaceView): Find | null =>
-  agent === null || tool === null ? null : { ...during(view), state: "decided", agent, tool: tool.value };
+  agent === null || tool === null ? null : { ...human(view), agent, tool: tool.value };
 
 const SERIES: Record<Exclude<keyof VolumePiece, "startMs">, Find> = {
   arrived: {}, allowed: { state: "decided", verdict: "allowed" }, denied: { state: "decided", verdict: "refused" }, expired: { state: "expired" },

@@ -2,12 +2,12 @@ import { ShownText } from "../../components/ShownText";
 import { VirtualList } from "../../components/VirtualList";
 import { formatDay } from "../../desk/clock";
 import type { RuleEffect, RuleRow } from "../../ipc/generated";
-import { keptOf } from "../../components/rules/kept";
+import { changedRules } from "../../components/rules/unsaved";
 
 const ROW_PX = 58;
 const LOOKS: Record<RuleEffect, string> = { approve: "bg-ok-bg text-ok", ask: "bg-warn-bg text-warn", deny: "bg-bad-bg text-bad" };
 
-export const EffectBadge = ({ effect, approvals = null, state = "on" }: { readonly effect: RuleEffect; readonly approvals?: number | null; readonly state?: RuleRow["state"] }) => (
+const EffectBadge = ({ effect, approvals = null, state = "on" }: { readonly effect: RuleEffect; readonly approvals?: number | null; readonly state?: RuleRow["state"] }) => (
   <span className={`rounded px-2 py-0.5 text-center text-[11px] font-semibold whitespace-nowrap ${state === "off" ? "border border-line text-text-3" : state === "shadow" ? "border border-dashed border-warn-line text-warn" : LOOKS[effect]}`} data-effect={effect}>
     {effect}{effect === "ask" && approvals !== null && approvals > 1 ? ` ×${approvals}` : ""}
   </span>
@@ -32,7 +32,7 @@ const Row = ({ row, workspace, nowMs }: { readonly row: RuleRow; readonly worksp
     <>
       <EffectBadge effect={row.effect} approvals={row.approvals} state={row.state} />
       <span className="min-w-0">
-        <b className="block truncate font-semibold"><ShownText text={row.name} />{keptOf(`${workspace}/${row.id}`) === undefined ? null : <span className="ml-2 font-normal text-warn">changed, not saved</span>}</b>
+        <b className="block truncate font-semibold"><ShownText text={row.name} />{changedRules.of(`${workspace}/${row.id}`) === undefined ? null : <span className="ml-2 font-normal text-warn">changed, not saved</span>}</b>
         <small className="block truncate text-xs text-text-3">
           {row.state === "on" ? "" : `${row.state === "off" ? "off" : "shadow"}; `}<ShownText text={row.about} />
           {row.regrets === 0 ? null : <span className="text-bad"> · {row.regrets} {row.regrets === 1 ? "regret" : "regrets"}</span>}

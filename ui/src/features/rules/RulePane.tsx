@@ -6,8 +6,9 @@ import { Confirm } from "../../components/Confirm";
 import { ShownText } from "../../components/ShownText";
 import { formatAgo } from "../../desk/clock";
 import { useDesk, useLost, useStatus } from "../../desk/DeskContext";
-import type { RuleRow, RuleWords, SavedRule } from "../../ipc/generated";
+import type { DeniedCalls, RuleRow, RuleWords, SavedRule } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
+import { DeniedDialog } from "../../components/rules/DeniedDialog";
 import { RuleDesk } from "../../components/rules/RuleDesk";
 import { Day } from "../../components/Moment";
 import { RuleChanges } from "./RuleChanges";
@@ -28,7 +29,7 @@ const STATE: Record<RuleRow["state"], string> = { on: "on", off: "off", shadow: 
 /** What the rule did so far. */
 const Record = ({ row, nowMs }: { readonly row: RuleRow; readonly nowMs: number }) => (
   <p className="m-0 text-text-3" data-testid="rule-record">
-    version {row.version}{row.sinceMs === 0 ? null : <>, <Day ms={row.sinceMs} /></>}, {STATE[row.state]}. {row.uses === 0 ? "Never used" : `Used ${row.uses.toLocaleString("en")} times`}{row.lastUsedMs === null ? "" : `, last ${formatAgo(nowMs - row.lastUsedMs)}`}.
+    version {row.version}{row.sinceMs === 0 ? null : <>, <Day ms={row.sinceMs} /></>}, {STATE[row.state]}. {row.uses === 0 ? "Never used" : row.uses === 1 ? "Used once" : `Used ${row.uses.toLocaleString("en")} times`}{row.lastUsedMs === null ? "" : `, last ${formatAgo(nowMs - row.lastUsedMs)}`}.
     {" "}Last error: {row.lastError === null ? "none" : <span className="text-warn"><ShownText text={row.lastError} /></span>}.
     {" "}Regrets: {row.regrets === 0 ? "none" : <b className="font-semibold text-bad">{row.regrets}</b>}.
   </p>
@@ -60,9 +61,14 @@ export const RulePane = ({ workspace, row, gone, words, nowMs, onSaved }: RulePa
     queryKey: ["rule", workspace, row.id, row.version], queryFn: () => desk.call("rule_text", { workspace, id: row.id }), placeholderData: (before) => (before?.id === row.id ? before : undefined), enabled: !gone,
   });
   const [limits, setLimits] = useState(false);
-  const remove = async (): Promise<void> => {
+  const [denied, setDenied] = useState<DeniedCalls | null>(null);
+  const remove = async (acceptDenied: boolean): Promise<void> => {
     try {
-      await desk.call("remove_rule", { workspace, id: row.id, acceptLimits: limits });
+      const removed = await desk.call("remove_rule", { workspace, id: row.id, acceptLimits: limits, acceptDenied });
+      if (removed.denied !== null) {
+        setDenied(removed.denied);
+        return;
+      }
     } catch (thrown) {
       // Told in the dialog, which offers it once more.
       setLimits(toCallError(thrown).code === "verdict_not_allowed");
@@ -87,10 +93,13 @@ export const RulePane = ({ workspace, row, gone, words, nowMs, onSaved }: RulePa
         </RuleDesk>
       )}
       {removing ? (
-        <Confirm title="Remove this rule?" verb={limits ? "Remove all the same" : "Remove"} dangerous onConfirm={remove} onClose={() => { setRemoving(false); setLimits(false); }}>
+        <Confirm title="Remove this rule?" verb={limits ? "Remove all the same" : "Remove"} dangerous onConfirm={() => remove(false)} onClose={() => { setRemoving(false); setLimits(false); }}>
           Nothing is decided by it any more, in no console. What it decided stays in the history, with its words.
         </Confirm>
       ) : null}
+      {denied === null ? null : (
+        <DeniedDialog denied={denied} verb={limits ? "Change other rules and remove it" : "Remove it all the same"} onConfirm={() => remove(true)} onClose={() => { setDenied(null); setLimits(false); }} />
+      )}
     </article>
   );
 };

@@ -6,7 +6,7 @@ import { Kbd } from "../../components/Kbd";
 import { Select } from "../../components/Select";
 import { useDesk } from "../../desk/DeskContext";
 import type { RuleRow, RuleText } from "../../ipc/generated";
-import { keptOf } from "../../components/rules/kept";
+import { changedRules } from "../../components/rules/unsaved";
 import { RuleDesk } from "../../components/rules/RuleDesk";
 import { RuleList } from "./RuleList";
 import { RulePane } from "./RulePane";
@@ -44,7 +44,7 @@ export const RulesScreen = () => {
   const suggested = suggestions.view?.suggestions.find((of) => of.id === looked) ?? null;
   const [last, setLast] = useState<{ readonly workspace: string; readonly row: RuleRow } | null>(null);
   // A rule that somebody removed while it was changed here stays open with what was typed.
-  const gone = last !== null && last.workspace === workspace && last.row.id === id && rows[place]?.id !== id && keptOf(`${workspace}/${last.row.id}`) !== undefined;
+  const gone = last !== null && last.workspace === workspace && last.row.id === id && rows[place]?.id !== id && changedRules.of(`${workspace}/${last.row.id}`) !== undefined;
   const row = writing || suggested !== null ? undefined : gone ? last.row : rows[place];
   const look = (next: string | null, write = false): void => {
     setWriting(write);

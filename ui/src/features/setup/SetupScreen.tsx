@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { ListBeside } from "../../components/ListBeside";
 import { useDesk } from "../../desk/DeskContext";
-import { useAllDrafts } from "./draftStore";
-import { fits } from "./drafts";
+import { useStore } from "../../desk/store";
+import { fits, setupDrafts } from "./drafts";
 import { SetupList } from "./SetupList";
 import { SetupPane } from "./SetupPane";
 
@@ -12,7 +12,7 @@ const AGAIN_MS = 3_000;
 export const SetupScreen = () => {
   const desk = useDesk();
   const { data, error, isPending } = useQuery({ queryKey: ["setups"], queryFn: () => desk.call("setup_list", {}), refetchInterval: AGAIN_MS, staleTime: 0 });
-  const unsaved = new Set(Object.keys(useAllDrafts()));
+  const unsaved = new Set(Object.keys(useStore(setupDrafts.all)));
   const all = data?.agents ?? [];
   return (
     <ListBeside

@@ -1,5 +1,7 @@
-/** What was typed into a setup form and is not saved. Pure. */
+/** What was typed into a setup form and is not saved. Pure, but for the drafts that are kept, at the end. */
+import { createUnsaved } from "../../desk/unsaved";
 import { plainText } from "../../components/shown";
+import { everyWordIn } from "../../components/words";
 import type { SetupEdit, SetupForm, SetupKeyView, SetupLineView, SetupType } from "../../ipc/generated";
 
 /** `default` goes back to the agent's default; a text is what stands in the field. */
@@ -11,7 +13,7 @@ export interface Drafts {
   readonly typed: Readonly<Record<string, Draft>>;
 }
 
-export const isText = (kind: SetupType): boolean => kind === "string_short" || kind === "string_long" || kind === "string_multiline";
+const isText = (kind: SetupType): boolean => kind === "string_short" || kind === "string_long" || kind === "string_multiline";
 
 export const keysOf = (form: SetupForm): readonly SetupKeyView[] => (form.declared.type === "keys" ? form.declared.keys : []);
 
@@ -73,4 +75,7 @@ export const groupsOf = (keys: readonly SetupKeyView[]): readonly { readonly nam
 
 /** Whether an agent fits what was typed: every word must occur in its name. */
 export const fits = (line: SetupLineView, filter: string): boolean =>
-  filter.toLowerCase().split(/\s+/).every((word) => line.key.toLowerCase().includes(word));
+  everyWordIn(line.key, filter);
+
+/** By `WORKSPACE/AGENT`: looking something up elsewhere loses nothing. */
+export const setupDrafts = createUnsaved<Drafts>();

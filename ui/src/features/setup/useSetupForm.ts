@@ -1,11 +1,11 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useDesk } from "../../desk/DeskContext";
+import { useStore } from "../../desk/store";
 import type { SetupEdit, SetupForm, SetupKeyView, SetupProblem } from "../../ipc/generated";
 import { CallError, toCallError } from "../../ipc/transport";
 import { plainText } from "../../components/shown";
-import { clashes, editsOf, leftAfter, typedWith, type Draft, type Drafts } from "./drafts";
-import { draftsOf, keepDrafts, useAllDrafts } from "./draftStore";
+import { clashes, editsOf, leftAfter, setupDrafts, typedWith, type Draft, type Drafts } from "./drafts";
 
 /** Others change a setup without a word to this window: it is read again after this time. */
 const AGAIN_MS = 3_000;
@@ -35,7 +35,7 @@ export const useSetupForm = (agent: string): SetupFormState => {
   const queries = useQueryClient();
   const queryKey = ["setup", agent];
   const { data: form, error } = useQuery({ queryKey, queryFn: () => desk.call("setup_of", { agent }), refetchInterval: AGAIN_MS, staleTime: 0 });
-  const drafts = useAllDrafts()[agent];
+  const drafts = useStore(setupDrafts.all)[agent];
   const [problems, setProblems] = useState<readonly SetupProblem[]>([]);
   const [failed, setFailed] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
@@ -58,7 +58,7 @@ export const useSetupForm = (agent: string): SetupFormState => {
     setProblems([]);
     try {
       // The bus may take its time: what is typed until it answers is not part of what it stored.
-      const done = await send(drafts.base, editsOf(form, drafts), (next) => { keepDrafts(agent, leftAfter(draftsOf(agent), drafts, next)); });
+      const done = await send(drafts.base, editsOf(form, drafts), (next) => { setupDrafts.keep(agent, leftAfter(setupDrafts.of(agent), drafts, next)); });
       // After a conflict the newer form is shown, and the drafts are stale.
       if (done !== "stored" && done !== "conflict") setProblems(done);
     } catch (thrown) {
@@ -72,8 +72,8 @@ export const useSetupForm = (agent: string): SetupFormState => {
     if (form === undefined) return;
     // The own change is nobody else's: drafts that were typed over the form before it are meant for the one after it.
     const done = await send(form, [edit], (next) => {
-      const now = draftsOf(agent);
-      if (now !== undefined && now.base.revision === form.revision) keepDrafts(agent, { ...now, base: next });
+      const now = setupDrafts.of(agent);
+      if (now !== undefined && now.base.revision === form.revision) setupDrafts.keep(agent, { ...now, base: next });
     });
     if (done === "stored") return;
     throw new CallError("failed", done === "conflict"
@@ -88,13 +88,13 @@ export const useSetupForm = (agent: string): SetupFormState => {
     type: (key, draft) => {
       if (form === undefined) return;
       setProblems((before) => before.filter((problem) => problem.key !== key.key));
-      keepDrafts(agent, typedWith(drafts, form, key, draft));
+      setupDrafts.keep(agent, typedWith(drafts, form, key, draft));
     },
-    keepMine: () => { if (form !== undefined && drafts !== undefined) keepDrafts(agent, { ...drafts, base: form }); },
+    keepMine: () => { if (form !== undefined && drafts !== undefined) setupDrafts.keep(agent, { ...drafts, base: form }); },
     drop: () => {
       setProblems([]);
       setFailed(null);
-      keepDrafts(agent, undefined);
+      setupDrafts.keep(agent, undefined);
     },
   };
 };

@@ -29,7 +29,7 @@ interface RowProps {
   readonly onToggle: (line: LineKey) => void;
 }
 
-export const lineId = (place: number): string => `line-${place}`;
+const lineId = (place: number): string => `line-${place}`;
 
 const Row = memo(function Row({ line, agent, place, top, selected, branch, closed, view, untilMs, onChoose, onToggle }: RowProps) {
   const Fold = closed ? ChevronRight : ChevronDown;

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::domain::life_cycle::{Step, next};
 use crate::domain::{RequestRecord, State, Timestamp};
-use crate::ops::answers;
+use crate::ops::automatic_answers;
 use crate::ops::decisions::judge_again;
 use crate::ops::ledger::{Batch, Ledger};
 use crate::store::StoreError;
@@ -18,7 +18,10 @@ pub(crate) const IGNORED: &str = "tighten_ignored";
 /// Its detail's `code` where it could not be read.
 pub(crate) const UNREADABLE: &str = "unreadable";
 
-async fn one(batch: &mut Batch<'_>, key: &RequestKey) -> Result<Option<RequestRecord>, StoreError> {
+async fn record_of(
+    batch: &mut Batch<'_>,
+    key: &RequestKey,
+) -> Result<Option<RequestRecord>, StoreError> {
     let mut found = requests::records(batch.tx, std::slice::from_ref(key)).await?;
     Ok(found.pop())
 }
@@ -30,7 +33,7 @@ pub(super) async fn withdraw(
     raw: &[u8],
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    let Some(record) = one(batch, key).await? else {
+    let Some(record) = record_of(batch, key).await? else {
         return keep(ledger, batch, key, TombstoneKind::Withdraw, raw, at).await;
     };
     let digest = Sha256Digest::of_bytes(raw).to_string();
@@ -62,7 +65,7 @@ pub(super) async fn withdraw(
     request_states::change_states(batch.tx, &[change]).await?;
     batch.gathered.touched.push(record.id);
     if ledger.caught_up {
-        answers::give(ledger, batch, &[record.id]).await?;
+        automatic_answers::answer(ledger, batch, &[record.id]).await?;
     }
     Ok(())
 }
@@ -102,7 +105,7 @@ pub(super) async fn tighten(
     raw: &[u8],
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    let Some(record) = one(batch, key).await? else {
+    let Some(record) = record_of(batch, key).await? else {
         return keep(ledger, batch, key, TombstoneKind::Tighten, raw, at).await;
     };
     let Some(body) = body else {

@@ -5,8 +5,9 @@
 use countersign_wire::Stream;
 use tokio_util::sync::CancellationToken;
 
-use super::{CATCH_UP_LOOK, epoch_of};
+use super::CATCH_UP_LOOK;
 use crate::bus::{Bus, BusError, BusIdentity, StreamStatus};
+use crate::ops::went_back::epoch_of;
 use crate::runtime::{Positions, Shared, StreamPlace};
 
 /// How far each stream is to be projected before anything is shown.

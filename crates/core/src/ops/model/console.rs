@@ -1,10 +1,11 @@
 //! One console without its tasks: every step of it is a call, and it can die at each.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, RwLock};
 
 use countersign_wire::{RequestKey, Stream};
+use parking_lot::RwLock;
 use sqlx::SqliteConnection;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;

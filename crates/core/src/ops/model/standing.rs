@@ -173,7 +173,7 @@ async fn a_console_whose_key_waits_leaves_what_a_stopped_agent_asks_to_others_wi
     };
     let ledger = desk.console.ledger.as_ref().unwrap();
     let bot = "acme/bot".parse().unwrap();
-    ledger.brakes.write().unwrap().set_agent(bot, stop);
+    ledger.brakes.write().set_agent(bot, stop);
     desk.clock.turn(10);
     desk.asks(0..500).await;
     desk.console.tick(Death::No).await;

@@ -71,9 +71,7 @@ impl App {
     #[must_use]
     pub fn operators(&self) -> (Vec<Listed>, bool) {
         let known = self.inner.shared.operator_list.read();
-        let list = known
-            .ok()
-            .and_then(|known| Some(known.as_ref()?.list.clone()));
+        let list = known.as_ref().map(|known| known.list.clone());
         let list = list.unwrap_or_else(|| OperatorList::new(Vec::new()));
         let own = self.identity().trusted_keys();
         let mine = |key: &PublicKey| own.iter().any(|own| own.key == *key);

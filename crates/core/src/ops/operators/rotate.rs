@@ -192,7 +192,9 @@ async fn lock(identity: &Arc<Identity>) -> Result<KeysLock, OpError> {
 }
 
 fn rotation(realm: &Uuid, old: &KeyPair, new: &KeyPair, now: Timestamp) -> Result<Change, OpError> {
-    let failed = || OpError::Failed("the old key could not sign for the new one".to_owned());
+    let failed = || {
+        OpError::Failed("the old key could not sign for the new one; nothing was changed: check this console's keys with `countersign doctor`".to_owned())
+    };
     let key = |pair: &KeyPair| PublicKey::of(pair).map_err(|_| failed());
     let (from, to) = (key(old)?, key(new)?);
     let at = countersign_wire::Timestamp::new(now.into());

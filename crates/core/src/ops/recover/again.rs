@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use countersign_wire::{
-    Attestation, PublicKey, RequestKey, Sha256Digest, decision_subject, vote_subject,
+    Attestation, PublicKey, RequestKey, Sha256Digest, Stream, decision_subject, vote_subject,
 };
 use nkeys::KeyPair;
 use tokio::time::sleep;
@@ -52,7 +52,9 @@ impl Again {
     }
 
     pub(super) async fn look(&self, bus: &Bus) -> Result<Place, OpError> {
-        let stored = bus.read_last("CS_DECISIONS", &self.subject).await?;
+        let stored = bus
+            .read_last(Stream::Decisions.name(), &self.subject)
+            .await?;
         Ok(match stored {
             None => Place::Empty,
             Some(message) if message.payload == self.row.payload && message.sig == self.row.sig => {

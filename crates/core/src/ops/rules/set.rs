@@ -60,6 +60,23 @@ pub(super) fn read(payload: &[u8], revision: u64) -> Result<RuleSet, OpError> {
     })
 }
 
+fn too_many() -> OpError {
+    OpError::InvalidArgs(format!("a workspace has at most {RULES_MAX} rules"))
+}
+
+/// Refuses a rule that is new or changed and would never be in force.
+fn not_late(rules: &[Rule], done: &RulesChanged, now: Timestamp) -> Result<(), OpError> {
+    let touched = |rule: &&Rule| done.added.contains(&rule.id) || done.changed.contains(&rule.id);
+    let Some(over) = rules.iter().filter(touched).find(|rule| rule.is_late(now)) else {
+        return Ok(());
+    };
+    let at = over.expires_at.map(Timestamp::rfc3339).unwrap_or_default();
+    Err(OpError::InvalidArgs(format!(
+        "the rule {} would approve nothing: its time was over at {at}; give it a later expires_at, or take it out",
+        over.id
+    )))
+}
+
 impl RuleSet {
     /// The set after a change, and what that did.
     ///
@@ -70,100 +87,14 @@ impl RuleSet {
         change: &RulesChange,
         now: Timestamp,
     ) -> Result<(Self, RulesChanged), OpError> {
-        let known = |id: &String| match self.rules.iter().any(|rule| rule.id == *id) {
-            true => Ok(()),
-            false => Err(OpError::Unknown {
-                what: format!("rule {id}"),
-                see: "rules list",
-            }),
-        };
-        let mut rules = match change {
-            RulesChange::Replace { rules, seen } => {
-                if seen.is_some_and(|seen| seen != self.revision) {
-                    let why = "somebody else changed the rules meanwhile; look at them again";
-                    return Err(OpError::InvalidArgs(why.to_owned()));
-                }
-                rules.clone()
-            }
-            RulesChange::Add(more) => {
-                let new = more.iter().filter(|rule| known(&rule.id).is_err());
-                let rules: Vec<Rule> = self.rules.iter().chain(new).cloned().collect();
-                if rules.len() > RULES_MAX {
-                    let why = format!("a workspace has at most {RULES_MAX} rules");
-                    return Err(OpError::InvalidArgs(why));
-                }
-                rules
-            }
-            RulesChange::Put { rule, seen } => {
-                let stands = self.rules.iter().find(|other| other.id == rule.id);
-                if stands.map(|other| other.version) != *seen {
-                    return Err(OpError::InvalidArgs(match stands {
-                        Some(_) if seen.is_none() => {
-                            format!("there is a rule {} already; choose another id", rule.id)
-                        }
-                        _ => format!(
-                            "somebody else changed the rule {} meanwhile; look at it again",
-                            rule.id
-                        ),
-                    }));
-                }
-                if stands.is_none() && self.rules.len() >= RULES_MAX {
-                    let why = format!("a workspace has at most {RULES_MAX} rules");
-                    return Err(OpError::InvalidArgs(why));
-                }
-                let others = self.rules.iter().filter(|other| other.id != rule.id);
-                others.cloned().chain([(**rule).clone()]).collect()
-            }
-            RulesChange::Remove(id) => {
-                known(id)?;
-                self.rules
-                    .iter()
-                    .filter(|rule| rule.id != *id)
-                    .cloned()
-                    .collect()
-            }
-            RulesChange::Enable(id, enabled) => {
-                known(id)?;
-                self.with(id, *enabled)
-            }
-            RulesChange::Regret(id, _) => {
-                known(id)?;
-                self.with(id, Enabled::Off)
-            }
-        };
+        let mut rules = self.changed(change)?;
         let mut regrets = self.regrets.clone();
         if let RulesChange::Regret(id, regret) = change {
             regrets.entry(id.clone()).or_default().add(regret.clone());
         }
-        let mut done = RulesChanged::default();
         let mut gone = self.gone.clone();
-        for rule in &mut rules {
-            let before = self.rules.iter().find(|other| other.id == rule.id);
-            match before {
-                Some(before) if before.says_the_same(rule) => {
-                    *rule = before.clone();
-                    done.unchanged.push(rule.id.clone());
-                }
-                Some(before) => {
-                    (rule.version, rule.since) = (before.version.saturating_add(1), now);
-                    done.changed.push(rule.id.clone());
-                }
-                None => {
-                    let last = gone.remove(&rule.id).unwrap_or(0);
-                    (rule.version, rule.since) = (last.saturating_add(1), now);
-                    done.added.push(rule.id.clone());
-                }
-            }
-        }
-        let touched =
-            |rule: &&Rule| done.added.contains(&rule.id) || done.changed.contains(&rule.id);
-        if let Some(over) = rules.iter().filter(touched).find(|rule| rule.is_late(now)) {
-            let at = over.expires_at.map(Timestamp::rfc3339).unwrap_or_default();
-            return Err(OpError::InvalidArgs(format!(
-                "the rule {} would approve nothing: its time was over at {at}; give it a later expires_at, or take it out",
-                over.id
-            )));
-        }
+        let mut done = self.versioned(&mut rules, &mut gone, now);
+        not_late(&rules, &done, now)?;
         for before in &self.rules {
             if !rules.iter().any(|rule| rule.id == before.id) {
                 gone.insert(before.id.clone(), before.version);
@@ -180,6 +111,104 @@ impl RuleSet {
             },
             done,
         ))
+    }
+
+    /// The rules as a change wants them, with the versions that it names.
+    fn changed(&self, change: &RulesChange) -> Result<Vec<Rule>, OpError> {
+        match change {
+            RulesChange::Replace { rules, seen } => {
+                if seen.is_some_and(|seen| seen != self.revision) {
+                    let why = "somebody else changed the rules meanwhile; look at them again";
+                    return Err(OpError::InvalidArgs(why.to_owned()));
+                }
+                Ok(rules.clone())
+            }
+            RulesChange::Add(more) => {
+                let new = more.iter().filter(|rule| self.rule(&rule.id).is_none());
+                let rules: Vec<Rule> = self.rules.iter().chain(new).cloned().collect();
+                match rules.len() > RULES_MAX {
+                    true => Err(too_many()),
+                    false => Ok(rules),
+                }
+            }
+            RulesChange::Put { rule, seen } => self.put(rule, *seen),
+            RulesChange::Remove(id) => {
+                self.known(id)?;
+                let others = self.rules.iter().filter(|rule| rule.id != *id);
+                Ok(others.cloned().collect())
+            }
+            RulesChange::Enable(id, enabled) => {
+                self.known(id)?;
+                Ok(self.with(id, *enabled))
+            }
+            RulesChange::Regret(id, _) => {
+                self.known(id)?;
+                Ok(self.with(id, Enabled::Off))
+            }
+        }
+    }
+
+    /// The rules with one put in the place of its version `seen`, or new.
+    fn put(&self, rule: &Rule, seen: Option<u64>) -> Result<Vec<Rule>, OpError> {
+        let stands = self.rule(&rule.id);
+        if stands.map(|other| other.version) != seen {
+            return Err(OpError::InvalidArgs(match stands {
+                Some(_) if seen.is_none() => {
+                    format!("there is a rule {} already; choose another id", rule.id)
+                }
+                _ => format!(
+                    "somebody else changed the rule {} meanwhile; look at it again",
+                    rule.id
+                ),
+            }));
+        }
+        if stands.is_none() && self.rules.len() >= RULES_MAX {
+            return Err(too_many());
+        }
+        let others = self.rules.iter().filter(|other| other.id != rule.id);
+        Ok(others.cloned().chain([rule.clone()]).collect())
+    }
+
+    /// Gives each rule its version and since when it says what it says; a rule that comes again goes on from its last.
+    fn versioned(
+        &self,
+        rules: &mut [Rule],
+        gone: &mut BTreeMap<String, u64>,
+        now: Timestamp,
+    ) -> RulesChanged {
+        let mut done = RulesChanged::default();
+        for rule in rules {
+            match self.rule(&rule.id) {
+                Some(before) if before.says_the_same(rule) => {
+                    *rule = before.clone();
+                    done.unchanged.push(rule.id.clone());
+                }
+                Some(before) => {
+                    (rule.version, rule.since) = (before.version.saturating_add(1), now);
+                    done.changed.push(rule.id.clone());
+                }
+                None => {
+                    let last = gone.remove(&rule.id).unwrap_or(0);
+                    (rule.version, rule.since) = (last.saturating_add(1), now);
+                    done.added.push(rule.id.clone());
+                }
+            }
+        }
+        done
+    }
+
+    fn rule(&self, id: &str) -> Option<&Rule> {
+        self.rules.iter().find(|rule| rule.id == id)
+    }
+
+    fn known(&self, id: &str) -> Result<(), OpError> {
+        match self.rule(id) {
+            Some(_) => Ok(()),
+            None => Err(OpError::Unknown {
+                what: format!("rule {id}"),
+                see: "rules list",
+            }),
+        }
     }
 
     /// The rules with one of them on, off or in the shadow.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use countersign_wire::{AgentKey, PolicyKey};
+use countersign_wire::{AgentKey, PolicyKey, json_value};
 use serde_json::{Value, json};
 
 use super::{Bound, Chosen, SetupChange, SetupKey, SetupValue, apply};
@@ -241,9 +241,28 @@ impl App {
 
 type Read = Result<SetupSchema, Vec<Problem>>;
 
+/// What an agent declares, as it was kept.
 pub(super) fn read_declared(text: &str) -> Read {
-    let value: Value = serde_json::from_str(text).unwrap_or_default();
-    read_schema(&value)
+    match json_value(text.as_bytes()) {
+        Some(value) => read_schema(&value),
+        None => Err(vec![problem(
+            &[],
+            "is no valid JSON; let the agent say hello again",
+        )]),
+    }
+}
+
+/// Every key of a declaration with its value, in the order in which people are shown them.
+pub(super) fn keys(agent: &AgentKey, schema: SetupSchema, setup: &SetupValue) -> Vec<SetupKey> {
+    let (values, _) = schema.merge(&setup.chosen());
+    let key = |field: Field| SetupKey {
+        agent: agent.clone(),
+        value: values.get(&field.name).cloned().unwrap_or_default(),
+        chosen: setup.values.get(&field.name).cloned(),
+        bound: setup.bindings.get(&field.name).cloned(),
+        field,
+    };
+    ordered(schema.0).into_iter().map(key).collect()
 }
 
 /// `read` is none where nothing was ever set, and holds none where what was set cannot be read.
@@ -258,8 +277,8 @@ fn form(
     let schema = declared.as_ref().and_then(|read| read.as_ref().ok());
     let unknown = |key: &str| schema.is_none_or(|schema| schema.field(key).is_none());
     let mut leftovers: BTreeMap<&String, Leftover> = BTreeMap::new();
-    let keys = setup.values.keys().chain(setup.bindings.keys());
-    for key in keys.filter(|key| unknown(key)) {
+    let named = setup.values.keys().chain(setup.bindings.keys());
+    for key in named.filter(|key| unknown(key)) {
         leftovers.entry(key).or_insert_with(|| Leftover {
             key: key.clone(),
             chosen: setup.values.get(key).cloned(),
@@ -276,17 +295,7 @@ fn form(
             None => Declared::Nothing,
             Some(Err(problems)) => Declared::Wrong(problems),
             Some(Ok(schema)) if schema.0.is_empty() => Declared::Nothing,
-            Some(Ok(schema)) => {
-                let (values, _) = schema.merge(&setup.chosen());
-                let key = |field: Field| SetupKey {
-                    agent: agent.clone(),
-                    value: values.get(&field.name).cloned().unwrap_or_default(),
-                    chosen: setup.values.get(&field.name).cloned(),
-                    bound: setup.bindings.get(&field.name).cloned(),
-                    field,
-                };
-                Declared::Keys(ordered(schema.0).into_iter().map(key).collect())
-            }
+            Some(Ok(schema)) => Declared::Keys(keys(agent, schema, &setup)),
         },
     }
 }

@@ -162,7 +162,7 @@ impl App {
                 }
                 None if late => {
                     return Err(OpError::Failed(format!(
-                        "the vote on {key} is stored but does not stand; is this console's key retired?"
+                        "the vote on {key} is stored but does not stand; see `countersign operators list` whether this console's key counts"
                     )));
                 }
                 _ => tokio::time::sleep(LOOK).await,
@@ -194,7 +194,7 @@ impl App {
         }
         let who = decision.map(|decision| {
             let at = Timestamp(decision.stored_at);
-            super::super::incoming::decision_summary(&decision.payload, at).1
+            super::super::decision_words::decision_summary(&decision.payload, at).1
         });
         Err(OpError::AlreadyDecided {
             key: key.clone(),

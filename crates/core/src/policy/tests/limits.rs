@@ -96,6 +96,7 @@ fn a_window_lets_go_of_what_is_older() {
         let at = noon().plus_ms(second * 1_000);
         let past = Past {
             asked: &asked,
+            request: 1,
             request_id: "r1",
             at,
             person: None,

@@ -189,7 +189,7 @@ fn while_the_rules_cannot_be_read_every_cell_asks_as_many_as_the_last_good_ones_
         .iter()
         .map(|cell| {
             (
-                cell.outcome,
+                cell.outcome.as_str(),
                 cell.approvals,
                 cell.rule.as_deref(),
                 cell.held,

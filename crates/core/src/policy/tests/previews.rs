@@ -22,13 +22,14 @@ fn preview(rule: Rule, calls: &[Call]) -> Preview {
         };
         let past = Past {
             asked: &asked,
+            request: row,
             request_id: "r",
             at: noon(),
             person: *person,
             ran: *ran,
         };
         let found = simulation.judge(&past);
-        tally.add(&past, row, &found);
+        tally.add(&past, &found);
     }
     tally.finish()
 }
@@ -101,5 +102,8 @@ fn a_deny_is_held_against_what_people_let_run() {
         (found.deny, found.agreed, found.refused, found.denied),
         (3, 1, 1, 0)
     );
-    assert_eq!((found.flips[0].request, found.flips[0].rule), (0, "deny"));
+    assert_eq!(
+        (found.flips[0].request, found.flips[0].rule),
+        (0, Effect::Deny)
+    );
 }

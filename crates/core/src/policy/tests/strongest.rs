@@ -57,6 +57,25 @@ fn deny_stands_over_ask_and_ask_over_approve() {
 }
 
 #[test]
+fn what_is_answered_and_not_approved_asks_for_no_second_operator() {
+    let args = json!({});
+    let two = rule("two", "ask", json!({"tool": ["pay"], "approvals": 2}));
+    let policy = set(vec![two]);
+    assert_eq!(word(&policy, &judge(&policy, &pay(&args))), "ask two 2");
+    for kind in [RequestKind::Question, RequestKind::Form] {
+        let asked = Asked {
+            kind,
+            tool: None,
+            args: None,
+            ..pay(&args)
+        };
+        let found = judge(&policy, &asked);
+        assert_eq!(word(&policy, &found), "ask two 1", "{kind:?}");
+        assert_eq!(found.most_asked().0, 1, "{kind:?}");
+    }
+}
+
+#[test]
 fn every_matcher_that_is_given_must_hold() {
     let args = json!({"amount": 10, "to": "a@example.com", "tags": ["x"]});
     let digest = countersign_wire::args_digest(&args).unwrap();

@@ -17,7 +17,7 @@ expires_at = "2999-01-01T00:00:00Z"
 tool = ["lookup"]
 "#;
 
-async fn decide(page: &Page, id: &str, verdict: Verdict, message: &str) {
+pub(super) async fn decide(page: &Page, id: &str, verdict: Verdict, message: &str) {
     page.in_state(id, "pending").await;
     let app = &page.desk.app;
     let key = app.resolve(id).await.unwrap();

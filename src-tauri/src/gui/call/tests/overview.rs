@@ -117,8 +117,7 @@ async fn each_number_is_the_count_of_the_requests_that_its_filter_finds() {
         table.push((verdict["count"].clone(), json!({"verdict": word})));
     }
     for pace in seen["paces"].as_array().unwrap() {
-        let find =
-            json!({"state": "decided", "agent": pace["agent"], "tool": pace["tool"]["value"]});
+        let find = json!({"state": "decided", "origin": "operator", "agent": pace["agent"], "tool": pace["tool"]["value"]});
         table.push((pace["decided"].clone(), find));
     }
     for piece in seen["volume"].as_array().unwrap() {

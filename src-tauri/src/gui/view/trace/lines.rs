@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use countersign_core::domain::trace::{Look, Repair, Used, look, with_below};
+use countersign_core::domain::trace::{Look, Repair, Used, span_state, with_below};
 use countersign_core::ops::trace::{Entry, Trace};
 use countersign_core::store::spans::{GateRow, SpanRow};
 use countersign_wire::ipc::{
@@ -222,7 +222,7 @@ fn look_of(span: Option<&SpanRow>, gate: Option<&GateRow>, parent: Option<&Entry
     };
     let parent = parent.and_then(|parent| parent.span.as_ref());
     let parent_ended = parent.is_some_and(|parent| parent.ended_at.is_some());
-    match look(
+    match span_state(
         span.status.as_deref(),
         span.ended_at.is_some(),
         parent_ended,

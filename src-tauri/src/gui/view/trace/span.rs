@@ -32,7 +32,6 @@ pub(crate) fn span_view(span: &WholeSpan, key: &[u8; 32]) -> SpanView {
         status: row.status.clone(),
         tool: text("tool_name"),
         started_ms: row.started_at,
-        ended_ms: row.ended_at,
         ids: ids(span, &body),
         input,
         input_cut,

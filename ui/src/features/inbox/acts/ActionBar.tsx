@@ -6,7 +6,7 @@ import { useServerNow } from "../../../desk/DeskContext";
 import type { Card, Verdict } from "../../../ipc/generated";
 import { ApproveButton } from "../ApproveButton";
 import { pastOf } from "../../../components/verdict";
-import { approveKey } from "../steps";
+import { useApproveKey } from "../useApproveKey";
 import type { ArmingView } from "../useArming";
 import type { CardActs } from "../useCardActs";
 
@@ -35,7 +35,7 @@ const labelOf = (card: Card, edited: boolean): string => {
 };
 
 /** Which line of the menu has the keyboard must be told at a look: Enter sends it. */
-const ITEM = "rounded px-3 py-1.5 -outline-offset-2 data-[disabled]:opacity-45 data-[highlighted]:bg-panel data-[highlighted]:outline-2 data-[highlighted]:outline-accent";
+const ITEM = "flex items-center justify-between gap-4 rounded px-3 py-1.5 -outline-offset-2 data-[disabled]:opacity-45 data-[highlighted]:bg-panel data-[highlighted]:outline-2 data-[highlighted]:outline-accent";
 
 const HELD_MS = 100;
 
@@ -62,6 +62,7 @@ export const closedWords = (card: Card): string =>
 
 /** What can be done with the card; every button names its key. */
 export const ActionBar = ({ card, acts, arming, ready, blocked, onApprove, onUndo }: ActionBarProps) => {
+  const command = useApproveKey(card.path);
   const bar = "flex min-h-[63px] flex-wrap items-center gap-2.5 border-t border-line bg-panel px-7 py-[12px] max-lg:gap-2 [@media(max-height:520px)]:min-h-0 [@media(max-height:520px)]:py-1.5";
   if (card.state === "holding" && card.hold !== null) {
     return <div className={bar}><Held releaseMs={card.hold.releaseMs} onUndo={onUndo} /></div>;
@@ -87,11 +88,11 @@ export const ActionBar = ({ card, acts, arming, ready, blocked, onApprove, onUnd
               <Menu.Item key={verdict} disabled={blocked} className={ITEM} onSelect={() => void acts.send(verdict)}>{label}</Menu.Item>
             ))}
             <Menu.Item disabled={blocked} className={`${ITEM} text-bad`} onSelect={() => { acts.open("terminate"); }}>
-              Deny and stop the agent…
+              Deny and stop the agent… <Kbd command="terminate" />
             </Menu.Item>
-            <Menu.Item className={ITEM} onSelect={() => { acts.open("snooze"); }}>Snooze…</Menu.Item>
-            <Menu.Item className={ITEM} onSelect={() => { acts.open("raw"); }}>Bytes as received…</Menu.Item>
-            <Menu.Item className={ITEM} onSelect={() => { acts.open("why"); }}>Why was I asked…</Menu.Item>
+            <Menu.Item className={ITEM} onSelect={() => { acts.open("snooze"); }}>Snooze… <Kbd command="snooze" /></Menu.Item>
+            <Menu.Item className={ITEM} onSelect={() => { acts.open("raw"); }}>Bytes as received… <Kbd command="raw" /></Menu.Item>
+            <Menu.Item className={ITEM} onSelect={() => { acts.open("why"); }}>Why was I asked… <Kbd command="why" /></Menu.Item>
           </Menu.Content>
         </Menu.Portal>
       </Menu.Root>
@@ -100,8 +101,8 @@ export const ActionBar = ({ card, acts, arming, ready, blocked, onApprove, onUnd
         {acts.busy ? <span className="text-text-2">Sending…</span> : null}
         {edited ? <Button tone="quiet" onClick={() => { acts.setDraft(null); }}>Drop the edit <kbd className="kbd">Esc</kbd></Button> : null}
         {mayApproveCard(card, edited) ? (
-          <ApproveButton label={labelOf(card, edited)} command={approveKey(card.path)} arming={arming} ready={ready} onApprove={onApprove} />
-        ) : (
+          <ApproveButton label={labelOf(card, edited)} command={command} arming={arming} ready={ready} onApprove={onApprove} />
+        ) : card.kind !== "tool_call" ? null : (
           <span className="text-text-3" data-testid="no-approval">
             {card.votes?.count.mine === true ? "Your vote is given and stands. You can still deny." : "This agent takes no approval here"}
           </span>

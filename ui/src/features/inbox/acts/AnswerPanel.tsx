@@ -2,25 +2,28 @@ import { useState } from "react";
 import { Button } from "../../../components/Button";
 import { ShownText } from "../../../components/ShownText";
 import type { Answer, Card } from "../../../ipc/generated";
+import type { Unsent } from "../unsaved";
 import type { EditorProblem } from "../../../components/code/CodeField";
 import { JsonEditor } from "../edit/JsonEditor";
 
 interface AnswerPanelProps {
   readonly card: Card;
   readonly busy: boolean;
+  readonly unsent: Unsent;
+  readonly onWrite: (more: Partial<Unsent>) => void;
   readonly onAnswer: (answer: Answer) => void;
   readonly onClose: () => void;
 }
 
 const NONE: readonly EditorProblem[] = [];
 
-const FormAnswer = ({ card, busy, onAnswer, onClose }: AnswerPanelProps) => {
-  const skeleton = card.form?.skeleton ?? "{}";
-  const [json, setJson] = useState(skeleton);
+const FormAnswer = ({ card, busy, unsent, onWrite, onAnswer, onClose }: AnswerPanelProps) => {
+  const [initial] = useState(unsent.form ?? card.form?.skeleton ?? "{}");
+  const json = unsent.form ?? initial;
   return (
     <div className="flex h-72 flex-col gap-2.5 border-t border-line bg-panel px-7 py-[13px]">
       <JsonEditor
-        initial={skeleton} label="Answer as JSON" problems={NONE} onChange={setJson}
+        initial={initial} label="Answer as JSON" problems={NONE} onChange={(form) => { onWrite({ form }); }}
         onSubmit={() => { onAnswer({ type: "form", json }); }}
       />
       <div className="flex gap-2.5">
@@ -33,9 +36,8 @@ const FormAnswer = ({ card, busy, onAnswer, onClose }: AnswerPanelProps) => {
 
 /** Answers a question by an option, by words, or both; a form as JSON. Checked again by the core. */
 export const AnswerPanel = (props: AnswerPanelProps) => {
-  const { card, busy, onAnswer, onClose } = props;
+  const { card, busy, unsent: { answer: text }, onWrite, onAnswer, onClose } = props;
   const [chosen, setChosen] = useState<number | null>(null);
-  const [text, setText] = useState("");
   if (card.form !== null) return <FormAnswer {...props} />;
   const options = card.question?.options ?? [];
   const words = card.question === null || card.question.allowFreeform || options.length === 0;
@@ -70,7 +72,7 @@ export const AnswerPanel = (props: AnswerPanelProps) => {
             className="min-w-0 flex-1 rounded-md border border-line bg-bg px-2.5 py-2 text-text" aria-label="Answer in own words"
             // oxlint-disable-next-line jsx-a11y/no-autofocus -- the key R asks for exactly this
             autoFocus={options.length === 0}
-            placeholder="In your own words" value={text} onChange={(event) => { setText(event.target.value); }}
+            placeholder="In your own words" value={text} onChange={(event) => { onWrite({ answer: event.target.value }); }}
           />
         ) : <span className="flex-1" />}
         <Button type="submit" disabled={busy || !ready}>Answer <kbd className="kbd">Enter</kbd></Button>

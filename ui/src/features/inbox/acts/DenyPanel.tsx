@@ -1,4 +1,4 @@
-import { useRef, useState } from "react";
+import { useRef } from "react";
 import { Button } from "../../../components/Button";
 
 const PRESETS = [
@@ -14,13 +14,15 @@ interface DenyPanelProps {
   /** The agent can honour a stop. */
   readonly canStop: boolean;
   readonly busy: boolean;
+  /** What is typed; it outlives the panel. */
+  readonly reason: string;
+  readonly onReason: (reason: string) => void;
   readonly onDeny: (reason: string | null) => void;
   readonly onClose: () => void;
 }
 
 /** The reason of a denial. Enter sends it: denying is never delayed. */
-export const DenyPanel = ({ stops, canStop, busy, onDeny, onClose }: DenyPanelProps) => {
-  const [reason, setReason] = useState("");
+export const DenyPanel = ({ stops, canStop, busy, reason, onReason, onDeny, onClose }: DenyPanelProps) => {
   const field = useRef<HTMLInputElement>(null);
   const send = (text: string): void => { onDeny(text.trim() === "" ? null : text.trim()); };
   return (
@@ -38,7 +40,7 @@ export const DenyPanel = ({ stops, canStop, busy, onDeny, onClose }: DenyPanelPr
             key={preset} type="button" disabled={busy}
             className="rounded-md border border-line px-2 py-1 text-xs text-text-2 hover:bg-raised hover:text-text"
             onClick={() => {
-              setReason(preset);
+              onReason(preset);
               // From there Enter sends it.
               field.current?.focus();
             }}
@@ -55,7 +57,7 @@ export const DenyPanel = ({ stops, canStop, busy, onDeny, onClose }: DenyPanelPr
           autoFocus
           className="min-w-0 flex-1 rounded-md border border-line bg-bg px-2.5 py-2 text-text max-lg:basis-full"
           aria-label="Reason for the agent" placeholder="Why, or what to do instead (the agent reads this)"
-          value={reason} onChange={(event) => { setReason(event.target.value); }} maxLength={4_000}
+          value={reason} onChange={(event) => { onReason(event.target.value); }} maxLength={4_000}
         />
         <Button tone="deny" type="submit" disabled={busy} data-testid="send-denial">
           {stops ? "Deny and stop" : "Deny"} <kbd className="kbd !border-current !bg-transparent !text-inherit">Enter</kbd>

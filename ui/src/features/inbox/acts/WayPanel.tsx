@@ -24,11 +24,19 @@ interface WayPanelProps {
   readonly field: RefObject<HTMLInputElement | null>;
 }
 
+/** Where what is typed is no beginning of what is asked for, counted from 1; null while it is. */
+const differsAt = (typed: string, target: string): number | null => {
+  const [have, want] = [[...typed], [...target]];
+  const place = have.findIndex((character, index) => character !== want[index]);
+  return place < 0 ? null : place + 1;
+};
+
 /** The steps before a high or critical call can be approved. */
 export const WayPanel = ({ card, acts, field }: WayPanelProps) => {
   const steps = stepsOf({ ...card, target: acts.target }, acts.progress);
   if (steps.length === 0) return null;
   const strict = card.path === "critical";
+  const differs = acts.target.text === null ? null : differsAt(acts.progress.typed, acts.target.text);
   const title = <b className={`font-semibold ${strict ? "text-crit" : "text-text-2"}`}>{strict ? "Critical: all of these first" : "Before you approve"}</b>;
   return (
     <div className={`flex flex-wrap items-center gap-x-5 gap-y-1.5 border-t bg-panel px-7 py-2 ${strict ? "border-crit-line" : "border-line"}`} data-testid="way">
@@ -38,16 +46,17 @@ export const WayPanel = ({ card, acts, field }: WayPanelProps) => {
           {acts.target.text === null ? null : (
             <input
               ref={field} className="w-60 min-w-0 rounded-md border border-line bg-bg px-2 py-1 font-mono text-[12.5px] text-text"
-              aria-label={asked(acts.target)} placeholder={acts.target.text} autoComplete="off" spellCheck={false}
+              aria-label={asked(acts.target)} placeholder={acts.target.pointer === null ? "the tool’s name" : `value of ${plainText(acts.target.pointer)}`} autoComplete="off" spellCheck={false}
               value={acts.progress.typed} onChange={(event) => { acts.type(event.target.value); }}
               onPaste={(event) => { event.preventDefault(); }} onDrop={(event) => { event.preventDefault(); }}
             />
           )}
         </div>
       ) : title}
+      <span role="status" className={differs === null ? "sr-only" : "w-full text-right text-xs text-warn"} data-testid="differs">{differs === null ? "" : `What you typed differs at character ${differs}.`}</span>
       <ol className="m-0 flex min-w-0 flex-1 list-none flex-wrap gap-x-4 gap-y-1 p-0">
         {steps.map((step) => (
-          <li key={step.id} className={`whitespace-nowrap ${step.done ? "text-text" : "text-text-2"}`} data-step={step.id} data-done={step.done}>
+          <li key={step.id} className={`whitespace-nowrap max-lg:whitespace-normal ${step.done ? "text-text" : "text-text-2"}`} data-step={step.id} data-done={step.done}>
             <span aria-hidden="true" className={`mr-1.5 inline-block size-2 rounded-full border-[1.5px] ${step.done ? "border-ok bg-ok" : "border-text-3"}`} />
             {LABEL[step.id](acts.target)}<span className="sr-only">{step.done ? " (done)" : " (missing)"}</span>
           </li>

@@ -1,4 +1,4 @@
-import { Decision } from "../../../components/Decision";
+import { Decision, OnBus } from "../../../components/Decision";
 import { Ladder } from "../../../components/Ladder";
 import { Section } from "../../../components/Section";
 import { Entries } from "../../../components/Values";
@@ -42,6 +42,7 @@ export const Body = ({ card, acts }: { readonly card: Card; readonly acts: CardA
           <History messages={card.history} open={acts.progress.evidenceOpen} onOpen={acts.openEvidence} />
         </div>
         <div className="min-w-0">
+          {card.onBus === null ? null : <OnBus other={card.onBus} />}
           {card.decision === null ? null : <Decision decision={card.decision} />}
           {card.state === "pending" ? <WhyHere requestKey={card.key} workspace={card.workspace} /> : null}
           {card.votes === null ? null : <Votes votes={card.votes} />}

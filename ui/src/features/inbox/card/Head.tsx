@@ -46,7 +46,7 @@ interface HeadProps {
  * little more than a third of the window: the rest belongs to the arguments.
  */
 export const Head = ({ card, onName }: HeadProps) => (
-  <header className={`flex max-h-[36vh] shrink-0 [@media(max-height:520px)]:max-h-[22vh] flex-col overflow-clip border-b border-line pt-[18px] pr-7 pb-3.5 [@media(max-height:520px)]:py-2 ${card.path === "critical" ? "border-l-[3px] border-l-crit pl-[25px]" : "pl-7"}`}>
+  <header className={`flex max-h-[36vh] shrink-0 [@media(max-height:520px)]:max-h-[22vh] flex-col overflow-clip [@media(max-height:520px)]:overflow-y-auto border-b border-line pt-[18px] pr-7 pb-3.5 [@media(max-height:520px)]:py-2 ${card.path === "critical" ? "border-l-[3px] border-l-crit pl-[25px]" : "pl-7"}`}>
     <Bounded className="mb-1.5 max-h-[34px] shrink-0" name="crumbs">
       <div className="flex flex-wrap gap-x-1.5 text-xs text-text-3">
         <ProductionMark marked={card.production} />

@@ -1,3 +1,4 @@
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { Section } from "../../../components/Section";
 import { ShownText } from "../../../components/ShownText";
@@ -35,7 +36,7 @@ export const Effective = ({ groups, revealed }: RevealedProps & { readonly group
   );
 
 /** Reasons to look twice, under everything that runs. */
-export const Warnings = ({ card, revealed }: RevealedProps & { readonly card: Card }) => (
+export const Warnings = ({ card, revealed }: RevealedProps & { readonly card: Card }) => card.warnings.length === 0 && card.reAsk === null && revealed.size === 0 ? null : (
   <div className="mt-2 mb-5 flex flex-col gap-2">
     {card.warnings.map((warning, index) => (
       // Warnings keep their order.
@@ -44,6 +45,9 @@ export const Warnings = ({ card, revealed }: RevealedProps & { readonly card: Ca
         <b><ShownText text={warning.place} /></b>{" "}<ShownText text={warning.message} />
       </p>
     ))}
+    {card.reAsk === null ? null : (
+      <p className="m-0 text-[12.5px] text-text-2">It repeats <Link to="/history/request" search={{ key: card.reAsk }} className="text-accent underline" data-testid="re-ask">{card.reAsk}</Link>, which was decided before.</p>
+    )}
     {[...revealed.values()].map((open) => (
       <p key={open.reveal} className="selectable m-0 rounded-[7px] border border-line bg-panel px-3 py-2 font-mono text-[12.5px] break-all">
         <span className="mr-2 font-sans text-text-3">

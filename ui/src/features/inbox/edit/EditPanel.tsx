@@ -5,7 +5,7 @@ import { ShownText } from "../../../components/ShownText";
 import { useDesk } from "../../../desk/DeskContext";
 import type { Card, EditCheck } from "../../../ipc/generated";
 import { toCallError } from "../../../ipc/transport";
-import type { Draft } from "../useCardActs";
+import type { Draft } from "../unsaved";
 import { JsonEditor } from "./JsonEditor";
 
 interface EditPanelProps {

@@ -1,11 +1,13 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useLayoutEffect, useMemo, useRef } from "react";
+import { useEffect, useLayoutEffect, useMemo, useRef, type RefObject } from "react";
 import { useServerSecond } from "../../../desk/DeskContext";
 import type { InboxRow } from "../../../ipc/generated";
 import { countSoon, HEADING_PX, lineOf, linesOf, ROW_PX, topOf } from "../groups";
 import { InboxItem, optionId } from "./InboxItem";
 
 interface InboxListProps {
+  /** The list itself, which takes the focus. */
+  readonly scroller: RefObject<HTMLDivElement | null>;
   readonly rows: readonly InboxRow[];
   readonly cursor: string | null;
   /** Rows that are answered together. */
@@ -16,8 +18,7 @@ interface InboxListProps {
 const HEADING = { soon: "Due within a minute", later: "Later" } as const;
 
 /** The waiting requests. What arrives above the cursor moves no row that is on screen. */
-export const InboxList = ({ rows, cursor, picked, onSelect }: InboxListProps) => {
-  const scroller = useRef<HTMLDivElement>(null);
+export const InboxList = ({ scroller, rows, cursor, picked, onSelect }: InboxListProps) => {
   const now = useServerSecond();
   const soon = countSoon(rows, now);
   const lines = useMemo(() => linesOf(rows, soon), [rows, soon]);
@@ -43,14 +44,14 @@ export const InboxList = ({ rows, cursor, picked, onSelect }: InboxListProps) =>
     before.current = { cursor, top };
     if (element === null || top === null || last.top === null || last.cursor !== cursor || last.top === top) return;
     element.scrollTop += top - last.top;
-  }, [cursor, top]);
+  }, [cursor, scroller, top]);
   useEffect(() => {
     const element = scroller.current;
     const at = before.current.top;
     if (element === null || cursor === null || at === null) return;
     if (at < element.scrollTop + HEADING_PX) element.scrollTop = at - HEADING_PX;
     else if (at + ROW_PX > element.scrollTop + element.clientHeight) element.scrollTop = at + ROW_PX - element.clientHeight;
-  }, [cursor]);
+  }, [cursor, scroller]);
 
   return (
     <div

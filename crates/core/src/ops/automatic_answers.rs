@@ -33,7 +33,7 @@ fn draft_for(state: State) -> Option<Draft> {
 /// Queues the answer of each of these rows, as their state asks for, where it is this console's turn.
 /// The others are looked at again when their turn comes; all of them, while the policy is not known or this
 /// console's key does not count.
-pub(crate) async fn give(
+pub(crate) async fn answer(
     ledger: &mut Ledger,
     batch: &mut Batch<'_>,
     ids: &[i64],
@@ -123,7 +123,7 @@ async fn catch_up(
     }
     let (ids, next) = unanswered::page(batch.tx, place, AT_ONCE).await?;
     ledger.answers_owed = next;
-    give(ledger, batch, &ids).await?;
+    answer(ledger, batch, &ids).await?;
     Ok(ledger.answers_owed.map(|_| batch.now))
 }
 
@@ -137,7 +137,7 @@ pub(crate) async fn look_again(
     let at_once = usize::try_from(AT_ONCE).unwrap_or(usize::MAX);
     let due = ledger.turns.due(batch.now, at_once);
     let open = unanswered::of(batch.tx, &due).await?;
-    give(ledger, batch, &open).await?;
+    answer(ledger, batch, &open).await?;
     ledger.turns.forget(&due);
     Ok(ledger.turns.next().into_iter().chain(owed).min())
 }

@@ -1,16 +1,16 @@
 //! What a rule with a limit has approved already, and which console counts for it.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use countersign_wire::{Effective, RequestKey, Sha256Digest, request_fields};
+use parking_lot::{Mutex, MutexGuard};
 use sqlx::SqliteConnection;
 
 use crate::domain::Timestamp;
 use crate::policy::evaluate::amount;
 use crate::policy::{Enabled, Rule, Used};
-use crate::store::StoreError;
 use crate::store::rule_uses::{self, Approvals, SUMMED_MAX};
+use crate::store::{StoreError, requests};
 
 pub(super) fn is_limited(rule: &Rule) -> bool {
     rule.limit.is_some() || rule.sum.is_some()
@@ -47,7 +47,7 @@ struct Known {
 
 impl Amounts {
     fn locked(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Another transaction begins, or another look.
@@ -80,7 +80,7 @@ impl Amounts {
         request: i64,
         pointer: &str,
     ) -> Result<f64, StoreError> {
-        let raw = rule_uses::payload(tx, request).await?;
+        let raw = requests::payload(tx, request).await?;
         let raw = raw.unwrap_or_default();
         self.locked().read += raw.len();
         let amount = added(&raw, pointer);

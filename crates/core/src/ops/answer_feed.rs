@@ -5,13 +5,25 @@
 use tokio::sync::oneshot;
 
 use super::job::Job;
+use super::ledger::Batch;
 use crate::error::OpError;
 use crate::runtime::App;
 use crate::store::answered::{self, AnsweredRow};
-use crate::store::meta;
+use crate::store::{StoreError, meta};
 
 /// An answer without its request is waited for this long; afterwards the request has aged out of its stream.
 const REQUEST_COMES_MS: i64 = 60_000;
+
+/// Keeps how far the exporter has told.
+pub(super) async fn note_told(
+    batch: &mut Batch<'_>,
+    row: i64,
+    done: oneshot::Sender<()>,
+) -> Result<(), StoreError> {
+    meta::put(batch.tx, meta::ANSWERS_TOLD, &row.to_string()).await?;
+    batch.answer(done, ());
+    Ok(())
+}
 
 impl App {
     /// Answers after this row that are known whole, at most `limit`, and the row up to which nothing is left.

@@ -27,7 +27,7 @@ pub enum Look {
 
 /// How a span stands. `ended` and `parent_ended` say whether an end is known.
 #[must_use]
-pub fn look(status: Option<&str>, ended: bool, parent_ended: bool) -> Look {
+pub fn span_state(status: Option<&str>, ended: bool, parent_ended: bool) -> Look {
     match status {
         Some("error") => Look::Error,
         Some("denied") => Look::Denied,
@@ -64,7 +64,11 @@ mod tests {
             (Some("incomplete"), true, false, Look::Incomplete),
         ];
         for (status, ended, parent_ended, expected) in table {
-            assert_eq!(look(status, ended, parent_ended), expected, "{status:?}");
+            assert_eq!(
+                span_state(status, ended, parent_ended),
+                expected,
+                "{status:?}"
+            );
         }
     }
 }

@@ -16,7 +16,7 @@ const LONGEST_MESSAGE: usize = 2 * 1024;
 const WORD: usize = 64;
 
 /// The words of a request as received, and of the message of its decision.
-pub(super) fn hay(raw: &[u8], message: Option<&str>) -> String {
+pub(super) fn of_request(raw: &[u8], message: Option<&str>) -> String {
     let mut words = Words::new(LONGEST);
     if let Some(request) = request_fields(raw) {
         words.request(&request);
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     fn of(request: &Value, message: Option<&str>) -> String {
-        hay(request.to_string().as_bytes(), message)
+        of_request(request.to_string().as_bytes(), message)
     }
 
     #[test]
@@ -248,15 +248,15 @@ mod tests {
     #[test]
     fn what_nobody_interprets_hides_no_word() {
         let raw = br#"{"title":"found","metadata":{"s":"\ud800"},"native":{"n":1e999}}"#;
-        assert_eq!(hay(raw, None), "found");
+        assert_eq!(of_request(raw, None), "found");
     }
 
     #[test]
     fn a_message_that_comes_later_is_added_once() {
         let raw = br#"{"tool":{"name":"t"}}"#;
-        let mut later = hay(raw, None);
+        let mut later = of_request(raw, None);
         assert!(add_message(&mut later, "too risky"));
-        assert_eq!(later, hay(raw, Some("too risky")));
+        assert_eq!(later, of_request(raw, Some("too risky")));
         assert!(!add_message(&mut later, "too risky"));
     }
 
@@ -277,7 +277,7 @@ mod tests {
 
         #[test]
         fn bytes_that_are_no_request_have_no_words_and_stop_nothing(raw: Vec<u8>) {
-            hay(&raw, None);
+            of_request(&raw, None);
         }
     }
 }

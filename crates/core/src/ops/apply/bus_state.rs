@@ -1,0 +1,134 @@
+//! What the writer does about the bus as a whole: which one it is, whether its past is known, and whether this
+//! console may write.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use super::outbox::rescan;
+use crate::bus::POLICY_STREAM;
+use crate::domain::AlarmCode;
+use crate::ops::job::{BusBinding, PastKnown};
+use crate::ops::ledger::{Batch, Ledger};
+use crate::ops::votes::close;
+use crate::store::unanswered::Place;
+use crate::store::{StoreError, alarms, bus_stream, meta, policy};
+
+/// The console is connected to a bus that is the remembered one, or the first.
+pub(super) async fn bound(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    binding: BusBinding,
+) -> Result<(), StoreError> {
+    let realm = binding.realm.to_string();
+    if meta::put(batch.tx, meta::REALM, &realm).await? {
+        let auto = ledger.identity.auto_key().to_string();
+        batch.record(auto, "realm", realm, json!({}));
+    }
+    // Also of those that nothing is projected from: one that is made anew has lost what it held.
+    for (stream, epoch) in &binding.epochs {
+        bus_stream::remember(batch.tx, stream, epoch).await?;
+    }
+    ledger.bus = Some(binding);
+    ledger.hellos_missed_before = Some(batch.now);
+    batch.gathered.status = true;
+    Ok(())
+}
+
+/// Everything that was stored before the console connected is projected.
+pub(super) async fn caught_up(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    told: PastKnown,
+) -> Result<(), StoreError> {
+    ledger.caught_up = true;
+    ledger.next_due = None;
+    batch.reply(move || told.tell());
+    batch.gathered.status = true;
+    ledger.answers_owed = Some(Place::default());
+    rescan(ledger, batch).await?;
+    close::catch_up(ledger, batch).await
+}
+
+/// The same of what agents report.
+pub(super) fn reports_known(ledger: &mut Ledger) -> Result<(), StoreError> {
+    ledger.reports_known = true;
+    ledger.unknown_since = None;
+    ledger.next_sweep = None;
+    ledger.next_due = None;
+    Ok(())
+}
+
+/// The connection was lost: the past is to be read again.
+pub(super) fn lagging(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
+    ledger.caught_up = false;
+    ledger.reports_known = false;
+    ledger.forget();
+    batch.gathered.status = true;
+    Ok(())
+}
+
+/// Streams that were lost have what this console knew of them again: they are read from their beginning.
+pub(super) async fn recovered(
+    ledger: &Ledger,
+    batch: &mut Batch<'_>,
+    epochs: &BTreeMap<&'static str, String>,
+    detail: Value,
+    done: oneshot::Sender<()>,
+) -> Result<(), StoreError> {
+    for (stream, epoch) in epochs {
+        bus_stream::restart(batch.tx, stream, epoch).await?;
+        if stream == &POLICY_STREAM {
+            policy::forget_revisions(batch.tx).await?;
+        }
+    }
+    let word = uuid::Uuid::new_v4().to_string();
+    meta::put(batch.tx, meta::RECOVERED, &word).await?;
+    let me = ledger.identity.human_key().to_string();
+    batch.record(me, "bus_recover", "bus", detail);
+    batch.answer(done, ());
+    Ok(())
+}
+
+/// The console takes no decisions from now on (code and reason), or does again.
+pub(super) async fn read_only(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    why: Option<(String, String)>,
+) -> Result<(), StoreError> {
+    if let Some((code, reason)) = &why {
+        let auto = ledger.identity.auto_key().to_string();
+        tracing::error!(code, reason, "this console is read-only now");
+        batch.alarm(&auto, AlarmCode::ReadOnly, code).await?;
+    }
+    let now = why.as_ref().map(|(code, _)| code.as_str());
+    for ended in alarms::subjects(batch.tx, AlarmCode::ReadOnly.as_str()).await? {
+        if now != Some(ended.as_str()) {
+            let auto = ledger.identity.auto_key().to_string();
+            batch
+                .clear_alarm(&auto, AlarmCode::ReadOnly, &ended)
+                .await?;
+        }
+    }
+    // Other processes of this folder must know it too.
+    let auto = ledger.identity.auto_key().to_string();
+    let console = ledger.identity.console_id.to_string();
+    match &why {
+        Some((code, reason)) => {
+            let kept = format!("{code}: {reason}");
+            if meta::put(batch.tx, meta::READ_ONLY, &kept).await? {
+                batch.record(auto, "read_only", console, json!({ "code": code }));
+            }
+        }
+        None => {
+            if meta::clear(batch.tx, meta::READ_ONLY).await? {
+                batch.record(auto, "read_only_ended", console, json!({}));
+            }
+        }
+    }
+    batch.gathered.read_only = Some(why.as_ref().map(|(_, reason)| reason.clone()));
+    ledger.read_only = why;
+    batch.gathered.status = true;
+    Ok(())
+}

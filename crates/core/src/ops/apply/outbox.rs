@@ -1,0 +1,140 @@
+//! What the writer does about signed decisions in the outbox that the publisher does not settle by itself.
+
+use std::collections::HashMap;
+
+use serde_json::json;
+use tokio::sync::oneshot;
+
+use crate::domain::{RequestRecord, State};
+use crate::ops::decide::release_hold;
+use crate::ops::draft::request_of;
+use crate::ops::ledger::{Batch, Gathered, Ledger};
+use crate::ops::publisher::{Carried, Outgoing};
+use crate::ops::votes::{cast, close};
+use crate::store::{StoreError, WriteConnection, audit, outbox, requests, rule_uses, vote_outbox};
+
+/// A decision of this console was too late: another one stands on the stream.
+pub(super) async fn lost(
+    ledger: &Ledger,
+    batch: &mut Batch<'_>,
+    decision_id: &str,
+) -> Result<(), StoreError> {
+    let Some(subject) = outbox::close_lost(batch.tx, decision_id).await? else {
+        return Ok(());
+    };
+    rule_uses::forget(batch.tx, decision_id).await?;
+    let name = request_of(&subject).map_or(subject, |key| key.to_string());
+    let actor = ledger.identity.auto_key().to_string();
+    batch.record(actor, "lost", name, json!({ "decision_id": decision_id }));
+    Ok(())
+}
+
+/// Sending one failed; it is tried again.
+pub(super) async fn attempt(
+    batch: &mut Batch<'_>,
+    carried: Carried,
+    id: &str,
+    error: &str,
+) -> Result<(), StoreError> {
+    match carried {
+        Carried::Decision => outbox::note_attempt(batch.tx, id, error).await,
+        Carried::Vote => vote_outbox::note_attempt(batch.tx, id, error).await,
+    }
+}
+
+/// Another process of this folder may have left something there.
+pub(super) async fn look_again(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+) -> Result<(), StoreError> {
+    batch.gathered.status = true;
+    ledger.next_due = None;
+    rescan(ledger, batch).await?;
+    // A stop that is over may have kept them from a decision.
+    close::catch_up(ledger, batch).await
+}
+
+/// Sends what stands signed in the outbox, whoever put it there; a page at a time.
+pub(super) async fn rescan(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
+    if ledger.read_only.is_some() {
+        return Ok(());
+    }
+    let queued = outbox::queued(batch.tx, ledger.rescanned.as_ref()).await?;
+    ledger.left_behind = queued.len() >= outbox::PAGE || ledger.rescanned.is_some();
+    ledger.rescanned = match queued.last() {
+        Some(last) if queued.len() >= outbox::PAGE => {
+            Some((last.release_at, last.decision_id.clone()))
+        }
+        _ => None,
+    };
+    if cast::rescan(ledger, batch).await? {
+        ledger.left_behind = true;
+    }
+    let ids: Vec<i64> = queued.iter().map(|row| row.request).collect();
+    let records: HashMap<i64, RequestRecord> = requests::records_by_id(batch.tx, &ids)
+        .await?
+        .into_iter()
+        .map(|record| (record.id, record))
+        .collect();
+    for row in queued {
+        let (Some(sig), Ok(decision_id)) = (row.sig.clone(), row.decision_id.parse()) else {
+            continue;
+        };
+        // Answers that need no person have none: their requests are over.
+        let record = records.get(&row.request);
+        let decided = record.filter(|record| record.state == State::Queued);
+        batch.gathered.outgoing.push(Outgoing {
+            kept: true,
+            ..Outgoing::of_row(&row, (decision_id, sig), decided)
+        });
+    }
+    Ok(())
+}
+
+/// The console stops.
+pub(super) async fn stop(
+    ledger: &Ledger,
+    batch: &mut Batch<'_>,
+    done: oneshot::Sender<()>,
+) -> Result<(), StoreError> {
+    drop_holds(ledger, batch).await?;
+    batch.answer(done, ());
+    Ok(())
+}
+
+/// What a console that was killed had only held goes back to waiting.
+pub(crate) async fn drop_leftover_holds(
+    ledger: &Ledger,
+    tx: &mut WriteConnection,
+) -> Result<(), StoreError> {
+    let mut batch = Batch {
+        tx,
+        now: ledger.clock.now(),
+        gathered: Gathered::default(),
+    };
+    drop_holds(ledger, &mut batch).await?;
+    audit::append(batch.tx, &batch.gathered.audit).await
+}
+
+/// A console that stops sends nothing that was only held.
+async fn drop_holds(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
+    if !ledger.projects {
+        return Ok(());
+    }
+    let actor = ledger.identity.auto_key().to_string();
+    cast::drop_held(batch, &actor).await?;
+    loop {
+        let held = outbox::held(batch.tx).await?;
+        let keys: Vec<_> = held
+            .iter()
+            .filter_map(|row| request_of(&row.subject))
+            .collect();
+        let records = requests::records(batch.tx, &keys).await?;
+        if records.is_empty() {
+            return Ok(());
+        }
+        for record in records {
+            release_hold(batch, &record, &actor, "hold_dropped").await?;
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! A list that came from the bus, or was just written: verified, judged and kept.
+//!
+//! Refuses a list that does not verify, one that does what its signer may not do, and one that was signed before the
+//! list in force.
+
+use countersign_wire::{Context, OperatorList, PolicyKey, SignedEnvelope, came_after, read_json};
+use tokio::sync::MutexGuard;
+
+use super::lawful::{self, Lawful};
+use super::refused::Refused;
+use super::{KEY, KnownList, Operators, audit_entries, rotate, trusted_now};
+use crate::domain::{AlarmCode, Timestamp};
+use crate::ops::job::Job;
+use crate::store::policy::PolicyRow;
+use crate::store::policy_history;
+
+/// What became of a value.
+pub(super) enum Accepted {
+    /// It is the list now, or an older one of those that led to it.
+    Yes(OperatorList),
+    /// It is the list now, and its signer is no operator.
+    Newcomer(OperatorList),
+    /// It is not the list.
+    No(Refused),
+}
+
+impl Operators {
+    /// Verifies a value, trusts its keys and keeps it.
+    pub(super) async fn accept(
+        &self,
+        value: &[u8],
+        revision: u64,
+        stored_at: Timestamp,
+    ) -> Accepted {
+        let subject = PolicyKey::Operators.subject();
+        let opened = SignedEnvelope::from_bytes(value).and_then(|envelope| {
+            envelope
+                .open(Context::Policy, &self.realm, &subject)
+                .map(|payload| (envelope, payload))
+        });
+        let list = opened.ok().and_then(|(envelope, payload)| {
+            let list: OperatorList = read_json(&payload).ok()?;
+            Some((envelope, payload, list))
+        });
+        let Some((envelope, payload, list)) = list else {
+            tracing::error!(revision, "the list of operators on the bus does not verify");
+            self.alarm(AlarmCode::OperatorsUnverified, KEY.to_owned())
+                .await;
+            return Accepted::No(Refused::Unreadable);
+        };
+        let turn = self.turn.lock().await;
+        let mut newcomer = false;
+        if let Some(known) = self.known() {
+            if revision <= known.revision {
+                return Accepted::Yes(known.list);
+            }
+            let put_back = known.sig == envelope.sig.as_str() && known.list == list;
+            // Version 1 of the protocol names no time: such a list counts by its place, unless it was in force before.
+            let without_time = list.at.is_none() && self.is_new(&envelope).await;
+            let later = without_time || came_after(known.list.at, list.at, stored_at.into());
+            if !put_back && !later {
+                return Accepted::No(Refused::older(&known.list, list, stored_at));
+            }
+            match lawful::judge(&known.list, &list, envelope.key.as_str(), stored_at) {
+                Lawful::ByOperator | Lawful::ByLimited => {}
+                Lawful::ByNewcomer => newcomer = true,
+                Lawful::No => {
+                    drop(turn);
+                    tracing::error!(
+                        revision,
+                        "the list of operators was changed against its rules"
+                    );
+                    self.alarm(AlarmCode::OperatorsRefused, envelope.key.to_string())
+                        .await;
+                    return Accepted::No(Refused::Unlawful(list));
+                }
+            }
+        }
+        let taken = (list.clone(), stored_at);
+        self.take_over(&turn, taken, envelope, payload, revision)
+            .await;
+        match newcomer {
+            true => Accepted::Newcomer(list),
+            false => Accepted::Yes(list),
+        }
+    }
+
+    /// Whether this console has never accepted these very bytes; not where that cannot be read.
+    async fn is_new(&self, envelope: &SignedEnvelope) -> bool {
+        let (key, sig) = (PolicyKey::Operators.to_string(), envelope.sig.as_str());
+        let known = policy_history::has(&self.shared.reader, &key, sig).await;
+        known.is_ok_and(|known| !known)
+    }
+
+    /// Keeps a list that was judged, or that this console has just written.
+    pub(super) async fn take_over(
+        &self,
+        _turn: &MutexGuard<'_, ()>,
+        (list, stored_at): (OperatorList, Timestamp),
+        envelope: SignedEnvelope,
+        payload: Vec<u8>,
+        revision: u64,
+    ) {
+        let now = self.shared.clock.now();
+        let known = self.known();
+        if known
+            .as_ref()
+            .is_some_and(|known| revision <= known.revision)
+        {
+            return;
+        }
+        let before = known.as_ref().map(|known| &known.list);
+        self.shared.trusted.accept(&list);
+        rotate::follow(&self.shared.identity, &list).await;
+        rotate::settle(&self.shared.identity).await;
+        let own = self.shared.identity.trusted_keys();
+        let entries = audit_entries::entries(before, (&self.realm, &list), &payload, &own, now);
+        let alarms = audit_entries::alarms(before, &list);
+        *self.shared.operators.write() = trusted_now(&list, now);
+        *self.shared.operator_list.write() = Some(KnownList {
+            list,
+            revision,
+            sig: envelope.sig.to_string(),
+            stored_at: Some(stored_at),
+        });
+        let row = PolicyRow {
+            key: KEY.to_owned(),
+            revision: i64::try_from(revision).unwrap_or(i64::MAX),
+            payload,
+            signer: envelope.key.to_string(),
+            sig: envelope.sig.to_string(),
+        };
+        self.shared.tell(Job::Policy(row, entries)).await;
+        for alarm in alarms {
+            self.shared.tell(alarm).await;
+        }
+    }
+}

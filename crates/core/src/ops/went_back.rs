@@ -1,0 +1,151 @@
+//! Whether a stream still holds what this console read last.
+//!
+//! Refuses to go by the last sequence alone: an older copy of a store that went on has as many messages, and others.
+
+use countersign_wire::{ConsoleId, PolicyKey, Stream, audit_subject};
+
+use crate::bus::{Bus, BusError, POLICY_STREAM, StreamMessage, StreamStatus};
+use crate::domain::Timestamp;
+use crate::error::OpError;
+use crate::store::bus_stream::Position;
+use crate::store::{Reader, audit, policy};
+
+/// A stream that is the remembered one by its epoch, and does not hold what was read from it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct WentBack {
+    /// Its name.
+    pub(crate) stream: &'static str,
+    /// A sentence for a person.
+    pub(crate) why: String,
+}
+
+/// What a console remembers of the streams.
+pub(crate) struct Remembered {
+    positions: Vec<Position>,
+    /// The messages by which a stream is known again, at most one of each.
+    marks: Vec<Mark>,
+}
+
+/// The last message of a stream that is remembered.
+struct Mark {
+    stream: &'static str,
+    seq: u64,
+    is: Known,
+}
+
+enum Known {
+    /// Stored at this moment.
+    Stamp(Timestamp),
+    /// Stored on this subject.
+    Subject(String),
+}
+
+impl Remembered {
+    /// Reads the positions, and of the shared policy and the anchors, of which no stamp is kept, the last message that
+    /// this console knows.
+    ///
+    /// # Errors
+    /// [`crate::store::StoreError`] in [`OpError::Store`].
+    pub(crate) async fn read(
+        reader: &Reader,
+        console: ConsoleId,
+        positions: Vec<Position>,
+    ) -> Result<Self, OpError> {
+        let mut marks: Vec<Mark> = positions.iter().filter_map(stamp_of_last).collect();
+        let values = policy::remembered(reader).await?;
+        if let Some(last) = values.iter().max_by_key(|row| row.revision)
+            && let Some(key) = PolicyKey::parse(&last.key)
+        {
+            let is = Known::Subject(key.subject());
+            marks.extend(mark(POLICY_STREAM, last.revision, is));
+        }
+        let here = positions
+            .iter()
+            .find(|at| at.stream == Stream::Audit.name());
+        let anchors = audit::anchors(reader).await?;
+        let of_this_stream = anchors
+            .iter()
+            .filter(|anchor| here.is_some_and(|at| anchor.epoch.as_ref() == Some(&at.epoch)));
+        if let Some(last) = of_this_stream.map(|anchor| anchor.stream_seq).max() {
+            let is = Known::Subject(audit_subject(&console));
+            marks.extend(mark(Stream::Audit.name(), last, is));
+        }
+        Ok(Self { positions, marks })
+    }
+
+    /// The streams that went back since, each asked from its leader. Errors as [`Bus::read_next`].
+    pub(crate) async fn went_back(
+        &self,
+        bus: &Bus,
+        streams: &[StreamStatus],
+    ) -> Result<Vec<WentBack>, BusError> {
+        let mut all = Vec::new();
+        for position in &self.positions {
+            let found = streams.iter().find(|stream| stream.name == position.stream);
+            let Some(stream) = found.filter(|stream| epoch_of(stream) == position.epoch) else {
+                continue;
+            };
+            let read = u64::try_from(position.next_seq - 1).unwrap_or_default();
+            if stream.last_seq < read {
+                all.push(fewer(stream, read));
+            } else if let Some(mark) = self.marks.iter().find(|mark| mark.stream == stream.name)
+                && let Some(message) = bus.read_next(stream.name, ">", mark.seq).await?
+                && !mark.fits(&message)
+            {
+                all.push(another(stream, mark.seq));
+            }
+        }
+        Ok(all)
+    }
+}
+
+impl Mark {
+    /// One that was removed, as old ones are, tells nothing.
+    fn fits(&self, message: &StreamMessage) -> bool {
+        message.seq != self.seq
+            || match &self.is {
+                Known::Stamp(at) => Timestamp::from(message.stamp) == *at,
+                Known::Subject(subject) => message.subject == *subject,
+            }
+    }
+}
+
+fn mark(stream: &'static str, seq: i64, is: Known) -> Option<Mark> {
+    let seq = u64::try_from(seq).ok().filter(|seq| *seq > 0)?;
+    Some(Mark { stream, seq, is })
+}
+
+/// None of a stream of which nothing was read, or which is not projected.
+fn stamp_of_last(position: &Position) -> Option<Mark> {
+    let stream = Stream::ALL
+        .into_iter()
+        .find(|of| *of != Stream::Audit && of.name() == position.stream)?;
+    let is = Known::Stamp(Timestamp(position.last_ts));
+    mark(stream.name(), position.next_seq - 1, is)
+}
+
+/// Epoch as positions name it; empty for a stream without one.
+pub(crate) fn epoch_of(stream: &StreamStatus) -> String {
+    let epoch = stream.epoch.map(|epoch| epoch.to_string());
+    epoch.unwrap_or_default()
+}
+
+fn fewer(stream: &StreamStatus, read: u64) -> WentBack {
+    WentBack {
+        stream: stream.name,
+        why: format!(
+            "the stream {} went back from {read} to {}; see `countersign bus recover --dry-run`",
+            stream.name, stream.last_seq
+        ),
+    }
+}
+
+fn another(stream: &StreamStatus, read: u64) -> WentBack {
+    WentBack {
+        stream: stream.name,
+        why: format!(
+            "the stream {} went back and on again: its message {read} is not the one that was read here; see `countersign bus recover --dry-run`",
+            stream.name
+        ),
+    }
+}

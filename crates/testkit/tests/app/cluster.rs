@@ -1,0 +1,123 @@
+//! A bus of three servers that keep each stream three times.
+
+use std::time::Duration;
+
+use countersign_core::error::OpError;
+use countersign_core::{App, Options};
+use countersign_testkit::{Cluster, TempData};
+use countersign_wire::{AgentKey, RequestKey, Verdict};
+use serde_json::Value;
+
+use crate::agent::{Agent, in_state, line_when, options, verdict};
+
+/// How long servers of a cluster may take to choose a leader, and an agent or a console to find it.
+const ELECTED: Duration = Duration::from_secs(60);
+
+async fn joined(cluster: &Cluster, data: &TempData) -> App {
+    let options = || Options {
+        nats_url: Some(cluster.url()),
+        allow_single_account: true,
+        replicas: 3,
+        ..options(data)
+    };
+    let start = async {
+        loop {
+            match App::start(options()).await {
+                Ok(app) => return app,
+                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+            }
+        }
+    };
+    let app = tokio::time::timeout(ELECTED, start).await.unwrap();
+    caught_up(&app).await;
+    app
+}
+
+async fn caught_up(app: &App) {
+    let mut done = app.caught_up();
+    let done = done.wait_for(|done| *done);
+    tokio::time::timeout(ELECTED, done).await.unwrap().unwrap();
+}
+
+/// Publishes until the stream has the request, as an agent does.
+async fn asked(agent: &Agent, request: &Value) -> RequestKey {
+    let id = request["request_id"].as_str().unwrap();
+    let subject = agent.subject("request", id);
+    let payload = serde_json::to_vec(request).unwrap();
+    let ask = async {
+        loop {
+            let sent = agent
+                .client
+                .request(subject.clone(), payload.clone().into());
+            let sent = tokio::time::timeout(Duration::from_secs(2), sent).await;
+            let told = sent.ok().and_then(Result::ok);
+            let told: Value = told.map_or(Value::Null, |told| {
+                serde_json::from_slice(&told.payload).unwrap()
+            });
+            if told["seq"].as_u64().is_some_and(|seq| seq > 0) {
+                return agent.key(id);
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(ELECTED, ask).await.unwrap()
+}
+
+async fn goes_the_whole_way(app: &App, agent: &Agent, id: &str) {
+    let key = asked(agent, &agent.request(id)).await;
+    let listed = async {
+        while app.find(id).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(ELECTED, listed).await.unwrap();
+    let decided = async {
+        while let Err(error) = app.decide(verdict(&key, Verdict::Approve)).await {
+            // Queued while the bus has no leader; it goes out by itself.
+            if matches!(error, OpError::AlreadyDecided { .. }) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(ELECTED, decided).await.unwrap();
+    in_state(app, id, "decided").await;
+    assert_eq!(agent.decision(id).await["verdict"], "approve");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_goes_on_without_one_server_and_without_a_leader_the_console_only_waits() {
+    let mut cluster = Cluster::start().await;
+    let data = TempData::new();
+    let app = joined(&cluster, &data).await;
+    let key: AgentKey = "acme/bot".parse().unwrap();
+    let agent = Agent::connect(app.enroll(&key).await.unwrap()).await;
+    goes_the_whole_way(&app, &agent, "three").await;
+    cluster.kill(0);
+    goes_the_whole_way(&app, &agent, "two").await;
+    cluster.kill(1);
+    let lost = async {
+        loop {
+            let told = app.status().await.unwrap();
+            assert_eq!(told.read_only, None);
+            if let Some(bus) = app.bus()
+                && let Err(error) = bus.survey().await
+                && error.code() == "bus_no_leader"
+            {
+                assert!(matches!(OpError::from(error), OpError::BusUnreachable(_)));
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(ELECTED, lost).await.unwrap();
+    for number in [0, 1] {
+        cluster.start_one(number);
+    }
+    goes_the_whole_way(&app, &agent, "three-again").await;
+    caught_up(&app).await;
+    assert_eq!(app.status().await.unwrap().read_only, None);
+    line_when(&app, "three-again", |row| row.state == "decided").await;
+    assert_eq!(app.audit_verify(None).await.unwrap().first_bad, None);
+    app.shutdown().await;
+}

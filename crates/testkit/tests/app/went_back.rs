@@ -1,0 +1,184 @@
+//! A bus that was put back to an older copy and went on before this console saw it again.
+
+use countersign_core::bus::{AgentAccess, Credentials, EmbeddedConfig, EmbeddedServer};
+use countersign_core::domain::AlarmCode;
+use countersign_core::{App, Options};
+use countersign_testkit::TempData;
+use countersign_wire::Verdict;
+
+use crate::agent::{Agent, Desk, caught_up, in_state, inbox_ids, listed, options, verdict};
+use crate::policy::{INVOICES, acme, apply};
+use crate::recover::{becomes_read_only, copy_all, loses, recovered};
+
+/// The bus as it was once, and who may use it.
+struct Older {
+    data: TempData,
+    login: nkeys::KeyPair,
+}
+
+impl Older {
+    /// Copies the folder of a console, which ends with it.
+    async fn of(desk: Desk) -> (Self, TempData) {
+        let login = desk.app.identity().login.seed().unwrap();
+        desk.app.shutdown().await;
+        let data = TempData::new();
+        std::fs::remove_dir(data.path()).unwrap();
+        copy_all(desk.data.path(), data.path());
+        let login = nkeys::KeyPair::from_seed(&login).unwrap();
+        (Self { data, login }, desk.data)
+    }
+
+    /// Runs its server, and another console on it.
+    async fn goes_on(&self, agent: &Agent, work: impl AsyncFnOnce(&App)) {
+        let bot = nkeys::KeyPair::from_seed(agent.enrolment.nkey_seed.reveal()).unwrap();
+        let server = EmbeddedServer::start(EmbeddedConfig {
+            data_dir: self.data.path().to_owned(),
+            binary: None,
+            console_user: self.login.public_key(),
+            agents: vec![AgentAccess {
+                workspace: agent.enrolment.workspace.to_string(),
+                agent: agent.enrolment.agent.to_string(),
+                nkey: bot.public_key(),
+            }],
+        });
+        let server = server.await.unwrap();
+        let second = TempData::new();
+        let app = App::start(Options {
+            nats_url: Some(server.url()),
+            credentials: Credentials::NkeySeed(self.login.seed().unwrap()),
+            operator: "Grace".into(),
+            ..options(&second)
+        });
+        let app = app.await.unwrap();
+        caught_up(&app).await;
+        work(&app).await;
+        app.shutdown().await;
+        server.stop().await;
+    }
+
+    /// Puts its bus in the place of this folder's.
+    fn put_back(&self, data: &TempData) {
+        let store = data.path().join("nats/jetstream");
+        std::fs::remove_dir_all(&store).unwrap();
+        copy_all(&self.data.path().join("nats/jetstream"), &store);
+    }
+}
+
+async fn decide(app: &App, agent: &Agent, id: &str, given: Verdict) {
+    listed(app, id).await;
+    app.decide(verdict(&agent.key(id), given)).await.unwrap();
+    in_state(app, id, "decided").await;
+}
+
+async fn is_read_only(app: &App) {
+    becomes_read_only(app).await;
+    let why = app.status().await.unwrap().read_only.unwrap();
+    assert!(
+        why.contains("stream_went_back") && why.contains("not the one that was read here"),
+        "{why}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_older_copy_of_the_bus_that_went_on_is_noticed_and_nothing_of_either_is_lost() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    agent.ask(&agent.request("kept")).await;
+    listed(&desk.app, "kept").await;
+    let (older, data) = Older::of(desk).await;
+    let app = App::start(options(&data)).await.unwrap();
+    agent.ask(&agent.request("here")).await;
+    decide(&app, &agent, "here", Verdict::Approve).await;
+    app.shutdown().await;
+    // The same numbers are given to other messages, and more.
+    older
+        .goes_on(&agent, async |app| {
+            for id in ["there", "there-too", "last"] {
+                agent.ask(&agent.request(id)).await;
+                listed(app, id).await;
+            }
+            decide(app, &agent, "there", Verdict::Deny).await;
+        })
+        .await;
+    older.put_back(&data);
+
+    let app = App::start(options(&data)).await.unwrap();
+    is_read_only(&app).await;
+    let done = recovered(&app).await;
+    for name in ["CS_REQUESTS", "CS_DECISIONS"] {
+        assert!(done.changed.contains(&name), "{done:?}");
+    }
+    let denied = in_state(&app, "there", "decided").await;
+    assert_eq!(denied.verdict.as_deref(), Some("deny"));
+    listed(&app, "last").await;
+    let mut waiting = inbox_ids(&app).await;
+    waiting.sort();
+    assert_eq!(waiting, ["kept", "last", "there-too"]);
+    assert_eq!(agent.decision("here").await["verdict"], "approve");
+    assert_eq!(app.audit_verify(None).await.unwrap().first_bad, None);
+    assert!(recovered(&app).await.is_needless());
+    app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_panic_that_an_older_copy_of_the_shared_policy_lost_is_on_again_after_the_recovery() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let (older, data) = Older::of(desk).await;
+    let app = App::start(options(&data)).await.unwrap();
+    caught_up(&app).await;
+    app.set_panic(true).await.unwrap();
+    app.shutdown().await;
+    older
+        .goes_on(&agent, async |app| {
+            for _ in 0..4 {
+                apply(app, INVOICES).await;
+                apply(app, "schema = 1\n").await;
+            }
+            assert!(app.brakes().await.unwrap().panic().is_none());
+        })
+        .await;
+    older.put_back(&data);
+
+    let app = App::start(options(&data)).await.unwrap();
+    is_read_only(&app).await;
+    let done = recovered(&app).await;
+    assert!(done.changed.contains(&"KV_CS_POLICY"), "{done:?}");
+    caught_up(&app).await;
+    assert!(app.brakes().await.unwrap().panic().is_some());
+    app.shutdown().await;
+    let data = &data;
+    let app = App::start(options(data)).await.unwrap();
+    caught_up(&app).await;
+    assert_eq!(app.status().await.unwrap().read_only, None);
+    let stands = app.bus().unwrap().policy_get("panic").await.unwrap();
+    assert!(stands.is_some(), "whoever joins reads it too");
+    app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_operator_signed_before_a_rotation_is_in_force_again_after_a_recovery() {
+    let desk = Desk::open().await;
+    desk.app.set_panic(true).await.unwrap();
+    desk.app.set_panic(false).await.unwrap();
+    apply(&desk.app, INVOICES).await;
+    desk.app.rotate_keys().await.unwrap();
+    let desk = loses(desk, "KV_CS_POLICY").await;
+    recovered(&desk.app).await;
+    caught_up(&desk.app).await;
+    let status = desk.app.status().await.unwrap();
+    assert!(status.brakes.panic().is_none());
+    let codes: Vec<&str> = status
+        .alarms
+        .iter()
+        .map(|alarm| alarm.code.as_str())
+        .collect();
+    for wrong in [AlarmCode::BrakeUnverified, AlarmCode::RulesUnusable] {
+        assert!(!codes.contains(&wrong.as_str()), "{codes:?}");
+    }
+    assert_eq!(desk.app.rules(&acme()).await.unwrap().rules.len(), 1);
+    let agent = desk.agent("bot").await;
+    agent.ask(&agent.request("covered")).await;
+    assert_eq!(agent.decision("covered").await["origin"], "rule");
+    desk.app.shutdown().await;
+}

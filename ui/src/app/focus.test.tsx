@@ -1,0 +1,162 @@
+import { fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { describe, expect, it } from "vitest";
+import { agent, card, row, shown } from "../../test/build";
+import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
+import { App } from "./App";
+
+const FAR = 600_000;
+const KEYS = ["a/b/1", "a/b/2", "a/b/3"];
+const press = (key: string): void => { fireEvent.keyDown(document.activeElement ?? document.body, { key }); };
+const list = (): HTMLElement => screen.getByRole("listbox", { name: /^Waiting requests/ });
+const option = (): string | null | undefined => document.querySelector("[role=option][aria-selected=true]")?.id;
+const onCard = (key: string): Promise<void> => waitFor(() => { expect(screen.getByTestId("card").dataset["key"]).toBe(key); });
+const armed = (): Promise<void> => waitFor(() => { expect(screen.getByTestId("card").dataset["armed"]).toBe("true"); });
+
+const desk = async (): Promise<FakeConsole> => {
+  const console = fakeConsole({
+    rows: KEYS.map((key, place) => row({ key, seq: place, deadlineMs: FAR + place })), cards: KEYS.map((key) => card({ key, deadlineMs: FAR })),
+    answers: { decide: ({ verdict }) => verdict === "approve" ? { state: "holding", verdict, releaseMs: 3_000 } : { state: "queued", verdict, releaseMs: null } },
+  });
+  render(<App transport={console} />);
+  await onCard("a/b/1");
+  return console;
+};
+const deny = async (): Promise<void> => {
+  press("d");
+  const reason = await screen.findByLabelText("Reason for the agent");
+  await waitFor(() => { expect(document.activeElement).toBe(reason); });
+  fireEvent.submit(reason);
+};
+
+describe("letters", () => {
+  const options = [{ label: shown("name it"), description: null }, { label: shown("no"), description: null }];
+  const question = { kind: "question" as const, tool: null, args: null, question: { text: shown("Which?"), context: null, options, allowFreeform: true }, allowed: ["respond", "deny"] as const };
+
+  it.each([
+    ["an option of an answer", "r", () => screen.getAllByRole("radio")[0]], ["a preset of a denial", "d", () => screen.getByRole("button", { name: /^Not now/ })],
+    ["a button of a denial", "d", () => screen.getByTestId("send-denial")], ["a choice of a snooze", "s", () => screen.getByRole("button", { name: /^Back/ })],
+    ["a button of an edit", "e", () => screen.getByRole("button", { name: /^Compare/ })], ["nothing", "d", () => undefined],
+  ])("are no commands while the focus is on %s and its panel is open", async (_, key, place) => {
+    const call = key === "r" ? { ...question, allowed: [...question.allowed] } : {};
+    const console = fakeConsole({
+      rows: KEYS.map((of, nth) => row({ key: of, seq: nth, deadlineMs: FAR + nth })), cards: KEYS.map((of, nth) => card({ key: of, deadlineMs: FAR, ...(nth === 1 ? call : {}) })),
+      answers: { decide: ({ verdict }) => ({ state: "queued", verdict, releaseMs: null }), editable: () => ({ json: "{}" }), check_edit: () => ({ problems: [], changed: false, diff: [], argsDigest: "", target: { text: "x", pointer: null } }) },
+    });
+    render(<App transport={console} />);
+    await onCard("a/b/1");
+    press("j");
+    await onCard("a/b/2");
+    if (key !== "r") await armed();
+    press(key);
+    await screen.findByRole("button", { name: /^Back/ });
+    const on = place();
+    if (on === undefined) (document.activeElement as HTMLElement).blur();
+    else on.focus();
+    for (const letter of ["n", "a", "j", "d", "x"]) press(letter);
+    expect(screen.getByTestId("card").dataset["key"]).toBe("a/b/2");
+    expect(screen.queryByRole("button", { name: /^Back/ })).not.toBeNull();
+    expect(console.argsOf("decide")).toEqual([]);
+    press("Escape");
+    await waitFor(() => { expect(screen.queryByRole("button", { name: /^Back/ })).toBeNull(); });
+  });
+});
+
+describe("a filter", () => {
+  it("hides nothing that is due soon without a word, and N goes there", async () => {
+    const console = fakeConsole({
+      rows: [row({ key: "a/b/1", deadlineMs: 20_000, tool: shown("wipe_all") }), row({ key: "a/b/2", seq: 2, deadlineMs: FAR, tool: shown("push") })],
+      cards: ["a/b/1", "a/b/2"].map((key) => card({ key, deadlineMs: FAR })),
+    });
+    render(<App transport={console} />);
+    await onCard("a/b/1");
+    const filter = screen.getByLabelText<HTMLInputElement>(/^Filter/);
+    fireEvent.change(filter, { target: { value: "push" } });
+    expect((await screen.findByTestId("hidden-urgent")).textContent).toContain("1 due within a minute is hidden");
+    press("j");
+    await onCard("a/b/2");
+    press("n");
+    await onCard("a/b/1");
+    await waitFor(() => { expect(filter.value).toBe(""); });
+    await waitFor(() => { expect(screen.queryByTestId("hidden-urgent")).toBeNull(); });
+  });
+});
+
+describe("the focus", () => {
+  it("goes to the list, on the next card, once the field of a denial is gone, and Enter and Space approve nothing there", async () => {
+    const console = await desk();
+    await deny();
+    await onCard("a/b/2");
+    expect(document.activeElement).toBe(list());
+    expect(list().getAttribute("aria-activedescendant")).toBe(option());
+    expect(option()).toContain("a/b/2");
+    await armed();
+    for (const key of ["Enter", " "]) {
+      press(key);
+      fireEvent.keyUp(list(), { key });
+    }
+    press("j");
+    await onCard("a/b/3");
+    expect(document.activeElement).toBe(list());
+    expect(console.argsOf("decide").map(({ verdict }) => verdict)).toEqual(["deny"]);
+  });
+
+  it("goes to the list after an approval, with the key or with its button", async () => {
+    await desk();
+    await armed();
+    screen.getByTestId("approve").focus();
+    press("a");
+    await onCard("a/b/2");
+    expect(document.activeElement).toBe(list());
+  });
+
+  it("goes to the list where a field over the card is closed", async () => {
+    await desk();
+    press("d");
+    await screen.findByLabelText("Reason for the agent");
+    press("Escape");
+    await waitFor(() => { expect(document.activeElement).toBe(list()); });
+  });
+
+  it("comes back to the menu's button from a dialog that a line of the menu opened", async () => {
+    await desk();
+    const more = screen.getByRole("button", { name: "More" });
+    more.focus();
+    fireEvent.keyDown(more, { key: "Enter" });
+    const line = await screen.findByRole("menuitem", { name: "Why was I asked…" });
+    line.focus();
+    fireEvent.keyDown(line, { key: "Enter" });
+    await screen.findByTestId("why");
+    fireEvent.keyDown(document.activeElement ?? document.body, { key: "Escape" });
+    await waitFor(() => { expect(screen.queryByTestId("why")).toBeNull(); });
+    await waitFor(() => { expect(document.activeElement).toBe(more); });
+  });
+
+  it("goes on beside the button that opened a dialog, where that is gone with it", async () => {
+    const agents = [agent({ key: "acme/bot" })];
+    const console = fakeConsole({ answers: {
+      agents_list: () => ({ agents, serverMs: 0 }),
+      brake: () => {
+        agents[0] = agent({ key: "acme/bot", brake: { agent: "acme/bot", stopped: true, by: shown("ann") } });
+        return { terminated: 0 };
+      },
+    } });
+    window.location.hash = "#/agents";
+    render(<App transport={console} />);
+    const stop = await screen.findByRole("button", { name: "Stop…" });
+    stop.focus();
+    fireEvent.click(stop);
+    fireEvent.click(await screen.findByTestId("confirm-yes"));
+    await screen.findByRole("button", { name: "Resume…" });
+    await waitFor(() => { expect(document.activeElement).toBe(screen.getByTestId("brake-bar")); });
+  });
+
+  it("stays where somebody has put it meanwhile", async () => {
+    await desk();
+    const filter = screen.getByLabelText<HTMLInputElement>(/^Filter/);
+    await armed();
+    press("a");
+    filter.focus();
+    await onCard("a/b/2");
+    expect(document.activeElement).toBe(filter);
+  });
+});

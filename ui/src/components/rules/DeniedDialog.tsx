@@ -1,0 +1,27 @@
+import type { DeniedCalls } from "../../ipc/generated";
+import { Confirm } from "../Confirm";
+import { Cases } from "./Cases";
+
+interface DeniedDialogProps {
+  readonly denied: DeniedCalls;
+  /** The word on the button that does it. */
+  readonly verb: string;
+  readonly onConfirm: () => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+/** Names the calls that people denied and a change of the rules would let run. Nothing was changed yet. */
+export const DeniedDialog = ({ denied: { calls, count }, verb, onConfirm, onClose }: DeniedDialogProps) => (
+  <Confirm title="This lets run what people denied" verb={verb} dangerous onConfirm={onConfirm} onClose={onClose}>
+    <div data-testid="denied-calls">
+      {count === null ? (
+        <p className="mt-0">Whether calls that people denied would run could not be told in time. Nothing was changed.</p>
+      ) : (
+        <>
+          <p className="mt-0">The rules that are left would let {count === 1 ? "this call" : <>these <b className="font-semibold text-bad">{count.toLocaleString("en")} calls</b></>} run, which a person had denied. Nothing was changed.</p>
+          <Cases cases={calls} more={count - calls.length} testId="denied-list" />
+        </>
+      )}
+    </div>
+  </Confirm>
+);
