@@ -42,7 +42,7 @@ impl Round {
 }
 
 fn approvals(required: u8, given: u8, mine: bool) -> Value {
-    json!({ "required": required, "given": given, "mine": mine })
+    json!({ "required": required, "given": given, "apart": 0, "mine": mine })
 }
 
 #[tokio::test]
@@ -139,7 +139,7 @@ async fn a_vote_whose_bytes_were_changed_removed_or_slipped_in_is_named() {
             "UPDATE votes SET payload = substr(payload, 1, length(payload) - 1) WHERE key = ?",
             "bytes",
         ),
-        ("DELETE FROM votes WHERE key = ?", "SELECT ?", "bytes"),
+        ("DELETE FROM votes WHERE key = ?", "SELECT ?", "gone"),
     ] {
         sqlx::query(change).bind(key).execute(&mut store).await.unwrap();
         let found = round.ada.run(&["audit", "verify", "--json"]);
@@ -147,7 +147,7 @@ async fn a_vote_whose_bytes_were_changed_removed_or_slipped_in_is_named() {
         let bad = found.lines().remove(0)["first_bad"].clone();
         assert_eq!(bad["table"], "votes", "{change}: {bad}");
         assert!(bad["reason"].as_str().unwrap().contains(reason), "{bad}");
-        let request = if reason == "bytes" { "r1" } else { "r9" };
+        let request = if reason == "no audit row" { "r9" } else { "r1" };
         assert_eq!(bad["id"], format!("default/local/{request}/{key}"));
         sqlx::query(back).bind(key).execute(&mut store).await.unwrap();
     }

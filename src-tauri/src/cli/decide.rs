@@ -6,6 +6,7 @@
 use countersign_core::App;
 use countersign_core::ops::DecideCommand;
 use countersign_core::ops::verdicts::Decided;
+use countersign_core::ops::votes::told::Approvals;
 use countersign_core::store::lines::LineRow;
 use countersign_wire::{Response, Scope, Verdict};
 use serde_json::{Value, json};
@@ -220,7 +221,11 @@ fn voted(
     } else {
         out.line(&text)
     };
-    told.map_err(|error| Failure::untold(error, &text))
+    told.map_err(|error| Failure::untold(error, &text))?;
+    if let Some(advice) = Approvals::of(row).and_then(|approvals| approvals.advice()) {
+        out.remark(&advice);
+    }
+    Ok(())
 }
 
 fn past(verdict: Verdict) -> &'static str {

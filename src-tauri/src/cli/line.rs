@@ -67,6 +67,7 @@ pub(crate) fn fields_with(row: &LineRow, secrets: Secrets) -> Map<String, Value>
         json!({
             "required": approvals.required,
             "given": approvals.given,
+            "apart": approvals.apart,
             "mine": approvals.mine,
         })
     });
@@ -137,10 +138,17 @@ pub(crate) fn votes(row: &LineRow) -> String {
             "not yours"
         };
         let Approvals {
-            required, given, ..
+            required,
+            given,
+            apart,
+            ..
         } = approvals;
         let mine = if given == 0 { "none yet" } else { mine };
-        format!(" [{given} of {required} votes, {mine}]")
+        let other = match apart {
+            0 => String::new(),
+            apart => format!(", {apart} for something else"),
+        };
+        format!(" [{given} of {required} votes, {mine}{other}]")
     })
 }
 

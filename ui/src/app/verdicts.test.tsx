@@ -78,7 +78,7 @@ describe("a verdict that was given", () => {
   });
 
   it("is told as a vote that stands while others are waited for, not as a failure", async () => {
-    const votes = { required: 2, given: 0, mine: false };
+    const votes = { required: 2, given: 0, apart: 0, mine: false };
     const console = await desk({ votes: { count: votes, votes: [] } }, { votes });
     console.answers.decide = () => ({ state: "pending", verdict: "approve", releaseMs: null });
     await armed();
@@ -89,10 +89,10 @@ describe("a verdict that was given", () => {
   });
 
   it("goes from held to a vote that stands when it is one of several", async () => {
-    const votes = { required: 2, given: 0, mine: false };
+    const votes = { required: 2, given: 0, apart: 0, mine: false };
     const console = await desk({ votes: { count: votes, votes: [] } }, { votes });
     await approved(console);
-    tell(console, { number: 2, state: "pending", votes: { required: 2, given: 1, mine: true } });
+    tell(console, { number: 2, state: "pending", votes: { required: 2, given: 1, apart: 0, mine: true } });
     await becomes("voted");
   });
 

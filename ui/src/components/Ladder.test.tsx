@@ -30,9 +30,17 @@ it("a step, a decision and a vote of another day are told with their day, in ano
   render(
     <DeskProvider desk={desk}>
       <Ladder card={{ ...card(), ladder: [executed({ state: "done", atMs })] }} /><Decision decision={decision} />
-      <Votes votes={{ count: { required: 2, given: 1, mine: false }, votes: [vote] }} />
+      <Votes votes={{ count: { required: 2, given: 1, apart: 0, mine: false }, votes: [vote] }} />
     </DeskProvider>,
   );
   for (const place of ["ladder", "decision"]) expect(screen.getByTestId(place).textContent).toContain("3 Nov 2025, 14:20:07");
   expect(screen.getByText(/key 9ZZX, 3 Nov 2025, 14:20:07$/u)).toBeTruthy();
+});
+
+it.each([
+  [0, null],
+  [1, "1 vote is for something else and not counted here: another operator has to approve what one of them did, or somebody denies it."],
+])("of votes that do not count together %d are told", (apart, words) => {
+  render(<Votes votes={{ count: { required: 2, given: 1, apart, mine: true }, votes: [] }} />);
+  expect(screen.queryByTestId("votes-apart")?.textContent ?? null).toBe(words);
 });

@@ -4616,11 +4616,15 @@ export type VotesCount = {
  */
 required: number, 
 /**
- * How many votes stand.
+ * How many agree, with keys that count now.
  */
 given: number, 
 /**
- * Whether the operator of this console has voted.
+ * How many more count, but for something else; 0 for who has yet to vote.
+ */
+apart: number, 
+/**
+ * Whether the operator of this console has voted, with the key that signs now.
  */
 mine: boolean, };
 

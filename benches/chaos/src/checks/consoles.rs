@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Check;
-use super::stream::{Judged, deadline};
+use super::stream::{Judged, cut, deadline};
 use crate::facts::Facts;
 
 /// Requests on the bus = requests in every console, byte by byte, and none beside them.
@@ -109,8 +109,11 @@ pub(crate) fn read_decisions_right(facts: &Facts, judged: &BTreeMap<String, Judg
             });
         }
         for (name, row) in &console.rows.requests {
-            // Also one that came after the decision, on which it has no effect.
-            let tighten = facts.streams.tightens.get(name);
+            // What the agent says after the decision does not reach back.
+            let decision = facts.streams.decisions.get(name);
+            let tighten = facts.streams.tightens.get(name).filter(|tighten| {
+                decision.is_none_or(|decision| cut(tighten.stamp) <= cut(decision.stamp))
+            });
             let expected = name
                 .parse()
                 .ok()

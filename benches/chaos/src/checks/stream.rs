@@ -30,7 +30,7 @@ impl Judged {
 }
 
 /// Stamps are cut to milliseconds (docs, "Time").
-fn cut(stamp: OffsetDateTime) -> OffsetDateTime {
+pub(crate) fn cut(stamp: OffsetDateTime) -> OffsetDateTime {
     let nanos = stamp.unix_timestamp_nanos() / 1_000_000 * 1_000_000;
     OffsetDateTime::from_unix_timestamp_nanos(nanos).unwrap_or(stamp)
 }

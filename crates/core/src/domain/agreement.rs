@@ -2,7 +2,7 @@
 //!
 //! Refuses to add up votes for different things, and to count a key twice.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use countersign_wire::Verdict;
 
@@ -40,6 +40,17 @@ pub fn agreement(ballots: &[Ballot<'_>], required: u8) -> Option<Vec<usize>> {
     })
 }
 
+/// How many votes are for the same thing, of the one that most are for.
+#[must_use]
+pub fn most_alike(ballots: &[Ballot<'_>]) -> usize {
+    let mut keys: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
+    for ballot in ballots {
+        let of = keys.entry((ballot.verdict, ballot.args_digest));
+        of.or_default().insert(ballot.key);
+    }
+    keys.values().map(BTreeSet::len).max().unwrap_or(0)
+}
+
 /// Whether a verdict is one of several votes; one that needs no others is a decision.
 ///
 /// # Errors
@@ -62,8 +73,6 @@ pub fn is_vote(
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-
-    use std::collections::BTreeMap;
 
     use proptest::prelude::*;
 
@@ -133,6 +142,14 @@ mod tests {
                 let say = |b: &Ballot<'static>| (b.verdict, b.args_digest);
                 prop_assert!(chosen.iter().all(|ballot| say(ballot) == say(&chosen[0])));
             }
+        }
+
+        #[test]
+        fn enough_votes_are_alike_exactly_where_there_is_an_agreement(
+            ballots in ballots(), required in 1_u8..=5,
+        ) {
+            let agreed = agreement(&ballots, required).is_some();
+            prop_assert_eq!(agreed, most_alike(&ballots) >= usize::from(required));
         }
 
         #[test]

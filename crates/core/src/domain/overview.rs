@@ -1,6 +1,6 @@
 //! Numbers about what was asked and how it was decided.
 //!
-//! Refuses to estimate: medians and percentiles are those of all decisions that were counted.
+//! Refuses to estimate: medians and percentiles are those of all decisions of people that were counted.
 
 use std::collections::BTreeMap;
 
@@ -63,9 +63,9 @@ pub struct Overview {
     pub volume: Vec<Volume>,
     /// Verdicts and how often each was given, most frequent first.
     pub verdicts: Vec<(String, u64)>,
-    /// Time to decide, most decisions first.
+    /// Time that people took to decide, most decisions first.
     pub paces: Vec<Pace>,
-    /// Of all decisions together; none when there is none.
+    /// Of all their decisions together; none when there is none.
     pub pace: Option<Pace>,
     /// Requests that still wait.
     pub open: u64,

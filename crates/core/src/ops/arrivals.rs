@@ -13,7 +13,7 @@ use countersign_wire::{
 };
 use serde_json::json;
 
-pub(crate) use self::amendments::{IGNORED, UNREADABLE};
+pub(crate) use self::amendments::{AFTER_DECISION, IGNORED, UNREADABLE};
 use self::amendments::{tighten, withdraw};
 use super::automatic_answers;
 use super::decisions::join_orphans;

@@ -8,11 +8,12 @@ use countersign_wire::{Anchor, ConsoleId, Stream, audit_subject, canonical_json,
 use serde_json::Value;
 
 use super::anchors_check::{Anchors, Signer};
+use super::rows_check::{Named, Readings};
 use super::{lost_anchors, retention};
 use crate::error::OpError;
 use crate::runtime::App;
 use crate::store::audit::{self, StoredAnchor, hex, row_hash};
-use crate::store::{proofs, retention as store_retention};
+use crate::store::proofs;
 
 /// Rows read at once.
 pub(super) const PAGE: i64 = 1_000;
@@ -90,22 +91,9 @@ impl App {
             for row in &rows {
                 check.row(row);
             }
-            let mut named = check.take_named();
-            // A payload that retention took away must be away, and its digest must be here.
-            let removed: Vec<Named> = named
-                .extract_if(.., |(table, name, _)| {
-                    *table == "requests" && emptied.contains(name)
-                })
-                .collect();
-            for (table, name, digest) in removed {
-                if !store_retention::is_emptied(self.reader(), &name, &digest).await? {
-                    check.bad(table, name, "it is not as retention left it");
-                }
-            }
-            for bad in proofs::differing(self.reader(), &named).await? {
-                check.bad(bad.0, bad.1, OTHER_BYTES);
-            }
+            self.check_named(&mut check, &emptied).await?;
         }
+        self.check_readings(&mut check, seq).await?;
         let former = self.check_policy(&mut check).await?;
         if let Some((table, id)) = proofs::unaudited(self.reader()).await? {
             check.bad(table, id, "no audit row names it");
@@ -166,9 +154,6 @@ impl App {
     }
 }
 
-/// A row that an audit entry ties to bytes: table, key, digest.
-pub(crate) type Named = (&'static str, String, String);
-
 #[derive(Default)]
 pub(super) struct Check {
     rows: i64,
@@ -183,6 +168,7 @@ pub(super) struct Check {
     /// Digests of the rule sets by which this console decided.
     pub(super) versions: BTreeSet<String>,
     named: Vec<Named>,
+    pub(super) readings: Readings,
     restores: Vec<Restore>,
     /// What the chain says of anchors that a restore lost.
     lost: Vec<Value>,
@@ -230,39 +216,45 @@ impl Check {
         if self.wanted.contains(&row.seq) {
             self.hashes.insert(row.seq, hash);
         }
-        let digest = |field: &str| {
+        let text = |field: &str| {
             detail
                 .as_ref()
                 .and_then(|detail| detail[field].as_str().map(str::to_owned))
         };
         self.restored(row, detail.as_ref());
-        let named = match row.action.as_str() {
-            "request" | "rejected" => digest("request_digest").map(|digest| ("requests", digest)),
-            "decision" => digest("payload_digest").map(|digest| ("decisions", digest)),
-            "vote" => {
-                if let Some(digest) = digest("payload_digest") {
-                    let name = format!("{}/{}", row.subject, row.actor);
-                    self.named.push(("votes", name, digest));
-                }
-                None
-            }
-            "decide" | "hold" => {
-                self.versions.extend(digest("policy_digest"));
-                None
-            }
-            "policy" => {
-                if let Some(digest) = digest("payload_digest") {
-                    self.policy.push((row.subject.clone(), digest));
-                }
-                None
-            }
-            _ => None,
+        let name = |table, name: String, digest| Named {
+            table,
+            name,
+            digest,
+            actor: row.actor.clone(),
+            effective: text("effective"),
         };
-        self.named
-            .extend(named.map(|(table, digest)| (table, row.subject.clone(), digest)));
+        let subject = row.subject.clone();
+        match row.action.as_str() {
+            "request" | "rejected" => {
+                let named = text("request_digest").map(|digest| name("requests", subject, digest));
+                self.named.extend(named);
+            }
+            "decision" => {
+                let named = text("payload_digest").map(|digest| name("decisions", subject, digest));
+                self.named.extend(named);
+            }
+            "judged" | "judged_again" => self.readings.again(&subject, text("effective")),
+            "vote" => {
+                let subject = format!("{subject}/{}", row.actor);
+                let named = text("payload_digest").map(|digest| name("votes", subject, digest));
+                self.named.extend(named);
+            }
+            "decide" | "hold" => self.versions.extend(text("policy_digest")),
+            "policy" => {
+                self.policy
+                    .extend(text("payload_digest").map(|digest| (subject, digest)));
+            }
+            _ => {}
+        }
     }
 
-    fn take_named(&mut self) -> Vec<Named> {
+    pub(super) fn take_named(&mut self) -> Vec<Named> {
         std::mem::take(&mut self.named)
     }
 

@@ -11,6 +11,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use self::verify::{Stored, verify};
+use super::arrivals::{AFTER_DECISION, IGNORED};
 use super::attested::{self, StoredAt, stored_at};
 use super::execution;
 use super::incoming::IncomingDecision;
@@ -231,6 +232,7 @@ async fn settle(
         tracing::error!(request = %key, fault = fault.as_str(), "a stored decision does not verify");
         batch.alarm(&actor, AlarmCode::VoidDecision, &key).await?;
     }
+    put_back_deadline(ledger, batch, record, stored_at).await?;
     let Ok(state) = next(record.state_on_the_bus(), Step::Stored(reading.stored_as)) else {
         return Ok(None);
     };
@@ -256,6 +258,23 @@ async fn settle(
         decided_at: Some(stored_at),
         delivery: record.delivery.raised_to(Delivery::OnBus),
     }))
+}
+
+/// A tighten that was stored after the decision and read before it: it moved a deadline that was kept.
+async fn put_back_deadline(
+    ledger: &Ledger,
+    batch: &mut Batch<'_>,
+    record: &RequestRecord,
+    stored_at: Timestamp,
+) -> Result<(), StoreError> {
+    if record.tightened_at.is_none_or(|at| at <= stored_at) {
+        return Ok(());
+    }
+    request_states::loosen(batch.tx, record).await?;
+    let actor = ledger.identity.auto_key().to_string();
+    let detail = json!({ "code": AFTER_DECISION, "deadline_ms": record.first_deadline_at.0 });
+    batch.record(actor, IGNORED, record.key.to_string(), detail);
+    Ok(())
 }
 
 /// Whether a person who gave this verdict has accepted the tool as it is described.

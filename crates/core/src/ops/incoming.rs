@@ -168,7 +168,7 @@ pub(crate) fn decision(message: StreamMessage) -> IncomingDecision {
         _ => (None, None),
     };
     let body = if key.is_some() {
-        body(&message.payload)
+        decision_body(&message.payload)
     } else {
         DecisionBody::default()
     };
@@ -225,7 +225,7 @@ impl From<UsualBody> for DecisionBody {
 }
 
 /// Whatever can be read of a decision, also of one that will not verify: a person must see it.
-fn body(payload: &[u8]) -> DecisionBody {
+pub(crate) fn decision_body(payload: &[u8]) -> DecisionBody {
     match read_json::<UsualBody>(payload) {
         Ok(body) if body.is_usual() => body.into(),
         _ => any_body(payload),
@@ -417,7 +417,7 @@ mod tests {
         }
         for payload in payloads {
             assert_eq!(
-                body(payload.as_bytes()),
+                decision_body(payload.as_bytes()),
                 any_body(payload.as_bytes()),
                 "{payload}"
             );

@@ -65,6 +65,7 @@ mod reports;
 mod response;
 pub mod restore;
 pub mod retention;
+mod rows_check;
 pub mod rule_changes;
 mod rule_days;
 mod rule_notes;

@@ -93,11 +93,12 @@ impl App {
         &self,
         filter: &Filter,
         with_raw: bool,
-        each: impl FnMut(LineRow),
+        mut each: impl FnMut(LineRow),
     ) -> Result<(), OpError> {
         if self.reads_the_past() {
             return Ok(());
         }
+        let each = |line| each(self.count_votes(line));
         Ok(lines::inbox(self.reader(), filter, with_raw, each).await?)
     }
 
@@ -111,7 +112,8 @@ impl App {
         before: Option<i64>,
         limit: i64,
     ) -> Result<Vec<LineRow>, OpError> {
-        Ok(lines::history(self.reader(), filter, before, limit).await?)
+        let lines = lines::history(self.reader(), filter, before, limit).await?;
+        Ok(self.counted(lines))
     }
 
     /// A page of the history, newest first, from the row before `after` on. Once `budget` is over, what was
@@ -126,7 +128,11 @@ impl App {
         limit: i64,
         budget: Option<Duration>,
     ) -> Result<Page, OpError> {
-        Ok(history::page(self.reader(), filter, after, limit, budget).await?)
+        let page = history::page(self.reader(), filter, after, limit, budget).await?;
+        Ok(Page {
+            rows: self.counted(page.rows),
+            ..page
+        })
     }
 
     /// How many requests pass a filter. Once `budget` is over, those that were counted by then, the newest.
@@ -146,7 +152,12 @@ impl App {
     /// # Errors
     /// [`OpError::Store`].
     pub async fn lines(&self, ids: &[i64]) -> Result<Vec<LineRow>, OpError> {
-        Ok(lines::by_ids(self.reader(), ids).await?)
+        Ok(self.counted(lines::by_ids(self.reader(), ids).await?))
+    }
+
+    fn counted(&self, lines: Vec<LineRow>) -> Vec<LineRow> {
+        let counted = lines.into_iter().map(|line| self.count_votes(line));
+        counted.collect()
     }
 
     /// Which of these rows ask again what was decided before, and what that was.
@@ -165,8 +176,9 @@ impl App {
         let not_found = || OpError::NotFound(countersign_wire::escape(id).plain());
         if id.contains('/') {
             let key: RequestKey = id.parse().map_err(|_| not_found())?;
-            return lines::by_key(self.reader(), &key)
-                .await?
+            let found = lines::by_key(self.reader(), &key).await?;
+            return found
+                .map(|line| self.count_votes(line))
                 .ok_or_else(not_found);
         }
         let mut found = lines::by_request_id(self.reader(), id).await?;
@@ -177,7 +189,8 @@ impl App {
                 candidates: found.iter().map(name).collect(),
             });
         }
-        found.pop().ok_or_else(not_found)
+        let found = found.pop().map(|line| self.count_votes(line));
+        found.ok_or_else(not_found)
     }
 
     /// The key of a request by `ID` or `WS/AGENT/ID`.

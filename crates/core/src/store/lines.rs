@@ -70,10 +70,18 @@ pub struct LineRow {
     pub span_id: Option<String>,
     /// How many operators must agree, 1 to 5.
     pub approvals_required: i64,
-    /// How many votes stand; 0 where one operator is enough.
+    /// How many votes stand and, once they are counted, count together; 0 where one operator is enough.
     pub votes: i64,
+    /// How many votes are for something else than most, as far as that may be told here.
+    #[sqlx(skip)]
+    pub apart: i64,
     /// Whether this console's operator has voted: on the stream or on the way there.
     pub voted: bool,
+    /// Votes that stand, JSON `[[key, verdict, args_digest]]`, until they are counted; none where one operator is
+    /// enough.
+    pub ballots: Option<String>,
+    /// Keys whose votes this console has sent or sends, JSON; the same.
+    pub sent: Option<String>,
     /// Payload as received; empty unless asked for.
     pub raw: Vec<u8>,
 }
@@ -143,7 +151,13 @@ pub(super) fn select(with_raw: bool) -> QueryBuilder<Sqlite> {
          CASE WHEN r.approvals_required > 1 OR r.approvals_needed > 1 THEN
            EXISTS (SELECT 1 FROM votes v WHERE v.request = r.id AND v.mine = 1)
            OR EXISTS (SELECT 1 FROM vote_outbox o WHERE o.request = r.id AND o.state IN ('queued', 'stored'))
-         ELSE 0 END AS voted, ",
+         ELSE 0 END AS voted,
+         CASE WHEN r.approvals_required > 1 OR r.approvals_needed > 1 THEN
+           (SELECT json_group_array(json_array(v.key, v.verdict, v.args_digest)) FROM votes v
+            WHERE v.request = r.id AND v.stands = 1) END AS ballots,
+         CASE WHEN r.approvals_required > 1 OR r.approvals_needed > 1 THEN
+           (SELECT json_group_array(o.key) FROM vote_outbox o
+            WHERE o.request = r.id AND o.state IN ('queued', 'stored')) END AS sent, ",
     ));
     query.push(if with_raw { "r.raw" } else { "x'' AS raw" });
     query.push(" FROM requests r LEFT JOIN decisions d ON d.request = r.id WHERE 1");

@@ -1,32 +1,9 @@
 //! The bytes that audit entries name, read back.
 
-use countersign_wire::Sha256Digest;
+use countersign_wire::{RejectionCode, Sha256Digest};
 use futures::TryStreamExt;
 
 use super::{Reader, StoreError};
-
-/// Those of the named rows that are missing or have other bytes: (table, key).
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
-pub async fn differing(
-    reader: &Reader,
-    named: &[(&'static str, String, String)],
-) -> Result<Vec<(&'static str, String)>, StoreError> {
-    let mut bad = Vec::new();
-    for (table, key, digest) in named {
-        let bytes = match *table {
-            "requests" => request_bytes(reader, key).await?,
-            "decisions" => decision_bytes(reader, key).await?,
-            "votes" => vote_bytes(reader, key).await?,
-            _ => continue,
-        };
-        if !bytes.is_some_and(|bytes| has_digest(&bytes, digest)) {
-            bad.push((*table, key.clone()));
-        }
-    }
-    Ok(bad)
-}
 
 fn has_digest(bytes: &[u8], digest: &str) -> bool {
     Sha256Digest::of_bytes(bytes).to_string() == digest
@@ -37,26 +14,38 @@ fn parts(key: &str) -> Option<(&str, &str, &str)> {
     Some((parts.next()?, parts.next()?, parts.next()?))
 }
 
-async fn request_bytes(reader: &Reader, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
-    let (ws, agent, id) = parts(key).unwrap_or(("", "", key));
-    Ok(
-        sqlx::query_scalar(
-            "SELECT raw FROM requests WHERE ws = ? AND agent = ? AND request_id = ?",
-        )
-        .bind(ws)
-        .bind(agent)
-        .bind(id)
-        .fetch_optional(&reader.0)
-        .await?,
-    )
+/// What is told of a request, and its bytes.
+#[derive(Debug, sqlx::FromRow)]
+pub struct ToldRequest {
+    /// Payload as received.
+    pub raw: Vec<u8>,
+    /// `sha256:…` of it.
+    pub request_digest: String,
+    /// `tool_call`, `question` or `form`.
+    pub kind: Option<String>,
+    /// Tool name.
+    pub tool: Option<String>,
+    /// Effective risk.
+    pub risk: String,
+    /// The agent's title.
+    pub title: Option<String>,
+    /// Digest of the arguments.
+    pub args_digest: Option<String>,
+    /// 1 to 5.
+    pub approvals_required: i64,
+    /// Why it was rejected.
+    pub error_code: Option<String>,
 }
 
-async fn decision_bytes(reader: &Reader, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
-    let Some((ws, agent, id)) = parts(key) else {
-        return Ok(None);
-    };
-    Ok(sqlx::query_scalar(
-        "SELECT payload FROM decisions WHERE ws = ? AND agent = ? AND request_id = ?",
+/// The request `WS/AGENT/ID`, or one whose subject named none; none where its row is gone.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn request(reader: &Reader, name: &str) -> Result<Option<ToldRequest>, StoreError> {
+    let (ws, agent, id) = parts(name).unwrap_or(("", "", name));
+    Ok(sqlx::query_as(
+        "SELECT raw, request_digest, kind, tool, risk, title, args_digest, approvals_required, error_code
+         FROM requests WHERE ws = ? AND agent = ? AND request_id = ?",
     )
     .bind(ws)
     .bind(agent)
@@ -65,8 +54,109 @@ async fn decision_bytes(reader: &Reader, key: &str) -> Result<Option<Vec<u8>>, S
     .await?)
 }
 
-/// The bytes of the vote `WS/AGENT/ID/KEY`.
-async fn vote_bytes(reader: &Reader, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+/// What is told of a decision, and its bytes.
+#[derive(Debug, sqlx::FromRow)]
+pub struct ToldDecision {
+    /// Payload as stored.
+    pub payload: Vec<u8>,
+    /// `CS-Key`.
+    pub key: Option<String>,
+    /// `CS-Sig`.
+    pub sig: Option<String>,
+    /// UUID.
+    pub decision_id: Option<String>,
+    /// As sent.
+    pub verdict: Option<String>,
+    /// As sent.
+    pub origin: Option<String>,
+    /// JSON `{name, key}`.
+    pub decided_by: Option<String>,
+    /// For the agent.
+    pub message: Option<String>,
+    /// Rule that decided.
+    pub rule_id: Option<String>,
+    /// Its version.
+    pub rule_version: Option<i64>,
+    /// Rule set in force.
+    pub policy_digest: Option<String>,
+    /// Arguments that may run.
+    pub args_digest: Option<String>,
+    /// How it reads everywhere.
+    pub effective: Option<String>,
+}
+
+/// The decision on `WS/AGENT/ID`; none where its row is gone.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn decision(reader: &Reader, name: &str) -> Result<Option<ToldDecision>, StoreError> {
+    let (ws, agent, id) = parts(name).unwrap_or(("", "", name));
+    Ok(sqlx::query_as(
+        "SELECT payload, key, sig, decision_id, verdict, origin, decided_by, message, rule_id, rule_version,
+         policy_digest, args_digest, effective
+         FROM decisions WHERE ws = ? AND agent = ? AND request_id = ?",
+    )
+    .bind(ws)
+    .bind(agent)
+    .bind(id)
+    .fetch_optional(&reader.0)
+    .await?)
+}
+
+/// How the decision on `WS/AGENT/ID` reads, and how the log says so in the last row behind `after` that reads
+/// it anew; none where the decision is gone.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn reading(
+    reader: &Reader,
+    name: &str,
+    after: i64,
+) -> Result<Option<(Option<String>, Option<String>)>, StoreError> {
+    let (ws, agent, id) = parts(name).unwrap_or(("", "", name));
+    Ok(sqlx::query_as(
+        "SELECT d.effective, (SELECT json_extract(a.detail, '$.effective') FROM audit a
+           WHERE a.seq > ?4 AND a.subject = ?5 AND a.action IN ('judged', 'judged_again')
+           ORDER BY a.seq DESC LIMIT 1)
+         FROM decisions d WHERE d.ws = ?1 AND d.agent = ?2 AND d.request_id = ?3",
+    )
+    .bind(ws)
+    .bind(agent)
+    .bind(id)
+    .bind(after)
+    .bind(name)
+    .fetch_optional(&reader.0)
+    .await?)
+}
+
+/// The first request that does not read as its decision does, and whether it has one.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn unlike_decision(reader: &Reader) -> Result<Option<(String, bool)>, StoreError> {
+    Ok(sqlx::query_as(
+        "SELECT iif(r.ws = '', r.request_id, r.ws || '/' || r.agent || '/' || r.request_id), d.id IS NOT NULL
+         FROM requests r LEFT JOIN decisions d ON d.request = r.id
+         WHERE CASE WHEN d.id IS NULL THEN
+             r.state IN ('decided', 'void') OR (r.state IN ('pending', 'expired', 'withdrawn', 'rejected')
+               AND r.verdict NOT IN ('expired', 'withdrawn', 'rejected'))
+           ELSE r.verdict IS NOT d.effective OR r.origin IS NOT d.origin OR r.state <> CASE
+             WHEN r.error_code <> ? THEN 'rejected'
+             WHEN d.effective IN ('expired', 'withdrawn', 'rejected', 'void') THEN d.effective
+             ELSE 'decided' END
+           END
+         ORDER BY r.id LIMIT 1",
+    )
+    .bind(RejectionCode::TooManyWaiting.as_str())
+    .fetch_optional(&reader.0)
+    .await?)
+}
+
+/// The bytes of the vote `WS/AGENT/ID/KEY`; none where its row is gone.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn vote_bytes(reader: &Reader, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
     let Some((request, voter)) = name.rsplit_once('/') else {
         return Ok(None);
     };

@@ -38,6 +38,22 @@ impl StateChange {
     }
 }
 
+/// Puts the deadline back to where it was before a tighten.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn loosen(
+    tx: &mut sqlx::SqliteConnection,
+    record: &RequestRecord,
+) -> Result<(), StoreError> {
+    sqlx::query("UPDATE requests SET deadline_at = ?2, tightened_at = NULL WHERE id = ?1")
+        .bind(record.id)
+        .bind(record.first_deadline_at.0)
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
 /// Writes life-cycle changes.
 ///
 /// # Errors

@@ -1,7 +1,8 @@
+use countersign_testkit::TempData;
 use countersign_wire::Verdict;
 use serde_json::json;
 
-use crate::agent::{Desk, in_state, inbox_ids, listed, verdict};
+use crate::agent::{Desk, colleague, in_state, inbox_ids, line_when, listed, verdict};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_nobody_answers_expires_and_is_answered_so() {
@@ -95,6 +96,44 @@ async fn a_deadline_is_only_ever_shortened_and_by_the_first_word() {
         assert_eq!(row.deadline_at - row.stored_at, expected, "{id}");
     }
     desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deadline_that_was_kept_stays_whatever_the_agent_says_after_the_decision() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let key = agent.ask(&agent.request("r1")).await;
+    listed(&desk.app, "r1").await;
+    desk.app
+        .decide(verdict(&key, Verdict::Approve))
+        .await
+        .unwrap();
+    in_state(&desk.app, "r1", "decided").await;
+    let word = json!({"v": 1, "expires_at": "2026-11-21T12:00:00.001Z"});
+    let payload = serde_json::to_vec(&word).unwrap();
+    agent
+        .publish(agent.subject("tighten", "r1"), payload)
+        .await
+        .unwrap();
+    agent.ask(&agent.request("after")).await;
+    listed(&desk.app, "after").await;
+    // It reads both streams from their beginning, in whatever order.
+    let data = TempData::new();
+    let grace = colleague(&desk, &data, "Grace").await;
+    listed(&grace, "after").await;
+    for app in [&desk.app, &grace] {
+        let row = line_when(app, "r1", |row| row.state == "decided").await;
+        assert_eq!(row.deadline_at - row.stored_at, 60_000);
+        assert_eq!(row.verdict.as_deref(), Some("approve"));
+    }
+    let rows = desk.app.audit_after(0, 1_000).await.unwrap();
+    let about = rows.iter().filter(|row| row.subject == key.to_string());
+    let last = about.map(|row| row.action.as_str()).next_back();
+    assert_eq!(last, Some("tighten_ignored"));
+    for app in [grace, desk.app] {
+        assert_eq!(app.audit_verify(None).await.unwrap().first_bad, None);
+        app.shutdown().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

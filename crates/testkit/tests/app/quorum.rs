@@ -214,3 +214,22 @@ async fn rules_that_cannot_be_read_any_more_lower_no_number_of_operators() {
         app.shutdown().await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_answered_and_not_approved_needs_one_operator_whatever_rules_ask() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    apply(&desk.app, TWO).await;
+    let question = json!({
+        "v": 1, "kind": "question", "request_id": "q1", "workspace": "acme", "agent": {"name": "bot"},
+        "question": {"text": "Go?"}, "risk": "low", "allowed_verdicts": ["deny"],
+        "requested_at": "2026-11-21T12:00:00.000Z", "expires_at": "2026-11-21T12:01:00.000Z",
+    });
+    agent.ask(&question).await;
+    agent.ask(&agent.request("r1")).await;
+    // It came after the question, and the rule is seen to ask.
+    required(&desk.app, "r1", 2).await;
+    assert_eq!(listed(&desk.app, "q1").await.approvals_required, 1);
+    assert_eq!(Approvals::of(&desk.app.find("q1").await.unwrap()), None);
+    desk.app.shutdown().await;
+}

@@ -100,7 +100,7 @@ const KINDS: &[Kind] = &[
         "UPDATE OF deadline_at WHEN OLD.deadline_at <> NEW.deadline_at",
         NAME,
         "deadline",
-        &["tighten"],
+        &["tighten", "tighten_ignored"],
     ),
     (
         "requests",

@@ -25,6 +25,12 @@ async fn given(app: &App, id: &str, count: i64) {
     line_when(app, id, |line| line.votes == count).await;
 }
 
+/// How many votes this console has read.
+async fn voted(app: &App) -> usize {
+    let rows = app.audit_after(0, 10_000).await.unwrap();
+    rows.iter().filter(|row| row.action == "vote").count()
+}
+
 fn edited(key: &RequestKey, args: Value) -> DecideCommand {
     DecideCommand {
         edited_args: Some(args),
@@ -64,6 +70,7 @@ async fn two_operators_who_agree_decide_and_one_of_them_does_not() {
             Approvals {
                 required,
                 given,
+                apart: 0,
                 mine
             }
         );
@@ -146,7 +153,27 @@ async fn votes_for_different_things_do_not_add_up() {
         let told = app.decide(edited(&key, other)).await.unwrap();
         assert!(matches!(told, Decided::Voted { .. }), "{told:?}");
     }
-    given(&cid, "r1", 2).await;
+    for app in [&desk.app, &grace, &cid] {
+        until("both votes here", async || voted(app).await == 2).await;
+    }
+    let (required, given) = (2, 1);
+    // Who has yet to vote learns neither what was voted nor that it differs.
+    for (app, apart, mine) in [(&desk.app, 1, true), (&grace, 1, true), (&cid, 0, false)] {
+        let told = Approvals {
+            required,
+            given,
+            apart,
+            mine,
+        };
+        assert_eq!(approvals(app, "r1").await, told);
+        assert_eq!(told.advice().is_some(), mine);
+    }
+    assert_eq!(
+        cid.show("r1").await.unwrap().votes,
+        [ShownVote::Hidden],
+        "no more than count"
+    );
+    assert_eq!(grace.show("r1").await.unwrap().votes.len(), 2);
     assert_eq!(
         inbox_ids(&cid).await,
         ["r1"],
@@ -167,6 +194,58 @@ async fn votes_for_different_things_do_not_add_up() {
         assert_eq!(app.status().await.unwrap().alarms, []);
         app.shutdown().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_vote_of_a_key_that_is_no_longer_in_force_is_told_as_missing_and_given_again() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let data = TempData::new();
+    let grace = colleague(&desk, &data, "Grace").await;
+    let key = agent.ask(&of_several(&agent, "r1", 2)).await;
+    for app in [&desk.app, &grace] {
+        listed(app, "r1").await;
+    }
+    desk.app
+        .decide(verdict(&key, Verdict::Approve))
+        .await
+        .unwrap();
+    given(&grace, "r1", 1).await;
+    let old = desk.app.identity().human_key();
+    let beside = App::attach(crate::agent::options(&desk.data))
+        .await
+        .unwrap();
+    beside.rotate_keys().await.unwrap();
+    beside.shutdown().await;
+    until("the new key in use", async || {
+        desk.app.identity().human_key() != old
+    })
+    .await;
+    for app in [&desk.app, &grace] {
+        line_when(app, "r1", |line| (line.votes, line.voted) == (0, false)).await;
+    }
+    grace.decide(verdict(&key, Verdict::Approve)).await.unwrap();
+    for (app, mine) in [(&desk.app, false), (&grace, true)] {
+        given(app, "r1", 1).await;
+        let told = Approvals {
+            required: 2,
+            given: 1,
+            apart: 0,
+            mine,
+        };
+        assert_eq!(approvals(app, "r1").await, told);
+        assert_eq!(app.show("r1").await.unwrap().votes.len(), 1);
+    }
+    desk.app
+        .decide(verdict(&key, Verdict::Approve))
+        .await
+        .unwrap();
+    for app in [&desk.app, &grace] {
+        let line = in_state(app, "r1", "decided").await;
+        assert_eq!((line.votes, line.voted), (2, true));
+    }
+    grace.shutdown().await;
+    desk.app.shutdown().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -12,9 +12,11 @@ use crate::Shown;
 pub struct VotesCount {
     /// How many must agree, 2 to 5.
     pub required: u8,
-    /// How many votes stand.
+    /// How many agree, with keys that count now.
     pub given: u8,
-    /// Whether the operator of this console has voted.
+    /// How many more count, but for something else; 0 for who has yet to vote.
+    pub apart: u8,
+    /// Whether the operator of this console has voted, with the key that signs now.
     pub mine: bool,
 }
 

@@ -115,6 +115,7 @@ fn votes(story: &RequestStory, text: &mut Vec<String>) {
         required,
         given,
         mine,
+        ..
     } = approvals;
     text.push(heading("Votes"));
     let yours = if mine {
@@ -123,6 +124,7 @@ fn votes(story: &RequestStory, text: &mut Vec<String>) {
         "yours is missing"
     };
     text.push(format!("  {given} of {required}, {yours}"));
+    text.extend(approvals.advice().map(|advice| format!("  {advice}")));
     for vote in &story.votes {
         let ShownVote::Open(vote) = vote else {
             continue;

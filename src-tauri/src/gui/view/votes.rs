@@ -13,12 +13,14 @@ pub(crate) fn votes_count(line: &LineRow) -> Option<VotesCount> {
     let Approvals {
         required,
         given,
+        apart,
         mine,
     } = Approvals::of(line)?;
     let small = |count: i64| u8::try_from(count).unwrap_or(u8::MAX);
     Some(VotesCount {
         required: small(required),
         given: small(given),
+        apart: small(apart),
         mine,
     })
 }

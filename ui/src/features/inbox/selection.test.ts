@@ -9,7 +9,7 @@ describe("a selection", () => {
   it.each<[string, Partial<InboxRow>]>([
     ["high", { risk: "high", path: "high" }], ["critical", { risk: "critical", path: "critical" }], ["irreversible", { risk: "low", path: "critical" }],
     ["a question", { kind: "question" }], ["a form", { kind: "form" }], ["held", { state: "holding" }], ["on its way", { state: "queued" }],
-    ["for several operators", { votes: { required: 2, given: 0, mine: false } }],
+    ["for several operators", { votes: { required: 2, given: 0, apart: 0, mine: false } }],
   ])("never holds a call that is %s", (_, more) => {
     const rows = [call("a"), call("b", more), call("c")];
     expect(whyNot(call("b", more))).not.toBeNull();

@@ -7,7 +7,7 @@ const sent = (more: Partial<Sent> = {}): Sent => ({
   message: null, sinceMs: 0, ...more,
 });
 
-const waits = (mine: boolean) => [row({ key: "a", state: "pending", votes: { required: 2, given: mine ? 1 : 0, mine } })];
+const waits = (mine: boolean) => [row({ key: "a", state: "pending", votes: { required: 2, given: mine ? 1 : 0, apart: 0, mine } })];
 
 describe("a sent verdict", () => {
   it("reads as stored only for what the stream has acknowledged", () => {

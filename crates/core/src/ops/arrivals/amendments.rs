@@ -10,13 +10,15 @@ use crate::ops::decisions::judge_again;
 use crate::ops::ledger::{Batch, Ledger};
 use crate::store::StoreError;
 use crate::store::request_states::{self, StateChange};
-use crate::store::requests;
 use crate::store::tombstones::{self, Tombstone, TombstoneKind};
+use crate::store::{decisions, requests};
 
 /// Action of a tighten that changed nothing.
 pub(crate) const IGNORED: &str = "tighten_ignored";
 /// Its detail's `code` where it could not be read.
 pub(crate) const UNREADABLE: &str = "unreadable";
+/// Its detail's `code` where it had moved the deadline before a decision came that was stored earlier.
+pub(crate) const AFTER_DECISION: &str = "after_decision";
 
 async fn record_of(
     batch: &mut Batch<'_>,
@@ -120,6 +122,12 @@ pub(super) async fn tighten(
         );
         return Ok(());
     };
+    // What an agent says after the decision does not move the deadline that the decision was judged by.
+    let decision = decisions::stored(batch.tx, key).await?;
+    if decision.is_some_and(|decision| decision.stored_at < at.0) {
+        ignored(batch, key, raw);
+        return Ok(());
+    }
     let Some((Some(requested), stored)) = requests::clocks(batch.tx, record.id).await? else {
         ignored(batch, key, raw);
         return Ok(());
@@ -141,11 +149,11 @@ pub(super) async fn tighten(
         }),
     );
     ledger.due_at(deadline);
-    // One that comes after its decision does not reach back, whichever of the two is read first.
+    // A decision that was stored after it may have been read before it.
     judge_again(ledger, batch, key).await
 }
 
-/// A tighten that changes nothing: unreadable, or not the first.
+/// A tighten that changes nothing: not the first, or stored after the decision.
 fn ignored(batch: &mut Batch<'_>, key: &RequestKey, raw: &[u8]) {
     batch.record(
         key.agent_key().to_string(),

@@ -379,7 +379,11 @@ impl World {
                         .fetch_one(console.connection().await)
                         .await
                         .unwrap();
-                let last = deadline(&self.bus, &key(*request), Timestamp(i64::MAX));
+                let decision = self
+                    .bus
+                    .last(Stream::Decisions, &decision_subject(&key(*request)));
+                let at = decision.map_or(Timestamp(i64::MAX), |decision| decision.stamp);
+                let last = deadline(&self.bus, &key(*request), at);
                 assert_eq!(Timestamp(shown), last, "r{request}: the deadline");
                 let alarms: Vec<String> = sqlx::query_scalar(
                     "SELECT code FROM alarms WHERE subject = ? AND code NOT LIKE 'stalled%' ORDER BY code",

@@ -5,15 +5,15 @@
 
 use std::time::Duration;
 
-use countersign_wire::{RequestKey, Verdict};
+use countersign_wire::{KeyRole, RequestKey, Risk, Verdict, WorkspaceName};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::super::publisher::Settled;
 use super::super::verdicts::Decided;
 use super::close::ballot;
-use crate::domain::Timestamp;
-use crate::domain::agreement::{Ballot, agreement};
+use crate::domain::agreement::{Ballot, agreement, most_alike};
+use crate::domain::{State, Timestamp};
 use crate::error::OpError;
 use crate::runtime::{App, Role};
 use crate::store::lines::{self, LineRow};
@@ -32,9 +32,12 @@ const LOOK: Duration = Duration::from_millis(20);
 pub struct Approvals {
     /// How many must agree.
     pub required: i64,
-    /// How many have voted.
+    /// How many agree, with keys that count now. Who has yet to vote is never told of all that are required: that
+    /// they did not decide would say that they differ.
     pub given: i64,
-    /// Whether the operator of this console has.
+    /// How many more votes count, but for something else; 0 for who has yet to vote.
+    pub apart: i64,
+    /// Whether the operator of this console has voted, with the key that signs now.
     pub mine: bool,
 }
 
@@ -45,9 +48,33 @@ impl Approvals {
         (line.approvals_required > 1).then_some(Self {
             required: line.approvals_required,
             given: line.votes,
+            apart: line.apart,
             mine: line.voted,
         })
     }
+
+    /// What to do where there are votes that do not count together.
+    #[must_use]
+    pub fn advice(&self) -> Option<String> {
+        let votes = match self.apart {
+            0 => return None,
+            1 => "1 vote is".to_owned(),
+            more => format!("{more} votes are"),
+        };
+        Some(format!(
+            "{votes} for something else and not counted here: another operator has to approve what one of them did, \
+             or somebody denies it"
+        ))
+    }
+}
+
+/// Whether nothing may be told of what others voted to.
+fn is_hidden(line: &LineRow) -> bool {
+    matches!(line.state.as_str(), "pending" | "holding") && !line.voted
+}
+
+fn is_open(line: &LineRow) -> bool {
+    line.state.parse().is_ok_and(State::is_open)
 }
 
 /// A vote that stands, as far as it may be shown.
@@ -64,19 +91,59 @@ pub(crate) async fn shown(app: &App, line: &LineRow) -> Result<Vec<ShownVote>, O
     if line.approvals_required <= 1 {
         return Ok(Vec::new());
     }
-    let waits = matches!(line.state.as_str(), "pending" | "holding");
-    let hidden = waits && !line.voted;
+    if is_hidden(line) {
+        let given = usize::try_from(line.votes).unwrap_or(0);
+        return Ok(vec![ShownVote::Hidden; given]);
+    }
     let votes = votes::of_request(app.reader(), line.id).await?;
-    Ok(votes
+    let told = votes
         .into_iter()
-        .map(|vote| match hidden {
-            true => ShownVote::Hidden,
-            false => ShownVote::Open(Box::new(vote)),
-        })
-        .collect())
+        .filter(|vote| !is_open(line) || app.may_vote(line, &vote.key));
+    Ok(told.map(|vote| ShownVote::Open(Box::new(vote))).collect())
 }
 
 impl App {
+    /// Counts the votes of a line as far as that may be told here: while it waits those of keys that count now.
+    pub(crate) fn count_votes(&self, mut line: LineRow) -> LineRow {
+        let (Some(ballots), Some(sent)) = (line.ballots.take(), line.sent.take()) else {
+            return line;
+        };
+        let ballots: Vec<(String, Option<String>, Option<String>)> =
+            serde_json::from_str(&ballots).unwrap_or_default();
+        if is_open(&line) {
+            let sent: Vec<String> = serde_json::from_str(&sent).unwrap_or_default();
+            let me = self.identity().human_key();
+            let mut voters = ballots.iter().map(|(key, ..)| key).chain(&sent);
+            line.voted = voters.any(|key| key == me.as_str());
+        }
+        let counted: Vec<Ballot<'_>> = ballots
+            .iter()
+            .filter(|(key, ..)| !is_open(&line) || self.may_vote(&line, key))
+            .map(|(key, verdict, args_digest)| Ballot {
+                key,
+                verdict: verdict.as_deref().unwrap_or_default(),
+                args_digest: args_digest.as_deref(),
+            })
+            .collect();
+        let small = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        let (all, alike) = (small(counted.len()), small(most_alike(&counted)));
+        (line.votes, line.apart) = match is_hidden(&line) {
+            true => (all.min(line.approvals_required - 1), 0),
+            // More may agree than have to.
+            false => (alike.min(line.approvals_required), all - alike),
+        };
+        line
+    }
+
+    /// Whether a vote of this key on a request counts now.
+    fn may_vote(&self, line: &LineRow, key: &str) -> bool {
+        let (now, trusted) = (self.now(), &self.inner.shared.trusted);
+        let human = trusted.role(key, now) == Some(KeyRole::Human);
+        let workspace: Result<WorkspaceName, _> = line.ws.parse();
+        let risk = Risk::effective(&line.risk);
+        human && workspace.is_ok_and(|ws| trusted.may_allow(key, now, &ws, risk))
+    }
+
     /// Waits until a vote is on the stream, and for the decision where it was the last one needed.
     pub(crate) async fn voted(
         &self,
@@ -145,7 +212,8 @@ impl App {
                 return self.decided_by_votes(key, verdict, &line).await;
             }
             let votes = votes::of_request(self.reader(), line.id).await?;
-            let ballots: Vec<Ballot<'_>> = votes.iter().map(ballot).collect();
+            let counted = votes.iter().filter(|vote| self.may_vote(&line, &vote.key));
+            let ballots: Vec<Ballot<'_>> = counted.map(ballot).collect();
             let required = u8::try_from(line.approvals_required).unwrap_or(u8::MAX);
             let id = vote_id.to_string();
             let mine = votes
@@ -198,7 +266,7 @@ impl App {
         });
         Err(OpError::AlreadyDecided {
             key: key.clone(),
-            state: line.state.parse().unwrap_or(crate::domain::State::Decided),
+            state: line.state.parse().unwrap_or(State::Decided),
             who: who.unwrap_or_else(|| "the agent withdrew first".to_owned()),
         })
     }

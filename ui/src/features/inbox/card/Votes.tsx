@@ -16,7 +16,7 @@ const Vote = ({ vote }: { readonly vote: BallotView }) =>
 
 /** How far several operators are. */
 export const Votes = ({ votes }: { readonly votes: VotesView }) => {
-  const { required, given, mine } = votes.count;
+  const { required, given, apart, mine } = votes.count;
   return (
     <Section title="Several operators must agree">
       <div className="flex items-center gap-2.5" data-testid="votes">
@@ -29,6 +29,11 @@ export const Votes = ({ votes }: { readonly votes: VotesView }) => {
         </span>
         <span>{given} of {required} approvals, {mine ? "yours is given" : "yours is missing"}</span>
       </div>
+      {apart === 0 ? null : (
+        <p className="m-0 mt-1.5 text-warn" data-testid="votes-apart">
+          {apart === 1 ? "1 vote is" : `${apart} votes are`} for something else and not counted here: another operator has to approve what one of them did, or somebody denies it.
+        </p>
+      )}
       {votes.votes.length === 0 ? null : (
         <ul className="m-0 mt-1.5 list-none p-0">
           {votes.votes.map((vote, index) => (

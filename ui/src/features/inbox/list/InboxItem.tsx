@@ -58,7 +58,7 @@ export const InboxItem = memo(function InboxItem({ row, selected, picked, place,
         ) : null}
       </span>
       <span className="flex gap-2 justify-self-end text-[11px]">
-        {row.votes === null ? null : <span className="text-text-2" title={row.votes.mine ? "Your vote is given" : "Your vote is missing"}>{row.votes.given} of {row.votes.required}{row.votes.mine ? ", voted" : ""}</span>}
+        {row.votes === null ? null : <span className="text-text-2" title={row.votes.mine ? "Your vote is given" : "Your vote is missing"}>{row.votes.given} of {row.votes.required}{row.votes.mine ? ", voted" : ""}{row.votes.apart > 0 ? `, ${row.votes.apart} for something else` : ""}</span>}
         {row.warned ? <span className="font-semibold text-warn" title="Look at its warnings">look twice</span> : null}
       </span>
     </div>
