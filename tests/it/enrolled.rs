@@ -70,7 +70,12 @@ async fn a_declaration_that_cannot_be_read_is_named_with_each_place() {
         (&line["workspace"], &line["agent"]),
         (&json!("default"), &json!("local"))
     );
-    assert_eq!(line["problems"][0]["path"], "1.bs_name", "{line}");
+    assert!(
+        line.as_object()
+            .is_some_and(|line| line["key"].is_null() && line.contains_key("key")),
+        "{line}"
+    );
+    assert_eq!(line["faults"][0]["path"], "1.bs_name", "{line}");
     let told = desk.run(&["setup", "list"]).success();
     assert!(told.err.contains("1.bs_name"), "{told:?}");
     assert!(!told.out.contains("declares setup keys"), "{told:?}");
@@ -98,4 +103,21 @@ async fn a_declaration_that_cannot_be_read_is_named_with_each_place() {
     desk.run(&["setup", "set", "local", "kk", "y"]).success();
     let told = desk.run(&["setup", "set", "local", "kk", "null"]).success();
     assert!(told.out.contains("kk = \"x\" (the default)"), "{told:?}");
+    let rows = json!({"bs_name": "rows", "bs_type": "list_dict", "bs_group": "A", "bs_default": [],
+        "bs_elements": [{"bs_name": "ab", "bs_type": "int"}]});
+    say(json!([good, rows])).await;
+    crate::desk::eventually(|| match listed().len() {
+        2 => Ok(()),
+        other => Err(other),
+    });
+    let set = |value: &str, json: &[&str]| {
+        desk.run(&[&["setup", "set", "local", "rows", value], json].concat())
+    };
+    let told = set(r#"[{"ab": 1, "zz": 3}]"#, &[]).success();
+    assert!(told.out.contains(r#"rows = [{"ab":1}]"#), "{told:?}");
+    assert!(told.err.contains("zz is not declared"), "{told:?}");
+    let (exit, code, message) = set(r#"[{"ab": 9007199254740992}]"#, &["--json"]).error();
+    assert_eq!((exit, code.as_str()), (6, "invalid_args"), "{message}");
+    let kept = listed().into_iter().find(|line| line["key"] == "rows");
+    assert_eq!(kept.unwrap()["value"], json!([{"ab": 1}]));
 }

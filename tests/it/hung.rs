@@ -112,7 +112,15 @@ fn a_server_that_hangs_holds_nobody_up_for_longer_than_was_asked() {
     let begun = tokio::time::Instant::now();
     let asked = desk.run(&["ask", "--tool", "pay", "--timeout", "1", "--json"]);
     let took = begun.elapsed();
+    let begun = tokio::time::Instant::now();
+    let history = desk.run(&["history", "--json"]);
+    let read = begun.elapsed();
     kill(server, Signal::SIGCONT).unwrap();
+    assert_eq!(
+        history.success().lines().last().unwrap()["next"],
+        Value::Null
+    );
+    assert!(read < Duration::from_secs(4), "{read:?}");
     let (exit, code, message) = asked.error();
     assert_eq!((exit, code.as_str()), (7, "bus_unreachable"), "{message}");
     assert!(took < Duration::from_secs(4), "{took:?}");

@@ -89,6 +89,47 @@ async fn the_list_names_every_key_its_role_and_whose_it_is() {
     }
 }
 
+#[test]
+fn a_console_whose_own_key_another_retired_says_that_it_denies_nothing() {
+    let first = Desk::new();
+    let console = Console::start(&first);
+    let second = beside(&console, &first);
+    let other = Console::start(&second);
+    reaches(&first, &key_of(&other), "in_force");
+    let own = second
+        .lines(&["operators", "list", "--json"])
+        .into_iter()
+        .find(|line| line["mine"] == true && line["role"] == "auto")
+        .unwrap();
+    let own = own["key"].as_str().unwrap();
+    let check = |name: &str| {
+        let found = second.run(&["doctor", "--json"]).lines();
+        found
+            .into_iter()
+            .find(|line| line["check"] == name)
+            .unwrap()
+    };
+    assert_eq!(check("keys")["verdict"], "ok");
+    assert_eq!(
+        second.json(&["status", "--json"])["not_by_itself"],
+        Value::Null
+    );
+    reaches(&first, own, "in_force");
+    first.run(&["operators", "retire", own]).success();
+    reaches(&second, own, "retired");
+    let keys = check("keys");
+    assert_eq!(keys["verdict"], "failed", "{keys}");
+    assert!(keys["detail"].as_str().unwrap().contains(own), "{keys}");
+    let runs = check("console");
+    assert_eq!(runs["verdict"], "ok", "its silence is no fault: {runs}");
+    assert!(second.json(&["status", "--json"])["not_by_itself"].is_string());
+    let told = second.run(&["status"]).success().out;
+    assert!(told.contains("by itself"), "{told}");
+    let stop = second.run(&["stop", "acme/bot"]).success();
+    assert!(stop.err.contains("only other consoles"), "{stop:?}");
+    drop(other);
+}
+
 #[tokio::test]
 async fn a_key_waits_is_accepted_with_limits_and_retired_from_the_command_line() {
     let first = Desk::new();

@@ -254,6 +254,38 @@ async fn bus_init_creates_the_streams_once_and_permissions_name_this_console() {
 }
 
 #[tokio::test]
+async fn a_bus_without_room_for_the_streams_says_what_to_set_and_doctor_finds_it() {
+    let account =
+        "accounts { CORE { jetstream: { max_file: 6GB }, users: [ { user: a, password: b } ] } }";
+    let server = PlainServer::start_with(&format!("{account}\nno_auth_user: a")).await;
+    let desk = Desk::new()
+        .with("COUNTERSIGN_NATS_URL", server.url())
+        .with("COUNTERSIGN_ALLOW_SINGLE_ACCOUNT", "1");
+    let (exit, code, message) = desk.run(&["bus", "init", "--json"]).error();
+    assert_eq!((exit, code.as_str()), (2, "environment"), "{message}");
+    assert!(
+        message.contains("CS_EVENTS") && message.contains("max_file_store: 32GB"),
+        "{message}"
+    );
+    // Only a folder in which a console began has anything to look at.
+    assert_ne!(desk.run(&["panic", "on", "--json"]).code, 0);
+    let checks = desk.run(&["doctor", "--json"]).lines();
+    let check = |name: &str| {
+        let found = checks.iter().find(|check| check["check"] == name);
+        found.unwrap_or_else(|| panic!("no {name}: {checks:?}"))
+    };
+    for (name, says) in [
+        ("streams", "CS_EVENTS"),
+        ("storage", "reserve"),
+        ("decisions", "CS_EVENTS"),
+    ] {
+        let of = check(name);
+        assert_eq!(of["verdict"], "failed", "{of}");
+        assert!(of["detail"].as_str().unwrap().contains(says), "{of}");
+    }
+}
+
+#[tokio::test]
 async fn a_console_whose_bus_was_replaced_is_read_only_and_exits_8() {
     let server = PlainServer::start().await;
     let on_server = |desk: Desk| {

@@ -71,6 +71,35 @@ async fn a_regret_switches_a_rule_off_and_shows_with_it() {
 }
 
 #[tokio::test]
+async fn the_regret_of_a_denied_call_asks_about_what_people_denied() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    agent.ask(&agent.request("r1")).await;
+    desk.show_in_state("r1", "pending");
+    desk.run(&["deny", "r1", "--message", "no"]).success();
+    let never = "[[rule]]\nid = \"never\"\neffect = \"deny\"\ntool = \"send_mail\"\n";
+    let rules = file(&desk, "rules.toml", &format!("{MAILS}{never}"));
+    desk.json(&["rules", "apply", &rules, "--accept-flips", "--json"]);
+    agent.ask(&agent.request("r2")).await;
+    let denied = desk.show_in_state("r2", "decided");
+    assert_eq!(
+        (&denied["verdict"], &denied["rule"]),
+        (&json!("deny"), &json!("never"))
+    );
+    let (exit, code, message) = desk.run(&["rules", "regret", "r2", "--json"]).error();
+    assert_eq!((exit, code.as_str()), (6, "verdict_not_allowed"));
+    assert!(
+        message.contains("r1") && message.contains("--accept-flips"),
+        "{message}"
+    );
+    let rule = || desk.json(&["rules", "show", "never", "--json"]);
+    assert_eq!(rule()["enabled"], true, "nothing was changed");
+    desk.json(&["rules", "regret", "r2", "--accept-flips", "--json"]);
+    assert_eq!(rule()["enabled"], false);
+}
+
+#[tokio::test]
 async fn a_rule_that_would_approve_what_a_person_denied_is_in_force_only_when_that_was_accepted() {
     let desk = Desk::new();
     let console = Console::start(&desk);

@@ -131,3 +131,32 @@ async fn an_update_is_told_step_by_step_and_sigint_in_its_middle_leaves_a_store_
     assert_eq!(told(&log, ""), 0, "{log}");
     console.stop(Signal::SIGTERM);
 }
+
+#[tokio::test]
+async fn doctor_tells_that_a_newer_version_wrote_the_store() {
+    let desk = Desk::new();
+    Console::start(&desk).stop(Signal::SIGTERM);
+    let found = || {
+        let checks = desk.run(&["doctor", "--json"]).lines();
+        let store = checks.into_iter().find(|check| check["check"] == "store");
+        store.unwrap()
+    };
+    assert_eq!(found()["verdict"], "ok");
+    let mut store = store(desk.path()).await;
+    sqlx::query(
+        "INSERT INTO _sqlx_migrations(version, description, success, checksum, execution_time)
+         VALUES (99990101000000, 'later', 1, x'00', 0)",
+    )
+    .execute(&mut store)
+    .await
+    .unwrap();
+    store.close().await.unwrap();
+    let told = found();
+    assert_eq!(told["verdict"], "failed", "{told}");
+    assert!(
+        told["detail"].as_str().unwrap().contains("99990101000000"),
+        "{told}"
+    );
+    let refused = desk.run(&["serve", "--json"]);
+    assert_ne!(refused.code, 0, "what doctor says is what a start meets");
+}

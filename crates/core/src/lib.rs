@@ -13,7 +13,7 @@ pub mod ops;
 pub mod policy;
 pub mod runtime;
 pub mod store;
-mod unfinished;
+pub mod unfinished;
 
 pub use error::OpError;
 pub use runtime::{App, AppEvent, Options, Role};

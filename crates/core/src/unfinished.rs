@@ -19,6 +19,32 @@ pub(crate) fn remove(data: &Path) -> usize {
     here + below.iter().sum::<usize>()
 }
 
+/// Removes what was left of earlier attempts at this file, wherever it is.
+pub fn remove_beside(target: &Path) {
+    let Some(name) = target.file_name().and_then(|name| name.to_str()) else {
+        return;
+    };
+    let folder = match target.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let found = entry.file_name();
+        let of = found.to_str().and_then(|found| found.strip_prefix(name));
+        let of = of.and_then(|found| found.strip_prefix('.'));
+        // SQLite's journal of a backup goes with it.
+        let written = of.map(|of| of.strip_suffix("-journal").unwrap_or(of));
+        let is_plain = |of: &str| of.split('.').count() == 2;
+        if written.is_some_and(|of| is_plain(of) && is_left(Path::new(&format!("f.{of}"))))
+            && entry.file_type().is_ok_and(|kind| kind.is_file())
+            && fs::remove_file(&path).is_ok()
+        {
+            tracing::info!(path = %path.display(), "a file that was left unfinished is removed");
+        }
+    }
+}
+
 fn in_folder(folder: &Path, depth: usize) -> usize {
     // What cannot be read now is looked for at the next start.
     let Ok(entries) = fs::read_dir(folder) else {
@@ -75,6 +101,26 @@ mod tests {
         ];
         for name in left.iter().chain(&stays) {
             fs::write(data.path().join(name), "seed").unwrap();
+        }
+        let target = data.path().join("copy");
+        let beside = [
+            format!("copy.{gone}.unfinished"),
+            format!("copy.{gone}.unfinished-journal"),
+        ];
+        let other = [
+            format!("copy.{lives}.unfinished"),
+            format!("copy.b.{gone}.unfinished"),
+            format!("copy2.{gone}.unfinished"),
+            "copy".to_owned(),
+        ];
+        for name in beside.iter().chain(&other) {
+            fs::write(data.path().join(name), "seed").unwrap();
+        }
+        remove_beside(&target);
+        assert!(beside.iter().all(|name| !data.path().join(name).exists()));
+        for name in &other {
+            assert!(data.path().join(name).exists(), "{name}");
+            fs::remove_file(data.path().join(name)).unwrap();
         }
         assert_eq!(remove(data.path()), left.len());
         assert!(left.iter().all(|name| !data.path().join(name).exists()));

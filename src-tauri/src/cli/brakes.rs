@@ -62,22 +62,26 @@ async fn set(
     state: AgentBrake,
 ) -> Result<(), Failure> {
     let agent = key(settings, agent)?;
-    let (set, known) = deciding_here(settings, async |app| {
+    let (set, known, idle) = deciding_here(settings, async |app| {
         let set = app.set_brake(&agent, state).await?;
-        Ok((set, is_known(app, &agent).await))
+        Ok((set, is_known(app, &agent).await, app.why_not_by_itself()))
     })
     .await?;
+    let idle = idle.filter(|_| state == AgentBrake::Stopped);
     if out.json {
         let (workspace, name) = (agent.workspace.to_string(), agent.agent.to_string());
         return Ok(out.json_line(&json!({
             "workspace": workspace, "agent": name, "state": state, "revision": set.revision,
-            "terminated": set.terminated, "left": set.left, "known": known,
+            "terminated": set.terminated, "left": set.left, "known": known, "not_by_itself": idle,
         }))?);
     }
     if !known {
         out.remark(&format!(
             "nobody called {agent} has enrolled, been heard or asked here; see `countersign agents` for the names"
         ));
+    }
+    if let Some(why) = idle {
+        out.remark(&format!("only other consoles can deny the new ones: {why}"));
     }
     if set.left > 0 {
         out.remark(&format!(

@@ -25,8 +25,7 @@ const CLAIMS_ARE_SIGNED_BY: &str = "\
 their public keys. Every import needs the token of an activation that CORE signs for AGENTS.
 # An agent's JWT goes into a .creds file that its agent.json names as nats_creds; the seed stays in agent.json.";
 const ONE_FOLDER: &str = "# this names the console and the agents of one data folder; with several consoles put the users of each into the same accounts";
-const SERVER_NEEDS: &str =
-    "# beside this the server needs jetstream, max_payload: 4MB and, off this machine, tls";
+const SERVER_NEEDS: &str = "# beside this the server needs jetstream with max_file_store: 32GB, max_payload: 4MB and, off this machine, tls";
 
 /// Creates the streams that an outside server lacks.
 pub(crate) async fn init(settings: &Settings, out: Output) -> Result<(), Failure> {

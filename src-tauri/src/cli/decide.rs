@@ -165,25 +165,29 @@ async fn report(
     };
     let note = (given != asked)
         .then(|| format!("the agent cannot honour {asked}; it was sent as {given}"));
-    if out.json {
-        let mut line = fields(&row);
-        // The projection may be a moment behind the acknowledgement.
-        line.insert("verdict".to_owned(), json!(given.as_str()));
-        if let Some(seq) = seq {
-            line.insert("stream_seq".to_owned(), json!(seq));
-        }
-        line.insert("note".to_owned(), json!(note));
-        return Ok(out.json_line(&Value::Object(line))?);
-    }
     let place = seq.map_or_else(String::new, |seq| format!(", stored on the bus as {seq}"));
-    out.line(&format!(
+    let text = format!(
         "{} {}/{}/{} ({}){place}",
         past(given),
         row.ws,
         row.agent,
         row.request_id,
         what(&row)
-    ))?;
+    );
+    if out.json {
+        let mut line = fields(&row);
+        // The projection may be a moment behind the acknowledgement.
+        line.insert("verdict".to_owned(), json!(given.as_str()));
+        if let Some(seq) = seq {
+            line.insert("state".to_owned(), json!("decided"));
+            line.insert("stream_seq".to_owned(), json!(seq));
+        }
+        line.insert("note".to_owned(), json!(note));
+        let told = out.json_line(&Value::Object(line));
+        return told.map_err(|error| Failure::untold(error, &text));
+    }
+    out.line(&text)
+        .map_err(|error| Failure::untold(error, &text))?;
     if let Some(note) = note {
         out.remark(&note);
     }
@@ -198,15 +202,7 @@ fn voted(
     vote_id: &str,
     seq: u64,
 ) -> Result<(), Failure> {
-    if out.json {
-        let mut line = fields(row);
-        line.insert(
-            "vote".to_owned(),
-            json!({ "vote_id": vote_id, "verdict": verdict.as_str(), "stream_seq": seq }),
-        );
-        return Ok(out.json_line(&Value::Object(line))?);
-    }
-    out.line(&format!(
+    let text = format!(
         "your vote to {verdict} {}/{}/{} ({}) is stored on the bus as {seq}, {} of {}",
         row.ws,
         row.agent,
@@ -214,7 +210,18 @@ fn voted(
         what(row),
         row.votes,
         row.approvals_required,
-    ))?;
+    );
+    let told = if out.json {
+        let mut line = fields(row);
+        line.insert(
+            "vote".to_owned(),
+            json!({ "vote_id": vote_id, "verdict": verdict.as_str(), "stream_seq": seq }),
+        );
+        out.json_line(&Value::Object(line))
+    } else {
+        out.line(&text)
+    };
+    told.map_err(|error| Failure::untold(error, &text))?;
     if let Some(advice) = Approvals::of(row).and_then(|approvals| approvals.advice()) {
         out.remark(&advice);
     }

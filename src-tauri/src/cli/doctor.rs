@@ -91,21 +91,23 @@ pub(crate) async fn run(
 
 async fn of_console(settings: &Settings, app: &App, agent_json: Option<PathBuf>) -> Vec<Check> {
     let mut found = vec![checks::running(app).await, checks::keys(app)];
+    let mut missing = Vec::new();
     match app.bus() {
         Some(bus) => {
-            found.extend(of_bus(app, &bus).await);
+            found.extend(of_bus(app, &bus, &mut missing).await);
             found.extend(tried::checks(settings, app, &bus, agent_json).await);
         }
         None => found.push(checks::no_bus(settings, app).await),
     }
-    found.push(checks::writable(app).await);
+    found.push(checks::store(app).await);
+    found.push(checks::writable(app, &missing).await);
     found.push(checks::outbox(app).await);
     found.push(checks::alarms(app).await);
     found.push(checks::audit(app).await);
     found
 }
 
-async fn of_bus(app: &App, bus: &Bus) -> Vec<Check> {
+async fn of_bus(app: &App, bus: &Bus, missing: &mut Vec<&'static str>) -> Vec<Check> {
     let state = bus.state().borrow().clone();
     let mut found = vec![
         checks::bus(&state),
@@ -113,8 +115,8 @@ async fn of_bus(app: &App, bus: &Bus) -> Vec<Check> {
         checks::payload(bus),
         checks::insecure(&state),
     ];
-    found.extend(checks::streams(bus).await);
-    found.push(checks::storage(bus).await);
+    found.extend(checks::streams(bus, missing).await);
+    found.push(checks::storage(bus, missing).await);
     found.push(checks::clock(app));
     found
 }

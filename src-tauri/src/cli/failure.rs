@@ -53,6 +53,16 @@ impl Failure {
         }
     }
 
+    /// How a command ends that did what was asked and could not print it.
+    pub(crate) fn untold(error: io::Error, done: &str) -> Self {
+        match Self::from(error) {
+            Self::Reported { code, message } => {
+                Self::new(code, format!("{done}; only that {message}"))
+            }
+            other => other,
+        }
+    }
+
     /// Prints the message and returns the exit code.
     pub(crate) fn report(&self, json: bool) -> ExitCode {
         match self {
@@ -115,6 +125,23 @@ mod tests {
         assert_eq!(code(Failure::answered(unread(), Err(denied()))), 5);
         assert_eq!(code(Failure::answered(Err(full()), Err(denied()))), 5);
         assert_eq!(code(Failure::answered(Err(full()), Ok(()))), 1);
+    }
+
+    #[test]
+    fn what_was_done_is_named_where_it_could_not_be_printed() {
+        let of = |kind| Failure::untold(io::Error::from(kind), "approved a/b/c");
+        let Failure::Reported { code, message } = of(io::ErrorKind::StorageFull) else {
+            panic!("nothing is told");
+        };
+        assert_eq!(code, ErrorCode::Failed);
+        assert!(
+            message.starts_with("approved a/b/c; only that"),
+            "{message}"
+        );
+        assert!(matches!(
+            of(io::ErrorKind::BrokenPipe),
+            Failure::NobodyReads
+        ));
     }
 
     #[test]

@@ -75,11 +75,9 @@ pub(crate) fn fields_with(row: &LineRow, secrets: Secrets) -> Map<String, Value>
     fields
 }
 
-/// Adds `repeats` to a line of the history, only where the same call was asked before.
+/// Adds `repeats` to a line of the history: null but where the same call was asked before.
 pub(crate) fn add_repeats(line: &mut Map<String, Value>, earlier: Option<&EarlierCall>) {
-    if let Some(earlier) = earlier {
-        line.insert("repeats".to_owned(), repeats(earlier));
-    }
+    line.insert("repeats".to_owned(), json!(earlier.map(repeats)));
 }
 
 /// The same call asked before, as `repeats` tells it.

@@ -24,6 +24,9 @@ use super::output::Output;
 /// How long a console that works may take to read what has just arrived.
 const PATIENCE: Duration = Duration::from_millis(500);
 
+/// How long the history waits for the bus to say what is not read, [`PATIENCE`] included.
+const BUS_LIMIT: Duration = Duration::from_secs(1);
+
 /// Lists what waits.
 pub(crate) async fn inbox(settings: &Settings, out: Output, inbox: Inbox) -> Result<(), Failure> {
     let risk = inbox.risk.map(|risk| Risk::from(risk).as_str().to_owned());
@@ -61,8 +64,14 @@ pub(crate) async fn history(
     if history.narrow.has_words() {
         bring_up_to_date(settings, out).await?;
     }
-    reading(settings, runs_here(settings), async |app| {
-        tell_unread(app, out).await?;
+    if runs_here(settings) {
+        // What is here is told whatever the bus does: somebody may look just because it hangs.
+        let unread = reading(settings, true, async |app| tell_unread(app, out).await);
+        if let Ok(told) = tokio::time::timeout(BUS_LIMIT, unread).await {
+            told?;
+        }
+    }
+    reading(settings, false, async |app| {
         let filter = history.narrow.filter(app)?;
         let after = history.after.as_deref().map(cursor).transpose()?;
         let limit = i64::from(history.limit);
@@ -83,7 +92,7 @@ pub(crate) async fn history(
     .await
 }
 
-/// Beside a console the bus is near; else the history is not to wait for one that may be away.
+/// Whether somebody reads what the bus holds; else the history asks no bus.
 fn runs_here(settings: &Settings) -> bool {
     let folder = &settings.data_dir;
     folder.is_dir() && DataDir::open(folder).is_ok_and(|data| data.is_running())

@@ -50,7 +50,11 @@ pub(crate) async fn run(settings: &Settings, out: Output, command: Rules) -> Res
             let off = RulesChange::Enable(id, Enabled::Off);
             change(settings, out, off, accept).await
         }
-        Rules::Regret { id, reason } => regret::run(settings, out, &id, reason).await,
+        Rules::Regret {
+            id,
+            reason,
+            accept_flips,
+        } => regret::run(settings, out, &id, (reason, accept_flips)).await,
         Rules::Import(command) => import::run(settings, out, command).await,
         Rules::Suggest => suggest::run(settings, out).await,
         Rules::Simulate { file, since } => simulate(settings, out, &file, since).await,

@@ -2,8 +2,11 @@
 //!
 //! Refuses to say that a change stands before the bus has it.
 
-use countersign_core::ops::setup::{SetupChange, SetupKey};
+use std::collections::BTreeSet;
+
+use countersign_core::ops::setup::{Chosen, SetupChange, SetupKey};
 use countersign_core::policy::read::Problem;
+use countersign_core::policy::setup::{Field, cast, left_out};
 use countersign_wire::AgentKey;
 use serde_json::{Value, json};
 
@@ -21,9 +24,9 @@ pub(crate) async fn run(settings: &Settings, out: Output, command: Setup) -> Res
         Setup::List => list(settings, out).await,
         Setup::Set { agent, key, value } => {
             let value = input::text("VALUE", value)?;
-            let (value, default) = json_or_text(settings, &agent, &key, &value).await?;
+            let (value, field) = json_or_text(settings, &agent, &key, &value).await?;
             let set = SetupChange::Set(key, value);
-            change(settings, out, &agent, set, default).await
+            change(settings, out, &agent, set, field).await
         }
         Setup::Bind {
             agent,
@@ -32,9 +35,9 @@ pub(crate) async fn run(settings: &Settings, out: Output, command: Setup) -> Res
             critical,
         } => {
             let skips_when = input::text("--skips-when", skips_when)?;
-            let (value, _) = json_or_text(settings, &agent, &key, &skips_when).await?;
+            let (value, field) = json_or_text(settings, &agent, &key, &skips_when).await?;
             let bind = SetupChange::Bind(key, value, critical);
-            change(settings, out, &agent, bind, None).await
+            change(settings, out, &agent, bind, field).await
         }
         Setup::Unbind { agent, key } => {
             change(settings, out, &agent, SetupChange::Unbind(key), None).await
@@ -42,13 +45,13 @@ pub(crate) async fn run(settings: &Settings, out: Output, command: Setup) -> Res
     }
 }
 
-/// A text field takes the value as it was typed; the others read it as JSON. With the field's default, if it is known.
+/// A text field takes the value as it was typed; the others read it as JSON. With the field, if it is known.
 async fn json_or_text(
     settings: &Settings,
     agent: &Agent,
     name: &str,
     typed: &str,
-) -> Result<(Value, Option<Value>), Failure> {
+) -> Result<(Value, Option<Field>), Failure> {
     let agent = key(settings, agent)?;
     let keys = reading(settings, false, async |app| {
         Ok(app.setup(&agent.workspace).await?)
@@ -63,7 +66,7 @@ async fn json_or_text(
         true => typed.into(),
         false => serde_json::from_str(typed).unwrap_or_else(|_| typed.into()),
     };
-    Ok((value, field.map(|field| field.default)))
+    Ok((value, field))
 }
 
 async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
@@ -86,14 +89,16 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
             chosen,
             bound,
         } = key;
+        let chosen = chosen.as_ref().filter(|of| of.fits(field));
         if out.json {
             out.json_line(&json!({
                 "workspace": agent.workspace.as_ref(), "agent": agent.agent.as_ref(), "key": field.name,
                 "type": field.kind.as_str(), "group": field.group.as_deref().map(plain),
                 "description": field.description.as_deref().map(plain),
                 "value": value, "default": field.default,
-                "changed_by": chosen.as_ref().map(|chosen| &chosen.by),
-                "changed_at": chosen.as_ref().map(|chosen| &chosen.at),
+                "changed_by": chosen.map(|chosen| &chosen.by),
+                "changed_at": chosen.map(|chosen| &chosen.at),
+                "unfit": key.unfit().map(|chosen| &chosen.value),
                 "skips_when": bound.as_ref().map(|bound| &bound.skips_when),
                 "critical": bound.as_ref().map(|bound| bound.critical),
                 "bound_by": bound.as_ref().map(|bound| &bound.by),
@@ -102,9 +107,12 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
             }))?;
             continue;
         }
-        let whose = match chosen {
-            Some(chosen) => format!("by {} at {}", chosen.by, chosen.at),
-            None => "the default".to_owned(),
+        let whose = match (chosen, key.unfit()) {
+            (Some(chosen), _) => format!("by {} at {}", chosen.by, chosen.at),
+            (None, Some(Chosen { value, by, at, .. })) => {
+                format!("the default, since {value} by {by} at {at} does not fit")
+            }
+            (None, None) => "the default".to_owned(),
         };
         let binding = match bound {
             None => "asks".to_owned(),
@@ -114,10 +122,14 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
                 } else {
                     ""
                 };
-                let redeclared = if key.is_redeclared() {
-                    "; its agent declares it otherwise since, so it asks until it is bound or set again"
-                } else {
-                    ""
+                let redeclared = match (key.unfit(), key.is_redeclared()) {
+                    (Some(_), _) => {
+                        "; what was chosen does not fit, so it asks until it is set again"
+                    }
+                    (None, true) => {
+                        "; its agent declares it otherwise since, so it asks until it is bound or set again"
+                    }
+                    (None, false) => "",
                 };
                 format!(
                     "does not ask when {}{critical}{redeclared}",
@@ -130,7 +142,7 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
     }
     if keys.is_empty() && unreadable.is_empty() && !out.json {
         out.line(&format!(
-            "no agent of workspace {workspace} declares setup keys"
+            "no agent of workspace {workspace} declares setup keys; what a hello got wrong is told by `countersign agents`"
         ))?;
     }
     Ok(())
@@ -139,12 +151,12 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
 /// None of the keys of such a declaration counts, so all of it is told, each place by its path.
 fn tell_unreadable(out: Output, agent: &AgentKey, problems: &[Problem]) -> Result<(), Failure> {
     if out.json {
-        let problems: Vec<Value> = problems
+        let faults: Vec<Value> = problems
             .iter()
-            .map(|of| json!({ "path": plain(&of.place()), "message": plain(&of.message) }))
+            .map(|of| json!({ "path": plain(&of.place()), "what": plain(&of.message) }))
             .collect();
         return Ok(out.json_line(&json!({
-            "workspace": agent.workspace.as_ref(), "agent": agent.agent.as_ref(), "problems": problems,
+            "workspace": agent.workspace.as_ref(), "agent": agent.agent.as_ref(), "key": null, "faults": faults,
         }))?);
     }
     out.remark(&format!(
@@ -161,28 +173,44 @@ async fn change(
     out: Output,
     agent: &Agent,
     change: SetupChange,
-    default: Option<Value>,
+    field: Option<Field>,
 ) -> Result<(), Failure> {
     let agent = key(settings, agent)?;
     let revision = deciding(settings, async |app| {
         Ok(app.change_setup(&agent, &change).await?)
     })
     .await?;
+    let (given, dropped) = match (&change, &field) {
+        (SetupChange::Set(_, value) | SetupChange::Bind(_, value, _), Some(field)) => {
+            (cast(field, value).ok(), left_out(field, value))
+        }
+        _ => (None, BTreeSet::new()),
+    };
     if out.json {
         return Ok(out.json_line(&json!({
             "workspace": agent.workspace.as_ref(), "agent": agent.agent.as_ref(), "revision": revision,
+            "left_out": dropped,
         }))?);
     }
     let text = match &change {
-        SetupChange::Set(key, Value::Null) => match default {
+        SetupChange::Set(key, Value::Null) => match field.map(|field| field.default) {
             Some(default) => format!("{agent}: {key} = {default} (the default)"),
             None => format!("{agent}: {key} is the default again"),
         },
-        SetupChange::Set(key, value) => format!("{agent}: {key} = {value}"),
+        SetupChange::Set(key, value) => {
+            format!("{agent}: {key} = {}", given.as_ref().unwrap_or(value))
+        }
         SetupChange::Bind(key, value, _) => {
+            let value = given.as_ref().unwrap_or(value);
             format!("{agent}: {key} = {value} does not ask any more")
         }
         SetupChange::Unbind(key) => format!("{agent}: {key} asks again"),
     };
-    Ok(out.line(&plain(&text))?)
+    out.line(&plain(&text))?;
+    for name in dropped {
+        out.remark(&plain(&format!(
+            "{name} is not declared by the agent and was left out"
+        )));
+    }
+    Ok(())
 }

@@ -22,18 +22,27 @@ pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure>
     if let Some(why) = outside_server(settings) {
         return Err(Failure::environment(why));
     }
-    let (mut status, kept) = reading(settings, true, async |app| {
-        Ok((app.status().await?, app.identity().kept().clone()))
+    let (mut status, kept, idle) = reading(settings, true, async |app| {
+        let status = app.status().await?;
+        Ok((
+            status,
+            app.identity().kept().clone(),
+            app.why_not_by_itself(),
+        ))
     })
     .await?;
     if status.url.is_none() {
         status.url = away(settings);
     }
     if out.json {
-        return Ok(out.json_line(&as_json(&status, &kept))?);
+        let mut line = as_json(&status, &kept);
+        line["not_by_itself"] = json!(idle);
+        return Ok(out.json_line(&line)?);
     }
     let keys = format!("in the {}: {}", kept.place.as_str(), plain(&kept.why));
-    for (name, value) in lines(&status).into_iter().chain([("keys", keys)]) {
+    let idle = idle.map(|why| ("by itself", wrong(&format!("nothing: {}", plain(&why)))));
+    let more = idle.into_iter().chain([("keys", keys)]);
+    for (name, value) in lines(&status).into_iter().chain(more) {
         out.line(&format!("{name:<11}{value}"))?;
     }
     let mut streams = table(&["STREAM", "ON THE BUS", "READ HERE"]);
@@ -128,7 +137,7 @@ fn as_json(status: &Status, kept: &Kept) -> Value {
         "outbox": status.outbox,
         "agents": status.agents,
         "consoles": consoles,
-        "panic": status.brakes.panic().is_some(),
+        "panic": panic(status),
         "brakes": brakes,
         "bypasses": bypasses,
         "alarms": alarms,
@@ -140,6 +149,12 @@ fn as_json(status: &Status, kept: &Kept) -> Value {
         "keys": { "place": kept.place.as_str(), "why": plain(&kept.why) },
         "read_only": status.read_only.as_ref().or(status.store_failed.as_ref()),
     })
+}
+
+/// What could not be written here may be set on the bus: then it is not known that there is none.
+fn panic(status: &Status) -> Option<bool> {
+    let on = status.brakes.panic().is_some();
+    (on || status.store_failed.is_none()).then_some(on)
 }
 
 fn lines(status: &Status) -> Vec<(&'static str, String)> {
@@ -170,6 +185,10 @@ fn lines(status: &Status) -> Vec<(&'static str, String)> {
             "panic",
             wrong(&format!("on since {at}, by {}", plain(&set.by))),
         ));
+    }
+    if panic(status).is_none() {
+        let text = "not known, and no other brake: the store takes no writes";
+        lines.push(("panic", doubtful(text)));
     }
     for (agent, set) in status.brakes.agents() {
         let word = match set.state {

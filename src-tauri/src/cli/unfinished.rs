@@ -16,6 +16,7 @@ pub(crate) struct Unfinished {
 impl Unfinished {
     /// Makes it beside `target`, readable by nobody else.
     pub(crate) fn create(target: &Path) -> Result<Self, Failure> {
+        countersign_core::unfinished::remove_beside(target);
         let mut path = target.as_os_str().to_owned();
         path.push(format!(".{}.unfinished", std::process::id()));
         let path = PathBuf::from(path);

@@ -170,6 +170,18 @@ pub enum BusError {
         /// JetStream's description.
         description: String,
     },
+    /// There is no room for a stream.
+    #[error(
+        "the bus has no room for {stream} ({code}: {description}): the streams reserve 12 GiB; set `max_file_store: 32GB` in the jetstream block of nats.conf (without it nats-server takes 75 % of the free disk) or raise the account's limit, then say this again"
+    )]
+    NoRoom {
+        /// The stream.
+        stream: &'static str,
+        /// JetStream's error code.
+        code: u64,
+        /// JetStream's description.
+        description: String,
+    },
     /// An answer that cannot be understood.
     #[error(
         "the bus answered {what} with something unreadable: {why}; check that it is a nats-server 2.10 or newer"
@@ -207,6 +219,7 @@ impl BusError {
             Self::TimedOut { .. } => "bus_timed_out",
             Self::NoLeader { .. } => "bus_no_leader",
             Self::Refused { .. } => "bus_refused",
+            Self::NoRoom { .. } => "bus_no_room",
             Self::BadReply { .. } => "bus_bad_reply",
         }
     }

@@ -52,5 +52,5 @@ pub use server_clock::ServerClock;
 pub use storage::Storage;
 pub(crate) use storage::refusal;
 pub use stream_config::StreamDifference;
-pub use streams::{BusIdentity, STREAMS, StreamStatus, Survey};
+pub use streams::{BusIdentity, STREAMS, StreamStatus, Survey, reserved};
 pub(crate) use unix::time_asleep;

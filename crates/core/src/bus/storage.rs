@@ -73,6 +73,11 @@ impl Bus {
     }
 }
 
+/// Whether JetStream's code says that there is no room: of the account, of the server, of its disk.
+pub(super) fn is_room(code: u64) -> bool {
+    matches!(code, 10_002 | 10_023 | 10_047)
+}
+
 /// Why JetStream did not store something, in words that say what to do where that is known.
 #[must_use]
 pub(crate) fn refusal(code: u64, description: &str) -> String {

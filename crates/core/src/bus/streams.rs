@@ -4,6 +4,7 @@
 //! vanished must be noticed, not replaced by an empty one.
 
 use super::connection::Bus;
+use super::storage::is_room;
 use super::stream_config::{self, EPOCH, REALM, Store, StreamDifference};
 use super::{BusError, leader};
 use async_nats::jetstream::stream::Info;
@@ -24,6 +25,16 @@ pub const STREAMS: [&str; 7] = {
 const NAME_IN_USE: u64 = 10058;
 /// Each round another console won a race; there are only seven streams to win.
 const ROUNDS: usize = 8;
+
+/// Bytes that these stores reserve when they are made.
+#[must_use]
+pub fn reserved(names: &[&'static str]) -> u64 {
+    let stores = Store::ALL
+        .into_iter()
+        .filter(|store| names.contains(&store.name()));
+    let most = stores.map(|store| stream_config::config(store, 1).max_bytes);
+    most.filter_map(|bytes| u64::try_from(bytes).ok()).sum()
+}
 
 /// One store as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,6 +177,16 @@ impl Bus {
                 Err(BusError::Refused {
                     code: NAME_IN_USE, ..
                 }) => return Ok(false),
+                Err(BusError::Refused {
+                    code, description, ..
+                }) if is_room(code) => {
+                    let stream = store.name();
+                    return Err(BusError::NoRoom {
+                        stream,
+                        code,
+                        description,
+                    });
+                }
                 Err(error) => return Err(error),
             }
         }

@@ -128,6 +128,7 @@ impl App {
                 target.display()
             ))
         };
+        crate::unfinished::remove_beside(&target);
         let unfinished = Unfinished {
             path: with_ending(&target, &format!(".{}.unfinished", std::process::id())),
             wanted: Arc::new(AtomicBool::new(true)),

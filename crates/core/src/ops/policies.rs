@@ -15,7 +15,7 @@ use super::rules::last_readable;
 use super::setup::{SetupValue, schema_of};
 use super::trusted::TrustedKeys;
 use crate::domain::Timestamp;
-use crate::policy::read::{Problem, read_set};
+use crate::policy::read::{Problem, read_stored};
 use crate::policy::setup::SetupSchema;
 use crate::policy::{PolicySet, Rule};
 use crate::runtime::Shared;
@@ -301,7 +301,7 @@ fn known(payload: &[u8], author: (String, Timestamp), revision: u64) -> Known {
 
 fn read_payload(payload: &[u8]) -> Result<Vec<Rule>, Vec<Problem>> {
     let value: Value = serde_json::from_slice(payload).unwrap_or_default();
-    read_set(&value, "rules")
+    read_stored(&value)
 }
 
 /// Takes the rules of a workspace over. None when they or later ones are known.

@@ -356,7 +356,6 @@ fn no_answer() -> OpError {
     )
 }
 
-/// Refuses a bus on which this console's signatures cannot hold, or whose settings break a promise.
 /// Whether the streams are of the realm that this folder knows.
 ///
 /// # Errors
@@ -370,6 +369,7 @@ pub fn check_realm(survey: &Survey, realm: Uuid) -> Result<(), OpError> {
     }
 }
 
+/// Refuses a bus on which this console's signatures cannot hold, or whose settings break a promise.
 fn check(survey: &Survey, realm: Uuid) -> Result<(), OpError> {
     check_realm(survey, realm)?;
     // Streams that name no realm at all cannot be this folder's either.

@@ -46,7 +46,7 @@ pub(crate) fn fitted(raw: &[u8], response: Option<Response>) -> Result<Response,
         (RequestKind::Form, _, Some(schema)) => {
             if !is_affordable(&schema, &response.content) {
                 return Err(invalid(
-                    "whether the answer fits the form cannot be told in bounded time; deny the request".to_owned(),
+                    "whether the answer fits the form cannot be told in bounded time, or only by following a reference that is none to `#` or `#/…`; deny the request".to_owned(),
                 ));
             }
             let schema = jsonschema::validator_for(&schema).map_err(|_| {

@@ -59,12 +59,24 @@ pub struct Bound {
     pub extra: Map<String, Value>,
 }
 
+impl Chosen {
+    /// Whether it is in force for the key as its agent declares it.
+    #[must_use]
+    pub fn fits(&self, field: &Field) -> bool {
+        cast(field, &self.value).is_ok()
+    }
+}
+
 impl Bound {
     /// Whether an operator knew the key as the agent declares it now: when it was bound, or when the value in
-    /// force was chosen. Else its agent would choose by itself what spares the question.
+    /// force was chosen. Else its agent would choose by itself what spares the question, as it would with the
+    /// default that counts where the chosen value does not fit.
     #[must_use]
     pub fn is_known(&self, field: &Field, chosen: Option<&Chosen>) -> bool {
-        let chosen = chosen.filter(|chosen| cast(field, &chosen.value).is_ok());
+        let chosen = chosen.filter(|chosen| !chosen.value.is_null());
+        if chosen.is_some_and(|chosen| !chosen.fits(field)) {
+            return false;
+        }
         let now = Some(field.digest());
         match &self.declared {
             None => chosen.is_some(),

@@ -12,7 +12,7 @@ use crate::domain::brakes::Brakes;
 use crate::error::OpError;
 use crate::runtime::{App, Role};
 use crate::store::alarms::Alarm;
-use crate::store::{agents, audit, bus_stream, meta, outbox, requests};
+use crate::store::{agents, audit, bus_stream, meta, outbox, requests, unknown_step};
 
 pub use crate::domain::stall::ALIVE_MS;
 
@@ -135,6 +135,14 @@ impl App {
             read_only,
             store_failed: self.store_failed().map(|failed| failed.why),
         })
+    }
+
+    /// The last migration of the store that only a newer version knows.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn newer_store(&self) -> Result<Option<i64>, OpError> {
+        Ok(unknown_step(self.reader()).await?)
     }
 
     /// Why the oldest decision that the bus has not taken is not there; none while all go out.

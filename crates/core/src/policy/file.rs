@@ -292,6 +292,28 @@ message = "Not in production."
     }
 
     #[test]
+    fn an_empty_list_as_matcher_is_refused_whatever_the_effect() {
+        for effect in ["approve", "ask", "deny"] {
+            for name in [
+                "agent",
+                "tool",
+                "risk",
+                "kind",
+                "origin",
+                "framework",
+                "skill",
+                "thread_id",
+                "args_digest",
+            ] {
+                let text = format!("id = \"a\"\neffect = \"{effect}\"\n{name} = []\n");
+                let problems = read_file(&approve(&text)).unwrap_err();
+                assert_eq!(problems[0].place, format!("rule[0].{name}"), "{effect}");
+                assert!(problems[0].message.contains("1 to 200 texts"), "{text}");
+            }
+        }
+    }
+
+    #[test]
     fn a_text_that_is_no_toml_is_told_by_line_and_column() {
         let problem = &read_file("schema = 1\n[[rule]\nid = 1\n").unwrap_err()[0];
         assert_eq!(problem.line, 2);

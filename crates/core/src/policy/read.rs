@@ -59,12 +59,28 @@ impl Problem {
     }
 }
 
-/// Reads `{schema, rule: [...]}` of a file or `{schema, rules: [...]}` of the shared policy.
+/// Reads `{schema, rule: [...]}` of a file or `{schema, rules: [...]}` of what is about to be written.
 ///
 /// # Errors
 /// What is wrong, at most 20 problems.
 pub fn read_set(value: &Value, list: &'static str) -> Result<Vec<Rule>, Vec<Problem>> {
-    let mut found = Found::default();
+    read(Found::default(), value, list)
+}
+
+/// Reads `{schema, rules: [...]}` as it stands in the shared policy: an empty list as matcher, which nobody can
+/// write here, matches nothing.
+///
+/// # Errors
+/// As [`read_set`].
+pub fn read_stored(value: &Value) -> Result<Vec<Rule>, Vec<Problem>> {
+    let found = Found {
+        stored: true,
+        ..Found::default()
+    };
+    read(found, value, "rules")
+}
+
+fn read(mut found: Found, value: &Value, list: &'static str) -> Result<Vec<Rule>, Vec<Problem>> {
     let rules = set(&mut found, value, list).unwrap_or_default();
     if found.problems.is_empty() {
         Ok(rules)
@@ -77,6 +93,10 @@ pub fn read_set(value: &Value, list: &'static str) -> Result<Vec<Rule>, Vec<Prob
 struct Found {
     problems: Vec<Problem>,
     path: Vec<String>,
+    /// Matchers that are empty lists, of the rule that is read.
+    empty: Vec<String>,
+    /// Whether the rules stand in the shared policy already.
+    stored: bool,
 }
 
 impl Found {
@@ -338,6 +358,8 @@ fn matchers(found: &mut Found, map: &Map<String, Value>) -> Matchers {
                 true
             }
         },
+        // Last: the lists above are read first.
+        empty: std::mem::take(&mut found.empty),
     }
 }
 

@@ -95,6 +95,8 @@ pub struct Matchers {
     pub args: BTreeMap<String, ArgTest>,
     /// No argument beside those that `args` names.
     pub only_args: bool,
+    /// Matchers that stand in the shared policy as an empty list: the rule matches nothing.
+    pub empty: Vec<String>,
 }
 
 /// How often a rule may approve.
@@ -217,6 +219,9 @@ impl Rule {
         ];
         for (name, words) in lists.into_iter().filter(|(_, words)| !words.is_empty()) {
             put(name, words.into());
+        }
+        for name in &of.empty {
+            put(name, json!([]));
         }
         if !of.args_digest.is_empty() {
             let digests = of.args_digest.iter().map(ToString::to_string);

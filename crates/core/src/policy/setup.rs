@@ -284,6 +284,9 @@ fn is_name(name: &str) -> bool {
 /// What it should be.
 pub fn cast(field: &Field, value: &Value) -> Result<Value, String> {
     let wrong = || Err(format!("must be {}", field.kind.words()));
+    if !is_kept(value) {
+        return Err("holds a whole number that is too large (9007199254740991 is the most)".into());
+    }
     match (field.kind, value) {
         (kind, Value::String(_)) if kind.is_text() => Ok(value.clone()),
         (FieldType::Bool, Value::Bool(_)) => Ok(value.clone()),
@@ -303,6 +306,31 @@ pub fn cast(field: &Field, value: &Value) -> Result<Value, String> {
         }
         _ => wrong(),
     }
+}
+
+/// Whether canonical JSON, in which every number is a double, keeps the value as it is.
+fn is_kept(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number
+            .as_f64()
+            .is_some_and(|number| number.fract() != 0.0 || whole(number).is_some()),
+        Value::Array(list) => list.iter().all(is_kept),
+        Value::Object(map) => map.values().all(is_kept),
+        _ => true,
+    }
+}
+
+/// What the items of a list hold and the field does not declare: [`cast`] leaves it out.
+#[must_use]
+pub fn left_out<'v>(field: &Field, value: &'v Value) -> BTreeSet<&'v str> {
+    let declared = |name: &str| field.elements.iter().any(|of| of.name == name);
+    let items = value.as_array().filter(|_| !field.elements.is_empty());
+    let names = items.into_iter().flatten().filter_map(Value::as_object);
+    names
+        .flat_map(Map::keys)
+        .map(String::as_str)
+        .filter(|name| !declared(name))
+        .collect()
 }
 
 fn element(field: &Field, place: usize, item: &Value) -> Result<Value, String> {
@@ -354,128 +382,4 @@ impl SetupSchema {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use serde_json::json;
-
-    use super::*;
-
-    fn field(kind: &str, default: Value) -> Value {
-        json!({"bs_name": "key", "bs_type": kind, "bs_default": default, "bs_group": "Main"})
-    }
-
-    #[test]
-    fn all_seven_types_are_taken_as_a_list_and_as_a_map() {
-        for (kind, default) in [
-            ("string_short", json!("a")),
-            ("string_long", json!("")),
-            ("string_multiline", json!("a\nb")),
-            ("bool", json!(false)),
-            ("int", json!(3)),
-            ("float", json!(0.5)),
-            ("float", json!(1)),
-            ("list_dict", json!([{"a": 1}])),
-        ] {
-            let list = read_schema(&json!([field(kind, default.clone())])).unwrap();
-            let map = read_schema(&json!({"key": field(kind, default.clone())})).unwrap();
-            assert_eq!(list, map, "{kind}");
-            assert_eq!(list.merge(&Map::new()).0["key"], default);
-        }
-    }
-
-    #[test]
-    fn what_is_wrong_with_a_declaration_is_told_with_its_path() {
-        let with = |key: &str, value: Value| {
-            let mut field = field("bool", json!(true));
-            field[key] = value;
-            json!([field])
-        };
-        let without = |key: &str| {
-            let mut field = field("bool", json!(true));
-            field.as_object_mut().unwrap().remove(key);
-            json!([field])
-        };
-        let nested = json!([{
-            "bs_name": "rows", "bs_type": "list_dict", "bs_default": [], "bs_group": "g",
-            "bs_elements": [{"bs_name": "x1", "bs_type": "color"}],
-        }]);
-        for (schema, place) in [
-            (with("bs_extra", json!(1)), "0.bs_extra"),
-            (with("bs_name", json!("1x")), "0.bs_name"),
-            (with("bs_name", json!("x")), "0.bs_name"),
-            (with("bs_name", json!("a".repeat(41))), "0.bs_name"),
-            (with("bs_type", json!("number")), "0.bs_type"),
-            (with("bs_default", json!(1)), "0.bs_default"),
-            (with("bs_default", json!(null)), "0.bs_default"),
-            (with("bs_default", json!("true")), "0.bs_default"),
-            (with("bs_elements", json!([])), "0.bs_elements"),
-            (with("bs_description", json!(1)), "0.bs_description"),
-            (with("bs_order", json!("first")), "0.bs_order"),
-            (without("bs_default"), "0.bs_default"),
-            (without("bs_group"), "0.bs_group"),
-            (without("bs_type"), "0.bs_type"),
-            (json!([field("int", json!(1.5))]), "0.bs_default"),
-            (json!([field("int", json!(true))]), "0.bs_default"),
-            (json!([field("list_dict", json!({}))]), "0.bs_default"),
-            (
-                json!([field("bool", json!(true)), field("int", json!(1))]),
-                "1.bs_name",
-            ),
-            (
-                json!({"other": field("bool", json!(true))}),
-                "other.bs_name",
-            ),
-            (nested, "0.bs_elements[0].bs_type"),
-            (json!([1]), "0"),
-            (json!("x"), ""),
-        ] {
-            let problems = read_schema(&schema).unwrap_err();
-            assert_eq!(problems[0].place(), place, "{schema}");
-        }
-    }
-
-    #[test]
-    fn a_value_of_another_type_is_told_in_words_that_are_not_the_types_name() {
-        for (kind, default, words) in [
-            ("bool", json!(true), "must be true or false"),
-            ("int", json!(1), "must be a whole number"),
-            ("float", json!(1.5), "must be a number"),
-            ("string_long", json!("x"), "must be a text"),
-            ("list_dict", json!([]), "must be a list of entries"),
-        ] {
-            let schema = read_schema(&json!([field(kind, default)])).unwrap();
-            let of = schema.field("key").unwrap();
-            assert_eq!(cast(of, &json!({})), Err(words.to_owned()));
-        }
-    }
-
-    #[test]
-    fn values_are_cast_null_is_the_default_and_unknown_keys_are_dropped() {
-        let schema = read_schema(&json!([
-            {"bs_name": "allow", "bs_type": "bool", "bs_default": false, "bs_group": "g"},
-            {"bs_name": "count", "bs_type": "int", "bs_default": 3, "bs_group": "g"},
-            {"bs_name": "share", "bs_type": "float", "bs_default": 0.5, "bs_group": "g"},
-            {"bs_name": "name", "bs_type": "string_short", "bs_default": "x", "bs_group": "g"},
-        ]))
-        .unwrap();
-        for (chosen, key, value) in [
-            (json!({"allow": true}), "allow", json!(true)),
-            (json!({"allow": 1}), "allow", json!(false)),
-            (json!({"allow": "true"}), "allow", json!(false)),
-            (json!({"allow": null}), "allow", json!(false)),
-            (json!({"count": 5.0}), "count", json!(5)),
-            (json!({"count": 5.5}), "count", json!(3)),
-            (json!({"count": true}), "count", json!(3)),
-            (json!({"share": 1}), "share", json!(1)),
-            (json!({"name": 5}), "name", json!("x")),
-        ] {
-            let (values, dropped) = schema.merge(chosen.as_object().unwrap());
-            assert_eq!(values[key], value, "{chosen}");
-            assert!(dropped.is_empty());
-        }
-        let chosen = json!({"gone": 1});
-        let (values, dropped) = schema.merge(chosen.as_object().unwrap());
-        assert_eq!((values.len(), dropped), (4, vec!["gone".to_owned()]));
-    }
-}
+mod tests;

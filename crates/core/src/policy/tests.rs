@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use countersign_wire::{RequestKind, Risk};
 use serde_json::{Value, json};
 
-use super::read::read_set;
+use super::read::{read_set, read_stored};
 use super::*;
 use crate::domain::Timestamp;
 use crate::domain::brakes::Braked;

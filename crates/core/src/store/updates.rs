@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::StoreError;
+use super::pool::{MIGRATIONS, Reader};
 
 /// Where sqlx lists what was done.
 const DONE: &str = "_sqlx_migrations";
@@ -68,6 +69,19 @@ pub(super) async fn bring_up(
     // Everything where nothing was done, else what sqlx finds wrong with what was.
     migrations.run(&mut *store).await?;
     Ok(())
+}
+
+/// The last migration of a store that this version does not know; none where it knows all.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn unknown_step(reader: &Reader) -> Result<Option<i64>, StoreError> {
+    let done: Vec<i64> =
+        sqlx::query_scalar("SELECT version FROM _sqlx_migrations ORDER BY version DESC")
+            .fetch_all(&reader.0)
+            .await?;
+    let known = |version: &i64| MIGRATIONS.iter().any(|step| step.version == *version);
+    Ok(done.into_iter().find(|version| !known(version)))
 }
 
 async fn one(

@@ -232,6 +232,37 @@ async fn the_last_operator_without_limits_stays() {
     desk.app.shutdown().await;
 }
 
+/// Without it the console denies, expires and answers nothing, whatever rules and stops say.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_console_keeps_its_own_key_and_says_so_where_another_retired_it() {
+    let desk = Desk::open().await;
+    let data = TempData::new();
+    let second = colleague(&desk, &data, "Grace").await;
+    let own = second.identity().auto_key();
+    sees(&second, &own, ListedState::InForce).await;
+    let retire = Change::Retire(own.clone());
+    let refused = second.change_operators(&retire).await.unwrap_err();
+    assert_eq!(refused.code().as_str(), "invalid_args");
+    assert!(refused.to_string().contains("rotate"), "{refused}");
+    assert_eq!(state_of(&second, &own), Some(ListedState::InForce));
+    assert_eq!(second.why_not_by_itself(), None);
+    sees(&desk.app, &own, ListedState::InForce).await;
+    assert!(desk.app.change_operators(&retire).await.unwrap());
+    sees(&second, &own, ListedState::Retired).await;
+    let told = second.why_not_by_itself().unwrap();
+    assert!(
+        told.contains("was retired at") && told.contains(own.as_str()),
+        "{told}"
+    );
+    assert_eq!(
+        second.status().await.unwrap().read_only,
+        None,
+        "people decide"
+    );
+    second.shutdown().await;
+    desk.app.shutdown().await;
+}
+
 /// An approval that `signer` puts on the stream by hand.
 pub(crate) async fn put_approval(app: &App, agent: &Agent, key: &RequestKey, signer: &KeyPair) {
     let row = listed(app, key.request_id.as_ref()).await;

@@ -55,6 +55,9 @@ pub(crate) enum Rules {
         /// Why, for the other operators; `-` reads standard input.
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
+        /// Also where the rules would then have let run what a person denied.
+        #[arg(long)]
+        accept_flips: bool,
     },
     /// Read rules from the policy of another system, and tell what could not be carried over.
     Import(ImportRules),

@@ -4,7 +4,9 @@
 
 use std::time::Duration;
 
-use countersign_core::bus::{Bus, BusOptions, BusState, Insecure, server_program};
+use countersign_core::bus::{
+    Bus, BusError, BusOptions, BusState, Insecure, Storage, reserved, server_program,
+};
 use countersign_core::clock::{BusClock, Clock};
 use countersign_core::ops::status::Unread;
 use countersign_core::{App, OpError};
@@ -47,6 +49,7 @@ pub(super) async fn running(app: &App) -> Check {
     if app.bus().is_none() {
         return Check::new("console", Fine, runs);
     }
+    let silent = app.why_not_by_itself().is_some();
     match app.unread(PATIENCE).await {
         Ok(Some(Unread {
             messages,
@@ -61,6 +64,11 @@ pub(super) async fn running(app: &App) -> Check {
             let detail =
                 format!("{runs} and still reads what happened: {messages} messages are left");
             Check::new("console", Warning, detail)
+        }
+        Ok(None) if silent => {
+            let detail =
+                format!("{runs}; it is silent on the bus, since its own key does not count");
+            Check::new("console", Fine, detail)
         }
         Ok(None) if is_heard(app).await => Check::new("console", Fine, runs),
         Ok(None) => {
@@ -177,7 +185,7 @@ pub(super) fn payload(bus: &Bus) -> Check {
     Check::new("max_payload", verdict, detail)
 }
 
-/// Whether the keys that sign are none that log in.
+/// Whether the keys that sign are none that log in, and the console's own one counts.
 pub(super) fn keys(app: &App) -> Check {
     let own = app.identity();
     let login = own.login.public_key();
@@ -185,6 +193,9 @@ pub(super) fn keys(app: &App) -> Check {
     let (human, auto) = (keys.human_key.as_str(), keys.auto_key.as_str());
     if human == login || auto == login || human == auto {
         let why = "two of this console's three keys are the same, and a login key signs whatever a server sends; remove keys/ and start anew";
+        return Check::new("keys", Failed, why);
+    }
+    if let Some(why) = app.why_not_by_itself() {
         return Check::new("keys", Failed, why);
     }
     let kept = own.kept();
@@ -227,10 +238,17 @@ fn way_out(insecure: Insecure) -> &'static str {
     }
 }
 
-/// Whether the streams are as the protocol wants them, and all of one epoch.
-pub(super) async fn streams(bus: &Bus) -> Vec<Check> {
+/// Whether the streams are as the protocol wants them, and all of one epoch; which are `missing`.
+pub(super) async fn streams(bus: &Bus, missing: &mut Vec<&'static str>) -> Vec<Check> {
     let found = match bus.ensure(false, 1).await {
         Ok(found) => found,
+        Err(error @ BusError::StreamsMissing { .. }) => {
+            let why = error.to_string();
+            if let BusError::StreamsMissing { missing: names } = error {
+                *missing = names;
+            }
+            return vec![Check::new("streams", Failed, why)];
+        }
         Err(error) => return vec![Check::new("streams", Failed, error.to_string())],
     };
     if found.differences.is_empty() {
@@ -247,9 +265,26 @@ pub(super) async fn streams(bus: &Bus) -> Vec<Check> {
     named.collect()
 }
 
-/// Whether the bus has room for more.
-pub(super) async fn storage(bus: &Bus) -> Check {
+/// Whether the bus has room for more, and for the streams that are missing.
+pub(super) async fn storage(bus: &Bus, missing: &[&'static str]) -> Check {
+    let wanted = reserved(missing);
     match bus.storage().await {
+        Ok(Storage {
+            used,
+            most: Some(most),
+        }) if most.saturating_sub(used) < wanted => {
+            let left = most.saturating_sub(used);
+            let why = format!(
+                "the account has room for {left} of the {wanted} bytes that the missing streams reserve; whoever runs nats-server raises its max_file"
+            );
+            Check::new("storage", Failed, why)
+        }
+        Ok(Storage { most: None, .. }) if wanted > 0 => {
+            let why = format!(
+                "the missing streams reserve {wanted} bytes, and the server does not tell whether it has them (max_file_store of its jetstream block)"
+            );
+            Check::new("storage", Unknown, why)
+        }
         Ok(storage) => match storage.words() {
             None => Check::new("storage", Fine, "the account has room for streams"),
             Some(why) if storage.is_full() => Check::new("storage", Failed, why),
@@ -277,8 +312,26 @@ pub(super) fn clock(app: &App) -> Check {
     )
 }
 
+/// Whether this version can use the store: to read one of a newer version succeeds for long.
+pub(super) async fn store(app: &App) -> Check {
+    match app.newer_store().await {
+        Ok(None) => Check::new("store", Fine, "of this version or an older one"),
+        Ok(Some(step)) => {
+            let detail = format!(
+                "a newer version of Countersign wrote the database (step {step}): no console starts on it with this one; use that version, or restore a backup"
+            );
+            Check::new("store", Failed, detail)
+        }
+        Err(error) => Check::new("store", Failed, error.to_string()),
+    }
+}
+
 /// Whether decisions can be taken.
-pub(super) async fn writable(app: &App) -> Check {
+pub(super) async fn writable(app: &App, missing: &[&'static str]) -> Check {
+    if !missing.is_empty() {
+        let detail = format!("cannot be taken: the bus lacks {}", missing.join(", "));
+        return Check::new("decisions", Failed, detail);
+    }
     // Whoever only reads has not met what a verdict would meet.
     let lock = app.data().path().join("console.lock");
     let opened = std::fs::OpenOptions::new().append(true).open(&lock);

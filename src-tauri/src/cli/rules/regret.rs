@@ -1,10 +1,16 @@
 //! `rules regret`: what decided by itself was wrong.
 //!
-//! Refuses to say that a rule is suspended before the bus has it.
+//! Refuses to say that a rule is suspended before the bus has it, and to take away what stood over an approval without
+//! a word about what people denied.
 
+use countersign_core::App;
 use countersign_core::ops::regrets::{Regrets, Suspended};
+use countersign_core::ops::rules::RulesChange;
+use countersign_core::policy::Enabled;
+use countersign_core::store::lines::LineRow;
 use serde_json::{Value, json};
 
+use super::flips;
 use crate::cli::config::Settings;
 use crate::cli::console::deciding_here;
 use crate::cli::failure::Failure;
@@ -16,11 +22,14 @@ pub(super) async fn run(
     settings: &Settings,
     out: Output,
     id: &str,
-    reason: Option<String>,
+    (reason, accept_flips): (Option<String>, bool),
 ) -> Result<(), Failure> {
     let reason = input::optional_text("--reason", reason)?;
     let (line, done) = deciding_here(settings, async |app| {
         let line = app.find(id).await?;
+        if !accept_flips {
+            look_at_denied(app, &line).await?;
+        }
         let done = app.regret(&line, reason).await?;
         Ok((line, done))
     })
@@ -43,6 +52,20 @@ pub(super) async fn run(
         }
         Suspended::Bypass => "the bypass is over. The decision stands".to_owned(),
     })?)
+}
+
+/// A rule that approved is switched off at once; without one that denied, another may approve.
+async fn look_at_denied(app: &App, line: &LineRow) -> Result<(), Failure> {
+    let (Some(key), Some(rule), Some("deny")) =
+        (line.key(), line.rule_id.clone(), line.verdict.as_deref())
+    else {
+        return Ok(());
+    };
+    if line.origin.as_deref() != Some("rule") {
+        return Ok(());
+    }
+    let off = RulesChange::Enable(rule, Enabled::Off);
+    flips::refuse(app, &key.workspace, &off).await
 }
 
 /// A rule's regrets below its line.

@@ -7,7 +7,7 @@ use countersign_core::ops::setup::{
     AgentSetup, Bound, Chosen, Declared, Leftover, SetupKey, SetupLine,
 };
 use countersign_core::policy::read::Problem;
-use countersign_core::policy::setup::{Field, FieldType, cast};
+use countersign_core::policy::setup::{Field, FieldType};
 use countersign_wire::ipc::{
     SetupBinding, SetupChanged, SetupChosen, SetupDeclared, SetupElement, SetupForm, SetupKeyView,
     SetupLeftover, SetupLineView, SetupProblem, SetupType,
@@ -105,7 +105,7 @@ fn chosen(field: &Field, chosen: &Chosen) -> SetupChosen {
     let open = hiding().field(&field.name, &chosen.value) == chosen.value;
     SetupChosen {
         json: open.then(|| text_ascii_safe(&format!("{:#}", chosen.value))),
-        fits: cast(field, &chosen.value).is_ok(),
+        fits: chosen.fits(field),
         by: escape(&chosen.by),
         at_ms: ms(&chosen.at),
     }

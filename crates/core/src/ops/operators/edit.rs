@@ -156,6 +156,7 @@ impl App {
         if let Some(why) = self.why_not_sign(own.as_str(), now) {
             return Err(OpError::ReadOnly(why));
         }
+        self.keeps_its_own_key(change, now)?;
         let rotates = matches!(change, Change::Rotate { old, .. } if *old == own);
         if rotates || lawful::may_edit(list, own.as_str(), now) {
             return Ok(());
@@ -163,6 +164,33 @@ impl App {
         Err(OpError::ReadOnly(
             "your own key stands under limits; an operator without limits changes the list"
                 .to_owned(),
+        ))
+    }
+
+    /// A console without its own key denies nothing, whatever rules and stops say: that is no change in passing.
+    fn keeps_its_own_key(&self, change: &Change, now: Timestamp) -> Result<(), OpError> {
+        let own = self.identity().auto_key();
+        let counts = self.inner.shared.trusted.standing(own.as_str(), now) == Standing::Counts;
+        match change {
+            Change::Retire(key) if *key == own && counts => Err(OpError::InvalidArgs(format!(
+                "{key} is this console's own key: without it, it denies, expires and answers nothing by itself, rules and `stop` included; `countersign operators rotate` replaces it, and where the console is to go, another operator retires it"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Why this console does nothing by itself, rules that deny and stops included; none where its own key counts or
+    /// the list is not known.
+    #[must_use]
+    pub fn why_not_by_itself(&self) -> Option<String> {
+        let own = self.identity().auto_key();
+        let what = match self.inner.shared.trusted.standing(own.as_str(), self.now()) {
+            Standing::Counts | Standing::Unknown => return None,
+            Standing::Waits => "waits to be accepted".to_owned(),
+            Standing::Retired(at) => format!("was retired at {}", at.rfc3339()),
+        };
+        Some(format!(
+            "this console's own key {what}, so it denies, expires, approves and answers nothing by itself, rules and `stop` included; an operator without limits takes it back with `countersign operators add {own}`"
         ))
     }
 

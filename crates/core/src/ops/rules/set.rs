@@ -12,7 +12,7 @@ use super::change::{RulesChange, RulesChanged};
 use crate::domain::Timestamp;
 use crate::error::OpError;
 use crate::ops::regrets::Regrets;
-use crate::policy::read::{RULES_MAX, SCHEMA, read_set};
+use crate::policy::read::{RULES_MAX, SCHEMA, read_stored};
 use crate::policy::{Enabled, Rule};
 
 /// The rules of a workspace.
@@ -44,7 +44,7 @@ pub(super) fn read(payload: &[u8], revision: u64) -> Result<RuleSet, OpError> {
     let regrets = value.as_object_mut().and_then(|map| map.remove("regrets"));
     let regrets = read_json_value(regrets.unwrap_or_else(|| json!({})))
         .map_err(|error| unreadable(&format!("regrets: {error}")))?;
-    let mut rules = read_set(&value, "rules").map_err(|problems| {
+    let mut rules = read_stored(&value).map_err(|problems| {
         let first = problems.first();
         let told = first.map_or(String::new(), |of| {
             format!("{}: {}", of.place(), of.message)

@@ -92,7 +92,15 @@ impl SetupKey {
         })
     }
 
-    /// Whether it is bound and its agent declares it otherwise since: it asks until it is bound or set again.
+    /// What somebody chose and its agent's declaration does not allow: the default counts in its place.
+    #[must_use]
+    pub fn unfit(&self) -> Option<&Chosen> {
+        let chosen = self.chosen.as_ref().filter(|of| !of.value.is_null());
+        chosen.filter(|of| !of.fits(&self.field))
+    }
+
+    /// Whether it is bound and its agent declares it otherwise since, or what was chosen does not fit: it asks
+    /// until it is bound or set again.
     #[must_use]
     pub fn is_redeclared(&self) -> bool {
         let bound = self.bound.as_ref();

@@ -116,6 +116,12 @@ impl Cover<'_> {
 
 pub(super) fn probe(rule: &Rule, cover: &Cover<'_>) -> Probe {
     let (asked, of, effect) = (cover.asked, &rule.matchers, rule.effect);
+    if !of.empty.is_empty() {
+        return Probe {
+            failures: u8::MAX,
+            ..Probe::default()
+        };
+    }
     let mut probe = Probe::default();
     let globs = [
         (Matcher::Agent, &of.agent, Some(asked.agent)),

@@ -14,14 +14,19 @@ pub(super) fn words(found: &mut Found, map: &Map<String, Value>, name: &str) -> 
     let list = match map.get(name) {
         None => return Vec::new(),
         Some(Value::String(word)) => vec![word.clone()],
-        Some(Value::Array(list)) if !list.is_empty() && list.len() <= LIST_MAX => list
+        Some(Value::Array(list)) if list.is_empty() && found.stored => {
+            found.empty.push(name.to_owned());
+            return Vec::new();
+        }
+        Some(Value::Array(list)) if list.len() <= LIST_MAX => list
             .iter()
             .filter_map(|word| word.as_str().map(str::to_owned))
             .collect::<Vec<_>>(),
         Some(_) => Vec::new(),
     };
     let given = map.get(name).and_then(Value::as_array).map_or(1, Vec::len);
-    if list.len() != given
+    if list.is_empty()
+        || list.len() != given
         || list
             .iter()
             .any(|word| word.is_empty() || word.len() > TEXT_MAX)

@@ -136,6 +136,48 @@ fn every_matcher_that_is_given_must_hold() {
 }
 
 #[test]
+fn a_stored_rule_with_an_empty_list_as_matcher_stays_readable_and_matches_nothing() {
+    let args = json!({});
+    let asked = pay(&args);
+    for (effect, without) in [
+        ("approve", "approve r"),
+        ("ask", "ask r 1"),
+        ("deny", "deny r"),
+    ] {
+        let given = rule("r", effect, json!({}));
+        assert_eq!(
+            word(
+                &set(vec![given.clone()]),
+                &judge(&set(vec![given.clone()]), &asked)
+            ),
+            without
+        );
+        for name in [
+            "agent",
+            "risk",
+            "kind",
+            "origin",
+            "framework",
+            "skill",
+            "args_digest",
+        ] {
+            let mut stored = given.to_json();
+            stored[name] = json!([]);
+            let whole = json!({ "schema": 1, "rules": [stored] });
+            let read = read_stored(&whole).unwrap();
+            assert_eq!(read[0].to_json()[name], json!([]), "it stays as it is");
+            let policy = set(read);
+            assert_eq!(
+                word(&policy, &judge(&policy, &asked)),
+                "ask",
+                "{effect} {name}"
+            );
+            assert!(read_set(&whole, "rules").is_err(), "nobody writes it");
+        }
+    }
+}
+
+#[test]
 fn what_cannot_be_read_for_sure_keeps_an_approve_from_matching_and_makes_the_others_ask() {
     let args = json!({"amount": "99", "note": null});
     let asked = Asked {

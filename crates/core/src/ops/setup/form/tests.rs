@@ -190,6 +190,46 @@ fn an_agent_flips_no_bound_key_by_declaring_it_otherwise() {
 }
 
 #[test]
+fn a_default_spares_nothing_in_the_place_of_a_chosen_value_that_does_not_fit() {
+    let at = "2026-11-22T09:00:00Z";
+    let declared = field("key", json!({}));
+    let schema = read_schema(&json!([declared])).unwrap();
+    let digest = schema.field("key").unwrap().digest();
+    let setup = |chosen: Value| {
+        value(json!({
+            "v": 1, "by": "ann", "at": at,
+            "values": {"key": {"value": chosen, "by": "ann", "at": at}},
+            "bindings": {"key": {"skips_when": 1, "by": "ann", "at": at, "declared": digest.to_string()}},
+        }))
+    };
+    for (chosen, passes) in [
+        (json!(1), true),
+        (json!(null), true),
+        (json!(2), false),
+        (json!(i64::MAX), false),
+        (json!(9_007_199_254_740_992_i64), false),
+        (json!("1"), false),
+    ] {
+        assert_eq!(
+            spares(&setup(chosen.clone()), &declared),
+            passes,
+            "{chosen}"
+        );
+    }
+    let form = form(
+        &bot(),
+        Some(Ok(schema)),
+        Some(Some(setup(json!(i64::MAX)))),
+        1,
+    );
+    let Declared::Keys(keys) = &form.declared else {
+        panic!("{form:?}");
+    };
+    assert_eq!(keys[0].value, json!(1));
+    assert_eq!(keys[0].unfit().unwrap().value, json!(i64::MAX));
+}
+
+#[test]
 fn a_binding_of_an_older_console_counts_only_with_a_value_that_an_operator_chose() {
     let at = "2026-11-22T09:00:00Z";
     let declared = field("key", json!({"bs_type": "bool", "bs_default": false}));
