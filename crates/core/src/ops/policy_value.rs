@@ -50,11 +50,30 @@ pub(super) async fn revision(bus: &Bus, key: &PolicyKey) -> Result<u64, OpError>
 impl App {
     /// What stands under a key on the bus.
     pub(super) async fn policy_stands(&self, key: &PolicyKey) -> Result<Stands, OpError> {
-        let shared = &self.inner.shared;
         let (bus, realm) = self.policy_bus().await?;
+        let mut stands = self.policy_stands_once(&bus, &realm, key).await?;
+        for _ in 0..TRIES {
+            // What somebody replaced between this look and the console's own reading looks like an older value.
+            let replaced =
+                stands.payload.is_none() && revision(&bus, key).await? != stands.revision;
+            if !replaced {
+                break;
+            }
+            stands = self.policy_stands_once(&bus, &realm, key).await?;
+        }
+        Ok(stands)
+    }
+
+    async fn policy_stands_once(
+        &self,
+        bus: &Bus,
+        realm: &Uuid,
+        key: &PolicyKey,
+    ) -> Result<Stands, OpError> {
+        let shared = &self.inner.shared;
         let Some(value) = bus.policy_get(&key.to_string()).await? else {
             return Ok(Stands {
-                revision: revision(&bus, key).await?,
+                revision: revision(bus, key).await?,
                 exists: false,
                 payload: None,
                 author: None,
@@ -65,7 +84,7 @@ impl App {
             revision: value.revision,
             stored_at: stamp,
         };
-        let came = Came::of(shared, &realm, key, (Some(&value.value), place));
+        let came = Came::of(shared, realm, key, (Some(&value.value), place));
         let (payload, author) = came
             .counting()
             .map(|row| (row.payload, (row.signer, stamp)))
