@@ -56,7 +56,7 @@ async fn how_far_an_approval_is_meant_is_recorded_and_the_next_call_is_asked_all
         let lines: Vec<Value> = lines.collect();
         let of = |id: &str| lines.iter().find(|line| line["request_id"] == id).unwrap();
         assert_eq!(of("r-always")["repeats"], *repeats);
-        assert_eq!(of("r-once").get("repeats"), None);
+        assert_eq!(of("r-once")["repeats"], Value::Null);
     }
     let words = again["warnings"][0]["message"].as_str().unwrap();
     assert!(

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::desk::{Agent, Console, Desk, Running};
 
-const LINE: [&str; 23] = [
+const LINE: [&str; 24] = [
     "request_id",
     "workspace",
     "agent",
@@ -31,6 +31,7 @@ const LINE: [&str; 23] = [
     "rule",
     "error_code",
     "approvals",
+    "repeats",
 ];
 
 fn keys(value: &Value) -> Vec<&str> {
@@ -72,6 +73,7 @@ async fn lines_have_the_fields_of_the_contract_and_absent_values_are_null() {
         ("rule", json!(null)),
         ("error_code", json!(null)),
         ("approvals", json!(null)),
+        ("repeats", json!(null)),
     ] {
         assert_eq!(line[field], value, "{field}");
     }

@@ -95,6 +95,12 @@ impl Wait<'_> {
             let mut unread = None;
             if placed || last || !self.asked.raw {
                 match self.look(&subject, &mut patience, last).await? {
+                    // An answer to another request of this id: that this one is not the first is said in a moment.
+                    Look::Ends(End::Faulty(DecisionFault::WrongRequestDigest, _))
+                        if !placed && !last =>
+                    {
+                        soon = true;
+                    }
                     Look::Ends(end) => return Ok(end),
                     Look::Nothing => {}
                     Look::Again => soon = true,

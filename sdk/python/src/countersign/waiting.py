@@ -153,7 +153,13 @@ class Wait:
                 scheduled = self._started + next(offsets)
             self._look_at = math.inf
             last = self.seconds_left <= 0
-            answer = await self._look(last)
+            try:
+                answer = await self._look(last)
+            except VoidDecisionError as error:
+                # An answer to another request of this id: that this one is not the first is said in a moment.
+                if error.code != "wrong_request_digest" or publishing.done() or last:
+                    raise
+                continue
             if answer is not None:
                 return answer
             if last:
