@@ -4,9 +4,11 @@ use countersign_core::bus::{AgentAccess, Credentials, EmbeddedConfig, EmbeddedSe
 use countersign_core::domain::AlarmCode;
 use countersign_core::{App, Options};
 use countersign_testkit::TempData;
-use countersign_wire::Verdict;
+use countersign_wire::{SignedEnvelope, Verdict};
 
-use crate::agent::{Agent, Desk, caught_up, in_state, inbox_ids, listed, options, verdict};
+use crate::agent::{
+    Agent, Desk, caught_up, colleague, in_state, inbox_ids, listed, options, verdict,
+};
 use crate::policy::{INVOICES, acme, apply};
 use crate::recover::{becomes_read_only, copy_all, loses, recovered};
 
@@ -162,21 +164,32 @@ async fn what_an_operator_signed_before_a_rotation_is_in_force_again_after_a_rec
     desk.app.set_panic(true).await.unwrap();
     desk.app.set_panic(false).await.unwrap();
     apply(&desk.app, INVOICES).await;
-    desk.app.rotate_keys().await.unwrap();
+    let rotated = desk.app.rotate_keys().await.unwrap();
     let desk = loses(desk, "KV_CS_POLICY").await;
     recovered(&desk.app).await;
     caught_up(&desk.app).await;
-    let status = desk.app.status().await.unwrap();
-    assert!(status.brakes.panic().is_none());
-    let codes: Vec<&str> = status
-        .alarms
-        .iter()
-        .map(|alarm| alarm.code.as_str())
-        .collect();
-    for wrong in [AlarmCode::BrakeUnverified, AlarmCode::RulesUnusable] {
-        assert!(!codes.contains(&wrong.as_str()), "{codes:?}");
+    for key in ["panic", "rules.acme"] {
+        let stands = desk.app.bus().unwrap().policy_get(key).await.unwrap();
+        let stands = SignedEnvelope::from_bytes(&stands.unwrap().value).unwrap();
+        assert_eq!(stands.key, rotated[0].new, "{key}");
     }
-    assert_eq!(desk.app.rules(&acme()).await.unwrap().rules.len(), 1);
+    // Who joins knows what the bus says, and nothing else.
+    let data = TempData::new();
+    let joined = colleague(&desk, &data, "Grace").await;
+    for app in [&desk.app, &joined] {
+        let status = app.status().await.unwrap();
+        assert!(status.brakes.panic().is_none());
+        let codes: Vec<&str> = status
+            .alarms
+            .iter()
+            .map(|alarm| alarm.code.as_str())
+            .collect();
+        for wrong in [AlarmCode::BrakeUnverified, AlarmCode::RulesUnusable] {
+            assert!(!codes.contains(&wrong.as_str()), "{codes:?}");
+        }
+        assert_eq!(app.rules(&acme()).await.unwrap().rules.len(), 1);
+    }
+    joined.shutdown().await;
     let agent = desk.agent("bot").await;
     agent.ask(&agent.request("covered")).await;
     assert_eq!(agent.decision("covered").await["origin"], "rule");
