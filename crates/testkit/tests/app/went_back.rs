@@ -2,6 +2,7 @@
 
 use countersign_core::bus::{AgentAccess, Credentials, EmbeddedConfig, EmbeddedServer};
 use countersign_core::domain::AlarmCode;
+use countersign_core::ops::operators::ListedState;
 use countersign_core::{App, Options};
 use countersign_testkit::TempData;
 use countersign_wire::{SignedEnvelope, Verdict};
@@ -9,6 +10,7 @@ use countersign_wire::{SignedEnvelope, Verdict};
 use crate::agent::{
     Agent, Desk, caught_up, colleague, in_state, inbox_ids, listed, options, verdict,
 };
+use crate::operators::sees;
 use crate::policy::{INVOICES, acme, apply};
 use crate::recover::{becomes_read_only, copy_all, loses, recovered};
 
@@ -165,6 +167,7 @@ async fn what_an_operator_signed_before_a_rotation_is_in_force_again_after_a_rec
     desk.app.set_panic(false).await.unwrap();
     apply(&desk.app, INVOICES).await;
     let rotated = desk.app.rotate_keys().await.unwrap();
+    sees(&desk.app, &rotated[0].old, ListedState::Retired).await;
     let desk = loses(desk, "KV_CS_POLICY").await;
     recovered(&desk.app).await;
     caught_up(&desk.app).await;
