@@ -2,13 +2,15 @@
 
 use countersign_core::bus::{AgentAccess, Credentials, EmbeddedConfig, EmbeddedServer};
 use countersign_core::domain::AlarmCode;
-use countersign_core::ops::operators::ListedState;
+use countersign_core::ops::operators::{Change, Limits, ListedState};
+use countersign_core::ops::rules::{RulesChange, Signing};
+use countersign_core::policy::read_file;
 use countersign_core::{App, Options};
 use countersign_testkit::TempData;
-use countersign_wire::{SignedEnvelope, Verdict};
+use countersign_wire::{Risk, SignedEnvelope, Verdict};
 
 use crate::agent::{
-    Agent, Desk, caught_up, colleague, in_state, inbox_ids, listed, options, verdict,
+    Agent, Desk, caught_up, colleague, in_state, inbox_ids, listed, options, until, verdict,
 };
 use crate::operators::sees;
 use crate::policy::{INVOICES, acme, apply};
@@ -196,5 +198,52 @@ async fn what_an_operator_signed_before_a_rotation_is_in_force_again_after_a_rec
     let agent = desk.agent("bot").await;
     agent.ask(&agent.request("covered")).await;
     assert_eq!(agent.decision("covered").await["origin"], "rule");
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_operator_under_limits_signed_is_not_signed_anew_by_one_without() {
+    let desk = Desk::open().await;
+    let approval = Change::Approval(true);
+    desk.app.change_operators(&approval).await.unwrap();
+    let data = TempData::new();
+    let second = colleague(&desk, &data, "Grace").await;
+    let grace = second.identity().human_key();
+    sees(&desk.app, &grace, ListedState::Waiting).await;
+    let add = Change::Add {
+        key: grace.clone(),
+        name: None,
+        role: None,
+        limits: Limits {
+            workspaces: None,
+            max_risk: Some(Risk::Low),
+        },
+    };
+    desk.app.change_operators(&add).await.unwrap();
+    sees(&second, &grace, ListedState::InForce).await;
+    let rules = read_file(INVOICES).unwrap();
+    let change = RulesChange::Replace { rules, seen: None };
+    second
+        .change_rules_signing(&acme(), &change, Signing::Accepted)
+        .await
+        .unwrap();
+    until("the rules are read", async || {
+        let rules = desk.app.rules(&acme()).await;
+        rules.is_ok_and(|rules| rules.rules.len() == 1)
+    })
+    .await;
+    second.shutdown().await;
+    let retire = Change::Retire(grace.clone());
+    desk.app.change_operators(&retire).await.unwrap();
+    sees(&desk.app, &grace, ListedState::Retired).await;
+    let desk = loses(desk, "KV_CS_POLICY").await;
+    recovered(&desk.app).await;
+    caught_up(&desk.app).await;
+    let stands = desk.app.bus().unwrap().policy_get("rules.acme").await;
+    let stands = SignedEnvelope::from_bytes(&stands.unwrap().unwrap().value).unwrap();
+    assert_eq!(stands.key, grace);
+    let agent = desk.agent("bot").await;
+    agent.ask(&agent.request("asks")).await;
+    assert_eq!(listed(&desk.app, "asks").await.state, "pending");
     desk.app.shutdown().await;
 }

@@ -26,13 +26,10 @@ impl App {
                 continue;
             }
             let expected = stands.map_or(0, |stands| stands.revision);
-            let signer = self.inner.shared.trusted.role(&row.signer, self.now());
-            let bytes = match signer {
-                Some(KeyRole::Human) => bytes_of(&row)?,
-                _ => match self.signed_anew(bus, &row).await? {
-                    Some(bytes) => bytes,
-                    None => continue,
-                },
+            // One that nobody can vouch for goes out as it was: no console takes it, and everything asks.
+            let bytes = match self.signed_anew(bus, &row).await? {
+                Some(bytes) => bytes,
+                None => bytes_of(&row)?,
             };
             // Refused: another console was first with it.
             let put = bus.policy_put(&row.key, expected, bytes).await?;
@@ -43,23 +40,19 @@ impl App {
         Ok(())
     }
 
-    /// The same value of this console's operator: its signer rotated the key or was retired since, and what that key
-    /// signed counts only where it was stored before. None for the list of operators, which says itself who wrote it,
-    /// and where this operator's key does not count either.
+    /// The same value of this console's operator, where its signer rotated the key or was retired since: what that key
+    /// signed counts only where it was stored before. None where the signer counts, for the list of operators, which
+    /// says itself who wrote it, and where this operator may not vouch for the value.
     async fn signed_anew(&self, bus: &Bus, row: &PolicyRow) -> Result<Option<Bytes>, OpError> {
         let shared = &self.inner.shared;
-        let own = self.identity().human_key();
+        let counts = shared.trusted.role(&row.signer, self.now()) == Some(KeyRole::Human);
         let (Some(key), Some(realm)) = (PolicyKey::parse(&row.key), shared.realm()) else {
             return Ok(None);
         };
-        let counts = self.why_not_sign(own.as_str(), self.now()).is_none();
-        if key == PolicyKey::Operators {
-            return bytes_of(row).map(Some);
+        if counts || key == PolicyKey::Operators || !self.may_vouch_for(&row.signer) {
+            return Ok(None);
         }
-        let Some(mut value) = serde_json::from_slice::<Value>(&row.payload)
-            .ok()
-            .filter(|_| counts)
-        else {
+        let Ok(mut value) = serde_json::from_slice::<Value>(&row.payload) else {
             return Ok(None);
         };
         let at = next_time(shared, bus, &key).await?;
@@ -72,6 +65,23 @@ impl App {
         let payload = serde_json_canonicalizer::to_vec(&value)
             .map_err(|error| OpError::Failed(format!("{key} cannot be signed anew: {error}")))?;
         Ok(Some(sealed(self.identity(), &realm, &key, &payload)?.1))
+    }
+
+    /// Whether this console's operator counts, and what that key signed lets no more run under the operator's own: the
+    /// key stood under no limits, or under the same.
+    fn may_vouch_for(&self, signer: &str) -> bool {
+        let own = self.identity().human_key();
+        if self.why_not_sign(own.as_str(), self.now()).is_some() {
+            return false;
+        }
+        let known = self.inner.shared.operator_list.read();
+        let terms = known.iter().flat_map(|known| &known.list.operators);
+        let last = |key: &str| terms.clone().rfind(|entry| entry.key.as_str() == key);
+        let (Some(before), Some(now)) = (last(signer), last(own.as_str())) else {
+            return false;
+        };
+        !before.is_limited()
+            || (&before.workspaces, before.max_risk) == (&now.workspaces, now.max_risk)
     }
 
     /// Whether what stands in the bucket is a value that this console saw replaced by `row`.
