@@ -5,6 +5,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use crate::{
     ConsoleId, PublicKey, Timestamp,
@@ -31,6 +32,11 @@ pub struct Presence {
     pub auto_key: PublicKey,
     /// When, by the console's clock.
     pub at: Timestamp,
+    /// One run of the console's program, a new one at each start: two that take turns are two programs with the keys
+    /// of one console, from a data folder that was copied. An older version writes none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("format" = "uuid"))]
+    pub instance_id: Option<Uuid>,
     /// True in the last value of a console that stopped.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ended: bool,

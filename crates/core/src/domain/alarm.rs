@@ -37,6 +37,8 @@ pub enum AlarmCode {
     RecoverConflict,
     /// Somebody sends what no client can read.
     UnreadableMessage,
+    /// Two programs speak as one console.
+    ConsoleRunsTwice,
 }
 
 /// The words of a code that this version does not know.
@@ -64,6 +66,7 @@ impl AlarmCode {
             Self::OperatorWaits,
             Self::RecoverConflict,
             Self::UnreadableMessage,
+            Self::ConsoleRunsTwice,
         ];
         let incidents = INCIDENTS.into_iter().map(Self::Executed);
         incidents
@@ -89,6 +92,7 @@ impl AlarmCode {
             Self::OperatorWaits => "operator_waits",
             Self::RecoverConflict => "recover_conflict",
             Self::UnreadableMessage => "unreadable_message",
+            Self::ConsoleRunsTwice => "console_runs_twice",
         }
     }
 
@@ -152,6 +156,9 @@ impl AlarmCode {
             Self::UnreadableMessage => {
                 "Somebody sent a message with a subject or headers that no NATS client can read; it was read in another way and judged by what it says, and meanwhile this console reads more slowly."
             }
+            Self::ConsoleRunsTwice => {
+                "Two programs run as one console, with the same keys, from a data folder that was copied or restored elsewhere; both write to its audit log on the bus, which then fits neither."
+            }
         }
     }
 
@@ -203,6 +210,9 @@ impl AlarmCode {
             }
             Self::UnreadableMessage => {
                 "No SDK sends such things: find out what runs there; `countersign revoke WS/AGENT` takes its login away."
+            }
+            Self::ConsoleRunsTwice => {
+                "Find both (`countersign status --json` names the operator under `consoles`) and stop the copy; a second machine needs a data folder of its own. If nobody knows of a copy, the keys were taken: `countersign operators rotate` or `retire`."
             }
         }
     }

@@ -2,9 +2,11 @@
 //!
 //! Refuses to call a console live that was not heard lately: three missed signs are the end.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
+use std::collections::btree_map::{BTreeMap, Entry};
 
 use countersign_wire::{ConsoleId, PublicKey};
+use uuid::Uuid;
 
 use super::Timestamp;
 
@@ -13,6 +15,12 @@ pub const BEAT_MS: i64 = 5_000;
 /// A console that was not heard for so long is gone.
 pub const LIVE_MS: i64 = 3 * BEAT_MS;
 
+/// Runs of a console that are remembered: of more than two at once, one is enough to tell.
+const RUNS: usize = 8;
+/// A run that is heard again after another one took its place so many times goes on beside it. Once may be a sign
+/// that a run wrote before it was killed, and that came late.
+const RETURNS: u32 = 2;
+
 /// A console as it was last heard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeardConsole {
@@ -20,18 +28,80 @@ pub struct HeardConsole {
     pub operator: String,
     /// The key that signs what its operator decides.
     pub human_key: PublicKey,
+    /// Which run of its program; none from an older version.
+    pub instance_id: Option<Uuid>,
     /// The server's stamp of its last sign.
     pub heard_at: Timestamp,
 }
 
 /// The consoles that were heard.
 #[derive(Debug, Clone, Default)]
-pub struct Consoles(BTreeMap<ConsoleId, HeardConsole>);
+pub struct Consoles(BTreeMap<ConsoleId, Heard>);
+
+#[derive(Debug, Clone)]
+struct Heard {
+    last: HeardConsole,
+    runs: Runs,
+}
+
+/// The runs of one console.
+#[derive(Debug, Clone)]
+struct Runs {
+    /// Those that another one has replaced, the newest at the end.
+    replaced: VecDeque<Uuid>,
+    /// How often one of them was heard again, with less than 15 s between two times.
+    returned: u32,
+    /// Since when nothing of that kind was heard.
+    quiet_since: Timestamp,
+}
+
+impl Runs {
+    fn since(at: Timestamp) -> Self {
+        Self {
+            replaced: VecDeque::new(),
+            returned: 0,
+            quiet_since: at,
+        }
+    }
+
+    fn next(&mut self, before: Uuid, run: Uuid, at: Timestamp) {
+        if at.since_ms(self.quiet_since) >= LIVE_MS {
+            self.returned = 0;
+        }
+        if before == run {
+            return;
+        }
+        if self.replaced.contains(&run) {
+            self.returned = self.returned.saturating_add(1);
+            self.quiet_since = at;
+            self.replaced.retain(|known| *known != run);
+        }
+        if self.replaced.len() == RUNS {
+            self.replaced.pop_front();
+        }
+        self.replaced.push_back(before);
+    }
+}
 
 impl Consoles {
     /// A console gave a sign.
     pub fn heard(&mut self, id: ConsoleId, console: HeardConsole) {
-        self.0.insert(id, console);
+        let at = console.heard_at;
+        match self.0.entry(id) {
+            Entry::Vacant(place) => {
+                place.insert(Heard {
+                    last: console,
+                    runs: Runs::since(at),
+                });
+            }
+            Entry::Occupied(place) => {
+                let heard = place.into_mut();
+                if let (Some(before), Some(run)) = (heard.last.instance_id, console.instance_id) {
+                    heard.runs.next(before, run, at);
+                }
+                heard.last = console;
+            }
+        }
     }
 
     /// A console said that it stops.
@@ -43,7 +113,18 @@ impl Consoles {
     pub fn live(&self, now: Timestamp) -> impl Iterator<Item = (&ConsoleId, &HeardConsole)> {
         self.0
             .iter()
+            .map(|(id, heard)| (id, &heard.last))
             .filter(move |(_, console)| now.since_ms(console.heard_at) < LIVE_MS)
+    }
+
+    /// Whether two programs speak as this console; none while it was not heard for long enough to know.
+    #[must_use]
+    pub fn runs_twice(&self, id: &ConsoleId) -> Option<bool> {
+        let Heard { last, runs } = self.0.get(id)?;
+        if runs.returned >= RETURNS {
+            return Some(true);
+        }
+        (last.heard_at.since_ms(runs.quiet_since) >= LIVE_MS).then_some(false)
     }
 }
 
@@ -59,8 +140,53 @@ mod tests {
             human_key: "UCFIRY65OQE7DFP5KLNS2PF2LVZMUZYJX4OZIEQ36N2IQANUB5XVZ45L"
                 .parse()
                 .unwrap(),
+            instance_id: None,
             heard_at: Timestamp(at),
         }
+    }
+
+    /// What is known after each sign of these runs, one every 5 s.
+    fn runs(of: &str) -> Vec<Option<bool>> {
+        let id: ConsoleId = "a".parse().unwrap();
+        let mut consoles = Consoles::default();
+        let signs = of.bytes().zip((0..).step_by(5_000));
+        signs
+            .map(|(run, at)| {
+                let instance_id = (run != b'-').then(|| Uuid::from_u128(run.into()));
+                let sign = HeardConsole {
+                    instance_id,
+                    ..heard(at)
+                };
+                consoles.heard(id.clone(), sign);
+                consoles.runs_twice(&id)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn two_runs_that_take_turns_are_told_until_one_was_heard_alone_for_three_signs() {
+        const NO: Option<bool> = Some(false);
+        const TWICE: Option<bool> = Some(true);
+        for (signs, known) in [
+            ("aaaa", vec![None, None, None, NO]),
+            // Started anew, again and again.
+            ("abcdb", vec![None, None, None, NO, None]),
+            // Killed and started anew, and a late sign of the one that was killed.
+            ("abab", vec![None, None, None, TWICE]),
+            ("abaaaa", vec![None, None, None, None, None, NO]),
+            ("ababbbb", vec![None, None, None, TWICE, TWICE, TWICE, NO]),
+            // Three at once.
+            ("abcabc", vec![None, None, None, None, TWICE, TWICE]),
+            // An older version tells nothing.
+            ("----a-b-", vec![None, None, None, NO, NO, NO, NO, NO]),
+        ] {
+            assert_eq!(runs(signs), known, "{signs}");
+        }
+        let many: String = (b'a'..=b'z').map(char::from).collect();
+        assert!(
+            !runs(&format!("{many}{many}")).contains(&TWICE),
+            "more than are remembered"
+        );
     }
 
     #[test]

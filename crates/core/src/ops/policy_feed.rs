@@ -150,7 +150,7 @@ impl PolicyFeed {
                 self.operators.changed(change).await;
             }
             Some(PolicyKey::Console(id)) => {
-                presence::note(&self.shared, &self.operators.realm, &id, &change);
+                presence::note(&self.shared, &self.operators.realm, &id, &change).await;
             }
             Some(key) => {
                 policy_intake::changed(&self.shared, &self.operators.realm, &key, &change).await;

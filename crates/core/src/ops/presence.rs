@@ -12,11 +12,12 @@ use countersign_wire::{
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use super::job::Job;
 use super::trusted::Standing;
 use super::{TrustedKeys, policy_value};
 use crate::bus::{Bus, PolicyChange, PublishOutcome};
-use crate::domain::Timestamp;
 use crate::domain::presence::{BEAT_MS, Consoles, HeardConsole};
+use crate::domain::{AlarmCode, Timestamp};
 use crate::runtime::{App, AppEvent, Role, Shared};
 
 const BEAT: Duration = Duration::from_millis(BEAT_MS.unsigned_abs());
@@ -100,6 +101,7 @@ async fn write(shared: &Shared, bus: &Bus, realm: &Uuid, ended: bool) -> Result<
         human_key: keys.human_key.clone(),
         auto_key: keys.auto_key.clone(),
         at: countersign_wire::Timestamp::new(shared.clock.now().into()),
+        instance_id: Some(shared.instance_id),
         ended,
     };
     let payload = serde_json::to_vec(&presence).map_err(|error| error.to_string())?;
@@ -153,24 +155,39 @@ fn read(
     Some(Sign::Heard(HeardConsole {
         operator: presence.operator,
         human_key: presence.human_key,
+        instance_id: presence.instance_id,
         heard_at: stamp,
     }))
 }
 
-/// Takes a change of a `console.{id}` over.
-pub(crate) fn note(shared: &Shared, realm: &Uuid, id: &ConsoleId, change: &PolicyChange) {
+/// Takes a change of a `console.{id}` over, and tells when two programs speak as one console.
+pub(crate) async fn note(shared: &Shared, realm: &Uuid, id: &ConsoleId, change: &PolicyChange) {
     let Some(sign) = read(&shared.trusted, realm, id, change) else {
         tracing::warn!(console = %id, "the presence of a console does not verify");
         return;
     };
     let now = shared.clock.now();
-    let mut consoles = shared.consoles.write();
-    let before = consoles.live(now).count();
-    take(&mut consoles, id, sign);
-    if consoles.live(now).count() != before {
+    let (before, after, others) = {
+        let mut consoles = shared.consoles.write();
+        let (live, before) = (consoles.live(now).count(), consoles.runs_twice(id));
+        take(&mut consoles, id, sign);
+        let others = consoles.live(now).count() != live;
+        (before, consoles.runs_twice(id), others)
+    };
+    if others {
         // Without subscribers there is nobody to tell.
         let _ = shared.events.send(AppEvent::Status);
     }
+    let Some(twice) = after.filter(|after| before != Some(*after)) else {
+        return;
+    };
+    let code = AlarmCode::ConsoleRunsTwice;
+    let subject = PolicyKey::Console(id.clone()).to_string();
+    let job = match twice {
+        true => Job::Alarm { code, subject },
+        false => Job::LowerAlarm { code, subject },
+    };
+    shared.tell(job).await;
 }
 
 fn take(consoles: &mut Consoles, id: &ConsoleId, sign: Sign) {

@@ -105,6 +105,8 @@ pub(crate) struct Shared {
     /// When what is in force under each other key was signed.
     pub(crate) last_signed: LastSigned,
     pub(crate) settlements: Settlements,
+    /// This run of the program.
+    pub(crate) instance_id: Uuid,
     /// The consoles of the realm that were heard.
     pub(crate) consoles: Arc<RwLock<Consoles>>,
     /// As of when the shared policy is known.

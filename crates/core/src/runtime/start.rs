@@ -197,6 +197,7 @@ pub(super) async fn parts(
         policy_epoch: Mutex::new(bucket.map(|at| at.epoch.clone())),
         last_signed: LastSigned::remembered(&reader).await?,
         settlements: Settlements::default(),
+        instance_id: uuid::Uuid::new_v4(),
         consoles: Arc::default(),
         policy_known: PolicyKnown::new(),
         brakes: Arc::new(RwLock::new(remembered(&policy_rows))),

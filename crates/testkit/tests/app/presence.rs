@@ -85,6 +85,7 @@ async fn presence_that_its_console_did_not_sign_is_not_believed() {
         human_key: identity.human_key(),
         auto_key: identity.auto_key(),
         at: countersign_wire::Timestamp::new(desk.app.now().into()),
+        instance_id: None,
         ended: false,
     };
     let keys = identity.signing();
@@ -141,6 +142,54 @@ async fn a_console_that_starts_again_is_one_console() {
     })
     .await;
     again.shutdown().await;
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_data_folder_that_was_copied_and_runs_twice_is_an_alarm_at_every_console() {
+    let desk = Desk::open().await;
+    let (identity, realm) = (desk.app.identity(), desk.app.realm().unwrap());
+    let key = PolicyKey::Console("copied".parse().unwrap());
+    let say = async |run: u128| {
+        let presence = Presence {
+            v: 1,
+            console: "copied".parse().unwrap(),
+            operator: "Grace".into(),
+            human_key: identity.human_key(),
+            auto_key: identity.auto_key(),
+            at: countersign_wire::Timestamp::new(desk.app.now().into()),
+            instance_id: Some(uuid::Uuid::from_u128(run)),
+            ended: false,
+        };
+        let payload = serde_json::to_vec(&presence).unwrap();
+        let auto = &identity.signing().auto;
+        let value =
+            SignedEnvelope::seal(auto, Context::Policy, &realm, &key.subject(), &payload).unwrap();
+        let bus = desk.app.bus().unwrap();
+        let before = bus.policy_get(&key.to_string()).await.unwrap();
+        let revision = before.map_or(0, |value| value.revision);
+        let value = value.to_bytes().unwrap();
+        bus.policy_put(&key.to_string(), revision, value.into())
+            .await
+            .unwrap();
+    };
+    let told = async || {
+        let status = desk.app.status().await.unwrap();
+        let alarms = status.alarms.iter();
+        alarms
+            .map(|alarm| (alarm.code.clone(), alarm.subject.clone()))
+            .collect::<Vec<_>>()
+    };
+    for run in [1, 2, 3] {
+        say(run).await;
+    }
+    until("it is there", async || known_to(&desk.app).await.len() == 2).await;
+    assert_eq!(told().await, [], "started anew");
+    for run in [2, 3] {
+        say(run).await;
+    }
+    let alarm = ("console_runs_twice".to_owned(), "console.copied".to_owned());
+    until("it is told", async || told().await == [alarm.clone()]).await;
     desk.app.shutdown().await;
 }
 

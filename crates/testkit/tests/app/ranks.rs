@@ -116,6 +116,7 @@ async fn haunt(app: &App, ghost: &ConsoleId) {
         human_key: identity.human_key(),
         auto_key: identity.auto_key(),
         at: countersign_wire::Timestamp::new(app.now().into()),
+        instance_id: None,
         ended: false,
     };
     let payload = serde_json::to_vec(&presence).unwrap();
