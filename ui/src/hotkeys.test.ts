@@ -24,13 +24,30 @@ describe("the registry of keys", () => {
     }
   });
 
-  it("spells a stroke the same on every layout", () => {
-    expect(spell(stroke("a"))).toBe("A");
-    expect(spell(stroke("ф", { code: "KeyA" }))).toBe("A");
-    expect(spell(stroke("?", { shiftKey: true }))).toBe("?");
-    expect(spell(stroke("A", { shiftKey: true, ctrlKey: true }))).toBe("Ctrl+Shift+A");
-    expect(spell(stroke(">", { code: "Period", shiftKey: true, ctrlKey: true }))).toBe("Ctrl+Shift+.");
-    expect(spell(stroke(":", { code: "Period", shiftKey: true, ctrlKey: true }))).toBe("Ctrl+Shift+.");
+  const chord = { shiftKey: true, ctrlKey: true };
+  it.each<[string, string, Partial<Stroke>, string]>([
+    ["QWERTY", "a", { code: "KeyA" }, "A"],
+    ["QWERTY", "A", { code: "KeyA", ...chord }, "Ctrl+Shift+A"],
+    ["QWERTY", "?", { code: "Slash", shiftKey: true }, "?"],
+    ["QWERTY", ">", { code: "Period", ...chord }, "Ctrl+Shift+."],
+    ["QWERTZ", ":", { code: "Period", ...chord }, "Ctrl+Shift+."],
+    ["QWERTZ", ">", { code: "IntlBackslash", ...chord }, "Ctrl+>"],
+    ["Cyrillic", "ф", { code: "KeyA" }, "A"],
+    ["Greek", "α", { code: "KeyA" }, "A"],
+    ["AZERTY", "a", { code: "KeyQ" }, "A"],
+    ["AZERTY", "?", { code: "KeyM", shiftKey: true }, "?"],
+    ["AZERTY", ",", { code: "KeyM" }, ","],
+    ["AZERTY", ".", { code: "Comma", ...chord }, "Ctrl+Shift+."],
+    ["Dvorak", ",", { code: "KeyW" }, ","],
+    ["Dvorak", ";", { code: "KeyZ" }, ";"],
+    ["Dvorak", ">", { code: "KeyE", ...chord }, "Ctrl+Shift+."],
+    ["Dvorak", "V", { code: "Period", ...chord }, "Ctrl+Shift+V"],
+    ["Polish, with AltGr", "ą", { code: "KeyA", getModifierState: (key) => key === "AltGraph" }, "ą"],
+  ])("spells what is printed, on every layout: %s, %s", (_, key, more, spelled) => {
+    expect(spell(stroke(key, more))).toBe(spelled);
+  });
+
+  it("prints strokes as they stand on the keys", () => {
     expect(printKeys("Ctrl+Shift+A")).toBe("Ctrl ⇧ A");
     expect(["+", "Ctrl+Shift+.", "G T"].map(printKeys)).toEqual(["+", "Ctrl ⇧ .", "G then T"]);
   });

@@ -95,18 +95,27 @@ export interface Stroke {
   readonly altKey: boolean;
   readonly metaKey: boolean;
   readonly shiftKey: boolean;
+  getModifierState?(key: string): boolean;
 }
 
 const isLetter = (key: string): boolean => /^[a-z]$/i.test(key);
 
-/** The letter of the key where the layout prints no Latin one. */
-const letterOf = (stroke: Stroke): string =>
-  isLetter(stroke.key) || !/^Key[A-Z]$/.test(stroke.code) ? stroke.key : stroke.code.slice(3);
+/**
+ * The letter of the key where the layout prints one of another script. A sign is what it prints, also in a letter's
+ * place, and so is what a third level of the layout adds.
+ */
+const letterOf = (stroke: Stroke): string => {
+  const otherScript = /^\p{L}$/u.test(stroke.key) && !isLetter(stroke.key) && stroke.getModifierState?.("AltGraph") !== true;
+  return otherScript && /^Key[A-Z]$/.test(stroke.code) ? stroke.code.slice(3) : stroke.key;
+};
+
+/** The key of the full stop: with Shift every layout prints another sign on it. */
+const isPeriod = ({ key, code }: Stroke): boolean =>
+  key === "." || (key === ">" && code !== "IntlBackslash") || (code === "Period" && !/^\p{L}$/u.test(key));
 
 /** A stroke as the registry spells it. */
 export const spell = (stroke: Stroke): string => {
-  // With Shift every layout prints another sign on this key.
-  const period = stroke.ctrlKey && stroke.shiftKey && stroke.code === "Period";
+  const period = stroke.ctrlKey && stroke.shiftKey && isPeriod(stroke);
   const key = period ? "." : letterOf(stroke);
   const named = isLetter(key) ? key.toUpperCase() : key;
   // For signs the shift key is part of what is printed: `?` is `?` on every layout.
