@@ -38,6 +38,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 const CAREFUL: Duration = Duration::from_secs(30);
 /// So many are asked for at once then: one by one a slow link would carry fewer than agents send.
 const AHEAD: usize = 16;
+/// So many that were removed in a row are not asked for one by one: a stream that keeps the last message of each subject
+/// has gaps of any width.
+const GAP: u64 = AHEAD as u64;
 /// How often they are looked for then.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -106,6 +109,15 @@ struct Gone;
 enum Ended {
     /// The connection on which messages come is lost, maybe by the next one.
     Lost,
+    Failed(String),
+}
+
+/// How a reading ahead ended.
+enum Ahead {
+    /// Nothing more is to be read in this way now.
+    Read,
+    /// At a wide gap: what lies in it is not asked for.
+    Gap,
     Failed(String),
 }
 
@@ -193,28 +205,11 @@ impl Intake {
                 Ok(last) => last,
                 Err(why) => return Ok(Err(why)),
             };
-            let (client, stream) = (self.client.clone(), self.stream.clone());
-            let at_once = if self.is_careful() { AHEAD } else { 1 };
-            let mut ahead = futures::stream::iter(self.next..=last)
-                .map(|seq| leader::message_at(&client, &stream, seq))
-                .buffered(at_once);
-            while let Some(read) = ahead.next().await {
-                let message = match read {
-                    Ok(Some(message)) => message,
-                    // The last ones were removed.
-                    Ok(None) => break,
-                    Err(error) => return Ok(Err(error.to_string())),
-                };
-                // For one that was removed the next one comes, and comes again for itself.
-                if message.seq < self.next {
-                    continue;
-                }
-                if message.unreadable {
-                    self.careful_until = Instant::now() + CAREFUL;
-                }
-                self.hand_over(message).await?;
-                if !self.is_careful() {
-                    return Ok(Ok(()));
+            loop {
+                match self.read_ahead(last).await? {
+                    Ahead::Gap => {}
+                    Ahead::Read => break,
+                    Ahead::Failed(why) => return Ok(Err(why)),
                 }
             }
             if !self.is_careful() {
@@ -227,6 +222,38 @@ impl Intake {
                 _ = self.delivery.changed() => {}
             }
         }
+    }
+
+    /// Reads up to `last`, or as far as it is needed, some at a time.
+    async fn read_ahead(&mut self, last: u64) -> Result<Ahead, Gone> {
+        let (client, stream) = (self.client.clone(), self.stream.clone());
+        let at_once = if self.is_careful() { AHEAD } else { 1 };
+        let mut ahead = futures::stream::iter(self.next..=last)
+            .map(async |seq| (seq, leader::message_at(&client, &stream, seq).await))
+            .buffered(at_once);
+        while let Some((asked, read)) = ahead.next().await {
+            let message = match read {
+                Ok(Some(message)) => message,
+                // The last ones were removed.
+                Ok(None) => return Ok(Ahead::Read),
+                Err(error) => return Ok(Ahead::Failed(error.to_string())),
+            };
+            let found = message.seq;
+            // For one that was removed the next one comes, and comes again for itself.
+            if found >= self.next {
+                if message.unreadable {
+                    self.careful_until = Instant::now() + CAREFUL;
+                }
+                self.hand_over(message).await?;
+            }
+            if !self.is_careful() {
+                return Ok(Ahead::Read);
+            }
+            if found - asked > GAP {
+                return Ok(Ahead::Gap);
+            }
+        }
+        Ok(Ahead::Read)
     }
 
     fn is_careful(&self) -> bool {

@@ -17,32 +17,48 @@ use crate::store::agents::NewHello;
 use crate::store::tools::Definitions;
 use crate::store::{StoreError, agent_instances, agents, tools};
 
+/// Hellos of one agent in one batch that are looked at one by one.
+const LOOKED_AT: usize = 8;
+
 /// What an agent said in one batch.
+#[derive(Default)]
 struct Said<'a> {
-    /// The last hello.
-    message: &'a IncomingHello,
-    report: Result<&'a HelloReport, &'a str>,
-    /// Whether another one came before it, which may have defined any tool otherwise.
-    several: bool,
+    /// The hellos that could be read and tell of other tools than the one before, in their order.
+    readable: Vec<(&'a IncomingHello, &'a HelloReport)>,
+    /// Whether there were more, which may have defined any tool otherwise.
+    left_out: bool,
+    /// The last one, if it could not be read: why.
+    unreadable: Option<&'a str>,
     /// The stamp of the last one that could not be read.
     unread_at: Option<Timestamp>,
 }
 
 impl<'a> Said<'a> {
-    fn after(
-        before: Option<Self>,
-        message: &'a IncomingHello,
-        report: Result<&'a HelloReport, &'a str>,
-    ) -> Self {
-        let unread_at = report.is_err().then_some(message.at.stamp);
-        Self {
-            message,
-            report,
-            several: before
-                .as_ref()
-                .is_some_and(|before| before.several || before.message.raw != message.raw),
-            unread_at: unread_at.or(before.and_then(|before| before.unread_at)),
+    fn next(&mut self, message: &'a IncomingHello, report: &'a HelloReport) {
+        self.unreadable = None;
+        let tools = |report: &'a HelloReport| {
+            let named = report.hello.tools.is_some() || report.tools_unread;
+            named.then_some((&report.definitions, report.tools_unread))
+        };
+        if let Some(last) = self.readable.last_mut() {
+            let same = tools(last.1) == tools(report);
+            let credentials =
+                report.hello.credentials.is_some() || last.1.hello.credentials.is_none();
+            if same && credentials {
+                *last = (message, report);
+                return;
+            }
         }
+        if self.readable.len() == LOOKED_AT {
+            self.readable.pop();
+            self.left_out = true;
+        }
+        self.readable.push((message, report));
+    }
+
+    fn unread(&mut self, message: &'a IncomingHello, why: &'a str) {
+        self.unreadable = Some(why);
+        self.unread_at = Some(message.at.stamp);
     }
 }
 
@@ -64,8 +80,7 @@ pub(crate) async fn apply(
     let Some(unread) = ledger.unread(batch.tx, messages).await? else {
         return Ok(());
     };
-    // Of one agent only the last one is kept, as in the stream itself.
-    let mut newest: HashMap<&AgentKey, Said<'_>> = HashMap::new();
+    let mut heard: HashMap<&AgentKey, Said<'_>> = HashMap::new();
     // The stream keeps one hello of an agent: one that is replaced before it is delivered is never read, and the one
     // that replaced it was stored by now.
     if has_gap(unread.next, unread.iter().map(|message| message.at.seq)) {
@@ -75,8 +90,7 @@ pub(crate) async fn apply(
     for message in *unread {
         match &message.hello {
             Ok((agent, report)) => {
-                let before = newest.remove(agent);
-                newest.insert(agent, Said::after(before, message, Ok(report)));
+                heard.entry(agent).or_default().next(message, report);
                 batch.record(
                     agent.to_string(),
                     "hello",
@@ -90,26 +104,26 @@ pub(crate) async fn apply(
                 let place = (message.at, message.subject.as_str(), message.raw.as_slice());
                 set_aside(batch, Stream::Agents, &unread.epoch, place, why).await?;
                 if let Some(agent) = agent {
-                    let before = newest.remove(agent);
-                    newest.insert(agent, Said::after(before, message, Err(why)));
+                    heard.entry(agent).or_default().unread(message, why);
                 }
             }
         }
     }
-    for (agent, said) in newest {
+    for (agent, said) in heard {
         if let Some(at) = said.unread_at {
             tools::note_unread(batch.tx, agent, at).await?;
         }
-        let report = match said.report {
-            Ok(report) => report,
-            Err(why) => {
-                agents::note_unreadable(batch.tx, agent, why, said.message.at.stamp).await?;
-                continue;
-            }
-        };
-        introduce(ledger, batch, agent, (&said, report)).await?;
-        let declared = report.hello.setup_schema.as_ref().map(ToString::to_string);
-        ledger.judge.policies.declared(agent, declared.as_deref());
+        let count = said.readable.len();
+        for (place, hello) in said.readable.into_iter().enumerate() {
+            let after_others = said.left_out && place + 1 == count;
+            introduce(ledger, batch, agent, hello, after_others).await?;
+            let declared = hello.1.hello.setup_schema.as_ref();
+            let declared = declared.map(ToString::to_string);
+            ledger.judge.policies.declared(agent, declared.as_deref());
+        }
+        if let (Some(why), Some(at)) = (said.unreadable, said.unread_at) {
+            agents::note_unreadable(batch.tx, agent, why, at).await?;
+        }
     }
     ledger.projected(batch, unread).await?;
     batch.gathered.status = true;
@@ -120,15 +134,17 @@ async fn introduce(
     ledger: &Ledger,
     batch: &mut Batch<'_>,
     agent: &AgentKey,
-    (said, report): (&Said<'_>, &HelloReport),
+    (message, report): (&IncomingHello, &HelloReport),
+    after_others: bool,
 ) -> Result<(), StoreError> {
-    let (message, at) = (said.message, said.message.at.stamp);
+    let at = message.at.stamp;
     let definitions = Definitions {
         all: report.hello.tools.is_some().then_some(&report.definitions),
         at,
+        now: batch.now,
         // The stream keeps one hello of an agent: what an earlier one said is not known.
-        missed: said.several || ledger.hellos_missed_before.is_none_or(|before| at < before),
-        unread: report.tools_unread,
+        missed: ledger.hellos_missed_before.is_none_or(|before| at < before),
+        unread: report.tools_unread || after_others,
     };
     for change in tools::replace(batch.tx, agent, &definitions).await? {
         let detail = json!({ "approved_digest": change.approved, "def_digest": change.now });

@@ -26,6 +26,7 @@ fn told(all: &[ToolDefinition], at: i64) -> Definitions<'_> {
     Definitions {
         all: Some(all),
         at: Timestamp(at),
+        now: Timestamp(100),
         missed: false,
         unread: false,
     }
@@ -280,6 +281,27 @@ async fn whatever_may_have_defined_a_tool_otherwise_is_the_moment_that_counts() 
             ],
         ),
         (
+            "maybe in one that was missed before one that names no tools",
+            vec![(one(), "", None), (one(), "missed, silent", Some(2))],
+        ),
+        (
+            "defined in one that a stream which went back has lost",
+            vec![
+                (one(), "", None),
+                (one(), "", None),
+                (one(), "older", Some(100)),
+                (one(), "", Some(100)),
+            ],
+        ),
+        (
+            "maybe defined in such a one",
+            vec![
+                (other(), "", None),
+                (other(), "older", Some(100)),
+                (one(), "", Some(3)),
+            ],
+        ),
+        (
             "maybe in one that was missed",
             vec![
                 (other(), "", None),
@@ -291,9 +313,13 @@ async fn whatever_may_have_defined_a_tool_otherwise_is_the_moment_that_counts() 
         let (_folder, mut writer, _reader) = temporary().await;
         let mut tx = writer.begin().await.unwrap();
         for (place, (all, how, expected)) in hellos.iter().enumerate() {
-            let at = i64::try_from(place).unwrap() + 1;
+            let at = match *how {
+                "older" => 0,
+                _ => i64::try_from(place).unwrap() + 1,
+            };
             let definitions = Definitions {
-                missed: *how == "missed",
+                all: (!how.ends_with("silent")).then_some(all),
+                missed: how.starts_with("missed"),
                 unread: *how == "unread",
                 ..told(all, at)
             };

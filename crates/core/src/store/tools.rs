@@ -60,6 +60,8 @@ pub struct Definitions<'a> {
     pub all: Option<&'a [ToolDefinition]>,
     /// The server's stamp of the hello.
     pub at: Timestamp,
+    /// The time of the console, by its estimate of the server's.
+    pub now: Timestamp,
     /// Whether an earlier hello may have been missed or left out here.
     pub missed: bool,
     /// Whether something of it could not be read, so that it may define any tool otherwise.
@@ -103,9 +105,15 @@ pub async fn replace(
             let unknown = unknown_at.map(|_| at);
             changed = define(sqlite, (ws, name), (all, at), unknown)?;
         }
-        if definitions.unread {
+        // The stream went back: whether the agent has gone back, too, is not known.
+        let older = hello_at.is_some_and(|known| at < known);
+        let missed = definitions.missed && hello_at.is_some_and(|known| known != at);
+        if older {
+            redefine_all(sqlite, (ws, name), definitions.now.0)?;
+            unknown_at = Some(definitions.now.0);
+        } else if definitions.unread || (missed && definitions.all.is_none()) {
             redefine_all(sqlite, (ws, name), at)?;
-        } else if definitions.missed && hello_at.is_some_and(|known| known != at) {
+        } else if missed {
             redefine_unlisted(sqlite, (ws, name), at)?;
         }
         let forgotten = sqlite

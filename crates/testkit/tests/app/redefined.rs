@@ -11,6 +11,9 @@ use crate::policy::{INVOICES, apply};
 /// A call of this agent is denied by rule: once it is, everything that was asked before was judged.
 const DENY: &str = "[[rule]]\nid = \"no-rogue\"\neffect = \"deny\"\nagent = [\"rogue\"]\n";
 
+/// Hellos of an agent that names a tool no more: it has none, or says nothing of them.
+const NAMES_IT_NO_MORE: [&str; 2] = [r#"{"v": 1, "tools": []}"#, r#"{"v": 1}"#];
+
 fn tool(name: &str, description: &str) -> Value {
     json!({"name": name, "description": description})
 }
@@ -23,8 +26,12 @@ fn others(prefix: &str) -> Vec<Value> {
 
 /// Says hello and waits until the stream holds it; its sequence.
 async fn hello(agent: &Agent, version: u64, tools: &[Value]) -> u64 {
+    say(agent, json!({"v": version, "tools": tools})).await
+}
+
+async fn say(agent: &Agent, mut hello: Value) -> u64 {
     let name = &agent.enrolment.agent;
-    let hello = json!({"v": version, "agent": {"name": name}, "tools": tools});
+    hello["agent"] = json!({"name": name});
     let subject = format!("countersign.v1.hello.acme.{name}");
     let reply = agent.client.request(subject, hello.to_string().into());
     let reply: Value = serde_json::from_slice(&reply.await.unwrap().payload).unwrap();
@@ -33,7 +40,10 @@ async fn hello(agent: &Agent, version: u64, tools: &[Value]) -> u64 {
 
 /// Waits until the console has read the hello that it is sent now.
 async fn introduce(app: &App, agent: &Agent, version: u64, tools: &[Value]) {
-    let seq = hello(agent, version, tools).await;
+    is_read(app, hello(agent, version, tools).await).await;
+}
+
+async fn is_read(app: &App, seq: u64) {
     until("the hello is read", async || {
         let streams = app.status().await.unwrap().streams;
         streams["CS_AGENTS"].projected_seq >= seq
@@ -196,6 +206,12 @@ async fn no_rule_lets_a_call_run_before_every_hello_is_read_that_was_stored_befo
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hello_that_was_replaced_before_it_was_read_counts_as_one_that_changed_a_tool() {
+    for last in NAMES_IT_NO_MORE {
+        replaced_before_it_was_read(&serde_json::from_str(last).unwrap()).await;
+    }
+}
+
+async fn replaced_before_it_was_read(last: &Value) {
     let desk = Desk::open().await;
     let (bot, other) = (desk.agent("bot").await, desk.agent("other").await);
     let one = [tool("delete_invoice", "deletes one")];
@@ -206,7 +222,7 @@ async fn a_hello_that_was_replaced_before_it_was_read_counts_as_one_that_changed
     assert_eq!(bot.decision("covered").await["origin"], "rule");
     hold_hellos_back(&desk, true).await;
     hello(&bot, 1, &[tool("delete_invoice", "deletes everything")]).await;
-    hello(&bot, 1, &[]).await;
+    say(&bot, last.clone()).await;
     hold_hellos_back(&desk, false).await;
     bot.ask(&bot.request("changed")).await;
     // Whoever says nothing new meanwhile is asked about nothing; once it is answered, the hellos before it are read.
@@ -220,6 +236,12 @@ async fn a_hello_that_was_replaced_before_it_was_read_counts_as_one_that_changed
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_console_that_was_away_while_a_tool_changed_and_went_asks_like_those_that_saw_it() {
+    for last in NAMES_IT_NO_MORE {
+        away_while_it_changed(&serde_json::from_str(last).unwrap()).await;
+    }
+}
+
+async fn away_while_it_changed(last: &Value) {
     let desk = Desk::open().await;
     let agent = desk.agent("bot").await;
     let data = TempData::new();
@@ -232,7 +254,7 @@ async fn a_console_that_was_away_while_a_tool_changed_and_went_asks_like_those_t
     second.shutdown().await;
     let changed = [tool("delete_invoice", "deletes everything")];
     introduce(&desk.app, &agent, 1, &changed).await;
-    introduce(&desk.app, &agent, 1, &[]).await;
+    is_read(&desk.app, say(&agent, last.clone()).await).await;
     let second = App::start(colleague_options(&desk, &data, "Grace")).await;
     let second = second.unwrap();
     agent.ask(&agent.request("changed")).await;
@@ -242,5 +264,38 @@ async fn a_console_that_was_away_while_a_tool_changed_and_went_asks_like_those_t
     }
     assert_eq!(listed(&second, "changed").await.state, "pending");
     second.shutdown().await;
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_hellos_that_come_at_once_each_counts() {
+    let desk = Desk::open().await;
+    let (bot, first) = (desk.agent("bot").await, desk.agent("first").await);
+    let one = [tool("delete_invoice", "deletes one")];
+    introduce(&desk.app, &bot, 1, &one).await;
+    apply(&desk.app, INVOICES).await;
+    let at_once = async |agent: &Agent| {
+        let subject = format!("countersign.v1.hello.acme.{}", agent.enrolment.agent);
+        let changed = json!({"v": 1, "agent": {"name": agent.enrolment.agent},
+            "tools": [tool("delete_invoice", "deletes everything")]});
+        let silent = json!({"v": 1, "agent": {"name": agent.enrolment.agent}});
+        for hello in [changed, silent] {
+            let publish = agent
+                .client
+                .publish(subject.clone(), hello.to_string().into());
+            publish.await.unwrap();
+        }
+        agent.client.flush().await.unwrap();
+        is_read(&desk.app, say(agent, json!({"v": 1})).await).await;
+    };
+    at_once(&bot).await;
+    bot.ask(&bot.request("changed")).await;
+    let missed = matcher(&desk.app, "changed").await;
+    assert_eq!(missed.as_deref(), Some("tool_changed"));
+    at_once(&first).await;
+    let tools = desk.app.agents().await.unwrap();
+    let tools = tools.iter().find(|agent| agent.agent == "first").unwrap();
+    let names: Vec<&str> = tools.tools.iter().map(|tool| &*tool.name).collect();
+    assert_eq!(names, ["delete_invoice"]);
     desk.app.shutdown().await;
 }
