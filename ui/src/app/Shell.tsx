@@ -29,7 +29,12 @@ export const Shell = () => {
   useCommand("help", () => { setOpen("help"); });
   useCommand("palette", () => { setOpen((now) => (now === "palette" ? null : "palette")); });
   useCommand("alarms", () => { setOpen("alarms"); });
-  useCommand("panic", () => { setOpen("panic"); });
+  // Asked again while its dialog stands, it is another question.
+  const [panicAsked, setPanicAsked] = useState(0);
+  useCommand("panic", () => {
+    setPanicAsked((count) => count + 1);
+    setOpen("panic");
+  });
   // Whoever turned it off meanwhile has answered: the dialog would turn it on again.
   useEffect(() => desk.onPanicAsked(() => { if ((desk.view().status?.panic ?? null) !== null) setOpen("panic"); }), [desk]);
   // The inbox itself takes back without leaving what it shows; from any other screen the way leads to the card.
@@ -65,7 +70,7 @@ export const Shell = () => {
       </div>
       {open === "alarms" ? <AlarmsDialog onClose={close} /> : null}
       {open === "help" ? <Help onClose={close} /> : null}
-      {open === "panic" ? <PanicDialog onClose={close} /> : null}
+      {open === "panic" ? <PanicDialog key={panicAsked} onClose={close} /> : null}
       {open === "palette" ? <Palette onClose={close} /> : null}
     </Tooltip.Provider>
   );

@@ -2,7 +2,7 @@ import { act, fireEvent, render, screen, waitFor } from "@testing-library/react"
 import { expect, it } from "vitest";
 import { batch, card, row, shown } from "../../test/build";
 import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
-import type { EditCheck } from "../ipc/generated";
+import type { EditCheck, InboxSnapshot } from "../ipc/generated";
 import { App } from "./App";
 
 const FAR = 600_000;
@@ -136,11 +136,34 @@ it("an edit belongs to the request that it was made for, and ends with it", asyn
   press("j");
   await waitFor(() => { expect(screen.getByTestId("card").dataset["key"]).toBe("a/b/2"); });
   const [of] = console.argsOf("card");
-  act(() => { console.send(batch(1, [{ type: "gone", key: of?.key ?? "" }])); });
+  const answered = { key: of?.key ?? "", verdict: "deny", by: null, mine: false };
+  act(() => { console.send(batch(1, [{ type: "gone", key: answered.key }], { touched: [answered] })); });
   act(() => { console.send(batch(2, [{ type: "put", row: row({ deadlineMs: FAR }) }])); });
   press("k");
   await waitFor(() => { expect(screen.getByTestId("card").dataset["key"]).toBe(of?.key); });
   expect(screen.queryByTestId("diff")).toBeNull();
+});
+
+it("an edit outlives a moment in which the list is empty, because the console reads what the bus holds", async () => {
+  const { console, asked, typed } = await editor();
+  const before = console.answers.inbox_snapshot;
+  await typed('{"a":1}');
+  await asks(asked, '{"a":1}');
+  fireEvent.click(screen.getByRole("button", { name: /^Compare/u }));
+  await asked.at(-1)?.answer(check('{"a":1}'));
+  await screen.findByTestId("diff");
+  press("j");
+  await onCard("a/b/2");
+  const waiting = screen.getByTestId("waiting").textContent;
+  console.answers.inbox_snapshot = () => ({ number: 1, rows: [], serverMs: 0 });
+  act(() => { console.send(batch(1, [], { resync: true })); });
+  await waitFor(() => { expect(screen.getByTestId("waiting").textContent).toBe("0 waiting"); });
+  console.answers.inbox_snapshot = (args) => ({ ...(before?.(args) as InboxSnapshot), number: 2 });
+  act(() => { console.send(batch(2, [], { resync: true })); });
+  await waitFor(() => { expect(screen.getByTestId("waiting").textContent).toBe(waiting); });
+  fireEvent.click(screen.getAllByRole("option")[0] as HTMLElement);
+  await onCard("acme/billing-bot/r1");
+  expect((await screen.findByTestId("diff")).textContent).toContain('{"a":1}');
 });
 
 it("the keyboard leaves the editor with Tab, and nothing of the text changes by that", async () => {

@@ -177,7 +177,7 @@ describe("the list of traces", () => {
       before === null ? { rows: [line(9, { waiting: 1, longer: true }), line(8)], next: 8 } : { rows: [line(8), line(7)], next: null };
     await screen.findByText("run 7", undefined, { timeout: 5_000 });
     expect(screen.getAllByTestId("trace-row").map((item) => item.dataset["key"])).toEqual(["trace:9", "trace:8", "trace:7"]);
-    expect(screen.getAllByTestId("trace-row")[0]?.textContent).toContain("3+ spans1 waiting");
+    expect(screen.getAllByTestId("trace-row")[0]?.textContent).toContain("3+ spans1+ waiting");
     press("j");
     press("Enter");
     await screen.findByTestId("tree");

@@ -7,8 +7,6 @@ export interface Unsaved<T> {
   readonly of: (place: string) => T | undefined;
   /** Nothing forgets it. */
   readonly keep: (place: string, value: T | undefined) => void;
-  /** Forgets what belongs to other places. */
-  readonly retain: (wanted: (place: string) => boolean) => void;
   readonly all: Store<All<T>>;
 }
 
@@ -24,11 +22,6 @@ export const createUnsaved = <T,>(): Unsaved<T> => {
     keep: (place, value) => {
       const { [place]: before, ...others } = all.get();
       if (before !== value) all.set(value === undefined ? others : { ...others, [place]: value });
-    },
-    retain: (wanted) => {
-      const before = Object.entries(all.get());
-      const left = before.filter(([place]) => wanted(place));
-      if (left.length < before.length) all.set(Object.fromEntries(left));
     },
   };
 };

@@ -38,16 +38,12 @@ export const InboxScreen = () => {
   const sent = useSent();
   const selection = useSelection(rows, cursor);
 
-  // What was typed on a card lasts as long as it waits.
-  useEffect(() => {
-    if (!loaded || Object.keys(cardWork.all.get()).length === 0) return;
-    const waiting = new Set(all.map((row) => row.key));
-    cardWork.retain((place) => waiting.has(place));
-  }, [all, loaded]);
-
   // An open card reads itself again when something happened to it.
   useEffect(() => desk.onTouched((notices) => {
-    for (const { key } of notices) {
+    for (const { key, verdict } of notices) {
+      // What was typed on a card lasts until it is answered. That the list lacks it says nothing: while the console
+      // reads what the bus holds, the list is empty.
+      if (verdict !== null) cardWork.keep(key, undefined);
       const known = queries.getQueryState(["card", key]) !== undefined;
       if (known) void queries.invalidateQueries({ queryKey: ["card", key] });
     }

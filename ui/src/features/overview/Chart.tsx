@@ -11,14 +11,16 @@ interface ChartProps {
   readonly theme: string;
 }
 
-/** The lines of the chart, by the names of the colours in the style sheet. */
+/** The lines of the chart, by the names of the colours in the style sheet and their dashes: no line is told by its hue alone. */
 export const SERIES = [
-  ["arrived", "Arrived", "--text-3"], ["allowed", "Approved", "--ok"], ["denied", "Denied", "--bad"], ["expired", "Expired", "--warn"],
-] as const satisfies readonly (readonly [keyof VolumePiece, string, string])[];
+  ["arrived", "Arrived", "--text-3", [1, 3]], ["allowed", "Approved", "--ok", []], ["denied", "Denied", "--bad", [9, 4]], ["expired", "Expired", "--warn", [4, 4]],
+] as const satisfies readonly (readonly [keyof VolumePiece, string, string, readonly number[]])[];
 
 const HEIGHT_PX = 220;
 const DAY_MS = 86_400_000;
 const HH_MM = 5;
+/** Steps of an axis that counts requests. */
+const WHOLE = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 
 /** Times of an axis as the rest of the desk prints them: 24 hours, and the day where one begins. */
 const timesOf = (seconds: readonly number[], longMs: number, nowMs: number): string[] =>
@@ -45,9 +47,12 @@ export const Chart = ({ volume, theme }: ChartProps) => {
     const options: uPlot.Options = {
       width: Math.max(box.clientWidth, 1), height: HEIGHT_PX, legend: { show: false }, cursor: { show: false }, padding: [8, 24, 0, 0],
       scales: { y: { range: (_, __, max) => [0, Math.max(max, 4)] } },
-      axes: [{ ...axis, space: 76, values: (_, splits) => timesOf(splits, longMs, today) }, { ...axis, size: 46 }],
-      series: [{}, ...SERIES.map(([name, label, token]) => ({
-        label, stroke: colour(token), width: name === "arrived" ? 1 : 1.75, points: { show: volume.length < 3 }, ...(name === "arrived" ? { dash: [4, 3] } : {}),
+      axes: [
+        { ...axis, space: 76, values: (_, splits) => timesOf(splits, longMs, today) },
+        { ...axis, size: 46, incrs: WHOLE },
+      ],
+      series: [{}, ...SERIES.map(([name, label, token, dash]) => ({
+        label, stroke: colour(token), width: name === "arrived" ? 1 : 1.75, points: { show: volume.length < 3 }, dash: [...dash],
       }))],
     };
     const times = volume.map((piece) => piece.startMs / 1_000);

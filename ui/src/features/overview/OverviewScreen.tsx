@@ -127,7 +127,12 @@ export const OverviewScreen = () => {
           <Figures view={data} />
           <Section title={`Requests over the last ${name}`}>
             <div className="mb-1 flex gap-4 text-xs text-text-2" aria-hidden="true">
-              {SERIES.map(([series, label, token]) => <span key={series} className="flex items-center gap-1.5"><i className={`inline-block w-4 border-t-2 ${series === "arrived" ? "border-dashed" : ""}`} style={{ borderColor: `var(${token})` }} />{label}</span>)}
+              {SERIES.map(([series, label, token, dash]) => (
+                <span key={series} className="flex items-center gap-1.5">
+                  <svg width="22" height="2" viewBox="0 0 22 2"><line x2="22" y1="1" y2="1" stroke={`var(${token})`} strokeWidth="2" strokeDasharray={dash.join(" ")} /></svg>
+                  {label}
+                </span>
+              ))}
             </div>
             <Chart volume={data.volume} theme={theme} />
             <Numbers view={data} day={length > 168 * HOUR} />

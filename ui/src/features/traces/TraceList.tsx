@@ -9,15 +9,18 @@ const ROW_PX = 44;
 const COLUMNS = "grid grid-cols-[minmax(0,2fr)_minmax(0,1.4fr)_142px_90px_110px_minmax(150px,1fr)] items-center gap-x-4 pr-5 pl-[17px]";
 const NAMED = 2;
 
-/** What a person should know before opening it. */
-const State = ({ row }: { readonly row: TraceRow }) => (
-  <span className="flex flex-wrap gap-x-3 text-xs/[1.3]">
-    {row.waiting > 0 ? <b className="font-semibold text-warn">{row.waiting} waiting</b> : null}
-    {row.failed > 0 ? <span className="text-bad">{row.failed} failed</span> : null}
-    {row.open > 0 ? <span className="text-text-2">{row.open} not ended</span> : null}
-    {row.waiting + row.failed + row.open === 0 ? <span className="text-text-3">ended</span> : null}
-  </span>
-);
+/** What a person should know before opening it; of a long trace the first spans are looked at. */
+const State = ({ row }: { readonly row: TraceRow }) => {
+  const more = row.longer ? "+" : "";
+  return (
+    <span className="flex flex-wrap gap-x-3 text-xs/[1.3]">
+      {row.waiting > 0 ? <b className="font-semibold text-warn">{row.waiting}{more} waiting</b> : null}
+      {row.failed > 0 ? <span className="text-bad">{row.failed}{more} failed</span> : null}
+      {row.open > 0 ? <span className="text-text-2">{row.open}{more} not ended</span> : null}
+      {row.waiting + row.failed + row.open === 0 ? <span className="text-text-3">{row.longer ? `first ${row.spans.toLocaleString("en")} ended` : "ended"}</span> : null}
+    </span>
+  );
+};
 
 const nameOf = (row: TraceRow): string => row.key;
 const marks = (row: TraceRow) => ({ "data-testid": "trace-row", "data-key": row.key });

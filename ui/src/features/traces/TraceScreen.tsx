@@ -51,7 +51,7 @@ const Trace = ({ tree, request }: TraceProps) => {
           {tree.agents.slice(0, NAMED).map((agent) => <span key={agent} className={`${chip} shrink-0`}>agent <b className="font-semibold text-text">{agent}</b></span>)}
           {tree.agents.length > NAMED ? <span className={chip} title={tree.agents.slice(NAMED).join(", ")}>+{tree.agents.length - NAMED}</span> : null}
           <span className="min-w-0 truncate text-text-3" data-testid="trace-sum">
-            {spans} {spans === 1 ? "line" : "lines"}, {formatDuration(tree.durationMs)}, of which {formatDuration(tree.waitingMs)} waiting for a decision
+            {spans.toLocaleString("en")} {spans === 1 ? "line" : "lines"}, {formatDuration(tree.durationMs)}, of which {formatDuration(tree.waitingMs)} waiting for a decision
           </span>
           <span className="flex-1" />
           <Button className="!px-2.5 !py-1" onClick={state.fit}>Fit <Kbd command="fit" /></Button>

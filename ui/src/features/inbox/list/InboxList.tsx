@@ -38,19 +38,32 @@ export const InboxList = ({ scroller, rows, cursor, picked, onSelect }: InboxLis
   const place = lineOf(lines, cursor);
   const top = place < 0 ? null : topOf(lines, place);
   const before = useRef<{ cursor: string | null; top: number | null }>({ cursor: null, top: null });
+  // As it was before rows came or went: a list that became shorter is scrolled by the page itself.
+  const scrolled = useRef(0);
+  useEffect(() => {
+    const element = scroller.current;
+    if (element === null) return undefined;
+    const look = (): void => { scrolled.current = element.scrollTop; };
+    element.addEventListener("scroll", look, { passive: true });
+    return () => { element.removeEventListener("scroll", look); };
+  }, [scroller]);
+  const scrollTo = (element: HTMLElement, wanted: number): void => {
+    element.scrollTop = wanted;
+    scrolled.current = element.scrollTop;
+  };
   useLayoutEffect(() => {
     const element = scroller.current;
     const last = before.current;
     before.current = { cursor, top };
     if (element === null || top === null || last.top === null || last.cursor !== cursor || last.top === top) return;
-    element.scrollTop += top - last.top;
+    scrollTo(element, scrolled.current + top - last.top);
   }, [cursor, scroller, top]);
   useEffect(() => {
     const element = scroller.current;
     const at = before.current.top;
     if (element === null || cursor === null || at === null) return;
-    if (at < element.scrollTop + HEADING_PX) element.scrollTop = at - HEADING_PX;
-    else if (at + ROW_PX > element.scrollTop + element.clientHeight) element.scrollTop = at + ROW_PX - element.clientHeight;
+    if (at < element.scrollTop + HEADING_PX) scrollTo(element, at - HEADING_PX);
+    else if (at + ROW_PX > element.scrollTop + element.clientHeight) scrollTo(element, at + ROW_PX - element.clientHeight);
   }, [cursor, scroller]);
 
   return (
