@@ -160,3 +160,44 @@ async fn doctor_tells_that_a_newer_version_wrote_the_store() {
     let refused = desk.run(&["serve", "--json"]);
     assert_ne!(refused.code, 0, "what doctor says is what a start meets");
 }
+
+#[tokio::test]
+async fn a_command_beside_a_console_of_an_older_version_leaves_the_store_as_it_is_and_says_what_to_do()
+ {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let mut left = store(desk.path()).await;
+    // What an older version left: the last step was not made, nor what it makes.
+    let last: i64 = sqlx::query_scalar("SELECT max(version) FROM _sqlx_migrations")
+        .fetch_one(&mut left)
+        .await
+        .unwrap();
+    for statement in [
+        "DELETE FROM _sqlx_migrations WHERE version = (SELECT max(version) FROM _sqlx_migrations)",
+        "DROP TABLE typed_targets",
+    ] {
+        sqlx::query(statement).execute(&mut left).await.unwrap();
+    }
+    let before = steps(&mut left).await;
+    for command in [
+        &["approve", "r1", "--json"][..],
+        &["deny", "r1", "--message", "no", "--json"],
+        &["panic", "on", "--json"],
+    ] {
+        let found = desk.run(command);
+        let (exit, code, message) = found.error();
+        assert_eq!(
+            (exit, code.as_str()),
+            (2, "environment"),
+            "{command:?}: {message}"
+        );
+        assert!(message.contains("older version"), "{command:?}: {message}");
+    }
+    assert_eq!(
+        steps(&mut left).await,
+        before,
+        "{last} is left to the console"
+    );
+    left.close().await.unwrap();
+    drop(console);
+}

@@ -113,6 +113,7 @@ impl OpError {
             Self::InvalidArgs(_) => ErrorCode::InvalidArgs,
             Self::Queued(_) | Self::BusUnreachable(_) => ErrorCode::BusUnreachable,
             Self::ReadOnly(_) => ErrorCode::ReadOnly,
+            Self::Store(StoreError::Older(_)) => ErrorCode::Environment,
             Self::Store(error) if error.is_read_only() || error.is_damaged() => ErrorCode::ReadOnly,
             Self::Usage(_) => ErrorCode::Usage,
             Self::Environment(_) => ErrorCode::Environment,

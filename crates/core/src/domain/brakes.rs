@@ -31,12 +31,16 @@ impl<T: PartialEq> SetBrake<T> {
 
 /// The longest bypass: 8 hours (rules, "Brakes").
 pub const BYPASS_MAX_MS: i64 = 8 * 3_600_000;
+/// Where the server's stamp of a bypass is not known, its signer's estimate of that time stands for it.
+const CLOCK_SLACK_MS: i64 = 60_000;
 
 /// Calls of one agent that need not ask for a while.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bypass {
     /// The highest risk; never critical.
     pub up_to: Risk,
+    /// Before this it is not in force: a server's clock that was set back would make it last longer than was meant.
+    pub from: Timestamp,
     /// From here on it is over, by the server's time.
     pub until: Timestamp,
     /// The public key of the operator who signed it: what it lets run is bound by that key's limits.
@@ -50,9 +54,14 @@ impl Bypass {
     pub fn new(up_to: Risk, until: Timestamp, signer: String, at: Timestamp) -> Self {
         Self {
             up_to,
+            from: at.plus_ms(-CLOCK_SLACK_MS),
             until: until.min(at.plus_ms(BYPASS_MAX_MS)),
             signer,
         }
+    }
+
+    fn lasts_at(&self, now: Timestamp) -> bool {
+        self.from <= now && now < self.until
     }
 }
 
@@ -134,7 +143,7 @@ impl Brakes {
         now: Timestamp,
     ) -> impl Iterator<Item = (&AgentKey, &SetBrake<Option<Bypass>>, &Bypass)> {
         self.bypasses.iter().filter_map(move |(agent, set)| {
-            let bypass = set.state.as_ref().filter(|bypass| now < bypass.until)?;
+            let bypass = set.state.as_ref().filter(|bypass| bypass.lasts_at(now))?;
             Some((agent, set, bypass))
         })
     }
@@ -147,7 +156,7 @@ impl Brakes {
         now: Timestamp,
     ) -> Option<(&SetBrake<Option<Bypass>>, &Bypass)> {
         let set = self.bypasses.get(agent)?;
-        let bypass = set.state.as_ref().filter(|bypass| now < bypass.until)?;
+        let bypass = set.state.as_ref().filter(|bypass| bypass.lasts_at(now))?;
         Some((set, bypass))
     }
 
@@ -304,6 +313,13 @@ mod tests {
             let mut brakes = Brakes::default();
             assert!(brakes.set_bypass(bot.clone(), set(Some(bypass), 1)));
             assert!(brakes.bypass_of(&bot, ends.plus_ms(-1)).is_some());
+            let set_back =
+                [-59_000, -61_000].map(|ms| brakes.bypass_of(&bot, Timestamp(ms)).is_some());
+            assert_eq!(
+                set_back,
+                [true, false],
+                "a server's clock that was set back"
+            );
             assert!(brakes.bypass_of(&bot, ends).is_none());
             assert_eq!(brakes.bypasses(ends).count(), 0);
             assert!(brakes.set_bypass(bot.clone(), set(None, 2)));

@@ -25,7 +25,10 @@ impl App {
         let data = DataDir::open(&options.data_dir)?;
         let lock = own(&data).await?;
         let identity = Identity::load(&data, &options.operator)?;
-        let (writer, reader) = store::open_telling(&data.database(), &options.updates).await?;
+        let (writer, reader) = match &lock {
+            Some(_) => store::open_telling(&data.database(), &options.updates).await?,
+            None => store::open_beside(&data.database()).await?,
+        };
         let Parts { shared, queues, .. } = parts(&options, identity, reader).await?;
         let app = assemble(options, data, Role::Beside, lock, Arc::clone(&shared), None);
         start_writer(&app, writer, queues).await?;

@@ -276,7 +276,10 @@ async fn build(
         store::look_through(&data.database(), LOOK_THROUGH_LIMIT).await?;
     }
     let lock_held = lock.is_some();
-    let (mut writer, reader) = store::open_telling(&data.database(), &options.updates).await?;
+    let (mut writer, reader) = match lock_held {
+        true => store::open_telling(&data.database(), &options.updates).await?,
+        false => store::open_beside(&data.database()).await?,
+    };
     if let Some(limit) = &options.page_limit {
         writer.limit_pages(Arc::clone(limit)).await?;
     }

@@ -48,6 +48,12 @@ pub enum StoreError {
         "the database could not be brought to this version: {0}; use the version that wrote it, or restore a backup"
     )]
     Migrate(MigrateError),
+    /// An older version wrote the file, and this process may not bring it to this version.
+    #[error(
+        "the database is of an older version of Countersign ({0}); start the console of this data folder with this \
+         version (end the one that runs, if it is older; make a backup first, for there is no way back)"
+    )]
+    Older(String),
     /// A value in the file is not what this program writes.
     #[error(
         "the database holds {what}, which this program never writes; run `countersign audit verify`, and \
@@ -65,7 +71,9 @@ impl StoreError {
         match self {
             Self::Sqlite(error) => error.to_string(),
             Self::Direct(error) => error.to_string(),
-            Self::Busy(why) | Self::Damaged(why) | Self::NotDurable(why) => why.clone(),
+            Self::Busy(why) | Self::Damaged(why) | Self::NotDurable(why) | Self::Older(why) => {
+                why.clone()
+            }
             Self::Migrate(error) => error.to_string(),
             Self::Corrupt { what } => format!("it holds {what}, which this program never writes"),
         }
@@ -74,6 +82,14 @@ impl StoreError {
 
 fn is_broken(code: i32) -> bool {
     code == SQLITE_IOERR_SHORT_READ || [SQLITE_CORRUPT, SQLITE_NOTADB].contains(&(code & 0xff))
+}
+
+/// Statements are fixed: what one of them does not find is made by a migration that the file lacks. SQLite has no code
+/// of its own for it.
+fn lacks_a_step(error: &str) -> bool {
+    ["no such table", "no such column", "has no column named"]
+        .iter()
+        .any(|words| error.contains(words))
 }
 
 fn is_busy(code: i32) -> bool {
@@ -92,6 +108,7 @@ impl From<sqlx::Error> for StoreError {
         match code_of(&error) {
             Some(code) if is_broken(code) => Self::Damaged(error.to_string()),
             Some(code) if is_busy(code) => Self::Busy(error.to_string()),
+            _ if lacks_a_step(&error.to_string()) => Self::Older(error.to_string()),
             _ => Self::Sqlite(error),
         }
     }
@@ -102,6 +119,7 @@ impl From<rusqlite::Error> for StoreError {
         match error.sqlite_error() {
             Some(found) if is_broken(found.extended_code) => Self::Damaged(error.to_string()),
             Some(found) if is_busy(found.extended_code) => Self::Busy(error.to_string()),
+            _ if lacks_a_step(&error.to_string()) => Self::Older(error.to_string()),
             _ => Self::Direct(error),
         }
     }

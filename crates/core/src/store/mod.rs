@@ -82,5 +82,5 @@ pub use error::StoreError;
 pub use log_sync::LogSync;
 #[cfg(test)]
 pub(crate) use pool::temporary;
-pub use pool::{Reader, Writer, look_through, open, open_read_only, open_telling};
+pub use pool::{Reader, Writer, look_through, open, open_beside, open_read_only, open_telling};
 pub use updates::{UpdateStep, Updates, unknown_step};

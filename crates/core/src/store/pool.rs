@@ -13,7 +13,7 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection};
 use super::StoreError;
 use super::direct::{Transaction, WriteConnection};
 use super::log_sync::LogSync;
-use super::updates::{Updates, bring_up};
+use super::updates::{Updates, bring_up, refuse_older};
 
 pub(super) static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
 
@@ -216,6 +216,20 @@ pub async fn open(path: &Path) -> Result<(Writer, Reader), StoreError> {
 pub async fn open_telling(path: &Path, told: &Updates) -> Result<(Writer, Reader), StoreError> {
     let mut writer = writing(path).create_if_missing(true).connect().await?;
     bring_up(&MIGRATIONS, &mut writer, told).await?;
+    opened(path, writer).await
+}
+
+/// Opens the file of a console that runs, to work beside it.
+///
+/// # Errors
+/// As [`open`]; [`StoreError::Older`] where that console would have to bring it to this version.
+pub async fn open_beside(path: &Path) -> Result<(Writer, Reader), StoreError> {
+    let mut writer = writing(path).connect().await?;
+    refuse_older(&MIGRATIONS, &mut writer).await?;
+    opened(path, writer).await
+}
+
+async fn opened(path: &Path, writer: SqliteConnection) -> Result<(Writer, Reader), StoreError> {
     let connection = WriteConnection::of(writer).await?;
     let reader = open_read_only(path).await?;
     let writer = Writer {

@@ -71,6 +71,20 @@ pub(super) async fn bring_up(
     Ok(())
 }
 
+/// Refuses a store that lacks steps: only who holds its folder's lock brings it to this version, for the console that
+/// runs there may be an older one, which could never be started again.
+pub(super) async fn refuse_older(
+    migrations: &Migrator,
+    store: &mut SqliteConnection,
+) -> Result<(), StoreError> {
+    let done = store.list_applied_migrations(DONE).await?;
+    let done: HashSet<i64> = done.iter().map(|step| step.version).collect();
+    match migrations.iter().find(|step| !done.contains(&step.version)) {
+        Some(step) => Err(StoreError::Older(format!("it lacks step {}", step.version))),
+        None => Ok(migrations.run(&mut *store).await?),
+    }
+}
+
 /// The last migration of a store that this version does not know; none where it knows all.
 ///
 /// # Errors
