@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::{
-    Context, EnvelopeError, KeyRole, OperatorEntry, OperatorList, PublicKey, SignatureError,
-    SignedEnvelope, Timestamp, policy_subject, read_json,
+    Context, EnvelopeError, OperatorEntry, PublicKey, SignatureError, SignedEnvelope, Timestamp,
+    policy_subject, read_json,
 };
 
 /// What the old key signs: context `policy`, subject `$KV.CS_POLICY.operators.{new}`.
@@ -27,7 +27,8 @@ pub struct Handover {
     pub at: Timestamp,
 }
 
-fn subject(new: &PublicKey) -> String {
+/// Where a key's word for another one is signed.
+pub(crate) fn subject(new: &PublicKey) -> String {
     policy_subject(&format!("operators.{new}"))
 }
 
@@ -59,29 +60,5 @@ impl OperatorEntry {
             .ok()?;
         let said: Handover = read_json(&payload).ok()?;
         (said.v == 1 && said.old == word.key && said.new == self.key).then_some(said.old)
-    }
-}
-
-impl OperatorList {
-    /// Whether a person's key is one for which `trusted` holds, or has taken over from one, however
-    /// many keys lie between.
-    pub fn descends(&self, realm: &Uuid, key: &str, trusted: impl Fn(&str) -> bool) -> bool {
-        let mut at = key.to_owned();
-        // No chain of distinct keys is longer than the list.
-        for _ in 0..=self.operators.len() {
-            if trusted(&at) {
-                return true;
-            }
-            let before = self
-                .operators
-                .iter()
-                .filter(|entry| entry.key.as_str() == at && entry.role == KeyRole::Human)
-                .find_map(|entry| entry.predecessor(realm));
-            match before {
-                Some(before) => before.as_str().clone_into(&mut at),
-                None => return false,
-            }
-        }
-        false
     }
 }

@@ -135,6 +135,10 @@ pub struct OperatorList {
     /// signed later. Absent in lists of earlier versions, which count over none that has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
+    /// The words of operators for those who came later: see [`crate::Vouch`]. Absent: none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    pub vouched: Vec<SignedEnvelope>,
     /// Fields of later versions, kept when the list is written again.
     #[serde(flatten)]
     #[schemars(skip)]
@@ -150,6 +154,7 @@ impl OperatorList {
             operator_approval: false,
             waiting: Vec::new(),
             at: None,
+            vouched: Vec::new(),
             extra: Map::new(),
         }
     }
@@ -169,6 +174,12 @@ impl OperatorList {
     /// time. A key with entries of both roles at once is trusted with neither.
     pub fn role_at(&self, key: &str, stored_at: OffsetDateTime) -> Option<KeyRole> {
         KeyRole::of_all(self.terms_at(key, stored_at).map(|entry| entry.role))
+    }
+
+    /// Whether a key may change the list at this moment of the server's time: a person's, without limits.
+    pub fn may_edit_at(&self, key: &str, at: OffsetDateTime) -> bool {
+        self.role_at(key, at) == Some(KeyRole::Human)
+            && self.terms_at(key, at).all(|term| !term.is_limited())
     }
 
     /// Whether no term of the key that counts at this moment keeps it from saying more than no.
@@ -216,6 +227,8 @@ impl<'de> Deserialize<'de> for OperatorList {
             waiting: Vec<WaitingKey>,
             #[serde(default)]
             at: Option<Timestamp>,
+            #[serde(default)]
+            vouched: Vec<SignedEnvelope>,
             #[serde(flatten)]
             extra: Map<String, Value>,
         }
@@ -243,6 +256,7 @@ impl<'de> Deserialize<'de> for OperatorList {
                     operator_approval: object.operator_approval,
                     waiting: object.waiting,
                     at: object.at,
+                    vouched: object.vouched,
                     extra: object.extra,
                 })
             }

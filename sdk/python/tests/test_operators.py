@@ -9,8 +9,8 @@ import json
 import uuid
 
 import pytest
-from countersign import Gate, ToolCall, VoidDecisionError
-from countersign.trust import take_over
+from countersign import Gate, ToolCall, TrustedKey, VoidDecisionError
+from countersign.trust import Trust, take_over
 from countersign.verify import judge
 
 from console import Key, b64
@@ -48,6 +48,94 @@ def test_a_list_of_a_key_that_took_over_from_a_known_one_is_taken_over_however_m
 )
 def test_a_stranger_whom_no_known_key_named_is_not_believed(entry):
     assert take_over(TRUST, _list(OTHERS[2], [entry]), 3, AT) is TRUST
+
+
+ANN, BEA, CEM = CONSOLE.human, Key(), Key()
+FIRST = Trust("realm", (TrustedKey(ANN.public, "Ann", "human"),))
+
+
+def _word(old, key, *, realm="realm", at="2026-02-10T00:00:00Z", signer=None, payload=None, **other):
+    said = {"v": 1, "by": old.public, "key": key.public, "at": at, **other}
+    payload = payload or json.dumps(said).encode()
+    sig = (signer or old).sign("policy", realm, f"$KV.CS_POLICY.operators.{key.public}", payload)
+    return {"payload": b64(payload), "key": old.public, "sig": sig}
+
+
+def _human(key, **more):
+    return {"key": key.public, "name": "x", "role": "human", "from": "2026-01-01T00:00:00Z", **more}
+
+
+ALL = [_human(ANN), _human(BEA), _human(CEM)]
+CHAIN = [_word(ANN, BEA), _word(BEA, CEM)]
+
+
+def _bea(**more):
+    return [_human(ANN), {**_human(BEA), **more}, _human(CEM)]
+
+
+# The same table as in the Rust SDK: an agent that knows Ann meets a list that Cem has signed.
+@pytest.mark.parametrize(
+    ("entries", "words", "taken"),
+    [
+        pytest.param(ALL, [_word(ANN, CEM)], True, id="vouched for"),
+        pytest.param(ALL, CHAIN, True, id="over another"),
+        pytest.param(_bea(until="2026-02-11T00:00:00Z"), CHAIN, True, id="over one who was retired later"),
+        pytest.param(_bea(until="2026-02-09T00:00:00Z"), CHAIN, False, id="over one who was retired before"),
+        pytest.param(_bea(**{"from": "2026-02-11T00:00:00Z"}), CHAIN, False, id="over one who came after his word"),
+        pytest.param(_bea(max_risk="high"), CHAIN, False, id="over one of some risk"),
+        pytest.param(_bea(workspaces=[]), CHAIN, False, id="over one of some workspaces"),
+        pytest.param(_bea(role="auto"), CHAIN, False, id="over a console's own key"),
+        pytest.param([_human(ANN), _human(CEM)], CHAIN, False, id="over one who is not listed"),
+        pytest.param([_human(ANN), _heir(ANN, BEA), _human(CEM)], [_word(BEA, CEM)], True, id="by one who took over"),
+        pytest.param([_human(ANN), _human(BEA), _heir(BEA, CEM)], [_word(ANN, BEA)], True, id="took over from one"),
+        pytest.param(ALL, [], False, id="nobody's word"),
+        pytest.param(ALL, [_word(CEM, ANN)], False, id="the other way round"),
+        pytest.param(ALL, [_word(CEM, BEA), _word(BEA, CEM)], False, id="a circle"),
+        pytest.param(ALL, [_word(CEM, CEM)], False, id="for oneself"),
+        pytest.param(ALL, [_word(ANN, CEM, realm="another")], False, id="of another realm"),
+        pytest.param(ALL, [_word(ANN, CEM, signer=BEA)], False, id="another signer"),
+        pytest.param(ALL, [{**_word(ANN, CEM), "payload": CHAIN[0]["payload"]}], False, id="other words"),
+        pytest.param(ALL, [_word(ANN, CEM, v=2)], False, id="of another version"),
+        pytest.param(ALL, [_word(ANN, CEM, at="soon")], False, id="without a time"),
+        pytest.param(ALL, [_word(ANN, CEM, payload=b"[]")], False, id="no object"),
+        pytest.param(ALL, [_word(ANN, CEM, by=BEA.public)], False, id="in another's name"),
+        pytest.param(ALL, [5], False, id="no word at all"),
+        pytest.param(ALL, {}, False, id="no list of words"),
+    ],
+)
+def test_a_key_descends_by_words_and_handovers_from_those_who_stood_without_limits_and_from_nobody_else(
+    entries, words, taken
+):
+    after = take_over(FIRST, _list(CEM, entries, vouched=words), 3, AT)
+    assert (after is not FIRST) == taken
+
+
+# The same table as in the Rust SDK. Ann's agent holds a list of hers, or starts; then Cem signs.
+@pytest.mark.parametrize(
+    ("held", "then", "words", "taken"),
+    [
+        pytest.param(None, ALL, CHAIN, True, id="starts"),
+        pytest.param(None, ALL, [], False, id="starts, no words"),
+        pytest.param(None, [*ALL[:2], _human(CEM, max_risk="high")], CHAIN, False, id="starts, a signer with limits"),
+        pytest.param(ALL[:1], ALL, CHAIN, True, id="new ones"),
+        pytest.param(ALL, ALL, [], True, id="a listed one"),
+        pytest.param([ALL[0], _human(CEM, max_risk="high")], ALL, CHAIN, False, id="limits that he took away"),
+        pytest.param(
+            [ALL[0], _human(CEM, until="2026-03-01T00:00:00Z")], ALL, CHAIN, False, id="an end that he took away"
+        ),
+        pytest.param(
+            [ALL[0], _human(BEA, until="2026-03-01T00:00:00Z")], ALL, CHAIN, False, id="over one who was retired"
+        ),
+        pytest.param([ALL[0], _human(BEA, max_risk="high")], ALL, CHAIN, False, id="over one with limits"),
+    ],
+)
+def test_a_list_is_taken_over_from_who_descends_from_operators_without_limits_as_they_are_known(
+    held, then, words, taken
+):
+    trust = FIRST if held is None else take_over(FIRST, _list(ANN, held), 1, AT)
+    assert held is None or trust is not FIRST
+    after = take_over(trust, _list(CEM, then, vouched=words), 2, AT)
+    assert (after is not trust) == taken
 
 
 # The same table as in the Rust SDK.
@@ -143,11 +231,14 @@ async def test_an_operator_who_was_freed_a_moment_ago_may_allow_although_the_age
     request_id = str(uuid.uuid4())
     auto = {**LIMITED, "key": bench.console.auto.public, "role": "auto"}
     free = {**LIMITED, "key": bench.console.human.public}
-    await console.put_operators([{**free, "max_risk": "safe"}, auto], console.human)
-    async with Gate.connect(bench.enrolment()) as gate:
+    boss = Key()
+    rest = [auto, {**LIMITED, "key": boss.public}]
+    await console.put_operators([{**free, "max_risk": "safe"}, *rest], boss)
+    trusted = [(boss, "human"), (console.human, "human"), (console.auto, "auto")]
+    async with Gate.connect(bench.enrolment(trusted=trusted)) as gate:
         await gate._refresh_trust()
         asking = asyncio.create_task(gate.ask(ToolCall(name="t", risk="high", request_id=request_id)))
         seen = await console.request(request_id)
-        await console.put_operators([free, auto], console.human)
+        await console.put_operators([free, *rest], boss)
         await console.store(seen.decision_subject, *console.signed(seen.decision_subject, console.decision(seen)))
         assert (await asyncio.wait_for(asking, 5)).allowed

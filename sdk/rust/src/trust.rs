@@ -1,7 +1,7 @@
 //! Whose signatures count.
 //!
-//! Refuses a list of operators that no human key already in force has signed, or one that took over
-//! from it, and never goes back to one that was signed earlier (protocol, section 8, "Operators").
+//! Refuses a list of operators that no human key in force without limits has signed, nor one that descends from such
+//! a key, and never goes back to one that was signed earlier (protocol, section 8, "Operators").
 
 use countersign_wire::{
     Context, Enrolment, KeyRole, OperatorList, Origin, PolicyKey, Risk, SignedEnvelope, Timestamp,
@@ -92,8 +92,25 @@ impl Trust {
         }
     }
 
-    /// The trust that follows from the stored value of `operators`; none when it
-    /// is no later or signed neither by a human key in force nor by one that took over from it.
+    /// Whether a key may sign a list of operators; none for a key that is not known.
+    fn may_list(&self, key: &str, stored_at: OffsetDateTime) -> Option<bool> {
+        let known = match &self.keys {
+            Keys::Enrolled(keys) => keys.iter().any(|trusted| trusted.key.as_str() == key),
+            Keys::Listed { list, .. } => {
+                let mut terms = list.operators.iter();
+                terms.any(|entry| entry.key.as_str() == key)
+            }
+            Keys::Anyone => false,
+        };
+        known.then(|| match &self.keys {
+            // An operator under limits could write himself out of them.
+            Keys::Listed { list, .. } => list.may_edit_at(key, stored_at),
+            _ => self.role_at(key, stored_at, None) == Some(KeyRole::Human),
+        })
+    }
+
+    /// The trust that follows from the stored value of `operators`; none when it is no later, or signed neither by a
+    /// human key in force without limits nor by one that descends from it.
     pub(crate) fn take_over(
         &self,
         value: &[u8],
@@ -109,9 +126,9 @@ impl Trust {
         let subject = PolicyKey::Operators.subject();
         envelope.open(Context::Policy, &self.realm, &subject).ok()?;
         let signer = envelope.key.as_str();
-        let known = |key: &str| self.role_at(key, stored_at, None) == Some(KeyRole::Human);
-        // A signer that took over from a known key counts only as far as its own list lets it.
-        let counts = known(signer) || list.role_at(signer, stored_at) == Some(KeyRole::Human);
+        let known = |key: &str| self.may_list(key, stored_at);
+        // A signer that is not known counts only as far as its own list lets it.
+        let counts = known(signer) == Some(true) || list.may_edit_at(signer, stored_at);
         if !counts || !list.descends(&self.realm, signer, known) {
             return None;
         }
@@ -126,7 +143,7 @@ impl Trust {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use countersign_wire::{OperatorEntry, PublicKey};
+    use countersign_wire::{OperatorEntry, PublicKey, Vouch};
     use nkeys::KeyPair;
 
     use super::*;
@@ -212,6 +229,104 @@ mod tests {
             let after = trust.take_over(&retired, next.1, noon);
             assert_eq!(after.is_some(), takes, "{what}");
             assert_eq!(after.and_then(|after| role(&after)), None);
+        }
+    }
+
+    fn sealed(list: &OperatorList, signer: &KeyPair) -> Vec<u8> {
+        let payload = serde_json::to_vec(list).unwrap();
+        let subject = PolicyKey::Operators.subject();
+        let sealed =
+            SignedEnvelope::seal(signer, Context::Policy, &Uuid::nil(), &subject, &payload);
+        sealed.unwrap().to_bytes().unwrap()
+    }
+
+    /// The same table as in the Python SDK. Ann's agent holds a list of hers, or starts; then Cem signs.
+    #[test]
+    fn a_list_is_taken_over_from_who_descends_from_operators_without_limits_as_they_are_known() {
+        let [ann, bea, cem] = [0, 1, 2].map(|_| KeyPair::new_user());
+        let from = at("2026-01-01T00:00:00Z");
+        let entry = |pair: &KeyPair| {
+            OperatorEntry::new(
+                PublicKey::of(pair).unwrap(),
+                "x".into(),
+                KeyRole::Human,
+                from,
+            )
+        };
+        let word = |by: &KeyPair, key: &KeyPair| {
+            let key = PublicKey::of(key).unwrap();
+            Vouch::seal(by, &Uuid::nil(), &key, at("2026-02-01T00:00:00Z")).unwrap()
+        };
+        let ended = |pair: &KeyPair| OperatorEntry {
+            until: Some(at("2026-03-01T00:00:00Z")),
+            ..entry(pair)
+        };
+        let narrow = |pair: &KeyPair| OperatorEntry {
+            max_risk: Some(Risk::High),
+            ..entry(pair)
+        };
+        let all = || vec![entry(&ann), entry(&bea), entry(&cem)];
+        let chain = || vec![word(&ann, &bea), word(&bea, &cem)];
+        for (what, held, then, words, taken) in [
+            ("starts", None, all(), chain(), true),
+            ("starts, no words", None, all(), vec![], false),
+            (
+                "starts, a signer with limits",
+                None,
+                vec![entry(&ann), entry(&bea), narrow(&cem)],
+                chain(),
+                false,
+            ),
+            ("new ones", Some(vec![entry(&ann)]), all(), chain(), true),
+            ("a listed one", Some(all()), all(), vec![], true),
+            (
+                "limits that he took away",
+                Some(vec![entry(&ann), narrow(&cem)]),
+                all(),
+                chain(),
+                false,
+            ),
+            (
+                "an end that he took away",
+                Some(vec![entry(&ann), ended(&cem)]),
+                all(),
+                chain(),
+                false,
+            ),
+            (
+                "over one who was retired",
+                Some(vec![entry(&ann), ended(&bea)]),
+                all(),
+                chain(),
+                false,
+            ),
+            (
+                "over one with limits",
+                Some(vec![entry(&ann), narrow(&bea)]),
+                all(),
+                chain(),
+                false,
+            ),
+        ] {
+            let noon = at(NOON).get();
+            let mut trust = Trust {
+                realm: Uuid::nil(),
+                keys: Keys::Enrolled(vec![TrustedKey {
+                    key: PublicKey::of(&ann).unwrap(),
+                    name: "Ann".into(),
+                    role: KeyRole::Human,
+                }]),
+            };
+            if let Some(held) = held {
+                let first = sealed(&OperatorList::new(held), &ann);
+                trust = trust.take_over(&first, 1, noon).unwrap();
+            }
+            let next = OperatorList {
+                vouched: words,
+                ..OperatorList::new(then)
+            };
+            let after = trust.take_over(&sealed(&next, &cem), 2, noon);
+            assert_eq!(after.is_some(), taken, "{what}");
         }
     }
 }

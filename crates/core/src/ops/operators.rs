@@ -11,6 +11,7 @@ mod heal;
 mod lawful;
 mod refused;
 mod rotate;
+mod vouch;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,6 +49,8 @@ pub(crate) struct KnownList {
     pub(crate) list: OperatorList,
     /// Its revision in the bucket; 0 when the bucket is another one now.
     pub(crate) revision: u64,
+    /// The key that signed it.
+    pub(crate) signer: String,
     /// Its signature: what is put back after a loss is the list in force, and was not signed again.
     pub(crate) sig: String,
     /// When the server stored it; none until it was read from the bus.
@@ -73,7 +76,7 @@ pub(super) struct Latest {
     list: OperatorList,
     /// What stands there is neither the list nor a list that keeps all of it.
     broken: bool,
-    /// No operator in force has signed what stands there: agents cannot take it over.
+    /// Nobody who may edit it has signed what stands there: agents cannot take it over.
     unsigned: bool,
 }
 
@@ -97,10 +100,13 @@ impl Operators {
             let mut list = latest.list;
             let missing = self.missing(&list);
             // A list without a time is one of an earlier version, and an older one of these could not be told from it.
-            let untold =
-                latest.broken || latest.unsigned || list.at.is_none() || self.is_due_again();
-            let resign = untold && self.may_sign();
+            let untold = latest.broken || list.at.is_none() || self.is_due_again();
+            let unfollowed = latest.unsigned && self.may_edit();
+            let resign = (untold || unfollowed) && self.may_sign();
             if missing.is_empty() && !resign {
+                if self.is_owed() {
+                    self.heal_beside(list, latest.revision);
+                }
                 return Ok(latest.revision);
             }
             let now = self.shared.clock.now();
@@ -177,7 +183,7 @@ impl Operators {
                     unsigned: false,
                 }),
                 // Written over, every older decision would lose its signer.
-                Accepted::Newcomer(_) | Accepted::No(_) => Err(unverified()),
+                Accepted::ByOther(_) | Accepted::No(_) => Err(unverified()),
             };
         };
         if last < seen {
@@ -195,10 +201,10 @@ impl Operators {
             next = message.seq + 1;
             let stamp = message.stamp.into();
             let accepted = self.accept(&message.payload, message.seq, stamp).await;
-            unsigned = matches!(accepted, Accepted::Newcomer(_));
+            unsigned = matches!(accepted, Accepted::ByOther(_));
             refused = match accepted {
                 Accepted::No(refused) => Some(refused),
-                Accepted::Yes(_) | Accepted::Newcomer(_) => None,
+                Accepted::Yes(_) | Accepted::ByOther(_) => None,
             };
         }
         if let Some(value) = &value {
@@ -234,10 +240,13 @@ impl Operators {
         let failed = |what: &str| OpError::Failed(format!("the list of operators: {what}"));
         let now = self.shared.clock.now();
         let at = time_to_sign(countersign_wire::Timestamp::new(now.into()), list.at);
-        let list = OperatorList {
+        let mut list = OperatorList {
             at: Some(at),
             ..list.clone()
         };
+        if self.may_edit() {
+            self.vouch(&mut list);
+        }
         let own = self.shared.identity.human_key();
         if let Some(known) = self.known() {
             if known.revision > revision {
@@ -339,6 +348,8 @@ pub(crate) fn trusted_now(list: &OperatorList, now: Timestamp) -> Vec<TrustedKey
             entry
                 .until
                 .is_none_or(|until| now < Timestamp::from(until.get()))
+                // An agent that has not read the list yet knows no limits.
+                && !entry.is_limited()
         })
         .map(|entry| TrustedKey {
             key: entry.key.clone(),

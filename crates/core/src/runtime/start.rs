@@ -149,6 +149,7 @@ pub(super) async fn parts(
         Some(KnownList {
             list: countersign_wire::read_json(&row.payload).ok()?,
             revision: u64::try_from(row.revision).ok()?,
+            signer: row.signer,
             sig: row.sig,
             stored_at: None,
         })

@@ -14,6 +14,7 @@ mod consoles;
 mod decide;
 mod delivery;
 mod disk;
+mod enrolled_first;
 mod expiry;
 mod faults;
 mod fuzzed;

@@ -265,13 +265,18 @@ async fn a_console_keeps_its_own_key_and_says_so_where_another_retired_it() {
 
 /// An approval that `signer` puts on the stream by hand.
 pub(crate) async fn put_approval(app: &App, agent: &Agent, key: &RequestKey, signer: &KeyPair) {
-    let row = listed(app, key.request_id.as_ref()).await;
     let raw = serde_json::to_vec(&agent.request(key.request_id.as_ref())).unwrap();
+    put_approval_of(app, &raw, key, signer).await;
+}
+
+/// The same of a request that stands there in these bytes.
+pub(crate) async fn put_approval_of(app: &App, raw: &[u8], key: &RequestKey, signer: &KeyPair) {
+    let row = listed(app, key.request_id.as_ref()).await;
     let decision = ApprovalDecision {
         v: 1,
         decision_id: uuid::Uuid::now_v7(),
         request_id: key.request_id.clone(),
-        request_digest: Sha256Digest::of_bytes(&raw),
+        request_digest: Sha256Digest::of_bytes(raw),
         verdict: DecisionVerdict::Approve,
         message: None,
         args_digest: row.args_digest.map(|digest| digest.parse().unwrap()),

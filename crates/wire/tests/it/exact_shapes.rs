@@ -61,6 +61,15 @@ fn reads(kind: &str, whole: &Value, document: &Value) -> bool {
             entry.takes_over = Some(envelope(Context::Policy, &subject, payload));
             entry.predecessor(&REALM).is_some()
         }
+        "vouch" => {
+            let subject = format!("$KV.CS_POLICY.operators.{}", public(2));
+            let from = datetime!(2026-11-21 12:00 UTC).into();
+            let entry = OperatorEntry::new(public(1), "Ada".into(), KeyRole::Human, from);
+            let word = envelope(Context::Policy, &subject, payload);
+            OperatorList::new(vec![entry])
+                .vouch(&REALM, &word)
+                .is_some()
+        }
         other => panic!("no reader for {other}"),
     }
 }
@@ -146,7 +155,8 @@ fn documents() -> Vec<(&'static str, Value)> {
         (
             "operators",
             json!({"v": 1, "operators": [term], "waiting": [
-                {"key": public(2), "name": "Grace", "role": "auto", "asked_at": at, "console": "desk"}]}),
+                {"key": public(2), "name": "Grace", "role": "auto", "asked_at": at, "console": "desk"}],
+                "vouched": [example("signed-envelope")]}),
         ),
         ("signed-envelope", example("signed-envelope")),
         ("anchor", example("anchor")),
@@ -174,6 +184,10 @@ fn documents() -> Vec<(&'static str, Value)> {
         (
             "handover",
             json!({"v": 1, "old": public(1), "new": public(2), "at": at}),
+        ),
+        (
+            "vouch",
+            json!({"v": 1, "by": public(1), "key": public(2), "at": at}),
         ),
     ]
 }

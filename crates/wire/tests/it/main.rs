@@ -22,3 +22,4 @@ mod small_messages;
 mod support;
 mod vectors;
 mod votes;
+mod vouches;

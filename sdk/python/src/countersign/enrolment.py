@@ -75,6 +75,10 @@ class TrustedKey:
             max_risk = RISKS[0]
         return cls(key, name, role, since, until, workspaces, max_risk)
 
+    def is_limited(self) -> bool:
+        """Whether it stands under any limit."""
+        return self.workspaces is not None or self.max_risk is not None
+
     def may_allow(self, workspace: str, risk: str) -> bool:
         """Whether its limits let it say more than no to a request of this workspace and effective risk."""
         if self.workspaces is not None and workspace not in self.workspaces:

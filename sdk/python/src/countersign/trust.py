@@ -1,7 +1,8 @@
 """The keys that may sign (protocol, sections 5 and 8). Pure: never reads the bus or a clock.
 
-Refuses an operators list that no trusted human key signed, nor one that took over from such a key, and one that is
-not later than the list it has: by the time that was signed, for whoever may write can store an old list again.
+Refuses an operators list that no trusted human key without limits signed, nor one that descends from such a key, and
+one that is not later than the list it has: by the time that was signed, for whoever may write can store an old list
+again.
 """
 
 from __future__ import annotations
@@ -42,6 +43,18 @@ class Trust:
         roles = {entry.role for entry in self.keys if entry.key == key and _in_force(entry, moment)}
         return roles.pop() if len(roles) == 1 else None
 
+    def may_edit_at(self, key: str, moment: dt.datetime) -> bool:
+        """Whether `key` may change the list at server time `moment`: a person's, without limits."""
+        terms = [entry for entry in self.keys if entry.key == key and _in_force(entry, moment)]
+        return self.role_at(key, moment) == "human" and not any(entry.is_limited() for entry in terms)
+
+    def may_list(self, key: str, moment: dt.datetime) -> bool | None:
+        """Whether `key` may sign a list that is stored at `moment`; None for a key that is not known."""
+        if not any(entry.key == key for entry in self.keys):
+            return None
+        # An operator under limits could write himself out of them.
+        return self.may_edit_at(key, moment)
+
     def may_allow(self, key: str, moment: dt.datetime, workspace: str, risk: str) -> bool:
         """Whether no limit of `key` at server time `moment` keeps it from saying more than no."""
         return all(
@@ -74,11 +87,11 @@ def take_over(trust: Trust, stored: bytes, revision: int, moment: dt.datetime) -
         if not verify(key, sig, "policy", trust.realm, OPERATORS_SUBJECT, payload):
             return trust
         keys = tuple(_entries(value))
-        if trust.role_at(key, moment) != "human":
-            # A signer that took over from a known key counts only as far as its own list lets it.
-            listed = Trust(trust.realm, keys).role_at(key, moment) == "human"
-            if not listed or not _descends(value, key, trust, moment):
-                return trust
+        listed = Trust(trust.realm, keys)
+        # A signer that is not known counts only as far as its own list lets it.
+        counts = trust.may_list(key, moment) or listed.may_edit_at(key, moment)
+        if not counts or not _descends(value, listed, key, trust, moment):
+            return trust
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return trust
     return Trust(trust.realm, keys, revision, at=at) if keys else trust
@@ -99,19 +112,48 @@ def _is_later(trust: Trust, at: dt.datetime | None, revision: int, moment: dt.da
     return trust.at < at and at - max(trust.at, moment) <= AHEAD
 
 
-def _descends(value: Any, key: str, trust: Trust, moment: dt.datetime) -> bool:
-    """Whether `key` took over from a trusted human key, however many keys lie between."""
+def _descends(value: Any, listed: Trust, key: str, trust: Trust, moment: dt.datetime) -> bool:
+    """Whether `key` may sign a list for `trust`, or took over from a key that may or was vouched for by one, however
+    many keys lie between. What is known not to count leads nowhere: a key that was taken away brings no others in."""
     entries = value["operators"] if isinstance(value, dict) else value
-    # No chain of distinct keys is longer than the list.
-    for _ in range(len(entries) + 1):
-        if trust.role_at(key, moment) == "human":
+    people = {entry.key for entry in listed.keys if entry.role == "human"}
+    words = _words(value)
+    seen: set[str] = set()
+    left = [key]
+    while left:
+        key = left.pop()
+        known = trust.may_list(key, moment)
+        if known:
             return True
-        words = (_predecessor(entry, key, trust.realm) for entry in entries)
-        before = next((word for word in words if word is not None), None)
-        if before is None:
-            return False
-        key = before
+        if known is False or key in seen or key not in people:
+            continue
+        seen.add(key)
+        before = (_predecessor(entry, key, trust.realm) for entry in entries)
+        vouched = (_voucher(word, key, listed) for word in words.get(key, ()))
+        left.extend(old for old in (*before, *vouched) if old is not None)
     return False
+
+
+def _words(value: Any) -> dict[str, list[dict[str, Any]]]:
+    """What is said in `vouched`, by the key that it is said for; no signature was looked at."""
+    words: dict[str, list[dict[str, Any]]] = {}
+    for word in value.get("vouched", []) if isinstance(value, dict) else []:
+        said = json.loads(decode_base64url(word["payload"]))
+        if isinstance(said, dict) and isinstance(said.get("key"), str):
+            words.setdefault(said["key"], []).append(word)
+    return words
+
+
+def _voucher(word: dict[str, Any], key: str, listed: Trust) -> str | None:
+    """The key that vouched for `key`, if it said so itself and was then a person's key without limits."""
+    by, payload = word["key"], decode_base64url(word["payload"])
+    said = json.loads(payload)
+    if said.get("v") != 1 or said.get("by") != by or said["key"] != key or by == key:
+        return None
+    if not listed.may_edit_at(by, parse_rfc3339(said["at"])):
+        return None
+    signed = verify(by, word["sig"], "policy", listed.realm, f"{OPERATORS_SUBJECT}.{key}", payload)
+    return by if signed else None
 
 
 def _predecessor(entry: Any, key: str, realm: str) -> str | None:

@@ -1,11 +1,11 @@
 //! New and retired operators.
 
-use countersign_sdk::DecisionFault;
-use countersign_sdk::wire::{KeyRole, OperatorEntry, Risk, Timestamp};
+use countersign_sdk::wire::{KeyRole, OperatorEntry, Risk, Timestamp, TrustedKey};
+use countersign_sdk::{DecisionFault, Gate};
 use nkeys::KeyPair;
 use serde_json::json;
 
-use crate::console::{Console, Seen, delete_invoice, public};
+use crate::console::{Console, Seen, delete_invoice, public, quick};
 
 async fn asked(console: &mut Console, gate: &countersign_sdk::Gate) -> (Seen, Answer) {
     let answer = tokio::spawn(gate.ask(delete_invoice()));
@@ -92,10 +92,20 @@ async fn a_list_that_is_signed_while_the_answer_waits_is_in_time() {
 #[tokio::test]
 async fn an_approval_beyond_its_operators_limits_or_after_his_end_is_void_and_a_denial_is_not() {
     let mut console = Console::start().await;
-    let gate = console.gate().await;
     let human = copy(&console.human);
+    // Who stands under limits takes nobody out of them: another one signs.
+    let boss = KeyPair::new_user();
+    let mut enrolment = console.enrolment();
+    enrolment.trusted_keys.push(TrustedKey {
+        key: public(&boss),
+        name: "Boss".into(),
+        role: KeyRole::Human,
+    });
+    let gate = Gate::builder(enrolment).timing(quick()).connect().await;
+    let gate = gate.unwrap();
     let from: Timestamp = "2020-01-01T00:00:00Z".parse().unwrap();
     let free = OperatorEntry::new(public(&human), "Ada".into(), KeyRole::Human, from);
+    let chief = OperatorEntry::new(public(&boss), "Boss".into(), KeyRole::Human, from);
     let within = |max_risk, ws: &str| OperatorEntry {
         max_risk: Some(max_risk),
         workspaces: Some(vec![ws.parse().unwrap()]),
@@ -113,7 +123,7 @@ async fn an_approval_beyond_its_operators_limits_or_after_his_end_is_void_and_a_
         ("elsewhere", within(Risk::Critical, "other"), limit),
     ] {
         let (seen, answer) = asked(&mut console, &gate).await;
-        console.list_terms(&human, vec![term]).await;
+        console.list_terms(&boss, vec![chief.clone(), term]).await;
         console.approve(&seen).await;
         let decision = answer.await.unwrap().unwrap();
         assert_eq!(decision.fault(), fault, "{what}");
@@ -121,17 +131,17 @@ async fn an_approval_beyond_its_operators_limits_or_after_his_end_is_void_and_a_
     }
     let (seen, answer) = asked(&mut console, &gate).await;
     let narrow = within(Risk::Safe, "other");
-    console.list_terms(&human, vec![narrow]).await;
+    console.list_terms(&boss, vec![chief.clone(), narrow]).await;
     let no = console.signed(&seen, "deny", json!({}), &human, console.realm);
     assert!(console.store(no).await);
     assert_eq!(answer.await.unwrap().unwrap().fault(), None);
     let (seen, answer) = asked(&mut console, &gate).await;
-    console.list_terms(&human, vec![free]).await;
+    console.list_terms(&boss, vec![chief.clone(), free]).await;
     console.approve(&seen).await;
     let freed = answer.await.unwrap().unwrap();
     assert!(freed.allowed(), "the agent still had the narrow list");
     let (seen, answer) = asked(&mut console, &gate).await;
-    console.list_terms(&human, vec![ended]).await;
+    console.list_terms(&boss, vec![chief, ended]).await;
     console.approve(&seen).await;
     let retired = Some(DecisionFault::UnknownKey);
     assert_eq!(answer.await.unwrap().unwrap().fault(), retired);

@@ -18,8 +18,8 @@ use crate::store::policy_history;
 pub(super) enum Accepted {
     /// It is the list now, or an older one of those that led to it.
     Yes(OperatorList),
-    /// It is the list now, and its signer is no operator.
-    Newcomer(OperatorList),
+    /// It is the list now, and its signer may not edit it.
+    ByOther(OperatorList),
     /// It is not the list.
     No(Refused),
 }
@@ -49,7 +49,7 @@ impl Operators {
             return Accepted::No(Refused::Unreadable);
         };
         let turn = self.turn.lock().await;
-        let mut newcomer = false;
+        let mut by_other = false;
         if let Some(known) = self.known() {
             if revision <= known.revision {
                 return Accepted::Yes(known.list);
@@ -62,8 +62,8 @@ impl Operators {
                 return Accepted::No(Refused::older(&known.list, list, stored_at));
             }
             match lawful::judge(&known.list, &list, envelope.key.as_str(), stored_at) {
-                Lawful::ByOperator | Lawful::ByLimited => {}
-                Lawful::ByNewcomer => newcomer = true,
+                Lawful::ByOperator => {}
+                Lawful::ByOther => by_other = true,
                 Lawful::No => {
                     drop(turn);
                     tracing::error!(
@@ -79,8 +79,8 @@ impl Operators {
         let taken = (list.clone(), stored_at);
         self.take_over(&turn, taken, envelope, payload, revision)
             .await;
-        match newcomer {
-            true => Accepted::Newcomer(list),
+        match by_other {
+            true => Accepted::ByOther(list),
             false => Accepted::Yes(list),
         }
     }
@@ -120,6 +120,7 @@ impl Operators {
         *self.shared.operator_list.write() = Some(KnownList {
             list,
             revision,
+            signer: envelope.key.to_string(),
             sig: envelope.sig.to_string(),
             stored_at: Some(stored_at),
         });

@@ -8,7 +8,7 @@ use countersign_wire::{OperatorList, is_timely, time_to_sign};
 use tokio::time::Instant;
 
 use super::refused::Refused;
-use super::{Accepted, KnownList, Operators};
+use super::{Accepted, KnownList, Operators, lawful};
 use crate::bus::PolicyChange;
 use crate::domain::Timestamp;
 
@@ -34,8 +34,25 @@ impl Operators {
         self.known().is_some_and(|known| known.is_due_again(now))
     }
 
-    /// Takes a changed list over; signs one that came from a newcomer again, so that agents can take it
-    /// over, too, and writes what is known over one that may not be.
+    /// Whether this console's operator is to sign the list that is known again, so that agents can take it over: its
+    /// signer may not edit it, or nobody has vouched for somebody who came after this operator.
+    pub(super) fn is_owed(&self) -> bool {
+        let now = self.shared.clock.now();
+        self.may_edit()
+            && self.known().is_some_and(|mut known| {
+                !lawful::may_edit(&known.list, &known.signer, now) || self.vouch(&mut known.list)
+            })
+    }
+
+    /// Whether this console's operator stands on the known list without limits.
+    pub(super) fn may_edit(&self) -> bool {
+        let (own, now) = (self.shared.identity.human_key(), self.shared.clock.now());
+        let known = self.known();
+        known.is_some_and(|known| lawful::may_edit(&known.list, own.as_str(), now))
+    }
+
+    /// Takes a changed list over; signs one again that agents could not take over as it is, and writes what is
+    /// known over one that may not be.
     pub(in crate::ops) async fn changed(&self, change: PolicyChange) {
         // A deletion too: nobody signs it.
         let value = change.value.unwrap_or_default();
@@ -47,8 +64,11 @@ impl Operators {
         }
         let now = self.shared.clock.now();
         let again = match accepted {
-            Accepted::Yes(_) => None,
-            Accepted::Newcomer(list) => Some(list),
+            Accepted::Yes(_) => {
+                let known = self.known().filter(|_| self.is_owed());
+                known.map(|known| known.list)
+            }
+            Accepted::ByOther(list) => self.may_edit().then_some(list),
             Accepted::No(refused) => self.known().and_then(|known| {
                 let harms = refused.harms(&known.list);
                 harms.then(|| refused.mended(&known.list, now))
@@ -57,9 +77,13 @@ impl Operators {
         let Some(list) = again.filter(|_| self.may_sign()) else {
             return;
         };
+        self.heal_beside(list, change.revision);
+    }
+
+    /// Beside the caller: neither the feed nor a console that starts waits for this.
+    pub(super) fn heal_beside(&self, list: OperatorList, revision: u64) {
         let operators = self.clone();
-        // Beside the feed: the other keys of the policy do not wait for this.
-        tokio::spawn(async move { operators.heal(list, change.revision).await });
+        tokio::spawn(async move { operators.heal(list, revision).await });
     }
 
     /// Writes the list over a revision, unless somebody was faster; not in a hurry, should somebody

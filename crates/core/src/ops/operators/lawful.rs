@@ -23,10 +23,9 @@ const HANDOVER_MS: i64 = 10_000;
 pub(crate) enum Lawful {
     /// Signed by an operator in force without limits; it keeps every term that is known, or ends it.
     ByOperator,
-    /// It only adds what anybody who may write the bucket can add; the signer is an operator in force.
-    ByLimited,
-    /// The same, and the signer is none: agents cannot take it over before an operator signs it again.
-    ByNewcomer,
+    /// It only adds what anybody who may write the bucket can add, or gives an operator under limits his next key.
+    /// Agents do not take it over before an operator without limits signs it again.
+    ByOther,
     /// It does what its signer may not do.
     No,
 }
@@ -110,9 +109,9 @@ pub(crate) fn judge(
             || (!known.operator_approval && has_key(next, waiting.key.as_str()))
     });
     let setting = known.operator_approval == next.operator_approval;
-    match kept && fresh && waits && setting {
-        true if operator => Lawful::ByLimited,
-        true => Lawful::ByNewcomer,
+    let vouched = keeps_words(known, next);
+    match kept && fresh && waits && setting && vouched {
+        true => Lawful::ByOther,
         false => Lawful::No,
     }
 }
@@ -149,6 +148,12 @@ fn hands_over(list: &OperatorList, key: &str, stored_at: Timestamp) -> bool {
     list.terms_at(key, soon.into()).next().is_none()
 }
 
+/// Whether no word is left out by which agents follow the list: who gave it may be gone.
+fn keeps_words(known: &OperatorList, next: &OperatorList) -> bool {
+    let mut words = known.vouched.iter();
+    words.all(|word| next.vouched.contains(word))
+}
+
 fn has_key(list: &OperatorList, key: &str) -> bool {
     list.operators.iter().any(|entry| entry.key.as_str() == key)
 }
@@ -174,6 +179,7 @@ pub(crate) fn loses(known: &OperatorList, next: &OperatorList) -> bool {
         .iter()
         .all(|entry| next.operators.contains(entry))
         || known.operator_approval != next.operator_approval
+        || !keeps_words(known, next)
 }
 
 /// What is known, with the keys that a refused list would have added, as newcomers.
@@ -217,6 +223,12 @@ mod tests {
         OperatorEntry::new(key.clone(), "Ada".into(), KeyRole::Human, from)
     }
 
+    /// Whose it is, and for whom, is no question of these tests.
+    fn word() -> countersign_wire::SignedEnvelope {
+        let at = Stamp::new(NOW.into());
+        countersign_wire::Vouch::seal(&KeyPair::new_user(), &uuid::Uuid::nil(), &key(), at).unwrap()
+    }
+
     /// Ada without limits, Grace up to low risk, Mallory retired.
     fn realm(approval: bool) -> (OperatorList, [PublicKey; 3]) {
         let [ada, grace, mallory] = [key(), key(), key()];
@@ -233,6 +245,7 @@ mod tests {
         ]);
         list.operator_approval = approval;
         list.at = Some(Stamp::new(Timestamp(600_000).into()));
+        list.vouched = vec![word()];
         (list, [ada, grace, mallory])
     }
 
@@ -288,6 +301,10 @@ mod tests {
             earlier.operators[2].until = Some(Stamp::new(Timestamp(400_000).into()));
             let mut renamed = list.clone();
             renamed.operators[1].name = "Mallory".into();
+            let mut spoken = list.clone();
+            spoken.vouched.push(word());
+            let mut silenced = list.clone();
+            silenced.vouched = vec![word()];
             let switched = after(&list, Change::Approval(!approval));
             let rotated = Change::Rotate {
                 old: grace.clone(),
@@ -350,6 +367,14 @@ mod tests {
                 ("has Mallory end earlier", earlier, "no", "no", "no"),
                 ("renames Grace", renamed, "no", "no", "no"),
                 ("switches", switched, "yes", "no", "no"),
+                ("adds a word", spoken, "yes", "yes", "yes"),
+                (
+                    "has another word in one's place",
+                    silenced,
+                    "yes",
+                    "no",
+                    "no",
+                ),
                 ("rotates Grace", after(&list, rotated), "yes", "yes", "no"),
                 ("rotates her wider", wider, "yes", open, "no"),
                 ("rotates her into two", twice, "yes", open, "no"),
