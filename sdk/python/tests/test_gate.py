@@ -121,6 +121,15 @@ async def test_every_verdict_but_approve_and_modify_denies(gate, console, reques
     assert decision.message == "no"
 
 
+@pytest.mark.parametrize("verdict", ["approve", "deny"])
+async def test_an_answer_is_neither_true_nor_false(gate, console, request_id, verdict):
+    asking = asyncio.create_task(gate.ask(call(request_id)))
+    await console.decide(request_id, verdict)
+    decision = await asking
+    with pytest.raises(TypeError, match="allowed"):
+        bool(decision)
+
+
 async def test_a_rejection_is_told_apart(gate, console, request_id):
     asking = asyncio.create_task(gate.ask(call(request_id)))
     by = {"name": "console", "key": console.auto.public}

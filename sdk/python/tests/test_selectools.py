@@ -9,9 +9,10 @@ import time
 from datetime import datetime
 
 import pytest
-from countersign import args_digest, selectools64
+from countersign import SyncGate, ToolCall, args_digest, selectools64
 from countersign.adapters.selectools import SelectoolsGate
 from selectools import Agent, AgentConfig, ToolPolicy
+from selectools.agent.config_groups import ToolConfig
 from selectools.cancellation import CancellationToken
 
 from office import ARGS, Office, Script, arrived, one
@@ -118,6 +119,27 @@ async def test_s4_edited_arguments_run_and_their_digest_is_reported(bench, conso
     await working
     assert office.ran == [edited]
     assert (await console.receipt(body["request_id"], "executed"))["executed_args_digest"] == args_digest(edited)
+
+
+async def test_an_answer_handed_to_selectools_as_a_yes_runs_nothing(bench, console, request_id):
+    """selectools looks only whether a hook's answer is true."""
+    script = Script([("delete_invoice", dict(ARGS))])
+    office = Office(bench, script)
+
+    def work() -> None:
+        tool = office.tool()
+        with SyncGate(bench.enrolment()) as gate:
+
+            def confirm(name, args, reason):
+                return gate.ask(ToolCall(name=name, args=args, request_id=request_id))
+
+            config = ToolConfig(confirm_action=confirm, policy=ToolPolicy())
+            Agent(tools=[tool], provider=script, config=AgentConfig(tool=config)).run("go")
+
+    working = asyncio.ensure_future(asyncio.to_thread(work))
+    await console.decide(request_id, "deny")
+    await working
+    assert office.ran == []
 
 
 STRICT = {

@@ -142,10 +142,10 @@ class Gate:
     async def ask(self, call: Ask, *, timeout: float | None = 60.0) -> Decision:
         """Ask and wait. `timeout` in seconds sets the deadline; None is the longest, 30 days.
 
-        Returns every verified answer: look at `Decision.allowed`. Nobody answered in time: verdict `expired`.
-        Raises `InvalidRequestError`, `AlreadyAskedError`, `VoidDecisionError` or a bus error; none of them allows the
-        call. If it ends without an answer, by an error or because the waiting task is cancelled, the request is
-        withdrawn.
+        Returns every verified answer, a denial too: look at its `allowed` (`if decision:` raises `TypeError`). Nobody
+        answered in time: verdict `expired`. Raises `InvalidRequestError`, `AlreadyAskedError`, `VoidDecisionError` or
+        a bus error; none of them allows the call. If it ends without an answer, by an error or because the waiting
+        task is cancelled, the request is withdrawn.
         """
         if self._closed:
             raise GateClosedError("the gate is closed")
