@@ -13,6 +13,7 @@ import logging
 import math
 import os
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Unpack
 
 from . import clock
@@ -28,7 +29,7 @@ from .errors import (
     TooManyWaitingError,
     VoidDecisionError,
 )
-from .guard import Guard, guarded
+from .guard import MAX_THREADS, Guard, guarded
 from .letters import (
     ReceiptDetails,
     earlier_deadline,
@@ -87,6 +88,8 @@ class Gate:
         self._closed = False
         self._idle = asyncio.Event()
         self._idle.set()
+        # Of its own: the loop's few threads also look up the names of servers. They end with this object.
+        self._threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="countersign-guard")
 
     @classmethod
     @contextlib.asynccontextmanager
@@ -117,15 +120,8 @@ class Gate:
         trust = Trust(known.realm, known.trusted_keys, insecure=insecure and not known.trusted_keys)
         if trust.insecure:
             log.warning("insecure: signatures of decisions are not checked")
-        agent: dict[str, Any] = {"instance_id": uuid7()}
-        for name, value in (
-            ("framework", framework),
-            ("framework_version", framework_version),
-            ("type", agent_type),
-            ("parent", parent),
-        ):
-            if value is not None:
-                agent[name] = value
+        said = {"framework": framework, "framework_version": framework_version, "type": agent_type, "parent": parent}
+        agent = {"instance_id": uuid7(), **{name: value for name, value in said.items() if value is not None}}
         introduction = Introduction(tools=tools, setup_schema=setup_schema, credentials=credentials, skills=skills)
         gate = cls(known, trust, agent, introduction)
         await gate._open(connect_timeout)
@@ -272,9 +268,13 @@ class Gate:
         """Decorate a function: each call asks first and runs with the approved arguments.
 
         Arguments travel by name, so positional-only and `*args` functions are refused at decoration, as are
-        generators and what `ToolCall` does not know in `about` (`risk`, `effects`, `description`, …). A call raises
-        as `ask` does, `NotAllowedError` unless it may run, and `ArgumentsChangedError` for an edit that the function
-        cannot take as it is.
+        generators and what `ToolCall` does not know in `about` (`risk`, `effects`, `description`, …). A method is
+        guarded on its object: `gate.guard(...)(office.pay)`. A call raises as `ask` does, `NotAllowedError` unless it
+        may run, and `ArgumentsChangedError` for an edit that the function cannot take as it is.
+
+        An `async def` runs in the calling task. Any other function runs in a thread, several of them at once, with
+        the caller's context variables; cancelling its call ends it when the function has ended, or at once where no
+        thread was free yet, and then nothing ran.
         """
         return guarded(self, tool_name, timeout, about)
 
