@@ -13,8 +13,7 @@ from dataclasses import fields
 import pytest
 from countersign import ArgumentsChangedError, Gate, InvalidRequestError, NotAllowedError, ToolCall, args_digest
 from countersign.adapters.selectools import GateOptions, SelectoolsGate
-from countersign.gate import ConnectOptions
-from countersign.wire import AboutCall
+from countersign.wire import AboutCall, ConnectOptions
 
 from conftest import SOON
 

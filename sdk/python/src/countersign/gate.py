@@ -41,6 +41,7 @@ from .letters import (
     withdrawal,
 )
 from .outbox import Letter, Outbox
+from .process import check_process
 from .spans import SpanQueue
 from .trust import Trust, take_over
 from .verify import Decision
@@ -55,19 +56,11 @@ ALIVE_SECONDS = 10.0
 IO_SECONDS = 2.0
 
 
-class ConnectOptions(Introduction, total=False):
-    """What `Gate.connect` takes beside the enrolment."""
-
-    insecure: bool
-    framework: str | None
-    framework_version: str | None
-    agent_type: str | None
-    parent: str | None
-    connect_timeout: float
-
-
 class Gate:
-    """An agent's connection to its console. Make one with `Gate.connect` and share it between tasks."""
+    """An agent's connection to its console. Make one with `Gate.connect` and share it between tasks.
+
+    A process that was forked from this one needs a gate of its own: there every method raises `GateClosedError`.
+    """
 
     def __init__(self, enrolment: Enrolment, trust: Trust, agent: dict[str, Any], introduction: Introduction) -> None:
         self._enrolment = enrolment
@@ -86,6 +79,7 @@ class Gate:
         self._introduction = copy.deepcopy(introduction)
         self._said: asyncio.Task[None] | None = None
         self._closed = False
+        self._process = os.getpid()
         self._idle = asyncio.Event()
         self._idle.set()
         # Of its own: the loop's few threads also look up the names of servers. They end with this object.
@@ -143,8 +137,7 @@ class Gate:
         a bus error; none of them allows the call. If it ends without an answer, by an error or because the waiting
         task is cancelled, the request is withdrawn.
         """
-        if self._closed:
-            raise GateClosedError("the gate is closed")
+        self._check_open()
         # Each request that ends hands in one letter, which always has to find room.
         if len(self._waits) + len(self._afterwards) + len(self._outbox) >= MAX_WAITING:
             raise TooManyWaitingError(f"{MAX_WAITING} requests and receipts wait already")
@@ -193,9 +186,7 @@ class Gate:
 
         Both end when the bus has the withdrawal, or after two seconds; it is then sent again for ten minutes.
         """
-        wait = self._waits.get(request_id)
-        if wait is None:
-            raise CountersignError("no such request waits", code="not_found")
+        wait = self._waiting(request_id)
         delivered = self._take_back(wait, reason)
         if delivered is not None:
             await asyncio.wait({delivered}, timeout=IO_SECONDS)
@@ -206,9 +197,7 @@ class Gate:
         Each call shortens the agent's own wait; the console hears of the first only (protocol, section 6), in the
         background.
         """
-        wait = self._waits.get(request_id)
-        if wait is None:
-            raise CountersignError("no such request waits", code="not_found")
+        wait = self._waiting(request_id)
         lifetime = wait.tighten(seconds_left)
         if lifetime is not None:
             self._outbox.post(earlier_deadline(wait.request, lifetime))
@@ -244,8 +233,7 @@ class Gate:
         bus has the hello, or after two seconds; it is then sent again for ten minutes and at each reconnect. Raises
         `InvalidRequestError` for what is no hello and `BusRefusedError` where the bus does not take it.
         """
-        if self._closed:
-            raise GateClosedError("the gate is closed")
+        self._check_open()
         if len(self._hellos) >= MAX_WAITING:
             raise TooManyWaitingError(f"{MAX_WAITING} hellos wait for the bus already")
         introduction: Introduction = {**self._introduction, **parts}
@@ -262,6 +250,7 @@ class Gate:
 
         Raises `InvalidRequestError` for a span that is no JSON or larger than 900 KiB.
         """
+        check_process(self._process)
         self._spans.put(span_payload(span))
 
     def guard(self, tool_name: str, *, timeout: float | None = 60.0, **about: Unpack[AboutCall]) -> Guard:
@@ -352,6 +341,7 @@ class Gate:
 
     def _receipt_letter(self, decision: Decision, stage: Stage, **details: Unpack[ReceiptDetails]) -> Letter | None:
         """Safe to call from any thread."""
+        check_process(self._process)
         known = self._enrolment
         subject = f"countersign.v1.receipt.{known.workspace}.{known.agent}.{decision.request_id}"
         letter = receipt(subject, decision.decision_id or "", stage, **details)
@@ -373,7 +363,21 @@ class Gate:
         wait.take_back(told)
         return told
 
+    def _check_open(self) -> None:
+        check_process(self._process)
+        if self._closed:
+            raise GateClosedError("the gate is closed")
+
+    def _waiting(self, request_id: str) -> Wait:
+        check_process(self._process)
+        wait = self._waits.get(request_id)
+        if wait is None:
+            raise CountersignError("no such request waits", code="not_found")
+        return wait
+
     async def _close(self) -> None:
+        if os.getpid() != self._process:
+            return  # the gate is the parent's
         self._closed = True
         for wait in list(self._waits.values()):
             wait.close()

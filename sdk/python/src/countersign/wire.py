@@ -49,6 +49,17 @@ class Introduction(TypedDict, total=False):
     """Its skills: names or objects with a `name`, or a map by name."""
 
 
+class ConnectOptions(Introduction, total=False):
+    """What `Gate.connect` takes beside the enrolment."""
+
+    insecure: bool
+    framework: str | None
+    framework_version: str | None
+    agent_type: str | None
+    parent: str | None
+    connect_timeout: float
+
+
 class Span(TypedDict):
     """On `countersign.v1.event.…`: one step of a trace. A later one with the same ids replaces it."""
 
