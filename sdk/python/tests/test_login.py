@@ -198,7 +198,7 @@ async def test_no_password_or_seed_is_written_anywhere(bench, caplog):
 
 
 async def headers_of(block: str) -> dict[str, str] | None:
-    login = Login(["nats://127.0.0.1"], "_INBOX", tls=False, options={})
+    login = Login(["nats://127.0.0.1"], "_INBOX", tls=False, certificate=False, options={})
     return await GuardedClient(login)._process_headers(block.replace("\n", "\r\n").encode())
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import ssl
+import struct
 from dataclasses import replace
 
 import pytest
@@ -36,9 +38,12 @@ async def test_an_agent_shows_its_certificate_and_gets_its_answer_over_tls(bench
         for wrong in (
             replace(enrolment, tls_ca=None),
             replace(enrolment, tls_ca=Authority(tmp_path, "stranger").ca),
-            replace(enrolment, tls_cert=None, tls_key=None),
         ):
             assert "tls_ca" in await refused(wrong, BusTlsError)
+        without = replace(enrolment, tls_cert=None, tls_key=None)
+        assert "asks for a certificate" in await refused(without, BusTlsError)
+        cert, key = Authority(tmp_path, "stranger").issue("agent.example")
+        assert "tls_cert" in await refused(replace(enrolment, tls_cert=cert, tls_key=key), BusTlsError)
         await refused(replace(enrolment, tls_key=None), EnrolmentError)
         await refused(replace(enrolment, tls_ca=str(tmp_path / "none")), EnrolmentError)
         stranger = Key()
@@ -70,6 +75,35 @@ async def test_a_certificate_that_the_console_takes_is_good_for_every_python(ben
         await client.close()
     finally:
         server.stop()
+
+
+async def test_a_server_that_hangs_up_on_a_certificate_is_told_as_such(bench, tmp_path):
+    """With TLS 1.3 it does so after the handshake, and its word why may be lost."""
+    authority = Authority(tmp_path)
+    cert, key = authority.issue("127.0.0.1")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(cert, key)
+
+    async def hanging_up(_, writer):
+        info = {"server_id": "N", "version": "2.15.1", "headers": True, "max_payload": 1048576}
+        writer.write(b"INFO " + json.dumps({**info, "tls_required": True, "tls_verify": True}).encode() + b"\r\n")
+        await writer.start_tls(context)
+        reset = struct.pack("ii", 1, 0)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+        writer.transport.abort()
+
+    async with await asyncio.start_server(hanging_up, "127.0.0.1", 0) as listening:
+        port = listening.sockets[0].getsockname()[1]
+        enrolment = replace(
+            bench.enrolment(),
+            nats_url=f"tls://127.0.0.1:{port}",
+            tls_ca=authority.ca,
+            tls_cert=cert,
+            tls_key=key,
+        )
+        with pytest.raises(BusTlsError, match="hung up"):
+            async with Gate.connect(enrolment, connect_timeout=1):
+                pass
 
 
 @pytest.mark.parametrize(
