@@ -82,6 +82,13 @@ SOON = 30.0
 """Where something has to end by itself: so many seconds are left to a busy machine."""
 
 
+async def refused(enrolment, error: type[Exception]) -> str:
+    with pytest.raises(error) as raised:
+        async with Gate.connect(enrolment, connect_timeout=20):
+            pass
+    return str(raised.value)
+
+
 @pytest.fixture
 def unprompted(monkeypatch: pytest.MonkeyPatch) -> None:
     """No wait looks at the bus without being told: what then ends in time was told, and not found a second later."""

@@ -60,7 +60,7 @@ class Office:
         self.settings = settings or {}
         self.options = options
 
-    def tool(self) -> Tool:
+    def tool(self, **about) -> Tool:
         def delete(invoice_id: str, copies: int = 1) -> str:
             self.ran.append({"invoice_id": invoice_id, "copies": copies})
             return f"deleted {invoice_id}"
@@ -69,7 +69,7 @@ class Office:
             ToolParameter("invoice_id", str, "which"),
             ToolParameter("copies", int, "how many", required=False),
         ]
-        return Tool("delete_invoice", "Deletes an invoice", parameters, delete)
+        return Tool("delete_invoice", "Deletes an invoice", parameters, delete, **about)
 
     def work(self, asynchronous: bool) -> None:
         tool = self.tool()
@@ -84,8 +84,10 @@ class Office:
 
     def config(self, gate: SelectoolsGate, **settings):
         settings = {"policy": ToolPolicy(review=["*"]), **self.settings, **settings}
-        if self.kind == "handler":
-            return gate.tool_config(approval_handler=gate.handle, **settings)
+        if self.kind.startswith("handler"):
+            return gate.tool_config(
+                asynchronous=self.kind.endswith("async"), approval_handler=gate.handle, **settings
+            )
         return gate.tool_config(asynchronous=self.kind == "async", **settings)
 
     def run(self, gate: SelectoolsGate, tool: Tool, config, asynchronous: bool) -> None:

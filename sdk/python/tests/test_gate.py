@@ -85,6 +85,23 @@ async def test_what_is_no_word_is_not_sent(gate, console, request_id, name, word
     assert len(console.received["request"]) == count
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "code"),
+    [
+        ("allowed_verdicts", "approve", "wrong_type"),
+        ("allowed_verdicts", None, "wrong_type"),
+        ("approvals_required", "2", "wrong_type"),
+        ("request_id", 5, "bad_subject"),
+    ],
+)
+async def test_a_slip_is_told_by_name_and_not_sent(gate, console, request_id, name, value, code):
+    count = len(console.received["request"])
+    with pytest.raises(InvalidRequestError, match=name.replace("_id", " id")) as refusal:
+        await gate.ask(call(**{"request_id": request_id, name: value}), timeout=1)
+    assert refusal.value.code == code
+    assert len(console.received["request"]) == count
+
+
 async def test_a_frameworks_own_words_are_sent_as_they_are(gate, console, request_id):
     own = {"risk": "sensitive", "effects": "delete", "allowed_verdicts": ("approve", "later")}
     asking = asyncio.create_task(gate.ask(call(request_id, **own)))
@@ -119,6 +136,15 @@ async def test_every_verdict_but_approve_and_modify_denies(gate, console, reques
     assert decision.args is None
     assert decision.verdict == (verdict if verdict in offered else "deny")
     assert decision.message == "no"
+
+
+@pytest.mark.parametrize("verdict", ["approve", "deny"])
+async def test_an_answer_is_neither_true_nor_false(gate, console, request_id, verdict):
+    asking = asyncio.create_task(gate.ask(call(request_id)))
+    await console.decide(request_id, verdict)
+    decision = await asking
+    with pytest.raises(TypeError, match="allowed"):
+        bool(decision)
 
 
 async def test_a_rejection_is_told_apart(gate, console, request_id):
@@ -330,7 +356,7 @@ async def test_a_request_that_would_be_rejected_is_not_sent(gate, console, reque
     assert len(console.received["request"]) == count
 
 
-@pytest.mark.parametrize("timeout", [0, -1, 0.0004, float("nan"), float("inf"), -1e300])
+@pytest.mark.parametrize("timeout", [0, -1, 0.0004, float("nan"), float("inf"), -1e300, "5"])
 async def test_a_time_out_that_is_no_time_is_not_sent(gate, console, request_id, timeout):
     count = len(console.received["request"])
     with pytest.raises(InvalidRequestError) as refusal:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import inspect
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 
 import pytest
 from countersign import ArgumentsChangedError, Gate, InvalidRequestError, NotAllowedError, ToolCall, args_digest
 from countersign.adapters.selectools import GateOptions, SelectoolsGate
-from countersign.gate import ConnectOptions
-from countersign.wire import AboutCall
+from countersign.wire import AboutCall, ConnectOptions
+
+from conftest import SOON
 
 
 async def asked(console, calling):
@@ -122,6 +126,47 @@ async def test_a_generator_is_not_guarded(gate, function):
         gate.guard("t")(function)
 
 
+class Reading:
+    def __call__(self):
+        yield
+
+
+async def returns_one():
+    return read_later()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda: read_later(), lambda: read_later_too(), Reading(), returns_one],
+    ids=["returned", "returned, asynchronous", "called object", "returned by a coroutine"],
+)
+async def test_a_generator_that_a_function_returns_is_reported_as_failed(gate, console, function):
+    reading, rid = await asked(console, gate.guard("t")(function)())
+    await console.decide(rid)
+    with pytest.raises(TypeError, match="generator"):
+        await reading
+    assert (await console.receipt(rid, "failed"))["message"] == "TypeError"
+
+
+class Desk:
+    drawer = "left"
+
+    def open(self) -> str:
+        return self.drawer
+
+    @classmethod
+    def made(cls) -> None: ...
+
+
+async def test_a_method_is_guarded_on_its_object(gate, console):
+    for function in (Desk.open, Desk.__dict__["made"].__func__):
+        with pytest.raises(TypeError, match="on its object"):
+            gate.guard("open")(function)
+    opening, rid = await asked(console, gate.guard("open")(Desk().open)())
+    await console.decide(rid)
+    assert await opening == "left"
+
+
 async def test_guard_wants_a_name_for_every_argument(gate):
     with pytest.raises(TypeError, match="name"):
 
@@ -147,13 +192,110 @@ def test_guard_and_sync_gate_take_what_they_hand_on():
     assert GateOptions.__annotations__.keys() == constructing
 
 
-async def test_guard_reports_a_function_that_raised(gate, console):
+@pytest.mark.parametrize(("raised", "told"), [(OSError("x"), OSError), (StopIteration("x"), RuntimeError)])
+async def test_guard_reports_a_function_that_raised(gate, console, raised, told):
     @gate.guard("fail", risk="low")
-    def fail(why: str) -> None:
-        raise OSError(why)
+    def fail() -> None:
+        raise raised
 
-    failing, rid = await asked(console, fail("x"))
+    failing, rid = await asked(console, fail())
     await console.decide(rid)
-    with pytest.raises(OSError, match="x"):
-        await failing
-    assert (await console.receipt(rid, "failed"))["message"] == "OSError"
+    with pytest.raises(told):
+        await asyncio.wait_for(failing, SOON)
+    assert (await console.receipt(rid, "failed"))["message"] == type(raised).__name__
+
+
+class Slow:
+    """A plain function that goes on until it is let go."""
+
+    def __init__(self) -> None:
+        self.begun, self.let_go = threading.Event(), threading.Event()
+        self.ran = 0
+
+    def __call__(self) -> str:
+        self.begun.set()
+        assert self.let_go.wait(SOON)
+        self.ran += 1
+        return "done"
+
+
+@pytest.fixture
+def slow():
+    made = Slow()
+    yield made
+    made.let_go.set()
+
+
+LABEL: contextvars.ContextVar[str] = contextvars.ContextVar("label")
+
+
+async def test_a_plain_function_holds_up_no_other_call(gate, console, slow):
+    first, rid = await asked(console, gate.guard("slow")(slow)())
+    await console.decide(rid)
+    assert await asyncio.to_thread(slow.begun.wait, SOON)
+    LABEL.set("the caller's")
+    second, rid = await asked(console, gate.guard("quick")(lambda: LABEL.get())())
+    await console.decide(rid)
+    assert await second == "the caller's"
+    assert not first.done()
+    slow.let_go.set()
+    assert await first == "done"
+
+
+@pytest.mark.parametrize("cancels", [1, 2])
+async def test_a_cancelled_plain_function_ends_with_the_receipt_of_what_ran(gate, console, slow, cancels):
+    running, rid = await asked(console, gate.guard("slow")(slow)())
+    await console.decide(rid)
+    assert await asyncio.to_thread(slow.begun.wait, SOON)
+    for _ in range(cancels):
+        running.cancel()
+        done, _ = await asyncio.wait({running}, timeout=0.05)
+        assert not done
+    slow.let_go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert slow.ran == 1
+    await console.receipt(rid, "executed")
+
+
+async def test_a_cancelled_plain_function_that_no_thread_took_yet_never_runs(gate, console, slow, monkeypatch):
+    monkeypatch.setattr(gate, "_threads", ThreadPoolExecutor(1))
+    first, rid = await asked(console, gate.guard("slow")(slow)())
+    await console.decide(rid)
+    assert await asyncio.to_thread(slow.begun.wait, SOON)
+    late = Slow()
+    second, waiting = await asked(console, gate.guard("late")(late)())
+    await console.decide(waiting)
+    await console.receipt(waiting, "received")
+    async with asyncio.timeout(SOON):
+        while not gate._threads._work_queue.qsize():
+            await asyncio.sleep(0.005)
+    second.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(second, SOON)
+    assert (await console.receipt(waiting, "refused"))["message"] == "not_started"
+    slow.let_go.set()
+    await first
+    assert not late.begun.is_set()
+
+
+async def test_a_coroutine_of_a_cancelled_plain_function_never_begins(gate, console, slow):
+    ran = []
+
+    async def later() -> None:
+        ran.append(1)
+
+    def makes():
+        slow()
+        return later()
+
+    running, rid = await asked(console, gate.guard("makes")(makes)())
+    await console.decide(rid)
+    assert await asyncio.to_thread(slow.begun.wait, SOON)
+    running.cancel()
+    await asyncio.wait({running}, timeout=0.05)
+    slow.let_go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert ran == []
+    assert (await console.receipt(rid, "failed"))["message"] == "CancelledError"

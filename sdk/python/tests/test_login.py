@@ -1,12 +1,9 @@
-"""How an agent reaches a bus: TLS and the ways to log in, on real servers."""
+"""The ways in which an agent logs in, on real servers."""
 
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
-import ipaddress
 import json
-import ssl
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +11,6 @@ import pytest
 from countersign import (
     BusLoginError,
     BusRefusedError,
-    BusTlsError,
     BusUnreachableError,
     Enrolment,
     EnrolmentError,
@@ -22,152 +18,10 @@ from countersign import (
     ToolCall,
 )
 from countersign.login import GuardedClient, Login
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
-from conftest import AGENT, SOON, WORKSPACE, Bench, opened
+from conftest import AGENT, SOON, WORKSPACE, Bench, opened, refused
 from console import Key, b64
 from nats_server import NatsServer
-
-
-class Authority:
-    """A private authority and what it signed, as PEM files."""
-
-    def __init__(self, folder: Path, name: str = "ours") -> None:
-        self.folder, self.name = folder, name
-        self.key = ec.generate_private_key(ec.SECP256R1())
-        self.issuer = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        self.ca = self._write("ca", self._signed(self.issuer, self.key.public_key(), None), None)[0]
-
-    def issue(self, host: str, *, days: int = 1) -> tuple[str, str]:
-        key = ec.generate_private_key(ec.SECP256R1())
-        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
-        return self._write(f"{host}{days}", self._signed(subject, key.public_key(), host, days), key)
-
-    def _signed(self, subject, public, host, days=1):
-        now = dt.datetime.now(dt.UTC)
-        built = (
-            x509.CertificateBuilder()
-            .subject_name(subject)
-            .issuer_name(self.issuer)
-            .public_key(public)
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - dt.timedelta(days=3))
-            .not_valid_after(now + dt.timedelta(days=days))
-            .add_extension(x509.BasicConstraints(ca=host is None, path_length=None), critical=True)
-        )
-        if host is not None:
-            try:
-                name = x509.IPAddress(ipaddress.ip_address(host))
-            except ValueError:
-                name = x509.DNSName(host)
-            built = built.add_extension(x509.SubjectAlternativeName([name]), critical=False)
-        return built.sign(self.key, hashes.SHA256())
-
-    def _write(self, name: str, certificate, key) -> tuple[str, str]:
-        files = (self.folder / f"{self.name}-{name}.pem", self.folder / f"{self.name}-{name}.key")
-        files[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-        if key is not None:
-            plain = serialization.NoEncryption()
-            pem, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
-            files[1].write_bytes(key.private_bytes(pem, form, plain))
-        return str(files[0]), str(files[1])
-
-
-class TlsServer(NatsServer):
-    def __init__(self, folder: Path, bench, pair: tuple[str, str], ca: str | None = None) -> None:
-        self.tls = {"cert_file": pair[0], "key_file": pair[1], "timeout": 10}
-        if ca is not None:
-            self.tls.update(ca_file=ca, verify=True)
-        super().__init__(folder, bench.login.public, {("acme", "billing-bot"): bench.agent_key.public})
-
-    def config(self) -> dict:
-        return {**super().config(), "tls": self.tls}
-
-
-async def refused(enrolment, error: type[Exception]) -> str:
-    with pytest.raises(error) as raised:
-        async with Gate.connect(enrolment, connect_timeout=20):
-            pass
-    return str(raised.value)
-
-
-async def test_an_agent_shows_its_certificate_and_gets_its_answer_over_tls(bench, tmp_path, request_id):
-    authority = Authority(tmp_path)
-    server = TlsServer(tmp_path, bench, authority.issue("127.0.0.1"), authority.ca)
-    cert, key = authority.issue("agent.example")
-    url = f"tls://127.0.0.1:{server.port}"
-    enrolment = replace(bench.enrolment(), nats_url=url, tls_ca=authority.ca, tls_cert=cert, tls_key=key)
-    context = ssl.create_default_context(cafile=authority.ca)
-    context.load_cert_chain(cert, key)
-    console = replace(bench.console)
-    await console.connect(url, bench.login, tls=context)
-    try:
-        await console.create_streams()
-        async with Gate.connect(enrolment) as gate:
-            call = ToolCall(name="t", args={}, risk="low", request_id=request_id)
-            asking = asyncio.ensure_future(gate.ask(call, timeout=20))
-            await console.decide(request_id)
-            assert (await asking).allowed
-        for wrong in (
-            replace(enrolment, tls_ca=None),
-            replace(enrolment, tls_ca=Authority(tmp_path, "stranger").ca),
-            replace(enrolment, tls_cert=None, tls_key=None),
-        ):
-            assert "tls_ca" in await refused(wrong, BusTlsError)
-        await refused(replace(enrolment, tls_key=None), EnrolmentError)
-        await refused(replace(enrolment, tls_ca=str(tmp_path / "none")), EnrolmentError)
-        stranger = Key()
-        unknown = {"nkey_seed": stranger.seed, "inbox_prefix": f"_INBOX_{stranger.public}"}
-        await refused(replace(enrolment, **unknown), BusLoginError)
-    finally:
-        await console.nc.close()
-        server.stop()
-
-
-@pytest.mark.parametrize(
-    ("host", "days", "told"), [("127.0.0.1", -1, "expired"), ("elsewhere.example", 1, "127.0.0.1")]
-)
-async def test_an_expired_or_foreign_certificate_is_named(bench, tmp_path, host, days, told):
-    authority = Authority(tmp_path)
-    server = TlsServer(tmp_path, bench, authority.issue(host, days=days))
-    try:
-        url = f"tls://127.0.0.1:{server.port}"
-        said = await refused(replace(bench.enrolment(), nats_url=url, tls_ca=authority.ca), BusTlsError)
-        assert told in said
-    finally:
-        server.stop()
-
-
-@pytest.mark.parametrize(("scheme", "with_ca"), [("tls", False), ("tls", True), ("nats", True)])
-async def test_nothing_of_the_login_is_sent_without_tls(bench, tmp_path, scheme, with_ca):
-    """A server in the middle says that it has no TLS, to be told the password."""
-    heard = bytearray()
-
-    async def middle(reader, writer):
-        info = {"server_id": "N", "version": "2.15.1", "headers": True, "max_payload": 1048576, "auth_required": True}
-        writer.write(b"INFO " + json.dumps({**info, "tls_required": False}).encode() + b"\r\n")
-        while part := await reader.read(4096):
-            heard.extend(part)
-        writer.close()
-
-    async with await asyncio.start_server(middle, "127.0.0.1", 0) as listening:
-        port = listening.sockets[0].getsockname()[1]
-        enrolment = replace(
-            bench.enrolment(),
-            nats_url=f"{scheme}://ada:hunter2@127.0.0.1:{port}",
-            tls_ca=Authority(tmp_path).ca if with_ca else None,
-        )
-        await refused(enrolment, BusTlsError)
-    assert bytes(heard) == b""
-
-
-async def test_a_library_that_cannot_be_kept_from_logging_in_opens_no_gate_with_tls(bench, tmp_path, monkeypatch):
-    monkeypatch.delattr("nats.aio.client.Client._connect_command")
-    enrolment = replace(bench.enrolment(), tls_ca=Authority(tmp_path).ca)
-    assert "nats-py" in await refused(enrolment, BusTlsError)
 
 
 class Signer:
@@ -344,7 +198,7 @@ async def test_no_password_or_seed_is_written_anywhere(bench, caplog):
 
 
 async def headers_of(block: str) -> dict[str, str] | None:
-    login = Login(["nats://127.0.0.1"], "_INBOX", tls=False, options={})
+    login = Login(["nats://127.0.0.1"], "_INBOX", tls=False, certificate=False, options={})
     return await GuardedClient(login)._process_headers(block.replace("\n", "\r\n").encode())
 
 

@@ -9,14 +9,23 @@ import time
 from datetime import datetime
 
 import pytest
-from countersign import args_digest, selectools64
+from countersign import SyncGate, ToolCall, args_digest, selectools64
 from countersign.adapters.selectools import SelectoolsGate
 from selectools import Agent, AgentConfig, ToolPolicy
+from selectools.agent.config_groups import ToolConfig
 from selectools.cancellation import CancellationToken
 
 from office import ARGS, Office, Script, arrived, one
 
-MODES = [("confirm", False), ("confirm", True), ("async", True), ("handler", False), ("handler", True)]
+MODES = [
+    ("confirm", False),
+    ("confirm", True),
+    ("async", True),
+    ("handler", False),
+    ("handler", True),
+    ("handler, async", False),
+    ("handler, async", True),
+]
 
 
 @pytest.mark.parametrize(("kind", "asynchronous"), MODES)
@@ -35,7 +44,7 @@ async def test_s1_an_approved_call_runs_once_and_reports(bench, console, kind, a
     assert body["risk"] == "high"
     assert body["run_id"]
     assert body["native_digest"] == {"alg": "selectools64", "value": selectools64(ARGS)}
-    assert ("modify" in body["allowed_verdicts"]) is (kind != "handler")
+    assert ("modify" in body["allowed_verdicts"]) is not kind.startswith("handler")
 
 
 @pytest.mark.parametrize(("kind", "asynchronous"), MODES)
@@ -118,6 +127,27 @@ async def test_s4_edited_arguments_run_and_their_digest_is_reported(bench, conso
     await working
     assert office.ran == [edited]
     assert (await console.receipt(body["request_id"], "executed"))["executed_args_digest"] == args_digest(edited)
+
+
+async def test_an_answer_handed_to_selectools_as_a_yes_runs_nothing(bench, console, request_id):
+    """selectools looks only whether a hook's answer is true."""
+    script = Script([("delete_invoice", dict(ARGS))])
+    office = Office(bench, script)
+
+    def work() -> None:
+        tool = office.tool()
+        with SyncGate(bench.enrolment()) as gate:
+
+            def confirm(name, args, reason):
+                return gate.ask(ToolCall(name=name, args=args, request_id=request_id))
+
+            config = ToolConfig(confirm_action=confirm, policy=ToolPolicy())
+            Agent(tools=[tool], provider=script, config=AgentConfig(tool=config)).run("go")
+
+    working = asyncio.ensure_future(asyncio.to_thread(work))
+    await console.decide(request_id, "deny")
+    await working
+    assert office.ran == []
 
 
 STRICT = {
@@ -256,14 +286,17 @@ async def test_arguments_changed_while_waiting_do_not_run(bench, console):
     assert (await console.receipt(body["request_id"], "refused"))["message"] == "digest_differs"
 
 
-async def test_cancelling_arun_withdraws(bench, console):
-    office = Office(bench, Script([("delete_invoice", dict(ARGS))]), kind="async")
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("handler", [False, True])
+async def test_cancelling_arun_withdraws(bench, console, handler, asynchronous):
+    office = Office(bench, Script([("delete_invoice", dict(ARGS))]))
     loop_ready: dict[str, object] = {}
 
     def work() -> None:
         tool = office.tool()
         with SelectoolsGate.open(bench.enrolment(), tools=[tool], approval_timeout=20) as gate:
-            config = gate.tool_config(asynchronous=True, policy=ToolPolicy(review=["*"]))
+            hooks = {"approval_handler": gate.handle} if handler else {}
+            config = gate.tool_config(asynchronous=asynchronous, policy=ToolPolicy(review=["*"]), **hooks)
             agent = Agent(tools=[tool], provider=office.script, config=AgentConfig(tool=config, observers=[gate]))
 
             async def main() -> None:

@@ -10,6 +10,8 @@ import threading
 import pytest
 from countersign import GateClosedError, InvalidRequestError, SyncGate, ToolCall, VoidDecisionError
 
+from conftest import SOON
+
 
 def call(request_id: str) -> ToolCall:
     return ToolCall(name="t", args={"n": 1}, request_id=request_id)
@@ -71,10 +73,61 @@ with SyncGate(sys.argv[1]) as gate:
 """
 
 
-async def test_in_a_forked_child_every_call_fails_at_once_and_the_parent_goes_on(agent_json, console, request_id):
+FORKED_WITH_A_LOOP = """
+import asyncio, inspect, os, sys
+from countersign import Gate, GateClosedError, ToolCall
+
+SPAN = {"v": 1, "type": "span", "trace_id": "0" * 32, "span_id": "0" * 16, "name": "n", "kind": "tool",
+        "started_at": "2026-11-21T12:00:00.000Z"}
+
+async def child(gate, decision):
+    works = {
+        "ask": lambda: gate.ask(ToolCall(name="t"), timeout=2),
+        "withdraw": lambda: gate.withdraw("x"),
+        "introduce": lambda: gate.introduce(tools=[]),
+        "receipt": lambda: gate.receipt(decision, "executed"),
+        "receipt_later": lambda: gate.receipt_later(decision, "executed"),
+        "span": lambda: gate.span(SPAN),
+    }
+    for name, work in works.items():
+        try:
+            done = work()
+            if inspect.isawaitable(done):
+                await done
+            print(name, "did nothing", flush=True)
+        except GateClosedError as error:
+            print(name, error, flush=True)
+
+async def main():
+    async with Gate.connect(sys.argv[1]) as gate:
+        decision = await gate.ask(ToolCall(name="t", request_id=sys.argv[2]))
+        pid = os.fork()
+        if pid == 0:
+            asyncio.run(child(gate, decision))
+            os._exit(0)
+        print("the child ended with", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+        await gate.receipt(decision, "executed")
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("script", [FORKED, FORKED_WITH_A_LOOP], ids=["SyncGate", "Gate"])
+async def test_in_a_forked_child_every_call_fails_at_once_and_the_parent_goes_on(
+    agent_json, console, request_id, script
+):
     pipe = subprocess.PIPE
+    # Python 3.12 warns of a fork beside threads, which is what this is about.
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", FORKED, str(agent_json), request_id, stdout=pipe, stderr=pipe
+        sys.executable,
+        "-W",
+        "ignore::DeprecationWarning",
+        "-c",
+        script,
+        str(agent_json),
+        request_id,
+        stdout=pipe,
+        stderr=pipe,
     )
     try:
         await console.decide(request_id)
@@ -114,6 +167,39 @@ async def test_closing_ends_what_other_threads_wait_for(bench, console, request_
     with pytest.raises(GateClosedError):
         gate.call(asyncio.sleep(0))
     gate.span({})
+
+
+async def test_the_gates_own_loop_is_not_asked_to_wait_for_itself(bench):
+    def work() -> list[Exception | None]:
+        with SyncGate(bench.enrolment()) as gate:
+
+            async def on_the_loop() -> list[Exception | None]:
+                return [
+                    outcome(lambda: gate.ask(call("own-loop"), timeout=1)),
+                    outcome(lambda: gate.introduce(tools=[])),
+                ]
+
+            return gate.call(on_the_loop())
+
+    told = await asyncio.wait_for(asyncio.to_thread(work), SOON)
+    assert [error.code for error in told] == ["own_loop", "own_loop"]
+
+
+async def test_a_gate_that_is_not_open_says_what_to_do(bench):
+    gate = SyncGate(bench.enrolment())
+    with pytest.raises(GateClosedError, match="with SyncGate"):
+        gate.ask(call("x"))
+
+    def work() -> None:
+        with gate:
+            with pytest.raises(GateClosedError, match="another"):
+                gate.__enter__()
+            gate.introduce(tools=[])  # it goes on
+
+    await asyncio.to_thread(work)
+    for again in (gate.__enter__, lambda: gate.ask(call("x")), lambda: gate.call(asyncio.sleep(0))):
+        with pytest.raises(GateClosedError, match="another"):
+            again()
 
 
 async def test_work_handed_over_while_the_gate_closes_ends_too(bench):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
+import sys
 
 import pytest
 from countersign import Gate, ToolCall, VoidDecisionError
@@ -148,3 +150,35 @@ async def test_the_consoles_own_answer_to_a_withdrawal_is_received(
     await gate.withdraw(request_id)
     assert (await asking).verdict == "withdrawn"
     await console.receipt(request_id, "received")
+
+
+WITH_A_LOOP = """
+import asyncio, signal, sys
+from countersign import Gate, ToolCall
+
+async def main():
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asyncio.current_task().cancel)
+    async with Gate.connect(sys.argv[1]) as gate:
+        await gate.ask(ToolCall(name="t", request_id=sys.argv[2]))
+
+asyncio.run(main())
+"""
+
+WITHOUT_ONE = """
+import signal, sys
+from countersign import SyncGate, ToolCall
+
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+with SyncGate(sys.argv[1]) as gate:
+    gate.ask(ToolCall(name="t", request_id=sys.argv[2]))
+"""
+
+
+@pytest.mark.parametrize("script", [WITH_A_LOOP, WITHOUT_ONE], ids=["Gate", "SyncGate"])
+async def test_an_agent_that_handles_sigterm_as_the_readme_says_withdraws(agent_json, console, request_id, script):
+    command = [sys.executable, "-c", script, str(agent_json), request_id]
+    process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.DEVNULL)
+    await console.request(request_id)
+    process.send_signal(signal.SIGTERM)
+    assert await asyncio.wait_for(process.wait(), SOON) != 0
+    await console.until("withdraw", lambda m: m.subject.endswith(request_id))

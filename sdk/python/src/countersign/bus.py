@@ -139,6 +139,10 @@ class Bus:
         except (TimeoutError, NatsError, OSError) as error:
             why = last[0] if last else error
             await _close_quietly(client)
+            if client.asked_for_certificate and isinstance(why, BrokenPipeError | ConnectionResetError):
+                raise BusTlsError(
+                    "the server hung up after it asked for a certificate; check tls_cert and tls_key in agent.json"
+                ) from error
             raise BusUnreachableError(f"cannot reach the bus: {why or type(why).__name__}") from error
         return bus
 

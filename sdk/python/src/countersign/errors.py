@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from .words import Answer
 
 
+def _rebuilt(kind: type[CountersignError], *args: Any) -> CountersignError:
+    return kind.__new__(kind, *args)
+
+
 class CountersignError(Exception):
     """Base of every error of this package. `code` is stable; a subclass may narrow it per instance."""
 
@@ -21,6 +25,11 @@ class CountersignError(Exception):
         super().__init__(message)
         if code is not None:
             self.code = code
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Python would call the class with the message alone, and an error that cannot be read back ends a whole pool
+        # of processes.
+        return _rebuilt, (type(self), *self.args), self.__dict__
 
 
 class EnrolmentError(CountersignError):

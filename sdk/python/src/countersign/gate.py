@@ -13,6 +13,7 @@ import logging
 import math
 import os
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Unpack
 
 from . import clock
@@ -28,7 +29,7 @@ from .errors import (
     TooManyWaitingError,
     VoidDecisionError,
 )
-from .guard import Guard, guarded
+from .guard import MAX_THREADS, Guard, guarded
 from .letters import (
     ReceiptDetails,
     earlier_deadline,
@@ -40,6 +41,7 @@ from .letters import (
     withdrawal,
 )
 from .outbox import Letter, Outbox
+from .process import check_process
 from .spans import SpanQueue
 from .trust import Trust, take_over
 from .verify import Decision
@@ -54,19 +56,11 @@ ALIVE_SECONDS = 10.0
 IO_SECONDS = 2.0
 
 
-class ConnectOptions(Introduction, total=False):
-    """What `Gate.connect` takes beside the enrolment."""
-
-    insecure: bool
-    framework: str | None
-    framework_version: str | None
-    agent_type: str | None
-    parent: str | None
-    connect_timeout: float
-
-
 class Gate:
-    """An agent's connection to its console. Make one with `Gate.connect` and share it between tasks."""
+    """An agent's connection to its console. Make one with `Gate.connect` and share it between tasks.
+
+    A process that was forked from this one needs a gate of its own: there every method raises `GateClosedError`.
+    """
 
     def __init__(self, enrolment: Enrolment, trust: Trust, agent: dict[str, Any], introduction: Introduction) -> None:
         self._enrolment = enrolment
@@ -85,8 +79,11 @@ class Gate:
         self._introduction = copy.deepcopy(introduction)
         self._said: asyncio.Task[None] | None = None
         self._closed = False
+        self._process = os.getpid()
         self._idle = asyncio.Event()
         self._idle.set()
+        # Of its own: the loop's few threads also look up the names of servers. They end with this object.
+        self._threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="countersign-guard")
 
     @classmethod
     @contextlib.asynccontextmanager
@@ -117,15 +114,8 @@ class Gate:
         trust = Trust(known.realm, known.trusted_keys, insecure=insecure and not known.trusted_keys)
         if trust.insecure:
             log.warning("insecure: signatures of decisions are not checked")
-        agent: dict[str, Any] = {"instance_id": uuid7()}
-        for name, value in (
-            ("framework", framework),
-            ("framework_version", framework_version),
-            ("type", agent_type),
-            ("parent", parent),
-        ):
-            if value is not None:
-                agent[name] = value
+        said = {"framework": framework, "framework_version": framework_version, "type": agent_type, "parent": parent}
+        agent = {"instance_id": uuid7(), **{name: value for name, value in said.items() if value is not None}}
         introduction = Introduction(tools=tools, setup_schema=setup_schema, credentials=credentials, skills=skills)
         gate = cls(known, trust, agent, introduction)
         await gate._open(connect_timeout)
@@ -142,13 +132,12 @@ class Gate:
     async def ask(self, call: Ask, *, timeout: float | None = 60.0) -> Decision:
         """Ask and wait. `timeout` in seconds sets the deadline; None is the longest, 30 days.
 
-        Returns every verified answer: look at `Decision.allowed`. Nobody answered in time: verdict `expired`.
-        Raises `InvalidRequestError`, `AlreadyAskedError`, `VoidDecisionError` or a bus error; none of them allows the
-        call. If it ends without an answer, by an error or because the waiting task is cancelled, the request is
-        withdrawn.
+        Returns every verified answer, a denial too: look at its `allowed` (`if decision:` raises `TypeError`). Nobody
+        answered in time: verdict `expired`. Raises `InvalidRequestError`, `AlreadyAskedError`, `VoidDecisionError` or
+        a bus error; none of them allows the call. If it ends without an answer, by an error or because the waiting
+        task is cancelled, the request is withdrawn.
         """
-        if self._closed:
-            raise GateClosedError("the gate is closed")
+        self._check_open()
         # Each request that ends hands in one letter, which always has to find room.
         if len(self._waits) + len(self._afterwards) + len(self._outbox) >= MAX_WAITING:
             raise TooManyWaitingError(f"{MAX_WAITING} requests and receipts wait already")
@@ -197,9 +186,7 @@ class Gate:
 
         Both end when the bus has the withdrawal, or after two seconds; it is then sent again for ten minutes.
         """
-        wait = self._waits.get(request_id)
-        if wait is None:
-            raise CountersignError("no such request waits", code="not_found")
+        wait = self._waiting(request_id)
         delivered = self._take_back(wait, reason)
         if delivered is not None:
             await asyncio.wait({delivered}, timeout=IO_SECONDS)
@@ -210,9 +197,7 @@ class Gate:
         Each call shortens the agent's own wait; the console hears of the first only (protocol, section 6), in the
         background.
         """
-        wait = self._waits.get(request_id)
-        if wait is None:
-            raise CountersignError("no such request waits", code="not_found")
+        wait = self._waiting(request_id)
         lifetime = wait.tighten(seconds_left)
         if lifetime is not None:
             self._outbox.post(earlier_deadline(wait.request, lifetime))
@@ -248,8 +233,7 @@ class Gate:
         bus has the hello, or after two seconds; it is then sent again for ten minutes and at each reconnect. Raises
         `InvalidRequestError` for what is no hello and `BusRefusedError` where the bus does not take it.
         """
-        if self._closed:
-            raise GateClosedError("the gate is closed")
+        self._check_open()
         if len(self._hellos) >= MAX_WAITING:
             raise TooManyWaitingError(f"{MAX_WAITING} hellos wait for the bus already")
         introduction: Introduction = {**self._introduction, **parts}
@@ -266,15 +250,20 @@ class Gate:
 
         Raises `InvalidRequestError` for a span that is no JSON or larger than 900 KiB.
         """
+        check_process(self._process)
         self._spans.put(span_payload(span))
 
     def guard(self, tool_name: str, *, timeout: float | None = 60.0, **about: Unpack[AboutCall]) -> Guard:
         """Decorate a function: each call asks first and runs with the approved arguments.
 
         Arguments travel by name, so positional-only and `*args` functions are refused at decoration, as are
-        generators and what `ToolCall` does not know in `about` (`risk`, `effects`, `description`, …). A call raises
-        as `ask` does, `NotAllowedError` unless it may run, and `ArgumentsChangedError` for an edit that the function
-        cannot take as it is.
+        generators and what `ToolCall` does not know in `about` (`risk`, `effects`, `description`, …). A method is
+        guarded on its object: `gate.guard(...)(office.pay)`. A call raises as `ask` does, `NotAllowedError` unless it
+        may run, and `ArgumentsChangedError` for an edit that the function cannot take as it is.
+
+        An `async def` runs in the calling task. Any other function runs in a thread, several of them at once, with
+        the caller's context variables; cancelling its call ends it when the function has ended, or at once where no
+        thread was free yet, and then nothing ran.
         """
         return guarded(self, tool_name, timeout, about)
 
@@ -352,6 +341,7 @@ class Gate:
 
     def _receipt_letter(self, decision: Decision, stage: Stage, **details: Unpack[ReceiptDetails]) -> Letter | None:
         """Safe to call from any thread."""
+        check_process(self._process)
         known = self._enrolment
         subject = f"countersign.v1.receipt.{known.workspace}.{known.agent}.{decision.request_id}"
         letter = receipt(subject, decision.decision_id or "", stage, **details)
@@ -373,7 +363,21 @@ class Gate:
         wait.take_back(told)
         return told
 
+    def _check_open(self) -> None:
+        check_process(self._process)
+        if self._closed:
+            raise GateClosedError("the gate is closed")
+
+    def _waiting(self, request_id: str) -> Wait:
+        check_process(self._process)
+        wait = self._waits.get(request_id)
+        if wait is None:
+            raise CountersignError("no such request waits", code="not_found")
+        return wait
+
     async def _close(self) -> None:
+        if os.getpid() != self._process:
+            return  # the gate is the parent's
         self._closed = True
         for wait in list(self._waits.values()):
             wait.close()

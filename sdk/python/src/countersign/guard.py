@@ -1,4 +1,4 @@
-"""`Gate.guard`: a function that asks before it runs.
+"""`Gate.guard`: a function that asks before it runs, in a thread unless it is an `async def`.
 
 Refuses functions whose arguments have no names, because a person could neither read nor edit them; generators, which
 run only when they are read; and an edit with which anything but the approved arguments would run.
@@ -6,9 +6,12 @@ run only when they are read; and an edit with which anything but the approved ar
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
 
 from .digest import args_digest
@@ -18,6 +21,11 @@ from .wire import AboutCall, ToolCall, check_words
 
 if TYPE_CHECKING:
     from .gate import Gate
+
+MAX_THREADS = 64
+"""So many plain functions of one gate run at once; more wait in line."""
+
+GENERATOR = "a generator runs only when it is read; guard a function that returns"
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -30,7 +38,8 @@ class Guard(Protocol):
     def __call__(self, function: Callable[P, Awaitable[R]], /) -> Callable[P, Coroutine[Any, Any, R]]: ...
     @overload
     def __call__(self, function: Callable[P, R], /) -> Callable[P, Coroutine[Any, Any, R]]:
-        """Decorate `function`. Raises `TypeError` if an argument has no name, and for a generator."""
+        """Decorate `function`. Raises `TypeError` if an argument has no name, for a generator, and for a method that
+        has no object yet."""
 
 
 def guarded(gate: Gate, tool_name: str, timeout: float | None, about: AboutCall) -> Guard:
@@ -42,8 +51,10 @@ def guarded(gate: Gate, tool_name: str, timeout: float | None, about: AboutCall)
 
     def decorate(function: Callable[P, Any], /) -> Callable[P, Coroutine[Any, Any, Any]]:
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise TypeError(f"{tool_name}: a generator runs only when it is read; guard a function that returns")
+            raise TypeError(f"{tool_name}: {GENERATOR}")
         signature = inspect.signature(function)
+        if _of_a_class(function, signature):
+            raise TypeError(f"{tool_name}: guard a method on its object, such as gate.guard(...)(office.pay)")
         for parameter in signature.parameters.values():
             if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL):
                 raise TypeError(f"{tool_name}: every argument needs a name to be shown and edited")
@@ -70,15 +81,69 @@ def guarded(gate: Gate, tool_name: str, timeout: float | None, about: AboutCall)
 
 
 async def _run(gate: Gate, function: Callable[..., Any], decision: Decision) -> Any:
+    call = functools.partial(function, **decision.args)
+    stopped: asyncio.CancelledError | None = None
+    if not inspect.iscoroutinefunction(function):
+        work = gate._threads.submit(contextvars.copy_context().run, call)
+        stopped = await _ended(work)
+        if stopped is not None and work.cancelled():
+            gate.receipt_later(decision, "refused", message="not_started")
+            raise stopped
+        call = functools.partial(work.result)
     digest = decision.args_digest
     try:
-        result = function(**decision.args)
-        finished = await result if inspect.isawaitable(result) else result
+        finished = await _finished(call(), stopped)
     except BaseException as error:
         gate.receipt_later(decision, "failed", executed_args_digest=digest, message=type(error).__name__)
+        if stopped is not None:
+            raise stopped from error
         raise
     gate.receipt_later(decision, "executed", executed_args_digest=digest)
+    if stopped is not None:
+        raise stopped
     return finished
+
+
+async def _ended(work: Future[Any]) -> asyncio.CancelledError | None:
+    """Waits until it has ended, also where the waiting task is cancelled (then that is the answer) once it has begun.
+
+    A thread cannot be stopped, and the receipt has to tell what ran.
+    """
+    loop = asyncio.get_running_loop()
+    ended = asyncio.Event()
+    work.add_done_callback(lambda _: loop.call_soon_threadsafe(ended.set))
+    stopped = None
+    while not ended.is_set():
+        try:
+            await ended.wait()
+        except asyncio.CancelledError as error:
+            work.cancel()
+            stopped = error
+    return stopped
+
+
+async def _finished(result: Any, stopped: asyncio.CancelledError | None) -> Any:
+    """What a function returned, awaited where it has to be. Raises `TypeError` for a generator."""
+    if inspect.isawaitable(result):
+        if stopped is not None:
+            if inspect.iscoroutine(result):
+                result.close()
+            raise stopped
+        result = await result
+    if inspect.isgenerator(result):
+        result.close()
+    elif inspect.isasyncgen(result):
+        await result.aclose()
+    else:
+        return result
+    raise TypeError(GENERATOR)
+
+
+def _of_a_class(function: Callable[..., Any], signature: inspect.Signature) -> bool:
+    """Whether it is a method that has no object yet: that would be an argument."""
+    within = getattr(function, "__qualname__", "").rpartition(".")[0]
+    in_a_class = within != "" and not within.endswith("<locals>")
+    return in_a_class and next(iter(signature.parameters), "") in ("self", "cls")
 
 
 def _would_run(signature: inspect.Signature, decision: Decision) -> bool:

@@ -35,6 +35,10 @@ class PlainTextError(NatsError):
     """The server said that it has no TLS, or somebody in between did."""
 
 
+class NoCertificateError(NatsError):
+    """The server asks for a certificate, and the agent has none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Login:
     """Servers, inbox prefix and the options of the NATS client that log in."""
@@ -42,6 +46,7 @@ class Login:
     servers: list[str] = field(repr=False)
     inbox_prefix: str
     tls: bool
+    certificate: bool
     options: dict[str, Any] = field(repr=False)
 
     @classmethod
@@ -66,7 +71,7 @@ class Login:
         )
         if tls:
             options["tls"] = _context(enrolment)
-        return cls([at.geturl() for at in split], prefix, tls, options)
+        return cls([at.geturl() for at in split], prefix, tls, enrolment.tls_cert is not None, options)
 
 
 class GuardedClient(Client):
@@ -88,6 +93,12 @@ class GuardedClient(Client):
             )
         super().__init__()
         self._must_have_tls = login.tls
+        self._has_certificate = login.certificate
+
+    @property
+    def asked_for_certificate(self) -> bool:
+        """Whether the server lets in nobody without a certificate that it trusts."""
+        return self._must_have_tls and bool(self._server_info.get("tls_verify"))
 
     async def _process_msg(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
         """Another agent can have the server send an answer to any word under `decided`, also to one that is no text.
@@ -113,12 +124,15 @@ class GuardedClient(Client):
         # The library goes over to TLS, just before this, if and only if the server asked for it.
         if self._must_have_tls and not self._server_info.get("tls_required"):
             raise PlainTextError("the server has no TLS")
+        # It says no only after the handshake (TLS 1.3), in a message that the next write may find no more.
+        if self.asked_for_certificate and not self._has_certificate:
+            raise NoCertificateError("the server asks for a certificate")
         return bytes(super()._connect_command())
 
 
 def login_fault(error: Exception) -> BusTlsError | BusLoginError | None:
     """What trying again does not mend; None for everything else."""
-    if isinstance(error, PlainTextError | ssl.SSLError):
+    if isinstance(error, PlainTextError | NoCertificateError | ssl.SSLError):
         why = getattr(error, "verify_message", None) or getattr(error, "reason", None) or str(error)
         return BusTlsError(
             f"no TLS connection to the bus: {why}; check tls_ca, tls_cert and tls_key in agent.json, "
@@ -148,6 +162,8 @@ def _context(enrolment: Enrolment) -> ssl.SSLContext:
     try:
         # With a file of its own the system's authorities are not loaded.
         context = ssl.create_default_context(cafile=enrolment.tls_ca)
+        # Python 3.13 would refuse certificates of many a private authority that all earlier ones, and consoles, take.
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
         if enrolment.tls_cert is not None:
             context.load_cert_chain(enrolment.tls_cert, enrolment.tls_key)
     except (OSError, ValueError) as error:

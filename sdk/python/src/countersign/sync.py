@@ -1,7 +1,7 @@
 """The gate for programs without an event loop: one thread runs the loop, any number of threads may ask.
 
 Refuses to leave a request standing: an interrupt (Ctrl+C) withdraws it before it goes on. Refuses to wait for a loop
-that does not run: one that could not start, that stops, or that a fork left behind in the parent.
+that does not run: one that could not start, that stops, that a fork left behind in the parent, or that itself waits.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
 from .enrolment import Enrolment
-from .errors import GateClosedError
-from .gate import ConnectOptions, Gate
+from .errors import CountersignError, GateClosedError
+from .gate import Gate
 from .letters import ReceiptDetails, span_payload
+from .process import check_process
 from .verify import Decision
-from .wire import Ask, Introduction, Span
+from .wire import Ask, ConnectOptions, Introduction, Span
 from .words import Stage
 
 T = TypeVar("T")
@@ -49,7 +50,7 @@ class SyncGate:
     def gate(self) -> Gate:
         """The gate inside. Its coroutines run only on this object's loop (`call`)."""
         if self._gate is None:
-            raise GateClosedError("the gate is not open")
+            raise self._not_open()
         return self._gate
 
     def ask(self, call: Ask, *, timeout: float | None = 60.0) -> Decision:
@@ -70,14 +71,14 @@ class SyncGate:
 
     def receipt_later(self, decision: Decision, stage: Stage, **details: Unpack[ReceiptDetails]) -> None:
         """As `Gate.receipt_later`; callable from any thread, never blocks. Does nothing once the gate is closed."""
-        self._check_process()
+        check_process(self._process)
         if self._gate is not None:
             letter = self._gate._receipt_letter(decision, stage, **details)
             self._hand_over(lambda gate: gate._post_later(letter))
 
     def span(self, span: Span) -> None:
         """As `Gate.span`; callable from any thread, never blocks. Does nothing once the gate is closed."""
-        self._check_process()
+        check_process(self._process)
         payload = span_payload(span)
         self._hand_over(lambda gate: gate._spans.put(payload))
 
@@ -94,7 +95,16 @@ class SyncGate:
             raise
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run `work` on the gate's loop and wait. Any exception here, Ctrl+C included, cancels it there."""
+        """Run `work` on the gate's loop and wait. Any exception here, Ctrl+C included, cancels it there.
+
+        Not on that loop itself, which cannot wait for itself: `CountersignError` (`own_loop`).
+        """
+        if threading.current_thread() is self._thread:
+            work.close()
+            raise CountersignError(
+                "this runs on the gate's own loop, which cannot wait for itself; `await gate.gate.ask(...)` here",
+                code="own_loop",
+            )
         future = self.submit(work)
         try:
             return future.result()
@@ -103,6 +113,8 @@ class SyncGate:
             raise
 
     def __enter__(self) -> Self:
+        if self._thread is not None or self._stopping:
+            raise GateClosedError("a SyncGate opens once; make another one")
         ready: concurrent.futures.Future[None] = concurrent.futures.Future()
         self._thread = threading.Thread(target=self._serve, args=(ready,), name="countersign", daemon=True)
         self._thread.start()
@@ -125,24 +137,27 @@ class SyncGate:
             self._gate = None
             self._stop()
 
+    def _not_open(self) -> GateClosedError:
+        return GateClosedError(
+            "the gate was closed; make another SyncGate"
+            if self._stopping
+            else "the gate is not open; use it in `with SyncGate(...) as gate`"
+        )
+
     def _hand_over(self, work: Callable[[Gate], None]) -> None:
         gate = self._gate
         if gate is not None:
             with contextlib.suppress(GateClosedError), self._running() as loop:
                 loop.call_soon_threadsafe(work, gate)
 
-    def _check_process(self) -> None:
-        if os.getpid() != self._process:
-            raise GateClosedError("the gate belongs to the process that opened it; open one after the fork")
-
     @contextlib.contextmanager
     def _running(self) -> Iterator[asyncio.AbstractEventLoop]:
         """The loop, which cannot stop meanwhile."""
         # First: a fork may have copied the lock while another thread held it.
-        self._check_process()
+        check_process(self._process)
         with self._handing:
             if self._loop is None or self._stopping:
-                raise GateClosedError("the gate is not open")
+                raise self._not_open()
             yield self._loop
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T:

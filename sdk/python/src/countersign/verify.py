@@ -56,7 +56,8 @@ class StoredDecision:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A verified answer. Only `allowed` says that the call may run, and then only with `args`.
+    """A verified answer. Only `allowed` says that the call may run, and then only with `args`. The answer itself is
+    neither true nor false: `if decision:` raises `TypeError`.
 
     `args` is a private copy whose digest is the decision's (`args_digest`). `verdict` is one of protocol
     section 5, unknown words read `deny`. `decided_by` is `{name, key}`, None when nobody answered in time.
@@ -97,6 +98,10 @@ class Decision:
     def allowed(self) -> bool:
         """Whether the call may run, with `args` and nothing else."""
         return self.verdict in RUNNING
+
+    def __bool__(self) -> NoReturn:
+        # A denial would count as true, like every object: `if gate.ask(...)` would run what was denied.
+        raise TypeError("a decision is neither true nor false; look at its `allowed`")
 
 
 def judge(stored: StoredDecision, request: SentRequest, trust: Trust, late: bool) -> Decision:

@@ -10,6 +10,7 @@ import datetime as dt
 import json
 import os
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, NotRequired, TypedDict
 from uuid import UUID
@@ -47,6 +48,17 @@ class Introduction(TypedDict, total=False):
     `missing_keys`."""
     skills: list[Any] | dict[str, Any] | None
     """Its skills: names or objects with a `name`, or a map by name."""
+
+
+class ConnectOptions(Introduction, total=False):
+    """What `Gate.connect` takes beside the enrolment."""
+
+    insecure: bool
+    framework: str | None
+    framework_version: str | None
+    agent_type: str | None
+    parent: str | None
+    connect_timeout: float
 
 
 class Span(TypedDict):
@@ -205,7 +217,7 @@ def lifetime_of(seconds: float) -> dt.timedelta:
     """How long an answer is wanted. Raises `InvalidRequestError` for what is no number of seconds."""
     try:
         return min(dt.timedelta(seconds=seconds), LONGEST_LIFETIME)
-    except (ValueError, OverflowError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidRequestError("the time-out is no number of seconds", code="bad_lifetime") from error
 
 
@@ -221,7 +233,7 @@ def build_request(
     """
     check_words(ask)
     request_id = ask.request_id if ask.request_id is not None else uuid7()
-    if not REQUEST_ID.fullmatch(request_id):
+    if not isinstance(request_id, str) or not REQUEST_ID.fullmatch(request_id):
         raise InvalidRequestError("the request id is outside the grammar", code="bad_subject")
     # The wire has milliseconds: round down, so that this agent never waits longer than it said.
     requested_at = now.replace(microsecond=now.microsecond // 1000 * 1000)
@@ -253,7 +265,7 @@ def build_request(
     body["requested_at"] = rfc3339(requested_at)
     body["expires_at"] = rfc3339(requested_at + kept) if lifetime is not None else None
     approvals = 1 if ask.approvals_required is None else ask.approvals_required
-    if isinstance(approvals, bool) or not 1 <= approvals <= 5:
+    if not isinstance(approvals, int) or isinstance(approvals, bool) or not 1 <= approvals <= 5:
         raise InvalidRequestError("approvals_required is 1 to 5", code="wrong_type")
     payload = encode(body)
     return SentRequest(
@@ -272,11 +284,17 @@ def build_request(
 
 
 def check_words(ask: Ask) -> None:
-    """Raises `InvalidRequestError` for a risk, an effect or a verdict that is no word.
+    """Raises `InvalidRequestError` for a risk, an effect or a verdict that is no word, and for verdicts that are one.
 
     Other words than the protocol's are sent as they are: an agent's framework may have its own, which a console reads
     as the safest.
     """
+    offered: object = ask.allowed_verdicts
+    if isinstance(offered, str) or not isinstance(offered, Collection):
+        # A word is a collection too, of letters: nobody could ever answer.
+        raise InvalidRequestError(
+            f"allowed_verdicts is {offered!r}; it has to be a tuple, such as ('approve',)", code="wrong_type"
+        )
     words: list[tuple[str, object]] = [("risk", ask.risk)]
     words += [("a verdict of allowed_verdicts", verdict) for verdict in ask.allowed_verdicts]
     if isinstance(ask, ToolCall) and ask.effects is not None:

@@ -7,6 +7,7 @@ nothing but `True`, and that only while the arguments in the framework's hands a
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextlib
 import copy
 import os
@@ -23,7 +24,6 @@ import selectools  # type: ignore[import-untyped,unused-ignore]
 from selectools import AgentObserver, Tool  # type: ignore[import-untyped,unused-ignore]
 from selectools.agent.config_groups import ToolConfig  # type: ignore[import-untyped,unused-ignore]
 from selectools.cancellation import CancellationToken  # type: ignore[import-untyped,unused-ignore]
-from selectools.exceptions import ToolValidationError  # type: ignore[import-untyped,unused-ignore]
 from selectools.policy import ApprovalRequest, ToolPolicy  # type: ignore[import-untyped,unused-ignore]
 
 from ..digest import args_digest, selectools64
@@ -32,14 +32,14 @@ from ..errors import ArgumentsChangedError, InvalidRequestError, NotAllowedError
 from ..sync import SyncGate
 from ..verify import Decision
 from ..wire import Introduction, ToolCall
-from ..words import Effects, Risk, Stage, Verdict
+from ..words import Effects, Risk, Verdict
+from .selectools_receipts import MAX_KNOWN_CALLS, ApprovedCalls
 from .selectools_trace import RunTrace
+from .selectools_words import effective, refusal_text
 
 MARGIN_SECONDS = 0.5
 """The request ends this much before selectools stops waiting (a quarter of short time-outs), so that no approval
 stands for a call that selectools has already given up."""
-
-MAX_KNOWN_CALLS = 1024
 
 
 @dataclass
@@ -51,17 +51,13 @@ class _Known:
     run_id: str
     seen_at: float
     traceparent: str
+    task: asyncio.Task[Any] | None
+    """The task that waits for the call, under `arun`."""
 
 
 @dataclass
 class _Asking:
     decision: Decision | None = None
-
-
-@dataclass
-class _Approved:
-    args: Mapping[str, Any]
-    decision: Decision
 
 
 class GateOptions(TypedDict, total=False):
@@ -103,11 +99,10 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         self._thread_id = thread_id
         self._cancel_token = cancel_token
         self._trace = RunTrace(gate)
+        self._approved = ApprovedCalls(gate)
         self._lock = threading.Lock()
         self._known: OrderedDict[int, _Known] = OrderedDict()
-        self._approved: OrderedDict[int, _Approved] = OrderedDict()
         self._deciding: ContextVar[_Known | None] = ContextVar("countersign_deciding", default=None)
-        self._running: ContextVar[tuple[_Started, ...]] = ContextVar("countersign_running", default=())
 
     @classmethod
     @contextlib.contextmanager
@@ -145,27 +140,29 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         Without a `policy` every call asks, whatever `require_approval` names: selectools would run the others
         unasked. The policy belongs here: selectools ignores `AgentConfig.tool_policy` beside a `ToolConfig`.
 
-        Its hooks keep to its own `approval_timeout`, whatever other agents of this gate have. `asynchronous` gives a
-        hook that works under `arun` only and needs no thread per waiting call.
+        Its hooks keep to its own `approval_timeout`, whatever other agents of this gate have. `asynchronous` gives
+        hooks that need no thread per waiting call and withdraw the request when the call is cancelled. Its
+        `confirm_action` works under `arun` only.
         """
         if settings.get("policy") is None:
             settings["policy"] = ToolPolicy()
         within = settings.setdefault("approval_timeout", self._approval_timeout)
         if settings.get("approval_handler") == self.handle:
-            settings["approval_handler"] = partial(self.handle, within=within)
+            settings["approval_handler"] = partial(self.handle_async if asynchronous else self.handle, within=within)
         hook = self.confirm_async if asynchronous else self.confirm
         return ToolConfig(confirm_action=partial(hook, within=within), **settings)
 
     def confirm(self, tool_name: str, tool_args: dict[str, Any], reason: str, *, within: float | None = None) -> bool:
         """`ToolConfig.confirm_action` for `run` and `arun`: True, or an exception whose text the model reads.
 
-        `within` is how many seconds selectools waits; without it, the gate's `approval_timeout`.
+        `within` is how many seconds selectools waits; without it, the gate's `approval_timeout`. selectools calls it
+        in a thread, which hears of a cancelled `arun` only when the whole task has ended (`confirm_async` hears it).
         """
         with self._asking(tool_name, tool_args) as asking:
             known = self._take(tool_name, tool_args)
             call, timeout = self._call(tool_name, tool_args, reason, known, within, editable=True)
-            asking.decision = self._gate.ask(call, timeout=timeout)
-            return self._settle(tool_name, tool_args, asking.decision, editable=True)
+            asking.decision = self._ask(call, timeout, known)
+            return self._settle(tool_name, tool_args, asking.decision, known, editable=True)
 
     async def confirm_async(
         self, tool_name: str, tool_args: dict[str, Any], reason: str, *, within: float | None = None
@@ -174,21 +171,57 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         with self._asking(tool_name, tool_args) as asking:
             known = self._take(tool_name, tool_args)
             call, timeout = self._call(tool_name, tool_args, reason, known, within, editable=True)
-            submitted = self._gate.submit(self._gate.gate.ask(call, timeout=timeout))
-            asking.decision = await asyncio.wrap_future(submitted)
-            return self._settle(tool_name, tool_args, asking.decision, editable=True)
+            asking.decision = await asyncio.wrap_future(self._submit(call, timeout))
+            return self._settle(tool_name, tool_args, asking.decision, known, editable=True)
 
     def handle(self, request: ApprovalRequest, *, within: float | None = None) -> bool:
         """`ToolConfig.approval_handler`: selectools ignores edits here, so `modify` is not offered."""
-        known = self._take(request.tool_name, request.tool_args)
-        # selectools hands over a copy; what will run is the original, and that is what has to be approved.
-        args = known.args if known is not None else request.tool_args
+        args, known = self._requested(request)
         with self._asking(request.tool_name, args) as asking:
             call, timeout = self._call(
                 request.tool_name, args, request.reason, known, within, editable=False, preview=request.preview
             )
-            asking.decision = self._gate.ask(call, timeout=timeout)
-            return self._settle(request.tool_name, args, asking.decision, editable=False)
+            asking.decision = self._ask(call, timeout, known)
+            return self._settle(request.tool_name, args, asking.decision, known, editable=False)
+
+    async def handle_async(self, request: ApprovalRequest, *, within: float | None = None) -> bool:
+        """`handle` for `run` and `arun`. Cancelling it withdraws the request."""
+        args, known = self._requested(request)
+        with self._asking(request.tool_name, args) as asking:
+            call, timeout = self._call(
+                request.tool_name, args, request.reason, known, within, editable=False, preview=request.preview
+            )
+            asking.decision = await asyncio.wrap_future(self._submit(call, timeout))
+            return self._settle(request.tool_name, args, asking.decision, known, editable=False)
+
+    def _requested(self, request: ApprovalRequest) -> tuple[dict[str, Any], _Known | None]:
+        known = self._take(request.tool_name, request.tool_args)
+        # selectools hands over a copy; what will run is the original, and that is what has to be approved.
+        return (known.args if known is not None else request.tool_args), known
+
+    def _submit(self, call: ToolCall, timeout: float) -> concurrent.futures.Future[Decision]:
+        return self._gate.submit(self._gate.gate.ask(call, timeout=timeout))
+
+    def _ask(self, call: ToolCall, timeout: float, known: _Known | None) -> Decision:
+        """Asks in a thread, which nobody can cancel: withdraws the request when the task that waits has ended."""
+        if known is None or known.task is None:
+            return self._gate.ask(call, timeout=timeout)
+        asking, task = self._submit(call, timeout), known.task
+
+        def give_up(_: asyncio.Task[Any]) -> None:
+            asking.cancel()
+
+        try:
+            task.get_loop().call_soon_threadsafe(task.add_done_callback, give_up)
+        except RuntimeError:  # its loop is closed
+            asking.cancel()
+        try:
+            return asking.result()
+        except concurrent.futures.CancelledError:
+            raise NotAllowedError(f"{call.name} was not run: its run was cancelled", verdict="withdrawn") from None
+        finally:
+            with contextlib.suppress(RuntimeError):
+                task.get_loop().call_soon_threadsafe(task.remove_done_callback, give_up)
 
     @contextlib.contextmanager
     def _asking(self, tool_name: str, args: dict[str, Any]) -> Iterator[_Asking]:
@@ -246,7 +279,7 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
             origin="local",
             description=tool.description if tool is not None else None,
             args_schema=tool.schema()["parameters"] if tool is not None else None,
-            effective=_effective(tool, args) if tool is not None else None,
+            effective=effective(tool, args) if tool is not None else None,
             native_digest={"alg": "selectools64", "value": selectools64(args)},
             run_id=known.run_id if known is not None else None,
             thread_id=self._thread_id,
@@ -255,11 +288,18 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         )
         return call, timeout
 
-    def _settle(self, name: str, args: dict[str, Any], decision: Decision, *, editable: bool) -> bool:
+    def _settle(
+        self, name: str, args: dict[str, Any], decision: Decision, known: _Known | None, *, editable: bool
+    ) -> bool:
         if decision.verdict == "terminate" and self._cancel_token is not None:
             self._cancel_token.cancel()
         if not decision.allowed:
-            raise NotAllowedError(_text(name, decision), verdict=decision.verdict, decision=decision)
+            raise NotAllowedError(refusal_text(name, decision), verdict=decision.verdict, decision=decision)
+        if known is not None and known.task is not None and known.task.done():
+            self._gate.receipt_later(decision, "refused", message="withdrawn")
+            raise NotAllowedError(
+                f"{name} was not run: its run was cancelled", verdict="withdrawn", decision=decision
+            )
         try:
             if decision.verdict == "modify":
                 if not editable or not isinstance(decision.args, dict):
@@ -271,10 +311,7 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         except (ArgumentsChangedError, InvalidRequestError) as error:
             self._gate.receipt_later(decision, "refused", message=error.code)
             raise
-        with self._lock:
-            self._approved[id(args)] = _Approved(args, decision)
-            while len(self._approved) > MAX_KNOWN_CALLS:
-                self._approved.popitem(last=False)
+        self._approved.add(args, decision, known.run_id if known is not None else None)
         return True
 
     # Observer hooks. selectools swallows what they raise, so nothing here decides anything.
@@ -284,11 +321,13 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         self._trace.run_started(run_id)
 
     def on_run_end(self, run_id: str, result: Any) -> None:
-        """The run's span ends; artifacts are listed on it."""
+        """The run's span ends; artifacts are listed on it. Approved calls that did not start get their receipt."""
+        self._approved.run_ended(run_id)
         self._trace.run_ended(run_id, result)
 
     def on_error(self, run_id: str, error: Exception, context: dict[str, Any]) -> None:
-        """The run's span ends with the error."""
+        """The run's span ends with the error. Receipts as in `on_run_end`."""
+        self._approved.run_ended(run_id)
         self._trace.run_failed(run_id, error)
 
     def on_llm_start(self, run_id: str, messages: list[Any], model: str, system_prompt: str) -> None:
@@ -307,7 +346,7 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         traceparent = f"00-{span['trace_id']}-{span['span_id']}-01"
         if decision == "review":
             with self._lock:
-                known = _Known(tool_name, tool_args, run_id, time.monotonic(), traceparent)
+                known = _Known(tool_name, tool_args, run_id, time.monotonic(), traceparent, _current_task())
                 self._known[id(tool_args)] = known
                 self._deciding.set(known)
                 while len(self._known) > MAX_KNOWN_CALLS:
@@ -315,21 +354,16 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
 
     def on_tool_start(self, run_id: str, call_id: str, tool_name: str, tool_args: dict[str, Any]) -> None:
         """Notes which approved call begins, and the digest of what really runs."""
-        with self._lock:
-            approved = self._approved.pop(id(tool_args), None)
-        digest = None
-        with contextlib.suppress(InvalidRequestError):
-            digest = args_digest(tool_args)
-        decision = approved.decision if approved is not None else None
+        decision = self._approved.take(tool_args)
         request_id = decision.request_id if decision is not None else None
         span = self._trace.tool_started(run_id, call_id, tool_name, tool_args, request_id)
-        self._running.set((*self._running.get(), _Started(decision, digest, span)))
+        self._approved.started(decision, tool_args, span)
 
     def on_tool_end(self, run_id: str, call_id: str, tool_name: str, result: str, duration_ms: float) -> None:
         """Receipt `executed`."""
-        started = self._finished("executed", None)
-        if started is not None:
-            self._trace.tool_ended(started.span, result)
+        span = self._approved.finished("executed", None)
+        if span is not None:
+            self._trace.tool_ended(span, result)
 
     def on_tool_error(
         self,
@@ -341,53 +375,13 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         duration_ms: float,
     ) -> None:
         """Receipt `failed`."""
-        started = self._finished("failed", type(error).__name__)
-        if started is not None:
-            self._trace.tool_failed(started.span, error)
-
-    def _finished(self, stage: Stage, message: str | None) -> _Started | None:
-        """The innermost tool that runs in this context; its receipt goes out if a person approved it."""
-        running = self._running.get()
-        if not running:
-            return None
-        self._running.set(running[:-1])
-        started = running[-1]
-        if started.decision is not None:
-            self._gate.receipt_later(started.decision, stage, executed_args_digest=started.digest, message=message)
-        return started
+        span = self._approved.finished("failed", type(error).__name__)
+        if span is not None:
+            self._trace.tool_failed(span, error)
 
 
-@dataclass(frozen=True)
-class _Started:
-    decision: Decision | None
-    digest: str | None
-    span: str
-
-
-def _effective(tool: Tool, args: dict[str, Any]) -> dict[str, Any] | None:
-    """What selectools will change after the gate: text turned into numbers, and arguments added unseen."""
-    changed: dict[str, Any] = {}
-    tried = copy.deepcopy(args)
-    with contextlib.suppress(ToolValidationError):
-        tool.validate(tried)
-    coerced = {key: value for key, value in tried.items() if type(value) is not type(args.get(key))}
-    if coerced:
-        changed["coerced"] = coerced
-    if tool.injected_kwargs:
-        changed["injected_names"] = sorted(tool.injected_kwargs)
-    return changed or None
-
-
-_WORDS = {
-    "deny": "denied by a person",
-    "terminate": "denied by a person, who ended the run",
-    "skip": "skipped by a person, which is no refusal",
-    "expired": "expired: nobody answered in time",
-    "withdrawn": "withdrawn before anybody answered",
-    "rejected": "rejected: the console could not read the request",
-}
-
-
-def _text(name: str, decision: Decision) -> str:
-    words = _WORDS.get(decision.verdict, decision.verdict)
-    return f"{name} was not run, {words}" + (f": {decision.message}" if decision.message else "")
+def _current_task() -> asyncio.Task[Any] | None:
+    try:
+        return asyncio.current_task()
+    except RuntimeError:  # no loop runs in this thread
+        return None
