@@ -18,6 +18,7 @@ mod expiry;
 mod faults;
 mod fuzzed;
 mod held_back;
+mod limits;
 mod lost_watch;
 mod operators;
 mod policy;
