@@ -14,6 +14,7 @@ The rules are those of docs/audit.md and of the protocol, sections 4, 5 and 8.
 
 import argparse
 import base64
+import contextlib
 import hashlib
 import json
 import math
@@ -242,8 +243,32 @@ class Bundle:
         args = digest(canonical(body["edited_args"]).encode()) if line["effective"] == "modify" else asked.get("args")
         need(args is None or body.get("args_digest") == args, f"{name}: args_digest is not that of what may run")
         if asked.get("approvals", 1) > 1:
-            voters = {vote["key"] for vote in body.get("votes") or [] if self.counts_vote(vote, path, body, at)}
+            votes = (vote["key"] for vote in body.get("votes") or [] if self.counts_vote(vote, path, body, at))
+            voters = {self.voter(key, at) for key in votes}
             need(len(voters) >= asked["approvals"], f"{name}: {len(voters)} of {asked['approvals']} votes")
+
+    def voter(self, key, at):
+        """The first of the keys of one person that handed over, one to the next, up to this one: it votes once."""
+        chain = [key]
+        while (before := self.took_over(chain[-1], at)) is not None:
+            if before in chain:
+                return min(chain[chain.index(before) :])
+            chain.append(before)
+        return chain[-1]
+
+    def took_over(self, key, at):
+        for entry in self.operators:
+            begun = entry["key"] == key and entry["role"] == "human" and moment(entry["from"]) - SLACK <= at
+            if not begun or not entry.get("takes_over"):
+                continue
+            with contextlib.suppress(Bad, KeyError, TypeError, ValueError, AttributeError):
+                word = entry["takes_over"]
+                payload, subject = unbase64(word["payload"]), f"$KV.CS_POLICY.operators.{key}"
+                if self.holds(word["key"], "policy", subject, payload, word["sig"]):
+                    said = parsed(payload)
+                    if (said["v"], said["old"], said["new"]) == (1, word["key"], key):
+                        return word["key"]
+        return None
 
     def counts_vote(self, vote, path, decision, at):
         """Whether it does: one that does not, whatever is wrong with it, does no harm."""

@@ -156,6 +156,7 @@ pub fn decision(data: &[u8]) {
             request: &facts,
             trusted: &trusted,
             may_allow: &|_| true,
+            voter: &str::to_owned,
         })
     };
     assert!(judged(OffsetDateTime::UNIX_EPOCH, None).is_err());
@@ -189,6 +190,7 @@ pub fn decision(data: &[u8]) {
             request: &other,
             trusted: &trusted,
             may_allow: &|_| true,
+            voter: &str::to_owned,
         };
         assert!(verify_decision(&check).is_err());
     }

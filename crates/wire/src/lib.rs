@@ -37,6 +37,7 @@ mod text_newtype;
 mod tighten;
 mod timestamp;
 mod uuid_text;
+mod voter;
 mod vouch;
 mod withdraw;
 mod words;
@@ -98,6 +99,7 @@ pub use subjects::{
 pub use succession::{came_after, is_timely, time_to_sign};
 pub use tighten::{Tighten, parse_tighten};
 pub use timestamp::{Timestamp, TimestampError};
+pub use voter::voter;
 pub use vouch::Vouch;
 pub use withdraw::{Withdraw, parse_withdraw};
 pub use words::{Effects, RequestKind, Risk, ToolOrigin, Verdict, VerdictSet};

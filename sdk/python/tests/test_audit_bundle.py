@@ -6,6 +6,7 @@ import asyncio
 import base64
 import contextlib
 import importlib.util
+import itertools
 import json
 import subprocess
 import sys
@@ -190,3 +191,21 @@ def test_a_vote_that_does_not_count_does_no_harm():
         assert not auditor.counts_vote(other, path, decision, at), other
     auditor.operators = []
     assert not auditor.counts_vote(vote, path, decision, at), "of a key that nobody knows"
+
+
+def test_keys_that_took_over_from_each_other_are_one_voter():
+    keys, realm = [Key(), Key(), Key()], "a realm"
+    auditor, at = script().Bundle([]), datetime.now(UTC)
+    auditor.realm = realm
+    for old, new in itertools.pairwise(keys):
+        said = {"v": 1, "old": old.public, "new": new.public, "at": "2020-01-01T00:00:00Z"}
+        payload = json.dumps(said).encode()
+        sig = old.sign("policy", realm, f"$KV.CS_POLICY.operators.{new.public}", payload)
+        word = {"payload": base64.urlsafe_b64encode(payload).decode().rstrip("="), "key": old.public, "sig": sig}
+        entry = {"key": new.public, "role": "human", "from": "2020-01-01T00:00:00Z", "takes_over": word}
+        auditor.operators.append(entry)
+    assert {auditor.voter(key.public, at) for key in keys} == {keys[0].public}
+    assert auditor.voter(keys[2].public, datetime(2019, 1, 1, tzinfo=UTC)) == keys[2].public
+    for wrong in (None, 7, {}, auditor.operators[0]["takes_over"]):
+        auditor.operators[1]["takes_over"] = wrong
+        assert auditor.voter(keys[2].public, at) == keys[2].public

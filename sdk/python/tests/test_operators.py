@@ -138,6 +138,39 @@ def test_a_list_is_taken_over_from_who_descends_from_operators_without_limits_as
     assert (after is not trust) == taken
 
 
+# The same table as of the Rust list.
+@pytest.mark.parametrize(
+    ("chain", "one"),
+    [
+        pytest.param("0>1", {"01"}, id="one after another"),
+        pytest.param("0>1 1>2", {"01", "02", "12"}, id="one between"),
+        pytest.param("0>1 0>2", {"01", "02", "12"}, id="two of one"),
+        pytest.param("0>1 1>0", {"01"}, id="a ring"),
+        pytest.param("0>1 1>0 1>2", {"01", "02", "12"}, id="a ring and one after it"),
+        pytest.param("", set(), id="nobody"),
+        pytest.param("0>1 not yet", set(), id="one that has not begun"),
+        pytest.param("0>1 unsaid", set(), id="one that was not named"),
+    ],
+)
+def test_keys_that_took_over_from_each_other_vote_as_one_person(chain, one):
+    keys = [CONSOLE.human, OTHERS[0], OTHERS[1]]
+    entries = [{"key": key.public, "name": "x", "role": "human", "from": "2026-01-01T00:00:00Z"} for key in keys]
+    for link in (word for word in chain.split() if ">" in word):
+        old, new = (keys[int(place)] for place in link.split(">"))
+        by = OTHERS[2] if "unsaid" in chain else old
+        later = {"from": "2027-01-01T00:00:00Z"} if "not yet" in chain else {}
+        entries.append(_heir(old, new, by=by) | later)
+    trust = take_over(TRUST, _list(CONSOLE.human, entries), 3, AT)
+    for first, second in itertools.combinations(range(3), 2):
+        votes = _votes(_vote(keys[first]), _vote(keys[second]))
+        if f"{first}{second}" in one:
+            with pytest.raises(VoidDecisionError) as refusal:
+                judge(votes, TWO, trust, IN_TIME)
+            assert refusal.value.code == "too_few_votes"
+        else:
+            assert judge(votes, TWO, trust, IN_TIME).allowed
+
+
 # The same table as in the Rust SDK.
 @pytest.mark.parametrize(
     ("held", "then", "taken"),
@@ -193,6 +226,23 @@ def test_an_approval_beyond_its_operators_limits_is_void_and_a_denial_is_not(ris
             judge(stored(seen, CONSOLE.decision(seen)), request, trust, IN_TIME)
         assert refusal.value.code == "beyond_limit"
     assert judge(stored(seen, CONSOLE.decision(seen, "deny")), request, trust, IN_TIME).verdict == "deny"
+
+
+def test_a_console_beyond_its_operators_limits_approves_nothing_by_itself():
+    auto = {**LIMITED, "key": CONSOLE.auto.public, "role": "auto"}
+    request, seen = asked(risk="medium")
+    by = {"name": "desk", "key": CONSOLE.auto.public}
+    for max_risk, allowed in (("low", False), ("medium", True), (None, True)):
+        trust = take_over(TRUST, _list(CONSOLE.human, [LIMITED, {**auto, "max_risk": max_risk}]), 3, AT)
+        for verdict in ("approve", "deny"):
+            body = CONSOLE.decision(seen, verdict, origin="rule", rule={"id": "r", "version": 1}, decided_by=by)
+            answer = stored(seen, body, key=CONSOLE.auto)
+            if allowed or verdict == "deny":
+                assert judge(answer, request, trust, IN_TIME).verdict == verdict
+            else:
+                with pytest.raises(VoidDecisionError) as refusal:
+                    judge(answer, request, trust, IN_TIME)
+                assert refusal.value.code == "beyond_limit"
 
 
 def test_an_operator_beyond_the_limits_has_no_vote():

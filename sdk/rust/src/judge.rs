@@ -60,6 +60,7 @@ pub(crate) fn judge(
     let trusted = |key: &str| trust.role_at(key, stored.stored_at, origin);
     let (workspace, risk) = (&asked.key.workspace, asked.risk);
     let may_allow = |key: &str| trust.may_allow(key, stored.stored_at, workspace, risk);
+    let voter = |key: &str| trust.voter(key, stored.stored_at);
     let facts = RequestFacts {
         key: asked.key.clone(),
         request_digest: asked.request_digest,
@@ -82,6 +83,7 @@ pub(crate) fn judge(
         realm: &trust.realm,
         trusted: &trusted,
         may_allow: &may_allow,
+        voter: &voter,
         request: &facts,
     })
 }

@@ -79,6 +79,14 @@ impl Trust {
         }
     }
 
+    /// The key under which the votes of the person who has `key` count.
+    pub(crate) fn voter(&self, key: &str, stored_at: OffsetDateTime) -> String {
+        match &self.keys {
+            Keys::Listed { list, .. } => list.voter_at(&self.realm, key, stored_at),
+            Keys::Enrolled(_) | Keys::Anyone => key.to_owned(),
+        }
+    }
+
     /// Whether a list that was signed at `at` takes the place of the one that is held. The bucket counts its revisions
     /// anew when it is made anew, and an old list can be stored again: only what was signed tells.
     fn is_later(&self, at: Option<Timestamp>, revision: u64, stored_at: OffsetDateTime) -> bool {

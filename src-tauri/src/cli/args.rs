@@ -329,7 +329,7 @@ pub(crate) struct Restore {
 pub(crate) enum Operators {
     /// List every key: name, role, since when, until when, which are yours, which wait.
     List,
-    /// Accept a key that waits, with its console's other key, or enter one.
+    /// Accept a key that waits, with a person's its console's own key, or enter one.
     Add {
         /// Public key, `U…`.
         key: String,
@@ -347,11 +347,18 @@ pub(crate) enum Operators {
     /// The console's own key is replaced too where the operator may change the list.
     Rotate,
     /// End a key for decisions stored from now on; what it decided before stays valid.
+    ///
+    /// With a person's key ends the own key of that person's console.
     Retire {
         /// Public key, `U…`.
         key: String,
+        /// The console goes on: its own key still counts.
+        #[arg(long)]
+        keep_console: bool,
     },
     /// Set how far an operator may allow anything, from now on; without a flag: no limits.
+    ///
+    /// The limits bind what that operator's console answers by itself, too.
     Limit {
         /// Public key, `U…`.
         key: String,

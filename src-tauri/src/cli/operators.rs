@@ -39,9 +39,12 @@ pub(crate) async fn run(
             };
             change_list(settings, out, (&key, change), "counts from now on").await
         }
-        args::Operators::Retire { key } => {
+        args::Operators::Retire { key, keep_console } => {
             let key = parse(&key)?;
-            let change = Change::Retire(key.clone());
+            let change = match keep_console {
+                true => Change::Retire(key.clone()),
+                false => Change::Leave(key.clone()),
+            };
             change_list(settings, out, (&key, change), "counts no longer").await
         }
         args::Operators::Rotate => rotate(settings, out).await,
@@ -161,43 +164,74 @@ async fn change_list(
     done: &str,
 ) -> Result<(), Failure> {
     let (changed, listed, approval) = deciding(settings, async |app| {
+        // The console of who retires the own key goes on until another operator ends it.
+        let change = match &change {
+            Change::Leave(key) if *key == app.identity().human_key() => Change::Retire(key.clone()),
+            change => change.clone(),
+        };
         let changed = app.change_operators(&change).await?;
         let (listed, approval) = app.operators();
         Ok((changed, listed, approval))
     })
     .await?;
     let terms: Vec<&Listed> = listed.iter().filter(|line| line.key == *key).collect();
+    let term = terms.last().copied();
+    let own = own_keys(term, &listed);
+    let along: Vec<&&Listed> = own
+        .iter()
+        .filter(|own| changed && term.is_some_and(|term| goes_along(&change, term, own)))
+        .collect();
     if out.json {
-        let term = terms.last().map(|line| as_json(line));
-        return Ok(out.json_line(&json!({ "changed": changed, "operator": term }))?);
+        let with: Vec<&PublicKey> = along.iter().map(|own| &own.key).collect();
+        let term = term.map(as_json);
+        return Ok(
+            out.json_line(&json!({ "changed": changed, "operator": term, "console_keys": with }))?
+        );
     }
     match changed {
         true => out.line(&format!("{key} {done}"))?,
         false => out.line(&format!("{key}: nothing to change"))?,
     }
-    let limited = terms
-        .last()
-        .is_some_and(|line| line.workspaces.is_some() || line.max_risk.is_some());
-    if !approval && (limited || matches!(change, Change::Retire(_))) {
+    for own in &along {
+        out.line(&format!("with its console's own key {}", own.key))?;
+    }
+    let limited = term.is_some_and(|line| line.workspaces.is_some() || line.max_risk.is_some());
+    let ends = matches!(change, Change::Retire(_) | Change::Leave(_));
+    if !approval && (limited || ends) {
         out.remark("anybody with the bus's credentials can still add a new key of their own; `countersign operators approval on` lets new keys wait for an operator");
     }
-    if let (Change::Retire(_), Some(console)) =
-        (&change, terms.last().and_then(|t| t.console.as_ref()))
-    {
-        let others = listed.iter().filter(|line| {
-            line.console.as_ref() == Some(console)
-                && line.key != *key
-                && line.state == ListedState::InForce
-        });
-        for other in others {
-            out.remark(&format!(
-                "the same console's {} key {} still counts; retire it too if the console is gone",
-                other.role.as_str(),
-                other.key
-            ));
+    for own in own {
+        let key = &own.key;
+        match own.state {
+            ListedState::InForce if ends => out.remark(&format!(
+                "the same console's own key {key} still counts: whoever holds that console's folder can still approve calls as a rule; retire it too if the console is gone",
+            )),
+            ListedState::Waiting if matches!(change, Change::Add { .. }) => out.remark(&format!(
+                "{key} waits and says that it is the own key of that console; accept it with `countersign operators add {key}` if it is",
+            )),
+            _ => {}
         }
     }
     Ok(())
+}
+
+/// The keys that say that they are the own ones of the console of a person's key.
+fn own_keys<'l>(person: Option<&Listed>, listed: &'l [Listed]) -> Vec<&'l Listed> {
+    let console = person
+        .filter(|person| person.role == KeyRole::Human)
+        .and_then(|person| person.console.as_ref());
+    let own = listed.iter().filter(|line| {
+        line.role == KeyRole::Auto && console.is_some() && line.console.as_ref() == console
+    });
+    own.collect()
+}
+
+/// Whether the change of a person's term was one of this key's, too.
+fn goes_along(change: &Change, person: &Listed, own: &Listed) -> bool {
+    match change {
+        Change::Retire(_) | Change::Leave(_) => own.until.is_some() && own.until == person.until,
+        _ => own.state == ListedState::InForce && own.from == person.from,
+    }
 }
 
 async fn rotate(settings: &Settings, out: Output) -> Result<(), Failure> {

@@ -93,6 +93,7 @@ fn judge(facts: &Facts, key: &RequestKey, request: &Stored, decision: &Stored) -
         realm: &facts.enrolment.realm,
         trusted: &trusted,
         may_allow: &|_| true,
+        voter: &str::to_owned,
         request: &facts_of_request,
     });
     let body: serde_json::Value = serde_json::from_slice(&decision.payload).unwrap_or_default();

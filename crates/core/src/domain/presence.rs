@@ -1,6 +1,7 @@
 //! Which consoles of the realm are there.
 //!
-//! Refuses to call a console live that was not heard lately: three missed signs are the end.
+//! Refuses to call a console live that was not heard lately: three missed signs are the end. Refuses a second console
+//! of one key: each one more makes the others wait for their turn.
 
 use std::collections::VecDeque;
 use std::collections::btree_map::{BTreeMap, Entry};
@@ -28,6 +29,8 @@ pub struct HeardConsole {
     pub operator: String,
     /// The key that signs what its operator decides.
     pub human_key: PublicKey,
+    /// The key that signs what it answers by itself, and its signs.
+    pub auto_key: PublicKey,
     /// Which run of its program; none from an older version.
     pub instance_id: Option<Uuid>,
     /// The server's stamp of its last sign.
@@ -87,6 +90,10 @@ impl Consoles {
     /// A console gave a sign.
     pub fn heard(&mut self, id: ConsoleId, console: HeardConsole) {
         let at = console.heard_at;
+        let mut others = self.0.iter().filter(|(other, _)| **other != id);
+        if others.any(|(_, heard)| heard.last.auto_key == console.auto_key) {
+            return;
+        }
         match self.0.entry(id) {
             Entry::Vacant(place) => {
                 place.insert(Heard {
@@ -134,12 +141,18 @@ mod tests {
 
     use super::*;
 
+    fn key(byte: u8) -> PublicKey {
+        let pair = nkeys::KeyPair::new_from_raw(nkeys::KeyPairType::User, [byte; 32]).unwrap();
+        PublicKey::of(&pair).unwrap()
+    }
+
     fn heard(at: i64) -> HeardConsole {
         HeardConsole {
             operator: "Ada".into(),
             human_key: "UCFIRY65OQE7DFP5KLNS2PF2LVZMUZYJX4OZIEQ36N2IQANUB5XVZ45L"
                 .parse()
                 .unwrap(),
+            auto_key: key(1),
             instance_id: None,
             heard_at: Timestamp(at),
         }
@@ -190,11 +203,30 @@ mod tests {
     }
 
     #[test]
+    fn a_key_speaks_for_the_first_console_that_it_was_heard_of() {
+        let mut consoles = Consoles::default();
+        let ids = (0..300).map(|_| Uuid::now_v7().to_string());
+        let ids: Vec<ConsoleId> = ids.map(|id| id.parse().unwrap()).collect();
+        for id in &ids {
+            consoles.heard(id.clone(), heard(0));
+        }
+        let live: Vec<_> = consoles.live(Timestamp(1)).map(|(id, _)| id).collect();
+        assert_eq!(live, [&ids[0]]);
+        consoles.ended(&ids[0]);
+        consoles.heard(ids[1].clone(), heard(1));
+        assert!(consoles.live(Timestamp(2)).any(|(id, _)| *id == ids[1]));
+    }
+
+    #[test]
     fn a_console_is_live_until_it_ends_or_three_signs_are_missed() {
         let mut consoles = Consoles::default();
         let [a, b]: [ConsoleId; 2] = ["a", "b"].map(|id| id.parse().unwrap());
         consoles.heard(a.clone(), heard(0));
-        consoles.heard(b.clone(), heard(0));
+        let of_b = HeardConsole {
+            auto_key: key(2),
+            ..heard(0)
+        };
+        consoles.heard(b.clone(), of_b);
         let live = |consoles: &Consoles, now| {
             let ids = consoles.live(Timestamp(now)).map(|(id, _)| id.to_string());
             ids.collect::<Vec<_>>()

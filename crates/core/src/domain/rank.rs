@@ -8,6 +8,9 @@ use countersign_wire::{ConsoleId, RequestKey, Sha256Digest};
 /// A console of rank n looks again after n times as long.
 pub const TURN_MS: i64 = 400;
 
+/// Further back nobody waits longer: who answers second is harmless, what nobody answers is not.
+const LAST: u32 = 10;
+
 /// The rank of `me` among the live consoles, 0 for the one that answers at once.
 ///
 /// Consoles stand in the order of SHA-256(console id + request key), lowest first; the request key is
@@ -32,7 +35,7 @@ pub fn rank<'a>(
 /// How long a console of this rank leaves the answer to those before it, ms.
 #[must_use]
 pub fn turn_ms(rank: u32) -> i64 {
-    i64::from(rank).saturating_mul(TURN_MS)
+    i64::from(rank.min(LAST)) * TURN_MS
 }
 
 #[cfg(test)]
@@ -112,6 +115,9 @@ mod tests {
         let a_first = digest("a") < digest("b");
         assert_eq!(rank(&a, [&b], &request) == 0, a_first);
         assert_eq!(rank(&b, [&a], &request) == 0, !a_first);
-        assert_eq!([turn_ms(0), turn_ms(1), turn_ms(3)], [0, 400, 1_200]);
+        assert_eq!(
+            [0, 1, 3, 10, 300].map(turn_ms),
+            [0, 400, 1_200, 4_000, 4_000]
+        );
     }
 }

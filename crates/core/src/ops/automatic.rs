@@ -222,6 +222,12 @@ async fn decide(
             settled(ledger, record.id);
             continue;
         };
+        // Beyond the limits of this console's operator: another console answers, or a person.
+        let own = ledger.identity.auto_key();
+        if !ledger.may_allow(own.as_str(), one.verdict, &record, batch.now) {
+            settled(ledger, record.id);
+            continue;
+        }
         if one.verdict == Verdict::Approve && !knows_hellos(ledger, batch, one.id).await? {
             continue;
         }

@@ -162,6 +162,7 @@ impl App {
     pub(super) async fn put_brake(&self, said: &Said) -> Result<u64, OpError> {
         let writer = self.policy_writer().await?;
         self.may_grant(said)?;
+        self.may_end(said)?;
         let (key, by) = (said.key(), &self.identity().operator);
         let mut unanswered: Option<(u64, Bytes)> = None;
         let mut refused = None;

@@ -38,6 +38,7 @@ pub mod keys;
 mod ladder;
 mod last_signed;
 mod ledger;
+mod letting_go;
 mod link;
 mod lost_anchors;
 pub mod matrix;

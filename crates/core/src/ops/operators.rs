@@ -4,8 +4,10 @@
 //! before the list in force; writes over no revision that it has not read.
 
 mod accept;
+mod added;
 mod audit_entries;
 pub(crate) mod change;
+mod console_keys;
 mod edit;
 mod heal;
 mod lawful;
@@ -98,12 +100,12 @@ impl Operators {
         for attempt in 0..TRIES {
             let latest = self.latest().await?;
             let mut list = latest.list;
-            let missing = self.missing(&list);
+            let (missing, later) = (self.missing(&list), self.not_yet(&list));
             // A list without a time is one of an earlier version, and an older one of these could not be told from it.
             let untold = latest.broken || list.at.is_none() || self.is_due_again();
             let unfollowed = latest.unsigned && self.may_edit();
             let resign = (untold || unfollowed) && self.may_sign();
-            if missing.is_empty() && !resign {
+            if missing.is_empty() && later.is_empty() && !resign {
                 if self.is_owed() {
                     self.heal_beside(list, latest.revision);
                 }
@@ -113,6 +115,7 @@ impl Operators {
             for entry in missing {
                 change::arrive(&mut list, entry, now);
             }
+            list.operators.extend(later);
             if let Some(revision) = self.write(&list, latest.revision).await? {
                 return Ok(revision);
             }
@@ -126,6 +129,17 @@ impl Operators {
         let human = self.shared.identity.human_key();
         let now = self.shared.clock.now();
         self.shared.trusted.standing(human.as_str(), now) == Standing::Counts
+    }
+
+    /// The keys of this console that count only later, as they count from now on: they were entered while the
+    /// server's clock was ahead.
+    fn not_yet(&self, list: &OperatorList) -> Vec<OperatorEntry> {
+        let keys = self.shared.identity.trusted_keys();
+        let now = self.shared.clock.now();
+        let later = keys
+            .iter()
+            .filter_map(|own| added::not_yet(list, own.key.as_str(), now));
+        later.map(|term| change::from_now(term, now)).collect()
     }
 
     /// What this console adds to the list.
@@ -252,7 +266,7 @@ impl Operators {
             if known.revision > revision {
                 return Ok(None);
             }
-            if lawful::judge(&known.list, &list, own.as_str(), now) == Lawful::No {
+            if lawful::judge(&self.realm, &known.list, &list, own.as_str(), now) == Lawful::No {
                 return Err(failed(
                     "the other consoles would refuse this change; see `countersign operators list` what this operator may do",
                 ));

@@ -161,6 +161,13 @@ impl Policies {
         book.in_force.get(workspace).map(Arc::clone)
     }
 
+    /// The rules of a workspace; where they are broken, the last ones that were good.
+    pub(super) fn rules(&self, workspace: &WorkspaceName) -> Vec<Rule> {
+        let book = self.book.read();
+        let known = book.rules.get(workspace);
+        known.map(|known| known.rules.clone()).unwrap_or_default()
+    }
+
     /// What a workspace without rules and setup is judged by.
     pub(crate) fn nothing() -> Option<Arc<InForce>> {
         let set = PolicySet::new(Vec::new(), BTreeMap::new()).ok()?;
@@ -299,7 +306,7 @@ fn known(payload: &[u8], author: (String, Timestamp), revision: u64) -> Known {
     }
 }
 
-fn read_payload(payload: &[u8]) -> Result<Vec<Rule>, Vec<Problem>> {
+pub(super) fn read_payload(payload: &[u8]) -> Result<Vec<Rule>, Vec<Problem>> {
     let value: Value = serde_json::from_slice(payload).unwrap_or_default();
     read_stored(&value)
 }

@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use super::job::Job;
 use super::ledger::{Batch, Ledger};
+use super::letting_go::may_say;
 use super::{brakes, policies};
 use crate::bus::PolicyChange;
 use crate::domain::{AlarmCode, Timestamp};
@@ -25,7 +26,7 @@ pub(super) enum Came {
     Signed(PolicyRow),
     /// An operator signed it before the value in force.
     Older(PolicyRow),
-    /// No operator in force signed it.
+    /// No operator in force signed it who may let go of what it lets go of.
     Unverified,
     /// The key has no value any more.
     Deleted,
@@ -76,8 +77,9 @@ impl Came {
             return Self::Deleted;
         };
         match open(shared, realm, key, (value, place)) {
-            Some(row) if shared.last_signed.lets(&row, place.stored_at) => Self::Signed(row),
-            Some(row) => Self::Older(row),
+            Some(row) if !shared.last_signed.lets(&row, place.stored_at) => Self::Older(row),
+            Some(row) if may_say(shared, key, &row, place.stored_at) => Self::Signed(row),
+            Some(_) => Self::Unverified,
             None => Self::Unverified,
         }
     }

@@ -146,7 +146,8 @@ fn read(
     let subject = PolicyKey::Console(id.clone()).subject();
     let payload = envelope.open(Context::Policy, realm, &subject).ok()?;
     let presence = parse_presence(id, &payload).ok()?;
-    if presence.auto_key != envelope.key {
+    let of_another = trusted.console(envelope.key.as_str(), stamp);
+    if presence.auto_key != envelope.key || of_another.is_some_and(|of| of != id.as_str()) {
         return None;
     }
     if presence.ended {
@@ -155,6 +156,7 @@ fn read(
     Some(Sign::Heard(HeardConsole {
         operator: presence.operator,
         human_key: presence.human_key,
+        auto_key: presence.auto_key,
         instance_id: presence.instance_id,
         heard_at: stamp,
     }))

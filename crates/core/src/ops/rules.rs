@@ -4,6 +4,7 @@
 
 mod change;
 mod last_good;
+mod loosened;
 mod set;
 mod signed;
 
@@ -11,6 +12,7 @@ use countersign_wire::{PolicyKey, Risk, WorkspaceName};
 
 pub use self::change::{RulesChange, RulesChanged, Signing};
 pub(crate) use self::last_good::last_readable;
+pub(super) use self::loosened::loosened;
 pub use self::set::RuleSet;
 use self::set::{read, unreadable};
 pub use self::signed::Shift;
@@ -82,7 +84,7 @@ impl App {
     /// # Errors
     /// [`OpError::NotFound`], [`OpError::InvalidArgs`], [`OpError::BusUnreachable`],
     /// [`OpError::ReadOnly`]; [`OpError::VerdictNotAllowed`] where it would change what other rules
-    /// approve ([`Shift`]). Nothing is changed then.
+    /// approve ([`Shift`]), or hold back less than the operator may allow. Nothing is changed then.
     pub async fn change_rules(
         &self,
         workspace: &WorkspaceName,
@@ -115,6 +117,7 @@ impl App {
                 done.revision = revision;
                 return Ok(done);
             }
+            self.may_change_to(workspace, (&before.set.rules, &after.rules), now)?;
             done.restored = !before.stands;
             done.shift = self.shift(workspace, (&before.set, &author), &after, now);
             let refuses = signing == Signing::Careful && !matches!(change, RulesChange::Regret(..));

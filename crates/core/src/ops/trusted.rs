@@ -5,8 +5,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use countersign_wire::{KeyRole, OperatorEntry, OperatorList, Risk, WorkspaceName};
+use countersign_wire::{KeyRole, OperatorEntry, OperatorList, Risk, WorkspaceName, voter};
 use parking_lot::RwLock;
+use uuid::Uuid;
 
 use crate::domain::Timestamp;
 use crate::identity::Identity;
@@ -22,9 +23,11 @@ pub enum Standing {
     Counts,
     /// It waits for an operator to accept it.
     Waits,
+    /// Its term begins at this moment only: the bus's clock was ahead when it was entered.
+    NotYet(Timestamp),
     /// It was retired at this moment.
     Retired(Timestamp),
-    /// The list does not know it, or knows it only for later.
+    /// The list does not know it.
     Unknown,
 }
 
@@ -92,6 +95,33 @@ impl TrustedKeys {
         })
     }
 
+    /// Whether a key counts at `stored_at` and stands under no limit.
+    #[must_use]
+    pub fn is_free(&self, key: &str, stored_at: Timestamp) -> bool {
+        let keys = self.0.read();
+        keys.get(key).is_some_and(|known| {
+            let terms = in_force(&known.terms, stored_at);
+            !terms.is_empty() && !terms.iter().any(|term| term.is_limited())
+        })
+    }
+
+    /// The console that a key is of by the list: none where the list does not say.
+    #[must_use]
+    pub fn console(&self, key: &str, stored_at: Timestamp) -> Option<String> {
+        let keys = self.0.read();
+        let terms = in_force(&keys.get(key)?.terms, stored_at);
+        terms.iter().find_map(|term| term.console.clone())
+    }
+
+    /// The key under which the votes of the person who has `key` count for a decision stored at `stored_at`.
+    #[must_use]
+    pub fn voter(&self, realm: &Uuid, key: &str, stored_at: Timestamp) -> String {
+        let keys = self.0.read();
+        let soon = stored_at.plus_ms(CLOCK_SLACK_MS).into();
+        let entries = keys.values().flat_map(|known| &known.terms);
+        voter(realm, key, soon, entries)
+    }
+
     /// What a key may do now.
     #[must_use]
     pub fn standing(&self, key: &str, now: Timestamp) -> Standing {
@@ -104,9 +134,12 @@ impl TrustedKeys {
         };
         let ends = known.terms.iter().filter_map(|term| term.until);
         let ended = ends.map(|until| Timestamp::from(until.get())).max();
-        match ended {
+        let open = known.terms.iter().filter(|term| term.until.is_none());
+        let begins = open.map(|term| Timestamp::from(term.from.get())).min();
+        match (begins, ended) {
             _ if known.waits => Standing::Waits,
-            Some(until) if until <= now => Standing::Retired(until),
+            (Some(from), _) if from > now => Standing::NotYet(from),
+            (_, Some(until)) if until <= now => Standing::Retired(until),
             _ => Standing::Unknown,
         }
     }
@@ -192,6 +225,17 @@ mod tests {
             trusted.standing(own, Timestamp(200_000)),
             Standing::Retired(Timestamp(200_000))
         );
+        let mut later = list.clone();
+        later.operators.retain(|entry| entry.until.is_none());
+        later.operators.push(new(300_000));
+        trusted.accept(&later);
+        for (ms, standing) in [
+            (250_000, Standing::NotYet(Timestamp(300_000))),
+            (295_000, Standing::Counts),
+        ] {
+            assert_eq!(trusted.standing(own, Timestamp(ms)), standing);
+        }
+        trusted.accept(&list);
         list.waiting.push(countersign_wire::WaitingKey {
             key: identity.human_key().clone(),
             name: "Ada".into(),

@@ -19,6 +19,7 @@ mod expiry;
 mod faults;
 mod fuzzed;
 mod held_back;
+mod limits;
 mod lost_watch;
 mod operators;
 mod policy;

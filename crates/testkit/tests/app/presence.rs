@@ -1,10 +1,10 @@
 use countersign_core::App;
 use countersign_core::domain::presence::LIVE_MS;
 use countersign_testkit::TempData;
-use countersign_wire::{Context, PolicyKey, Presence, SignedEnvelope, policy_subject};
+use countersign_wire::{Context, PolicyKey, Presence, PublicKey, SignedEnvelope, policy_subject};
 
 use crate::agent::{Desk, colleague, colleague_with, until};
-use crate::ranks::SetClock;
+use crate::ranks::{SetClock, console_key};
 
 /// The operators of the consoles that this one knows to be there.
 async fn known_to(app: &App) -> Vec<String> {
@@ -78,12 +78,13 @@ async fn presence_that_its_console_did_not_sign_is_not_believed() {
     let desk = Desk::open().await;
     let (identity, realm) = (desk.app.identity(), desk.app.realm().unwrap());
     let bus = desk.app.bus().unwrap();
-    let presence = |console: &str| Presence {
+    let own = console_key(&desk.app).await;
+    let presence = |console: &str, auto_key: PublicKey| Presence {
         v: 1,
         console: console.parse().unwrap(),
         operator: "Mallory".into(),
         human_key: identity.human_key(),
-        auto_key: identity.auto_key(),
+        auto_key,
         at: countersign_wire::Timestamp::new(desk.app.now().into()),
         instance_id: None,
         ended: false,
@@ -99,12 +100,14 @@ async fn presence_that_its_console_did_not_sign_is_not_believed() {
             &keys.human,
             "by-an-operator",
         ),
-        ("of-another", "another", &keys.auto, "of-another"),
-        ("for-another", "for-another", &keys.auto, "another"),
-        ("sound", "sound", &keys.auto, "sound"),
+        ("of-another", "another", &own, "of-another"),
+        ("for-another", "for-another", &own, "another"),
+        ("by-another", "by-another", &keys.auto, "by-another"),
+        ("sound", "sound", &own, "sound"),
+        ("second", "second", &own, "second"),
     ];
     for (key, says, pair, signed_for) in rows {
-        let payload = serde_json::to_vec(&presence(says)).unwrap();
+        let payload = serde_json::to_vec(&presence(says, PublicKey::of(pair).unwrap())).unwrap();
         let subject = policy_subject(&format!("console.{signed_for}"));
         let value = SignedEnvelope::seal(pair, Context::Policy, &realm, &subject, &payload);
         let key = PolicyKey::Console(key.parse().unwrap()).to_string();
@@ -123,6 +126,7 @@ async fn presence_that_its_console_did_not_sign_is_not_believed() {
         .map(|c| c.id.to_string())
         .collect();
     assert!(ids.contains(&"sound".to_owned()), "{ids:?}");
+    assert_eq!(ids.len(), 2, "{ids:?}");
     desk.app.shutdown().await;
 }
 
@@ -150,21 +154,21 @@ async fn a_data_folder_that_was_copied_and_runs_twice_is_an_alarm_at_every_conso
     let desk = Desk::open().await;
     let (identity, realm) = (desk.app.identity(), desk.app.realm().unwrap());
     let key = PolicyKey::Console("copied".parse().unwrap());
+    let auto = console_key(&desk.app).await;
     let say = async |run: u128| {
         let presence = Presence {
             v: 1,
             console: "copied".parse().unwrap(),
             operator: "Grace".into(),
             human_key: identity.human_key(),
-            auto_key: identity.auto_key(),
+            auto_key: PublicKey::of(&auto).unwrap(),
             at: countersign_wire::Timestamp::new(desk.app.now().into()),
             instance_id: Some(uuid::Uuid::from_u128(run)),
             ended: false,
         };
         let payload = serde_json::to_vec(&presence).unwrap();
-        let auto = &identity.signing().auto;
         let value =
-            SignedEnvelope::seal(auto, Context::Policy, &realm, &key.subject(), &payload).unwrap();
+            SignedEnvelope::seal(&auto, Context::Policy, &realm, &key.subject(), &payload).unwrap();
         let bus = desk.app.bus().unwrap();
         let before = bus.policy_get(&key.to_string()).await.unwrap();
         let revision = before.map_or(0, |value| value.revision);

@@ -6,8 +6,12 @@ use countersign_core::App;
 use countersign_core::clock::{BusClock, Clock};
 use countersign_core::domain::Timestamp;
 use countersign_core::domain::rank::{TURN_MS, rank};
+use countersign_core::ops::operators::{Change, Limits};
 use countersign_testkit::TempData;
-use countersign_wire::{ConsoleId, Context, PolicyKey, Presence, RequestKey, SignedEnvelope};
+use countersign_wire::{
+    ConsoleId, Context, KeyRole, PolicyKey, Presence, PublicKey, RequestKey, SignedEnvelope,
+};
+use nkeys::KeyPair;
 use serde_json::{Value, json};
 
 use crate::agent::{Agent, Desk, colleague_with, in_state, listed, until};
@@ -105,28 +109,36 @@ async fn line_on_bus(app: &App, id: &str) {
     crate::agent::line_when(app, id, |row| row.delivery == "on_bus").await;
 }
 
+/// The own key of a console that the list does not name.
+pub(crate) async fn console_key(app: &App) -> KeyPair {
+    let pair = KeyPair::new_user();
+    let change = Change::Add {
+        key: PublicKey::of(&pair).unwrap(),
+        name: Some("desk".into()),
+        role: Some(KeyRole::Auto),
+        limits: Limits::default(),
+    };
+    assert!(app.change_operators(&change).await.unwrap());
+    pair
+}
+
 /// Writes the presence of a console that never answers.
 async fn haunt(app: &App, ghost: &ConsoleId) {
     let (identity, realm) = (app.identity(), app.realm().unwrap());
+    let own = console_key(app).await;
     let key = PolicyKey::Console(ghost.clone());
     let presence = Presence {
         v: 1,
         console: ghost.clone(),
         operator: "Nobody".into(),
         human_key: identity.human_key(),
-        auto_key: identity.auto_key(),
+        auto_key: PublicKey::of(&own).unwrap(),
         at: countersign_wire::Timestamp::new(app.now().into()),
         instance_id: None,
         ended: false,
     };
     let payload = serde_json::to_vec(&presence).unwrap();
-    let value = SignedEnvelope::seal(
-        &identity.signing().auto,
-        Context::Policy,
-        &realm,
-        &key.subject(),
-        &payload,
-    );
+    let value = SignedEnvelope::seal(&own, Context::Policy, &realm, &key.subject(), &payload);
     let value = value.unwrap().to_bytes().unwrap();
     let bus = app.bus().unwrap();
     bus.policy_put(&key.to_string(), 0, value.into())

@@ -25,6 +25,15 @@ tool = ["delete_invoice"]
 args."/invoice_id" = { glob = "INV-*" }
 "#;
 
+/// Lets reading go.
+const READS: &str = r#"
+[[rule]]
+id = "reads"
+effect = "approve"
+expires_at = "2999-01-01T00:00:00Z"
+tool = ["read"]
+"#;
+
 const DENY: &str = r#"
 [[rule]]
 id = "no-bots"
@@ -253,7 +262,7 @@ async fn who_signs_under_a_limit_is_asked_before_the_rules_of_others_lose_by_it_
     let desk = Desk::open().await;
     let data = TempData::new();
     let junior = colleague(&desk, &data, "Grace").await;
-    apply(&desk.app, &format!("{INVOICES}{DENY}")).await;
+    apply(&desk.app, &format!("{INVOICES}{READS}")).await;
     until("the rules are known", async || {
         junior.rules(&acme()).await.unwrap().rules.len() == 2
     })
@@ -270,7 +279,7 @@ async fn who_signs_under_a_limit_is_asked_before_the_rules_of_others_lose_by_it_
         list.iter().any(|line| line.max_risk == Some(Risk::Low))
     };
     until("the limit is known", limited).await;
-    let off = RulesChange::Enable("no-bots".to_owned(), Enabled::Off);
+    let off = RulesChange::Enable("reads".to_owned(), Enabled::Off);
     let refused = junior.change_rules(&acme(), &off).await.unwrap_err();
     assert_eq!(refused.code().as_str(), "verdict_not_allowed", "{refused}");
     assert!(refused.to_string().contains("test-invoices"), "{refused}");
@@ -289,10 +298,10 @@ async fn who_signs_under_a_limit_is_asked_before_the_rules_of_others_lose_by_it_
         desk.app.rules(&acme()).await.unwrap().revision == done.revision
     })
     .await;
-    let on = RulesChange::Enable("no-bots".to_owned(), Enabled::On);
+    let on = RulesChange::Enable("reads".to_owned(), Enabled::On);
     let refused = desk.app.change_rules(&acme(), &on).await.unwrap_err();
     assert!(refused.to_string().contains("approve more"), "{refused}");
-    let changes = desk.app.rule_changes(&acme(), "no-bots").await.unwrap();
+    let changes = desk.app.rule_changes(&acme(), "reads").await.unwrap();
     let told: Vec<_> = changes
         .changes
         .iter()

@@ -53,6 +53,8 @@ pub struct DecisionCheck<'a> {
     /// Whether the limits of a key, as they stood when the decision was stored, let it say more than no
     /// to this request.
     pub may_allow: &'a dyn Fn(&str) -> bool,
+    /// The key under which the votes of the person who has a key count: see [`crate::voter()`].
+    pub voter: &'a dyn Fn(&str) -> String,
     /// The request.
     pub request: &'a RequestFacts,
 }
@@ -104,8 +106,8 @@ pub enum DecisionFault {
     /// Fewer distinct operators agreed than the request asks for.
     #[error("too few operators agreed")]
     TooFewVotes,
-    /// The operator's limits do not reach so far.
-    #[error("the operator may not allow this request")]
+    /// The limits of the operator, or of the operator's console, do not reach so far.
+    #[error("who signed the decision may not allow this request")]
     BeyondLimit,
     /// Stored at or after the deadline: reads as expired.
     #[error("the decision came after the deadline")]
@@ -174,8 +176,7 @@ pub fn verify_decision(check: &DecisionCheck<'_>) -> Result<VerifiedDecision, De
     }
     check_verdict(check, &decision)?;
     let operator = decision.verdict.operator();
-    let bound = role == KeyRole::Human && operator.is_some_and(is_bound_by_limits);
-    if bound && !(check.may_allow)(key.as_str()) {
+    if operator.is_some_and(is_bound_by_limits) && !(check.may_allow)(key.as_str()) {
         return Err(DecisionFault::BeyondLimit);
     }
     if operator.is_some() && check.stored_at >= request.deadline {
@@ -262,7 +263,7 @@ fn check_votes(
         realm: check.realm,
         trusted: &trusted,
     };
-    let agreed: BTreeSet<&str> = decision
+    let agreed: BTreeSet<String> = decision
         .votes
         .iter()
         .flatten()
@@ -274,7 +275,7 @@ fn check_votes(
                 })
             })
         })
-        .map(|attached| attached.key.as_str())
+        .map(|attached| (check.voter)(attached.key.as_str()))
         .collect();
     if agreed.len() >= usize::from(request.approvals_required) {
         Ok(())

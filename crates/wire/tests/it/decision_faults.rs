@@ -41,6 +41,7 @@ fn judge_with(change: impl FnOnce(&mut DecisionCheck<'_>)) -> Option<Fault> {
         realm: &REALM,
         trusted: &trusted,
         may_allow: &|_| true,
+        voter: &str::to_owned,
         request: &facts,
     };
     change(&mut check);
@@ -284,20 +285,26 @@ fn every_fault_has_its_own_word() {
 }
 
 #[test]
-fn beyond_the_operators_limits_only_a_denial_stands() {
-    for (verdict, fault) in [
-        ("approve", Some(Fault::BeyondLimit)),
-        ("modify", Some(Fault::BeyondLimit)),
-        ("skip", Some(Fault::BeyondLimit)),
-        ("escalate", Some(Fault::BeyondLimit)),
-        ("deny", None),
-        ("terminate", None),
+fn beyond_the_limits_of_a_person_or_a_console_only_a_denial_stands() {
+    for (verdict, by_rule, fault) in [
+        ("approve", false, Some(Fault::BeyondLimit)),
+        ("modify", false, Some(Fault::BeyondLimit)),
+        ("skip", false, Some(Fault::BeyondLimit)),
+        ("escalate", false, Some(Fault::BeyondLimit)),
+        ("deny", false, None),
+        ("terminate", false, None),
+        ("approve", true, Some(Fault::BeyondLimit)),
+        ("skip", true, Some(Fault::BeyondLimit)),
+        ("deny", true, None),
     ] {
-        let (signed, facts, subject) = (
-            signed(&decision(verdict), 1),
-            facts(),
-            decision_subject(&key()),
-        );
+        let (mut value, mut signer) = (decision(verdict), 1);
+        if by_rule {
+            signer = 10;
+            value["origin"] = json!("rule");
+            value["rule"] = json!({"id": "r1", "version": 3});
+            value["decided_by"] = json!({"name": "desk", "key": public(signer)});
+        }
+        let (signed, facts, subject) = (signed(&value, signer), facts(), decision_subject(&key()));
         let check = DecisionCheck {
             subject: &subject,
             payload: &signed.payload,
@@ -307,8 +314,9 @@ fn beyond_the_operators_limits_only_a_denial_stands() {
             realm: &REALM,
             trusted: &trusted,
             may_allow: &|_| false,
+            voter: &str::to_owned,
             request: &facts,
         };
-        assert_eq!(verify_decision(&check).err(), fault, "{verdict}");
+        assert_eq!(verify_decision(&check).err(), fault, "{verdict} {by_rule}");
     }
 }

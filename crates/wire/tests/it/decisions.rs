@@ -17,6 +17,17 @@ pub(crate) fn judge_at(
     facts: &RequestFacts,
     stored_at: OffsetDateTime,
 ) -> Result<VerifiedDecision, DecisionFault> {
+    judge_by(decision, byte, facts, stored_at, &str::to_owned)
+}
+
+/// The same, where several keys may be one voter's.
+pub(crate) fn judge_by(
+    decision: &Value,
+    byte: u8,
+    facts: &RequestFacts,
+    stored_at: OffsetDateTime,
+    voter: &dyn Fn(&str) -> String,
+) -> Result<VerifiedDecision, DecisionFault> {
     let signed = signed(decision, byte);
     verify_decision(&DecisionCheck {
         subject: &decision_subject(&key()),
@@ -27,6 +38,7 @@ pub(crate) fn judge_at(
         realm: &REALM,
         trusted: &trusted,
         may_allow: &|_| true,
+        voter,
         request: facts,
     })
 }

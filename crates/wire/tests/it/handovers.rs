@@ -88,3 +88,45 @@ fn a_circle_of_handovers_ends() {
     let list = OperatorList::new(vec![heir(&one, &REALM, &two), heir(&two, &REALM, &one)]);
     assert!(!list.descends(&REALM, public(&one).as_str(), |_| None));
 }
+
+/// The same table as in the Python SDK.
+#[test]
+fn keys_that_took_over_from_each_other_vote_as_one_person() {
+    let pairs = [0, 1, 2].map(|_| KeyPair::new_user());
+    let stranger = KeyPair::new_user();
+    let now = datetime!(2026-11-21 12:00 UTC);
+    let later = datetime!(2027-01-01 0:00 UTC).into();
+    for (chain, one) in [
+        ("0>1", vec!["01"]),
+        ("0>1 1>2", vec!["01", "02", "12"]),
+        ("0>1 0>2", vec!["01", "02", "12"]),
+        ("0>1 1>0", vec!["01"]),
+        ("0>1 1>0 1>2", vec!["01", "02", "12"]),
+        ("", vec![]),
+        ("0>1 not yet", vec![]),
+        ("0>1 unsaid", vec![]),
+    ] {
+        let mut entries: Vec<_> = pairs.iter().map(|p| entry(p, KeyRole::Human)).collect();
+        for (old, new) in chain.split(' ').filter_map(|link| link.split_once('>')) {
+            let [old, new] = [old, new].map(|place| &pairs[place.parse::<usize>().unwrap()]);
+            let mut heir = heir(old, &REALM, new);
+            if chain.contains("not yet") {
+                heir.from = later;
+            }
+            if let (Some(word), true) = (&mut heir.takes_over, chain.contains("unsaid")) {
+                word.key = public(&stranger);
+            }
+            entries.push(heir);
+        }
+        let list = OperatorList::new(entries);
+        let voter = |place: usize| list.voter_at(&REALM, public(&pairs[place]).as_str(), now);
+        for (first, second) in [(0, 1), (0, 2), (1, 2)] {
+            let same = one.contains(&format!("{first}{second}").as_str());
+            assert_eq!(
+                voter(first) == voter(second),
+                same,
+                "{chain}: {first} {second}"
+            );
+        }
+    }
+}

@@ -212,6 +212,7 @@ fn every_published_decision_stands() {
             realm: &REALM,
             trusted: &trusted,
             may_allow: &|_| true,
+            voter: &str::to_owned,
             request: &facts,
         });
         assert!(stands.is_ok(), "{}: {stands:?}", text("file"));

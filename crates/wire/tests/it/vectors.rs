@@ -45,6 +45,7 @@ fn fault(text: &str) -> Option<&'static str> {
         realm: &REALM,
         trusted: &trusted,
         may_allow: &|_| true,
+        voter: &str::to_owned,
         request: &facts,
     });
     judged.err().map(DecisionFault::as_str)

@@ -7,7 +7,7 @@ use countersign_wire::{
 use serde_json::{Value, json};
 
 use crate::{
-    decisions::judge_at,
+    decisions::{judge_at, judge_by},
     support::{REALM, STORED_AT, decision, digest_of, facts, key, pair, public},
 };
 
@@ -73,6 +73,21 @@ fn the_same_key_counts_once() {
     again["vote_id"] = json!("019aa000-0002-7000-8000-000000000002");
     let votes = [attach(&vote("approve", 1), 1), attach(&again, 1)];
     assert_eq!(judge_votes("approve", 2, &votes), TOO_FEW);
+}
+
+#[test]
+fn two_keys_of_one_person_count_once() {
+    let votes = [1, 2].map(|voter| attach(&vote("approve", voter), voter));
+    let facts = RequestFacts {
+        approvals_required: 2,
+        ..facts()
+    };
+    let mut value = decision("approve");
+    value["votes"] = json!(votes);
+    let judged =
+        |voter: &dyn Fn(&str) -> String| judge_by(&value, 1, &facts, STORED_AT, voter).err();
+    assert_eq!(judged(&str::to_owned), None);
+    assert_eq!(judged(&|_| public(1).to_string()), TOO_FEW);
 }
 
 #[test]

@@ -51,6 +51,8 @@ class TrustedKey:
     """The only workspaces in which it may say more than no; None: all."""
     max_risk: str | None = None
     """The highest risk at which it may say more than no; None: any. An unknown word reads `safe`."""
+    took_over: str | None = None
+    """The key of the same person from which it has taken over, by that key's own word."""
 
     @classmethod
     def parse(cls, value: Any) -> TrustedKey:

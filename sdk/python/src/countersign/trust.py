@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .clock import parse_rfc3339
@@ -61,9 +61,27 @@ class Trust:
             entry.may_allow(workspace, risk) for entry in self.keys if entry.key == key and _in_force(entry, moment)
         )
 
+    def voter(self, key: str, moment: dt.datetime) -> str:
+        """The key under which a person's votes count: the first of those that handed over, one to the next, up to
+        `key`, by what had begun at server time `moment`. Keys of a ring are one person."""
+        chain = [key]
+        while (before := self._before(chain[-1], moment)) is not None:
+            if before in chain:
+                return min(chain[chain.index(before) :])
+            chain.append(before)
+        return chain[-1]
+
+    def _before(self, key: str, moment: dt.datetime) -> str | None:
+        begun = (entry for entry in self.keys if entry.key == key and _begun(entry, moment))
+        return next((entry.took_over for entry in begun if entry.took_over is not None), None)
+
+
+def _begun(entry: TrustedKey, moment: dt.datetime) -> bool:
+    return entry.since is None or parse_rfc3339(entry.since) <= moment
+
 
 def _in_force(entry: TrustedKey, moment: dt.datetime) -> bool:
-    if entry.since is not None and moment < parse_rfc3339(entry.since):
+    if not _begun(entry, moment):
         return False
     return entry.until is None or moment < parse_rfc3339(entry.until)
 
@@ -86,7 +104,7 @@ def take_over(trust: Trust, stored: bytes, revision: int, moment: dt.datetime) -
             return trust
         if not verify(key, sig, "policy", trust.realm, OPERATORS_SUBJECT, payload):
             return trust
-        keys = tuple(_entries(value))
+        keys = tuple(_entries(value, trust.realm))
         listed = Trust(trust.realm, keys)
         # A signer that is not known counts only as far as its own list lets it.
         counts = trust.may_list(key, moment) or listed.may_edit_at(key, moment)
@@ -170,7 +188,7 @@ def _predecessor(entry: Any, key: str, realm: str) -> str | None:
     return old if said.get("v") == 1 and said.get("old") == old and said.get("new") == key else None
 
 
-def _entries(value: Any) -> Iterable[TrustedKey]:
+def _entries(value: Any, realm: str) -> Iterable[TrustedKey]:
     """A bare list is accepted beside `{"v": 1, "operators": […]}`; an entry of an unknown role is left out."""
     listed = value["operators"] if isinstance(value, dict) else value
     if not isinstance(listed, list):
@@ -178,4 +196,8 @@ def _entries(value: Any) -> Iterable[TrustedKey]:
     for entry in listed:
         if isinstance(entry, dict) and entry.get("role") not in ("human", "auto"):
             continue
-        yield TrustedKey.parse(entry)
+        known = TrustedKey.parse(entry)
+        try:
+            yield replace(known, took_over=_predecessor(entry, known.key, realm))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            yield known

@@ -23,7 +23,7 @@ MAX_DECISION_BYTES = 900 * 1024
 
 RUNNING = frozenset({"approve", "modify"})
 MORE_THAN_NO = RUNNING | {"respond", "skip", "escalate"}
-"""What an operator's limits bind."""
+"""What the limits of an operator, and of the operator's console, bind."""
 OPERATOR_VERDICTS = MORE_THAN_NO | {"deny", "terminate"}
 
 # Which kind of key speaks for which origin (protocol, section 5).
@@ -135,9 +135,9 @@ def judge(stored: StoredDecision, request: SentRequest, trust: Trust, late: bool
     args, digest = _arguments(verdict, body, request)
     if verdict in RUNNING and request.approvals_required > 1:
         _check_votes(verdict, digest, stored, body, request, trust)
-    person = key if role == "human" and verdict in MORE_THAN_NO else None
-    if person is not None and not trust.may_allow(person, stored.stored_at, request.workspace, request.risk):
-        _void("beyond_limit", "the operator may not allow this request")
+    bound = key if verdict in MORE_THAN_NO else None
+    if bound is not None and not trust.may_allow(bound, stored.stored_at, request.workspace, request.risk):
+        _void("beyond_limit", "who signed the decision may not allow this request")
     response = _response(verdict, body)
     if late and verdict in OPERATOR_VERDICTS:
         verdict, args, digest, response = "expired", None, None, None
@@ -271,13 +271,13 @@ def _check_votes(
     request: SentRequest,
     trust: Trust,
 ) -> None:
-    keys = {
-        key
+    persons = {
+        trust.voter(key, stored.stored_at)
         for vote in body.get("votes") or []
         if (key := _voter(vote, verdict, digest, stored, request, trust)) is not None
     }
-    if len(keys) < request.approvals_required:
-        _void("too_few_votes", f"{len(keys)} of {request.approvals_required} approvals verify")
+    if len(persons) < request.approvals_required:
+        _void("too_few_votes", f"{len(persons)} of {request.approvals_required} approvals verify")
 
 
 def _voter(

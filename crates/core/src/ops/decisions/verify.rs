@@ -41,6 +41,7 @@ pub(super) fn verify(ledger: &Ledger, record: &RequestRecord, stored: Stored<'_>
     let at = stored.stored_at;
     let trusted = |key: &str| -> Option<KeyRole> { ledger.trusted.role(key, at) };
     let may_allow = |key: &str| ledger.may_allow(key, Verdict::Approve, record, at);
+    let voter = |key: &str| ledger.trusted.voter(&bus.realm, key, at);
     let verified = verify_decision(&DecisionCheck {
         subject: &decision_subject(&record.key),
         payload: stored.payload,
@@ -50,6 +51,7 @@ pub(super) fn verify(ledger: &Ledger, record: &RequestRecord, stored: Stored<'_>
         realm: &bus.realm,
         trusted: &trusted,
         may_allow: &may_allow,
+        voter: &voter,
         request: &facts,
     });
     let verdict = verified.map(|verified| verified.decision.verdict);

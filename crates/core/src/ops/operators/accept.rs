@@ -61,7 +61,8 @@ impl Operators {
             if !put_back && !later {
                 return Accepted::No(Refused::older(&known.list, list, stored_at));
             }
-            match lawful::judge(&known.list, &list, envelope.key.as_str(), stored_at) {
+            let signer = envelope.key.as_str();
+            match lawful::judge(&self.realm, &known.list, &list, signer, stored_at) {
                 Lawful::ByOperator => {}
                 Lawful::ByOther => by_other = true,
                 Lawful::No => {

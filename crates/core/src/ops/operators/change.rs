@@ -8,6 +8,7 @@ use countersign_wire::{
     WorkspaceName,
 };
 
+use super::console_keys::{limits_of, own_key_of, own_keys};
 use super::lawful;
 use crate::domain::Timestamp;
 
@@ -29,7 +30,7 @@ pub struct Limits {
 /// One change of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// Accepts a waiting key with the console's other key, or enters one.
+    /// Accepts a waiting key, with a person's the one own key of its console that asked with it, or enters one.
     Add {
         /// Which.
         key: PublicKey,
@@ -42,7 +43,9 @@ pub enum Change {
     },
     /// Ends a key for decisions stored later, or turns a waiting one away.
     Retire(PublicKey),
-    /// Begins a new term with these limits.
+    /// The same, and with a person's key the own key of its console: whoever holds that folder could still answer.
+    Leave(PublicKey),
+    /// Begins a new term with these limits, which bind the own key of a person's console, too.
     Limit(PublicKey, Limits),
     /// Whether new keys wait until they are accepted.
     Approval(bool),
@@ -96,6 +99,7 @@ pub(crate) fn apply(
             limits,
         } => add(list, key, name.as_deref(), *role, limits, now),
         Change::Retire(key) => retire(list, key, now),
+        Change::Leave(key) => leave(list, key, now),
         Change::Limit(key, limits) => limit(list, key, limits, now),
         Change::Approval(on) => Ok(std::mem::replace(&mut list.operator_approval, *on) != *on),
         Change::Rotate { old, new, word } => rotate(list, old, new, word.as_deref(), now),
@@ -120,6 +124,14 @@ pub(crate) fn arrive(list: &mut OperatorList, entry: OperatorEntry, now: Timesta
             until: None,
             ..entry
         });
+    }
+}
+
+/// A term as it begins now.
+pub(super) fn from_now(term: &OperatorEntry, now: Timestamp) -> OperatorEntry {
+    OperatorEntry {
+        from: wire(now.plus_ms(-FROM_SLACK_MS)),
+        ..term.clone()
     }
 }
 
@@ -169,37 +181,77 @@ fn add(
     }
     // Terms of one key do not overlap: an earlier one ended before now.
     let from = before
+        .as_ref()
         .and_then(|entry| entry.until)
         .map_or(now.plus_ms(-FROM_SLACK_MS), |until| {
             Timestamp::from(until.get()).max(now.plus_ms(-FROM_SLACK_MS))
         });
     list.waiting.retain(|waiting| waiting.key != *key);
+    let console = waiting.as_ref().and_then(|waiting| waiting.console.clone());
+    let console = console.or_else(|| before.and_then(|entry| entry.console));
+    let limits = match role {
+        KeyRole::Human => limits.clone(),
+        KeyRole::Auto => limits_of(list, console.as_deref(), now),
+    };
     list.operators.push(OperatorEntry {
         workspaces: limits.workspaces.clone(),
         max_risk: limits.max_risk,
-        console: waiting.as_ref().and_then(|waiting| waiting.console.clone()),
+        console: console.clone(),
         ..OperatorEntry::new(key.clone(), named, role, wire(from))
     });
-    // A person without the console's own key would see nothing answered in time by that console.
-    let Some(console) = waiting.and_then(|waiting| waiting.console) else {
+    if role == KeyRole::Auto {
         return Ok(true);
-    };
-    let others: Vec<WaitingKey> = list
-        .waiting
-        .extract_if(.., |other| {
-            role == KeyRole::Human
-                && other.role == KeyRole::Auto
-                && other.console.as_deref() == Some(console.as_str())
-        })
-        .collect();
-    for other in others {
-        let from = wire(now.plus_ms(-FROM_SLACK_MS));
+    }
+    // A person without the console's own key would see nothing answered in time by that console.
+    if let Some(own) = waiting.and_then(|waiting| own_key_of(list, &waiting)) {
+        list.waiting.retain(|waiting| waiting.key != own.key);
         list.operators.push(OperatorEntry {
-            console: other.console,
-            ..OperatorEntry::new(other.key, other.name, other.role, from)
+            console: own.console,
+            workspaces: limits.workspaces.clone(),
+            max_risk: limits.max_risk,
+            ..OperatorEntry::new(own.key, own.name, own.role, wire(from))
         });
     }
+    bind_console(list, key, console.as_deref(), &limits, now);
     Ok(true)
+}
+
+/// A console answers by itself what its person may allow, and no more. False when everything was so already.
+fn bind_console(
+    list: &mut OperatorList,
+    person: &PublicKey,
+    console: Option<&str>,
+    limits: &Limits,
+    now: Timestamp,
+) -> bool {
+    let mut changed = false;
+    for term in own_keys(list, person, console, now) {
+        if term.workspaces == limits.workspaces && term.max_risk == limits.max_risk {
+            continue;
+        }
+        changed = true;
+        end(list, &term.key, now);
+        list.operators.push(OperatorEntry {
+            from: wire(now),
+            until: term.until,
+            workspaces: limits.workspaces.clone(),
+            max_risk: limits.max_risk,
+            ..term
+        });
+    }
+    changed
+}
+
+fn leave(list: &mut OperatorList, key: &PublicKey, now: Timestamp) -> Result<bool, ChangeError> {
+    let term = list.terms_at(key.as_str(), now.into()).last().cloned();
+    let changed = retire(list, key, now)?;
+    let Some(term) = term.filter(|term| term.role == KeyRole::Human) else {
+        return Ok(changed);
+    };
+    for own in own_keys(list, key, term.console.as_deref(), now) {
+        end(list, &own.key, now);
+    }
+    Ok(changed)
 }
 
 fn retire(list: &mut OperatorList, key: &PublicKey, now: Timestamp) -> Result<bool, ChangeError> {
@@ -262,8 +314,10 @@ fn limit(
     if term.role != KeyRole::Human {
         return Err(ChangeError::NotAPerson(key.clone()));
     }
+    let console = term.console.clone();
     if term.workspaces == limits.workspaces && term.max_risk == limits.max_risk {
-        return Ok(false);
+        // Lists of earlier versions limit nobody's console.
+        return Ok(bind_console(list, key, console.as_deref(), limits, now));
     }
     end(list, key, now);
     list.operators.push(OperatorEntry {
@@ -274,6 +328,7 @@ fn limit(
         max_risk: limits.max_risk,
         ..term
     });
+    bind_console(list, key, console.as_deref(), limits, now);
     keep_an_operator(list, key, now)?;
     Ok(true)
 }
@@ -334,7 +389,7 @@ mod tests {
         /// differently there, and somebody can always change the list.
         #[test]
         fn no_change_reaches_back_and_an_operator_without_limits_is_always_left(
-            steps in prop::collection::vec((0_usize..6, 0_usize..4, any::<bool>()), 1..25),
+            steps in prop::collection::vec((0_usize..7, 0_usize..4, any::<bool>()), 1..25),
         ) {
             let keys: Vec<PublicKey> = (0..4).map(|_| key()).collect();
             let from = wire(Timestamp(0));
@@ -351,6 +406,7 @@ mod tests {
                 let change = match what {
                     0 => Change::Add { key, name: Some("x".into()), role: None, limits },
                     1 => Change::Retire(key),
+                    5 => Change::Leave(key),
                     2 => Change::Limit(key, limits),
                     3 => Change::Approval(flag),
                     4 => Change::Rotate { old: key, new: keys[(which + 1) % 4].clone(), word: None },

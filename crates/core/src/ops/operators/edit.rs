@@ -8,6 +8,7 @@ use std::time::Duration;
 use countersign_wire::{KeyRole, OperatorList, PublicKey, Risk, WorkspaceName};
 
 use super::change::{self, Change};
+use super::lawful::CLOCK_SLACK_MS;
 use super::{Operators, TRIES, lawful, unwritable};
 use crate::domain::Timestamp;
 use crate::error::OpError;
@@ -23,6 +24,8 @@ const JOIN_LIMIT: Duration = Duration::from_secs(30);
 pub enum ListedState {
     /// Counts now.
     InForce,
+    /// Begins later: the bus's clock was ahead when it was entered.
+    NotYet,
     /// Waits for an operator to accept it.
     Waiting,
     /// Ended.
@@ -35,6 +38,7 @@ impl ListedState {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::InForce => "in_force",
+            Self::NotYet => "not_yet",
             Self::Waiting => "waiting",
             Self::Retired => "retired",
         }
@@ -84,6 +88,9 @@ impl App {
             until: entry.until.map(|until| until.get().into()),
             state: match entry.until {
                 Some(until) if Timestamp::from(until.get()) <= now => ListedState::Retired,
+                _ if Timestamp::from(entry.from.get()) > now.plus_ms(CLOCK_SLACK_MS) => {
+                    ListedState::NotYet
+                }
                 _ => ListedState::InForce,
             },
             mine: mine(&entry.key),
@@ -186,6 +193,12 @@ impl App {
         let own = self.identity().auto_key();
         let what = match self.inner.shared.trusted.standing(own.as_str(), self.now()) {
             Standing::Counts | Standing::Unknown => return None,
+            Standing::NotYet(from) => {
+                return Some(format!(
+                    "this console's own key counts from {} on: the bus's clock was ahead when it was entered; until this console has entered it again, it denies, expires, approves and answers nothing by itself, rules and `stop` included",
+                    from.rfc3339()
+                ));
+            }
             Standing::Waits => "waits to be accepted".to_owned(),
             Standing::Retired(at) => format!("was retired at {}", at.rfc3339()),
         };
@@ -215,6 +228,10 @@ pub(crate) fn why_not(standing: Standing, key: &str) -> Option<String> {
         Standing::Retired(at) => Some(format!(
             "its key was retired at {}; ask an operator of this realm to run `countersign operators add {key}`, until then you can look and not decide",
             at.rfc3339()
+        )),
+        Standing::NotYet(from) => Some(format!(
+            "its key counts from {} on: the bus's clock was ahead when it was entered; a running console enters its keys again, until then you can look and not decide",
+            from.rfc3339()
         )),
         Standing::Unknown => Some(format!(
             "its key is not on the realm's list of operators; ask an operator of this realm to run `countersign operators add {key} --name NAME`"

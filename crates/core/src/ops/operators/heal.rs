@@ -104,7 +104,8 @@ impl Operators {
     }
 
     /// Signs the list again, for those who start, once the server's clock has caught up with one that was signed far
-    /// ahead of it. Every now and then, until it is cancelled.
+    /// ahead of it, and enters own keys again that count only later: that clock was set back. Every now and then, until
+    /// it is cancelled.
     pub(in crate::ops) async fn keep_readable(&self) {
         loop {
             tokio::time::sleep(HEAL_EVERY).await;
@@ -113,6 +114,12 @@ impl Operators {
                 && let Some(known) = self.known()
             {
                 self.heal(known.list, known.revision).await;
+            }
+            let later = self
+                .known()
+                .is_some_and(|known| !self.not_yet(&known.list).is_empty());
+            if later && let Err(error) = self.register().await {
+                tracing::warn!(%error, "this console's keys could not be entered from now on");
             }
         }
     }

@@ -4,13 +4,15 @@
 //! operator under limits edits nobody, a retired key signs no list, and nobody takes back what a term has been.
 
 use countersign_wire::{KeyRole, OperatorEntry, OperatorList};
+use uuid::Uuid;
 
+use super::added::Added;
 use crate::domain::Timestamp;
 
 /// A newcomer's keys count from about now: its clock is an estimate, and its list may have waited.
-const NEWCOMER_SLACK_MS: i64 = 60_000;
+pub(super) const NEWCOMER_SLACK_MS: i64 = 60_000;
 /// Terms begin by an estimate of the server's time.
-const CLOCK_SLACK_MS: i64 = 5_000;
+pub(super) const CLOCK_SLACK_MS: i64 = 5_000;
 
 /// Ends are set by such an estimate, too, and the list that says so may have waited.
 const END_SLACK_MS: i64 = 60_000;
@@ -40,7 +42,7 @@ pub(crate) fn may_edit(list: &OperatorList, key: &str, at: Timestamp) -> bool {
     is_operator(list, key, at) && terms(list, key, at).all(|term| !term.is_limited())
 }
 
-fn terms<'l>(
+pub(super) fn terms<'l>(
     list: &'l OperatorList,
     key: &'l str,
     at: Timestamp,
@@ -58,6 +60,7 @@ fn role(list: &OperatorList, key: &str, at: Timestamp) -> Option<KeyRole> {
 
 /// Judges `next`, signed by `signer` and stored at `stored_at`, against the list before it.
 pub(crate) fn judge(
+    realm: &Uuid,
     known: &OperatorList,
     next: &OperatorList,
     signer: &str,
@@ -83,34 +86,20 @@ pub(crate) fn judge(
                     .iter()
                     .any(|after| ends(entry, after, stored_at)))
     });
-    let rotates = operator && hands_over(next, signer, stored_at);
-    let own_next = |entry: &OperatorEntry| {
-        entry.role == KeyRole::Human
-            && terms(known, signer, stored_at)
-                .all(|term| term.workspaces == entry.workspaces && term.max_risk == entry.max_risk)
+    let added = Added {
+        realm,
+        known,
+        next,
+        signer,
+        stored_at,
     };
-    let mut heirs = 0;
-    let mut added = next.operators.iter().filter(|entry| {
-        !known.operators.contains(entry)
-            && !known
-                .operators
-                .iter()
-                .any(|before| own(&before) && ends(before, entry, stored_at))
-    });
-    let fresh = added.all(|entry| {
-        let from = Timestamp::from(entry.from.get());
-        // One key takes over from one: with two of them a person would vote twice.
-        let heir = rotates && heirs == 0 && own_next(entry);
-        heirs += usize::from(heir);
-        from.plus_ms(NEWCOMER_SLACK_MS) >= stored_at && (heir || !known.operator_approval)
-    });
     let waits = known.waiting.iter().all(|waiting| {
         next.waiting.contains(waiting)
             || (!known.operator_approval && has_key(next, waiting.key.as_str()))
     });
     let setting = known.operator_approval == next.operator_approval;
     let vouched = keeps_words(known, next);
-    match kept && fresh && waits && setting && vouched {
+    match kept && waits && setting && vouched && added.is_lawful() {
         true => Lawful::ByOther,
         false => Lawful::No,
     }
@@ -143,7 +132,7 @@ fn stays(
 }
 
 /// Whether a key counts no longer, or only for a moment more.
-fn hands_over(list: &OperatorList, key: &str, stored_at: Timestamp) -> bool {
+pub(super) fn hands_over(list: &OperatorList, key: &str, stored_at: Timestamp) -> bool {
     let soon = stored_at.plus_ms(HANDOVER_MS);
     list.terms_at(key, soon.into()).next().is_none()
 }
@@ -159,7 +148,7 @@ fn has_key(list: &OperatorList, key: &str) -> bool {
 }
 
 /// Whether `after` is `before` with an end that was set about now.
-fn ends(before: &OperatorEntry, after: &OperatorEntry, stored_at: Timestamp) -> bool {
+pub(super) fn ends(before: &OperatorEntry, after: &OperatorEntry, stored_at: Timestamp) -> bool {
     let Some(until) = after.until else {
         return false;
     };
@@ -206,215 +195,4 @@ pub(crate) fn merged(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::change::{Change, Limits, apply, arrive};
-    use super::*;
-    use countersign_wire::{PublicKey, Risk, Timestamp as Stamp};
-    use nkeys::KeyPair;
-
-    const NOW: Timestamp = Timestamp(1_000_000);
-
-    fn key() -> PublicKey {
-        PublicKey::of(&KeyPair::new_user()).unwrap()
-    }
-
-    fn entry(key: &PublicKey, from: i64) -> OperatorEntry {
-        let from = Stamp::new(Timestamp(from).into());
-        OperatorEntry::new(key.clone(), "Ada".into(), KeyRole::Human, from)
-    }
-
-    /// Whose it is, and for whom, is no question of these tests.
-    fn word() -> countersign_wire::SignedEnvelope {
-        let at = Stamp::new(NOW.into());
-        countersign_wire::Vouch::seal(&KeyPair::new_user(), &uuid::Uuid::nil(), &key(), at).unwrap()
-    }
-
-    /// Ada without limits, Grace up to low risk, Mallory retired.
-    fn realm(approval: bool) -> (OperatorList, [PublicKey; 3]) {
-        let [ada, grace, mallory] = [key(), key(), key()];
-        let mut list = OperatorList::new(vec![
-            entry(&ada, 0),
-            OperatorEntry {
-                max_risk: Some(Risk::Low),
-                ..entry(&grace, 0)
-            },
-            OperatorEntry {
-                until: Some(Stamp::new(Timestamp(500_000).into())),
-                ..entry(&mallory, 0)
-            },
-        ]);
-        list.operator_approval = approval;
-        list.at = Some(Stamp::new(Timestamp(600_000).into()));
-        list.vouched = vec![word()];
-        (list, [ada, grace, mallory])
-    }
-
-    fn after(list: &OperatorList, change: Change) -> OperatorList {
-        let mut next = list.clone();
-        apply(&mut next, &change, NOW).unwrap();
-        next
-    }
-
-    fn added(list: &OperatorList, entry: OperatorEntry) -> OperatorList {
-        let mut next = list.clone();
-        next.operators.push(entry);
-        next
-    }
-
-    #[test]
-    fn a_key_ends_now_also_while_the_list_in_force_was_signed_ahead_of_the_servers_clock() {
-        let (mut list, [ada, grace, _]) = realm(false);
-        for (ahead, ends, lawful) in [
-            (0, 0, Lawful::ByOperator),
-            (165_000, 0, Lawful::ByOperator),
-            (3_600_000, 0, Lawful::ByOperator),
-            (165_000, -60_000, Lawful::ByOperator),
-            (165_000, -60_001, Lawful::No),
-            (0, -60_001, Lawful::No),
-        ] {
-            list.at = Some(Stamp::new(NOW.plus_ms(ahead).into()));
-            let mut next = list.clone();
-            apply(&mut next, &Change::Retire(grace.clone()), NOW.plus_ms(ends)).unwrap();
-            assert_eq!(
-                judge(&list, &next, ada.as_str(), NOW),
-                lawful,
-                "{ahead} {ends}"
-            );
-        }
-    }
-
-    #[test]
-    fn each_signer_may_do_so_much_and_no_more() {
-        let new = key();
-        let fresh = entry(&new, NOW.0);
-        for approval in [false, true] {
-            let (list, [ada, grace, mallory]) = realm(approval);
-            let mut arrived = list.clone();
-            arrive(&mut arrived, fresh.clone(), NOW);
-            let mut dropped = list.clone();
-            dropped.operators.remove(0);
-            let mut ended = list.clone();
-            ended.operators[0].until = Some(Stamp::new(NOW.into()));
-            let mut revived = list.clone();
-            revived.operators[2].until = None;
-            let mut earlier = list.clone();
-            earlier.operators[2].until = Some(Stamp::new(Timestamp(400_000).into()));
-            let mut renamed = list.clone();
-            renamed.operators[1].name = "Mallory".into();
-            let mut spoken = list.clone();
-            spoken.vouched.push(word());
-            let mut silenced = list.clone();
-            silenced.vouched = vec![word()];
-            let switched = after(&list, Change::Approval(!approval));
-            let rotated = Change::Rotate {
-                old: grace.clone(),
-                new: new.clone(),
-                word: None,
-            };
-            let mut twice = after(&list, rotated.clone());
-            twice.operators.push(OperatorEntry {
-                key: key(),
-                ..twice.operators.last().unwrap().clone()
-            });
-            let mut beside = after(&list, rotated.clone());
-            for entry in &mut beside.operators {
-                if entry.key == grace {
-                    entry.until = None;
-                }
-            }
-            let mut wider = after(&list, rotated.clone());
-            wider.operators.last_mut().unwrap().max_risk = None;
-            let open = if approval { "no" } else { "yes" };
-            let table = [
-                ("arrives", arrived, "yes", "yes", "yes"),
-                (
-                    "enters itself",
-                    added(&list, fresh.clone()),
-                    "yes",
-                    open,
-                    open,
-                ),
-                (
-                    "enters the past",
-                    added(&list, entry(&new, 0)),
-                    "yes",
-                    "no",
-                    "no",
-                ),
-                ("retires Ada", ended, "yes", "no", "no"),
-                (
-                    "retires Grace",
-                    after(&list, Change::Retire(grace.clone())),
-                    "yes",
-                    "yes",
-                    "no",
-                ),
-                (
-                    "frees Grace",
-                    after(&list, Change::Limit(grace.clone(), Limits::default())),
-                    "yes",
-                    open,
-                    "no",
-                ),
-                ("leaves one out", dropped, "no", "no", "no"),
-                (
-                    "takes Mallory back by an old term",
-                    revived,
-                    "no",
-                    "no",
-                    "no",
-                ),
-                ("has Mallory end earlier", earlier, "no", "no", "no"),
-                ("renames Grace", renamed, "no", "no", "no"),
-                ("switches", switched, "yes", "no", "no"),
-                ("adds a word", spoken, "yes", "yes", "yes"),
-                (
-                    "has another word in one's place",
-                    silenced,
-                    "yes",
-                    "no",
-                    "no",
-                ),
-                ("rotates Grace", after(&list, rotated), "yes", "yes", "no"),
-                ("rotates her wider", wider, "yes", open, "no"),
-                ("rotates her into two", twice, "yes", open, "no"),
-                ("gives her a second key", beside, "yes", open, open),
-            ];
-            for (what, next, full, limited, stranger) in table {
-                let word = |signer: &PublicKey| match judge(&list, &next, signer.as_str(), NOW) {
-                    Lawful::No => "no",
-                    _ => "yes",
-                };
-                assert_eq!(word(&ada), full, "Ada {what}");
-                assert_eq!(word(&grace), limited, "Grace {what}, approval {approval}");
-                for signer in [&mallory, &new] {
-                    assert_eq!(
-                        word(signer),
-                        stranger,
-                        "a stranger {what}, approval {approval}"
-                    );
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn what_a_refused_list_would_have_added_waits_or_arrives_now() {
-        let new = key();
-        for approval in [false, true] {
-            let (list, [ada, ..]) = realm(approval);
-            let theirs = OperatorList::new(vec![entry(&new, 0)]);
-            assert!(loses(&list, &theirs));
-            let merged = merged(&list, &theirs, NOW);
-            assert!(!loses(&list, &merged));
-            assert_eq!(merged.is_waiting(new.as_str()), approval);
-            let moment_ago = NOW.plus_ms(-6_000);
-            assert!(!is_operator(
-                &merged,
-                new.as_str(),
-                moment_ago.plus_ms(-5_001)
-            ));
-            assert_eq!(judge(&list, &merged, ada.as_str(), NOW), Lawful::ByOperator);
-        }
-    }
-}
+mod tests;

@@ -77,7 +77,13 @@ async fn agreed(
 ) -> Result<Option<Vec<StoredVote>>, StoreError> {
     let mut standing = votes::standing(batch.tx, record.id).await?;
     standing.retain(|vote| role(ledger, record, &vote.key, batch.now) == Some(KeyRole::Human));
-    let ballots: Vec<Ballot<'_>> = standing.iter().map(ballot).collect();
+    let Some(realm) = ledger.bus.as_ref().map(|bus| bus.realm) else {
+        return Ok(None);
+    };
+    let voter = |vote: &StoredVote| ledger.trusted.voter(&realm, &vote.key, batch.now);
+    let voters: Vec<String> = standing.iter().map(voter).collect();
+    let both = standing.iter().zip(&voters);
+    let ballots: Vec<Ballot<'_>> = both.map(|(vote, voter)| ballot(vote, voter)).collect();
     let Some(places) = agreement(&ballots, record.approvals_needed) else {
         return Ok(None);
     };
@@ -89,10 +95,10 @@ async fn agreed(
     ))
 }
 
-/// What a vote says.
-pub(in crate::ops) fn ballot(vote: &StoredVote) -> Ballot<'_> {
+/// What a vote says, and whose it is: [`countersign_wire::voter()`].
+pub(in crate::ops) fn ballot<'v>(vote: &'v StoredVote, voter: &'v str) -> Ballot<'v> {
     Ballot {
-        key: &vote.key,
+        key: voter,
         verdict: vote.verdict.as_deref().unwrap_or_default(),
         args_digest: vote.args_digest.as_deref(),
     }

@@ -116,11 +116,16 @@ impl App {
             let mut voters = ballots.iter().map(|(key, ..)| key).chain(&sent);
             line.voted = voters.any(|key| key == me.as_str());
         }
-        let counted: Vec<Ballot<'_>> = ballots
+        let counts = ballots
             .iter()
-            .filter(|(key, ..)| !is_open(&line) || self.may_vote(&line, key))
-            .map(|(key, verdict, args_digest)| Ballot {
-                key,
+            .filter(|(key, ..)| !is_open(&line) || self.may_vote(&line, key));
+        let voters: Vec<_> = counts
+            .map(|ballot| (self.voter(&ballot.0), ballot))
+            .collect();
+        let counted: Vec<Ballot<'_>> = voters
+            .iter()
+            .map(|(voter, (_, verdict, args_digest))| Ballot {
+                key: voter,
                 verdict: verdict.as_deref().unwrap_or_default(),
                 args_digest: args_digest.as_deref(),
             })
@@ -142,6 +147,12 @@ impl App {
         let workspace: Result<WorkspaceName, _> = line.ws.parse();
         let risk = Risk::effective(&line.risk);
         human && workspace.is_ok_and(|ws| trusted.may_allow(key, now, &ws, risk))
+    }
+
+    /// The key under which the votes of the person who has `key` count now.
+    fn voter(&self, key: &str) -> String {
+        let voter = |realm| self.inner.shared.trusted.voter(&realm, key, self.now());
+        self.realm().map_or_else(|| key.to_owned(), voter)
     }
 
     /// Waits until a vote is on the stream, and for the decision where it was the last one needed.
@@ -213,7 +224,9 @@ impl App {
             }
             let votes = votes::of_request(self.reader(), line.id).await?;
             let counted = votes.iter().filter(|vote| self.may_vote(&line, &vote.key));
-            let ballots: Vec<Ballot<'_>> = counted.map(ballot).collect();
+            let voters: Vec<_> = counted.map(|vote| (self.voter(&vote.key), vote)).collect();
+            let both = voters.iter();
+            let ballots: Vec<Ballot<'_>> = both.map(|(voter, vote)| ballot(vote, voter)).collect();
             let required = u8::try_from(line.approvals_required).unwrap_or(u8::MAX);
             let id = vote_id.to_string();
             let mine = votes

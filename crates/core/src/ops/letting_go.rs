@@ -1,0 +1,114 @@
+//! Who may let go of what holds calls back for everybody: panic, a stop or a pause, a rule that denies or asks.
+//!
+//! Refuses it to who could not let these calls run. Anybody may hold back.
+
+use countersign_wire::{AgentBrake, PolicyKey, Risk, WorkspaceName};
+
+use super::brakes::Said;
+use super::policies::read_payload;
+use super::rules::loosened;
+use super::trusted::TrustedKeys;
+use crate::domain::Timestamp;
+use crate::error::OpError;
+use crate::policy::Rule;
+use crate::runtime::{App, Shared};
+use crate::store::policy::PolicyRow;
+
+/// Whether a value that an operator signed lets go of no more than that operator may.
+pub(super) fn may_say(
+    shared: &Shared,
+    key: &PolicyKey,
+    row: &PolicyRow,
+    stored_at: Timestamp,
+) -> bool {
+    let (trusted, signer) = (&shared.trusted, row.signer.as_str());
+    match key {
+        PolicyKey::Panic | PolicyKey::Pause(_) => {
+            let said = Said::read(key, &row.payload);
+            said.is_none_or(|(said, _)| {
+                let stopped = match &said {
+                    Said::Agent(agent, _) => shared.brakes.read().stop_of(agent).is_some(),
+                    _ => false,
+                };
+                may_let_go(trusted, signer, (&said, stopped), stored_at)
+            })
+        }
+        PolicyKey::Rules(workspace) => {
+            let known = shared.policies.rules(workspace);
+            may_loosen(trusted, signer, workspace, stored_at)
+                || known.is_empty()
+                || read_payload(&row.payload)
+                    .is_ok_and(|next| loosened(&known, &next, stored_at).is_empty())
+        }
+        _ => true,
+    }
+}
+
+/// Whether who signs it may end what it ends; `stopped` says that the agent is, which a pause would end, too.
+fn may_let_go(
+    trusted: &TrustedKeys,
+    signer: &str,
+    (said, stopped): (&Said, bool),
+    at: Timestamp,
+) -> bool {
+    match said {
+        Said::Panic(false) => trusted.is_free(signer, at),
+        Said::Agent(agent, AgentBrake::Running) => {
+            trusted.may_allow(signer, at, &agent.workspace, Risk::Safe)
+        }
+        Said::Agent(agent, AgentBrake::Paused) if stopped => {
+            trusted.may_allow(signer, at, &agent.workspace, Risk::Safe)
+        }
+        _ => true,
+    }
+}
+
+fn may_loosen(
+    trusted: &TrustedKeys,
+    signer: &str,
+    workspace: &WorkspaceName,
+    at: Timestamp,
+) -> bool {
+    trusted.may_allow(signer, at, workspace, Risk::Critical)
+}
+
+impl App {
+    /// Refuses a brake whose end others would wonder about.
+    pub(super) fn may_end(&self, said: &Said) -> Result<(), OpError> {
+        let (trusted, own) = (&self.inner.shared.trusted, self.identity().human_key());
+        if may_let_go(trusted, own.as_str(), (said, false), self.now()) {
+            return Ok(());
+        }
+        let what = match said {
+            Said::Agent(agent, _) => format!(
+                "only an operator who may let calls run in workspace {} lets {agent} go on",
+                agent.workspace
+            ),
+            _ => "only an operator without limits ends panic".to_owned(),
+        };
+        Err(OpError::VerdictNotAllowed(format!(
+            "{what}; your own key stands under limits, see `countersign operators list`"
+        )))
+    }
+
+    /// Refuses to take from rules that deny or ask.
+    pub(super) fn may_change_to(
+        &self,
+        workspace: &WorkspaceName,
+        (before, after): (&[Rule], &[Rule]),
+        now: Timestamp,
+    ) -> Result<(), OpError> {
+        let (trusted, own) = (&self.inner.shared.trusted, self.identity().human_key());
+        if may_loosen(trusted, own.as_str(), workspace, now) {
+            return Ok(());
+        }
+        let less = loosened(before, after, now);
+        match less.is_empty() {
+            true => Ok(()),
+            false => Err(OpError::VerdictNotAllowed(format!(
+                "your own key stands under limits, and these rules that deny or ask would hold back less: {}; an operator who may let every call run in workspace {workspace} changes them, see `countersign operators list`",
+                less.join(", ")
+            ))),
+        }
+    }
+}

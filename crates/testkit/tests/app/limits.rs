@@ -1,0 +1,217 @@
+//! What an operator under limits may do to what holds calls back for others, and what that operator's console does.
+
+use std::path::Path;
+
+use countersign_core::App;
+use countersign_core::data_dir::DataDir;
+use countersign_core::identity::{Identity, KeyChoice};
+use countersign_core::ops::operators::{Change, Limits, ListedState};
+use countersign_core::ops::rules::RulesChange;
+use countersign_testkit::TempData;
+use countersign_wire::{
+    AgentBrake, AgentKey, Context, OperatorEntry, PolicyKey, Risk, SignedEnvelope, Timestamp,
+    Verdict,
+};
+use serde_json::{Value, json};
+
+use crate::agent::{Desk, colleague, in_state, listed, until, verdict};
+use crate::operators::{has_alarm, put_list, sees};
+use crate::policy::{INVOICES, acme, apply};
+
+const DENY: &str = "[[rule]]\nid = \"no-bots\"\neffect = \"deny\"\nagent = [\"rogue\"]\n";
+
+fn bot() -> AgentKey {
+    "acme/bot".parse().unwrap()
+}
+
+/// A colleague who may allow what is of low risk in another workspace.
+async fn limited(desk: &Desk, data: &TempData, workspace: &str) -> App {
+    let junior = colleague(desk, data, "Grace").await;
+    let key = junior.identity().human_key();
+    sees(&desk.app, &key, ListedState::InForce).await;
+    let limits = Limits {
+        workspaces: Some(vec![workspace.parse().unwrap()]),
+        max_risk: Some(Risk::Low),
+    };
+    let change = Change::Limit(key, limits);
+    assert!(desk.app.change_operators(&change).await.unwrap());
+    until("the limits are known", || async {
+        let (list, _) = junior.operators();
+        let bound = list.iter().filter(|line| line.max_risk.is_some());
+        bound.count() == 2
+    })
+    .await;
+    junior
+}
+
+/// Signs a value under a key of the shared policy, and stores it.
+async fn put(app: &App, key: &PolicyKey, mut payload: Value) {
+    payload["at"] = json!(app.now().rfc3339());
+    let (human, realm) = (&app.identity().signing().human, app.realm().unwrap());
+    let payload = payload.to_string();
+    let sealed = SignedEnvelope::seal(
+        human,
+        Context::Policy,
+        &realm,
+        &key.subject(),
+        payload.as_bytes(),
+    );
+    let value = sealed.and_then(|value| value.to_bytes()).unwrap();
+    let (name, bus) = (key.to_string(), app.bus().unwrap());
+    let stands = bus.policy_get(&name).await.unwrap();
+    let revision = stands.map_or(0, |stands| stands.revision);
+    bus.policy_put(&name, revision, value.into()).await.unwrap();
+}
+
+async fn refuses<T: std::fmt::Debug>(
+    what: impl Future<Output = Result<T, countersign_core::error::OpError>>,
+) {
+    let refused = what.await.unwrap_err();
+    assert_eq!(refused.code().as_str(), "verdict_not_allowed", "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_stands_under_limits_lets_go_of_no_brake_that_holds_others_back() {
+    let desk = Desk::open().await;
+    let data = TempData::new();
+    let junior = limited(&desk, &data, "other").await;
+    junior.set_panic(true).await.unwrap();
+    junior.set_brake(&bot(), AgentBrake::Stopped).await.unwrap();
+    refuses(junior.set_panic(false)).await;
+    refuses(junior.set_brake(&bot(), AgentBrake::Running)).await;
+    let elsewhere: AgentKey = "other/bot".parse().unwrap();
+    for state in [AgentBrake::Stopped, AgentBrake::Running] {
+        junior.set_brake(&elsewhere, state).await.unwrap();
+    }
+    let (panic, pause) = (PolicyKey::Panic, PolicyKey::Pause(bot()));
+    put(&junior, &panic, json!({"v": 1, "on": false, "by": "Ada"})).await;
+    for (key, state) in [(&pause, "paused"), (&pause, "running")] {
+        put(&junior, key, json!({"v": 1, "state": state, "by": "Ada"})).await;
+    }
+    for app in [&desk.app, &junior] {
+        for key in [panic.to_string(), pause.to_string()] {
+            until("an alarm", || has_alarm(app, "brake_unverified", &key)).await;
+        }
+        let brakes = app.brakes().await.unwrap();
+        assert!(brakes.panic().is_some());
+        assert!(brakes.stop_of(&bot()).is_some());
+    }
+    desk.app.set_panic(false).await.unwrap();
+    desk.app
+        .set_brake(&bot(), AgentBrake::Running)
+        .await
+        .unwrap();
+    until("all go on", || async {
+        let brakes = junior.brakes().await.unwrap();
+        !brakes.panic().is_some() && brakes.stop_of(&bot()).is_none()
+    })
+    .await;
+    junior.shutdown().await;
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_stands_under_limits_takes_from_no_rule_that_denies() {
+    let desk = Desk::open().await;
+    let data = TempData::new();
+    apply(&desk.app, "schema = 1\n").await;
+    let empty = desk
+        .app
+        .bus()
+        .unwrap()
+        .policy_get("rules.acme")
+        .await
+        .unwrap();
+    apply(&desk.app, &format!("schema = 1\n{DENY}")).await;
+    let junior = limited(&desk, &data, "acme").await;
+    until("the rules are known", || async {
+        junior.rules(&acme()).await.unwrap().rules.len() == 1
+    })
+    .await;
+    refuses(junior.change_rules(&acme(), &RulesChange::Remove("no-bots".into()))).await;
+    // What was signed when there was none yet.
+    let empty = SignedEnvelope::from_bytes(&empty.unwrap().value).unwrap();
+    let empty = serde_json::from_slice(&empty.payload_bytes().unwrap()).unwrap();
+    put(&junior, &PolicyKey::Rules(acme()), empty).await;
+    for app in [&desk.app, &junior] {
+        until("an alarm", || {
+            has_alarm(app, "rules_unusable", "rules.acme")
+        })
+        .await;
+    }
+    apply(&desk.app, &format!("schema = 1\n{DENY}")).await;
+    let added = "schema = 1\n[[rule]]\nid = \"more\"\neffect = \"deny\"\n";
+    let more = RulesChange::Add(countersign_core::policy::read_file(added).unwrap());
+    until("the rules are known", || async {
+        junior.rules(&acme()).await.unwrap().rules.len() == 1
+    })
+    .await;
+    junior.change_rules(&acme(), &more).await.unwrap();
+    junior.shutdown().await;
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_console_whose_operator_stands_under_limits_leaves_what_is_beyond_to_the_others() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let data = TempData::new();
+    let junior = limited(&desk, &data, "acme").await;
+    apply(&desk.app, INVOICES).await;
+    until("the rules are known", || async {
+        junior.rules(&acme()).await.unwrap().rules.len() == 1
+    })
+    .await;
+    let own = desk.app.identity().auto_key().to_string();
+    for place in 0..8 {
+        let id = format!("r{place}");
+        agent.ask(&agent.request(&id)).await;
+        let decision = agent.decision(&id).await;
+        assert_eq!(decision["decided_by"]["key"], own.as_str());
+        in_state(&junior, &id, "decided").await;
+    }
+    junior.shutdown().await;
+    desk.app.shutdown().await;
+}
+
+fn keys_of(data: &Path) -> Identity {
+    let data = DataDir::open(data).unwrap();
+    Identity::open(&data, "Grace", KeyChoice::File).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_console_that_was_entered_while_the_clock_was_ahead_counts_once_it_is_right() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let data = TempData::new();
+    let bus = desk.app.bus().unwrap();
+    let stands = bus.policy_get("operators").await.unwrap().unwrap();
+    let stands = SignedEnvelope::from_bytes(&stands.value).unwrap();
+    let mut list: countersign_wire::OperatorList =
+        serde_json::from_slice(&stands.payload_bytes().unwrap()).unwrap();
+    let hours = Timestamp::new(desk.app.now().plus_ms(7_200_000).into());
+    {
+        let grace = keys_of(data.path());
+        list.operators
+            .extend(grace.trusted_keys().into_iter().map(|key| OperatorEntry {
+                console: Some(grace.console_id.to_string()),
+                ..OperatorEntry::new(key.key, key.name, key.role, hours)
+            }));
+    }
+    list.at = Some(Timestamp::new(desk.app.now().into()));
+    put_list(&desk.app, &list, &desk.app.identity().signing().human).await;
+    let second = colleague(&desk, &data, "Grace").await;
+    for app in [&desk.app, &second] {
+        sees(app, &second.identity().human_key(), ListedState::InForce).await;
+    }
+    let key = agent.ask(&agent.request("r1")).await;
+    listed(&second, "r1").await;
+    second
+        .decide(verdict(&key, Verdict::Approve))
+        .await
+        .unwrap();
+    in_state(&desk.app, "r1", "decided").await;
+    assert_eq!(desk.app.status().await.unwrap().alarms, []);
+    second.shutdown().await;
+    desk.app.shutdown().await;
+}
