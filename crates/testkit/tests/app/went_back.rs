@@ -1,6 +1,10 @@
 //! A bus that was put back to an older copy and went on before this console saw it again.
 
-use countersign_core::bus::{AgentAccess, Credentials, EmbeddedConfig, EmbeddedServer};
+use std::time::Duration;
+
+use countersign_core::bus::{
+    AgentAccess, Credentials, EmbeddedConfig, EmbeddedServer, PublishOutcome,
+};
 use countersign_core::domain::AlarmCode;
 use countersign_core::ops::operators::{Change, Limits, ListedState};
 use countersign_core::ops::rules::{RulesChange, Signing};
@@ -160,6 +164,84 @@ async fn a_panic_that_an_older_copy_of_the_shared_policy_lost_is_on_again_after_
     let stands = app.bus().unwrap().policy_get("panic").await.unwrap();
     assert!(stands.is_some(), "whoever joins reads it too");
     app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_older_copy_of_the_shared_policy_is_noticed_when_what_took_the_place_of_the_last_value_is_gone()
+ {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let (older, data) = Older::of(desk).await;
+    let app = App::start(options(&data)).await.unwrap();
+    caught_up(&app).await;
+    for on in [true, false, true, false, true, false, true] {
+        app.set_panic(on).await.unwrap();
+    }
+    app.shutdown().await;
+    // The bucket keeps 64 values of a key: the first ones are removed again.
+    older
+        .goes_on(&agent, async |app| {
+            let (bus, mut last) = (app.bus().unwrap(), 0);
+            for _ in 0..100 {
+                let put = bus.policy_put("later.key", last, "{}".into()).await;
+                let PublishOutcome::Stored { seq } = put.unwrap() else {
+                    panic!("it was not stored");
+                };
+                last = seq;
+            }
+        })
+        .await;
+    older.put_back(&data);
+
+    let app = App::start(options(&data)).await.unwrap();
+    becomes_read_only(&app).await;
+    let done = recovered(&app).await;
+    assert!(done.changed.contains(&"KV_CS_POLICY"), "{done:?}");
+    caught_up(&app).await;
+    let stands = app.bus().unwrap().policy_get("panic").await.unwrap();
+    assert!(stands.is_some(), "whoever joins reads it too");
+    assert!(app.brakes().await.unwrap().panic().is_some());
+    app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_bypass_of_an_operator_who_was_retired_is_listed_no_more_and_no_recovery_brings_it_back()
+ {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let data = TempData::new();
+    let second = colleague(&desk, &data, "Grace").await;
+    let grace = second.identity().human_key();
+    sees(&desk.app, &grace, ListedState::InForce).await;
+    let (bot, hour) = ("acme/bot".parse().unwrap(), Duration::from_secs(3_600));
+    second.set_bypass(&bot, Risk::High, hour).await.unwrap();
+    let bypasses = async |app: &App| {
+        let status = app.status().await.unwrap();
+        status.brakes.bypasses(app.now()).count()
+    };
+    until("the bypass is known", async || {
+        bypasses(&desk.app).await == 1
+    })
+    .await;
+    second.shutdown().await;
+    let retire = Change::Retire(grace.clone());
+    desk.app.change_operators(&retire).await.unwrap();
+    sees(&desk.app, &grace, ListedState::Retired).await;
+    assert_eq!(bypasses(&desk.app).await, 0);
+    let desk = loses(desk, "KV_CS_POLICY").await;
+    recovered(&desk.app).await;
+    caught_up(&desk.app).await;
+    let data = TempData::new();
+    let joined = colleague(&desk, &data, "Heidi").await;
+    for app in [&desk.app, &joined] {
+        assert_eq!(bypasses(app).await, 0);
+    }
+    agent.ask(&agent.request("asks")).await;
+    for app in [&desk.app, &joined] {
+        assert_eq!(listed(app, "asks").await.state, "pending");
+    }
+    joined.shutdown().await;
+    desk.app.shutdown().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
