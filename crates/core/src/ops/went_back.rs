@@ -5,6 +5,8 @@
 use countersign_wire::{ConsoleId, PolicyKey, Stream, audit_subject};
 use futures::StreamExt;
 
+use uuid::Uuid;
+
 use crate::bus::{Bus, BusError, POLICY_STREAM, StreamMessage, StreamStatus};
 use crate::domain::Timestamp;
 use crate::error::OpError;
@@ -173,6 +175,22 @@ fn stamp_of_last(position: &Position) -> Option<Mark> {
 pub(crate) fn epoch_of(stream: &StreamStatus) -> String {
     let epoch = stream.epoch.map(|epoch| epoch.to_string());
     epoch.unwrap_or_default()
+}
+
+/// Whether a recovery, at this console or another one, has renewed the epoch that is remembered.
+pub(crate) fn is_renewed(stream: &StreamStatus, position: &Position) -> bool {
+    stream.epoch == Some(epoch_after(&position.epoch))
+}
+
+/// The epoch of a stream that went back: the same for every console that notices it.
+pub(crate) fn epoch_after(epoch: &str) -> Uuid {
+    let text = format!("countersign-epoch-after\n{epoch}");
+    let digest = countersign_wire::Sha256Digest::of_bytes(text.as_bytes()).hex();
+    let half = u128::from_str_radix(&digest[..32], 16).unwrap_or_default();
+    uuid::Builder::from_u128(half)
+        .with_variant(uuid::Variant::RFC4122)
+        .with_version(uuid::Version::Random)
+        .into_uuid()
 }
 
 fn fewer(stream: &StreamStatus, read: u64) -> WentBack {
