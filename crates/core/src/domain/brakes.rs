@@ -148,6 +148,13 @@ impl Brakes {
         })
     }
 
+    /// Ends the bypasses of those who count no longer.
+    pub fn end_bypasses(&mut self, counts: impl Fn(&str) -> bool) {
+        for set in self.bypasses.values_mut() {
+            set.state = set.state.take().filter(|bypass| counts(&bypass.signer));
+        }
+    }
+
     /// The bypass of an agent that is not over at `now`.
     #[must_use]
     pub fn bypass_of(

@@ -12,10 +12,11 @@ pub(super) use self::said::Said;
 use self::said::Setting;
 use super::policy_intake::{Came, Place, Taken};
 use super::policy_value::{self, Put, TRIES};
+use super::trusted::Standing;
 use crate::domain::brakes::Brakes;
 use crate::domain::{AlarmCode, Timestamp};
 use crate::error::OpError;
-use crate::runtime::{App, Shared};
+use crate::runtime::{App, Role, Shared};
 use crate::store::policy::{self, PolicyRow};
 
 /// Who set a brake that does not verify, for display.
@@ -130,14 +131,22 @@ impl App {
         })
     }
 
-    /// The brakes as this folder's console knows them.
+    /// The brakes as this folder's console knows them, without the bypasses of those who count no longer: they let
+    /// nothing run.
     ///
     /// # Errors
     /// [`OpError::Store`].
     pub async fn brakes(&self) -> Result<Brakes, OpError> {
-        if self.role() == crate::runtime::Role::Console {
-            return Ok(self.inner.shared.brakes.read().clone());
-        }
+        let mut brakes = match self.role() {
+            Role::Console => self.inner.shared.brakes.read().clone(),
+            _ => self.brakes_of_the_store().await?,
+        };
+        let (trusted, now) = (&self.inner.shared.trusted, self.now());
+        brakes.end_bypasses(|signer| trusted.standing(signer, now) == Standing::Counts);
+        Ok(brakes)
+    }
+
+    async fn brakes_of_the_store(&self) -> Result<Brakes, OpError> {
         let mut brakes = remembered(&policy::brakes(self.reader()).await?);
         // What does not verify leaves no row; the console of this folder told of it, and counts it as set.
         for alarm in self.alarms().await? {

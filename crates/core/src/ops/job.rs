@@ -135,6 +135,8 @@ pub(crate) struct BusBinding {
     pub(crate) epochs: BTreeMap<&'static str, String>,
     /// Which requests may be approved by themselves.
     pub(crate) hellos: HellosKnown,
+    /// Whether the hellos are read from their beginning.
+    pub(crate) hellos_again: bool,
 }
 
 /// Tells that the past is known, for the session that read it.

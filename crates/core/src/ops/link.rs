@@ -15,6 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use self::past::{reached, targets};
 use super::alive;
+use super::hellos_again::is_one_unread;
 use super::hellos_known::HellosKnown;
 use super::incoming;
 use super::job::{BusBinding, Job, PastKnown};
@@ -42,6 +43,8 @@ const LONGEST_RETRY: Duration = Duration::from_secs(10);
 const STALLED_PAUSE: Duration = Duration::from_secs(1);
 /// How often a console that is read-only looks whether its bus was recovered.
 const RECOVERED_LOOK: Duration = Duration::from_millis(500);
+/// How long the writer may take to take up a stream from its beginning.
+const BEGIN_LIMIT: Duration = Duration::from_secs(30);
 /// Messages read in one turn of a task: about half a millisecond, where a decision may wait for the writer's turn.
 const AT_ONCE: usize = 64;
 /// How long the tasks of a lost connection may take to end.
@@ -105,7 +108,7 @@ impl Link {
         self.send(Job::Lagging).await?;
         let remembered = meta::get(&self.shared.reader, meta::REALM).await?;
         // Before the bus is asked: what is stored meanwhile must not look as if the bus went back.
-        let positions = bus_stream::all(&self.shared.reader).await?;
+        let mut positions = bus_stream::all(&self.shared.reader).await?;
         let create = remembered.is_none();
         let identity = match self.bus.ensure(create, self.shared.replicas).await {
             Ok(identity) => identity,
@@ -135,8 +138,12 @@ impl Link {
             self.shared.policy_counts_under(&epoch.to_string());
         }
         let hellos = HellosKnown::default();
-        self.send(Job::Bound(binding(&identity, hellos.clone())))
+        let again = is_one_unread(&self.shared.reader, &self.bus, &positions).await?;
+        self.send(Job::Bound(binding(&identity, hellos.clone(), again)))
             .await?;
+        if again {
+            self.begin_hellos_anew(&mut positions).await?;
+        }
         *self.shared.realm.write() = Some(identity.realm);
         // Until it is written, the audit log is not called whole; nothing else hangs on it.
         if let Err(error) = lost_anchors::note(&self.shared, &self.bus).await {
@@ -247,6 +254,20 @@ impl Link {
             changed = state.wait_for(|state| !state.connected) => changed.is_ok(),
             () = self.recovered(recovered.as_ref()) => true,
             () = stalled(events, &self.shared.streams) => true,
+        }
+    }
+
+    /// Waits until the writer stands at the first hello, so that none of them counts as read.
+    async fn begin_hellos_anew(&self, positions: &mut [Position]) -> Result<(), OpError> {
+        let name = Stream::Agents.name();
+        for position in positions.iter_mut().filter(|at| at.stream == name) {
+            position.next_seq = 1;
+        }
+        let mut places = self.shared.positions.subscribe();
+        let begun = places.wait_for(|places| places.get(name).is_some_and(|at| at.next == 1));
+        match tokio::time::timeout(BEGIN_LIMIT, begun).await {
+            Ok(Ok(_)) => Ok(()),
+            _ => Err(OpError::stopped()),
         }
     }
 
@@ -402,13 +423,14 @@ async fn each<T>(batch: Vec<StreamMessage>, read: impl Fn(StreamMessage) -> T) -
     all
 }
 
-fn binding(identity: &BusIdentity, hellos: HellosKnown) -> BusBinding {
+fn binding(identity: &BusIdentity, hellos: HellosKnown, hellos_again: bool) -> BusBinding {
     let streams = identity.streams.iter();
     let epochs = streams.map(|stream| (stream.name, epoch_of(stream)));
     BusBinding {
         realm: identity.realm,
         epochs: epochs.collect(),
         hellos,
+        hellos_again,
     }
 }
 

@@ -29,6 +29,7 @@ pub mod enroll;
 mod execution;
 mod held_back;
 mod hellos;
+mod hellos_again;
 pub(crate) mod hellos_known;
 mod incoming;
 pub(crate) mod job;

@@ -20,7 +20,7 @@ use uuid::Uuid;
 use self::again::{Again, Place};
 use super::job::Job;
 use super::lost_anchors;
-use super::went_back::{Remembered, epoch_of};
+use super::went_back::{Remembered, epoch_after, epoch_of, is_renewed};
 use crate::bus::{Bus, PublishOutcome, StreamStatus, Survey};
 use crate::error::OpError;
 use crate::runtime::{App, Role};
@@ -176,13 +176,22 @@ impl App {
         Ok(streams.map(|stream| stream.name).collect())
     }
 
-    /// A stream that went back would number its next messages as the lost ones were.
+    /// A stream that went back would number its next messages as the lost ones were. Where one did, all streams begin
+    /// anew: what another one has lost may have been removed since from what is left of it.
     async fn renew_epochs(&self, bus: &Bus, positions: &[Position]) -> Result<(), OpError> {
         let survey = bus.survey().await?;
         let known = self.stream_marks(positions).await?;
-        for back in known.went_back(bus, &survey.streams).await? {
-            if let Some(position) = positions.iter().find(|at| at.stream == back.stream) {
-                bus.renew_epoch(back.stream, after(&position.epoch)).await?;
+        let back = known.went_back(bus, &survey.streams).await?;
+        let at = |stream: &StreamStatus| positions.iter().find(|at| at.stream == stream.name);
+        // By another console, or by this one before it was cut off.
+        let renewed = |stream| at(stream).is_some_and(|at| is_renewed(stream, at));
+        if back.is_empty() && !survey.streams.iter().any(renewed) {
+            return Ok(());
+        }
+        for stream in &survey.streams {
+            if let Some(position) = at(stream).filter(|at| epoch_of(stream) == at.epoch) {
+                bus.renew_epoch(stream.name, epoch_after(&position.epoch))
+                    .await?;
             }
         }
         Ok(())
@@ -380,15 +389,4 @@ fn check(survey: &Survey, realm: Uuid) -> Result<(), OpError> {
         "{} of {} is {} instead of {}; set it back first",
         difference.field, difference.stream, difference.found, difference.expected
     )))
-}
-
-/// The epoch of a stream that went back: the same for every console that notices it.
-fn after(epoch: &str) -> Uuid {
-    let text = format!("countersign-epoch-after\n{epoch}");
-    let digest = countersign_wire::Sha256Digest::of_bytes(text.as_bytes()).hex();
-    let half = u128::from_str_radix(&digest[..32], 16).unwrap_or_default();
-    uuid::Builder::from_u128(half)
-        .with_variant(uuid::Variant::RFC4122)
-        .with_version(uuid::Version::Random)
-        .into_uuid()
 }

@@ -126,8 +126,7 @@ impl App {
     }
 }
 
-/// Removes these and names them in the audit log.
-/// Removes what its limits let go, and answers with how much that was.
+/// Removes these, and answers with how much that was.
 pub(super) async fn apply(
     ledger: &Ledger,
     batch: &mut Batch<'_>,
@@ -139,6 +138,7 @@ pub(super) async fn apply(
     Ok(())
 }
 
+/// Removes these and names them in the audit log.
 async fn remove(
     ledger: &Ledger,
     batch: &mut Batch<'_>,

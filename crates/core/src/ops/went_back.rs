@@ -3,12 +3,19 @@
 //! Refuses to go by the last sequence alone: an older copy of a store that went on has as many messages, and others.
 
 use countersign_wire::{ConsoleId, PolicyKey, Stream, audit_subject};
+use futures::StreamExt;
+
+use uuid::Uuid;
 
 use crate::bus::{Bus, BusError, POLICY_STREAM, StreamMessage, StreamStatus};
 use crate::domain::Timestamp;
 use crate::error::OpError;
 use crate::store::bus_stream::Position;
+use crate::store::policy::PolicyRow;
 use crate::store::{Reader, audit, policy};
+
+/// Keys of the shared policy that are looked at at once.
+const AT_ONCE: usize = 64;
 
 /// A stream that is the remembered one by its epoch, and does not hold what was read from it.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,6 +31,15 @@ pub(crate) struct Remembered {
     positions: Vec<Position>,
     /// The messages by which a stream is known again, at most one of each.
     marks: Vec<Mark>,
+    /// What stands in the shared policy: the last value of a key is the one message that is never removed.
+    values: Vec<Value>,
+}
+
+/// The last value of a key of the shared policy that is remembered.
+#[derive(Clone)]
+struct Value {
+    subject: String,
+    revision: u64,
 }
 
 /// The last message of a stream that is remembered.
@@ -41,8 +57,8 @@ enum Known {
 }
 
 impl Remembered {
-    /// Reads the positions, and of the shared policy and the anchors, of which no stamp is kept, the last message that
-    /// this console knows.
+    /// Takes the positions; reads the last value of each key of the shared policy that this console knows, and of the
+    /// anchors, of which no stamp is kept, the last one.
     ///
     /// # Errors
     /// [`crate::store::StoreError`] in [`OpError::Store`].
@@ -53,12 +69,7 @@ impl Remembered {
     ) -> Result<Self, OpError> {
         let mut marks: Vec<Mark> = positions.iter().filter_map(stamp_of_last).collect();
         let values = policy::remembered(reader).await?;
-        if let Some(last) = values.iter().max_by_key(|row| row.revision)
-            && let Some(key) = PolicyKey::parse(&last.key)
-        {
-            let is = Known::Subject(key.subject());
-            marks.extend(mark(POLICY_STREAM, last.revision, is));
-        }
+        let values = values.iter().filter_map(Value::of).collect();
         let here = positions
             .iter()
             .find(|at| at.stream == Stream::Audit.name());
@@ -70,7 +81,11 @@ impl Remembered {
             let is = Known::Subject(audit_subject(&console));
             marks.extend(mark(Stream::Audit.name(), last, is));
         }
-        Ok(Self { positions, marks })
+        Ok(Self {
+            positions,
+            marks,
+            values,
+        })
     }
 
     /// The streams that went back since, each asked from its leader. Errors as [`Bus::read_next`].
@@ -93,9 +108,41 @@ impl Remembered {
                 && !mark.fits(&message)
             {
                 all.push(another(stream, mark.seq));
+            } else if stream.name == POLICY_STREAM
+                && let Some(lost) = self.lost_value(bus).await?
+            {
+                all.push(another(stream, lost));
             }
         }
         Ok(all)
+    }
+
+    /// Revision of a value in whose place the bucket has an older one, or none.
+    async fn lost_value(&self, bus: &Bus) -> Result<Option<u64>, BusError> {
+        let mut read = futures::stream::iter(self.values.clone())
+            .map(|value| {
+                let bus = bus.clone();
+                async move {
+                    let last = bus.read_last(POLICY_STREAM, &value.subject).await;
+                    (value.revision, last)
+                }
+            })
+            .buffered(AT_ONCE);
+        while let Some((revision, last)) = read.next().await {
+            if last?.is_none_or(|last| last.seq < revision) {
+                return Ok(Some(revision));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Value {
+    /// None of one that a bucket which was made anew has not brought yet.
+    fn of(row: &PolicyRow) -> Option<Self> {
+        let revision = u64::try_from(row.revision).ok().filter(|seq| *seq > 0)?;
+        let subject = PolicyKey::parse(&row.key)?.subject();
+        Some(Self { subject, revision })
     }
 }
 
@@ -128,6 +175,22 @@ fn stamp_of_last(position: &Position) -> Option<Mark> {
 pub(crate) fn epoch_of(stream: &StreamStatus) -> String {
     let epoch = stream.epoch.map(|epoch| epoch.to_string());
     epoch.unwrap_or_default()
+}
+
+/// Whether a recovery, at this console or another one, has renewed the epoch that is remembered.
+pub(crate) fn is_renewed(stream: &StreamStatus, position: &Position) -> bool {
+    stream.epoch == Some(epoch_after(&position.epoch))
+}
+
+/// The epoch of a stream that went back: the same for every console that notices it.
+pub(crate) fn epoch_after(epoch: &str) -> Uuid {
+    let text = format!("countersign-epoch-after\n{epoch}");
+    let digest = countersign_wire::Sha256Digest::of_bytes(text.as_bytes()).hex();
+    let half = u128::from_str_radix(&digest[..32], 16).unwrap_or_default();
+    uuid::Builder::from_u128(half)
+        .with_variant(uuid::Variant::RFC4122)
+        .with_version(uuid::Version::Random)
+        .into_uuid()
 }
 
 fn fewer(stream: &StreamStatus, read: u64) -> WentBack {

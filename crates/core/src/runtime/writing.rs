@@ -58,6 +58,7 @@ pub(super) async fn start_writer(
         realm,
         epochs: BTreeMap::new(),
         hellos: HellosKnown::default(),
+        hellos_again: false,
     });
     ledger.read_only = read_only
         .filter(|why| !why.is_empty())

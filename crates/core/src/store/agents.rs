@@ -76,6 +76,40 @@ pub async fn credentials(reader: &Reader, agent: &AgentKey) -> Result<Option<Str
     Ok(found.flatten())
 }
 
+/// The stamps of the last hellos of an agent.
+#[derive(Debug, Clone, Copy)]
+pub struct HelloKnown {
+    hello_at: Option<i64>,
+    tools_unknown_at: Option<i64>,
+}
+
+impl HelloKnown {
+    /// Whether the hello that was stored at this moment was read, or could not be.
+    #[must_use]
+    pub fn is_of(self, at: Timestamp) -> bool {
+        [self.hello_at, self.tools_unknown_at].contains(&Some(at.0))
+    }
+}
+
+/// When the last hello of each agent was stored.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn hellos_known(reader: &Reader) -> Result<Vec<(AgentKey, HelloKnown)>, StoreError> {
+    let rows: Vec<(String, String, Option<i64>, Option<i64>)> =
+        sqlx::query_as("SELECT ws, name, hello_at, tools_unknown_at FROM agents")
+            .fetch_all(&reader.0)
+            .await?;
+    let keyed = |(ws, name, hello_at, tools_unknown_at): (String, String, _, _)| {
+        let known = HelloKnown {
+            hello_at,
+            tools_unknown_at,
+        };
+        Some((format!("{ws}/{name}").parse().ok()?, known))
+    };
+    Ok(rows.into_iter().filter_map(keyed).collect())
+}
+
 /// What agents declare of their setup keys: JSON.
 ///
 /// # Errors

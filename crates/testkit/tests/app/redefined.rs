@@ -14,7 +14,7 @@ const DENY: &str = "[[rule]]\nid = \"no-rogue\"\neffect = \"deny\"\nagent = [\"r
 /// Hellos of an agent that names a tool no more: it has none, or says nothing of them.
 const NAMES_IT_NO_MORE: [&str; 2] = [r#"{"v": 1, "tools": []}"#, r#"{"v": 1}"#];
 
-fn tool(name: &str, description: &str) -> Value {
+pub(crate) fn tool(name: &str, description: &str) -> Value {
     json!({"name": name, "description": description})
 }
 
@@ -39,7 +39,7 @@ async fn say(agent: &Agent, mut hello: Value) -> u64 {
 }
 
 /// Waits until the console has read the hello that it is sent now.
-async fn introduce(app: &App, agent: &Agent, version: u64, tools: &[Value]) {
+pub(crate) async fn introduce(app: &App, agent: &Agent, version: u64, tools: &[Value]) {
     is_read(app, hello(agent, version, tools).await).await;
 }
 

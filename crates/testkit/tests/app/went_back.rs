@@ -1,6 +1,11 @@
 //! A bus that was put back to an older copy and went on before this console saw it again.
 
-use countersign_core::bus::{AgentAccess, Credentials, EmbeddedConfig, EmbeddedServer};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use countersign_core::bus::{
+    AgentAccess, Credentials, EmbeddedConfig, EmbeddedServer, PublishOutcome,
+};
 use countersign_core::domain::AlarmCode;
 use countersign_core::ops::operators::{Change, Limits, ListedState};
 use countersign_core::ops::rules::{RulesChange, Signing};
@@ -15,6 +20,7 @@ use crate::agent::{
 use crate::operators::sees;
 use crate::policy::{INVOICES, acme, apply};
 use crate::recover::{becomes_read_only, copy_all, loses, recovered};
+use crate::redefined::{introduce, tool};
 
 /// The bus as it was once, and who may use it.
 struct Older {
@@ -35,17 +41,20 @@ impl Older {
     }
 
     /// Runs its server, and another console on it.
-    async fn goes_on(&self, agent: &Agent, work: impl AsyncFnOnce(&App)) {
-        let bot = nkeys::KeyPair::from_seed(agent.enrolment.nkey_seed.reveal()).unwrap();
+    async fn goes_on(&self, agents: &[&Agent], work: impl AsyncFnOnce(&App)) {
+        let access = |agent: &&Agent| {
+            let bot = nkeys::KeyPair::from_seed(agent.enrolment.nkey_seed.reveal()).unwrap();
+            AgentAccess {
+                workspace: agent.enrolment.workspace.to_string(),
+                agent: agent.enrolment.agent.to_string(),
+                nkey: bot.public_key(),
+            }
+        };
         let server = EmbeddedServer::start(EmbeddedConfig {
             data_dir: self.data.path().to_owned(),
             binary: None,
             console_user: self.login.public_key(),
-            agents: vec![AgentAccess {
-                workspace: agent.enrolment.workspace.to_string(),
-                agent: agent.enrolment.agent.to_string(),
-                nkey: bot.public_key(),
-            }],
+            agents: agents.iter().map(access).collect(),
         });
         let server = server.await.unwrap();
         let second = TempData::new();
@@ -68,6 +77,24 @@ impl Older {
         std::fs::remove_dir_all(&store).unwrap();
         copy_all(&self.data.path().join("nats/jetstream"), &store);
     }
+
+    /// The same, but for the anchors: a console that was killed had written none.
+    fn put_back_under_anchors(&self, data: &TempData) {
+        let (older, store) = ("nats/jetstream", data.path().join("nats/jetstream"));
+        let kept = anchors(&self.data.path().join(older));
+        std::fs::remove_dir_all(&kept).unwrap();
+        copy_all(&anchors(&store), &kept);
+        self.put_back(data);
+    }
+}
+
+/// Where a store keeps the anchors.
+fn anchors(store: &Path) -> PathBuf {
+    let accounts = std::fs::read_dir(store.join("jetstream")).or_else(|_| std::fs::read_dir(store));
+    let mut kept = accounts
+        .unwrap()
+        .map(|account| account.unwrap().path().join("streams/CS_AUDIT"));
+    kept.find(|path| path.exists()).unwrap()
 }
 
 async fn decide(app: &App, agent: &Agent, id: &str, given: Verdict) {
@@ -98,7 +125,7 @@ async fn an_older_copy_of_the_bus_that_went_on_is_noticed_and_nothing_of_either_
     app.shutdown().await;
     // The same numbers are given to other messages, and more.
     older
-        .goes_on(&agent, async |app| {
+        .goes_on(&[&agent], async |app| {
             for id in ["there", "there-too", "last"] {
                 agent.ask(&agent.request(id)).await;
                 listed(app, id).await;
@@ -136,7 +163,7 @@ async fn a_panic_that_an_older_copy_of_the_shared_policy_lost_is_on_again_after_
     app.set_panic(true).await.unwrap();
     app.shutdown().await;
     older
-        .goes_on(&agent, async |app| {
+        .goes_on(&[&agent], async |app| {
             for _ in 0..4 {
                 apply(app, INVOICES).await;
                 apply(app, "schema = 1\n").await;
@@ -160,6 +187,84 @@ async fn a_panic_that_an_older_copy_of_the_shared_policy_lost_is_on_again_after_
     let stands = app.bus().unwrap().policy_get("panic").await.unwrap();
     assert!(stands.is_some(), "whoever joins reads it too");
     app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_older_copy_of_the_shared_policy_is_noticed_when_what_took_the_place_of_the_last_value_is_gone()
+ {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let (older, data) = Older::of(desk).await;
+    let app = App::start(options(&data)).await.unwrap();
+    caught_up(&app).await;
+    for on in [true, false, true, false, true, false, true] {
+        app.set_panic(on).await.unwrap();
+    }
+    app.shutdown().await;
+    // The bucket keeps 64 values of a key: the first ones are removed again.
+    older
+        .goes_on(&[&agent], async |app| {
+            let (bus, mut last) = (app.bus().unwrap(), 0);
+            for _ in 0..100 {
+                let put = bus.policy_put("later.key", last, "{}".into()).await;
+                let PublishOutcome::Stored { seq } = put.unwrap() else {
+                    panic!("it was not stored");
+                };
+                last = seq;
+            }
+        })
+        .await;
+    older.put_back(&data);
+
+    let app = App::start(options(&data)).await.unwrap();
+    becomes_read_only(&app).await;
+    let done = recovered(&app).await;
+    assert!(done.changed.contains(&"KV_CS_POLICY"), "{done:?}");
+    caught_up(&app).await;
+    let stands = app.bus().unwrap().policy_get("panic").await.unwrap();
+    assert!(stands.is_some(), "whoever joins reads it too");
+    assert!(app.brakes().await.unwrap().panic().is_some());
+    app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_bypass_of_an_operator_who_was_retired_is_listed_no_more_and_no_recovery_brings_it_back()
+ {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let data = TempData::new();
+    let second = colleague(&desk, &data, "Grace").await;
+    let grace = second.identity().human_key();
+    sees(&desk.app, &grace, ListedState::InForce).await;
+    let (bot, hour) = ("acme/bot".parse().unwrap(), Duration::from_secs(3_600));
+    second.set_bypass(&bot, Risk::High, hour).await.unwrap();
+    let bypasses = async |app: &App| {
+        let status = app.status().await.unwrap();
+        status.brakes.bypasses(app.now()).count()
+    };
+    until("the bypass is known", async || {
+        bypasses(&desk.app).await == 1
+    })
+    .await;
+    second.shutdown().await;
+    let retire = Change::Retire(grace.clone());
+    desk.app.change_operators(&retire).await.unwrap();
+    sees(&desk.app, &grace, ListedState::Retired).await;
+    assert_eq!(bypasses(&desk.app).await, 0);
+    let desk = loses(desk, "KV_CS_POLICY").await;
+    recovered(&desk.app).await;
+    caught_up(&desk.app).await;
+    let data = TempData::new();
+    let joined = colleague(&desk, &data, "Heidi").await;
+    for app in [&desk.app, &joined] {
+        assert_eq!(bypasses(app).await, 0);
+    }
+    agent.ask(&agent.request("asks")).await;
+    for app in [&desk.app, &joined] {
+        assert_eq!(listed(app, "asks").await.state, "pending");
+    }
+    joined.shutdown().await;
+    desk.app.shutdown().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -246,4 +351,60 @@ async fn what_an_operator_under_limits_signed_is_not_signed_anew_by_one_without(
     agent.ask(&agent.request("asks")).await;
     assert_eq!(listed(&desk.app, "asks").await.state, "pending");
     desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_tool_that_changed_on_an_older_copy_is_approved_where_every_agent_said_hello_again() {
+    for decided in [false, true] {
+        let desk = Desk::open().await;
+        let (bot, other) = (desk.agent("bot").await, desk.agent("other").await);
+        let reads = [tool("delete_invoice", "reads")];
+        for agent in [&bot, &other] {
+            introduce(&desk.app, agent, 1, &reads).await;
+        }
+        apply(&desk.app, INVOICES).await;
+        bot.ask(&bot.request("covered")).await;
+        assert_eq!(bot.decision("covered").await["origin"], "rule");
+        in_state(&desk.app, "covered", "decided").await;
+        let (older, data) = Older::of(desk).await;
+        let app = App::start(options(&data)).await.unwrap();
+        caught_up(&app).await;
+        for agent in [&other, &bot, &other] {
+            introduce(&app, agent, 1, &reads).await;
+        }
+        if decided {
+            other.ask(&other.request("lost")).await;
+            in_state(&app, "lost", "decided").await;
+        }
+        app.shutdown().await;
+        // The last one takes a number that is not known, and those before it are gone but for the change.
+        older
+            .goes_on(&[&bot, &other], async |app| {
+                introduce(
+                    app,
+                    &bot,
+                    1,
+                    &[tool("delete_invoice", "deletes everything")],
+                )
+                .await;
+                for _ in 0..3 {
+                    introduce(app, &other, 1, &reads).await;
+                }
+            })
+            .await;
+        older.put_back_under_anchors(&data);
+        let app = App::start(options(&data)).await.unwrap();
+        if decided {
+            becomes_read_only(&app).await;
+            recovered(&app).await;
+        }
+        caught_up(&app).await;
+        assert_eq!(app.status().await.unwrap().read_only, None);
+        bot.ask(&bot.request("changed")).await;
+        assert_eq!(listed(&app, "changed").await.state, "pending");
+        other.ask(&other.request("same")).await;
+        assert_eq!(other.decision("same").await["origin"], "rule");
+        assert_eq!(listed(&app, "changed").await.state, "pending", "{decided}");
+        app.shutdown().await;
+    }
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use countersign_wire::Stream;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
@@ -12,6 +13,7 @@ use crate::domain::AlarmCode;
 use crate::ops::job::{BusBinding, PastKnown};
 use crate::ops::ledger::{Batch, Ledger};
 use crate::ops::votes::close;
+use crate::runtime::StreamPlace;
 use crate::store::unanswered::Place;
 use crate::store::{StoreError, alarms, bus_stream, meta, policy};
 
@@ -29,6 +31,19 @@ pub(super) async fn bound(
     // Also of those that nothing is projected from: one that is made anew has lost what it held.
     for (stream, epoch) in &binding.epochs {
         bus_stream::remember(batch.tx, stream, epoch).await?;
+    }
+    let agents = Stream::Agents;
+    if let Some(epoch) = binding
+        .epochs
+        .get(agents.name())
+        .filter(|_| binding.hellos_again)
+    {
+        bus_stream::restart(batch.tx, agents.name(), epoch).await?;
+        let (epoch, next) = (epoch.clone(), 1);
+        batch
+            .gathered
+            .positions
+            .insert(agents, StreamPlace { epoch, next });
     }
     ledger.bus = Some(binding);
     ledger.hellos_missed_before = Some(batch.now);

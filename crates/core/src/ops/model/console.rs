@@ -142,6 +142,7 @@ impl Console {
                 .map(|stream| (stream.name(), EPOCH.to_owned()))
                 .into(),
             hellos: HellosKnown::default(),
+            hellos_again: false,
         };
         self.work(vec![Job::Bound(binding)], Death::No).await;
     }
