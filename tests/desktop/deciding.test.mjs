@@ -99,6 +99,33 @@ onDesk("Enter, Space and digits approve nothing, wherever the focus is", async (
   assert.equal((await agent.done).code, 0);
 });
 
+onDesk("G A goes to the agents and approves nothing, however the two keys fall", async (desk, page) => {
+  await desk.agent("asks.py", JSON.stringify({ name: "pay", args: {}, risk: "low", timeout: 60 }));
+  const waits = async () => JSON.parse((await desk.command("inbox", "--json")).out.trim().split("\n")[0]).state;
+  const later = async (ms) => {
+    const from = await page.run("return performance.now()");
+    await until(`${ms} ms of the page`, () => page.run("return performance.now() > arguments[0]", from + ms));
+  };
+  const ways = [
+    ["just after the window gained focus", async () => { await page.run("window.dispatchEvent(new FocusEvent('focus')); return true;"); await page.press("g"); await later(500); }],
+    ["slowly", async () => { await page.press("g"); await later(2_000); }],
+    ["in capitals", () => page.press(KEYS.shift, "g")],
+  ];
+  for (const [way, begin] of ways) {
+    await desk.armed("pay");
+    await begin();
+    assert.equal(await page.text('[data-testid="open-sequence"]'), "G …", way);
+    await page.press("a");
+    await page.sees('[data-testid="agent"]');
+    assert.equal(await page.text('[data-testid="open-sequence"]'), null);
+    assert.equal(await waits(), "pending", way);
+    for (const key of "gq") await page.press(key);
+  }
+  await desk.armed("pay");
+  for (const key of "gxa") await page.press(key);
+  await page.reads("held, not sent", '[data-testid="sent"]');
+});
+
 onDesk("a held approval is taken back with Z and is not sent", async (desk, page) => {
   const agent = await desk.agent("asks.py", JSON.stringify({ name: "pay", args: {}, risk: "low" }));
   await desk.armed("pay");

@@ -1,10 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { commandIds, definitionOf, printKeys, resolveStroke, spell, type Stroke, type StrokeContext } from "./hotkeys";
+import { commandIds, definitionOf, printKeys, resolveStroke, spell, type Stroke, type StrokeContext, type StrokeResult } from "./hotkeys";
 
 const stroke = (key: string, more: Partial<Stroke> = {}): Stroke => ({
   key, code: "", ctrlKey: false, altKey: false, metaKey: false, shiftKey: false, ...more,
 });
+const typed = (keys: string): Stroke => stroke(keys.split(/\+(?=.)/).at(-1) ?? "", { shiftKey: keys.startsWith("Shift+") });
 const calm: StrokeContext = { inText: false, covered: false, sinceFocusMs: 10_000, sinceTypedMs: 10_000, singleKeysOff: false, prefix: null };
+const nothing: StrokeResult = { command: null, prefix: null, spent: false };
+const runs = (command: StrokeResult["command"]): StrokeResult => ({ ...nothing, command });
+const opens = (prefix: string): StrokeResult => ({ ...nothing, prefix });
+const spent: StrokeResult = { ...nothing, spent: true };
 const everyKey = commandIds.flatMap((id) => definitionOf(id).keys.map((keys) => ({ id, keys })));
 
 describe("the registry of keys", () => {
@@ -20,7 +25,8 @@ describe("the registry of keys", () => {
   it("keeps letters of sequences free of single keys that act", () => {
     const singles = new Set(everyKey.map(({ keys }) => keys).filter((keys) => !keys.includes(" ")));
     for (const { keys } of everyKey.filter((entry) => entry.keys.includes(" "))) {
-      expect(singles.has(keys.split(" ")[0] ?? "")).toBe(false);
+      const [first = ""] = keys.split(" ");
+      expect([first, `Shift+${first}`].some((spelled) => singles.has(spelled))).toBe(false);
     }
   });
 
@@ -55,7 +61,7 @@ describe("the registry of keys", () => {
 
 describe("a stroke", () => {
   it.each(["Enter", " ", "1", "9"])("%j means nothing", (key) => {
-    expect(resolveStroke(stroke(key), calm)).toBeNull();
+    expect(resolveStroke(stroke(key), calm)).toEqual(nothing);
   });
 
   it.each<[string, Partial<StrokeContext>]>([
@@ -66,18 +72,70 @@ describe("a stroke", () => {
     ["single keys switched off", { singleKeysOff: true }],
   ])("of a single key is dead in %s", (_, context) => {
     for (const key of ["a", "d", "z", "j", "D"]) {
-      expect(resolveStroke(stroke(key, { shiftKey: key === "D" }), { ...calm, ...context })).toBeNull();
+      expect(resolveStroke(stroke(key, { shiftKey: key === "D" }), { ...calm, ...context })).toEqual(nothing);
     }
   });
 
   it("lets Escape and chords through where single keys are dead", () => {
     const context = { ...calm, inText: true, covered: true, sinceFocusMs: 0 };
-    expect(resolveStroke(stroke("Escape"), context)).toEqual({ command: "back" });
-    expect(resolveStroke(stroke("A", { ctrlKey: true, shiftKey: true }), context)).toEqual({ command: "approvePath" });
+    expect(resolveStroke(stroke("Escape"), context)).toEqual(runs("back"));
+    expect(resolveStroke(stroke("A", { ctrlKey: true, shiftKey: true }), context)).toEqual(runs("approvePath"));
   });
 
-  it("reads two strokes as one command", () => {
-    expect(resolveStroke(stroke("g"), calm)).toEqual({ prefix: "G" });
-    expect(resolveStroke(stroke("q"), { ...calm, prefix: "G" })).toEqual({ command: "inbox" });
+});
+
+describe("a sequence", () => {
+  const open: StrokeContext = { ...calm, prefix: "G" };
+  const single = everyKey.filter(({ keys }) => !/ |Ctrl|Escape/.test(keys));
+
+  it.each<[string, Partial<Stroke>]>([["g", {}], ["G", { shiftKey: true }]])("begins with %s", (key, more) => {
+    expect(resolveStroke(stroke(key, more), calm)).toEqual(opens("G"));
+  });
+
+  it.each(everyKey.filter(({ keys }) => keys.includes(" ")))("is one command, in capitals too ($keys)", ({ id, keys }) => {
+    const second = keys.split(" ")[1] ?? "";
+    expect(resolveStroke(stroke(second.toLowerCase()), open)).toEqual(runs(id));
+    expect(resolveStroke(stroke(second, { shiftKey: /[A-Z]/.test(second) }), open)).toEqual(runs(id));
+  });
+
+  it.each(single)("leaves no single key what it is ($keys)", ({ id, keys }) => {
+    expect(resolveStroke(typed(keys), calm)).toEqual(runs(id));
+    const result = resolveStroke(typed(keys), open);
+    expect(result.command).not.toBe(id);
+    expect(result.command === null).toBe(result.spent);
+  });
+
+  it.each<[string, Partial<StrokeContext>]>([
+    ["the window gained focus just now", { sinceFocusMs: 10 }],
+    ["somebody typed just now", { sinceTypedMs: 10 }],
+    ["a dialog is open", { covered: true }],
+  ])("is opened also where single keys are dead for the moment: %s", (_, context) => {
+    expect(resolveStroke(stroke("g"), { ...calm, ...context })).toEqual(opens("G"));
+  });
+
+  it.each<[string, Partial<StrokeContext>]>([["in a field", { inText: true }], ["with single keys off", { singleKeysOff: true }]])("does not begin %s", (_, context) => {
+    expect(resolveStroke(stroke("g"), { ...calm, ...context })).toEqual(nothing);
+  });
+
+  it.each<[string, string, Partial<StrokeContext>]>([
+    ["a key that the guard of the focus eats", "a", { sinceFocusMs: 10 }],
+    ["a key that the guard of typing eats", "a", { sinceTypedMs: 10 }],
+    ["a key that is held with others", "Shift", {}],
+    ["its first stroke again", "g", {}],
+  ])("stays open through %s", (_, key, context) => {
+    expect(resolveStroke(stroke(key), { ...open, ...context })).toEqual(opens("G"));
+  });
+
+  it("is ended by Escape and by a chord that would approve, and neither does more", () => {
+    expect(resolveStroke(stroke("Escape"), open)).toEqual(spent);
+    expect(resolveStroke(stroke("A", { ctrlKey: true, shiftKey: true }), open)).toEqual(spent);
+  });
+
+  it("keeps neither panic back nor what belongs to a dialog or a field", () => {
+    expect(resolveStroke(stroke(".", { ctrlKey: true, shiftKey: true }), open)).toEqual(runs("panic"));
+    for (const over of [{ covered: true }, { inText: true }]) {
+      expect(resolveStroke(stroke("Escape"), { ...open, ...over })).toEqual(runs("back"));
+      expect(resolveStroke(stroke("a"), { ...open, ...over })).toEqual(nothing);
+    }
   });
 });

@@ -129,6 +129,10 @@ const byKeys = new Map<string, CommandId>(
 );
 const firstStrokes = new Set([...byKeys.keys()].filter((keys) => keys.includes(" ")).map((keys) => keys.split(" ")[0]));
 
+/** Keys that are held with others and are no stroke by themselves. */
+const MODIFIERS: ReadonlySet<string> = new Set(["Shift", "Control", "Alt", "AltGraph", "Meta", "CapsLock", "NumLock", "Fn"]);
+export const isModifier = (key: string): boolean => MODIFIERS.has(key);
+
 /** The circumstances of a stroke. */
 export interface StrokeContext {
   /** The focus is in a field that takes text. */
@@ -145,10 +149,16 @@ export interface StrokeContext {
   readonly prefix: string | null;
 }
 
-type StrokeResult = { readonly command: CommandId } | { readonly prefix: string } | null;
+export interface StrokeResult {
+  readonly command: CommandId | null;
+  /** The sequence that is open after it. */
+  readonly prefix: string | null;
+  /** It was meant for the sequence and means nothing else, to the browser neither. */
+  readonly spent: boolean;
+}
 
-/** Single keys are dead for this long after the window has gained focus. */
-const FOCUS_GUARD_MS = 400;
+/** Single keys are dead for this long after the window has gained focus, and after each key that went down meanwhile. */
+export const FOCUS_GUARD_MS = 400;
 /** And for this long after a key went down in a field that is gone: who types does not see at once that nothing takes the text any more. */
 export const TYPED_GUARD_MS = 1_000;
 
@@ -158,16 +168,27 @@ export const leavesField = (key: string): boolean => LEAVING.has(key);
 
 const isSingle = (keys: string): boolean => !/^(Ctrl|Alt|Meta)\+/.test(keys) && keys !== "Escape";
 
-/** What a stroke means, if anything. */
+const nothing = (prefix: string | null): StrokeResult => ({ command: null, prefix, spent: false });
+
+/**
+ * What a stroke means. The first one of a sequence opens it also where single keys are dead for a moment, and it stays
+ * open until the next key: a letter after it is never a single key, however late it comes.
+ */
 export const resolveStroke = (stroke: Stroke, context: StrokeContext): StrokeResult => {
+  if (isModifier(stroke.key)) return nothing(context.prefix);
   const spelled = spell(stroke);
-  if (isSingle(spelled)) {
-    if (context.inText || context.singleKeysOff || context.sinceFocusMs < FOCUS_GUARD_MS || context.sinceTypedMs < TYPED_GUARD_MS) return null;
+  const single = isSingle(spelled);
+  // Help and palette print sequences in capitals.
+  const small = spelled.replace(/^Shift\+(?=.$)/, "");
+  if (single && (context.inText || context.singleKeysOff)) return nothing(null);
+  if (firstStrokes.has(small)) return nothing(small);
+  if (single && (context.sinceFocusMs < FOCUS_GUARD_MS || context.sinceTypedMs < TYPED_GUARD_MS)) return nothing(context.prefix);
+  const open = !context.inText && !context.covered ? context.prefix : null;
+  const command = open !== null && single ? byKeys.get(`${open} ${small}`) : byKeys.get(spelled);
+  const definition = command === undefined ? null : definitionOf(command);
+  if (open !== null && (single ? definition === null : spelled === "Escape" || definition?.approves === true)) {
+    return { command: null, prefix: null, spent: true };
   }
-  const command = byKeys.get(context.prefix === null ? spelled : `${context.prefix} ${spelled}`) ?? byKeys.get(spelled);
-  if (command !== undefined) {
-    const allowed = definitionOf(command).everywhere === true || (!context.covered && !context.inText);
-    return allowed ? { command } : null;
-  }
-  return !context.covered && firstStrokes.has(spelled) ? { prefix: spelled } : null;
+  const allowed = definition !== null && (definition.everywhere === true || (!context.covered && !context.inText));
+  return { command: allowed ? command ?? null : null, prefix: null, spent: false };
 };

@@ -1,5 +1,5 @@
 import { Monitor, Moon, Sun, TriangleAlert } from "lucide-react";
-import { useCommandRunner } from "../commands/CommandContext";
+import { useCommandRunner, useOpenSequence } from "../commands/CommandContext";
 import { nextChoice, useSetting } from "../commands/settings";
 import { plainText } from "../components/shown";
 import { ShownText } from "../components/ShownText";
@@ -49,11 +49,24 @@ const ThemeButton = () => {
   );
 };
 
+/** What has no room goes to a second line, which is out of sight: nothing is cut in its middle. */
+const WHOLE_OR_NOT = "flex h-7 flex-wrap overflow-hidden leading-7 [&>*]:shrink-0";
+
 const number = (seq: number): string => `#${seq.toLocaleString("en")}`;
 
 const Audit = ({ audit }: { readonly audit: AuditView }) => {
   const behind = audit.anchoredSeq === null ? "not anchored yet" : `anchored to ${number(audit.anchoredSeq)}`;
-  return <span title={`Its last hash is ${audit.hash}; ${behind}`} className="max-lg:hidden" data-testid="audit">Audit chain at {number(audit.seq)}<span className="max-xl:hidden">, {behind}</span></span>;
+  return (
+    <div title={`Its last hash is ${audit.hash}; ${behind}`} className={`${WHOLE_OR_NOT} min-w-min shrink-[100000] justify-end max-lg:hidden`} data-testid="audit">
+      <span>Audit chain at {number(audit.seq)}</span><span className="whitespace-pre">, {behind}</span>
+    </div>
+  );
+};
+
+/** What waits for the second key of a sequence: the next letter is none of its own. */
+const OpenSequence = () => {
+  const open = useOpenSequence();
+  return open === null ? null : <span className="shrink-0 font-semibold text-text" title="Waits for the second key; Esc ends it" data-testid="open-sequence">{open} …</span>;
 };
 
 /** Connection, backlog, what is approved automatically, alarms, operator and audit head. */
@@ -61,9 +74,9 @@ export const StatusBar = () => {
   const status = useStatus();
   const [singleKeys] = useSetting("singleKeys");
   return (
-    <footer className="flex h-7 shrink-0 items-center gap-5 border-t border-line px-3.5 text-[11.5px] whitespace-nowrap text-text-3">
-      {/* What does not fit is cut from the end of this half; it stands in the order of what a person must not miss. */}
-      <div className="flex h-full min-w-0 flex-1 items-center gap-5 overflow-hidden max-xl:gap-3 [&>*]:shrink-0">
+    <footer className="flex h-7 shrink-0 items-center gap-5 border-t border-line px-3.5 text-[11.5px] whitespace-nowrap text-text-3 max-xl:gap-3">
+      {/* In the order of what a person must not miss; it is cut from its end, and only where nothing else can give way. */}
+      <div className="flex h-full min-w-0 items-center gap-5 overflow-hidden max-xl:gap-3 [&>*]:shrink-0">
         <Connection status={status} />
         {status === null ? null : (
           <>
@@ -75,17 +88,21 @@ export const StatusBar = () => {
             <Approving status={status} />
             <Brakes brakes={status.brakes} />
             {singleKeys === "off" ? <span className="text-warn">Single keys are off</span> : null}
-            <span className={status.lag === 0 ? "max-xl:hidden" : ""}>Queue lag {status.lag}</span>
-            <Today />
+            {status.lag === 0 ? null : <span>Queue lag {status.lag}</span>}
           </>
         )}
       </div>
+      {/* Something without a width stands first: what comes first is never sent to the second line. */}
+      <div className={`${WHOLE_OR_NOT} -ml-5 min-w-0 flex-1 gap-x-5 before:h-7 before:w-0 before:content-['']`}>
+        {status === null ? null : <>{status.lag === 0 ? <span>Queue lag 0</span> : null}<Today /></>}
+      </div>
+      <OpenSequence />
       {status === null ? null : (
-        <div className="flex shrink-0 items-center gap-5 max-xl:gap-3">
+        <>
           <Audit audit={status.audit} />
-          <span className="flex" title={plainText(status.operator)}><span className="max-w-32 truncate"><ShownText text={status.operator} /></span>, key {status.operatorKeyTail}</span>
+          <span className="flex shrink-0" title={plainText(status.operator)}><span className="max-w-32 truncate"><ShownText text={status.operator} /></span>, key {status.operatorKeyTail}</span>
           <ThemeButton />
-        </div>
+        </>
       )}
     </footer>
   );

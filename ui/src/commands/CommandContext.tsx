@@ -2,7 +2,7 @@
 import {
   createContext, useCallback, useContext, useLayoutEffect, useMemo, useRef, useState, type ReactNode,
 } from "react";
-import { definitionOf, leavesField, resolveStroke, TYPED_GUARD_MS, type CommandId } from "../hotkeys";
+import { definitionOf, FOCUS_GUARD_MS, isModifier, leavesField, resolveStroke, TYPED_GUARD_MS, type CommandId } from "../hotkeys";
 import { useSetting } from "./settings";
 
 /** A key or a pointer that went down, on the page's monotonic clock. */
@@ -39,14 +39,17 @@ const takesText = (target: EventTarget | null): boolean =>
 const choosesWith = (target: EventTarget | null, key: string): boolean =>
   target instanceof HTMLElement && target.matches("input[type=radio]") && key.startsWith("Arrow");
 
-/** The second stroke of a sequence must follow within this time. */
-const SEQUENCE_MS = 1_200;
+const OpenSequenceContext = createContext<string | null>(null);
 
 export const CommandProvider = ({ children }: { readonly children: ReactNode }) => {
   const handlers = useRef(new Map<CommandId, Handler[]>());
   const focusedAt = useRef(-Infinity);
   const typedAt = useRef(-Infinity);
-  const prefix = useRef<{ text: string; at: number } | null>(null);
+  // Two keys may go down between two renderings.
+  const prefix = useRef<string | null>(null);
+  const [openSequence, setOpenSequence] = useState<string | null>(null);
+  /** The key that ended a sequence: held down, it repeats nothing. */
+  const ending = useRef<string | null>(null);
   const [covers, setCovers] = useState(0);
   const writing = useRef(0);
   const [singleKeys] = useSetting("singleKeys");
@@ -76,28 +79,41 @@ export const CommandProvider = ({ children }: { readonly children: ReactNode }) 
 
   // With the commit that uncovers the desk, not after its painting: a key pressed as a dialog goes counts.
   useLayoutEffect(() => {
+    const leaveOpen = (sequence: string | null): void => {
+      prefix.current = sequence;
+      setOpenSequence(sequence);
+    };
     const onFocus = (event: FocusEvent): void => { focusedAt.current = event.timeStamp; };
-    const onPointerDown = (): void => { typedAt.current = -Infinity; };
+    const onPointerDown = (): void => {
+      typedAt.current = -Infinity;
+      leaveOpen(null);
+    };
     const onKeyDown = (event: KeyboardEvent): void => {
       const inText = writing.current > 0 || takesText(event.target);
       const sinceTypedMs = event.timeStamp - typedAt.current;
-      // Whoever goes on typing into a field that is gone has not noticed it yet.
+      const sinceFocusMs = event.timeStamp - focusedAt.current;
+      // Whoever goes on typing into a field that is gone, or into another window, has not noticed it yet.
       if (inText || sinceTypedMs < TYPED_GUARD_MS) typedAt.current = leavesField(event.key) ? -Infinity : event.timeStamp;
-      if (event.isComposing || event.defaultPrevented || choosesWith(event.target, event.key)) return;
-      const open = prefix.current;
-      prefix.current = null;
-      const result = resolveStroke(event, {
-        inText, covered: covers > 0, sinceFocusMs: event.timeStamp - focusedAt.current, sinceTypedMs,
-        singleKeysOff: singleKeys === "off",
-        prefix: open !== null && event.timeStamp - open.at < SEQUENCE_MS ? open.text : null,
-      });
-      if (result === null) return;
-      if ("prefix" in result) {
-        prefix.current = { text: result.prefix, at: event.timeStamp };
+      if (sinceFocusMs < FOCUS_GUARD_MS) focusedAt.current = event.timeStamp;
+      if (event.isComposing) return;
+      if (event.defaultPrevented || choosesWith(event.target, event.key)) {
+        if (!isModifier(event.key)) leaveOpen(null);
         return;
       }
-      if (event.repeat && definitionOf(result.command).repeats !== true) return;
-      if (run(result.command, { at: event.timeStamp, repeat: event.repeat })) event.preventDefault();
+      if (!event.repeat) ending.current = null;
+      if (event.repeat && ending.current === event.code) return;
+      const open = prefix.current;
+      const { command, prefix: stays, spent } = resolveStroke(event, {
+        inText, covered: covers > 0, sinceFocusMs, sinceTypedMs, singleKeysOff: singleKeys === "off", prefix: open,
+      });
+      leaveOpen(stays);
+      if (open !== null && stays === null) ending.current = event.code;
+      if (command === null) {
+        if (spent) event.preventDefault();
+        return;
+      }
+      if (event.repeat && definitionOf(command).repeats !== true) return;
+      if (run(command, { at: event.timeStamp, repeat: event.repeat })) event.preventDefault();
     };
     window.addEventListener("focus", onFocus);
     window.addEventListener("keydown", onKeyDown);
@@ -112,7 +128,9 @@ export const CommandProvider = ({ children }: { readonly children: ReactNode }) 
   const bus = useMemo<CommandBus>(
     () => ({ register, run, available, cover, write, covered: covers > 0 }), [register, run, available, cover, write, covers],
   );
-  return <CommandBusContext value={bus}>{children}</CommandBusContext>;
+  return (
+    <CommandBusContext value={bus}><OpenSequenceContext value={openSequence}>{children}</OpenSequenceContext></CommandBusContext>
+  );
 };
 
 /** What a command does while this component is on screen and `enabled`. The last one is asked first. */
@@ -139,6 +157,9 @@ export const useWriting = (writes: boolean): void => {
   const { write } = useCommandBus();
   useLayoutEffect(() => (writes ? write() : undefined), [write, writes]);
 };
+
+/** The first stroke of a sequence that waits for its second one. */
+export const useOpenSequence = (): string | null => useContext(OpenSequenceContext);
 
 /** Whether something lies over the desk. */
 export const useCovered = (): boolean => useCommandBus().covered;

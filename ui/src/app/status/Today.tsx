@@ -27,5 +27,5 @@ export const Today = () => {
   }, [client, desk]);
   if (data === undefined || data.medianMs === null) return null;
   const many = data.decided >= data.newest ? `The newest ${data.newest.toLocaleString("en")} decisions` : data.decided === 1 ? "1 decision" : `${data.decided.toLocaleString("en")} decisions`;
-  return <span className="max-xl:hidden" data-testid="today" title={`${many} of people since midnight`}>Median decision today {formatPace(data.medianMs)}</span>;
+  return <span data-testid="today" title={`${many} of people since midnight`}>Median decision today {formatPace(data.medianMs)}</span>;
 };
