@@ -57,8 +57,6 @@ interface VirtualListProps<T> {
 export const VirtualList = <T,>({ label, rows, nameOf, rowPx, look, marks, renderRow, chosen, onChoose, onOpen, onEnd, takesFocus = false }: VirtualListProps<T>) => {
   const { scroller, height, rows: drawn } = useVirtualRows({ keys: rows.map(nameOf), rowPx, overscan: 8, cursor: chosen, onEnd });
   useEffect(() => { if (takesFocus) scroller.current?.focus({ preventScroll: true }); }, [scroller, takesFocus]);
-  // Where nothing has the focus, whoever cannot see the rows would hear nothing of which one is chosen.
-  useEffect(() => { if (document.activeElement === document.body) scroller.current?.focus({ preventScroll: true }); }, [scroller, chosen]);
   const idOf = (name: string): string => `${label.replaceAll(" ", "-")}-${name}`;
   return (
     <div
