@@ -36,6 +36,7 @@ pub(crate) async fn subscribe(
 ) -> Result<(), IpcError> {
     let events = desk.app.subscribe();
     desk.listen(Some(tokio::spawn(send(shell, events, channel))));
+    tracing::info!("a page listens");
     Ok(())
 }
 

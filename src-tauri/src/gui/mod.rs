@@ -14,6 +14,8 @@ mod fault;
 mod locked;
 mod navigation;
 mod notify;
+#[cfg(target_os = "linux")]
+mod page_ended;
 mod previews;
 mod suggested;
 mod tray;
@@ -100,7 +102,10 @@ fn window(runtime: &tokio::runtime::Runtime, desk: Desk) -> Result<(), OpError> 
         })
         .map_err(failed)?;
     #[cfg(target_os = "linux")]
-    drawing::suit(&window);
+    {
+        drawing::suit(&window);
+        page_ended::watch(&window);
+    }
     let notifying = runtime.spawn(notify::run(handle.clone()));
     let tray = runtime.spawn(tray::run(handle.clone()));
     #[cfg(target_os = "linux")]

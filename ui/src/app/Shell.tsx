@@ -2,10 +2,11 @@ import { Outlet, useLocation, useNavigate, useRouter } from "@tanstack/react-rou
 import { Tooltip } from "radix-ui";
 import { useEffect, useState } from "react";
 import { useCommand } from "../commands/CommandContext";
+import { useOwnMenu } from "../commands/menu";
 import { useTheme } from "../commands/theme";
 import { useDesk, useLost } from "../desk/DeskContext";
 import { AlarmsDialog } from "../features/alarms/AlarmsDialog";
-import { undoable } from "../features/inbox/sent";
+import { undoableKeys } from "../features/inbox/sent";
 import { SentProvider, useSentVerdicts } from "../features/inbox/useSent";
 import { Help } from "./Help";
 import { Navigation } from "./Navigation";
@@ -17,6 +18,7 @@ import { StatusBar } from "./StatusBar";
 /** The frame of every screen. */
 export const Shell = () => {
   useTheme();
+  useOwnMenu();
   useNotifications();
   const navigate = useNavigate();
   const router = useRouter();
@@ -39,7 +41,7 @@ export const Shell = () => {
   useEffect(() => desk.onPanicAsked(() => { if ((desk.view().status?.panic ?? null) !== null) setOpen("panic"); }), [desk]);
   // The inbox itself takes back without leaving what it shows; from any other screen the way leads to the card.
   useCommand("undo", () => {
-    if (inInbox || (undoable(sent.list).length === 0 && !sent.sending)) return false;
+    if (inInbox || (undoableKeys(sent.list, desk.view().inbox.rows).length === 0 && !sent.sending)) return false;
     const [place, field] = [router.state.location.href, document.activeElement];
     void sent.undo().then(([first]) => {
       // A late answer takes nobody from where he has gone by now, nor out of a field.

@@ -41,6 +41,16 @@ const onCard = async (answers: FakeConsole["answers"]): Promise<FakeConsole> => 
 };
 
 describe("the rules", () => {
+  it("are counted and narrowed by a filter, and the one that is open stays open", async () => {
+    await open([ruleRow({ id: "never" }), ruleRow({ id: "small" }), ruleRow({ id: "other" })]);
+    expect(screen.getByTestId("rules-count").textContent).toBe("3 rules");
+    fireEvent.change(screen.getByLabelText(/^Filter/u), { target: { value: "OTH" } });
+    expect(screen.getAllByTestId("rule-row").map((line) => line.dataset["id"])).toEqual(["other"]);
+    expect(window.location.hash).toContain("id=never");
+    press("j");
+    await waitFor(() => { expect(window.location.hash).toContain("id=other"); });
+  });
+
   it("are listed with what they do, what they did and when they end", async () => {
     await open([
       ruleRow({ id: "never", effect: "deny", uses: 12 }), ruleRow({ id: "two", effect: "ask", approvals: 2 }),

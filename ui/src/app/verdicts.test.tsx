@@ -123,6 +123,17 @@ describe("a verdict that was given", () => {
     expect(entry().textContent).toContain("ann was first: denied");
   });
 
+  it("is taken back with Z also by a page that was loaded again and has forgotten it", async () => {
+    const console = fakeConsole({
+      rows: [row({ key: "a/b/1", seq: 1, state: "holding" }), row({ key: "a/b/2", seq: 2 })], cards: ["a/b/1", "a/b/2"].map((key) => card({ key })),
+    });
+    console.answers.undo = () => ({});
+    render(<App transport={console} />);
+    await screen.findByTestId("card");
+    press("z");
+    await waitFor(() => { expect(console.argsOf("undo")).toEqual([{ key: "a/b/1" }]); });
+  });
+
   it("is taken back with Z from another screen too, which leads to its card", async () => {
     const console = await desk();
     await approved(console);

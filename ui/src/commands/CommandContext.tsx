@@ -4,6 +4,7 @@ import {
 } from "react";
 import { definitionOf, FOCUS_GUARD_MS, isModifier, leavesField, resolveStroke, TYPED_GUARD_MS, type CommandId } from "../hotkeys";
 import { useSetting } from "./settings";
+import { takesText } from "./text";
 
 /** A key or a pointer that went down, on the page's monotonic clock. */
 interface CommandPress {
@@ -30,10 +31,6 @@ const useCommandBus = (): CommandBus => {
   if (bus === null) throw new Error("useCommand outside of CommandProvider");
   return bus;
 };
-
-const takesText = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement &&
-  (target.isContentEditable || target.matches("input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable], [role=textbox]"));
 
 /** Arrows choose among radio buttons, and move nothing else meanwhile. */
 const choosesWith = (target: EventTarget | null, key: string): boolean =>

@@ -125,7 +125,7 @@ const CardView = ({ card, sent, onSent, onEngaged, onFree, onUndo, onSnooze }: C
       ) : null}
       {/* What is typed stays under the hands that type it, though nothing can become of it. */}
       {!pending && inPlace(acts.panel) ? (
-        <p role="alert" className="m-0 border-t border-warn-line bg-warn-bg px-7 py-2 text-warn-text" data-testid="too-late"><span className="first-letter:uppercase">{closedWords(card)}</span>. Nothing can be sent from here any more; Esc closes it.</p>
+        <p role="alert" className="m-0 border-t border-warn-line bg-warn-bg px-7 py-2 text-warn-text" data-testid="too-late"><span className="inline-block first-letter:uppercase">{closedWords(card)}</span>. Nothing can be sent from here any more; Esc closes it.</p>
       ) : null}
       {acts.problem === null ? null : <p role="alert" className="m-0 max-h-24 shrink-0 overflow-auto border-t border-bad-line bg-bad-bg px-7 py-2 text-bad" data-testid="problem">{acts.problem}</p>}
       {pending && !inPlace(acts.panel) ? <WayPanel card={card} acts={acts} field={field} /> : null}

@@ -93,6 +93,17 @@ export const undoable = (list: readonly Sent[]): readonly Sent[] => {
   return last.batch === null ? [last] : list.filter((entry) => entry.state === "holding" && entry.batch === last.batch);
 };
 
+/**
+ * The keys of what Z takes back, in the order they were given. A page that was loaded again has forgotten what it held: then
+ * it is the newest held row.
+ */
+export const undoableKeys = (list: readonly Sent[], rows: readonly InboxRow[]): readonly string[] => {
+  const own = undoable(list).map((entry) => entry.key).toReversed();
+  if (own.length > 0) return own;
+  const held = rows.filter((row) => row.state === "holding" && !list.some((entry) => entry.key === row.key));
+  return held.toSorted((a, b) => b.seq - a.seq).slice(0, 1).map((row) => row.key);
+};
+
 const SEEN_MS: Record<SentState, number> = {
   sending: Infinity, holding: Infinity, queued: Infinity, stored: 6_000, voted: 6_000, undone: 4_000, lost: 20_000, over: 20_000, back: 20_000,
   failed: 20_000,

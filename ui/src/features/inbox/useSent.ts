@@ -3,7 +3,7 @@ import { useDesk, useInboxRows } from "../../desk/DeskContext";
 import type { Card, DecideArgs, Shown } from "../../ipc/generated";
 import { toCallError, type CallError } from "../../ipc/transport";
 import { atOnce } from "./atOnce";
-import { fade, follow, note, put, sentState, shownAgain, undoable, type Sent } from "./sent";
+import { fade, follow, note, put, sentState, shownAgain, undoableKeys, type Sent } from "./sent";
 
 /** What became of a batch: how many answers went out before it was stopped. */
 interface BatchEnd {
@@ -135,11 +135,11 @@ export const useSentVerdicts = (): SentView => {
       stop();
       await running.current.end;
     }
-    const keys = wanted === undefined ? undoable(latest.current).map((entry) => entry.key).toReversed() : [wanted];
+    const keys = wanted === undefined ? undoableKeys(latest.current, desk.view().inbox.rows) : [wanted];
     const taken = new Set<string>();
     await atOnce(keys, WIDTH, async (key) => { if (await takeBack(key)) taken.add(key); });
     return keys.filter((key) => taken.has(key));
-  }, [stop, takeBack]);
+  }, [desk, stop, takeBack]);
 
   return useMemo(() => ({ list, decide, decideAll, sending, stop, undo, shown }), [list, decide, decideAll, sending, stop, undo, shown]);
 };

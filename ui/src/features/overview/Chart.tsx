@@ -19,6 +19,9 @@ export const SERIES = [
 const HEIGHT_PX = 220;
 const DAY_MS = 86_400_000;
 const HH_MM = 5;
+/** Room for the numbers of an axis: of each sign, and of ticks and gaps. */
+const DIGIT_PX = 7;
+const AXIS_PX = 20;
 /** Steps of an axis that counts requests. */
 const WHOLE = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 
@@ -49,7 +52,7 @@ export const Chart = ({ volume, theme }: ChartProps) => {
       scales: { y: { range: (_, __, max) => [0, Math.max(max, 4)] } },
       axes: [
         { ...axis, space: 76, values: (_, splits) => timesOf(splits, longMs, today) },
-        { ...axis, size: 46, incrs: WHOLE },
+        { ...axis, size: (_, values) => DIGIT_PX * Math.max(3, ...(values ?? []).map((text) => text.length)) + AXIS_PX, incrs: WHOLE },
       ],
       series: [{}, ...SERIES.map(([name, label, token, dash]) => ({
         label, stroke: colour(token), width: name === "arrived" ? 1 : 1.75, points: { show: volume.length < 3 }, dash: [...dash],

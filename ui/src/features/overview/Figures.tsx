@@ -4,7 +4,8 @@ import type { OverviewView } from "../../ipc/generated";
 import { Count } from "./Count";
 import * as finds from "./finds";
 
-const share = (part: number, all: number): string => (part === 0 || all === 0 ? "" : ` · ${Math.round((100 * part) / all)} %`);
+const share = (part: number, all: number): ReactNode =>
+  part === 0 || all === 0 ? null : <> <span className="whitespace-nowrap">· {Math.round((100 * part) / all)} %</span></>;
 
 const Figure = ({ label, tone = "", children }: { readonly label: string; readonly tone?: string; readonly children: ReactNode }) => (
   <div className="flex flex-col justify-between rounded-lg border border-line bg-panel px-3.5 py-2.5">

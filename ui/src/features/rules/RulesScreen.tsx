@@ -3,6 +3,8 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { useCommand } from "../../commands/CommandContext";
 import { Kbd } from "../../components/Kbd";
+import { FilterField } from "../../components/FilterField";
+import { plainText } from "../../components/shown";
 import { Select } from "../../components/Select";
 import { useDesk } from "../../desk/DeskContext";
 import type { RuleRow, RuleText } from "../../ipc/generated";
@@ -22,6 +24,8 @@ const NEW: RuleText = {
   text: 'id = "my-rule"\nname = "What it is for"\nenabled = "shadow"\neffect = "ask"\ntool = ["the_tool"]\n',
 };
 
+const fits = (row: RuleRow, filter: string): boolean => [row.id, plainText(row.name), plainText(row.about)].some((words) => words.toLowerCase().includes(filter.trim().toLowerCase()));
+
 const bar = "flex items-center gap-1.5 rounded-md border border-line bg-panel px-[9px] py-[3px] text-text-2 hover:bg-raised hover:text-text";
 
 /** What need not ask: the rules of a workspace, and one of them beside its effect on the past. */
@@ -36,16 +40,19 @@ export const RulesScreen = () => {
   const { data: words } = useQuery({ queryKey: ["rule-words"], queryFn: () => desk.call("rule_words", {}), staleTime: Infinity });
   const [writing, setWriting] = useState(false);
   const [looked, setLooked] = useState<string | null>(null);
-  const rows = data?.rules ?? [];
+  const [filter, setFilter] = useState("");
+  const all = data?.rules ?? [];
+  const rows = all.filter((one) => fits(one, filter));
   const workspace = data?.workspace ?? ws ?? "";
-  const place = Math.max(rows.findIndex((row) => row.id === id), 0);
+  const open = all.find((one) => one.id === id) ?? rows[0];
+  const place = rows.findIndex((one) => one.id === open?.id);
   const suggestions = useSuggestions(data?.workspace ?? "", data?.revision ?? 0);
   const offered = suggestions.view?.suggestions.filter((of) => !of.dismissed) ?? [];
   const suggested = suggestions.view?.suggestions.find((of) => of.id === looked) ?? null;
   const [last, setLast] = useState<{ readonly workspace: string; readonly row: RuleRow } | null>(null);
   // A rule that somebody removed while it was changed here stays open with what was typed.
-  const gone = last !== null && last.workspace === workspace && last.row.id === id && rows[place]?.id !== id && changedRules.of(`${workspace}/${last.row.id}`) !== undefined;
-  const row = writing || suggested !== null ? undefined : gone ? last.row : rows[place];
+  const gone = last !== null && last.workspace === workspace && last.row.id === id && open?.id !== id && changedRules.of(`${workspace}/${last.row.id}`) !== undefined;
+  const row = writing || suggested !== null ? undefined : gone ? last.row : open;
   const look = (next: string | null, write = false): void => {
     setWriting(write);
     setLooked(next);
@@ -60,7 +67,7 @@ export const RulesScreen = () => {
     setLast((before) => (before?.row === row && before.workspace === workspace ? before : { workspace, row }));
     if (row.id !== id) void navigate({ to: "/rules", search: { ...(workspace === "" ? {} : { ws: workspace }), id: row.id }, replace: true });
   }, [gone, id, isPlaceholderData, navigate, row, workspace]);
-  useCommand("next", () => { choose(rows[Math.min(place + (writing ? 0 : 1), rows.length - 1)]?.id); });
+  useCommand("next", () => { choose(rows[Math.min(Math.max(place + (writing ? 0 : 1), 0), rows.length - 1)]?.id); });
   useCommand("previous", () => { choose(rows[Math.max(place - (writing ? 0 : 1), 0)]?.id); });
   useCommand("newRule", () => { look(null, true); });
   useCommand("suggestion", () => {
@@ -83,6 +90,7 @@ export const RulesScreen = () => {
       <section className="flex min-h-0 flex-col border-r border-line" aria-label="Rules">
         <header className="flex items-center gap-2.5 border-b border-line px-5 py-3 max-lg:gap-2 max-lg:px-4">
           <h1 className="m-0 mr-1.5 text-[15px] font-semibold">Rules</h1>
+          <span className="shrink-0 text-text-3" data-testid="rules-count">{all.length.toLocaleString("en")} {all.length === 1 ? "rule" : "rules"}</span>
           <label className="flex min-w-0 items-center gap-1.5 text-text-2"><span className="max-lg:sr-only">workspace</span>
             <Select
               className="max-w-44 min-w-0 border-line py-[3px] font-semibold text-text" aria-label="Workspace" value={workspace}
@@ -95,10 +103,11 @@ export const RulesScreen = () => {
           <button type="button" className={`ml-auto ${bar}`} onClick={() => void navigate({ to: "/rules/matrix", search: workspace === "" ? {} : { ws: workspace } })}>Matrix <Kbd command="matrix" /></button>
           <button type="button" className={bar} onClick={() => { look(null, true); }}>New <Kbd command="newRule" /></button>
         </header>
+        <FilterField label="Filter" placeholder="Filter: id, name, tool, agent…" value={filter} onChange={setFilter} className="mx-5 my-2" />
         <Failed error={error} className="px-5" />
         {rows.length > 0 ? <RuleList rows={rows} workspace={workspace} chosen={row?.id ?? null} nowMs={data?.serverMs ?? 0} onChoose={choose} /> : (
           <div className="grid flex-1 place-items-center px-7 text-center text-text-3" data-testid="rules-empty">
-            {isPending ? "Reading…" : error === null ? <p className="m-0 max-w-[420px]">No rules: every request asks. Write one with <Kbd command="newRule" />, or draft the narrowest one from a card with <Kbd command="grant" />.</p> : ""}
+            {isPending ? "Reading…" : all.length > 0 ? "No rule fits the filter. Esc clears it." : error === null ? <p className="m-0 max-w-[420px]">No rules: every request asks. Write one with <Kbd command="newRule" />, or draft the narrowest one from a card with <Kbd command="grant" />.</p> : ""}
           </div>
         )}
         <SuggestionList suggestions={suggestions} chosen={suggested?.id ?? null} onLook={look} />

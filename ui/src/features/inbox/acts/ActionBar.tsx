@@ -68,7 +68,7 @@ export const ActionBar = ({ card, acts, arming, ready, blocked, onApprove, onUnd
     return <div className={bar}><Held releaseMs={card.hold.releaseMs} onUndo={onUndo} /></div>;
   }
   if (card.state !== "pending") {
-    return <div className={bar}><span className="text-text-2 first-letter:uppercase" data-testid="closed">{closedWords(card)}</span></div>;
+    return <div className={bar}><span className="inline-block text-text-2 first-letter:uppercase" data-testid="closed">{closedWords(card)}</span></div>;
   }
   const edited = acts.draft !== null;
   const more = MORE.filter(([verdict]) => card.allowed.includes(verdict));

@@ -1,0 +1,93 @@
+//! The page's own process may end: killed for memory, or by a fault of the web view.
+//!
+//! Refuses to leave its last picture standing, on which nothing counts down and no key does anything.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use gtk::prelude::*;
+use tauri::WebviewWindow;
+use webkit2gtk::{WebView, WebViewExt as _};
+
+/// So often the page is loaded again within [`WITHIN`]; then a person is asked first.
+const RELOADS: usize = 3;
+const WITHIN: Duration = Duration::from_secs(60);
+
+const ENDED: &str = "The page of this window ended several times";
+const MEANWHILE: &str = "The console goes on: rules answer, requests wait and expire. `countersign inbox` in a terminal shows what waits.";
+
+/// When the page was loaded again by itself.
+#[derive(Debug, Default)]
+struct Reloads(Vec<Instant>);
+
+impl Reloads {
+    /// Whether one more is due at `now`; it is counted.
+    fn allows(&mut self, now: Instant) -> bool {
+        self.0.retain(|at| now.duration_since(*at) < WITHIN);
+        let allowed = self.0.len() < RELOADS;
+        if allowed {
+            self.0.push(now);
+        }
+        allowed
+    }
+}
+
+/// Loads the page again whenever its process ends.
+pub(super) fn watch(window: &WebviewWindow) {
+    let asked = window.with_webview(|view| {
+        let reloads = Rc::new(RefCell::new(Reloads::default()));
+        view.inner().connect_web_process_terminated(move |view, why| {
+            if reloads.borrow_mut().allows(Instant::now()) {
+                tracing::error!(?why, "the page of the window ended; it is loaded again");
+                view.reload();
+                return;
+            }
+            tracing::error!(?why, "the page of the window ended once more; it is loaded again when the operator says so");
+            tell(view, Rc::clone(&reloads));
+        });
+    });
+    if let Err(error) = asked {
+        tracing::warn!(%error, "nobody notices when the page of the window ends");
+    }
+}
+
+/// Says it without the page, and loads it again once that was read.
+fn tell(view: &WebView, reloads: Rc<RefCell<Reloads>>) {
+    let window = view
+        .toplevel()
+        .and_then(|top| top.downcast::<gtk::Window>().ok());
+    let dialog = gtk::MessageDialog::new(
+        window.as_ref(),
+        gtk::DialogFlags::MODAL | gtk::DialogFlags::DESTROY_WITH_PARENT,
+        gtk::MessageType::Error,
+        gtk::ButtonsType::None,
+        ENDED,
+    );
+    dialog.set_secondary_text(Some(MEANWHILE));
+    dialog.add_button("Load it again", gtk::ResponseType::Accept);
+    let view = view.clone();
+    dialog.connect_response(move |dialog, _| {
+        *reloads.borrow_mut() = Reloads::default();
+        view.reload();
+        dialog.close();
+    });
+    dialog.show_all();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_is_loaded_again_three_times_a_minute_and_no_more() {
+        let mut reloads = Reloads::default();
+        let start = Instant::now();
+        let allowed = [0, 1, 59, 59, 60, 60, 61, 118, 119]
+            .map(|seconds| reloads.allows(start + Duration::from_secs(seconds)));
+        assert_eq!(
+            allowed,
+            [true, true, true, false, true, false, true, false, true]
+        );
+    }
+}
