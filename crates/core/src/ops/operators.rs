@@ -9,6 +9,7 @@ pub(crate) mod change;
 mod edit;
 mod heal;
 mod lawful;
+mod recovered;
 mod refused;
 mod rotate;
 
@@ -33,6 +34,8 @@ pub use change::{Change, ChangeError, Limits};
 pub(crate) use edit::why_not;
 pub use edit::{Listed, ListedState};
 use lawful::Lawful;
+pub use recovered::ListRecovery;
+pub(crate) use recovered::relearn;
 use refused::Refused;
 pub use rotate::Rotated;
 pub(crate) use rotate::{follow, settle};

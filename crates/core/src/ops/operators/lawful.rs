@@ -149,7 +149,7 @@ fn hands_over(list: &OperatorList, key: &str, stored_at: Timestamp) -> bool {
     list.terms_at(key, soon.into()).next().is_none()
 }
 
-fn has_key(list: &OperatorList, key: &str) -> bool {
+pub(super) fn has_key(list: &OperatorList, key: &str) -> bool {
     list.operators.iter().any(|entry| entry.key.as_str() == key)
 }
 
