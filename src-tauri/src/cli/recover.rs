@@ -2,8 +2,9 @@
 //!
 //! Refuses to call a bus recovered before the console has joined it again.
 
+use countersign_core::ops::operators::ListRecovery;
 use countersign_core::ops::recover::Recovery;
-use countersign_wire::ErrorCode;
+use countersign_wire::{ErrorCode, PublicKey};
 use serde_json::json;
 
 use super::config::Settings;
@@ -47,6 +48,7 @@ fn tell(out: Output, recovery: &Recovery, dry_run: bool) -> Result<(), Failure> 
             "dry_run": dry_run,
             "created": recovery.created,
             "changed": recovery.changed,
+            "operators": recovery.operators.as_ref().map(ListRecovery::detail),
             "known": recovery.decisions.known,
             "republished": recovery.decisions.republished,
             "left": recovery.decisions.left,
@@ -85,6 +87,7 @@ fn sentences(recovery: &Recovery, dry_run: bool) -> Vec<String> {
             recovery.changed.join(", ")
         ));
     }
+    lines.extend(recovery.operators.as_ref().map(of_the_list));
     for (kind, count) in [("decisions", recovery.decisions), ("votes", recovery.votes)] {
         if count.known > 0 || kind == "decisions" {
             lines.push(format!(
@@ -106,4 +109,21 @@ fn sentences(recovery: &Recovery, dry_run: bool) -> Vec<String> {
         );
     }
     lines
+}
+
+fn of_the_list(list: &ListRecovery) -> String {
+    let keys: Vec<&str> = list.ended.iter().map(PublicKey::as_str).collect();
+    let keys = keys.join(", ");
+    match (list.may_end, keys.is_empty()) {
+        (true, true) => "the bus had another list of operators; both are one now".to_owned(),
+        (true, false) => format!(
+            "the bus had another list of operators, on which they were in force: ended as of now are {keys}"
+        ),
+        (false, true) => wrong(
+            "the bus has another list of operators, which this operator may not change; look at `countersign operators list`",
+        ),
+        (false, false) => wrong(&format!(
+            "the bus has another list of operators, on which they are in force: ask an operator without limits to retire {keys} again"
+        )),
+    }
 }

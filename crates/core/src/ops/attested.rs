@@ -10,8 +10,7 @@ use uuid::Uuid;
 use super::incoming::IncomingDecision;
 use super::ledger::{Batch, Ledger};
 use super::trusted::TrustedKeys;
-use crate::domain::{AlarmCode, Timestamp};
-use crate::store::StoreError;
+use crate::domain::Timestamp;
 
 /// When a message was stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,20 +54,14 @@ pub(super) fn stored_at(ledger: &Ledger, epoch: &str, message: &IncomingDecision
 }
 
 /// Compares the word about a message with the stamp at which this console saw it stored: somebody's store
-/// or key is not to be trusted where they differ.
-pub(super) async fn compare(
-    batch: &mut Batch<'_>,
-    key: &RequestKey,
-    told: &StoredAt,
-    first_ms: i64,
-) -> Result<(), StoreError> {
+/// or key is not to be trusted where they differ. The decision is the same: that is noted, and no alarm.
+pub(super) fn compare(batch: &mut Batch<'_>, key: &RequestKey, told: &StoredAt, first_ms: i64) {
     let Some(by) = told.by.as_ref().filter(|_| told.at.0 != first_ms) else {
-        return Ok(());
+        return;
     };
     let name = key.to_string();
     let detail = json!({ "attested": told.detail(), "stored_at": first_ms });
-    batch.record(by.clone(), "attestation_differs", name.clone(), detail);
-    batch.alarm(by, AlarmCode::RecoverConflict, &name).await
+    batch.record(by.clone(), "attestation_differs", name, detail);
 }
 
 /// Where a message stands now.

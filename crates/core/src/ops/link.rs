@@ -20,10 +20,10 @@ use super::hellos_known::HellosKnown;
 use super::incoming;
 use super::job::{BusBinding, Job, PastKnown};
 use super::lost_anchors;
-use super::operators::Operators;
+use super::operators::{Operators, relearn};
 use super::policy_feed::PolicyFeed;
 use super::presence;
-use super::went_back::{Remembered, epoch_of};
+use super::went_back::{Remembered, epoch_of, is_renewed};
 use crate::bus::{
     Bus, BusError, BusEvent, BusIdentity, MAX_BATCH, POLICY_STREAM, StreamMessage, drain_batch,
 };
@@ -133,6 +133,7 @@ impl Link {
         if difference.is_some() {
             return Ok(());
         }
+        relearn(&self.shared).await?;
         let bucket = identity.streams.iter().find(|at| at.name == POLICY_STREAM);
         if let Some(epoch) = bucket.and_then(|bucket| bucket.epoch) {
             self.shared.policy_counts_under(&epoch.to_string());
@@ -457,7 +458,7 @@ fn difference(
         let Some(stream) = streams.iter().find(|stream| stream.name == position.stream) else {
             continue;
         };
-        if epoch_of(stream) != position.epoch {
+        if epoch_of(stream) != position.epoch && !is_renewed(stream, position) {
             let why = format!(
                 "the stream {} was made anew; see `countersign bus recover --dry-run`",
                 stream.name

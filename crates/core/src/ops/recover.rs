@@ -9,9 +9,11 @@ mod again;
 mod values;
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_wire::{RequestKey, SignedEnvelope, Stream};
+use futures::StreamExt;
 use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
@@ -20,8 +22,9 @@ use uuid::Uuid;
 use self::again::{Again, Place};
 use super::job::Job;
 use super::lost_anchors;
+use super::operators::{ListRecovery, Operators};
 use super::went_back::{Remembered, epoch_after, epoch_of, is_renewed};
-use crate::bus::{Bus, PublishOutcome, StreamStatus, Survey};
+use crate::bus::{Bus, POLICY_STREAM, PublishOutcome, StreamStatus, Survey};
 use crate::error::OpError;
 use crate::runtime::{App, Role};
 use crate::store::bus_stream::Position;
@@ -30,6 +33,8 @@ use crate::store::{Reader, audit, bus_stream, meta};
 
 /// Decisions read at once.
 const PAGE: i64 = 500;
+/// Decisions that are compared with the stream at once.
+const AT_ONCE: usize = 64;
 /// How long the console may take to join again and to read everything.
 const JOIN_LIMIT: Duration = Duration::from_secs(120);
 const LOOK: Duration = Duration::from_millis(50);
@@ -43,6 +48,8 @@ pub struct Recovery {
     pub created: Vec<&'static str>,
     /// Streams that were made anew by somebody, or went back.
     pub changed: Vec<&'static str>,
+    /// What becomes of the list of operators, where the bus has another one.
+    pub operators: Option<ListRecovery>,
     /// Of the decisions.
     pub decisions: Count,
     /// Of the votes.
@@ -124,11 +131,19 @@ impl App {
         if recovery.is_needless() {
             return Ok(recovery);
         }
+        let list = Operators::new(Arc::clone(&self.inner.shared), bus.clone(), realm);
+        let compares_lists = recovery.changed.contains(&POLICY_STREAM);
         let made = if dry_run {
+            if compares_lists {
+                recovery.operators = list.join_lists(true).await?;
+            }
             survey
         } else {
             bus.restore(realm, self.inner.shared.replicas).await?;
             self.renew_epochs(&bus, &positions).await?;
+            if compares_lists {
+                recovery.operators = list.join_lists(false).await?;
+            }
             self.republish_policy(&bus).await?;
             bus.survey().await?
         };
@@ -205,6 +220,7 @@ impl App {
         progress: &mut impl FnMut(&Recovery),
     ) -> Result<(), OpError> {
         let keys = self.identity().signing();
+        let (absent, dry_run) = (at.absent, at.dry_run);
         let mut last = 0;
         loop {
             let page = republish::page(self.reader(), kind, last, PAGE).await?;
@@ -212,15 +228,27 @@ impl App {
                 return Ok(());
             };
             last = end.id;
-            for row in page {
-                let Some(message) = Again::of(row) else {
-                    continue;
-                };
-                let place = match (at.dry_run, at.absent) {
-                    (true, true) => Place::Empty,
-                    (true, false) => message.look(at.bus).await?,
-                    (false, _) => message.put(at.bus, &at.realm, &keys.auto).await?,
-                };
+            // Started in their order; one after the other a slow link would take hours.
+            let mut looks = futures::stream::iter(page.into_iter().filter_map(Again::of))
+                .map(|message| {
+                    let (bus, realm, keys) = (at.bus.clone(), at.realm, Arc::clone(&keys));
+                    async move {
+                        let place = match absent {
+                            true => Ok(Place::Empty),
+                            false => message.look(&bus).await,
+                        };
+                        let place = match place {
+                            Ok(Place::Empty) if !dry_run => {
+                                message.put(&bus, &realm, &keys.auto).await
+                            }
+                            place => place,
+                        };
+                        (message, place)
+                    }
+                })
+                .buffered(AT_ONCE);
+            while let Some((message, place)) = looks.next().await {
+                let place = place?;
                 let count = match kind {
                     Kind::Decision => &mut recovery.decisions,
                     Kind::Vote => &mut recovery.votes,
@@ -311,6 +339,7 @@ impl App {
             detail: json!({
                 "created": recovery.created,
                 "changed": recovery.changed,
+                "operators": recovery.operators.as_ref().map(ListRecovery::detail),
                 "republished": recovery.decisions.republished,
                 "left": recovery.decisions.left,
                 "conflicts": recovery.decisions.conflicts,

@@ -2,7 +2,7 @@
 //!
 //! Refuses to go by the last sequence alone: an older copy of a store that went on has as many messages, and others.
 
-use countersign_wire::{ConsoleId, PolicyKey, Stream, audit_subject};
+use countersign_wire::{ConsoleId, PolicyKey, SignedEnvelope, Stream, audit_subject};
 use futures::StreamExt;
 
 use uuid::Uuid;
@@ -40,6 +40,7 @@ pub(crate) struct Remembered {
 struct Value {
     subject: String,
     revision: u64,
+    sig: String,
 }
 
 /// The last message of a stream that is remembered.
@@ -97,7 +98,10 @@ impl Remembered {
         let mut all = Vec::new();
         for position in &self.positions {
             let found = streams.iter().find(|stream| stream.name == position.stream);
-            let Some(stream) = found.filter(|stream| epoch_of(stream) == position.epoch) else {
+            let same = |stream: &&StreamStatus| {
+                epoch_of(stream) == position.epoch || is_renewed(stream, position)
+            };
+            let Some(stream) = found.filter(same) else {
                 continue;
             };
             let read = u64::try_from(position.next_seq - 1).unwrap_or_default();
@@ -123,13 +127,13 @@ impl Remembered {
             .map(|value| {
                 let bus = bus.clone();
                 async move {
-                    let last = bus.read_last(POLICY_STREAM, &value.subject).await;
-                    (value.revision, last)
+                    let lost = value.is_lost(&bus).await;
+                    (value.revision, lost)
                 }
             })
             .buffered(AT_ONCE);
-        while let Some((revision, last)) = read.next().await {
-            if last?.is_none_or(|last| last.seq < revision) {
+        while let Some((revision, lost)) = read.next().await {
+            if lost? {
                 return Ok(Some(revision));
             }
         }
@@ -138,11 +142,30 @@ impl Remembered {
 }
 
 impl Value {
+    /// The oldest values of a key are removed first: while an older one stands, so does this one.
+    async fn is_lost(&self, bus: &Bus) -> Result<bool, BusError> {
+        let next = bus.read_next(POLICY_STREAM, &self.subject, self.revision);
+        let Some(next) = next.await? else {
+            return Ok(true);
+        };
+        if next.seq == self.revision {
+            let envelope = SignedEnvelope::from_bytes(&next.payload);
+            return Ok(envelope.is_ok_and(|stands| stands.sig.as_str() != self.sig));
+        }
+        let first = bus.read_next(POLICY_STREAM, &self.subject, 1).await?;
+        Ok(first.is_some_and(|first| first.seq < self.revision))
+    }
+
     /// None of one that a bucket which was made anew has not brought yet.
     fn of(row: &PolicyRow) -> Option<Self> {
         let revision = u64::try_from(row.revision).ok().filter(|seq| *seq > 0)?;
         let subject = PolicyKey::parse(&row.key)?.subject();
-        Some(Self { subject, revision })
+        let sig = row.sig.clone();
+        Some(Self {
+            subject,
+            revision,
+            sig,
+        })
     }
 }
 

@@ -79,6 +79,23 @@ pub async fn remember(
     Ok(())
 }
 
+/// Notes that a stream which holds all that was read has another epoch now. False where it is the known one.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn renew(
+    tx: &mut SqliteConnection,
+    stream: &str,
+    epoch: &str,
+) -> Result<bool, StoreError> {
+    let renewed = sqlx::query("UPDATE bus_stream SET epoch = ?1 WHERE stream = ?2 AND epoch <> ?1")
+        .bind(epoch)
+        .bind(stream)
+        .execute(tx)
+        .await?;
+    Ok(renewed.rows_affected() > 0)
+}
+
 /// Begins a stream anew that was made or numbered anew.
 ///
 /// # Errors

@@ -408,3 +408,63 @@ async fn no_tool_that_changed_on_an_older_copy_is_approved_where_every_agent_sai
         app.shutdown().await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_retirement_that_an_older_copy_lost_ends_the_key_anew_at_every_console() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let theirs = TempData::new();
+    let second = colleague(&desk, &theirs, "Heidi").await;
+    let heidi = second.identity().human_key();
+    sees(&desk.app, &heidi, ListedState::InForce).await;
+    second.shutdown().await;
+    let (older, data) = Older::of(desk).await;
+    let app = App::start(options(&data)).await.unwrap();
+    caught_up(&app).await;
+    let retire = Change::Retire(heidi.clone());
+    app.change_operators(&retire).await.unwrap();
+    app.shutdown().await;
+    // Grace enters herself: no list that was seen here.
+    older.goes_on(&[&agent], async |_| {}).await;
+    older.put_back(&data);
+
+    let app = App::start(options(&data)).await.unwrap();
+    becomes_read_only(&app).await;
+    let desk = Desk { data, app };
+    let second = colleague(&desk, &theirs, "Heidi").await;
+    agent.ask(&agent.request("before")).await;
+    decide(&second, &agent, "before", Verdict::Approve).await;
+    let beside = App::attach(options(&desk.data)).await.unwrap();
+    let told = beside.recover(true, |_| {}).await.unwrap().operators;
+    let done = recovered(&beside).await.operators;
+    assert_eq!(told, done);
+    let done = done.unwrap();
+    assert_eq!((done.ended, done.may_end), (vec![heidi.clone()], true));
+    beside.shutdown().await;
+    caught_up(&desk.app).await;
+    for app in [&desk.app, &second] {
+        sees(app, &heidi, ListedState::Retired).await;
+        let line = in_state(app, "before", "decided").await;
+        assert_eq!(line.verdict.as_deref(), Some("approve"));
+    }
+    let keys = |app: &App| {
+        let (list, _) = app.operators();
+        let terms = list
+            .into_iter()
+            .map(|line| (line.key, line.from, line.until));
+        terms.collect::<Vec<_>>()
+    };
+    assert_eq!(keys(&desk.app), keys(&second));
+    agent.ask(&agent.request("after")).await;
+    listed(&second, "after").await;
+    let refused = second
+        .decide(verdict(&agent.key("after"), Verdict::Approve))
+        .await;
+    assert!(refused.is_err());
+    // The epochs were renewed while it was connected, and it had lost nothing.
+    second.shutdown().await;
+    let second = colleague(&desk, &theirs, "Heidi").await;
+    assert!(second.health().borrow().read_only.is_none());
+    second.shutdown().await;
+    desk.app.shutdown().await;
+}

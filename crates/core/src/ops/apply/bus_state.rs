@@ -31,6 +31,17 @@ pub(super) async fn bound(
     // Also of those that nothing is projected from: one that is made anew has lost what it held.
     for (stream, epoch) in &binding.epochs {
         bus_stream::remember(batch.tx, stream, epoch).await?;
+        // Another console's recovery renewed it, and what was read here is still there.
+        if bus_stream::renew(batch.tx, stream, epoch).await?
+            && let Some(of) = Stream::ALL.into_iter().find(|of| of.name() == *stream)
+        {
+            let next = bus_stream::next_seq(batch.tx, stream, epoch).await?;
+            let (epoch, next) = (epoch.clone(), u64::try_from(next).unwrap_or(1));
+            batch
+                .gathered
+                .positions
+                .insert(of, StreamPlace { epoch, next });
+        }
     }
     let agents = Stream::Agents;
     if let Some(epoch) = binding

@@ -143,7 +143,7 @@ fn keeps_words(known: &OperatorList, next: &OperatorList) -> bool {
     words.all(|word| next.vouched.contains(word))
 }
 
-fn has_key(list: &OperatorList, key: &str) -> bool {
+pub(super) fn has_key(list: &OperatorList, key: &str) -> bool {
     list.operators.iter().any(|entry| entry.key.as_str() == key)
 }
 
