@@ -4,10 +4,11 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use gtk::prelude::*;
 use tauri::WebviewWindow;
+use tokio::time::Instant;
 use webkit2gtk::{WebView, WebViewExt as _};
 
 /// So often the page is loaded again within [`WITHIN`]; then a person is asked first.

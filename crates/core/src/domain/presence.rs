@@ -7,7 +7,6 @@ use std::collections::VecDeque;
 use std::collections::btree_map::{BTreeMap, Entry};
 
 use countersign_wire::{ConsoleId, PublicKey};
-use uuid::Uuid;
 
 use super::Timestamp;
 
@@ -16,6 +15,8 @@ pub const BEAT_MS: i64 = 5_000;
 /// A console that was not heard for so long is gone.
 pub const LIVE_MS: i64 = 3 * BEAT_MS;
 
+/// One run of a console's program, a new one at each start.
+pub type RunId = u128;
 /// Runs of a console that are remembered: of more than two at once, one is enough to tell.
 const RUNS: usize = 8;
 /// A run that is heard again after another one took its place so many times goes on beside it. Once may be a sign
@@ -32,7 +33,7 @@ pub struct HeardConsole {
     /// The key that signs what it answers by itself, and its signs.
     pub auto_key: PublicKey,
     /// Which run of its program; none from an older version.
-    pub instance_id: Option<Uuid>,
+    pub instance_id: Option<RunId>,
     /// The server's stamp of its last sign.
     pub heard_at: Timestamp,
 }
@@ -51,7 +52,7 @@ struct Heard {
 #[derive(Debug, Clone)]
 struct Runs {
     /// Those that another one has replaced, the newest at the end.
-    replaced: VecDeque<Uuid>,
+    replaced: VecDeque<RunId>,
     /// How often one of them was heard again, with less than 15 s between two times.
     returned: u32,
     /// Since when nothing of that kind was heard.
@@ -67,7 +68,7 @@ impl Runs {
         }
     }
 
-    fn next(&mut self, before: Uuid, run: Uuid, at: Timestamp) {
+    fn next(&mut self, before: RunId, run: RunId, at: Timestamp) {
         if at.since_ms(self.quiet_since) >= LIVE_MS {
             self.returned = 0;
         }
@@ -165,7 +166,7 @@ mod tests {
         let signs = of.bytes().zip((0..).step_by(5_000));
         signs
             .map(|(run, at)| {
-                let instance_id = (run != b'-').then(|| Uuid::from_u128(run.into()));
+                let instance_id = (run != b'-').then(|| u128::from(run));
                 let sign = HeardConsole {
                     instance_id,
                     ..heard(at)
@@ -205,7 +206,7 @@ mod tests {
     #[test]
     fn a_key_speaks_for_the_first_console_that_it_was_heard_of() {
         let mut consoles = Consoles::default();
-        let ids = (0..300).map(|_| Uuid::now_v7().to_string());
+        let ids = (0..300).map(|_| uuid::Uuid::now_v7().to_string());
         let ids: Vec<ConsoleId> = ids.map(|id| id.parse().unwrap()).collect();
         for id in &ids {
             consoles.heard(id.clone(), heard(0));

@@ -143,7 +143,11 @@ async fn introduce(
         at,
         now: batch.now,
         // The stream keeps one hello of an agent: what an earlier one said is not known.
-        missed: ledger.hellos_missed_before.is_none_or(|before| at < before),
+        missed: ledger.hellos_missed_before.is_none_or(|before| at < before)
+            || ledger
+                .bus
+                .as_ref()
+                .is_none_or(|bus| message.at.seq <= bus.hellos_stored),
         unread: report.tools_unread || after_others,
     };
     for change in tools::replace(batch.tx, agent, &definitions).await? {

@@ -137,6 +137,9 @@ pub(crate) struct BusBinding {
     pub(crate) hellos: HellosKnown,
     /// Whether the hellos are read from their beginning.
     pub(crate) hellos_again: bool,
+    /// The last sequence of the hellos when the bus was compared: one up to there may have replaced one that this
+    /// console never saw, whatever its clock says of the stamp.
+    pub(crate) hellos_stored: i64,
 }
 
 /// Tells that the past is known, for the session that read it.

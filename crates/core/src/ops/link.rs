@@ -425,6 +425,8 @@ async fn each<T>(batch: Vec<StreamMessage>, read: impl Fn(StreamMessage) -> T) -
 }
 
 fn binding(identity: &BusIdentity, hellos: HellosKnown, hellos_again: bool) -> BusBinding {
+    let agents = Stream::Agents.name();
+    let agents = identity.streams.iter().find(|at| at.name == agents);
     let streams = identity.streams.iter();
     let epochs = streams.map(|stream| (stream.name, epoch_of(stream)));
     BusBinding {
@@ -432,6 +434,7 @@ fn binding(identity: &BusIdentity, hellos: HellosKnown, hellos_again: bool) -> B
         epochs: epochs.collect(),
         hellos,
         hellos_again,
+        hellos_stored: agents.map_or(0, |at| i64::try_from(at.last_seq).unwrap_or(i64::MAX)),
     }
 }
 

@@ -157,7 +157,7 @@ fn read(
         operator: presence.operator,
         human_key: presence.human_key,
         auto_key: presence.auto_key,
-        instance_id: presence.instance_id,
+        instance_id: presence.instance_id.map(|id| id.as_u128()),
         heard_at: stamp,
     }))
 }

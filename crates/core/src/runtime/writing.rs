@@ -59,6 +59,7 @@ pub(super) async fn start_writer(
         epochs: BTreeMap::new(),
         hellos: HellosKnown::default(),
         hellos_again: false,
+        hellos_stored: 0,
     });
     ledger.read_only = read_only
         .filter(|why| !why.is_empty())

@@ -143,6 +143,7 @@ impl Console {
                 .into(),
             hellos: HellosKnown::default(),
             hellos_again: false,
+            hellos_stored: 0,
         };
         self.work(vec![Job::Bound(binding)], Death::No).await;
     }

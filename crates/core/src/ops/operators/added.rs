@@ -145,7 +145,7 @@ pub(super) fn not_yet<'l>(
         .operators
         .iter()
         .filter(|entry| entry.key.as_str() == key);
-    let last = terms.clone().last()?;
+    let last = terms.clone().next_back()?;
     let soon = now.plus_ms(CLOCK_SLACK_MS);
     let later = terms.all(|term| Timestamp::from(term.from.get()) > soon);
     (later && last.until.is_none()).then_some(last)

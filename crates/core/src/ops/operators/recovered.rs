@@ -77,7 +77,8 @@ impl Operators {
                 return Ok(None);
             }
             let key = self.shared.identity.human_key();
-            let may_end = lawful::judge(&base.list, &list, key.as_str(), now) == Lawful::ByOperator;
+            let judged = lawful::judge(&self.realm, &base.list, &list, key.as_str(), now);
+            let may_end = judged == Lawful::ByOperator;
             let told = ListRecovery { ended, may_end };
             if dry_run {
                 return Ok(Some(told));
@@ -147,8 +148,13 @@ impl Operators {
             let follows = followed.as_ref().is_some_and(|before| {
                 let signer = found.envelope.key.as_str();
                 came_after(before.list.at, found.list.at, found.stored_at.into())
-                    && lawful::judge(&before.list, &found.list, signer, found.stored_at)
-                        != Lawful::No
+                    && lawful::judge(
+                        &self.realm,
+                        &before.list,
+                        &found.list,
+                        signer,
+                        found.stored_at,
+                    ) != Lawful::No
             });
             if known || follows {
                 followed = Some(found);
@@ -193,6 +199,7 @@ pub(crate) async fn relearn(shared: &Shared) -> Result<(), StoreError> {
     *shared.operator_list.write() = Some(KnownList {
         list,
         revision: u64::try_from(row.revision).unwrap_or_default(),
+        signer: row.signer,
         sig: row.sig,
         stored_at: None,
     });
@@ -249,6 +256,11 @@ fn joined(
         let key = waiting.key.as_str();
         if !lawful::has_key(&list, key) && !list.is_waiting(key) {
             list.waiting.push(waiting.clone());
+        }
+    }
+    for word in &own.vouched {
+        if !list.vouched.contains(word) {
+            list.vouched.push(word.clone());
         }
     }
     list.operator_approval |= own.operator_approval;

@@ -70,8 +70,7 @@ fn vouch(list: &mut OperatorList, realm: &Uuid, own: &KeyPair, now: Timestamp) -
         let at = now.max(since.first.from);
         let word = Vouch::seal(own, realm, &key, at).ok();
         if let Some(word) = word.filter(|word| list.vouch(realm, word).is_some()) {
-            list.vouched
-                .retain(|other| Vouch::said(other).is_none_or(|said| said.key != key));
+            // Beside the words of before: who was vouched for over this key is followed along them.
             list.vouched.push(word);
             vouched = true;
         }
@@ -79,17 +78,12 @@ fn vouch(list: &mut OperatorList, realm: &Uuid, own: &KeyPair, now: Timestamp) -
     vouched
 }
 
-/// Keeps one word that holds for each key of the list.
+/// Keeps each word that holds once.
 fn tidy(list: &mut OperatorList, realm: &Uuid) {
-    let mut keys: HashSet<PublicKey> = list
-        .operators
-        .iter()
-        .map(|entry| entry.key.clone())
-        .collect();
+    let mut kept = HashSet::new();
     let words = std::mem::take(&mut list.vouched);
     let holds = |word: &countersign_wire::SignedEnvelope| {
-        let said = list.vouch(realm, word);
-        said.is_some_and(|said| keys.remove(&said.key))
+        list.vouch(realm, word).is_some() && kept.insert(word.sig.as_str().to_owned())
     };
     list.vouched = words.into_iter().filter(holds).collect();
 }
@@ -332,7 +326,7 @@ mod tests {
             );
             assert_eq!(said(&list), words, "{who}");
         }
-        // Who is taken back came after those who stayed, and what does not hold goes.
+        // Who is taken back came after those who stayed, what does not hold goes, and the words of before stay.
         list.operators[2].until = Some(at(70));
         list.operators.push(entry(&ann, 80));
         let stray = Vouch::seal(&cem, &realm(), &key(&KeyPair::new_user()), at(60)).unwrap();
@@ -340,6 +334,6 @@ mod tests {
         assert!(vouch(&mut list, &realm(), &bea, at(90)));
         let last = (key(&bea), key(&ann));
         assert_eq!(said(&list).last(), Some(&last));
-        assert_eq!(list.vouched.len(), 3);
+        assert_eq!(list.vouched.len(), 4);
     }
 }
