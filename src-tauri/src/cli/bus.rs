@@ -2,6 +2,8 @@
 //!
 //! Refuses to change a stream that is there.
 
+use std::fs;
+
 use countersign_core::OpError;
 use countersign_core::bus::{
     AgentAccess, Bus, BusIdentity, BusOptions, Credentials, account_claims, permissions_block,
@@ -139,9 +141,11 @@ async fn remembered_realm(data: &DataDir) -> Result<Option<Uuid>, Failure> {
 fn public_key(credentials: &Credentials) -> Result<String, Failure> {
     let no_key = || Failure::environment("the nkey file holds no seed of a user nkey");
     match credentials {
-        Credentials::NkeySeed(seed) => KeyPair::from_seed(seed)
+        Credentials::NkeyFile(file) => fs::read_to_string(file)
+            .ok()
+            .and_then(|seed| KeyPair::from_seed(seed.trim()).ok())
             .map(|pair| pair.public_key())
-            .map_err(|_| no_key()),
+            .ok_or_else(no_key),
         _ => Err(no_key()),
     }
 }

@@ -360,7 +360,7 @@ impl Login {
         match self {
             Self::Creds(file) => Ok(Credentials::CredsFile(file.clone())),
             Self::Nkey(file) => match fs::read_to_string(file) {
-                Ok(seed) => Ok(Credentials::NkeySeed(seed.trim().to_owned())),
+                Ok(_) => Ok(Credentials::NkeyFile(file.clone())),
                 Err(error) => {
                     let file = file.display();
                     Err(Failure::environment(format!(

@@ -19,6 +19,7 @@ mod folder;
 mod identity;
 mod intake;
 mod leader;
+mod login_file;
 mod message;
 mod policy_kv;
 mod probe;
