@@ -1,6 +1,6 @@
 //! `bus init` and `bus permissions`: preparing an outside server.
 //!
-//! Refuses to change a stream that is there.
+//! Refuses to change a stream that is there, but for the limit that config.toml gives the stream of requests.
 
 use std::fs;
 
@@ -51,7 +51,14 @@ pub(crate) async fn init(settings: &Settings, out: Output) -> Result<(), Failure
     .map_err(OpError::from)?;
     // A folder that knows its realm makes no other one: its decisions are signed for that.
     let known = remembered_realm(&data).await?;
-    let found = made(&bus, known, options.replicas).await;
+    let made = async {
+        let found = made(&bus, known, options.replicas).await?;
+        if let Some(most) = options.requests_max_bytes {
+            bus.limit_requests(most).await?;
+        }
+        Ok::<_, OpError>(found)
+    };
+    let found = made.await;
     bus.close().await;
     let found = found?;
     let differences: Vec<String> = found

@@ -84,6 +84,7 @@ mod steady_flow;
 mod stopped;
 mod store_state;
 mod story;
+mod stream_room;
 pub mod suggest;
 pub mod tool_record;
 pub mod trace;

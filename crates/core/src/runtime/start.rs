@@ -207,6 +207,7 @@ pub(super) async fn parts(
             &agents::setup_schemas(&reader).await?,
         )),
         replicas: options.replicas,
+        requests_max_bytes: options.requests_max_bytes,
         realm: RwLock::new(realm),
         bus: watch::Sender::new(None),
         reader,

@@ -17,6 +17,7 @@ mod disk;
 mod enrolled_first;
 mod expiry;
 mod faults;
+mod full_stream;
 mod fuzzed;
 mod held_back;
 mod limits;
