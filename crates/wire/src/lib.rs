@@ -9,6 +9,7 @@ mod attestation;
 mod brakes;
 mod call_warning;
 pub mod contract;
+mod creds;
 mod decision;
 mod digest;
 mod enrolment;
@@ -49,6 +50,7 @@ pub use brakes::{
     parse_pause,
 };
 pub use call_warning::{CallWarning, ToldBy};
+pub use creds::{creds_jwt, creds_seed};
 pub use decision::{
     ApprovalDecision, DECISION_MAX_BYTES, DecidedBy, DecisionCheck, DecisionFault, DecisionVerdict,
     Origin, RequestFacts, Response, RuleRef, Scope, VerifiedDecision, Vote, VoteAttachment,

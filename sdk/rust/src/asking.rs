@@ -140,7 +140,10 @@ async fn connected(inner: &Inner, timer: &Timer) -> Result<(), GateError> {
         let limit = timer.remaining();
         if limit.is_zero() {
             let waited = timer.elapsed();
-            return Err(GateError::NotPlaced { waited });
+            return Err(GateError::NotPlaced {
+                waited,
+                refused: None,
+            });
         }
         if inner.closing.is_cancelled() {
             return Err(GateError::Closed);

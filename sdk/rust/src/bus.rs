@@ -43,6 +43,8 @@ pub(crate) struct Bus {
 pub(crate) enum BusFault {
     /// It may work a moment later; the message may or may not have arrived.
     Passing(String),
+    /// The bus refused it; it may take it a moment later. Nothing was stored.
+    Busy(String),
     /// The connection is down; nothing was sent.
     Disconnected,
     /// Nobody takes the message; the streams are not there (yet).
@@ -150,7 +152,9 @@ impl Bus {
             Ok(Acknowledgement::Stored { .. }) => Ok(Placed::Now),
             Ok(Acknowledgement::Refused { error }) => match error.err_code {
                 ALREADY_STORED if first => Ok(Placed::Before),
-                code if PASSING.contains(&code) => Err(BusFault::Passing(error.description)),
+                code if PASSING.contains(&code) => {
+                    Err(BusFault::Busy(format!("{} ({code})", error.description)))
+                }
                 code => Err(BusFault::Final(GateError::Refused {
                     code,
                     description: error.description,
@@ -234,7 +238,7 @@ impl BusFault {
     pub(crate) fn into_error(self) -> GateError {
         match self {
             Self::Final(error) => error,
-            Self::Passing(why) => GateError::Unreachable { why },
+            Self::Passing(why) | Self::Busy(why) => GateError::Unreachable { why },
             Self::Disconnected => unreachable("the connection is down"),
             Self::NoStream => GateError::NoStreams,
         }

@@ -83,10 +83,12 @@ pub enum GateError {
         limit: usize,
     },
     /// The bus took no request before the deadline.
-    #[error("the bus took no request within {} s; is the console running?", .waited.as_secs_f32())]
+    #[error("the bus took no request within {} s; {}", .waited.as_secs_f32(), why_not_placed(.refused.as_deref()))]
     NotPlaced {
         /// How long it was tried.
         waited: Duration,
+        /// What the bus said when it last refused the request; none where it said nothing.
+        refused: Option<String>,
     },
     /// There is no stored decision that a receipt could speak of.
     #[error("nobody decided, so there is nothing to report on")]
@@ -94,6 +96,13 @@ pub enum GateError {
     /// The gate was closed.
     #[error("the gate is closed")]
     Closed,
+}
+
+fn why_not_placed(refused: Option<&str>) -> String {
+    match refused {
+        Some(refused) => format!("it last said: {refused}; look with `countersign doctor`"),
+        None => "is the console running?".to_owned(),
+    }
 }
 
 impl GateError {

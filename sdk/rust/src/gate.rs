@@ -220,7 +220,7 @@ async fn barrier(bus: &Bus, key: &AgentKey, within: Duration) -> Result<(), Gate
         let may_come = matches!(fault, BusFault::NoStream | BusFault::Disconnected);
         if !may_come || timer.remaining().is_zero() {
             return Err(match fault {
-                BusFault::Passing(why) => unreachable(why),
+                BusFault::Passing(why) | BusFault::Busy(why) => unreachable(why),
                 other => other.into_error(),
             });
         }

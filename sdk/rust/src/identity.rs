@@ -2,11 +2,11 @@
 //!
 //! Refuses an enrolment whose parts belong to different keys, and to repeat a secret in an error.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use async_nats::{ConnectOptions, ServerAddr};
-use countersign_wire::without_login;
+use async_nats::{Auth, AuthError, ConnectOptions, ServerAddr};
+use countersign_wire::{NkeySeed, creds_jwt, creds_seed, without_login};
 use nkeys::KeyPair;
 
 use crate::{Enrolment, GateError};
@@ -15,12 +15,19 @@ use crate::{Enrolment, GateError};
 enum Proof {
     /// The agent's nkey.
     Nkey(String),
-    /// A JWT, and the key that it speaks of.
-    Jwt(String, Arc<KeyPair>),
+    /// A .creds file, and the key that signs where it holds none.
+    Creds(Arc<Creds>),
     /// From the URL.
     Password(String, String),
     /// From the URL.
     Token(String),
+}
+
+struct Creds {
+    path: PathBuf,
+    enrolled: NkeySeed,
+    /// The inbox is named after it, so it cannot change.
+    key: String,
 }
 
 /// Where to connect and how to log in there.
@@ -37,14 +44,20 @@ fn bad(why: impl Into<String>) -> GateError {
 
 impl Identity {
     /// A .creds file goes before user and password in the URL, and these before the nkey.
-    pub(crate) async fn of(enrolment: &Enrolment) -> Result<Self, GateError> {
+    pub(crate) fn of(enrolment: &Enrolment) -> Result<Self, GateError> {
         let named_in = servers(&enrolment.nats_url)?;
         let servers = servers(&without_login(&enrolment.nats_url))?;
         if let Some(path) = &enrolment.nats_creds {
-            let (proof, key) = creds(path, enrolment).await?;
+            let (_, pair) = read_creds(path, &enrolment.nkey_seed)?;
+            let key = pair.public_key();
+            let inbox_prefix = format!("_INBOX_{key}");
             return Ok(Self {
-                proof,
-                inbox_prefix: format!("_INBOX_{key}"),
+                proof: Proof::Creds(Arc::new(Creds {
+                    path: path.clone(),
+                    enrolled: enrolment.nkey_seed.clone(),
+                    key,
+                })),
+                inbox_prefix,
                 servers,
             });
         }
@@ -70,21 +83,37 @@ impl Identity {
         self.servers.iter().any(ServerAddr::tls_required)
     }
 
-    pub(crate) fn log_in(&self, options: ConnectOptions) -> ConnectOptions {
+    pub(crate) fn log_in(&self) -> ConnectOptions {
+        let options = ConnectOptions::new();
         match &self.proof {
             Proof::Nkey(seed) => options.nkey(seed.clone()),
             Proof::Password(user, password) => {
                 options.user_and_password(user.clone(), password.clone())
             }
             Proof::Token(token) => options.token(token.clone()),
-            Proof::Jwt(jwt, pair) => {
-                let pair = Arc::clone(pair);
-                options.jwt(jwt.clone(), move |nonce| {
-                    let signed = pair.sign(&nonce).map_err(async_nats::AuthError::new);
-                    std::future::ready(signed)
+            // At each connection anew: it may have been renewed.
+            Proof::Creds(creds) => {
+                let creds = Arc::clone(creds);
+                ConnectOptions::with_auth_callback(move |nonce| {
+                    std::future::ready(creds.auth(&nonce).map_err(AuthError::new))
                 })
             }
         }
+    }
+}
+
+impl Creds {
+    fn auth(&self, nonce: &[u8]) -> Result<Auth, GateError> {
+        let (jwt, pair) = read_creds(&self.path, &self.enrolled)?;
+        if pair.public_key() != self.key {
+            let path = self.path.display();
+            return Err(bad(format!("{path} holds another key than at the start")));
+        }
+        let signed = pair.sign(nonce);
+        let mut auth = Auth::new();
+        auth.jwt = Some(jwt);
+        auth.signature = Some(signed.map_err(|error| bad(error.to_string()))?);
+        Ok(auth)
     }
 }
 
@@ -100,25 +129,15 @@ fn named(server: &ServerAddr) -> Option<(&str, Option<&str>)> {
 }
 
 /// The JWT of the file, with the key in it or, where there is none, the enrolled one.
-async fn creds(path: &Path, enrolment: &Enrolment) -> Result<(Proof, String), GateError> {
-    let text = tokio::fs::read_to_string(path)
-        .await
+fn read_creds(path: &Path, enrolled: &NkeySeed) -> Result<(String, KeyPair), GateError> {
+    let text = std::fs::read_to_string(path)
         .map_err(|error| bad(format!("nats_creds is {}: {error}", path.display())))?;
-    let jwt = section(&text, "NATS USER JWT")
-        .ok_or_else(|| bad(format!("{} holds no user JWT", path.display())))?;
-    let seed = section(&text, "USER NKEY SEED").unwrap_or(enrolment.nkey_seed.reveal());
+    let jwt =
+        creds_jwt(&text).ok_or_else(|| bad(format!("{} holds no user JWT", path.display())))?;
+    let seed = creds_seed(&text).unwrap_or(enrolled.reveal());
     let pair = KeyPair::from_seed(seed)
         .map_err(|_| bad("neither nats_creds nor nkey_seed holds the seed of a key"))?;
-    let key = pair.public_key();
-    Ok((Proof::Jwt(jwt.to_owned(), Arc::new(pair)), key))
-}
-
-/// The line between `-----BEGIN NAME-----` and the next dashes.
-fn section<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    let mut lines = text.lines().map(str::trim);
-    lines.find(|line| line.starts_with('-') && line.contains(&format!("BEGIN {name}")))?;
-    let line = lines.find(|line| !line.is_empty())?;
-    (!line.starts_with('-')).then_some(line)
+    Ok((jwt.to_owned(), pair))
 }
 
 /// Undoes percent-encoding.
@@ -142,8 +161,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    #[tokio::test]
-    async fn what_logs_in_with_the_url_is_not_left_in_the_addresses() {
+    #[test]
+    fn what_logs_in_with_the_url_is_not_left_in_the_addresses() {
         let pair = KeyPair::new_user();
         let enrolment: Enrolment = serde_json::from_value(serde_json::json!({
             "nats_url": "nats://bot:s3cret@127.0.0.1:4222,tls://bot:s3cret@[::1]:4222",
@@ -152,7 +171,7 @@ mod tests {
             "realm": uuid::Uuid::nil(), "trusted_keys": [],
         }))
         .unwrap();
-        let identity = Identity::of(&enrolment).await.unwrap();
+        let identity = Identity::of(&enrolment).unwrap();
         let shown = format!("{:?}", identity.servers);
         assert!(
             !shown.contains("s3cret") && !shown.contains("bot"),
@@ -162,19 +181,6 @@ mod tests {
         assert!(identity.asks_for_tls());
         assert!(matches!(identity.proof, Proof::Password(user, password)
             if user == "bot" && password == "s3cret"));
-    }
-
-    #[test]
-    fn a_creds_file_is_read_section_by_section() {
-        let file = "-----BEGIN NATS USER JWT-----\nJWT\n------END NATS USER JWT------\n\n\
-                    *** IMPORTANT ***\n-----BEGIN USER NKEY SEED-----\nSEED\n------END USER NKEY SEED------\n";
-        assert_eq!(section(file, "NATS USER JWT"), Some("JWT"));
-        assert_eq!(section(file, "USER NKEY SEED"), Some("SEED"));
-        assert_eq!(section(&file[..60], "USER NKEY SEED"), None);
-        assert_eq!(
-            section("-----BEGIN NATS USER JWT-----\n-----", "NATS USER JWT"),
-            None
-        );
     }
 
     #[test]

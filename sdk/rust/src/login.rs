@@ -51,7 +51,7 @@ struct Told {
 
 impl Login {
     pub(crate) async fn connect(&self, enrolment: &Enrolment) -> Result<LoggedIn, GateError> {
-        let identity = Identity::of(enrolment).await?;
+        let identity = Identity::of(enrolment)?;
         let servers = identity.servers.clone();
         let timer = Timer::start(self.within);
         let told = Told {
@@ -92,7 +92,7 @@ impl Login {
         let told = told.clone();
         let key = enrolment.agent_key();
         let options = identity
-            .log_in(ConnectOptions::new())
+            .log_in()
             .custom_inbox_prefix(&identity.inbox_prefix)
             .name(format!("countersign agent {key}"))
             .connection_timeout(HANDSHAKE)

@@ -4,6 +4,7 @@
 //! own timer has run out.
 
 use std::pin::pin;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -57,7 +58,8 @@ pub(crate) struct Wait<'a> {
 impl Wait<'_> {
     pub(crate) async fn run(mut self) -> Result<End, GateError> {
         let subject = decision_subject(&self.asked.key);
-        let mut placing = pin!(place(self.bus, self.asked));
+        let refused = Mutex::default();
+        let mut placing = pin!(place(self.bus, self.asked, &refused));
         let mut placed = false;
         let mut travelled = Duration::ZERO;
         let mut reconnects = self.bus.reconnects();
@@ -114,7 +116,11 @@ impl Wait<'_> {
                 return Ok(End::Silence { travelled, unread });
             } else if last {
                 let waited = self.timer.elapsed();
-                return Err(GateError::NotPlaced { waited });
+                let refused = refused
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .take();
+                return Err(GateError::NotPlaced { waited, refused });
             }
             pace.looked(soon);
         }
@@ -240,14 +246,25 @@ fn may_be_new_key(fault: DecisionFault) -> bool {
 /// is taken" ends it too: after a try without an answer it is most likely this request
 /// that stands there; if not, its decision names another `request_digest`. Without such
 /// a try, and where the caller does not repeat its own bytes, it is another's.
-async fn place(bus: &Bus, asked: &Asked) -> Result<Placed, GateError> {
+/// What the bus said when it last refused it is left in `refused`.
+async fn place(
+    bus: &Bus,
+    asked: &Asked,
+    refused_with: &Mutex<Option<String>>,
+) -> Result<Placed, GateError> {
     let subject = request_subject(&asked.key);
     let mut reconnects = bus.reconnects();
     let mut refused = bus.login_refused();
     let mut pause = Duration::from_millis(100);
     let mut may_stand = asked.raw;
     loop {
-        match bus.store(&subject, asked.payload.clone(), true).await {
+        let outcome = bus.store(&subject, asked.payload.clone(), true).await;
+        let busy = match &outcome {
+            Err(BusFault::Busy(why)) => Some(why.clone()),
+            _ => None,
+        };
+        *refused_with.lock().unwrap_or_else(PoisonError::into_inner) = busy;
+        match outcome {
             Ok(Placed::Before) if !may_stand => {
                 let request_id = asked.key.request_id.clone();
                 return Err(GateError::AlreadyAsked { request_id });
@@ -257,7 +274,7 @@ async fn place(bus: &Bus, asked: &Asked) -> Result<Placed, GateError> {
             Err(BusFault::Disconnected) if *refused.borrow_and_update() => {
                 return Err(GateError::LoginRefused);
             }
-            Err(BusFault::Passing(_)) => may_stand = true,
+            Err(BusFault::Passing(_) | BusFault::Busy(_)) => may_stand = true,
             Err(BusFault::Disconnected | BusFault::NoStream) => {}
         }
         // Whichever comes first; then a little apart from the other requests.

@@ -1,6 +1,8 @@
 //! `bus init` and `bus permissions`: preparing an outside server.
 //!
-//! Refuses to change a stream that is there.
+//! Refuses to change a stream that is there, but for the limit that config.toml gives the stream of requests.
+
+use std::fs;
 
 use countersign_core::OpError;
 use countersign_core::bus::{
@@ -49,7 +51,14 @@ pub(crate) async fn init(settings: &Settings, out: Output) -> Result<(), Failure
     .map_err(OpError::from)?;
     // A folder that knows its realm makes no other one: its decisions are signed for that.
     let known = remembered_realm(&data).await?;
-    let found = made(&bus, known, options.replicas).await;
+    let made = async {
+        let found = made(&bus, known, options.replicas).await?;
+        if let Some(most) = options.requests_max_bytes {
+            bus.limit_requests(most).await?;
+        }
+        Ok::<_, OpError>(found)
+    };
+    let found = made.await;
     bus.close().await;
     let found = found?;
     let differences: Vec<String> = found
@@ -139,9 +148,11 @@ async fn remembered_realm(data: &DataDir) -> Result<Option<Uuid>, Failure> {
 fn public_key(credentials: &Credentials) -> Result<String, Failure> {
     let no_key = || Failure::environment("the nkey file holds no seed of a user nkey");
     match credentials {
-        Credentials::NkeySeed(seed) => KeyPair::from_seed(seed)
+        Credentials::NkeyFile(file) => fs::read_to_string(file)
+            .ok()
+            .and_then(|seed| KeyPair::from_seed(seed.trim()).ok())
             .map(|pair| pair.public_key())
-            .map_err(|_| no_key()),
+            .ok_or_else(no_key),
         _ => Err(no_key()),
     }
 }

@@ -59,6 +59,7 @@ struct Layer {
     alarm_not_executed_after_s: Option<u32>,
     waiting_limit: Option<u32>,
     stream_replicas: Option<u32>,
+    requests_max_mib: Option<u32>,
     production: Option<Vec<String>>,
     retention: Option<Limits>,
     #[serde(default)]
@@ -104,6 +105,8 @@ pub(crate) struct Settings {
     pub(crate) waiting_limit: Option<u32>,
     /// On how many servers of a cluster each stream stands that is made from here.
     pub(crate) stream_replicas: usize,
+    /// The limit of the stream of requests; none leaves it as it is.
+    pub(crate) requests_max_mib: Option<u32>,
     /// Which workspaces the window marks as production.
     pub(crate) production: Production,
     /// How long payloads are kept.
@@ -169,6 +172,7 @@ fn resolve(flags: &Global, env: Env<'_>, platform: Option<PathBuf>) -> Result<Se
         stall_limits,
         waiting_limit: file.waiting_limit.map(at_least_one).transpose()?,
         stream_replicas: stream_replicas(file.stream_replicas)?,
+        requests_max_mib: file.requests_max_mib.map(requests_max_mib).transpose()?,
         production: production(file.production)?,
         retention: retention(file.retention.unwrap_or_default())?,
     })
@@ -194,6 +198,16 @@ fn stream_replicas(wanted: Option<u32>) -> Result<usize, Failure> {
         wanted @ 1..=5 => Ok(wanted as usize),
         _ => Err(Failure::environment(
             "stream_replicas in config.toml must be 1 to 5",
+        )),
+    }
+}
+
+/// Less is soon filled with requests of the largest size.
+fn requests_max_mib(wanted: u32) -> Result<u32, Failure> {
+    match wanted {
+        16.. => Ok(wanted),
+        _ => Err(Failure::environment(
+            "requests_max_mib in config.toml must be at least 16",
         )),
     }
 }
@@ -360,7 +374,7 @@ impl Login {
         match self {
             Self::Creds(file) => Ok(Credentials::CredsFile(file.clone())),
             Self::Nkey(file) => match fs::read_to_string(file) {
-                Ok(seed) => Ok(Credentials::NkeySeed(seed.trim().to_owned())),
+                Ok(_) => Ok(Credentials::NkeyFile(file.clone())),
                 Err(error) => {
                     let file = file.display();
                     Err(Failure::environment(format!(

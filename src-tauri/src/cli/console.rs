@@ -29,6 +29,7 @@ pub(crate) fn options(settings: &Settings) -> Result<Options, Failure> {
     options.allow_single_account = settings.allow_single_account;
     options.stall_limits = settings.stall_limits;
     options.retention = settings.retention;
+    options.requests_max_bytes = settings.requests_max_mib.map(|mib| u64::from(mib) << 20);
     if let Some(limit) = settings.waiting_limit {
         options.waiting_limit = i64::from(limit);
     }

@@ -4,6 +4,7 @@
 
 use comfy_table::{Cell, Table};
 use countersign_core::domain::Timestamp;
+use countersign_core::ops::listed_names::shown_name;
 use countersign_core::ops::votes::told::Approvals;
 use countersign_core::store::lines::LineRow;
 use countersign_core::store::re_asks::EarlierCall;
@@ -86,13 +87,13 @@ pub(crate) fn repeats(earlier: &EarlierCall) -> Value {
         .decided_by
         .as_deref()
         .and_then(|by| serde_json::from_str(by).ok());
-    let name = by.as_ref().and_then(|by| by.get("name")?.as_str());
+    let name = by.as_ref().and_then(shown_name);
     json!({
         "workspace": earlier.ws,
         "agent": earlier.agent,
         "request_id": earlier.request_id,
         "verdict": earlier.verdict.as_deref().map(plain),
-        "by": name.map(plain),
+        "by": name.as_deref().map(plain),
         "message": earlier.message.as_deref().map(plain),
         "decided_at": Timestamp(earlier.decided_at).rfc3339(),
     })
@@ -101,7 +102,13 @@ pub(crate) fn repeats(earlier: &EarlierCall) -> Value {
 fn decided_by(row: &LineRow) -> Option<Value> {
     let by: Value = serde_json::from_str(row.decided_by.as_deref()?).ok()?;
     let field = |name: &str| by.get(name).and_then(Value::as_str).map(plain);
-    Some(json!({ "name": field("name"), "key": field("key") }))
+    Some(json!({ "name": field("name"), "key": field("key"), "listed_name": field("listed_name") }))
+}
+
+/// Who decided, for a person.
+pub(crate) fn decider(row: &LineRow) -> Option<String> {
+    let by: Value = serde_json::from_str(row.decided_by.as_deref()?).ok()?;
+    shown_name(&by).as_deref().map(plain)
 }
 
 /// `WS/AGENT`, or nothing where the subject gave none.
@@ -178,7 +185,7 @@ pub(crate) fn history_table(rows: &[LineRow]) -> Table {
             .as_deref()
             .or(row.error_code.as_deref())
             .unwrap_or_default();
-        let by = decided_by(row).and_then(|by| Some(by.get("name")?.as_str()?.to_owned()));
+        let by = decider(row);
         table.add_row([
             Cell::new(when::shown(Timestamp(row.stored_at))),
             Cell::new(&row.request_id),

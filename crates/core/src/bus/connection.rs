@@ -9,7 +9,7 @@ use super::identity::{USER_INFO, UserInfo};
 use super::server_clock::{self, Sample, ServerClock};
 use super::unix::time_since_boot;
 use super::url::{self, Address, UrlSecret};
-use super::{BusError, connection_events, connection_watch, tls};
+use super::{BusError, connection_events, connection_watch, login_file, tls};
 use async_nats::connection::State;
 use async_nats::{Client, ConnectErrorKind, ConnectOptions, HeaderMap, Message, Request};
 use bytes::Bytes;
@@ -34,6 +34,8 @@ const CLOCK_SAMPLES: usize = 3;
 pub enum Credentials {
     /// The seed of a user nkey (`SU…`).
     NkeySeed(String),
+    /// A file with such a seed.
+    NkeyFile(PathBuf),
     /// A `.creds` file.
     CredsFile(PathBuf),
     /// User and password, or a token, as they stand in the URL.
@@ -276,7 +278,7 @@ pub(super) async fn prepared(options: &BusOptions) -> Result<(ConnectOptions, Ad
     let (mut address, secret) = url::parse(&options.url)?;
     let always_tls = address.asks_for_tls || options.tls.ask_for_tls();
     address.plain_text &= !always_tls;
-    let connect = tls::apply(login(options, secret).await?, &options.tls, always_tls)?
+    let connect = tls::apply(login(options, secret)?, &options.tls, always_tls)?
         .name(format!("countersign console {}", options.console_id))
         .connection_timeout(HANDSHAKE_LIMIT)
         .request_timeout(Some(REQUEST_LIMIT))
@@ -301,10 +303,7 @@ pub(super) async fn first_connection(
         .map_err(|error| connect_error(address, &error))
 }
 
-async fn login(
-    options: &BusOptions,
-    secret: Option<UrlSecret>,
-) -> Result<ConnectOptions, BusError> {
+fn login(options: &BusOptions, secret: Option<UrlSecret>) -> Result<ConnectOptions, BusError> {
     let bad = |why: String| BusError::BadOptions { why };
     let connect = ConnectOptions::new();
     Ok(match (&options.credentials, secret) {
@@ -313,10 +312,8 @@ async fn login(
                 .map_err(|_| bad("the nkey seed is not valid".into()))?;
             connect.nkey(seed.clone())
         }
-        (Credentials::CredsFile(path), _) => connect
-            .credentials_file(path)
-            .await
-            .map_err(|error| bad(format!("{}: {error}", path.display())))?,
+        (Credentials::NkeyFile(path), _) => login_file::nkey(path.clone())?,
+        (Credentials::CredsFile(path), _) => login_file::creds(path.clone())?,
         (Credentials::UrlUserPassword, None) => {
             return Err(bad("the URL has no user and password".into()));
         }

@@ -15,6 +15,8 @@ const MAX_STORE: &str = "1TB";
 /// The console's store is on the disk with each commit: what the streams would lose with the machine's power is what
 /// makes it read-only at its next start. The server's own default is two minutes.
 const SYNC_INTERVAL: &str = "1s";
+/// Of one connection; an agent needs two, a console some dozens, and each takes about 1 KB of the server.
+const MAX_SUBSCRIPTIONS: usize = 1_000;
 const LOG_BYTES: u64 = 1024 * 1024;
 const LOG_FILES: u32 = 3;
 
@@ -38,6 +40,7 @@ pub(super) fn nats_conf(
          log_size_limit: {LOG_BYTES}\n\
          logfile_max_num: {LOG_FILES}\n\
          max_payload: {MAX_PAYLOAD}\n\
+         max_subscriptions: {MAX_SUBSCRIPTIONS}\n\
          disable_sublist_cache: true\n\
          jetstream {{\n  store_dir: {store}\n  max_file_store: {MAX_STORE}\n  sync_interval: \"{SYNC_INTERVAL}\"\n}}\n\
          {accounts}"
@@ -88,7 +91,7 @@ mod tests {
             conf,
             "listen: \"127.0.0.1:4711\"\nports_file_dir: \"DATA/nats/ports\"\nlog_file: \"DATA/nats/log\"\n\
              log_size_limit: 1048576\nlogfile_max_num: 3\nmax_payload: 4194304\n\
-             disable_sublist_cache: true\njetstream {\n  store_dir: \"DATA/nats\"\n  max_file_store: 1TB\n  sync_interval: \"1s\"\n}\naccounts {}\n"
+             max_subscriptions: 1000\ndisable_sublist_cache: true\njetstream {\n  store_dir: \"DATA/nats\"\n  max_file_store: 1TB\n  sync_interval: \"1s\"\n}\naccounts {}\n"
         );
     }
 }

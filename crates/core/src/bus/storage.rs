@@ -1,13 +1,20 @@
-//! How much room the account has for streams.
+//! How much room the account has for streams, and each stream for messages.
 
 use serde::{Deserialize, Serialize};
 
 use super::connection::Bus;
 use super::error::BusError;
-use super::leader::ask;
+use super::leader::{self, ask};
+use super::stream_config::Store;
+use async_nats::jetstream::stream::DiscardPolicy;
+use countersign_wire::{REQUEST_MAX_BYTES, Stream};
 
 /// From this part on a person should know.
 const NEARLY: f64 = 0.9;
+/// The same of one stream, which may be filled within minutes.
+const STREAM_NEARLY: f64 = 0.8;
+/// From this part of a stream on it is an alarm.
+const STREAM_ALARM: f64 = 0.95;
 
 /// What the account's streams take, and may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +54,52 @@ impl Storage {
 const RAISE: &str =
     "whoever runs nats-server raises max_file of the account that the consoles are in";
 
+/// What a stream holds that takes nothing more when it is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamRoom {
+    /// Its name.
+    pub stream: &'static str,
+    /// Bytes that it holds.
+    pub used: u64,
+    /// Its `max_bytes`.
+    pub most: u64,
+}
+
+impl StreamRoom {
+    /// Whether the largest request that the protocol allows finds no room.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.most.saturating_sub(self.used) < REQUEST_MAX_BYTES as u64
+    }
+
+    /// Whether a person must look now.
+    #[must_use]
+    pub fn is_alarming(&self) -> bool {
+        self.is_full() || self.is_beyond(STREAM_ALARM)
+    }
+
+    /// What is to be done about it; none while there is room.
+    #[must_use]
+    pub fn words(&self) -> Option<String> {
+        if !self.is_full() && !self.is_beyond(STREAM_NEARLY) {
+            return None;
+        }
+        let Self { stream, used, most } = self;
+        let way = if *stream == Stream::Requests.name() {
+            "set a larger requests_max_mib in config.toml and start the console again"
+        } else {
+            "whoever runs nats-server raises its max_bytes"
+        };
+        Some(format!(
+            "{stream} holds {used} of {most} bytes, and takes nothing more when it is full; {way}"
+        ))
+    }
+
+    fn is_beyond(&self, part: f64) -> bool {
+        self.used as f64 >= self.most as f64 * part
+    }
+}
+
 #[derive(Deserialize)]
 struct Account {
     storage: u64,
@@ -71,6 +124,54 @@ impl Bus {
             most: u64::try_from(account.limits.max_storage).ok(),
         })
     }
+
+    /// How much room each stream has that discards what is new and has a limit. Errors as [`Bus::read_last`].
+    pub async fn rooms(&self) -> Result<Vec<StreamRoom>, BusError> {
+        let mut rooms = Vec::new();
+        for store in Store::ALL {
+            let stream = store.name();
+            let Some(info) = leader::stream_info(self, stream).await? else {
+                continue;
+            };
+            let refuses = info.config.discard == DiscardPolicy::New;
+            let most = u64::try_from(info.config.max_bytes).unwrap_or(0);
+            if refuses && most > 0 {
+                let used = info.state.bytes;
+                rooms.push(StreamRoom { stream, used, most });
+            }
+        }
+        Ok(rooms)
+    }
+
+    /// Gives the stream of requests this limit. Less than it holds is refused: what waits must not be lost. Errors:
+    /// `bus_bad_options`, and as [`Bus::read_last`].
+    pub async fn limit_requests(&self, most: u64) -> Result<(), BusError> {
+        let name = Stream::Requests.name();
+        let Some(info) = leader::stream_info(self, name).await? else {
+            return Ok(());
+        };
+        let mut config = info.config;
+        let wanted = i64::try_from(most).unwrap_or(i64::MAX);
+        if config.max_bytes == wanted {
+            return Ok(());
+        }
+        if most < info.state.bytes {
+            return Err(BusError::BadOptions {
+                why: format!(
+                    "requests_max_mib is less than the {} bytes that {name} holds; it keeps its limit",
+                    info.state.bytes
+                ),
+            });
+        }
+        config.max_bytes = wanted;
+        leader::update_stream(self, &config).await?;
+        tracing::info!(
+            stream = name,
+            max_bytes = wanted,
+            "the stream has another limit"
+        );
+        Ok(())
+    }
 }
 
 /// Whether JetStream's code says that there is no room: of the account, of the server, of its disk.
@@ -87,7 +188,7 @@ pub(crate) fn refusal(code: u64, description: &str) -> String {
             "whoever runs nats-server raises max_file_store of its jetstream block, or gives it a larger disk"
         }
         10_077 if description.contains("maximum bytes") => {
-            "whoever runs nats-server raises max_bytes of the stream"
+            "the stream is full: requests_max_mib in config.toml raises the limit of CS_REQUESTS, and whoever runs nats-server max_bytes of any other"
         }
         _ => return format!("{code}: {description}"),
     };
@@ -114,6 +215,33 @@ mod tests {
     }
 
     #[test]
+    fn a_stream_is_told_of_from_four_fifths_on_and_is_an_alarm_before_it_is_full() {
+        const MIB: u64 = 1 << 20;
+        for (used, told, alarming, full) in [
+            (79, false, false, false),
+            (80, true, false, false),
+            (94, true, false, false),
+            (95, true, true, false),
+            (100, true, true, true),
+            (101, true, true, true),
+        ] {
+            let room = |stream| StreamRoom {
+                stream,
+                used: used * MIB,
+                most: 100 * MIB,
+            };
+            let requests = room("CS_REQUESTS");
+            let words = requests.words();
+            assert_eq!(words.is_some(), told, "{used}");
+            assert_eq!(requests.is_alarming(), alarming, "{used}");
+            assert_eq!(requests.is_full(), full, "{used}");
+            assert!(words.is_none_or(|words| words.contains("requests_max_mib")));
+            let other = room("CS_DECISIONS").words();
+            assert!(other.is_none_or(|words| words.contains("whoever runs nats-server")));
+        }
+    }
+
+    #[test]
     fn a_bus_without_room_says_what_to_do_and_any_other_refusal_what_the_server_said() {
         for (code, description, expected) in [
             (
@@ -122,7 +250,7 @@ mod tests {
                 "max_file of the account",
             ),
             (10_023, "insufficient resources", "max_file_store"),
-            (10_077, "maximum bytes exceeded", "max_bytes"),
+            (10_077, "maximum bytes exceeded", "requests_max_mib"),
             (
                 10_077,
                 "maximum messages per subject exceeded",

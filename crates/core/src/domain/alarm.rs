@@ -39,6 +39,8 @@ pub enum AlarmCode {
     UnreadableMessage,
     /// Two programs speak as one console.
     ConsoleRunsTwice,
+    /// A stream has hardly any room.
+    StreamFull,
 }
 
 /// The words of a code that this version does not know.
@@ -67,6 +69,7 @@ impl AlarmCode {
             Self::RecoverConflict,
             Self::UnreadableMessage,
             Self::ConsoleRunsTwice,
+            Self::StreamFull,
         ];
         let incidents = INCIDENTS.into_iter().map(Self::Executed);
         incidents
@@ -93,6 +96,7 @@ impl AlarmCode {
             Self::RecoverConflict => "recover_conflict",
             Self::UnreadableMessage => "unreadable_message",
             Self::ConsoleRunsTwice => "console_runs_twice",
+            Self::StreamFull => "stream_full",
         }
     }
 
@@ -159,6 +163,9 @@ impl AlarmCode {
             Self::ConsoleRunsTwice => {
                 "Two programs run as one console, with the same keys, from a data folder that was copied or restored elsewhere; both write to its audit log on the bus, which then fits neither."
             }
+            Self::StreamFull => {
+                "A stream of the bus is full or nearly so; once it is full, what is sent there is refused: no agent can ask."
+            }
         }
     }
 
@@ -213,6 +220,9 @@ impl AlarmCode {
             }
             Self::ConsoleRunsTwice => {
                 "Find both (`countersign status --json` names the operator under `consoles`) and stop the copy; a second machine needs a data folder of its own. If nobody knows of a copy, the keys were taken: `countersign operators rotate` or `retire`."
+            }
+            Self::StreamFull => {
+                "Run `countersign doctor`; for CS_REQUESTS set a larger `requests_max_mib` in config.toml and start the console again, for any other whoever runs nats-server raises its `max_bytes`."
             }
         }
     }

@@ -10,9 +10,10 @@ use countersign_wire::{AgentBrake, AgentKey, PolicyKey};
 
 pub(super) use self::said::Said;
 use self::said::Setting;
+use super::listed_names::words;
 use super::policy_intake::{Came, Place, Taken};
 use super::policy_value::{self, Put, TRIES};
-use super::trusted::Standing;
+use super::trusted::{Standing, TrustedKeys};
 use crate::domain::brakes::Brakes;
 use crate::domain::{AlarmCode, Timestamp};
 use crate::error::OpError;
@@ -35,7 +36,7 @@ pub struct BrakeSet {
 }
 
 /// The brakes that this folder's console knew in its earlier life.
-pub(crate) fn remembered(rows: &[PolicyRow]) -> Brakes {
+pub(crate) fn remembered(trusted: &TrustedKeys, rows: &[PolicyRow]) -> Brakes {
     let mut brakes = Brakes::default();
     for row in rows {
         let Some(key) = PolicyKey::parse(&row.key) else {
@@ -44,11 +45,12 @@ pub(crate) fn remembered(rows: &[PolicyRow]) -> Brakes {
         let said = Said::read(&key, &row.payload);
         let cautious = || Said::cautious(&key).map(|said| (said, String::new()));
         if let Some((said, by)) = said.or_else(cautious) {
+            let at = stamp_of(&row.payload);
             let setting = Setting {
                 revision: u64::try_from(row.revision).unwrap_or(0),
-                by,
+                by: named(trusted, row, &by, at),
                 signer: row.signer.clone(),
-                at: stamp_of(&row.payload),
+                at,
             };
             said.set(&mut brakes, setting);
         }
@@ -63,11 +65,20 @@ fn stamp_of(payload: &[u8]) -> Timestamp {
     at.and_then(Timestamp::parse).unwrap_or(Timestamp(0))
 }
 
+/// Who set it, by the list's name of the key.
+fn named(trusted: &TrustedKeys, row: &PolicyRow, by: &str, at: Timestamp) -> String {
+    let listed = trusted.name(&row.signer, at);
+    listed.map_or_else(|| by.to_owned(), |listed| words(by, &listed))
+}
+
 /// Takes a brake over. None when it or a later one is known.
 pub(super) fn take(shared: &Shared, key: &PolicyKey, came: &Came, place: Place) -> Option<Taken> {
     let read = |row: &PolicyRow| Said::read(key, &row.payload);
     let signed = match came {
-        Came::Signed(row) => read(row).map(|(said, by)| (said, by, row.signer.clone())),
+        Came::Signed(row) => read(row).map(|(said, by)| {
+            let by = named(&shared.trusted, row, &by, place.stored_at);
+            (said, by, row.signer.clone())
+        }),
         _ => None,
     };
     let good = signed.is_some();
@@ -147,7 +158,10 @@ impl App {
     }
 
     async fn brakes_of_the_store(&self) -> Result<Brakes, OpError> {
-        let mut brakes = remembered(&policy::brakes(self.reader()).await?);
+        let mut brakes = remembered(
+            &self.inner.shared.trusted,
+            &policy::brakes(self.reader()).await?,
+        );
         // What does not verify leaves no row; the console of this folder told of it, and counts it as set.
         for alarm in self.alarms().await? {
             if alarm.code == AlarmCode::BrakeUnverified.as_str()

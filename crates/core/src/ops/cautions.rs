@@ -7,16 +7,19 @@ use serde_json::Value;
 
 use super::agents::credentials;
 use super::arrivals::{IGNORED, UNREADABLE};
+use super::listed_names::shown_name;
 use crate::domain::cautions::{Described, changes, incomplete, outside_skill};
+use crate::runtime::App;
 use crate::store::lines::LineRow;
 use crate::store::re_asks::{self, EarlierCall};
-use crate::store::{Reader, StoreError, agents, audit, tools};
+use crate::store::{StoreError, agents, audit, tools};
 
 /// The same call decided before, and everything that is remarkable about this one, that included.
 pub(super) async fn of(
-    reader: &Reader,
+    app: &App,
     line: &LineRow,
 ) -> Result<(Option<EarlierCall>, Vec<CallWarning>), StoreError> {
+    let reader = app.reader();
     let mut found = Vec::new();
     if let Some(key) = line.key() {
         let ignored = audit::details_of(reader, IGNORED, &key.to_string()).await?;
@@ -35,6 +38,7 @@ pub(super) async fn of(
         return Ok((None, found));
     };
     let repeats = re_asks::of(reader, &[line.id]).await?.remove(&line.id);
+    let repeats = repeats.map(|earlier| app.with_its_listed_name(earlier));
     if let Some(earlier) = &repeats {
         found.push(CallWarning::ReAsk {
             request: format!("{}/{}/{}", earlier.ws, earlier.agent, earlier.request_id),
@@ -71,5 +75,5 @@ pub(super) async fn of(
 /// Name of who decided an earlier call.
 pub(crate) fn decider(earlier: &EarlierCall) -> Option<String> {
     let by: Value = serde_json::from_str(earlier.decided_by.as_deref()?).ok()?;
-    by.get("name")?.as_str().map(str::to_owned)
+    shown_name(&by)
 }

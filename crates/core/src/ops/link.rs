@@ -23,6 +23,7 @@ use super::lost_anchors;
 use super::operators::{Operators, relearn};
 use super::policy_feed::PolicyFeed;
 use super::presence;
+use super::stream_room;
 use super::went_back::{Remembered, epoch_of, is_renewed};
 use crate::bus::{
     Bus, BusError, BusEvent, BusIdentity, MAX_BATCH, POLICY_STREAM, StreamMessage, drain_batch,
@@ -146,6 +147,11 @@ impl Link {
             self.begin_hellos_anew(&mut positions).await?;
         }
         *self.shared.realm.write() = Some(identity.realm);
+        session.tasks.spawn(stream_room::run(
+            Arc::clone(&self.shared),
+            self.bus.clone(),
+            session.stop.clone(),
+        ));
         // Until it is written, the audit log is not called whole; nothing else hangs on it.
         if let Err(error) = lost_anchors::note(&self.shared, &self.bus).await {
             tracing::warn!(%error, "the anchors that a restore lost are not named yet");

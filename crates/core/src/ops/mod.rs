@@ -41,6 +41,7 @@ mod last_signed;
 mod ledger;
 mod letting_go;
 mod link;
+pub mod listed_names;
 mod lost_anchors;
 pub mod matrix;
 #[cfg(test)]
@@ -84,6 +85,7 @@ mod steady_flow;
 mod stopped;
 mod store_state;
 mod story;
+mod stream_room;
 pub mod suggest;
 pub mod tool_record;
 pub mod trace;

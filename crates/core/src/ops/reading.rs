@@ -98,7 +98,7 @@ impl App {
         if self.reads_the_past() {
             return Ok(());
         }
-        let each = |line| each(self.count_votes(line));
+        let each = |line| each(self.told(line));
         Ok(lines::inbox(self.reader(), filter, with_raw, each).await?)
     }
 
@@ -155,8 +155,13 @@ impl App {
         Ok(self.counted(lines::by_ids(self.reader(), ids).await?))
     }
 
+    /// A line as it is told here: with the votes that count, and the list's name of who decided.
+    fn told(&self, line: LineRow) -> LineRow {
+        self.with_listed_name(self.count_votes(line))
+    }
+
     fn counted(&self, lines: Vec<LineRow>) -> Vec<LineRow> {
-        let counted = lines.into_iter().map(|line| self.count_votes(line));
+        let counted = lines.into_iter().map(|line| self.told(line));
         counted.collect()
     }
 
@@ -165,7 +170,11 @@ impl App {
     /// # Errors
     /// [`OpError::Store`].
     pub async fn repeated(&self, ids: &[i64]) -> Result<BTreeMap<i64, EarlierCall>, OpError> {
-        Ok(re_asks::of(self.reader(), ids).await?)
+        let earlier = re_asks::of(self.reader(), ids).await?;
+        let named = earlier
+            .into_iter()
+            .map(|(id, earlier)| (id, self.with_its_listed_name(earlier)));
+        Ok(named.collect())
     }
 
     /// Finds a request by `ID` or `WS/AGENT/ID`.
@@ -177,9 +186,7 @@ impl App {
         if id.contains('/') {
             let key: RequestKey = id.parse().map_err(|_| not_found())?;
             let found = lines::by_key(self.reader(), &key).await?;
-            return found
-                .map(|line| self.count_votes(line))
-                .ok_or_else(not_found);
+            return found.map(|line| self.told(line)).ok_or_else(not_found);
         }
         let mut found = lines::by_request_id(self.reader(), id).await?;
         if found.len() > 1 {
@@ -189,7 +196,7 @@ impl App {
                 candidates: found.iter().map(name).collect(),
             });
         }
-        let found = found.pop().map(|line| self.count_votes(line));
+        let found = found.pop().map(|line| self.told(line));
         found.ok_or_else(not_found)
     }
 
@@ -238,7 +245,7 @@ impl App {
             None => Vec::new(),
         };
         let votes = told::shown(self, &line).await?;
-        let (repeats, cautions) = cautions::of(reader, &line).await?;
+        let (repeats, cautions) = cautions::of(self, &line).await?;
         Ok(RequestStory {
             repeats,
             cautions,

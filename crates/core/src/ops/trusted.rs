@@ -95,6 +95,15 @@ impl TrustedKeys {
         })
     }
 
+    /// The name that the list has for a key, of the term in force at `stored_at` or else its last one.
+    #[must_use]
+    pub fn name(&self, key: &str, stored_at: Timestamp) -> Option<String> {
+        let keys = self.0.read();
+        let terms = &keys.get(key)?.terms;
+        let term = in_force(terms, stored_at).last().copied();
+        term.or(terms.last()).map(|term| term.name.clone())
+    }
+
     /// Whether a key counts at `stored_at` and stands under no limit.
     #[must_use]
     pub fn is_free(&self, key: &str, stored_at: Timestamp) -> bool {

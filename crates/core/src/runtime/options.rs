@@ -41,6 +41,8 @@ pub struct Options {
     pub nats_server: Option<PathBuf>,
     /// Replicas of streams that are created, 1 to 5.
     pub replicas: usize,
+    /// The limit of the stream of requests, in bytes; none leaves it as it is.
+    pub requests_max_bytes: Option<u64>,
     /// More waiting requests than these from one agent are rejected.
     pub waiting_limit: i64,
     /// How long each rung of the delivery ladder may take before it is an alarm.
@@ -75,6 +77,7 @@ impl Options {
             allow_single_account: false,
             nats_server: None,
             replicas: 1,
+            requests_max_bytes: None,
             waiting_limit: WAITING_LIMIT,
             stall_limits: StallLimits::default(),
             retention: Retention::default(),

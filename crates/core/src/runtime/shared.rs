@@ -116,6 +116,7 @@ pub(crate) struct Shared {
     /// The rules of all workspaces as this console knows them.
     pub(crate) policies: Arc<Policies>,
     pub(crate) replicas: usize,
+    pub(crate) requests_max_bytes: Option<u64>,
     pub(crate) realm: RwLock<Option<Uuid>>,
     /// The connection, once there is one; it restores itself.
     pub(crate) bus: watch::Sender<Option<Bus>>,

@@ -181,6 +181,7 @@ pub(super) async fn parts(
     let positions = bus_stream::all(&reader).await?;
     let bucket = positions.iter().find(|at| at.stream == POLICY_STREAM);
     let (senders, queues) = queues();
+    let brakes = remembered(&trusted, &policy_rows);
     let shared = Arc::new(Shared {
         identity,
         clock,
@@ -201,12 +202,13 @@ pub(super) async fn parts(
         instance_id: uuid::Uuid::new_v4(),
         consoles: Arc::default(),
         policy_known: PolicyKnown::new(),
-        brakes: Arc::new(RwLock::new(remembered(&policy_rows))),
+        brakes: Arc::new(RwLock::new(brakes)),
         policies: Arc::new(Policies::remembered(
             &with_last_good(&reader, &policy_rows).await?,
             &agents::setup_schemas(&reader).await?,
         )),
         replicas: options.replicas,
+        requests_max_bytes: options.requests_max_bytes,
         realm: RwLock::new(realm),
         bus: watch::Sender::new(None),
         reader,

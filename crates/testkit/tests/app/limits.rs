@@ -103,7 +103,7 @@ async fn who_stands_under_limits_lets_go_of_no_brake_that_holds_others_back() {
         .unwrap();
     until("all go on", || async {
         let brakes = junior.brakes().await.unwrap();
-        !brakes.panic().is_some() && brakes.stop_of(&bot()).is_none()
+        brakes.panic().is_none() && brakes.stop_of(&bot()).is_none()
     })
     .await;
     junior.shutdown().await;

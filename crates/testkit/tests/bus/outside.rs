@@ -199,3 +199,63 @@ async fn an_nkey_or_user_and_password_log_in_over_tls_and_wrong_ones_do_not() {
         assert_eq!(error.code(), "bus_auth_refused");
     }
 }
+
+/// In whole seconds, as a JWT names its end.
+fn soon() -> i64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    i64::try_from(now.unwrap().as_secs()).unwrap() + 2
+}
+
+async fn comes_back(bus: &Bus) {
+    let mut reconnected = bus.reconnected();
+    let back = reconnected.wait_for(|count| *count > 0);
+    let in_time = tokio::time::timeout(Duration::from_secs(10), back).await;
+    assert!(in_time.is_ok(), "it does not come back");
+}
+
+#[tokio::test]
+async fn a_creds_file_that_was_renewed_lets_a_console_come_back() {
+    let mut operator = NatsOperator::new();
+    let core = NatsAccount::new("CORE");
+    operator.sign(
+        &core,
+        json!({ "limits": { "mem_storage": -1, "disk_storage": -1 } }),
+    );
+    let server = PlainServer::start_with(&operator.conf()).await;
+    let console = UserKey::new();
+    let folder = TempData::new();
+    let file = folder.path().join("console.creds");
+    let renew = |expires| {
+        let jwt = core.user(&console.public, json!({}), expires);
+        std::fs::write(&file, creds(&jwt, Some(&console.seed))).unwrap();
+    };
+    renew(Some(soon()));
+    let login = Credentials::CredsFile(file.clone());
+    let bus = connect(server.url().into(), login, TlsFiles::default())
+        .await
+        .unwrap();
+    renew(None);
+    comes_back(&bus).await;
+}
+
+#[tokio::test]
+async fn an_nkey_file_that_was_renewed_lets_a_console_come_back() {
+    let users = |key: &UserKey| {
+        format!(
+            "accounts {{ CORE {{ jetstream: enabled, users: [ {{ nkey: {} }} ] }} }}",
+            key.public
+        )
+    };
+    let (first, second) = (UserKey::new(), UserKey::new());
+    let server = PlainServer::start_with(&users(&first)).await;
+    let folder = TempData::new();
+    let file = folder.path().join("login.nk");
+    std::fs::write(&file, format!("{}\n", first.seed)).unwrap();
+    let login = Credentials::NkeyFile(file.clone());
+    let bus = connect(server.url().into(), login, TlsFiles::default())
+        .await
+        .unwrap();
+    std::fs::write(&file, &second.seed).unwrap();
+    server.reconfigure(&users(&second)).await;
+    comes_back(&bus).await;
+}

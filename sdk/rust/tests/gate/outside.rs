@@ -7,7 +7,10 @@ use countersign_testkit::{
 };
 use countersign_wire::{KeyRole, NkeySeed, TlsFiles, TrustedKey};
 use serde_json::json;
+use std::time::Duration;
 use uuid::Uuid;
+
+use crate::console::delete_invoice;
 
 fn enrolment(url: String, agent: &UserKey) -> Enrolment {
     Enrolment {
@@ -150,4 +153,37 @@ async fn a_creds_file_or_a_password_in_the_url_logs_an_agent_in() {
     open(enrolment(url("bot:p%40ss"), &agent)).await.unwrap();
     let wrong = open(enrolment(url("bot:other"), &agent)).await;
     assert_eq!(wrong.unwrap_err(), GateError::LoginRefused);
+}
+
+#[tokio::test]
+async fn a_creds_file_that_was_renewed_lets_an_agent_come_back() {
+    let mut operator = NatsOperator::new();
+    let account = NatsAccount::new("CORE");
+    operator.sign(
+        &account,
+        json!({ "limits": { "mem_storage": -1, "disk_storage": -1 } }),
+    );
+    let server = PlainServer::start_with(&operator.conf()).await;
+    let folder = TempData::new();
+    let file = folder.path().join("agent.creds");
+    let agent = UserKey::new();
+    let renew = |expires| {
+        let jwt = account.user(&agent.public, json!({}), expires);
+        std::fs::write(&file, creds(&jwt, Some(&agent.seed))).unwrap();
+    };
+    renew(None);
+    let login = Credentials::CredsFile(file.clone());
+    streams(server.url().into(), login, TlsFiles::default()).await;
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    renew(Some(i64::try_from(now.unwrap().as_secs()).unwrap() + 2));
+    let named = Enrolment {
+        nats_creds: Some(file.clone()),
+        ..enrolment(server.url().into(), &agent)
+    };
+    let gate = Gate::connect(named).await.unwrap();
+    renew(None);
+    // The login ends while it waits; at the deadline the answer is read over the new one.
+    let asked = gate.ask(delete_invoice().timeout(Duration::from_secs(6)));
+    let decision = asked.await.unwrap();
+    assert_eq!(decision.unread(), None);
 }

@@ -313,3 +313,17 @@ async fn without_leave_to_modify_edited_arguments_are_refused() {
     assert_eq!(decision.fault(), Some(DecisionFault::NotAllowed));
     assert!(!decision.allowed());
 }
+
+#[tokio::test]
+async fn a_question_that_a_full_bus_does_not_take_says_what_the_bus_said() {
+    let console = Console::start().await;
+    let bus = console.server.console().await;
+    bus.limit_requests(1).await.unwrap();
+    let gate = console.gate().await;
+    let ask = delete_invoice().timeout(Duration::from_secs(2));
+    let error = gate.ask(ask).await.unwrap_err();
+    assert_eq!(error.code(), "not_placed");
+    let told = error.to_string();
+    assert!(told.contains("maximum bytes exceeded (10077)"), "{told}");
+    assert!(!told.contains("running?"), "{told}");
+}

@@ -286,12 +286,29 @@ pub(super) async fn storage(bus: &Bus, missing: &[&'static str]) -> Check {
             Check::new("storage", Unknown, why)
         }
         Ok(storage) => match storage.words() {
-            None => Check::new("storage", Fine, "the account has room for streams"),
+            None => rooms(bus).await,
             Some(why) if storage.is_full() => Check::new("storage", Failed, why),
             Some(why) => Check::new("storage", Warning, why),
         },
         // A login that may not ask says nothing about the room.
         Err(error) => Check::new("storage", Unknown, error.to_string()),
+    }
+}
+
+/// Whether each stream that refuses what is new when it is full has room; the worst is told.
+async fn rooms(bus: &Bus) -> Check {
+    let mut rooms = match bus.rooms().await {
+        Ok(rooms) => rooms,
+        Err(error) => return Check::new("storage", Unknown, error.to_string()),
+    };
+    rooms.sort_by_key(|room| !room.is_full());
+    let told = rooms
+        .iter()
+        .find_map(|room| Some((room.is_full(), room.words()?)));
+    match told {
+        None => Check::new("storage", Fine, "the account and its streams have room"),
+        Some((true, why)) => Check::new("storage", Failed, why),
+        Some((false, why)) => Check::new("storage", Warning, why),
     }
 }
 

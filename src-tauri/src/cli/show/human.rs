@@ -9,7 +9,7 @@ use countersign_core::store::quarantine::Contradicting;
 use countersign_wire::{KeptJson, json_value};
 use serde_json::Value;
 
-use super::super::line::{agent, what};
+use super::super::line::{agent, decider, what};
 use super::super::output::{doubtful, heading, plain, wrong};
 use super::super::when;
 use super::{asked, on_bus, receipt};
@@ -156,12 +156,7 @@ fn decision(story: &RequestStory, secrets: Secrets, text: &mut Vec<String>) {
     }
     let Some(verdict) = &line.verdict else { return };
     text.push(heading("Decision"));
-    let by: Value = line
-        .decided_by
-        .as_deref()
-        .and_then(|by| serde_json::from_str(by).ok())
-        .unwrap_or_default();
-    let name = by.get("name").and_then(Value::as_str).map(plain);
+    let name = decider(line);
     let at = line
         .decided_at
         .map(|at| format!(" at {}", when::shown(Timestamp(at))));

@@ -105,7 +105,7 @@ pub(crate) fn card_view(
         decision: story
             .decision
             .as_ref()
-            .map(|decision| decision_view(decision, key, own_key)),
+            .map(|decision| decision_view(decision, &story.line, key, own_key)),
         on_bus: story
             .contradicting
             .as_ref()

@@ -105,7 +105,7 @@ pub(crate) fn story_view(
         votes: story.votes.iter().map(vote).collect(),
         rule: rule(line, decision),
         signature: decision.and_then(signature),
-        decision: decision.map(|decision| decision_view(decision, key, own_key)),
+        decision: decision.map(|decision| decision_view(decision, line, key, own_key)),
         on_bus: contradicting.map(|other| on_bus_view(other, key)),
         ladder,
         audit: audit.into_iter().filter_map(log_row).collect(),

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::args::walk;
 use super::card::hidden_for_good;
 use super::hidden::{escape, escape_lines};
+use super::row::decider;
 use super::story::{Story, state_of};
 
 const TAIL: usize = 4;
@@ -24,15 +25,20 @@ pub(crate) fn key_tail(key: &str) -> String {
         .collect()
 }
 
-/// The decision that stands, as its payload says.
+/// The decision that stands, as its payload says; `line` knows the list's name of who gave it.
 pub(crate) fn decision_view(
     stored: &StoredDecision,
+    line: &LineRow,
     key: &[u8; 32],
     own_key: &str,
 ) -> DecisionView {
     let payload = json_value(&stored.payload).unwrap_or_default();
     let word = |name: &str| payload[name].as_str().unwrap_or_default().to_owned();
-    let by = &payload["decided_by"];
+    let by = decider(line).map(|by| by.0);
+    let by = by.unwrap_or_else(|| {
+        let signed = payload["decided_by"]["name"].as_str();
+        signed.unwrap_or_default().to_owned()
+    });
     let signer = stored.key.clone().unwrap_or_default();
     let at = payload["decided_at"]
         .as_str()
@@ -43,7 +49,7 @@ pub(crate) fn decision_view(
             .clone()
             .unwrap_or_else(|| escape(&word("verdict")).plain()),
         origin: escape(&word("origin")).plain(),
-        by: escape(by["name"].as_str().unwrap_or_default()),
+        by: escape(&by),
         key_tail: escape(&key_tail(&signer)).plain(),
         mine: !signer.is_empty() && signer == own_key,
         message: payload["message"].as_str().map(escape_lines),

@@ -1,5 +1,6 @@
 //! A request as a line of the list, and what happened to it as a notice.
 
+use countersign_core::ops::listed_names::shown_name;
 use countersign_core::store::lines::LineRow;
 use countersign_wire::ipc::{CardState, DecidedNotice, InboxRow};
 use countersign_wire::{ApprovalRequest, RequestKind, Risk, Shown, hides_whole, warnings};
@@ -84,11 +85,11 @@ pub(crate) fn notice(line: &LineRow, own_key: &str) -> Option<DecidedNotice> {
     })
 }
 
-/// Name and key of who decided, as the stored decision says.
+/// Name and key of who decided.
 pub(crate) fn decider(line: &LineRow) -> Option<(String, String)> {
     let by: Value = serde_json::from_str(line.decided_by.as_deref()?).ok()?;
     let word = |name: &str| by[name].as_str().unwrap_or_default().to_owned();
-    Some((word("name"), word("key")))
+    Some((shown_name(&by).unwrap_or_default(), word("key")))
 }
 
 /// What a request is called in a list.

@@ -76,7 +76,7 @@ pub(crate) fn otlp_view(settings: &otlp::Settings) -> OtlpView {
 fn login(own_server: bool, credentials: &Credentials) -> LoginKind {
     match credentials {
         _ if own_server => LoginKind::OwnServer,
-        Credentials::NkeySeed(_) => LoginKind::Nkey,
+        Credentials::NkeySeed(_) | Credentials::NkeyFile(_) => LoginKind::Nkey,
         Credentials::CredsFile(_) => LoginKind::Creds,
         Credentials::UrlUserPassword => LoginKind::Url,
         Credentials::None => LoginKind::None,

@@ -1,0 +1,88 @@
+//! Who decided, by the name that the realm's list has for the key.
+//!
+//! Refuses to show somebody under the name that they chose to sign with, where the list has another one.
+
+use countersign_wire::json_value;
+use serde_json::{Value, json};
+
+use super::trusted::TrustedKeys;
+use crate::domain::Timestamp;
+use crate::runtime::App;
+use crate::store::lines::LineRow;
+use crate::store::re_asks::EarlierCall;
+
+const LISTED: &str = "listed_name";
+
+/// The name of who decided, for a person: the list's, with the one that was signed where it differs. Not escaped.
+#[must_use]
+pub fn shown_name(decided_by: &Value) -> Option<String> {
+    let word = |name: &str| decided_by.get(name).and_then(Value::as_str);
+    match (word("name"), word(LISTED)) {
+        (Some(signed), Some(listed)) => Some(words(signed, listed)),
+        (name, listed) => listed.or(name).map(str::to_owned),
+    }
+}
+
+/// `bea`, or `bea (signed as zoe)`.
+pub(super) fn words(signed: &str, listed: &str) -> String {
+    match signed == listed {
+        true => listed.to_owned(),
+        false => format!("{listed} (signed as {signed})"),
+    }
+}
+
+/// What a decision says of who gave it, with the list's name of the key as `listed_name`.
+fn with_listed(trusted: &TrustedKeys, decided_by: &str, at: Timestamp) -> Option<String> {
+    let Value::Object(mut by) = json_value(decided_by.as_bytes())? else {
+        return None;
+    };
+    by.remove(LISTED);
+    let key = by.get("key").and_then(Value::as_str);
+    if let Some(listed) = key.and_then(|key| trusted.name(key, at)) {
+        by.insert(LISTED.to_owned(), json!(listed));
+    }
+    Some(Value::Object(by).to_string())
+}
+
+impl App {
+    /// The line with the list's name of who decided. What does not verify says whatever its writer wanted.
+    pub(super) fn with_listed_name(&self, mut line: LineRow) -> LineRow {
+        if line.state != "void"
+            && let Some(by) = &line.decided_by
+        {
+            let at = line.decided_at.map_or_else(|| self.now(), Timestamp);
+            line.decided_by = with_listed(&self.inner.shared.trusted, by, at);
+        }
+        line
+    }
+
+    /// The same of an earlier call.
+    pub(super) fn with_its_listed_name(&self, mut earlier: EarlierCall) -> EarlierCall {
+        if let Some(by) = &earlier.decided_by {
+            let at = Timestamp(earlier.decided_at);
+            earlier.decided_by = with_listed(&self.inner.shared.trusted, by, at);
+        }
+        earlier
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_the_list_does_not_have_for_the_key_is_told_beside_the_one_that_it_has() {
+        for (by, shown) in [
+            (
+                json!({"name": "zoe", "listed_name": "bea"}),
+                Some("bea (signed as zoe)"),
+            ),
+            (json!({"name": "bea", "listed_name": "bea"}), Some("bea")),
+            (json!({"name": "bea"}), Some("bea")),
+            (json!({"listed_name": "bea"}), Some("bea")),
+            (json!({"name": 7}), None),
+        ] {
+            assert_eq!(shown_name(&by).as_deref(), shown, "{by}");
+        }
+    }
+}

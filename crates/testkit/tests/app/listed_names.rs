@@ -1,0 +1,41 @@
+//! Who decided is told by the name that the realm's list has for the key.
+
+use countersign_core::ops::listed_names::shown_name;
+use countersign_testkit::TempData;
+use countersign_wire::{AgentBrake, Verdict};
+use serde_json::Value;
+
+use crate::agent::{Desk, colleague, in_state, listed, until, verdict};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_signs_under_a_colleagues_name_is_told_by_the_name_on_the_list() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let data = TempData::new();
+    colleague(&desk, &data, "Bea").await.shutdown().await;
+    let bea = colleague(&desk, &data, "Ada").await;
+    agent.ask(&agent.request("r1")).await;
+    listed(&bea, "r1").await;
+    let deny = verdict(&agent.key("r1"), Verdict::Deny);
+    bea.decide(deny).await.unwrap();
+    for app in [&bea, &desk.app] {
+        let line = in_state(app, "r1", "decided").await;
+        let by: Value = serde_json::from_str(&line.decided_by.unwrap()).unwrap();
+        assert_eq!(shown_name(&by).as_deref(), Some("Bea (signed as Ada)"));
+        assert_eq!(
+            (&by["name"], &by["listed_name"]),
+            (&"Ada".into(), &"Bea".into())
+        );
+    }
+    let bot = "acme/bot".parse().unwrap();
+    bea.set_brake(&bot, AgentBrake::Paused).await.unwrap();
+    until("the pause is told", async || {
+        let brakes = desk.app.brakes().await.unwrap();
+        brakes
+            .agents()
+            .any(|(_, set)| set.by == "Bea (signed as Ada)")
+    })
+    .await;
+    bea.shutdown().await;
+    desk.app.shutdown().await;
+}
