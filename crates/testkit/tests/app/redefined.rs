@@ -270,32 +270,22 @@ async fn away_while_it_changed(last: &Value) {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_hellos_that_come_at_once_each_counts() {
     let desk = Desk::open().await;
-    let (bot, first) = (desk.agent("bot").await, desk.agent("first").await);
+    let bot = desk.agent("bot").await;
     let one = [tool("delete_invoice", "deletes one")];
     introduce(&desk.app, &bot, 1, &one).await;
     apply(&desk.app, INVOICES).await;
-    let at_once = async |agent: &Agent| {
-        let subject = format!("countersign.v1.hello.acme.{}", agent.enrolment.agent);
-        let changed = json!({"v": 1, "agent": {"name": agent.enrolment.agent},
-            "tools": [tool("delete_invoice", "deletes everything")]});
-        let silent = json!({"v": 1, "agent": {"name": agent.enrolment.agent}});
-        for hello in [changed, silent] {
-            let publish = agent
-                .client
-                .publish(subject.clone(), hello.to_string().into());
-            publish.await.unwrap();
-        }
-        agent.client.flush().await.unwrap();
-        is_read(&desk.app, say(agent, json!({"v": 1})).await).await;
-    };
-    at_once(&bot).await;
+    let changed = json!({"v": 1, "agent": {"name": "bot"},
+        "tools": [tool("delete_invoice", "deletes everything")]});
+    let silent = json!({"v": 1, "agent": {"name": "bot"}});
+    for hello in [changed, silent] {
+        let subject = "countersign.v1.hello.acme.bot";
+        let publish = bot.client.publish(subject, hello.to_string().into());
+        publish.await.unwrap();
+    }
+    bot.client.flush().await.unwrap();
+    is_read(&desk.app, say(&bot, json!({"v": 1})).await).await;
     bot.ask(&bot.request("changed")).await;
     let missed = matcher(&desk.app, "changed").await;
     assert_eq!(missed.as_deref(), Some("tool_changed"));
-    at_once(&first).await;
-    let tools = desk.app.agents().await.unwrap();
-    let tools = tools.iter().find(|agent| agent.agent == "first").unwrap();
-    let names: Vec<&str> = tools.tools.iter().map(|tool| &*tool.name).collect();
-    assert_eq!(names, ["delete_invoice"]);
     desk.app.shutdown().await;
 }
