@@ -167,7 +167,7 @@ onDesk("a trace of 10,000 spans opens at once and scrolls without a long frame",
   await page.reads("agent number 0", '[data-testid="trace-row"]');
   const opened = await page.run("window.began = performance.now(); return 1").then(async () => {
     await page.press("o");
-    await page.reads("10000 lines", '[data-testid="trace-sum"]');
+    await page.reads("10,000 lines", '[data-testid="trace-sum"]');
     return page.run("return performance.now() - window.began");
   });
   // The driver looks every 25 ms: an upper bound.
