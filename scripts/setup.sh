@@ -160,7 +160,9 @@ setup_python() {
   if stamped python "$key"; then return; fi
   say "Python packages"
   unstamp python
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
+  # The list is whole. Asked to resolve it again, older versions of pip take the newest of what is wanted with an
+  # extra (google-auth[requests]) and then miss its hash.
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
     --require-hashes --requirement sdk/python/requirements.txt
   # pip takes no folder where it asks for hashes. Nothing is fetched for this one: what it needs is there.
   "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-index --no-build-isolation \
