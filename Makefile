@@ -22,7 +22,7 @@ desktop-test: ## only the tests in the real window
 fuzz: ## look for inputs that break a reader: make fuzz [COUNT=20000] [TARGETS="request digest"]
 	@scripts/fuzz.sh
 
-audit: ## licences, bans and sources of the Rust dependencies, licences of npm's
+audit: ## licences, bans and sources of the Rust dependencies, licences of npm's, texts for the .deb
 	@scripts/audit.sh
 
 demo: ## the whole round once, without a person (builds the console without its window)
@@ -38,6 +38,7 @@ chaos: ## kill, pause, cut off and fill up everything in random order for 30 min
 
 build: ui ## the release binary and the .deb
 	@scripts/setup.sh core window
+	@scripts/with-tools.sh .venv/bin/python scripts/notices.py dist/THIRD-PARTY-NOTICES
 	@scripts/with-tools.sh ui/node_modules/.bin/tauri build
 
 ui: ## build the page into ui/dist
@@ -57,5 +58,5 @@ setup: ## install what is missing and do nothing else
 	@scripts/setup.sh core ui python window desktop
 
 clean: ## remove what was built; what set-up installed stays
-	@rm -rf ui/dist gen permissions
+	@rm -rf dist ui/dist gen permissions
 	@scripts/with-tools.sh cargo clean --quiet

@@ -1,11 +1,14 @@
 #!/bin/sh
-# Licences, bans and sources of the Rust dependencies (deny.toml), and the licences of npm's.
+# Licences, bans and sources of the Rust dependencies (deny.toml), the licences of npm's, and whether the text of
+# each is there for the .deb.
 # Python's are not looked at: no Python package is part of the console.
 set -eu
 . "$(dirname -- "$0")/lib.sh"
 
-scripts/setup.sh audit ui
+scripts/setup.sh core audit ui
 say "Rust: licences, bans and sources"
 cargo-deny --all-features check --hide-inclusion-graph licenses bans sources
 say "npm: licences"
 node scripts/npm-licences.mjs
+say "texts of the licences"
+"$venv/bin/python" scripts/notices.py dist/THIRD-PARTY-NOTICES
