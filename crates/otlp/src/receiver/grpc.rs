@@ -20,31 +20,27 @@ use tonic::codec::{
 use tonic::codegen::http::header::AUTHORIZATION;
 use tonic::codegen::{BoxFuture, http};
 use tonic::server::{Grpc, NamedService, UnaryService};
-use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
 use tonic::{Request, Response, Status};
 
 use super::BODY_MAX;
+use super::connections::{Connections, server};
 use super::decode::protobuf;
 use super::intake::Intake;
 use crate::translate::Sender;
 
 /// How long one call may take in all.
 const CALL_LIMIT: Duration = Duration::from_secs(30);
-/// Calls of one connection at the same time.
-const CALLS: usize = 32;
 
 /// Serves until `stop` ends and what was taken is answered.
 pub(super) async fn serve(
-    listener: TcpListener,
+    (listener, connections): (TcpListener, Connections),
     intake: Arc<Intake>,
     stop: impl Future<Output = ()> + Send,
 ) {
-    let served = Server::builder()
+    let served = server()
         .timeout(CALL_LIMIT)
-        .concurrency_limit_per_connection(CALLS)
         .add_service(Traces { intake })
-        .serve_with_incoming_shutdown(TcpIncoming::from(listener), stop);
+        .serve_with_incoming_shutdown(connections.of(listener), stop);
     if let Err(error) = served.await {
         tracing::error!(%error, "the OTLP receiver over gRPC has ended");
     }

@@ -18,8 +18,10 @@ use opentelemetry_proto::tonic::collector::trace::v1::{
 use prost::Message as _;
 use serde_json::json;
 use tokio::net::TcpListener;
+use tonic::service::Routes;
 
 use super::BODY_MAX;
+use super::connections::{Connections, server};
 use super::decode::{Encoding, too_large, unzip};
 use super::intake::{Intake, Taken};
 use super::status::{Reason, Refused, RpcStatus};
@@ -29,14 +31,17 @@ const BODY_LIMIT: Duration = Duration::from_secs(10);
 
 /// Serves until `stop` ends and what was taken is answered.
 pub(super) async fn serve(
-    listener: TcpListener,
+    (listener, connections): (TcpListener, Connections),
     intake: Arc<Intake>,
-    stop: impl Future<Output = ()> + Send + 'static,
+    stop: impl Future<Output = ()> + Send,
 ) {
     let router = Router::new()
         .route("/v1/traces", post(export))
         .with_state(intake);
-    let served = axum::serve(listener, router).with_graceful_shutdown(stop);
+    let served = server()
+        .accept_http1(true)
+        .add_routes(Routes::from(router))
+        .serve_with_incoming_shutdown(connections.of(listener), stop);
     if let Err(error) = served.await {
         tracing::error!(%error, "the OTLP receiver over HTTP has ended");
     }

@@ -3,6 +3,7 @@
 //! Refuses to answer "done" before the sink has stored a request whole, to hold more than a bounded amount at a time,
 //! and to speak to a web page.
 
+mod connections;
 mod decode;
 mod grpc;
 mod http;
@@ -23,6 +24,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::translate::Event;
+use connections::Connections;
 use intake::Intake;
 
 /// Bytes of an export request, after decompression.
@@ -113,12 +115,15 @@ impl Receiver {
             servers: JoinSet::new(),
         };
         let intake = Arc::new(Intake::new(options, sink));
+        let connections = Connections::new();
         if let Some(listener) = http {
-            let served = http::serve(listener, Arc::clone(&intake), told(stop.subscribe()));
+            let taken = (listener, connections.clone());
+            let served = http::serve(taken, Arc::clone(&intake), told(stop.subscribe()));
             receiver.servers.spawn(served);
         }
         if let Some(listener) = grpc {
-            let served = grpc::serve(listener, intake, told(stop.subscribe()));
+            let taken = (listener, connections);
+            let served = grpc::serve(taken, intake, told(stop.subscribe()));
             receiver.servers.spawn(served);
         }
         Ok(receiver)

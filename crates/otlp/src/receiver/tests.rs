@@ -4,13 +4,17 @@ mod over_grpc;
 mod over_http;
 mod weights;
 
+use std::collections::VecDeque;
 use std::io::Write as _;
 use std::sync::Mutex;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use futures::{FutureExt as _, StreamExt as _};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
 use super::*;
@@ -149,4 +153,50 @@ async fn what_was_taken_is_stored_before_the_receiver_stops() {
     assert_eq!(answer.status, 200, "{}", answer.text());
     stopping.await.unwrap();
     assert_eq!(sink.count(), 3);
+}
+
+#[tokio::test]
+async fn no_more_connections_than_the_limit_are_accepted_of_both_ports_together() {
+    let all = connections::Connections::new();
+    let (mut streams, mut kept, mut accepted) = (Vec::new(), Vec::new(), VecDeque::new());
+    for _ in 0..2 {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        for _ in 0..connections::CONNECTIONS {
+            kept.push(TcpStream::connect(address).await.unwrap());
+        }
+        streams.push(Box::pin(all.clone().of(listener)));
+    }
+    for number in 0..connections::CONNECTIONS {
+        accepted.push_back(streams[number % 2].next().await);
+    }
+    for stream in &mut streams {
+        assert!(stream.next().now_or_never().is_none());
+    }
+    accepted.pop_front();
+    assert!(streams[0].next().await.is_some());
+}
+
+/// The clock is paused: it goes on when everybody waits.
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_sends_no_request_is_closed() {
+    let sink = Kept::new(None, 10);
+    let receiver = Receiver::start(options(), Arc::clone(&sink) as _)
+        .await
+        .unwrap();
+    let (http, grpc) = (receiver.http.unwrap(), receiver.grpc.unwrap());
+    for (port, begun) in [
+        (http, "POST /v1/traces HTTP/1.1\r\nHost: x\r\n"),
+        (http, ""),
+        (grpc, "PRI * HTTP"),
+        (grpc, ""),
+    ] {
+        let mut stream = TcpStream::connect(port).await.unwrap();
+        stream.write_all(begun.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        let ended = stream.read_to_end(&mut answer);
+        let ended = tokio::time::timeout(Duration::from_secs(120), ended).await;
+        assert!(ended.is_ok(), "{port} {begun:?} stays open");
+    }
+    receiver.stop().await;
 }
