@@ -193,6 +193,11 @@ fn a_brake_for_a_name_that_nobody_has_is_set_and_says_so() {
                 "{agent}: {told}"
             );
         }
+        let bypass = ["bypass", agent, "--up-to", "low", "--for", "1m"];
+        let set = desk.json(&[&bypass[..], &["--json"]].concat());
+        assert_eq!(set["known"], known, "{agent}");
+        let told = desk.run(&bypass).success().err;
+        assert_eq!(told.contains("countersign agents"), !known, "{told}");
     }
 }
 

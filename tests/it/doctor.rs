@@ -31,8 +31,8 @@ impl Keys {
     }
 
     fn right(&self) -> String {
-        let console = std::slice::from_ref(&self.console.public);
-        permissions_block(console, &[self.agent.access()]).unwrap()
+        let console = self.console.public.clone().into();
+        permissions_block(&[console], &[self.agent.access()]).unwrap()
     }
 
     /// What stands between the brackets of the agents' users.

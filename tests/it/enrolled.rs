@@ -18,6 +18,38 @@ async fn an_agent_that_is_enrolled_again_is_told_to_lose_its_former_login() {
     assert_eq!(desk.json(&enroll)["replaced"], false);
 }
 
+#[tokio::test]
+async fn a_purge_stops_an_agent_takes_its_login_away_and_tells_what_it_removed() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    agent.ask(&agent.request("r1")).await;
+    desk.show_in_state("r1", "pending");
+    let mut purged = desk.json(&["revoke", "default/local", "--purge", "--json"]);
+    // This command or the running console was first.
+    let ended = purged.as_object_mut().unwrap().remove("terminated");
+    assert!(ended.unwrap().as_u64() <= Some(1));
+    let told = json!({
+        "workspace": "default", "agent": "local", "revoked": true, "in_force": true,
+        "removed": 1,
+    });
+    assert_eq!(purged, told);
+    desk.show_in_state("r1", "decided");
+    let again = desk.run(&["revoke", "default/local", "--purge"]).success();
+    for words in [
+        "is stopped until `countersign resume default/local`",
+        "0 messages were removed",
+    ] {
+        assert!(again.out.contains(words), "{again:?}");
+    }
+    // Of one that another console enrolled, or nobody.
+    let unknown = desk.json(&["revoke", "default/other", "--purge", "--json"]);
+    assert_eq!(
+        (&unknown["revoked"], &unknown["removed"]),
+        (&json!(false), &json!(0))
+    );
+}
+
 #[test]
 fn another_agents_file_is_replaced_only_when_that_was_asked_for() {
     let desk = Desk::new();

@@ -132,6 +132,8 @@ async fn an_export_says_what_the_history_says_and_what_the_audit_log_knows() {
 async fn a_table_runs_nothing_in_a_spreadsheet() {
     let (desk, _console) = desk().await;
     let table = desk.run(&["export", "--format", "csv"]).success().out;
+    let dash = desk.run(&["export", "--format", "csv", "--out", "-"]);
+    assert_eq!(dash.success().out, table);
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!(lines.len(), 4, "{table}");
     assert!(table.contains(",'=cmd|' /C calc'!A0,"), "{table}");

@@ -346,3 +346,23 @@ async fn watch_tells_arrival_decision_and_receipt_as_they_happen() {
     watch.signal(nix::sys::signal::Signal::SIGINT);
     assert_eq!(watch.wait(), Some(0));
 }
+
+#[test]
+fn watch_says_that_it_follows_nothing_while_no_console_runs() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    console.stop(nix::sys::signal::Signal::SIGTERM);
+    let mut watch = Running(desk.start(&["watch", "--json"], Stdio::null()));
+    let mut told = BufReader::new(watch.0.stderr.take().unwrap()).lines();
+    let mut next = |words: &str| loop {
+        let line = told.next().unwrap().unwrap();
+        if line.contains(words) {
+            break;
+        }
+    };
+    next("no console runs in this folder");
+    let console = Console::start(&desk);
+    next("a console runs in this folder");
+    drop(console);
+    next("no console runs in this folder");
+}

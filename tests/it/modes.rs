@@ -41,10 +41,16 @@ fn open_to_others(paths: &[PathBuf]) -> Vec<String> {
 
 /// The program as a shell starts it that lets everybody read and write what it makes.
 fn careless(desk: &Desk, data: &Path, arguments: &[&str]) -> Command {
+    after("umask 000", desk, data, arguments)
+}
+
+/// The program as a shell starts it that has done something before.
+fn after(first: &str, desk: &Desk, data: &Path, arguments: &[&str]) -> Command {
     let ours = desk.command(arguments);
     let mut command = Command::new("sh");
     command
-        .args(["-c", "umask 000; exec \"$0\" \"$@\""])
+        .arg("-c")
+        .arg(format!("{first}; exec \"$0\" \"$@\""))
         .arg(ours.get_program())
         .args(arguments);
     for (name, value) in ours.get_envs() {
@@ -135,4 +141,26 @@ async fn every_file_and_folder_is_its_owners_alone_under_the_loosest_umask() {
         Vec::<String>::new(),
         "elsewhere"
     );
+}
+
+#[test]
+fn a_console_may_open_as_many_files_as_its_system_lets_it() {
+    let desk = Desk::new();
+    let mut serve = after("ulimit -Sn 256", &desk, desk.path(), &["serve"]);
+    let serve = serve.stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut serve = Running(serve.spawn().unwrap());
+    let mut line = String::new();
+    BufReader::new(serve.0.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let limits = fs::read_to_string(format!("/proc/{}/limits", serve.0.id())).unwrap();
+    let files = limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max open files"));
+    let mut files = files.unwrap().split_whitespace().map(|word| match word {
+        "unlimited" => u64::MAX,
+        number => number.parse().unwrap(),
+    });
+    let (soft, hard) = (files.next().unwrap(), files.next().unwrap());
+    assert_eq!(soft, hard.min(65_536));
 }

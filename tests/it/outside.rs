@@ -183,11 +183,32 @@ async fn a_status_beside_a_console_whose_server_is_away_names_the_server() {
     drop(server);
     let told = desk.run(&["status"]).success().out;
     assert!(told.contains(&format!("not connected to {url}")), "{told}");
-    let bus = &desk.json(&["status", "--json"])["bus"];
+    let status = desk.json(&["status", "--json"]);
+    let bus = &status["bus"];
     assert_eq!(
         (&bus["connected"], &bus["url"]),
         (&json!(false), &json!(url))
     );
+    let why = status["bus_error"].as_str().unwrap();
+    assert!(why.contains("no NATS server answers"), "{why}");
+}
+
+#[tokio::test]
+async fn a_status_with_a_login_that_does_not_serve_says_so_beside_a_console_that_is_well() {
+    let desk = Desk::new();
+    let _console = Console::start(&desk);
+    let status = desk.json(&["status", "--json"]);
+    assert_eq!(
+        (&status["bus"]["connected"], &status["bus_error"]),
+        (&json!(true), &json!(null))
+    );
+    let url = status["bus"]["url"].as_str().unwrap();
+    let refused = ["status", "--nats-url", url];
+    let told = desk.run(&refused).success().out;
+    assert!(told.contains("refused the credentials"), "{told}");
+    let status = desk.json(&[&refused[..], &["--json"]].concat());
+    let why = status["bus_error"].as_str().unwrap();
+    assert!(why.contains("refused the credentials"), "{why}");
 }
 
 #[tokio::test]
@@ -214,7 +235,7 @@ async fn doctor_counts_the_decisions_that_wait_for_a_server_that_is_away() {
     let outbox = outbox.unwrap();
     assert_eq!(outbox["verdict"], "warning", "{outbox}");
     let detail = outbox["detail"].as_str().unwrap();
-    assert!(detail.starts_with("1 decisions wait"), "{detail}");
+    assert!(detail.starts_with("1 decisions or votes wait"), "{detail}");
 }
 
 #[tokio::test]
@@ -228,6 +249,13 @@ async fn an_agent_enrolled_on_an_outside_server_is_not_said_to_be_let_in() {
     let told = enroll("acme/bot", &there).out;
     assert!(!told.contains("can log in with"), "{told}");
     assert!(told.contains("countersign bus permissions"), "{told}");
+    let revoke = desk.run(&[&["revoke", "acme/bot"][..], &there].concat());
+    let revoked = revoke.success();
+    assert!(revoked.err.contains("\"# acme/bot\""), "{revoked:?}");
+    let nobody = [&["revoke", "acme/nobody", "--json"][..], &there].concat();
+    let (exit, _, why) = desk.run(&nobody).error();
+    assert_eq!(exit, 3);
+    assert!(why.contains("\"# acme/nobody\""), "{why}");
     let json = enroll("acme/other", &[&there[..], &["--json"]].concat());
     assert_eq!(json.lines()[0]["in_force"], false);
     let own = Desk::new();
@@ -264,7 +292,9 @@ async fn a_bus_without_room_for_the_streams_says_what_to_set_and_doctor_finds_it
     let (exit, code, message) = desk.run(&["bus", "init", "--json"]).error();
     assert_eq!((exit, code.as_str()), (2, "environment"), "{message}");
     assert!(
-        message.contains("CS_EVENTS") && message.contains("max_file_store: 32GB"),
+        message.contains("CS_RECEIPTS")
+            && message.contains("max_file_store")
+            && message.contains("32GB"),
         "{message}"
     );
     // Only a folder in which a console began has anything to look at.
@@ -330,5 +360,29 @@ async fn a_console_whose_bus_was_replaced_is_read_only_and_exits_8() {
             (8, "read_only"),
             "{arguments:?}: {message}"
         );
+    }
+}
+
+#[tokio::test]
+async fn lists_of_a_folder_whose_console_does_not_run_say_that_they_are_not_whole() {
+    let first = Desk::new();
+    let console = Console::start(&first);
+    let second = beside(&console, &first);
+    Console::start(&second).stop(nix::sys::signal::Signal::SIGTERM);
+    let agent = Agent::connect(console.agent_json()).await;
+    agent.ask(&agent.request("r1")).await;
+    first.show_in_state("r1", "pending");
+    for list in [
+        &["inbox"][..],
+        &["inbox", "--json"],
+        &["history", "--json"],
+        &["agents", "--json"],
+        &["export", "--format", "jsonl"],
+        &["rules", "suggest", "--json"],
+    ] {
+        let told = second.run(list).success();
+        let words = "messages on the bus are not read here yet; `countersign serve` reads them";
+        assert!(told.err.contains(words), "{list:?}: {told:?}");
+        assert!(!first.run(list).success().err.contains(words), "{list:?}");
     }
 }

@@ -82,7 +82,13 @@ async fn the_printed_block_lets_agents_work_and_no_attack_through() {
     let _console = Console::start(&desk);
     let (path, own) = enrolment(&desk, "acme/bot");
     enrolment(&desk, "acme/victim");
-    server.reconfigure(&printed(&desk)).await;
+    let named = printed(&desk);
+    let id = std::fs::read_to_string(desk.path().join("keys/console-id")).unwrap();
+    let console = format!(", {}\n      {{ nkey: U", id.trim());
+    for whose in ["# console of ", &console, "# acme/bot\n", "# acme/victim\n"] {
+        assert!(named.contains(whose), "{whose}: {named}");
+    }
+    server.reconfigure(&named).await;
     whole_round(&desk, &path, "acme/bot");
     assert_eq!(
         desk.json(&["status", "--json"])["bus"]["insecure"],

@@ -36,8 +36,15 @@ async fn a_withdrawn_request_exits_4() {
     let console = Console::start(&desk);
     let agent = Agent::connect(console.agent_json()).await;
     agent.ask(&agent.request("r1")).await;
-    agent.publish("withdraw", "r1", "{\"v\":1}").await;
-    desk.show_in_state("r1", "withdrawn");
+    let reason = "{\"v\":1,\"reason\":\"no longer needed\u{202e}\"}";
+    agent.publish("withdraw", "r1", reason).await;
+    let shown = desk.show_in_state("r1", "withdrawn");
+    let told = shown["withdraw_reason"].as_str().unwrap();
+    assert!(told.starts_with("no longer needed"), "{told}");
+    assert!(!told.contains('\u{202e}'), "{told}");
+    let text = desk.run(&["show", "r1"]).success().out;
+    assert!(text.contains("The agent says why it withdrew"), "{text}");
+    assert!(text.contains("    no longer needed"), "{text}");
     let (exit, code, _) = refused(&desk, &["approve", "r1"]);
     assert_eq!((exit, code.as_str()), (4, "already_decided"));
 }

@@ -115,8 +115,13 @@ async fn each_rejected_message_is_listed_with_its_code_answered_and_never_approv
             (&decision["verdict"], &decision["origin"]),
             (&json!("rejected"), &json!("system"))
         );
-        let (exit, error, _) = desk.run(&["approve", code, "--json"]).error();
-        assert_eq!((exit, error.as_str()), (6, "not_approvable"), "{code}");
+        for given in [
+            &["approve", code, "--json"][..],
+            &["respond", code, "--content", "x", "--json"],
+        ] {
+            let (exit, error, _) = desk.run(given).error();
+            assert_eq!((exit, error.as_str()), (6, "not_approvable"), "{given:?}");
+        }
         let shown = desk.json(&["show", code, "--json"]);
         assert_eq!(
             shown["request_digest"],

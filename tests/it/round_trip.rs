@@ -194,6 +194,19 @@ fn an_interrupted_ask_is_withdrawn_and_so_is_one_whose_terminal_closes() {
 }
 
 #[test]
+fn an_interrupted_ask_that_could_not_be_withdrawn_does_not_say_that_it_was() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let (child, _) = ask(&desk, &[]);
+    let mut child = Running(child);
+    console.stop(Signal::SIGTERM);
+    child.signal(Signal::SIGINT);
+    assert_eq!(child.wait(), Some(7));
+    let _console = Console::start(&desk);
+    assert_eq!(desk.lines(&["inbox", "--json"]).len(), 1);
+}
+
+#[test]
 fn a_console_that_was_started_to_outlive_its_terminal_does() {
     let desk = Desk::new();
     // What `nohup` does.

@@ -71,6 +71,51 @@ async fn a_regret_switches_a_rule_off_and_shows_with_it() {
 }
 
 #[tokio::test]
+async fn a_rule_that_a_person_called_wrong_is_turned_on_by_no_file_until_that_was_accepted() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    let rules = file(&desk, "rules.toml", MAILS);
+    let none = file(&desk, "none.toml", "schema = 1\n");
+    let off = MAILS.replace("effect", "enabled = false\neffect");
+    let off = file(&desk, "off.toml", &off);
+    let apply = |file: &str, more: &[&'static str]| {
+        desk.run(&[&["rules", "apply", file, "--json"], more].concat())
+    };
+    let told = |file: &str, more: &[&'static str]| -> Value {
+        serde_json::from_str(&apply(file, more).success().out).expect("one line of JSON")
+    };
+    told(&rules, &[]);
+    // Turned off by a person: it is said that it acts again.
+    desk.json(&["rules", "disable", "mails", "--json"]);
+    assert_eq!(told(&rules, &[])["turned_on"], json!(["mails"]));
+    assert_eq!(told(&rules, &[])["turned_on"], json!([]));
+    agent.ask(&agent.request("r1")).await;
+    desk.show_in_state("r1", "decided");
+    let regret = desk.run(&["rules", "regret", "r1", "--reason", "Wrong customer."]);
+    let hint = regret.success().out;
+    assert!(hint.contains("rules enable mails --workspace "), "{hint}");
+    // Also where it was taken out in between.
+    for before in [&off, &none] {
+        told(before, &[]);
+        let (exit, code, message) = apply(&rules, &[]).error();
+        assert_eq!((exit, code.as_str()), (6, "verdict_not_allowed"));
+        for part in ["mails (by ", "--accept-regrets", "enabled = false"] {
+            assert!(message.contains(part), "{part}: {message}");
+        }
+        let listed = desk.lines(&["rules", "list", "--json"]);
+        assert!(
+            listed.iter().all(|rule| rule["enabled"] == false),
+            "{listed:?}"
+        );
+    }
+    let done = told(&rules, &["--accept-regrets"]);
+    assert_eq!(done["added"], json!(["mails"]));
+    // What acts goes on.
+    assert_eq!(told(&rules, &[])["unchanged"], 1);
+}
+
+#[tokio::test]
 async fn the_regret_of_a_denied_call_asks_about_what_people_denied() {
     let desk = Desk::new();
     let console = Console::start(&desk);

@@ -244,6 +244,9 @@ async fn a_request_tells_where_it_stands_in_its_agents_trace() {
         text.contains(&format!("countersign trace {TRACE}")),
         "{text}"
     );
+    let whole = desk.json(&["trace", TRACE, "--json"]);
+    let ms = |name: &str| whole[name].as_i64().unwrap();
+    assert!(ms("duration_ms") >= ms("waiting_ms"), "{whole}");
     assert_eq!(desk.show_in_state("out", "pending")["trace"], Value::Null);
     let text = desk.run(&["show", "out"]).success().out;
     assert!(!text.contains("countersign trace"), "{text}");

@@ -160,3 +160,17 @@ fn flags_win_over_the_environment_and_that_over_the_file() {
     assert!(said(&desk, &[]).contains("127.0.0.1:2"));
     assert!(said(&desk, &["--nats-url", "nats://127.0.0.1:1"]).contains("127.0.0.1:1"));
 }
+
+#[test]
+fn a_display_that_cannot_be_opened_is_told_as_one_that_is_not_there() {
+    for (name, value) in [
+        ("DISPLAY", ":77777"),
+        ("WAYLAND_DISPLAY", "/nowhere/wayland"),
+        ("DISPLAY", ""),
+    ] {
+        let desk = Desk::new().with(name, value);
+        let (exit, code, message) = desk.run(&["--json"]).error();
+        assert_eq!((exit, code.as_str()), (2, "environment"), "{name} {value}");
+        assert!(message.contains("countersign serve"), "{message}");
+    }
+}

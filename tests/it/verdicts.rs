@@ -170,6 +170,11 @@ async fn a_question_and_a_form_are_answered_and_the_answer_is_checked() {
         let asked = bare(id, "question").set("question", question.clone());
         agent.ask(&asked).await;
     }
+    let without_keys = json!([{"label": "Yes"}, {"label": "No"}]);
+    let question = json!({"text": "Go?", "options": without_keys, "allow_freeform": false});
+    agent
+        .ask(&bare("q3", "question").set("question", question))
+        .await;
     let schema =
         json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}});
     agent
@@ -195,6 +200,12 @@ async fn a_question_and_a_form_are_answered_and_the_answer_is_checked() {
     assert_eq!(
         agent.decision("q2").await.unwrap()["response"],
         json!({"content": "n", "selected_key": "n"})
+    );
+    desk.show_in_state("q3", "pending");
+    desk.run(&["respond", "q3", "--content", "No"]).success();
+    assert_eq!(
+        agent.decision("q3").await.unwrap()["response"],
+        json!({"content": "No"})
     );
     let refused = desk
         .run_with(

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::RwLock;
+use tokio::time::Instant;
 
 use crate::bus::ServerClock;
 use crate::domain::Timestamp;
@@ -11,6 +12,11 @@ use crate::domain::Timestamp;
 pub trait Clock: Send + Sync + 'static {
     /// The server's time now.
     fn now(&self) -> Timestamp;
+
+    /// Whether the server was asked for its time since then; if not, it soon is. Its clock may have been set back.
+    fn is_asked_since(&self, _then: Instant) -> bool {
+        true
+    }
 }
 
 /// The server's clock once the bus was reached, this machine's clock until then.
@@ -58,5 +64,16 @@ impl Clock for BusClock {
             (None, Some(machine)) => machine.now(),
             (None, None) => time::OffsetDateTime::now_utc().into(),
         }
+    }
+
+    fn is_asked_since(&self, then: Instant) -> bool {
+        let server = self.server.read();
+        server.as_ref().is_none_or(|server| {
+            let asked = server.asked() >= then;
+            if !asked {
+                server.want();
+            }
+            asked
+        })
     }
 }

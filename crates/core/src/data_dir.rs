@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use countersign_wire::without_login;
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::kill;
 use nix::unistd::Pid;
@@ -57,6 +58,9 @@ pub struct RuntimeInfo {
     /// Whether a command started it and stops it again: others wait for its end and do not lean on it.
     #[serde(default)]
     pub passing: bool,
+    /// The other servers of an outside cluster, as it names them: a command connects where the console is.
+    #[serde(default)]
+    pub servers: Vec<String>,
 }
 
 impl RuntimeInfo {
@@ -67,7 +71,23 @@ impl RuntimeInfo {
             nats_url,
             nats_pid,
             passing,
+            servers: Vec::new(),
         }
+    }
+
+    /// The address that a command of this folder was given, with the servers that its console knows of this cluster.
+    pub(crate) fn with_cluster(&self, url: &str) -> String {
+        if self.nats_url != without_login(url) {
+            return url.to_owned();
+        }
+        let scheme = self.nats_url.split("://").next().unwrap_or("nats");
+        let known = |server: &&String| !self.nats_url.contains(server.as_str());
+        let others = self.servers.iter().filter(known);
+        let others = others.map(|server| format!("{scheme}://{server}"));
+        std::iter::once(url.to_owned())
+            .chain(others)
+            .collect::<Vec<_>>()
+            .join(",")
     }
 
     /// Whether the process that told it still lives.
@@ -275,6 +295,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_command_connects_to_the_servers_that_its_console_knows_of_the_same_cluster() {
+        let info = RuntimeInfo {
+            servers: vec!["n0:4222".into(), "n1:4222".into(), "[::1]:4222".into()],
+            ..RuntimeInfo::own("tls://n0:4222".into(), None, false)
+        };
+        for (given, connects_to) in [
+            (
+                "tls://u:p@n0:4222",
+                "tls://u:p@n0:4222,tls://n1:4222,tls://[::1]:4222",
+            ),
+            ("tls://n1:4222", "tls://n1:4222"),
+        ] {
+            assert_eq!(info.with_cluster(given), connects_to);
+        }
+    }
+
+    #[test]
     fn one_process_holds_the_lock_and_only_the_owner_reads() {
         let folder = tempfile::tempdir().unwrap();
         let data = DataDir::open(&folder.path().join("a b/data")).unwrap();
@@ -290,6 +327,7 @@ mod tests {
             nats_url: "nats://127.0.0.1:1".into(),
             nats_pid: None,
             passing: false,
+            servers: Vec::new(),
         };
         data.write_runtime(&info).unwrap();
         assert_eq!(data.read_runtime(), Some(info));

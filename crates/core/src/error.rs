@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use countersign_wire::{ErrorCode, RequestKey};
+use tokio::task::JoinError;
 
 use crate::bus::BusError;
 use crate::data_dir::DataDirError;
@@ -61,6 +62,9 @@ pub enum OpError {
     /// The agent cannot honour the verdict.
     #[error("{0}")]
     VerdictNotAllowed(String),
+    /// A file turns on rules whose decisions people called wrong.
+    #[error("people called wrong what these rules decided, and the file turns them on again: {0}")]
+    Regretted(String),
     /// What was seen is not what is stored.
     #[error("{0}")]
     DigestDiffers(String),
@@ -107,7 +111,7 @@ impl OpError {
             Self::Ambiguous { .. } => ErrorCode::AmbiguousId,
             Self::AlreadyDecided { .. } | Self::AlreadyVoted { .. } => ErrorCode::AlreadyDecided,
             Self::Expired(_) => ErrorCode::Expired,
-            Self::VerdictNotAllowed(_) => ErrorCode::VerdictNotAllowed,
+            Self::VerdictNotAllowed(_) | Self::Regretted(_) => ErrorCode::VerdictNotAllowed,
             Self::DigestDiffers(_) => ErrorCode::DigestDiffers,
             Self::NotApprovable(_) => ErrorCode::NotApprovable,
             Self::InvalidArgs(_) => ErrorCode::InvalidArgs,
@@ -159,6 +163,19 @@ impl OpError {
     }
 }
 
+impl From<JoinError> for OpError {
+    fn from(error: JoinError) -> Self {
+        if error.is_cancelled() {
+            return Self::stopped();
+        }
+        tracing::error!(%error, "a fault of the program");
+        Self::Failed(
+            "a fault of the program; the log says more, please report it with the version"
+                .to_owned(),
+        )
+    }
+}
+
 impl From<BusError> for OpError {
     fn from(error: BusError) -> Self {
         match error {
@@ -193,5 +210,19 @@ impl From<DataDirError> for OpError {
             true => Self::ReadOnly(error.to_string()),
             false => Self::Environment(error.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+    use super::*;
+
+    #[tokio::test]
+    async fn a_fault_of_the_program_is_no_console_that_stops() {
+        let fault = tokio::task::spawn_blocking(|| panic!("a fault")).await;
+        let told = OpError::from(fault.unwrap_err()).to_string();
+        assert!(told.contains("a fault of the program"), "{told}");
+        assert!(!told.contains("stopping"), "{told}");
     }
 }

@@ -12,6 +12,7 @@ mod writing;
 use std::sync::Arc;
 
 use countersign_wire::TrustedKey;
+use parking_lot::Mutex;
 use tokio::sync::{broadcast, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -55,7 +56,10 @@ pub(crate) struct Inner {
     pub(crate) server: Option<EmbeddedServer>,
     pub(crate) stop: CancellationToken,
     pub(crate) tasks: TaskTracker,
-    pub(crate) lock: Option<ConsoleLock>,
+    /// Taken out when the console stops: the folder is free then, whoever still has a handle.
+    pub(crate) lock: Mutex<Option<ConsoleLock>>,
+    /// Why one that only reads did not meet the bus.
+    pub(crate) not_met: Mutex<Option<String>>,
     /// Held while the embedded server is told who may log in.
     pub(crate) reloading: tokio::sync::Mutex<()>,
 }
@@ -75,7 +79,7 @@ impl App {
 
     /// Whether this process holds the lock of the folder.
     pub(crate) fn holds_folder(&self) -> bool {
-        self.inner.lock.is_some()
+        self.inner.lock.lock().is_some()
     }
 
     /// How it was started.
@@ -171,6 +175,12 @@ impl App {
         self.inner.shared.bus.borrow().clone()
     }
 
+    /// Why the bus was not met by a process that only reads; without one it goes on.
+    #[must_use]
+    pub fn why_not_met(&self) -> Option<String> {
+        self.inner.not_met.lock().clone()
+    }
+
     /// The embedded server, where this process runs one.
     #[must_use]
     pub fn embedded_server(&self) -> Option<&EmbeddedServer> {
@@ -235,17 +245,14 @@ impl App {
         }
     }
 
-    /// Gives decisions that other processes left in the outbox a moment to reach the stream.
+    /// Gives decisions and votes that other processes left in the outbox a moment to reach the stream.
     async fn send_what_is_queued(&self) {
         let connected = self.bus().is_some_and(|bus| bus.state().borrow().connected);
         if !connected || self.health().borrow().read_only.is_some() {
             return;
         }
         let empty = async {
-            while !matches!(
-                crate::store::outbox::count_queued(self.reader()).await,
-                Ok(0)
-            ) {
+            while !matches!(crate::store::outbox::under_way(self.reader()).await, Ok(0)) {
                 tokio::time::sleep(start::QUEUE_LOOK).await;
             }
         };
@@ -253,7 +260,8 @@ impl App {
         let _ = tokio::time::timeout(start::QUEUE_LIMIT, empty).await;
     }
 
-    /// Stops: drops what is only held, writes what is written, ends the embedded server.
+    /// Stops: drops what is only held, writes what is written, ends the embedded server and gives the folder back. For
+    /// all its handles.
     pub async fn shutdown(self) {
         if self.inner.role == Role::Console {
             self.send_what_is_queued().await;
@@ -278,10 +286,8 @@ impl App {
         }
         self.inner.stop.cancel();
         self.inner.tasks.close();
-        if tokio::time::timeout(start::STOP_LIMIT, self.inner.tasks.wait())
-            .await
-            .is_err()
-        {
+        let ended = tokio::time::timeout(start::STOP_LIMIT, self.inner.tasks.wait()).await;
+        if ended.is_err() {
             tracing::warn!("some tasks did not end in time");
         }
         if let Some(bus) = self.bus() {
@@ -298,10 +304,12 @@ impl App {
         if self.inner.role == Role::Console {
             self.inner.data.remove_runtime();
         }
-        if let Ok(inner) = Arc::try_unwrap(self.inner)
-            && let Some(server) = inner.server
-        {
+        if let Some(server) = &self.inner.server {
             server.stop().await;
+        }
+        // What still runs may write: then the folder is free when this process ends.
+        if ended.is_ok() {
+            drop(self.inner.lock.lock().take());
         }
     }
 }

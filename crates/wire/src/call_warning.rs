@@ -58,6 +58,8 @@ pub enum CallWarning {
     },
     /// The agent wanted an earlier deadline, and what it sent cannot be read; the deadline stays.
     TightenUnreadable,
+    /// The agent reported what became of the answer, and what it sent cannot be read.
+    ReceiptUnreadable,
 }
 
 impl CallWarning {
@@ -69,6 +71,7 @@ impl CallWarning {
             Self::CredentialIncomplete { .. } => "credential_incomplete",
             Self::ReAsk { .. } => "re_ask",
             Self::TightenUnreadable => "tighten_unreadable",
+            Self::ReceiptUnreadable => "receipt_unreadable",
         }
     }
 
@@ -127,6 +130,11 @@ impl CallWarning {
             Self::TightenUnreadable => (
                 "The deadline",
                 "was to be an earlier one, but what the agent sent cannot be read; it stays."
+                    .to_owned(),
+            ),
+            Self::ReceiptUnreadable => (
+                "A receipt",
+                "of the agent cannot be read: whether it says that the call ran is not known."
                     .to_owned(),
             ),
         }

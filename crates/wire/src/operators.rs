@@ -139,6 +139,10 @@ pub struct OperatorList {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(default)]
     pub vouched: Vec<SignedEnvelope>,
+    /// Where the signer may not edit the list: the list before it whose signer might, as it was stored. Agents follow that
+    /// one until somebody who may has signed again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base: Option<Box<SignedEnvelope>>,
     /// Fields of later versions, kept when the list is written again.
     #[serde(flatten)]
     #[schemars(skip)]
@@ -155,6 +159,7 @@ impl OperatorList {
             waiting: Vec::new(),
             at: None,
             vouched: Vec::new(),
+            base: None,
             extra: Map::new(),
         }
     }
@@ -229,6 +234,8 @@ impl<'de> Deserialize<'de> for OperatorList {
             at: Option<Timestamp>,
             #[serde(default)]
             vouched: Vec<SignedEnvelope>,
+            #[serde(default)]
+            base: Option<Box<SignedEnvelope>>,
             #[serde(flatten)]
             extra: Map<String, Value>,
         }
@@ -257,6 +264,7 @@ impl<'de> Deserialize<'de> for OperatorList {
                     waiting: object.waiting,
                     at: object.at,
                     vouched: object.vouched,
+                    base: object.base,
                     extra: object.extra,
                 })
             }

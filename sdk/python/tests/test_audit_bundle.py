@@ -63,6 +63,9 @@ async def bundle(tmp_path_factory: pytest.TempPathFactory):
             while "confirm_hire" not in await console.done("setup", "list"):
                 pass
         await console.done("setup", "set", whose, "confirm_hire", "false")
+        none = tmp_path_factory.mktemp("rules") / "none.toml"
+        none.write_text("schema = 1\n")
+        await console.done("rules", "apply", str(none), "--workspace", str(enrolment.workspace))
         async with logged_in(console, enrolment) as (agent, bus):
 
             async def ask(body: dict, old: str = "", new: str = "") -> None:
@@ -82,7 +85,7 @@ async def bundle(tmp_path_factory: pytest.TempPathFactory):
             await console.done("approve", "digits")
 
             js = bus.jetstream()
-            await (await js.key_value("CS_POLICY")).delete(f"setup.{place}")
+            await (await js.key_value("CS_POLICY")).delete(f"rules.{enrolment.workspace}")
             await js.publish(f"countersign.v1.decision.{place}.never-asked", b"junk")
 
         async def there() -> list[dict]:
@@ -91,7 +94,7 @@ async def bundle(tmp_path_factory: pytest.TempPathFactory):
 
         file, lines = tmp_path_factory.mktemp("bundle") / "bundle.jsonl", []
         wanted = {
-            ("policy", f"setup.{place}"),
+            ("policy", f"rules.{enrolment.workspace}"),
             ("decision", f"{whose}/never-asked"),
             ("decision", f"{whose}/digits"),
         }

@@ -7,6 +7,7 @@ import datetime as dt
 import itertools
 import json
 import uuid
+from dataclasses import replace
 
 import pytest
 from countersign import Gate, ToolCall, TrustedKey, VoidDecisionError
@@ -136,6 +137,20 @@ def test_a_list_is_taken_over_from_who_descends_from_operators_without_limits_as
     assert held is None or trust is not FIRST
     after = take_over(trust, _list(CEM, then, vouched=words), 2, AT)
     assert (after is not trust) == taken
+    # Where it is not taken over, the one of Ann that it was written over is, if it is later.
+    if held is not None:
+        trust = replace(trust, at=AT - dt.timedelta(minutes=30))
+    for minutes, later in [(2, True), (60, held is None)]:
+        before = _list(ANN, ALL[:2], at=_rfc3339(AT - dt.timedelta(minutes=minutes)))
+        now = _rfc3339(AT - dt.timedelta(minutes=1))
+        after = take_over(trust, _list(CEM, then, vouched=words, base=json.loads(before), at=now), 2, AT)
+        followed = {key.key for key in after.keys} if after is not trust else set()
+        assert (BEA.public in followed) == (taken or later)
+        assert (CEM.public in followed) == taken
+
+
+def _rfc3339(moment):
+    return moment.isoformat().replace("+00:00", "Z")
 
 
 # The same table as of the Rust list.

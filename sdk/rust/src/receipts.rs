@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use crate::GateError;
-use crate::bus::Bus;
+use crate::bus::{Bus, BusFault};
 use crate::clock::wall_clock;
 use crate::outbox::{Letter, Outbox, Slot};
 
@@ -58,38 +58,37 @@ impl Receipts {
     }
 
     /// Waits until the stream has the receipt; when it does not answer within
-    /// the limit the outbox goes on trying.
+    /// the limit, or the caller waits no longer, the outbox goes on trying.
     pub(crate) async fn send(&self, report: Report) -> Result<(), GateError> {
         let letter = self.letter(report).ok_or(GateError::NoDecision)?;
+        let (subject, payload) = (letter.subject.clone(), letter.payload.clone());
+        let mut unsent = Unsent {
+            outbox: &self.outbox,
+            letter: Some(letter),
+        };
         let first = self.lock().take();
         if let Some(first) = first {
             // Given up or not stored in time: the order is lost, the receipt is not.
             let _ = timeout(self.limit, first).await;
         }
-        let sent = self
-            .bus
-            .store(&letter.subject, letter.payload.clone(), false);
-        match sent.await {
-            Ok(_) => Ok(()),
-            Err(fault) => {
-                let error = fault.into_error();
-                if matches!(error, GateError::Unreachable { .. } | GateError::NoStreams)
-                    && !self.outbox.post(letter)
-                {
-                    tracing::warn!("a receipt was lost: the outbox is full");
-                }
-                Err(error)
-            }
+        let sent = self.bus.store(&subject, payload, false).await;
+        let sent = sent.map(drop).map_err(BusFault::into_error);
+        if !matches!(
+            sent,
+            Err(GateError::Unreachable { .. } | GateError::NoStreams)
+        ) {
+            unsent.letter = None;
         }
+        sent
     }
 
     /// Hands the receipt to the outbox without waiting.
     pub(crate) fn post(&self, report: Report) {
-        if let Some(letter) = self.letter(report)
-            && !self.outbox.post(letter)
-        {
-            tracing::warn!("a receipt was lost: the outbox is full");
-        }
+        let letter = self.letter(report);
+        drop(Unsent {
+            outbox: &self.outbox,
+            letter,
+        });
     }
 
     fn letter(&self, report: Report) -> Option<Letter> {
@@ -111,6 +110,22 @@ impl Receipts {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<oneshot::Receiver<()>>> {
         self.first.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A receipt that the stream may not have: the outbox gets it, also from a caller that is dropped.
+struct Unsent<'a> {
+    outbox: &'a Outbox,
+    letter: Option<Letter>,
+}
+
+impl Drop for Unsent<'_> {
+    fn drop(&mut self) {
+        if let Some(letter) = self.letter.take()
+            && !self.outbox.post(letter)
+        {
+            tracing::warn!("a receipt was lost: the outbox is full");
+        }
     }
 }
 

@@ -118,7 +118,8 @@ impl Trust {
     }
 
     /// The trust that follows from the stored value of `operators`; none when it is no later, or signed neither by a
-    /// human key in force without limits nor by one that descends from it.
+    /// human key in force without limits nor by one that descends from it. Then the list counts that its `base` has: its
+    /// signer could not write it any other way.
     pub(crate) fn take_over(
         &self,
         value: &[u8],
@@ -126,8 +127,25 @@ impl Trust {
         stored_at: OffsetDateTime,
     ) -> Option<Self> {
         let envelope = SignedEnvelope::from_bytes(value).ok()?;
-        // Read before every answer, and mostly the one that is held: it need not be verified again.
         let list: OperatorList = read_json(&envelope.payload_bytes().ok()?).ok()?;
+        let base = list.base.clone();
+        self.follow(&envelope, list, revision, stored_at)
+            .or_else(|| {
+                let base = base?;
+                let before: OperatorList = read_json(&base.payload_bytes().ok()?).ok()?;
+                before.at?;
+                self.follow(&base, before, revision, stored_at)
+            })
+    }
+
+    fn follow(
+        &self,
+        envelope: &SignedEnvelope,
+        list: OperatorList,
+        revision: u64,
+        stored_at: OffsetDateTime,
+    ) -> Option<Self> {
+        // Read before every answer, and mostly the one that is held: it need not be verified again.
         if !self.is_later(list.at, revision, stored_at) {
             return None;
         }
@@ -335,6 +353,45 @@ mod tests {
             };
             let after = trust.take_over(&sealed(&next, &cem), 2, noon);
             assert_eq!(after.is_some(), taken, "{what}");
+            // Where it is not taken over, the one of Ann that it was written over is, if it is later.
+            let minute = |minute: &str| Some(at(&format!("2026-11-21T11:{minute}:00Z")));
+            for (minutes, follows) in [("58", true), ("00", false)] {
+                let base = OperatorList {
+                    at: minute(minutes),
+                    ..OperatorList::new(vec![entry(&ann), entry(&bea)])
+                };
+                let next = OperatorList {
+                    at: minute("59"),
+                    base: SignedEnvelope::from_bytes(&sealed(&base, &ann))
+                        .ok()
+                        .map(Box::new),
+                    ..next.clone()
+                };
+                let held = Trust {
+                    keys: match trust.keys.clone() {
+                        Keys::Listed { mut list, revision } => {
+                            list.at = minute("30");
+                            Keys::Listed { list, revision }
+                        }
+                        keys => keys,
+                    },
+                    ..trust.clone()
+                };
+                let after = held.take_over(&sealed(&next, &cem), 2, noon);
+                let knows = |pair: &KeyPair| {
+                    let key = PublicKey::of(pair).unwrap();
+                    after
+                        .as_ref()
+                        .and_then(|after| after.role_at(key.as_str(), noon, None))
+                };
+                let starts = matches!(trust.keys, Keys::Enrolled(_));
+                assert_eq!(knows(&bea).is_some(), taken || follows || starts, "{what}");
+                assert_eq!(
+                    knows(&cem).is_some(),
+                    taken,
+                    "{what}: only his own list has him"
+                );
+            }
         }
     }
 }

@@ -11,11 +11,12 @@ use super::config::Settings;
 use super::console::reading;
 use super::failure::Failure;
 use super::output::{Output, doubtful, heading, plain, wrong};
-use super::when;
+use super::{unread, when};
 
 /// Lists every agent that is known.
 pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure> {
     reading(settings, true, async |app| {
+        unread::tell(app, out).await?;
         let agents = app.agents().await?;
         if agents.is_empty() {
             out.remark("no agent is known; `countersign enroll` lets one log in");

@@ -133,7 +133,7 @@ pub(crate) enum Command {
     /// Let an agent log in: writes its agent.json.
     Enroll(Enroll),
     /// Take an agent's login away.
-    Revoke(Agent),
+    Revoke(Revoke),
     /// See and change who may decide in this realm.
     #[command(subcommand)]
     Operators(Operators),
@@ -175,6 +175,9 @@ pub(crate) enum Command {
     /// What came after the backup is read from the bus at the next start.
     Restore(Restore),
     /// Check this console and its surroundings.
+    ///
+    /// Exits 1 where a check failed, else 0: `warning` (nothing is broken, a person should know) and `unknown` (could not
+    /// be looked at) are none. `--json` has the word of each as `verdict`.
     Doctor {
         /// Try the bus with this agent's enrolment [default: those in the data folder].
         #[arg(long, value_name = "FILE")]
@@ -287,6 +290,16 @@ pub(crate) struct Agent {
     /// `WS/AGENT`, or `AGENT` in the default workspace.
     #[arg(value_name = "WS/AGENT")]
     pub(crate) agent: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Revoke {
+    #[command(flatten)]
+    pub(crate) agent: Agent,
+    /// Stop it too, and remove from the bus all requests that it sent: what no console has read is never answered, and
+    /// lets nothing run.
+    #[arg(long)]
+    pub(crate) purge: bool,
 }
 
 #[derive(Debug, Args)]

@@ -46,21 +46,28 @@ pub(crate) async fn run(settings: &Settings, out: Output, ask: Ask) -> Result<()
     let gate = connected(gate, ask.timeout).await?;
     let mut asking = gate.ask(question);
     let handle = asking.handle();
-    let answer = tokio::select! {
-        answer = &mut asking => answer,
+    let (answer, stopped) = tokio::select! {
+        answer = &mut asking => (answer, false),
         () = stop.asked() => {
             handle.cancel("stopped where it was asked");
-            asking.await
+            (asking.await, true)
         }
     };
-    let told = match &answer {
-        Ok(decision) => tell(out, decision),
-        Err(error) => Err(failed(error)),
-    };
-    if !gate.close().await {
+    let delivered = gate.close().await;
+    let taken_back = |decision: &Decision| matches!(decision.verdict(), DecisionVerdict::Withdrawn);
+    if stopped && !delivered && answer.as_ref().is_ok_and(taken_back) {
+        return Err(Failure::new(
+            ErrorCode::BusUnreachable,
+            "the bus was not told that the request is taken back: where it was stored, its card stays until its deadline and can be answered, for nobody",
+        ));
+    }
+    if !delivered {
         tracing::warn!("the console was not told everything before the time limit");
     }
-    told
+    match &answer {
+        Ok(decision) => tell(out, decision),
+        Err(error) => Err(failed(error)),
+    }
 }
 
 /// A server that takes the connection and says nothing is not waited for longer than a person would be.

@@ -45,7 +45,7 @@ pub(crate) async fn stop(settings: &Settings, out: Output, agent: &Agent) -> Res
 
 /// A brake can be meant for an agent that is yet to come, and be a slip of the pen in an emergency. What
 /// cannot be read is no slip: the brake is set.
-async fn is_known(app: &App, agent: &AgentKey) -> bool {
+pub(super) async fn is_known(app: &App, agent: &AgentKey) -> bool {
     let is = |at: &AgentReport| {
         at.workspace == agent.workspace.as_ref() && at.agent == agent.agent.as_ref()
     };
@@ -53,6 +53,12 @@ async fn is_known(app: &App, agent: &AgentKey) -> bool {
         Ok(agents) => agents.iter().any(is),
         Err(_) => true,
     }
+}
+
+pub(super) fn unknown(agent: &AgentKey) -> String {
+    format!(
+        "nobody called {agent} has enrolled, been heard or asked here; see `countersign agents` for the names"
+    )
 }
 
 async fn set(
@@ -76,9 +82,7 @@ async fn set(
         }))?);
     }
     if !known {
-        out.remark(&format!(
-            "nobody called {agent} has enrolled, been heard or asked here; see `countersign agents` for the names"
-        ));
+        out.remark(&unknown(&agent));
     }
     if let Some(why) = idle {
         out.remark(&format!("only other consoles can deny the new ones: {why}"));

@@ -6,7 +6,8 @@ use std::fs;
 
 use countersign_core::OpError;
 use countersign_core::bus::{
-    AgentAccess, Bus, BusIdentity, BusOptions, Credentials, account_claims, permissions_block,
+    AgentAccess, Bus, BusIdentity, BusOptions, ConsoleAccess, Credentials, account_claims,
+    permissions_block,
 };
 use countersign_core::data_dir::DataDir;
 use countersign_core::identity::Identity;
@@ -101,12 +102,16 @@ pub(crate) async fn permissions(
     jwt: bool,
 ) -> Result<(), Failure> {
     let data = DataDir::open(&settings.data_dir).map_err(OpError::from)?;
-    let console = match settings.login {
-        Login::Nkey(_) => public_key(&settings.login.read("")?)?,
+    let name = settings.operator.clone().unwrap_or_else(account_name);
+    let (console, id) = match settings.login {
+        Login::Nkey(_) => {
+            let own = Identity::load(&data, &name).ok();
+            let key = public_key(&settings.login.read("")?)?;
+            (key, own.map(|own| own.console_id))
+        }
         Login::Creds(_) | Login::Url => {
-            let own =
-                Identity::open(&data, &account_name(), settings.keys).map_err(OpError::from)?;
-            own.login.public_key()
+            let own = Identity::open(&data, &name, settings.keys).map_err(OpError::from)?;
+            (own.login.public_key(), Some(own.console_id))
         }
     };
     let agents = enrolled(&data).await?;
@@ -116,6 +121,11 @@ pub(crate) async fn permissions(
         out.remark(CLAIMS_ARE_SIGNED_BY);
         return Ok(());
     }
+    let id = id.map_or_else(String::new, |id| format!(", {id}"));
+    let console = ConsoleAccess {
+        nkey: console,
+        whose: Some(plain(&format!("console of {name}{id}"))),
+    };
     let text = permissions_block(&[console], &agents).map_err(OpError::from)?;
     if out.json {
         return Ok(out.json_line(&json!({ "nats_conf": text }))?);

@@ -6,6 +6,7 @@ use countersign_wire::Risk;
 use serde_json::json;
 
 use super::args::{Agent, Bypass, EndBypass};
+use super::brakes::{is_known, unknown};
 use super::config::Settings;
 use super::console::deciding_here;
 use super::enroll::key;
@@ -44,20 +45,24 @@ async fn on(
         Failure::usage(format!("--up-to: {up_to:?} is no risk; use one of {words}"))
     })?;
     let lasting = when::lasting("--for", lasting)?;
-    let (set, until) = deciding_here(settings, async |app| {
+    let (set, until, known) = deciding_here(settings, async |app| {
         let set = app.set_bypass(&agent, up_to, lasting).await?;
         let brakes = app.brakes().await?;
         let until = brakes
             .bypass_of(&agent, app.now())
             .map(|(_, bypass)| bypass.until);
-        Ok((set, until))
+        Ok((set, until, is_known(app, &agent).await))
     })
     .await?;
     if out.json {
         return Ok(out.json_line(&json!({
             "workspace": agent.workspace.to_string(), "agent": agent.agent.to_string(),
             "up_to": up_to, "until": until.map(|until| until.rfc3339()), "revision": set.revision,
+            "known": known,
         }))?);
+    }
+    if !known {
+        out.remark(&unknown(&agent));
     }
     let until = until.map_or_else(String::new, |until| {
         format!(" until {}", when::shown(until))

@@ -20,6 +20,7 @@ use serde::Deserialize;
 
 use super::args::Global;
 use super::failure::Failure;
+use super::output::Output;
 use crate::production::Production;
 
 const DATA_DIR: &str = "COUNTERSIGN_DATA_DIR";
@@ -83,6 +84,8 @@ struct Limits {
 /// What this command works with.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Settings {
+    /// Where it prints.
+    pub(crate) out: Output,
     /// Folder of the console; need not exist.
     pub(crate) data_dir: PathBuf,
     /// None: the console runs its own server.
@@ -147,6 +150,7 @@ fn resolve(flags: &Global, env: Env<'_>, platform: Option<PathBuf>) -> Result<Se
     let layers = [from_flags(flags), from_env(env)?, from_file(&data_dir)?];
     let login = login(&layers)?;
     let tls = tls(&layers)?;
+    let out = Output { json: flags.json };
     let [flags, env, file] = layers;
     let stall_limits = stall_limits(&file);
     let keys = flags.keys.or(env.keys).or(file.keys);
@@ -160,6 +164,7 @@ fn resolve(flags: &Global, env: Env<'_>, platform: Option<PathBuf>) -> Result<Se
         .map_err(|error| Failure::usage(format!("workspace {workspace:?}: {error}")))?;
     let sections = [flags.otlp, env.otlp, file.otlp];
     Ok(Settings {
+        out,
         otlp: otlp::settings(sections, &data_dir, &workspace)?,
         data_dir,
         nats_url: flags.nats_url.or(env.nats_url).or(file.nats_url),

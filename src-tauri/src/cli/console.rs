@@ -10,6 +10,7 @@ use countersign_core::{App, OpError, Options, Role};
 
 use super::config::{Login, Settings, account_name};
 use super::failure::Failure;
+use super::output::plain;
 use crate::secrets;
 
 /// How long a console that was started for one command reads what happened on the bus.
@@ -73,11 +74,23 @@ pub(crate) async fn deciding<T>(
         return Err(Failure::environment(why));
     }
     let app = App::attach(options(settings)?).await?;
+    if let Some(borrowed) = borrowed_name(&app) {
+        settings.out.remark(&borrowed);
+    }
     if app.role() == Role::Console && app.bus().is_some() {
         // What was asked while nobody ran here is found only then; without it, what follows says why.
         app.ready(CATCH_UP_LIMIT).await;
     }
     finish(app, work).await
+}
+
+/// What to tell who signs under the name of another operator.
+pub(crate) fn borrowed_name(app: &App) -> Option<String> {
+    let key = app.borrowed_name()?;
+    let name = plain(&app.identity().operator);
+    Some(format!(
+        "{name} is another operator's name on the realm's list (key {key}): what this console signs under it is shown with its own name there"
+    ))
 }
 
 /// The same for what makes no sense where no console has been: a verdict, a brake. Nothing is made then, unless an outside

@@ -8,7 +8,7 @@ use countersign_core::ops::DecideCommand;
 use countersign_core::ops::verdicts::Decided;
 use countersign_core::ops::votes::told::Approvals;
 use countersign_core::store::lines::LineRow;
-use countersign_wire::{Response, Scope, Verdict};
+use countersign_wire::{ApprovalRequest, Response, Scope, Verdict};
 use serde_json::{Value, json};
 
 use super::args::{self, Approve, Deny, Respond, Verdict as VerdictArgs};
@@ -112,18 +112,33 @@ pub(crate) async fn respond(
         // clap asks for one of the two.
         (None, None) => return Err(Failure::usage("give --content or --json-content")),
     };
-    let response = Some(Response {
-        content,
-        selected_key: respond.selected_key,
-    });
-    give(settings, out, &respond.id.id, Verdict::Respond, |command| {
-        DecideCommand {
-            response,
+    let (id, verdict) = (&respond.id.id, Verdict::Respond);
+    deciding_here(settings, async |app| {
+        let key = app.resolve(id).await?;
+        let named = match respond.selected_key {
+            Some(key) => Some(key),
+            None => named_option(&app.find(id).await?, &content),
+        };
+        let command = DecideCommand {
+            response: Some(Response {
+                content,
+                selected_key: named,
+            }),
             message,
-            ..command
-        }
+            ..DecideCommand::by_operator(key, verdict)
+        };
+        let decided = app.decide(command).await?;
+        report(app, out, id, verdict, &decided).await
     })
     .await
+}
+
+/// The option that is meant by its key alone: at a shell keys are what is seen and typed.
+fn named_option(row: &LineRow, content: &Value) -> Option<String> {
+    let request: ApprovalRequest = serde_json::from_slice(&row.raw).ok()?;
+    let options = request.question?.options?;
+    let mut keys = options.into_iter().filter_map(|option| option.key);
+    keys.find(|key| content.as_str() == Some(key))
 }
 
 async fn give(

@@ -94,7 +94,7 @@ async fn of_console(settings: &Settings, app: &App, agent_json: Option<PathBuf>)
     let mut missing = Vec::new();
     match app.bus() {
         Some(bus) => {
-            found.extend(of_bus(app, &bus, &mut missing).await);
+            found.extend(of_bus(app, &bus, &mut missing, settings.stream_replicas).await);
             found.extend(tried::checks(settings, app, &bus, agent_json).await);
         }
         None => found.push(checks::no_bus(settings, app).await),
@@ -103,20 +103,29 @@ async fn of_console(settings: &Settings, app: &App, agent_json: Option<PathBuf>)
     found.push(checks::writable(app, &missing).await);
     found.push(checks::outbox(app).await);
     found.push(checks::alarms(app).await);
+    found.extend(checks::port(app).await);
     found.push(checks::audit(app).await);
+    if let Some(bus) = app.bus() {
+        // Last: where the server takes less than it says, it ends the connection.
+        found.push(checks::payload(&bus).await);
+    }
     found
 }
 
-async fn of_bus(app: &App, bus: &Bus, missing: &mut Vec<&'static str>) -> Vec<Check> {
+async fn of_bus(
+    app: &App,
+    bus: &Bus,
+    missing: &mut Vec<&'static str>,
+    replicas: usize,
+) -> Vec<Check> {
     let state = bus.state().borrow().clone();
     let mut found = vec![
         checks::bus(&state),
         checks::version(&state),
-        checks::payload(bus),
         checks::insecure(&state),
     ];
     found.extend(checks::streams(bus, missing).await);
-    found.push(checks::storage(bus, missing).await);
+    found.push(checks::storage(bus, missing, replicas).await);
     found.push(checks::clock(app));
     found
 }

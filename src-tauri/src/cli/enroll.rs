@@ -4,11 +4,12 @@
 
 use std::path::Path;
 
+use countersign_core::OpError;
 use countersign_core::ops::enroll::{try_enrolment, write_enrolment};
-use countersign_wire::{AgentKey, Enrolment};
+use countersign_wire::{AgentKey, Enrolment, ErrorCode};
 use serde_json::json;
 
-use super::args::{Agent, Enroll};
+use super::args::{Agent, Enroll, Revoke};
 use super::config::Settings;
 use super::console::{deciding, deciding_here};
 use super::failure::Failure;
@@ -21,7 +22,7 @@ pub(crate) async fn enroll(
     enroll: Enroll,
 ) -> Result<(), Failure> {
     let agent = key(settings, &enroll.agent)?;
-    let (path, replaced) = deciding(settings, async |app| {
+    let (path, replaced, known) = deciding(settings, async |app| {
         let path = match &enroll.out {
             Some(folder) => {
                 let path = folder.join("agent.json");
@@ -36,9 +37,13 @@ pub(crate) async fn enroll(
         };
         try_enrolment(&path)?;
         let replaced = app.is_enrolled(&agent).await?;
+        let mut known = app.agents().await?.into_iter();
+        let known = known.any(|row| {
+            row.workspace == agent.workspace.as_ref() && row.agent == agent.agent.as_ref()
+        });
         let enrolment = app.enroll(&agent).await?;
         write_enrolment(&path, &enrolment)?;
-        Ok((path, replaced))
+        Ok((path, replaced, known))
     })
     .await?;
     let path = path.display().to_string();
@@ -58,6 +63,9 @@ pub(crate) async fn enroll(
     }
     if in_force {
         return Ok(out.line(&format!("{agent} can log in with {path}"))?);
+    }
+    if known && !replaced {
+        out.remark(&elsewhere(&agent));
     }
     Ok(out.line(&format!(
         "{agent} is enrolled in {path}; it can log in once the server's configuration is that of `countersign bus permissions`"
@@ -81,23 +89,61 @@ fn spares_others(path: &Path, agent: &AgentKey) -> Result<(), Failure> {
 }
 
 /// Takes an agent's login away.
-pub(crate) async fn revoke(settings: &Settings, out: Output, agent: &Agent) -> Result<(), Failure> {
-    let agent = key(settings, agent)?;
-    deciding_here(settings, async |app| Ok(app.revoke(&agent).await?)).await?;
+pub(crate) async fn revoke(
+    settings: &Settings,
+    out: Output,
+    revoke: &Revoke,
+) -> Result<(), Failure> {
+    let agent = key(settings, &revoke.agent)?;
     let in_force = lets_in(settings);
+    let purged = deciding_here(settings, async |app| match revoke.purge {
+        true => Ok(Some(app.purge(&agent).await?)),
+        false => match app.revoke(&agent).await {
+            Err(error @ OpError::Unknown { .. }) if !in_force => Err(Failure::new(
+                ErrorCode::NotFound,
+                format!("{error}; {}", elsewhere(&agent)),
+            )),
+            done => done.map(|()| None).map_err(Failure::from),
+        },
+    })
+    .await?;
+    let revoked = purged.is_none_or(|purged| purged.revoked);
     if out.json {
         let (workspace, name) = (agent.workspace.to_string(), agent.agent.to_string());
-        let line = json!({
-            "workspace": workspace, "agent": name, "revoked": true, "in_force": in_force,
+        let mut line = json!({
+            "workspace": workspace, "agent": name, "revoked": revoked, "in_force": in_force,
         });
+        if let Some(purged) = purged {
+            line["removed"] = purged.removed.into();
+            line["terminated"] = purged.terminated.into();
+        }
         return Ok(out.json_line(&line)?);
+    }
+    if let Some(purged) = purged {
+        out.line(&format!(
+            "{agent} is stopped until `countersign resume {agent}`: {} waiting calls were ended; {} messages were removed from the bus, and what of them no console had read runs out at the agent, unanswered",
+            purged.terminated, purged.removed
+        ))?;
+    }
+    if !revoked {
+        return Ok(out.line(&format!(
+            "{agent} has no login that was given to it here; whoever gave it takes it away"
+        ))?);
     }
     if in_force {
         return Ok(out.line(&format!("{agent} can no longer log in"))?);
     }
+    out.remark(&elsewhere(&agent));
     Ok(out.line(&format!(
         "{agent} is revoked here; it can log in until the server's configuration is that of `countersign bus permissions`"
     ))?)
+}
+
+/// On an outside server each console knows the logins alone that it gave itself.
+fn elsewhere(agent: &AgentKey) -> String {
+    format!(
+        "another console may have enrolled it too: that login counts until its user, under \"# {agent}\", is out of the server's configuration"
+    )
 }
 
 /// Only on its own server does the console itself let agents in and shut them out.

@@ -25,13 +25,14 @@ use super::narrow::bring_up_to_date;
 use super::output::{Output, plain};
 use super::serve::Stop;
 use super::unfinished::Unfinished;
+use super::unread;
 
 /// Requests in memory at once.
 const PAGE: i64 = 500;
 
 /// Writes the export.
 pub(crate) async fn run(settings: &Settings, out: Output, wanted: Export) -> Result<(), Failure> {
-    if let Some(file) = &wanted.out
+    if let Some(file) = file_of(&wanted)
         && file.exists()
         && !wanted.force
     {
@@ -45,12 +46,18 @@ pub(crate) async fn run(settings: &Settings, out: Output, wanted: Export) -> Res
         // References to the audit log are kept like the words.
         bring_up_to_date(settings, out).await?;
         record(settings, wanted.format).await?;
+        unread::tell_soon(settings, out).await?;
         reading(settings, false, async |app| write(app, out, &wanted).await).await
     };
     tokio::select! {
         done = exported => done,
         () = stop.asked() => Err(Failure::environment("stopped; no file was written")),
     }
+}
+
+/// The file that is written; none for standard output.
+fn file_of(wanted: &Export) -> Option<&Path> {
+    wanted.out.as_deref().filter(|file| *file != Path::new("-"))
 }
 
 async fn record(settings: &Settings, format: Format) -> Result<(), Failure> {
@@ -67,7 +74,7 @@ async fn record(settings: &Settings, format: Format) -> Result<(), Failure> {
 }
 
 async fn write(app: &App, out: Output, wanted: &Export) -> Result<(), Failure> {
-    let Some(file) = wanted.out.as_deref() else {
+    let Some(file) = file_of(wanted) else {
         let mut to = BufWriter::new(io::stdout());
         pages(app, wanted, &mut to, false).await?;
         return Ok(to.flush()?);

@@ -38,6 +38,7 @@ mod show;
 mod status;
 mod trace;
 mod unfinished;
+mod unread;
 mod watch;
 mod when;
 
@@ -53,6 +54,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 use countersign_wire::{ErrorCode, is_secret_value};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::stat::{Mode, umask};
 
 use args::{Audit, BusCommand, Cli, Command};
@@ -61,6 +63,9 @@ use failure::Failure;
 use output::Output;
 
 use crate::secrets::Secrets;
+
+/// Open files that a console wants to be allowed, as far as its system lets it.
+const FILES: u64 = 65_536;
 
 /// Runs the program: reads its arguments, does what they say and returns the exit code.
 pub fn main() -> ExitCode {
@@ -83,16 +88,18 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Completions { shell }) => shell::completions(shell),
         Some(Command::Man) => shell::man(),
         Some(command) => {
-            log::start(if matches!(command, Command::Serve) {
-                log::SERVING
+            if matches!(command, Command::Serve) {
+                log::start(log::SERVING);
+                enough_files();
             } else {
-                log::OFF
-            });
+                log::start(log::OFF);
+            }
             let settings = config::load(&cli.global)?;
             block_on(one(command, &settings, out))
         }
         None => {
             log::start(log::SERVING);
+            enough_files();
             window(&config::load(&cli.global)?)
         }
     }
@@ -116,7 +123,7 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Trace(id) => trace::run(settings, out, &id.id).await,
         Command::Agents => agents::run(settings, out).await,
         Command::Enroll(enroll) => enroll::enroll(settings, out, enroll).await,
-        Command::Revoke(agent) => enroll::revoke(settings, out, &agent).await,
+        Command::Revoke(revoke) => enroll::revoke(settings, out, &revoke).await,
         Command::Operators(command) => operators::run(settings, out, command).await,
         Command::Keys(command) => keys::run(settings, out, command).await,
         Command::Rules(command) => rules::run(settings, out, command).await,
@@ -156,6 +163,18 @@ fn block_on(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failu
 /// starts, its nats-server too, inherits this.
 fn private_files() {
     umask(Mode::S_IRWXG | Mode::S_IRWXO);
+}
+
+/// A login session usually allows 1,024 open files, for programs that know no more; its nats-server, which inherits
+/// this, has one for each connection and several for each stream.
+fn enough_files() {
+    let raised = getrlimit(Resource::RLIMIT_NOFILE).and_then(|(soft, hard)| {
+        let wanted = hard.min(FILES).max(soft);
+        setrlimit(Resource::RLIMIT_NOFILE, wanted, hard)
+    });
+    if let Err(error) = raised {
+        tracing::warn!(%error, "the limit of open files stays as it is");
+    }
 }
 
 fn wants_json(arguments: &[OsString]) -> bool {
@@ -204,7 +223,7 @@ fn first_paragraph(text: &str) -> String {
 #[cfg(feature = "gui")]
 fn window(settings: &Settings) -> Result<(), Failure> {
     if !has_display() {
-        return Err(no_window("there is no display"));
+        return Err(no_window("there is no display that can be opened"));
     }
     let started = console::options(settings)?;
     let production = settings.production.clone();
@@ -218,8 +237,14 @@ fn window(_settings: &Settings) -> Result<(), Failure> {
 
 #[cfg(feature = "gui")]
 fn has_display() -> bool {
-    let named = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
-    !cfg!(target_os = "linux") || named("DISPLAY") || named("WAYLAND_DISPLAY")
+    #[cfg(target_os = "linux")]
+    {
+        let named = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
+        // One that is named and gone ends the window library with a panic.
+        (named("DISPLAY") || named("WAYLAND_DISPLAY")) && gtk::init().is_ok()
+    }
+    #[cfg(not(target_os = "linux"))]
+    true
 }
 
 fn no_window(why: &str) -> Failure {

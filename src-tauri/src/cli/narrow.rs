@@ -25,8 +25,8 @@ const WORTH_A_WORD: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct Narrow {
-    /// Only what holds all of these words: in the tool, the arguments, the agent's words, the messages, and what the
-    /// operator answered. `"…"` is a phrase, a trailing `*` a beginning.
+    /// Only what holds all of these words: in the tool, the arguments as they were asked for, the agent's words, and the
+    /// operator's message to the agent. `"…"` is a phrase, a trailing `*` a beginning.
     #[arg(long, value_name = "Q", allow_hyphen_values = true)]
     query: Option<String>,
     /// Only this tool.

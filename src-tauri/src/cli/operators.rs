@@ -200,6 +200,16 @@ async fn change_list(
     if !approval && (limited || ends) {
         out.remark("anybody with the bus's credentials can still add a new key of their own; `countersign operators approval on` lets new keys wait for an operator");
     }
+    if let Some(console) = term
+        .filter(|term| ends && changed && term.role == KeyRole::Human && !term.mine)
+        .and_then(|term| term.console.as_deref())
+        .filter(|_| settings.nats_url.is_some())
+    {
+        out.remark(&format!(
+            "the login of that console still reads everything on the bus: take the user under \"# console of …, {}\" out of the server's configuration",
+            plain(console)
+        ));
+    }
     for own in own {
         let key = &own.key;
         match own.state {

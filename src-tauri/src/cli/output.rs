@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::secrets::Secrets;
 
 /// Where a command prints its result.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Output {
     /// Print JSON.
     pub(crate) json: bool,
@@ -51,6 +51,12 @@ impl Output {
             writeln!(out, "{}", line.trim_end())?;
         }
         out.flush()
+    }
+
+    /// What a program must not take the result without either: that it is not whole.
+    pub(crate) fn caution(self, text: &str) {
+        // As a remark.
+        let _ = writeln!(io::stderr(), "{text}");
     }
 
     /// A remark beside the result; nothing under `--json`, where the result says it all.

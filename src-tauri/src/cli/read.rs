@@ -2,12 +2,7 @@
 //!
 //! Refuses to start anything: both read the store as it is.
 
-use std::time::Duration;
-
 use comfy_table::Table;
-use countersign_core::App;
-use countersign_core::data_dir::DataDir;
-use countersign_core::ops::status::Unread;
 use countersign_core::store::history::Page;
 use countersign_core::store::lines::{Filter, LineRow};
 use countersign_wire::Risk;
@@ -20,12 +15,7 @@ use super::failure::Failure;
 use super::line::{add_repeats, fields, history_table, inbox_table};
 use super::narrow::{bring_up_to_date, names};
 use super::output::Output;
-
-/// How long a console that works may take to read what has just arrived.
-const PATIENCE: Duration = Duration::from_millis(500);
-
-/// How long the history waits for the bus to say what is not read, [`PATIENCE`] included.
-const BUS_LIMIT: Duration = Duration::from_secs(1);
+use super::unread;
 
 /// Lists what waits.
 pub(crate) async fn inbox(settings: &Settings, out: Output, inbox: Inbox) -> Result<(), Failure> {
@@ -41,7 +31,7 @@ pub(crate) async fn inbox(settings: &Settings, out: Output, inbox: Inbox) -> Res
         ..Filter::default()
     };
     reading(settings, true, async |app| {
-        tell_unread(app, out).await?;
+        unread::tell(app, out).await?;
         let rows = app.inbox(&filter).await?;
         if out.json {
             return print_lines(out, &rows);
@@ -64,13 +54,7 @@ pub(crate) async fn history(
     if history.narrow.has_words() {
         bring_up_to_date(settings, out).await?;
     }
-    if runs_here(settings) {
-        // What is here is told whatever the bus does: somebody may look just because it hangs.
-        let unread = reading(settings, true, async |app| tell_unread(app, out).await);
-        if let Ok(told) = tokio::time::timeout(BUS_LIMIT, unread).await {
-            told?;
-        }
-    }
+    unread::tell_soon(settings, out).await?;
     reading(settings, false, async |app| {
         let filter = history.narrow.filter(app)?;
         let after = history.after.as_deref().map(cursor).transpose()?;
@@ -90,27 +74,6 @@ pub(crate) async fn history(
         print_page(out, &rows, &history_table(&rows), next.as_deref())
     })
     .await
-}
-
-/// Whether somebody reads what the bus holds; else the history asks no bus.
-fn runs_here(settings: &Settings) -> bool {
-    let folder = &settings.data_dir;
-    folder.is_dir() && DataDir::open(folder).is_ok_and(|data| data.is_running())
-}
-
-/// A list that lacks what the bus holds must not read as if it were whole.
-async fn tell_unread(app: &App, out: Output) -> Result<(), Failure> {
-    let (patience, then) = match app.data().is_running() {
-        true => (PATIENCE, "`countersign doctor` says why"),
-        // Nobody reads them before a console runs.
-        false => (Duration::ZERO, "`countersign serve` reads them"),
-    };
-    if let Some(Unread { messages, .. }) = app.unread(patience).await? {
-        out.remark(&format!(
-            "up to {messages} messages on the bus are not read here yet; {then}"
-        ));
-    }
-    Ok(())
 }
 
 fn print_lines(out: Output, rows: &[LineRow]) -> Result<(), Failure> {

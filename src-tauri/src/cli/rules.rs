@@ -12,7 +12,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
 use countersign_core::clock::{BusClock, Clock as _};
-use countersign_core::ops::rules::{RulesChange, RulesChanged, Signing};
+use countersign_core::ops::rules::{Accepted, RulesChange, RulesChanged};
 use countersign_core::ops::simulate::Progress;
 use countersign_core::policy::remarks::remarks;
 use countersign_core::policy::simulate::Report;
@@ -27,7 +27,7 @@ use super::console::{deciding, reading};
 use super::failure::Failure;
 use super::input;
 use super::output::{Output, plain, wrong};
-use super::when;
+use super::{unread, when};
 
 /// Runs one of the subcommands.
 pub(crate) async fn run(settings: &Settings, out: Output, command: Rules) -> Result<(), Failure> {
@@ -35,20 +35,25 @@ pub(crate) async fn run(settings: &Settings, out: Output, command: Rules) -> Res
         Rules::List => list(settings, out).await,
         Rules::Show { id } => show(settings, out, &id).await,
         Rules::Check { file } => check(out, &file),
-        Rules::Apply { file, accept } => {
+        Rules::Apply {
+            file,
+            accept,
+            accept_regrets,
+        } => {
             let rules = read(&file)?;
             let all = RulesChange::Replace { rules, seen: None };
-            change(settings, out, all, accept).await
+            change(settings, out, all, (accept, accept_regrets)).await
         }
         Rules::Remove { id, accept } => {
-            change(settings, out, RulesChange::Remove(id), accept).await
+            change(settings, out, RulesChange::Remove(id), (accept, false)).await
         }
         Rules::Enable { id, accept } => {
-            change(settings, out, RulesChange::Enable(id, Enabled::On), accept).await
+            let on = RulesChange::Enable(id, Enabled::On);
+            change(settings, out, on, (accept, false)).await
         }
         Rules::Disable { id, accept } => {
             let off = RulesChange::Enable(id, Enabled::Off);
-            change(settings, out, off, accept).await
+            change(settings, out, off, (accept, false)).await
         }
         Rules::Regret {
             id,
@@ -145,7 +150,7 @@ async fn show(settings: &Settings, out: Output, id: &str) -> Result<(), Failure>
         let set = app.rules(workspace).await?;
         let Some(rule) = set.rules.iter().find(|rule| rule.id == id) else {
             let why =
-                format!("workspace {workspace} has no rule {id}; see `countersign rules list`");
+                format!("workspace {workspace} has no rule {id}; see `countersign rules list --workspace {workspace}`");
             return Err(Failure::new(ErrorCode::NotFound, why));
         };
         let record = app.rule_record(workspace, id).await?;
@@ -174,23 +179,31 @@ async fn show(settings: &Settings, out: Output, id: &str) -> Result<(), Failure>
     .await
 }
 
-/// Changes the set; refuses what would change other rules, or approve what people denied, unless that was
-/// accepted.
+/// Changes the set; refuses what would change other rules, approve what people denied, or turn on what they
+/// called wrong, unless that was accepted.
 pub(super) async fn changed(
     app: &App,
     workspace: &WorkspaceName,
     change: &RulesChange,
-    accepted: Accept,
+    (accept, regrets): (Accept, bool),
 ) -> Result<RulesChanged, Failure> {
-    if !accepted.accept_flips {
+    if !accept.accept_flips {
         flips::refuse(app, workspace, change).await?;
     }
-    let signing = match accepted.accept_limits {
-        true => Signing::Accepted,
-        false => Signing::Careful,
+    let accepted = Accepted {
+        limits: accept.accept_limits,
+        regrets,
     };
-    let done = app.change_rules_signing(workspace, change, signing).await;
+    let done = app
+        .change_rules_accepting(workspace, change, accepted)
+        .await;
     done.map_err(|error| match error {
+        OpError::Regretted(_) => Failure::new(
+            ErrorCode::VerdictNotAllowed,
+            format!(
+                "{error}. Nothing was changed; write enabled = false into the file, or add --accept-regrets"
+            ),
+        ),
         OpError::VerdictNotAllowed(why) => Failure::new(
             ErrorCode::VerdictNotAllowed,
             format!("{why}. Ask an operator without that limit, or add --accept-limits"),
@@ -203,7 +216,7 @@ async fn change(
     settings: &Settings,
     out: Output,
     change: RulesChange,
-    accepted: Accept,
+    accepted: (Accept, bool),
 ) -> Result<(), Failure> {
     let workspace = &settings.workspace;
     let done = deciding(settings, async |app| {
@@ -212,17 +225,19 @@ async fn change(
     .await?;
     let RulesChanged {
         revision,
+        rules: _,
         added,
         changed,
         removed,
         unchanged,
+        turned_on,
         restored,
         shift,
     } = done;
     if out.json {
         return Ok(out.json_line(&json!({
             "workspace": workspace.as_ref(), "revision": revision, "added": added, "changed": changed,
-            "removed": removed, "unchanged": unchanged.len(), "restored": restored,
+            "removed": removed, "unchanged": unchanged.len(), "turned_on": turned_on, "restored": restored,
             "approve_less": shift.loses, "approve_more": shift.gains,
         }))?);
     }
@@ -230,11 +245,19 @@ async fn change(
         ("added", &added),
         ("changed", &changed),
         ("removed", &removed),
+        ("turned on again:", &turned_on),
     ] {
         for id in ids {
             out.line(&format!("{word} {id}"))?;
         }
     }
+    out.remark(&format!(
+        "{} added, {} changed, {} removed, {} unchanged",
+        added.len(),
+        changed.len(),
+        removed.len(),
+        unchanged.len()
+    ));
     if restored {
         out.line("in force again, in the place of rules that did not count")?;
     } else if added.is_empty() && changed.is_empty() && removed.is_empty() {
@@ -256,6 +279,7 @@ async fn simulate(
 ) -> Result<(), Failure> {
     let rules = read(file)?;
     let workspace = &settings.workspace;
+    unread::tell_soon(settings, out).await?;
     reading(settings, false, async |app| {
         let at = |text: String| when::parse("--since", &text, app.now());
         let since = since.map(at).transpose()?;

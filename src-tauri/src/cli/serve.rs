@@ -46,6 +46,9 @@ pub(crate) async fn run(settings: &Settings, _out: Output) -> Result<(), Failure
     // A console whose ready line nobody reads still does its work.
     let _ = writeln!(stdout, "{}", json_ascii_safe(&ready)).and_then(|()| stdout.flush());
     drop(stdout);
+    if let Some(borrowed) = console::borrowed_name(&app) {
+        tracing::warn!("{borrowed}");
+    }
     tracing::info!("ready");
     stop.asked().await;
     tracing::info!("stopping");

@@ -45,6 +45,8 @@ struct Shown<'a> {
     decision_fault: Option<String>,
     // The decision that agents read, where this console keeps another one.
     on_bus: Option<Value>,
+    // Why the agent withdrew it, in its words.
+    withdraw_reason: Option<String>,
     warnings: Vec<Value>,
     votes: Vec<Value>,
     // Which rule asks or nearly let it pass; without rules and setup key there is nothing to tell.
@@ -100,6 +102,7 @@ async fn told(
     let is_exact = exact.is_some();
     let request = exact.or_else(|| readable_request(&story.line.raw));
     let why = app.why(&story.line).await?;
+    let reason = app.withdraw_reason(&story.line).await;
     let known = warnings::known_tools(app, &story.line).await?;
     let warnings = warnings::of(story, request.as_ref(), &known);
     if out.json {
@@ -108,12 +111,17 @@ async fn told(
             story,
             (request.as_ref(), is_exact),
             decision.as_ref(),
-            warnings,
+            (warnings, reason),
             (why.as_ref(), secrets),
         )?;
         return Ok(vec![text]);
     }
     let mut lines = human::lines(story, request.as_ref(), &warnings, now, secrets);
+    lines.extend(
+        reason
+            .iter()
+            .flat_map(|words| human::withdrawn(words, secrets)),
+    );
     lines.extend(why.iter().flat_map(reasons));
     Ok(lines)
 }
@@ -179,7 +187,7 @@ fn as_json(
     story: &RequestStory,
     (request, is_exact): (Option<&KeptJson>, bool),
     decision: Option<&KeptJson>,
-    warnings: Vec<Value>,
+    (warnings, withdraw_reason): (Vec<Value>, Option<String>),
     (why, secrets): (Option<&Why>, Secrets),
 ) -> Result<String, Failure> {
     let words = |text: &str| secrets.line(text);
@@ -197,6 +205,7 @@ fn as_json(
             .as_ref()
             .and_then(|d| d.fault.as_deref().map(words)),
         on_bus: story.contradicting.as_ref().map(|it| on_bus(it, secrets)),
+        withdraw_reason: withdraw_reason.as_deref().map(words),
         warnings,
         votes: story.votes.iter().map(vote).collect(),
         why,

@@ -22,12 +22,13 @@ pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure>
     if let Some(why) = outside_server(settings) {
         return Err(Failure::environment(why));
     }
-    let (mut status, kept, idle) = reading(settings, true, async |app| {
+    let (mut status, kept, idle, not_met) = reading(settings, true, async |app| {
         let status = app.status().await?;
         Ok((
             status,
             app.identity().kept().clone(),
             app.why_not_by_itself(),
+            app.why_not_met(),
         ))
     })
     .await?;
@@ -37,12 +38,16 @@ pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure>
     if out.json {
         let mut line = as_json(&status, &kept);
         line["not_by_itself"] = json!(idle);
+        line["bus_error"] = json!(not_met.as_deref().map(plain));
         return Ok(out.json_line(&line)?);
     }
     let keys = format!("in the {}: {}", kept.place.as_str(), plain(&kept.why));
     let idle = idle.map(|why| ("by itself", wrong(&format!("nothing: {}", plain(&why)))));
     let more = idle.into_iter().chain([("keys", keys)]);
-    for (name, value) in lines(&status).into_iter().chain(more) {
+    let mut told = lines(&status);
+    // Under the first line, which is the bus.
+    told.splice(1..1, not_met.map(|why| ("", wrong(&plain(&why)))));
+    for (name, value) in told.into_iter().chain(more) {
         out.line(&format!("{name:<11}{value}"))?;
     }
     let mut streams = table(&["STREAM", "ON THE BUS", "READ HERE"]);

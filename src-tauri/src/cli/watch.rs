@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use countersign_core::App;
 use countersign_core::domain::alarm::sentence;
+use countersign_core::ops::votes::told::votes_are_hidden;
 use countersign_core::store::audit::Row;
 use countersign_core::store::lines::LineRow;
 use serde_json::{Map, Value, json};
+use tokio::time::Instant;
 
 use super::config::Settings;
 use super::console::reading;
@@ -21,6 +23,10 @@ use super::serve::Stop;
 /// How often the log is looked at: soon enough for an eye, rare enough for a laptop.
 const LOOK: Duration = Duration::from_millis(100);
 const AT_ONCE: i64 = 500;
+/// How often it is looked whether a console runs whose log there is to follow.
+const RUNS_LOOK: Duration = Duration::from_secs(1);
+
+const NOBODY: &str = "no console runs in this folder, so nothing is followed until `countersign serve` or the window does; then this goes on by itself";
 
 /// Follows until SIGTERM or SIGINT.
 pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure> {
@@ -38,7 +44,17 @@ async fn follow(app: &App, out: Output) -> Result<(), Failure> {
     let mut seq = app.audit_head().await?.seq;
     // Said only now: what happens from here on is told.
     out.remark("following; Ctrl+C ends");
+    let (mut looked, mut runs) = (None::<Instant>, true);
     loop {
+        if looked.is_none_or(|at| at.elapsed() >= RUNS_LOOK) {
+            let before = std::mem::replace(&mut runs, app.data().is_running());
+            match (before, runs) {
+                (true, false) => out.caution(NOBODY),
+                (false, true) => out.caution("a console runs in this folder; following"),
+                _ => {}
+            }
+            looked = Some(Instant::now());
+        }
         let rows = app.audit_after(seq, AT_ONCE).await?;
         let Some(last) = rows.last() else {
             tokio::time::sleep(LOOK).await;
@@ -99,8 +115,7 @@ async fn line_of<'k>(
 
 /// Whether a vote of somebody else must not be told to who has yet to vote.
 fn is_hidden(row: &Row, line: Option<&LineRow>) -> bool {
-    let waits = |line: &LineRow| matches!(line.state.as_str(), "pending" | "holding");
-    row.action == "vote" && line.is_none_or(|line| waits(line) && !line.voted)
+    row.action == "vote" && line.is_none_or(votes_are_hidden)
 }
 
 fn event(row: &Row, line: Option<&LineRow>) -> Value {

@@ -57,7 +57,8 @@ pub(crate) async fn run(shell: AppHandle) {
     let desk = shell.state::<Desk>();
     let mut events = desk.app.subscribe();
     // What stood before the window opened is shown in the window.
-    let mut told: HashSet<(String, String)> = alarms(&desk).await.into_iter().map(name).collect();
+    let mut told = Told::default();
+    told.fresh(desk.app.standing_alarms().await.ok());
     loop {
         let mut news = News::default();
         match events.recv().await {
@@ -69,16 +70,12 @@ pub(crate) async fn run(shell: AppHandle) {
         drain(&mut events, &mut news);
         let level = *desk.notify_level.borrow();
         if news.status {
-            let now = alarms(&desk).await;
-            let fresh = now
-                .iter()
-                .filter(|alarm| !told.contains(&name((*alarm).clone())));
+            let fresh = told.fresh(desk.app.standing_alarms().await.ok());
             if level != NotifyLevel::Off {
-                for alarm in fresh.take(ALARMS) {
+                for alarm in fresh.iter().take(ALARMS) {
                     show(words::alarm(alarm), Urgency::Critical, None).await;
                 }
             }
-            told = now.into_iter().map(name).collect();
         }
         if !news.rows.is_empty() && !in_front(&shell) {
             let lines = desk.app.lines(&news.rows).await.unwrap_or_default();
@@ -108,13 +105,26 @@ fn drain(events: &mut Receiver<AppEvent>, news: &mut News) {
     }
 }
 
-async fn alarms(desk: &Desk) -> Vec<Alarm> {
-    let status = desk.app.status().await;
-    status.map(|status| status.alarms).unwrap_or_default()
-}
+/// The alarms that stood when they were read last; none before that.
+#[derive(Default)]
+struct Told(Option<HashSet<(String, String)>>);
 
-fn name(alarm: Alarm) -> (String, String) {
-    (alarm.code, alarm.subject)
+impl Told {
+    /// Those that are new. What could not be read is no news: nothing is told again for it.
+    fn fresh(&mut self, now: Option<Vec<Alarm>>) -> Vec<Alarm> {
+        let Some(now) = now else { return Vec::new() };
+        let name = |alarm: &Alarm| (alarm.code.clone(), alarm.subject.clone());
+        let stands = now.iter().map(name).collect();
+        match self.0.replace(stands) {
+            Some(before) => {
+                let fresh = now.into_iter();
+                fresh
+                    .filter(|alarm| !before.contains(&name(alarm)))
+                    .collect()
+            }
+            None => Vec::new(),
+        }
+    }
 }
 
 /// Whoever looks at the window needs no notification of what arrives in it.
@@ -143,5 +153,43 @@ async fn show(words: Words, urgency: Urgency, id: Option<u32>) {
         Ok(Ok(_)) => {}
         Ok(Err(error)) => tracing::debug!(%error, "the desktop shows no notification"),
         Err(_) => tracing::debug!("the desktop did not take a notification in time"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn alarm(code: &str) -> Alarm {
+        Alarm {
+            id: 1,
+            code: code.to_owned(),
+            subject: "acme/bot/r1".to_owned(),
+            at: 0,
+            acknowledged_at: None,
+            acknowledged_by: None,
+        }
+    }
+
+    #[test]
+    fn an_alarm_is_told_once_also_where_it_could_not_be_read_in_between() {
+        let mut told = Told::default();
+        for (now, fresh) in [
+            (None, &[][..]),
+            (Some(&["before"][..]), &[]),
+            (Some(&["before", "new"]), &["new"]),
+            (None, &[]),
+            (Some(&["before", "new"]), &[]),
+            (Some(&["before"]), &[]),
+            (Some(&["before", "new"]), &["new"]),
+        ] {
+            let now = now.map(|codes| codes.iter().map(|code| alarm(code)).collect());
+            let codes: Vec<String> = told
+                .fresh(now)
+                .into_iter()
+                .map(|alarm| alarm.code)
+                .collect();
+            assert_eq!(codes, fresh);
+        }
     }
 }

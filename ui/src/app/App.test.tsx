@@ -251,12 +251,12 @@ describe("text of agents", () => {
 });
 
 describe("the record of a tool", () => {
-  const record = { approved: 10, denied: 3, expired: 1, other: 0, automatic: 4, medianMs: 38_000, newest: 1_000 };
+  const record = { approved: 10, denied: 3, expired: 1, other: 0, automatic: 4, medianMs: 38_000, newest: null };
 
   it.each([
-    [record, "This tool, last 90 days", "10 approved, 3 denied, 1 expired. By rules or setup keys: 4. Median decision 38"],
-    [{ ...record, approved: 996, automatic: 0, medianMs: null }, "This tool, last 1,000 calls", "996 approved, 3 denied, 1 expired."],
-    [{ ...record, approved: 0, denied: 0, expired: 0, automatic: 0, medianMs: null }, "This tool, last 90 days", "No call of it was decided before."],
+    [record, "This tool by acme/billing-bot, last 90 days", "10 approved, 3 denied, 1 expired. By rules or setup keys: 4. Median decision 38"],
+    [{ ...record, approved: 996, automatic: 0, medianMs: null, newest: 1_000 }, "This tool by acme/billing-bot, of the last 1,000 calls", "996 approved, 3 denied, 1 expired."],
+    [{ ...record, approved: 0, denied: 0, expired: 0, automatic: 0, medianMs: null }, "This tool by acme/billing-bot, last 90 days", "No earlier call of it by this agent."],
   ])("stands beside its next call", async (answer, title, words) => {
     const console = await desk([row({ deadlineMs: FAR })], [card({ deadlineMs: FAR })], { answers: { tool_record: () => answer } });
     expect((await screen.findByTestId("tool-record")).textContent).toContain(words);

@@ -4,7 +4,10 @@ import { useEffect, useState } from "react";
 import { useCommand } from "../commands/CommandContext";
 import { useOwnMenu } from "../commands/menu";
 import { useTheme } from "../commands/theme";
+import { Button } from "../components/Button";
+import { lateFailure } from "../components/lateFailure";
 import { useDesk, useLost } from "../desk/DeskContext";
+import { useStore } from "../desk/store";
 import { AlarmsDialog } from "../features/alarms/AlarmsDialog";
 import { undoableKeys } from "../features/inbox/sent";
 import { SentProvider, useSentVerdicts } from "../features/inbox/useSent";
@@ -12,7 +15,7 @@ import { Help } from "./Help";
 import { Navigation } from "./Navigation";
 import { useNotifications } from "./notifications";
 import { Palette } from "./Palette";
-import { PanicDialog } from "./PanicDialog";
+import { PanicDialog, PanicFailed } from "./PanicDialog";
 import { StatusBar } from "./StatusBar";
 
 /** The frame of every screen. */
@@ -24,6 +27,7 @@ export const Shell = () => {
   const router = useRouter();
   const desk = useDesk();
   const lost = useLost();
+  const failed = useStore(lateFailure);
   const sent = useSentVerdicts();
   const inInbox = useLocation({ select: ({ pathname }) => pathname === "/" });
   const [open, setOpen] = useState<"alarms" | "help" | "palette" | "panic" | null>(null);
@@ -33,6 +37,7 @@ export const Shell = () => {
   useCommand("alarms", () => { setOpen("alarms"); });
   // Asked again while its dialog stands, it is another question.
   const [panicAsked, setPanicAsked] = useState(0);
+  const [panicFailed, setPanicFailed] = useState<{ readonly asked: number; readonly why: string } | null>(null);
   useCommand("panic", () => {
     setPanicAsked((count) => count + 1);
     setOpen("panic");
@@ -64,6 +69,12 @@ export const Shell = () => {
         {lost === null ? null : (
           <p role="alert" className="m-0 border-b border-bad-line bg-bad-bg px-3.5 py-1.5 text-bad" data-testid="lost">{lost.message}</p>
         )}
+        {failed === null ? null : (
+          <p role="alert" className="m-0 flex items-center gap-3 border-b border-bad-line bg-bad-bg px-3.5 py-1.5 text-bad" data-testid="late-failure">
+            <span className="min-w-0"><b className="font-semibold">{failed.title}</b> It failed: {failed.why}</span>
+            <Button tone="quiet" className="ml-auto -my-1 !py-1" onClick={() => { lateFailure.set(null); }}>Seen</Button>
+          </p>
+        )}
         <div className="grid min-h-0 flex-1 grid-cols-[56px_minmax(0,1fr)] grid-rows-[minmax(0,1fr)]">
           <Navigation />
           <div className="flex min-h-0 min-w-0"><SentProvider value={sent}><Outlet /></SentProvider></div>
@@ -72,7 +83,17 @@ export const Shell = () => {
       </div>
       {open === "alarms" ? <AlarmsDialog onClose={close} /> : null}
       {open === "help" ? <Help onClose={close} /> : null}
-      {open === "panic" ? <PanicDialog key={panicAsked} onClose={close} /> : null}
+      {panicFailed?.asked === panicAsked ? (
+        <PanicFailed
+          why={panicFailed.why}
+          onClose={() => {
+            setPanicFailed(null);
+            setOpen((now) => (now === "panic" ? null : now));
+          }}
+        />
+      ) : open === "panic" ? (
+        <PanicDialog key={panicAsked} onClose={close} onFailed={(why) => { setPanicFailed({ asked: panicAsked, why }); }} />
+      ) : null}
       {open === "palette" ? <Palette onClose={close} /> : null}
     </Tooltip.Provider>
   );

@@ -46,6 +46,49 @@ describe("agents", () => {
     expect(search?.textContent).toContain("can be mistaken for web_seаrch");
   });
 
+  it("keep what is chosen for a tool with that tool, though another hello lists one before it", async () => {
+    const typed = { pointer: null, offered: ["/amount"] };
+    const console = await open([agent({ tools: [agentTool({ name: shown("pay"), typed })] })]);
+    fireEvent.click(screen.getByTestId("target"));
+    fireEvent.change(await screen.findByTestId("target-choice"), { target: { value: "/amount" } });
+    console.answers.choose_target = () => ({});
+    console.answers.agents_list = () => ({ agents: [agent({ tools: [agentTool({ name: shown("drop"), typed }), agentTool({ name: shown("pay"), typed })] })], serverMs: 60_000 });
+    await waitFor(() => { expect(screen.getAllByTestId("tool")).toHaveLength(2); }, { timeout: 5_000 });
+    fireEvent.click(screen.getByTestId("confirm-yes"));
+    await waitFor(() => { expect(console.argsOf("choose_target")).toEqual([{ agent: "acme/bot", tool: "pay", pointer: "/amount" }]); });
+  });
+
+  it("are not kept from another question by the late answer to one that was left", async () => {
+    const console = await open([agent()]);
+    let answer!: () => void;
+    console.answers.brake = () => new Promise((done) => { answer = () => { done({ terminated: 0 }); }; });
+    fireEvent.click(within(brakes()).getByText("Pause…"));
+    fireEvent.click(await screen.findByTestId("confirm-yes"));
+    await screen.findByText("Telling the bus…");
+    press("Escape");
+    await waitFor(() => { expect(screen.queryByTestId("confirm")).toBeNull(); });
+    fireEvent.click(within(brakes()).getByText("Stop…"));
+    await screen.findByText("Stop acme/bot?");
+    await act(async () => { answer(); await new Promise((done) => { setTimeout(done, 20); }); });
+    expect(screen.queryByText("Stop acme/bot?")).not.toBeNull();
+  });
+
+  it("are told not to be stopped where they were not, also to who has closed the question by then", async () => {
+    const console = await open([agent()]);
+    let fails!: () => void;
+    console.answers.brake = () => new Promise((_, reject) => { fails = () => { reject(new CallError("bus_unreachable", "the bus cannot be reached")); }; });
+    fireEvent.click(within(brakes()).getByText("Stop…"));
+    fireEvent.click(await screen.findByTestId("confirm-yes"));
+    await screen.findByText("Telling the bus…");
+    press("Escape");
+    await waitFor(() => { expect(screen.queryByTestId("confirm")).toBeNull(); });
+    act(() => { fails(); });
+    const told = await screen.findByTestId("late-failure");
+    expect(told.textContent).toContain("Stop acme/bot? It failed: the bus cannot be reached");
+    fireEvent.click(within(told).getByText("Seen"));
+    expect(screen.queryByTestId("late-failure")).toBeNull();
+  });
+
   it("let an operator choose what is typed before a critical call of a tool, and say why that was not taken", async () => {
     const console = await open([agent({ tools: [
       agentTool({ name: shown("pay"), typed: { pointer: null, offered: ["/iban", "/amount"] } }),
@@ -156,6 +199,24 @@ describe("panic", () => {
     console.answers.panic = () => { throw new CallError("bus_unreachable", "the bus cannot be reached"); };
     press(">", chord);
     await screen.findByText(/Panic is not on: the bus cannot be reached/);
+    press("Escape");
+    await waitFor(() => { expect(screen.queryByText(/Panic is not on/)).toBeNull(); });
+    expect([screen.queryByTestId("panic-dialog"), console.argsOf("panic").length]).toEqual([null, 1]);
+  });
+
+  it("says that it is not on also to who has closed its dialog by then, and asks for it once", async () => {
+    const console = await open([]);
+    let fails!: () => void;
+    console.answers.panic = () => new Promise((_, reject) => { fails = () => { reject(new CallError("bus_unreachable", "the bus cannot be reached")); }; });
+    press(">", chord);
+    await screen.findByText("Telling every console…");
+    press("Escape");
+    await waitFor(() => { expect(screen.queryByTestId("panic-dialog")).toBeNull(); });
+    act(() => { fails(); });
+    await screen.findByText(/Panic is not on: the bus cannot be reached/);
+    press("Escape");
+    await waitFor(() => { expect(screen.queryByText(/Panic is not on/)).toBeNull(); });
+    expect([screen.queryByTestId("panic-dialog"), console.argsOf("panic")]).toEqual([null, [{ on: true }]]);
   });
 
   it("is turned off only after one more question", async () => {

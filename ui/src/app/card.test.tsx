@@ -26,6 +26,19 @@ describe("a call that was asked again", () => {
   });
 });
 
+describe("the call that a card is compared with", () => {
+  const call = { verdict: "approve", atMs: 0, mine: false, by: shown("Ann"), agent: null, deltas: [] };
+  it.each([
+    ["one's own", { ...call, mine: true }, "Compared with the one you approved on"],
+    ["a colleague's", call, "Compared with the one that was approved by Ann on"],
+    ["a rule's", { ...call, by: shown("rule auto-pay") }, "Compared with the one that was approved by rule auto-pay on"],
+    ["another agent's", { ...call, agent: "acme/evil" }, "Compared with a call of another agent, acme/evil, that was approved by Ann on"],
+  ])("is told as %s", async (_whose, previous, words) => {
+    await open({ previous });
+    expect(screen.getByRole("heading", { name: new RegExp(words) })).toBeTruthy();
+  });
+});
+
 const told = (place: HTMLElement): void => {
   const other = within(place).getByTestId("on-bus");
   for (const part of ["denied by Gr", "U+202E", "#7", "Agents read this one", "not this quarter"]) expect(other.textContent).toContain(part);

@@ -1,7 +1,8 @@
-import { fireEvent, render, screen, waitFor, within } from "@testing-library/react";
+import { act, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import { agent, previewReport, ruleRow, setupForm, setupKey, setupLine, shown } from "../../test/build";
 import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
+import { CallError } from "../ipc/transport";
 import type { RuleRow, RuleText, SavedRule, SetupForm, SetupKeyView, SetupSaved } from "../ipc/generated";
 import { App } from "./App";
 
@@ -123,6 +124,18 @@ const typed = async (words: string): Promise<void> => {
 };
 const shownText = async (): Promise<string> => (await editor()).textContent ?? "";
 
+const savesWith = async (words: string): Promise<void> => {
+  await typed(words);
+  const save = await screen.findByText<HTMLButtonElement>("Save");
+  await waitFor(() => { expect(save.disabled).toBe(false); });
+  fireEvent.click(save);
+  await waitFor(() => { expect(screen.queryByText("Save")).toBeNull(); });
+};
+const goes = async (key: string, id: string): Promise<void> => {
+  press(key);
+  await waitFor(() => { expect(screen.getByTestId("rule").dataset["id"]).toBe(id); });
+};
+
 describe("a rule that is edited", () => {
   it("stays open though a stronger one comes before it", async () => {
     const list = [ruleRow()];
@@ -171,6 +184,65 @@ describe("a rule that is edited", () => {
     await waitFor(() => { expect(screen.getByText<HTMLButtonElement>("Save").disabled).toBe(false); });
     fireEvent.click(screen.getByText("Save"));
     await waitFor(() => { expect(console.argsOf("save_rule").at(-1)).toMatchObject({ seenVersion: 4, text: expect.stringContaining("# two") as string }); });
+  });
+
+  it("is told as saved once it is, also where it cannot be read again", async () => {
+    const console = await rules([ruleRow()], { save_rule: () => ({ id: "small", version: 4, conflict: null, gone: false, denied: null }) });
+    console.answers.rule_text = () => { throw new CallError("failed", "the store is busy"); };
+    await savesWith("# one\n");
+    expect([screen.getByTestId("rule-problems").textContent, screen.queryByText(/changed, not saved/)]).toEqual(["", null]);
+    await savesWith("# two\n");
+    expect(console.argsOf("save_rule").map((args) => args.seenVersion)).toEqual([3, 4]);
+  });
+
+  it("takes the own change for nobody else's, though the list knows of it before the saving is answered", async () => {
+    const saved = later<SavedRule>();
+    const list = [ruleRow()];
+    const console = await rules(list, { save_rule: () => saved.promise });
+    await typed("# one\n");
+    const save = await screen.findByText<HTMLButtonElement>("Save");
+    await waitFor(() => { expect(save.disabled).toBe(false); });
+    fireEvent.click(save);
+    await screen.findByText("Telling the bus…");
+    const own = text({ version: 4, text: 'id = "small"\neffect = "ask"\n# one\n' });
+    const reading = later<RuleText>();
+    console.answers.rule_text = () => reading.promise;
+    list[0] = ruleRow({ version: 4 });
+    await waitFor(() => { expect(screen.getByTestId("rule").dataset["version"]).toBe("4"); }, AGAIN);
+    await act(async () => { reading.resolve(own); await new Promise((done) => { setTimeout(done, 20); }); });
+    expect(screen.queryByTestId("conflict")).toBeNull();
+    saved.resolve({ id: "small", version: 4, conflict: null, gone: false, denied: null });
+    await waitFor(() => { expect(screen.queryByText("Telling the bus…")).toBeNull(); });
+    expect([screen.queryByTestId("conflict"), screen.queryByText(/changed, not saved/), await shownText()]).toEqual([null, null, expect.stringContaining("# one")]);
+  });
+
+  it("loses nothing that is typed after a look elsewhere while its saving goes on", async () => {
+    const saved = later<SavedRule>();
+    await rules([ruleRow(), ruleRow({ id: "other" })], { save_rule: () => saved.promise });
+    await typed("# one\n");
+    const save = await screen.findByText<HTMLButtonElement>("Save");
+    await waitFor(() => { expect(save.disabled).toBe(false); });
+    fireEvent.click(save);
+    await screen.findByText("Telling the bus…");
+    await goes("j", "other");
+    await goes("k", "small");
+    await typed("# two\n");
+    saved.resolve({ id: "small", version: 4, conflict: null, gone: false, denied: null });
+    await act(async () => { await saved.promise; });
+    await goes("j", "other");
+    await goes("k", "small");
+    expect(await shownText()).toContain("# one# two");
+  });
+
+  it("has no simulation run on for an editor that was left before it had a number", async () => {
+    const begun = later<{ number: number }>();
+    const console = await rules([ruleRow()], { start_preview: () => begun.promise });
+    await waitFor(() => { expect(console.argsOf("start_preview")).toHaveLength(1); });
+    for (const key of ["g", "q"]) press(key);
+    await screen.findByTestId("waiting");
+    begun.resolve({ number: 7 });
+    await waitFor(() => { expect(console.argsOf("stop_preview")).toEqual([{ number: 7 }]); });
+    expect(console.argsOf("preview")).toEqual([]);
   });
 
   it("that is new outlives a look at another one", async () => {

@@ -174,3 +174,13 @@ it("the keyboard leaves the editor with Tab, and nothing of the text changes by 
   expect(fireEvent.keyDown(field, { key: "Tab", shiftKey: true })).toBe(true);
   expect([field.textContent, asked]).toEqual(["{}", []]);
 });
+
+it("what was said of a text is not said of the one that is typed next", async () => {
+  const { asked, typed } = await editor();
+  fireEvent.click(screen.getByRole("button", { name: /^Compare/u }));
+  await asks(asked, "{}");
+  await asked[0]?.answer({ ...check("{}"), changed: false });
+  await waitFor(() => { expect(screen.getByTestId("edit-problems").textContent).toContain("Nothing was changed"); });
+  await typed('{"a":1}');
+  expect(screen.getByTestId("edit-problems").textContent).toBe("");
+});

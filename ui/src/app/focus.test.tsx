@@ -1,6 +1,6 @@
 import { fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import { agent, card, row, shown } from "../../test/build";
+import { agent, card, historyRow, row, ruleRow, setupForm, setupLine, shown } from "../../test/build";
 import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
 import { App } from "./App";
 
@@ -158,5 +158,32 @@ describe("the focus", () => {
     filter.focus();
     await onCard("a/b/2");
     expect(document.activeElement).toBe(filter);
+  });
+
+  const lists: [string, RegExp, FakeConsole["answers"]][] = [
+    ["history", /^History/, { history_page: () => ({ rows: [3, 2, 1].map((n) => historyRow(n)), next: null, unindexed: 0 }) }],
+    ["agents", /^Agents/, { agents_list: () => ({ agents: ["acme/a", "acme/b", "acme/c"].map((key) => agent({ key })), serverMs: 0 }) }],
+    ["rules", /^Rules/, { rules_list: () => ({ workspace: "acme", workspaces: ["acme"], revision: 1, rules: ["a", "b", "c"].map((id) => ruleRow({ id })), serverMs: 0 }) }],
+    ["setup", /^Agents with their setup/, { setup_list: () => ({ agents: ["acme/a", "acme/b", "acme/c"].map((key) => setupLine({ key })) }), setup_of: () => setupForm() }],
+  ];
+
+  it.each(lists)("is on the list of %s whose rows J and K choose, unless somebody has put it elsewhere", async (screenName, label, answers) => {
+    window.location.hash = `#/${screenName}`;
+    render(<App transport={fakeConsole({ answers })} />);
+    const box = await screen.findByRole("listbox", { name: label });
+    await waitFor(() => { expect(document.activeElement).toBe(box); });
+    const chosen = (): (string | null)[] => [box.getAttribute("aria-activedescendant"), screen.getAllByRole("option").find((one) => one.getAttribute("aria-selected") === "true")?.id ?? null];
+    const [first] = chosen();
+    box.blur();
+    expect(document.activeElement).toBe(document.body);
+    press("j");
+    await waitFor(() => { expect(chosen()[0]).not.toBe(first); });
+    expect(document.activeElement).toBe(box);
+    expect(new Set(chosen()).size).toBe(1);
+    const [elsewhere] = screen.getAllByRole("link") as [HTMLElement];
+    elsewhere.focus();
+    press("k");
+    await waitFor(() => { expect(chosen()[0]).toBe(first); });
+    expect(document.activeElement).toBe(elsewhere);
   });
 });

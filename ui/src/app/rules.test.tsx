@@ -1,4 +1,4 @@
-import { fireEvent, render, screen, waitFor, within } from "@testing-library/react";
+import { act, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import { card, historyRow, previewReport, row, ruleRow, shown, story } from "../../test/build";
 import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
@@ -29,6 +29,11 @@ const ready = (label: string) => waitFor(() => {
   expect(button.textContent).toBe(label);
   expect(button.disabled).toBe(false);
 }, { timeout: 3_000 });
+
+const remove = async (): Promise<void> => {
+  fireEvent.click(await screen.findByText("Remove…"));
+  fireEvent.click(await screen.findByTestId("confirm-yes"));
+};
 
 const onCard = async (answers: FakeConsole["answers"]): Promise<FakeConsole> => {
   const console = fakeConsole({ rows: [row()], cards: [card()], answers: {
@@ -141,7 +146,7 @@ describe("the rules", () => {
 
   it.each([
     ["Turn off", "save_rule"], ["Run in shadow", "save_rule"], ["Remove…", "remove_rule"],
-  ] as const)("name what people denied before %s lets it run, and want one more yes", async (act, command) => {
+  ] as const)("name what people denied before %s lets it run, and want one more yes", async (verb, command) => {
     const flipped = { row: historyRow(3, { verdict: shown("deny"), message: shown("not this quarter") }), summary: shown("INV-1"), rule: "approve" as const };
     const held = { count: 2, calls: [flipped] };
     const console = await open([ruleRow({ effect: "deny" })], {
@@ -149,7 +154,7 @@ describe("the rules", () => {
       save_rule: ({ acceptDenied }) => ({ id: "small", version: acceptDenied ? 4 : null, conflict: null, gone: false, denied: acceptDenied ? null : held }),
       remove_rule: ({ acceptDenied }) => ({ denied: acceptDenied ? null : held }),
     });
-    const button = await screen.findByText<HTMLButtonElement>(act);
+    const button = await screen.findByText<HTMLButtonElement>(verb);
     await waitFor(() => { expect(button.disabled).toBe(false); }, { timeout: 3_000 });
     fireEvent.click(button);
     if (command === "remove_rule") fireEvent.click(await screen.findByTestId("confirm-yes"));
@@ -199,6 +204,20 @@ describe("the rules", () => {
     press("c");
     await screen.findByText("New rule");
     await waitFor(() => { expect(console.argsOf("check_rule").at(-1)?.text).toContain('id = "my-rule"'); });
+  });
+
+  it("are not removed with what changes for others where that was told in a dialog that is closed", async () => {
+    let fails!: () => void;
+    const console = await open([ruleRow()], {
+      remove_rule: () => new Promise((_, reject) => { fails = () => { reject(new CallError("verdict_not_allowed", "others approve less")); }; }),
+    });
+    await remove();
+    press("Escape");
+    await waitFor(() => { expect(screen.queryByTestId("confirm")).toBeNull(); });
+    act(() => { fails(); });
+    fireEvent.click(within(await screen.findByTestId("late-failure")).getByText("Seen"));
+    await remove();
+    expect(console.argsOf("remove_rule").map((args) => args.acceptLimits)).toEqual([false, false]);
   });
 
   it("become a matrix that names what a cell depends on", async () => {
@@ -265,7 +284,7 @@ describe("an automatic decision", () => {
   it("is called wrong only after one more question, which suspends what decided", async () => {
     window.location.hash = "#/history/request?key=acme%2Fbot%2Fr8";
     const console = fakeConsole({ answers: {
-      request_story: () => story({ row: historyRow(8, { origin: shown("rule"), rule: shown("small") }) }), regret: () => ({ suspended: "rule", id: shown("small") }),
+      request_story: () => story({ row: historyRow(8, { origin: shown("rule"), rule: shown("small") }) }), regret: () => ({ suspended: { what: "rule", id: shown("small") }, denied: null }),
     } });
     render(<App transport={console} />);
     fireEvent.click(await screen.findByText("This was wrong…"));
@@ -273,7 +292,24 @@ describe("an automatic decision", () => {
     expect(console.argsOf("regret")).toEqual([]);
     fireEvent.click(screen.getByTestId("confirm-yes"));
     await screen.findByText(/Recorded as wrong/);
-    expect(console.argsOf("regret")).toEqual([{ key: "acme/bot/r8", reason: "a live invoice" }]);
+    expect(console.argsOf("regret")).toEqual([{ key: "acme/bot/r8", reason: "a live invoice", acceptDenied: false }]);
+  });
+
+  it("that denied names what people denied and would run without it, and wants one more yes", async () => {
+    window.location.hash = "#/history/request?key=acme%2Fbot%2Fr8";
+    const console = fakeConsole({ answers: {
+      request_story: () => story({ row: historyRow(8, { origin: shown("rule"), rule: shown("never"), verdict: shown("deny") }) }),
+      regret: ({ acceptDenied }) => (acceptDenied ? { suspended: { what: "rule", id: shown("never") }, denied: null } : { suspended: null, denied: { count: null, calls: [] } }),
+    } });
+    render(<App transport={console} />);
+    fireEvent.click(await screen.findByText("This was wrong…"));
+    fireEvent.click(await screen.findByTestId("confirm-yes"));
+    await screen.findByTestId("denied-calls");
+    expect(screen.queryByText(/Recorded as wrong/)).toBeNull();
+    fireEvent.click(screen.getByTestId("confirm-yes"));
+    await screen.findByText(/Recorded as wrong/);
+    expect(console.argsOf("regret").map((args) => args.acceptDenied)).toEqual([false, true]);
+    await waitFor(() => { expect(screen.queryByTestId("denied-calls")).toBeNull(); });
   });
 
   it("of a person cannot be called wrong", async () => {

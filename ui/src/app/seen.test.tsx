@@ -32,6 +32,40 @@ const desk = async (more: Partial<Card> = {}, answers: FakeConsole["answers"] = 
 };
 const secret = { reveals: [{ reveal: 0, kind: "secret" as const, place: shown("password") }] };
 
+describe("a hidden value", () => {
+  const secrets = { reveals: [0, 1].map((reveal) => ({ reveal, kind: "secret" as const, place: shown(`password${reveal}`) })) };
+  /** Reveals of the first card are answered when the test wants. */
+  const late = async () => {
+    const answers: (() => void)[] = [];
+    const console = await desk(secrets, { reveal: ({ reveal }) => new Promise((done) => { answers.push(() => { done({ reveal, value: shown("hunter2"), ascii: '"hunter2"' }); }); }) });
+    const give = (): Promise<void> => act(async () => {
+      for (const answer of answers.splice(0)) answer();
+      await Promise.resolve();
+    });
+    return { give, revealed: () => console.argsOf("reveal").map(({ key, reveal }) => `${key} ${reveal}`) };
+  };
+
+  it("is revealed once, and written once into the audit log, however often V is pressed meanwhile", async () => {
+    const { give, revealed } = await late();
+    for (const key of ["v", "v"]) press(key);
+    await give();
+    press("v");
+    await give();
+    await waitFor(() => { expect(screen.getAllByText(/hunter2/)).toHaveLength(2); });
+    expect(revealed()).toEqual(["a/b/1 0", "a/b/1 1"]);
+  });
+
+  it("of a card that was left meanwhile is not revealed to nobody", async () => {
+    const { give, revealed } = await late();
+    press("v");
+    press("j");
+    await waitFor(() => { expect(screen.getByTestId("card").dataset["key"]).toBe("a/b/2"); });
+    await give();
+    await pause(20);
+    expect(revealed()).toEqual(["a/b/1 0"]);
+  });
+});
+
 describe("what has no room in the window", () => {
   it.each(["room", "bottom"])("cannot be approved, and says why (%s)", async (place) => {
     screenObserver.unseen = `[data-place=${place}]`;
@@ -127,7 +161,7 @@ describe("what changes on a card", () => {
     press("a");
     expect([decided(console), isArmed()]).toEqual([0, "false"]);
     await armed();
-    late.tell?.({ approved: 1, denied: 0, expired: 0, other: 0, automatic: 0, medianMs: null, newest: 1_000 });
+    late.tell?.({ approved: 1, denied: 0, expired: 0, other: 0, automatic: 0, medianMs: null, newest: null });
     await screen.findByTestId("tool-record");
     press("a");
     await waitFor(() => { expect(isArmed()).toBe("false"); });

@@ -143,6 +143,13 @@ describe("a binding", () => {
     await screen.findByText(/Somebody changed this setup in between; nothing was changed/);
   });
 
+  it("is changed by one thing at a time: the second would be a conflict with oneself", async () => {
+    const console = await open(withKeys([], { leftovers: [{ key: "gone", name: shown("gone"), value: shown("1"), bound }] }));
+    console.answers.setup_save = () => new Promise(() => {});
+    for (const act of ["Unbind", "Unbind", "Forget the value"]) fireEvent.click(within(screen.getByTestId("setup-leftovers")).getByText(act));
+    await waitFor(() => { expect(console.argsOf("setup_save").map((args) => args.edits)).toEqual([[{ type: "unbind", key: "gone" }]]); });
+  });
+
   it("of a key that is gone is listed and can be taken away", async () => {
     const console = await open(withKeys([], { leftovers: [{ key: "gone", name: shown("gone"), value: shown("1"), bound }] }));
     console.answers.setup_save = () => ({ type: "stored", form: withKeys([], { revision: 1 }) });

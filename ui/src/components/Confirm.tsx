@@ -1,7 +1,9 @@
 import { useState, type ReactNode } from "react";
 import { toCallError } from "../ipc/transport";
 import { Button } from "./Button";
+import { lateFailure } from "./lateFailure";
 import { Overlay } from "./Overlay";
+import { useHere } from "./useHere";
 
 interface ConfirmProps {
   readonly title: string;
@@ -18,6 +20,7 @@ interface ConfirmProps {
 
 /** Asks once more before something that reaches beyond this window. The focus starts on the way out. */
 export const Confirm = ({ title, children, verb, dangerous = false, doing = "Telling the bus…", onConfirm, onClose }: ConfirmProps) => {
+  const here = useHere();
   const [busy, setBusy] = useState(false);
   const [trouble, setTrouble] = useState<string | null>(null);
   const confirm = async (): Promise<void> => {
@@ -25,9 +28,12 @@ export const Confirm = ({ title, children, verb, dangerous = false, doing = "Tel
     setTrouble(null);
     try {
       await onConfirm();
-      onClose();
+      // Closed meanwhile, it would close what was opened after it.
+      if (here.current) onClose();
     } catch (thrown) {
-      setTrouble(toCallError(thrown).message);
+      const why = toCallError(thrown).message;
+      if (here.current) setTrouble(why);
+      else lateFailure.set({ title, why });
     } finally {
       setBusy(false);
     }

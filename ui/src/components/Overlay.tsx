@@ -28,6 +28,8 @@ export const Overlay = ({ title, wide = false, onClose, children }: OverlayProps
   const [around] = useState(() => before?.closest<HTMLElement>("[role=toolbar], [role=region], main") ?? null);
   const giveBack = (event: Event): void => {
     event.preventDefault();
+    // The next dialog may be open by now, and has it.
+    if (document.activeElement?.isConnected === true && document.activeElement.closest("[role=dialog]") !== null) return;
     if (before?.isConnected === true) before.focus();
     if (document.activeElement !== document.body || around === null) return;
     // What opened it is gone, or can do nothing any more: the keyboard goes on from beside it.

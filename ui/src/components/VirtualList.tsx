@@ -49,7 +49,7 @@ interface VirtualListProps<T> {
   readonly onOpen?: (name: string) => void;
   /** The last rows are on screen. */
   readonly onEnd?: (() => void) | undefined;
-  /** Has the focus from the beginning. */
+  /** Has the focus from the beginning, whatever had it before. */
   readonly takesFocus?: boolean;
 }
 
@@ -57,6 +57,8 @@ interface VirtualListProps<T> {
 export const VirtualList = <T,>({ label, rows, nameOf, rowPx, look, marks, renderRow, chosen, onChoose, onOpen, onEnd, takesFocus = false }: VirtualListProps<T>) => {
   const { scroller, height, rows: drawn } = useVirtualRows({ keys: rows.map(nameOf), rowPx, overscan: 8, cursor: chosen, onEnd });
   useEffect(() => { if (takesFocus) scroller.current?.focus({ preventScroll: true }); }, [scroller, takesFocus]);
+  // What J and K choose is heard by a screen reader only where the list has the focus. It is taken from nobody.
+  useEffect(() => { if (document.activeElement === document.body) scroller.current?.focus({ preventScroll: true }); }, [scroller, chosen]);
   const idOf = (name: string): string => `${label.replaceAll(" ", "-")}-${name}`;
   return (
     <div

@@ -46,6 +46,18 @@ export const useLoaded = (): boolean => {
   return useSyncExternalStore(desk.subscribe, () => desk.view().loaded);
 };
 
+/** Why the list could not be read again; null while it is what the console has. */
+export const useListError = (): CallError | null => {
+  const desk = useDesk();
+  return useSyncExternalStore(desk.subscribe, () => desk.view().listError);
+};
+
+/** Why the status could not be read again; null while it is what the console tells. */
+export const useStatusError = (): CallError | null => {
+  const desk = useDesk();
+  return useSyncExternalStore(desk.subscribe, () => desk.view().statusError);
+};
+
 /** Why the console is lost; null while it answers. */
 export const useLost = (): CallError | null => {
   const desk = useDesk();

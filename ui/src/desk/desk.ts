@@ -13,6 +13,10 @@ export interface DeskView {
   readonly inbox: InboxState;
   readonly loaded: boolean;
   readonly status: StatusView | null;
+  /** Why the list could not be read again; what is shown of it may be old. */
+  readonly listError: CallError | null;
+  /** Why the status could not be read again. */
+  readonly statusError: CallError | null;
   /** Why nothing can be decided from this page; null while the console answers. */
   readonly lost: CallError | null;
 }
@@ -37,9 +41,11 @@ const RETRY_MS = [250, 500, 1_000, 2_000, 5_000];
 
 /** A connection over this transport; it begins with `start`. */
 export const createDesk = (transport: Transport): Desk => {
-  let view: DeskView = { inbox: emptyInbox, loaded: false, status: null, lost: null };
+  let view: DeskView = { inbox: emptyInbox, loaded: false, status: null, listError: null, statusError: null, lost: null };
   let clock: Clock = noClock;
   let snapshotRunning = false;
+  /** How many batches have told the status. */
+  let told = 0;
   let attempts = 0;
   const timers = new Set<ReturnType<typeof setTimeout>>();
   let stopChannel: (() => void) | null = null;
@@ -83,6 +89,18 @@ export const createDesk = (transport: Transport): Desk => {
     clock = sample(clock, serverMs, sentAt, performance.now());
   };
 
+  const readStatus = async (): Promise<void> => {
+    const before = told;
+    try {
+      const status = await call("status", {});
+      // It waits for the bus: what was told meanwhile is newer.
+      set(told === before ? { status, statusError: null } : { statusError: null });
+    } catch (thrown) {
+      set({ statusError: toCallError(thrown) });
+      throw thrown;
+    }
+  };
+
   const readSnapshot = async (): Promise<void> => {
     if (snapshotRunning) return;
     snapshotRunning = true;
@@ -92,8 +110,9 @@ export const createDesk = (transport: Transport): Desk => {
       const applied = applySnapshot(view.inbox, snapshot);
       resync = applied.resync;
       attempts = 0;
-      set({ inbox: applied.state, loaded: true });
-    } catch {
+      set({ inbox: applied.state, loaded: true, listError: null });
+    } catch (thrown) {
+      set({ listError: toCallError(thrown) });
       resync = true;
     } finally {
       snapshotRunning = false;
@@ -103,7 +122,8 @@ export const createDesk = (transport: Transport): Desk => {
 
   const onBatch = (batch: InboxBatch): void => {
     const applied = applyBatch(view.inbox, batch);
-    set(batch.status === null ? { inbox: applied.state } : { inbox: applied.state, status: batch.status });
+    if (batch.status !== null) told += 1;
+    set(batch.status === null ? { inbox: applied.state } : { inbox: applied.state, status: batch.status, statusError: null });
     if (batch.touched.length > 0) touched.tell(batch.touched);
     if (batch.panicAsked) panicAsked.tell();
     if (applied.resync) void readSnapshot();
@@ -114,7 +134,7 @@ export const createDesk = (transport: Transport): Desk => {
       stopChannel?.();
       stopChannel = await transport.subscribe(onBatch);
       await readClock();
-      set({ status: await call("status", {}) });
+      await readStatus();
       await readSnapshot();
     } catch (thrown) {
       set({ lost: toCallError(thrown) });
@@ -126,10 +146,10 @@ export const createDesk = (transport: Transport): Desk => {
     const wasLost = view.lost !== null;
     try {
       await readClock();
-      set({ status: await call("status", {}) });
+      await readStatus();
       if (wasLost) await connect();
     } catch {
-      // `call` has shown it; the next beat tries again.
+      // It is shown; the next beat tries again.
     }
     later(HEARTBEAT_MS, () => void heartbeat());
   };

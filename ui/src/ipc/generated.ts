@@ -2572,7 +2572,7 @@ report: PreviewReport | null,
 trouble: string | null, };
 
 /**
- * The nearest earlier decided call of the same tool.
+ * The nearest earlier decided call of the same tool, by the same agent where it has one.
  */
 export type PreviousCall = { 
 /**
@@ -2587,6 +2587,14 @@ atMs: number,
  * Whether this console's operator decided it.
  */
 mine: boolean, 
+/**
+ * Who decided it: a person's name, or what let it pass, such as `rule small-mail`.
+ */
+by: Shown | null, 
+/**
+ * The other agent whose call it was, `WORKSPACE/AGENT`; none where the card's agent asked it.
+ */
+agent: string | null, 
 /**
  * The arguments of both, name by name.
  */
@@ -2662,20 +2670,24 @@ key: string,
 /**
  * Why, at most 1,000 bytes.
  */
-reason: string | null, };
+reason: string | null, 
+/**
+ * The operator was shown the calls that people denied and the rules would let run.
+ */
+acceptDenied: boolean, };
 
 /**
- * What was suspended; it stands on the bus.
+ * What a regret came to: one of both.
  */
 export type RegretOutcome = { 
 /**
- * `rule`, `setup_key` or `bypass`.
+ * What was suspended.
  */
-suspended: string, 
+suspended: SuspendedView | null, 
 /**
- * The rule's id or the setup key.
+ * What the rules that are left would let run, which people denied. Nothing was changed.
  */
-id: Shown, };
+denied: DeniedCalls | null, };
 
 /**
  * A decision that a person called wrong.
@@ -4213,6 +4225,19 @@ approvalsMin: number,
 windowDays: number, };
 
 /**
+ * What was suspended; it stands on the bus.
+ */
+export type SuspendedView = { 
+/**
+ * `rule`, `setup_key` or `bypass`.
+ */
+what: string, 
+/**
+ * The rule's id or the setup key.
+ */
+id: Shown, };
+
+/**
  * Since when the day counts.
  */
 export type TodayArgs = { 
@@ -4239,8 +4264,8 @@ medianMs: number | null,
 newest: number, };
 
 /**
- * Calls of the tool in its workspace, of the 90 days before the request. All zero where nothing is known,
- * and for what is no tool call.
+ * The agent's calls of the tool, of the 90 days before the request. All zero where nothing is known, and for
+ * what is no tool call.
  */
 export type ToolRecordView = { 
 /**
@@ -4268,9 +4293,10 @@ automatic: number,
  */
 medianMs: number | null, 
 /**
- * No more calls than these are looked at, the newest.
+ * There may be more of them: only those among the newest so many calls of the tool, and as many of the
+ * agent, are counted. None where all of them are.
  */
-newest: number, };
+newest: number | null, };
 
 /**
  * What is typed before a critical call of a tool is approved.

@@ -22,6 +22,21 @@ pub(super) const EXPORTED_SERVICES: [&str; 9] = [
 pub(super) const EXPORTED_STREAM: &str = "countersign.v1.decided.>";
 const OPERATORS_GET: &str = "$JS.API.DIRECT.GET.KV_CS_POLICY.$KV.CS_POLICY.operators";
 
+/// A console's login.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConsoleAccess {
+    /// Public user nkey (`U…`).
+    pub nkey: String,
+    /// Whose console it is, for who reads the configuration.
+    pub whose: Option<String>,
+}
+
+impl From<String> for ConsoleAccess {
+    fn from(nkey: String) -> Self {
+        Self { nkey, whose: None }
+    }
+}
+
 /// One enrolled agent: who it is and the public nkey with which it logs in.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AgentAccess {
@@ -71,11 +86,20 @@ impl AgentAccess {
 
 /// The `accounts` block for an outside server: paste it into its nats.conf.
 ///
-/// `consoles` are public user nkeys. Errors: [`BusError::BadName`].
-pub fn permissions_block(consoles: &[String], agents: &[AgentAccess]) -> Result<String, BusError> {
+/// Each user stands under a comment that says whose it is: blocks of several consoles are put together, and one day
+/// somebody leaves. Errors: [`BusError::BadName`].
+pub fn permissions_block(
+    consoles: &[ConsoleAccess],
+    agents: &[AgentAccess],
+) -> Result<String, BusError> {
     let mut out = String::from("accounts {\n  CORE {\n    jetstream: enabled\n    users: [\n");
-    for nkey in consoles {
+    for ConsoleAccess { nkey, whose } in consoles {
         check_nkey("console key", nkey)?;
+        if let Some(whose) = whose {
+            // A comment ends with its line.
+            let whose: String = whose.chars().filter(|c| !c.is_control()).collect();
+            let _ = writeln!(out, "      # {whose}");
+        }
         let _ = writeln!(out, "      {{ nkey: {nkey} }}");
     }
     out.push_str("    ]\n    exports: [\n");
@@ -110,6 +134,7 @@ pub fn permissions_block(consoles: &[String], agents: &[AgentAccess]) -> Result<
 
 fn write_agent(out: &mut String, agent: &AgentAccess) -> Result<(), BusError> {
     let permissions = agent.permissions()?;
+    let _ = writeln!(out, "      # {}/{}", agent.workspace, agent.agent);
     let _ = writeln!(out, "      {{ nkey: {}, permissions: {{", agent.nkey);
     for (verb, subjects) in [
         ("publish", &permissions.publish),

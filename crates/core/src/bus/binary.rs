@@ -122,7 +122,8 @@ fn number_pair(version: &str) -> Option<(u64, u64)> {
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
-fn new_enough(version: &str) -> bool {
+/// Whether a server of this version can keep what the protocol promises.
+pub(super) fn new_enough(version: &str) -> bool {
     number_pair(version).is_some_and(|pair| pair >= OLDEST)
 }
 

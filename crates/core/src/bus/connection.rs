@@ -6,10 +6,11 @@
 use super::delivery::Deliveries;
 use super::event::{BusEvent, BusState, Insecure};
 use super::identity::{USER_INFO, UserInfo};
+use super::largest::Largest;
 use super::server_clock::{self, Sample, ServerClock};
 use super::unix::time_since_boot;
 use super::url::{self, Address, UrlSecret};
-use super::{BusError, connection_events, connection_watch, login_file, tls};
+use super::{BusError, binary, connection_events, connection_watch, login_file, tls};
 use async_nats::connection::State;
 use async_nats::{Client, ConnectErrorKind, ConnectOptions, HeaderMap, Message, Request};
 use bytes::Bytes;
@@ -28,6 +29,8 @@ pub(super) const REQUEST_LIMIT: Duration = Duration::from_secs(2);
 const PING_EVERY: Duration = Duration::from_secs(5);
 const LONGEST_RECONNECT_PAUSE: Duration = Duration::from_secs(4);
 const CLOCK_SAMPLES: usize = 3;
+/// What nats-server says to who comes when `max_connections` are there, of the server or of the account.
+const TOO_MANY: &str = "maximum connections exceeded";
 
 /// How the console logs in.
 #[derive(Clone)]
@@ -72,6 +75,7 @@ struct Inner {
     reconnects: watch::Sender<u64>,
     clock: ServerClock,
     deliveries: Deliveries,
+    largest: Largest,
     /// Ends the tasks of this connection with it.
     closing: CancellationToken,
     _close_on_drop: DropGuard,
@@ -81,7 +85,7 @@ impl Bus {
     /// Connects once, within 10 s; afterwards the connection restores itself without end.
     ///
     /// Errors: `bus_bad_options`, `bus_unreachable`, `bus_auth_refused`, `bus_tls`,
-    /// `bus_single_account`, `bus_account_unknown`.
+    /// `bus_single_account`, `bus_server_too_old`, `bus_account_unknown`.
     pub async fn connect(options: BusOptions) -> Result<Self, BusError> {
         let (connect, address) = prepared(&options).await?;
         let plain_text = address.plain_text;
@@ -91,11 +95,15 @@ impl Bus {
             .reconnect_delay_callback(reconnect_pause)
             .event_callback(told.callback());
         let client = first_connection(&address, connect).await?;
+        let version = client.server_info().version;
+        if !binary::new_enough(&version) {
+            let url = address.shown;
+            return Err(BusError::ServerTooOld { url, version });
+        }
         let (info, offset) = ask_server(&client).await.map_err(|error| match error {
             BusError::BadReply { .. } => error,
-            other => BusError::AccountUnknown {
-                why: other.to_string(),
-            },
+            BusError::TimedOut { .. } | BusError::NoJetStream { .. } => BusError::AccountUnknown,
+            other => other,
         })?;
         let single = info.single_account(options.allow_single_account)?;
         let insecure = weaknesses(&client, plain_text, single);
@@ -109,6 +117,7 @@ impl Bus {
                 state: told.state,
                 events: told.events,
                 reconnects: told.reconnects,
+                largest: told.largest,
                 clock: ServerClock::new(offset),
                 _close_on_drop: closing.clone().drop_guard(),
                 closing,
@@ -138,9 +147,20 @@ impl Bus {
         &self.inner.clock
     }
 
-    /// The largest message that the server takes, in bytes.
+    /// The largest message that the server takes, in bytes; where it has refused one in the name of the account or the
+    /// user, less than that one.
     pub fn max_payload(&self) -> usize {
-        self.inner.client.max_payload()
+        let told = self.inner.client.max_payload();
+        self.inner
+            .largest
+            .most()
+            .map_or(told, |most| most.min(told))
+    }
+
+    /// The servers of the cluster as the server names them, without a login; empty for one that stands alone.
+    pub fn cluster(&self) -> Vec<String> {
+        let info = self.inner.client.server_info();
+        info.connect_urls
     }
 
     /// Ends the connections and their subscriptions after what was sent has left.
@@ -187,6 +207,7 @@ impl Bus {
                 }
             }
         };
+        let _on_the_way = self.inner.largest.sends(payload.len());
         tokio::select! {
             biased;
             answer = request(self.client(), subject, headers, payload) => answer,
@@ -346,6 +367,9 @@ fn unreachable(address: &Address, why: String) -> BusError {
 
 fn connect_error(address: &Address, error: &async_nats::ConnectError) -> BusError {
     let url = address.shown.clone();
+    if error.to_string().contains(TOO_MANY) {
+        return BusError::TooManyConnections { url };
+    }
     if let Some(why) = tls::fault(error) {
         return BusError::Tls { url, why };
     }

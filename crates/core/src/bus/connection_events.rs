@@ -3,6 +3,7 @@
 //! Refuses to block: the client waits for the callback before it tells the next event.
 
 use super::event::{BusEvent, BusState, Insecure};
+use super::largest::Largest;
 use async_nats::{Client, Event, ServerError};
 use std::future::{Ready, ready};
 use tokio::sync::{broadcast, watch};
@@ -13,6 +14,7 @@ pub(super) struct Told {
     pub(super) state: watch::Sender<BusState>,
     pub(super) events: broadcast::Sender<BusEvent>,
     pub(super) reconnects: watch::Sender<u64>,
+    pub(super) largest: Largest,
 }
 
 impl Told {
@@ -27,6 +29,7 @@ impl Told {
             state: watch::Sender::new(state),
             events: broadcast::Sender::new(EVENTS),
             reconnects: watch::Sender::new(0),
+            largest: Largest::default(),
         }
     }
 
@@ -42,9 +45,13 @@ impl Told {
         let state = self.state.clone();
         let events = self.events.clone();
         let reconnects = self.reconnects.clone();
+        let largest = self.largest.clone();
         let was_down = std::sync::atomic::AtomicBool::new(false);
         move |event| {
             use std::sync::atomic::Ordering::Relaxed;
+            if is_too_large(&event) {
+                largest.refused();
+            }
             let told = match event {
                 Event::Connected => {
                     state.send_modify(|state| state.connected = true);
@@ -82,6 +89,15 @@ pub(super) fn trouble(event: Event) -> Option<BusEvent> {
         Event::ClientError(error) => BusEvent::Error(error.to_string()),
         Event::Connected | Event::Disconnected | Event::Closed | Event::Draining => return None,
     })
+}
+
+/// Whether the server ends the connection over a message that is larger than the account or the user may send.
+fn is_too_large(event: &Event) -> bool {
+    let Event::ServerError(ServerError::Other(text)) = event else {
+        return false;
+    };
+    text.to_ascii_lowercase()
+        .contains("maximum payload violation")
 }
 
 fn is_violation(text: &str) -> bool {

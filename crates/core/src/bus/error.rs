@@ -105,13 +105,26 @@ pub enum BusError {
         "this console is in the NATS server's default account, where an agent can forge decisions: set up accounts (see `countersign bus permissions`) or accept the risk with --allow-single-account"
     )]
     SingleAccount,
-    /// The account could not be learned, which is treated like the default one.
+    /// The server cannot keep what the protocol promises.
+    #[error("nats-server {version} at {url} is too old: install 2.10 or newer")]
+    ServerTooOld {
+        /// The URL without secrets.
+        url: String,
+        /// The server's own word.
+        version: String,
+    },
+    /// The account and the server's time could not be learned.
     #[error(
-        "the NATS server does not tell which account this console is in ({why}): use nats-server 2.10 or newer, or accept the risk with --allow-single-account"
+        "the NATS server does not tell which account this console is in, and what time it is: let the console's login publish to `$SYS.REQ.USER.INFO` and hear the answer, see `countersign bus permissions`"
     )]
-    AccountUnknown {
-        /// The cause.
-        why: String,
+    AccountUnknown,
+    /// The server or the account has no place for one more.
+    #[error(
+        "the NATS server at {url} takes no more connections: whoever runs it raises max_connections; a console needs two, and each command beside it one"
+    )]
+    TooManyConnections {
+        /// The URL without secrets.
+        url: String,
     },
     /// The server has no JetStream for this account.
     #[error(
@@ -172,15 +185,29 @@ pub enum BusError {
     },
     /// There is no room for a stream.
     #[error(
-        "the bus has no room for {stream} ({code}: {description}): the streams reserve 12 GiB; set `max_file_store: 32GB` in the jetstream block of nats.conf (without it nats-server takes 75 % of the free disk) or raise the account's limit, then say this again"
+        "the bus has no room for {stream} ({code}: {description}): the streams reserve {gib} GiB; set a larger `max_file_store` in the jetstream block of nats.conf, as 32GB (without it nats-server takes 75 % of the free disk), or raise the account's limit, then say this again"
     )]
     NoRoom {
+        /// The stream.
+        stream: &'static str,
+        /// What all of them reserve, each replica counted.
+        gib: u64,
+        /// JetStream's error code.
+        code: u64,
+        /// JetStream's description.
+        description: String,
+    },
+    /// A limit of the account or the server keeps a stream away.
+    #[error("the bus refused {stream} ({code}: {description}): {way}, then say this again")]
+    StreamLimit {
         /// The stream.
         stream: &'static str,
         /// JetStream's error code.
         code: u64,
         /// JetStream's description.
         description: String,
+        /// What to do.
+        way: &'static str,
     },
     /// An answer that cannot be understood.
     #[error(
@@ -210,7 +237,9 @@ impl BusError {
             Self::AuthRefused { .. } => "bus_auth_refused",
             Self::Tls { .. } => "bus_tls",
             Self::SingleAccount => "bus_single_account",
-            Self::AccountUnknown { .. } => "bus_account_unknown",
+            Self::ServerTooOld { .. } => "bus_server_too_old",
+            Self::AccountUnknown => "bus_account_unknown",
+            Self::TooManyConnections { .. } => "bus_too_many_connections",
             Self::NoJetStream { .. } => "bus_no_jetstream",
             Self::StreamsMissing { .. } => "bus_streams_missing",
             Self::RealmConflict { .. } => "bus_realm_conflict",
@@ -220,6 +249,7 @@ impl BusError {
             Self::NoLeader { .. } => "bus_no_leader",
             Self::Refused { .. } => "bus_refused",
             Self::NoRoom { .. } => "bus_no_room",
+            Self::StreamLimit { .. } => "bus_stream_limit",
             Self::BadReply { .. } => "bus_bad_reply",
         }
     }

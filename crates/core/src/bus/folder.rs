@@ -101,6 +101,29 @@ impl NatsFolder {
             .map_err(|error| BusError::store(&path, error))
     }
 
+    /// The port that was taken in the place of the remembered one.
+    pub(super) fn port_instead(&self) -> Option<u16> {
+        let text = std::fs::read_to_string(self.instead()).ok()?;
+        text.trim().parse().ok().filter(|&port| port > 0)
+    }
+
+    /// Keeps a port for the next start at which the remembered one is taken; none when that is of no use any more.
+    pub(super) fn remember_instead(&self, port: Option<u16>) -> Result<(), BusError> {
+        let path = self.instead();
+        let done = match port {
+            Some(port) => write_private(&path, format!("{port}\n").as_bytes()),
+            None => match std::fs::remove_file(&path) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+                done => done,
+            },
+        };
+        done.map_err(|error| BusError::store(&path, error))
+    }
+
+    fn instead(&self) -> PathBuf {
+        self.root.join("port.instead")
+    }
+
     /// Files of earlier servers would be read as the next one's.
     pub(super) fn clear_ports(&self) -> Result<(), BusError> {
         let dir = self.ports_dir();

@@ -13,6 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
 
 const STREAM_NOT_FOUND: u64 = 10059;
 const MESSAGE_NOT_FOUND: u64 = 10037;
@@ -123,6 +124,26 @@ impl Bus {
                 None => none = at,
             }
             at = low + none.saturating_sub(low) / 2;
+        }
+        Ok(found)
+    }
+
+    /// Subjects of messages from `first` to `last`, at so many even steps; of those that were removed, of the next
+    /// one. Errors as [`Bus::read_last`].
+    pub async fn sampled(
+        &self,
+        stream: &str,
+        first: u64,
+        last: u64,
+        samples: u64,
+    ) -> Result<BTreeMap<u64, String>, BusError> {
+        let step = (last.saturating_sub(first) / samples.max(1)).max(1);
+        let mut found = BTreeMap::new();
+        for sample in 0..samples {
+            let seq = first.saturating_add(sample * step);
+            if let Some(message) = self.read_next(stream, ">", seq).await? {
+                found.insert(message.seq, message.subject);
+            }
         }
         Ok(found)
     }

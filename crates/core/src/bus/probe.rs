@@ -108,6 +108,24 @@ impl Bus {
     }
 }
 
+impl Bus {
+    /// Has the server say whether it takes a message of so many bytes, which [`Bus::max_payload`] tells then; nothing is
+    /// stored. Where it does not, it ends this connection, which restores itself.
+    pub async fn try_largest(&self, bytes: usize) {
+        let subject = format!(
+            "countersign.v1.decision.doctor-{:08x}.doctor.largest",
+            rand::random::<u32>()
+        );
+        let mut headers = HeaderMap::new();
+        headers.insert("Nats-Expected-Stream", NO_STREAM);
+        let payload = Bytes::from(vec![0; bytes]);
+        // Whatever is answered: too large is what ends the connection.
+        if let Err(error) = self.request(&subject, Some(headers), payload).await {
+            tracing::debug!(code = error.code(), "the largest message was not answered");
+        }
+    }
+}
+
 struct Trial<'a> {
     console: &'a Client,
     agent: &'a Client,

@@ -18,6 +18,8 @@ use tokio::task::JoinHandle;
 /// still free at the next start and a reconnecting client cannot meet itself on it.
 const PORTS: std::ops::RangeInclusive<u16> = 10_240..=32_767;
 const PORT_TRIES: usize = 64;
+/// How long the remembered port may be taken before another one is.
+const PORT_LIMIT: Duration = Duration::from_secs(3);
 const START_TRIES: usize = 3;
 const STOP_LIMIT: Duration = Duration::from_secs(10);
 const RELOAD_LIMIT: Duration = Duration::from_secs(10);
@@ -59,11 +61,13 @@ pub enum ServerState {
 pub struct EmbeddedServer {
     folder: NatsFolder,
     port: u16,
+    /// The remembered port, where that was taken.
+    moved_from: Option<u16>,
     version: String,
     console_user: String,
     slot: ProcessSlot,
     state: watch::Sender<ServerState>,
-    supervisor: Option<JoinHandle<()>>,
+    supervisor: Mutex<Option<JoinHandle<()>>>,
     /// The configuration in force; held while another one is applied.
     conf: Mutex<String>,
 }
@@ -87,25 +91,55 @@ impl EmbeddedServer {
             slot: slot.clone(),
             thread,
         };
-        let (started, port, conf) = first_start(&launcher, &config).await?;
-        folder.remember_port(port)?;
+        let home = folder.remembered_port();
+        let (started, port, conf) = first_start(&launcher, &config, home).await?;
+        let moved_from = home.filter(|home| *home != port);
+        match moved_from {
+            Some(home) => {
+                folder.remember_instead(Some(port))?;
+                tracing::warn!(
+                    "port {home} of 127.0.0.1 is taken by another program; the server listens on {port}, and agents that were enrolled before do not find it"
+                );
+            }
+            None => {
+                folder.remember_port(port)?;
+                folder.remember_instead(None)?;
+            }
+        }
         let (state, _) = watch::channel(ServerState::Running { pid: started.pid });
         let supervisor = tokio::spawn(supervise(launcher, started, state.clone()));
         Ok(Self {
             folder,
             port,
+            moved_from,
             version,
             console_user: config.console_user,
             slot,
             state,
-            supervisor: Some(supervisor),
+            supervisor: Mutex::new(Some(supervisor)),
             conf: Mutex::new(conf),
         })
     }
 
     /// Where clients connect; the same for the life of the data folder unless the port was taken.
     pub fn url(&self) -> String {
-        format!("nats://127.0.0.1:{}", self.port)
+        format!("nats://{}", self.address())
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> String {
+        address(self.port)
+    }
+
+    /// Where it would have listened, had that not been taken at the start. The next start tries it again.
+    pub fn moved_from(&self) -> Option<String> {
+        self.moved_from.map(address)
+    }
+
+    /// The next starts try the port of now first.
+    pub fn stay_here(&self) -> Result<(), BusError> {
+        self.folder.remember_port(self.port)?;
+        self.folder.remember_instead(None)
     }
 
     /// The server's process id while one runs.
@@ -167,7 +201,7 @@ impl EmbeddedServer {
     }
 
     /// Ends the server in an orderly way, after 10 s by force.
-    pub async fn stop(mut self) {
+    pub async fn stop(&self) {
         self.slot.close();
         self.slot.signal(Signal::SIGTERM);
         let give_up = tokio::time::Instant::now() + STOP_LIMIT;
@@ -175,18 +209,20 @@ impl EmbeddedServer {
             tokio::time::sleep(POLL).await;
         }
         self.slot.kill();
-        if let Some(supervisor) = self.supervisor.take() {
+        let supervisor = self.supervisor.lock().await.take();
+        if let Some(supervisor) = supervisor {
             supervisor.abort();
             // It was aborted: its end is all that matters.
             let _ = supervisor.await;
         }
+        self.state.send_replace(ServerState::Stopped);
     }
 }
 
 impl Drop for EmbeddedServer {
     fn drop(&mut self) {
         self.slot.kill();
-        if let Some(supervisor) = self.supervisor.take() {
+        if let Some(supervisor) = self.supervisor.get_mut().take() {
             supervisor.abort();
         }
         self.state.send_replace(ServerState::Stopped);
@@ -196,11 +232,13 @@ impl Drop for EmbeddedServer {
 async fn first_start(
     launcher: &Launcher,
     config: &EmbeddedConfig,
+    home: Option<u16>,
 ) -> Result<(Started, u16, String), BusError> {
-    let mut port = launcher
-        .folder
-        .remembered_port()
-        .filter(|&port| is_free(port));
+    let mut port = match home {
+        Some(home) if becomes_free(home).await => Some(home),
+        Some(_) => launcher.folder.port_instead().filter(|&port| is_free(port)),
+        None => None,
+    };
     let mut tries = 0;
     loop {
         tries += 1;
@@ -222,6 +260,22 @@ async fn first_start(
             Err(error) => return Err(error),
         }
     }
+}
+
+fn address(port: u16) -> String {
+    format!("127.0.0.1:{port}")
+}
+
+/// Agents know that port: a program that is just ending is waited for.
+async fn becomes_free(port: u16) -> bool {
+    let give_up = tokio::time::Instant::now() + PORT_LIMIT;
+    while !is_free(port) {
+        if tokio::time::Instant::now() >= give_up {
+            return false;
+        }
+        tokio::time::sleep(POLL).await;
+    }
+    true
 }
 
 fn is_free(port: u16) -> bool {
@@ -251,6 +305,6 @@ fn conf_text(
     let mut agents = agents.to_vec();
     agents.sort();
     agents.dedup();
-    let accounts = accounts::permissions_block(&[console_user.to_owned()], &agents)?;
+    let accounts = accounts::permissions_block(&[console_user.to_owned().into()], &agents)?;
     server_conf::nats_conf(port, folder, &accounts)
 }

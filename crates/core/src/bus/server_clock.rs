@@ -4,9 +4,12 @@
 //! and an hour of skew here must change nothing.
 
 use super::unix::time_since_boot;
+use parking_lot::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use time::OffsetDateTime;
+use tokio::sync::Notify;
+use tokio::time::Instant;
 
 /// The clock stands rather than to go back by this, ns: two estimates of one clock differ. By more the server's clock
 /// was set, and to stand until it is there again would let everything expire that is asked meanwhile.
@@ -52,6 +55,10 @@ struct Shared {
     offset: AtomicI64,
     /// The latest time that was told.
     told: AtomicI64,
+    /// When the server was asked last.
+    asked: RwLock<Instant>,
+    /// Somebody waits for the server to be asked.
+    wanted: Notify,
 }
 
 impl ServerClock {
@@ -60,11 +67,33 @@ impl ServerClock {
             shared: Arc::new(Shared {
                 offset: AtomicI64::new(offset),
                 told: AtomicI64::new(i64::MIN),
+                asked: RwLock::new(Instant::now()),
+                wanted: Notify::new(),
             }),
         }
     }
 
-    pub(super) fn adjust(&self, offset: i64) {
+    /// Has the server asked soon.
+    pub fn want(&self) {
+        self.shared.wanted.notify_one();
+    }
+
+    pub(super) async fn wanted(&self) {
+        self.shared.wanted.notified().await;
+    }
+
+    /// When the server was asked last for what is told now.
+    pub fn asked(&self) -> Instant {
+        *self.shared.asked.read()
+    }
+
+    /// Takes over what the server said when it was asked at this moment.
+    pub(super) fn answered(&self, asked: Instant, offset: i64) {
+        self.adjust(offset);
+        *self.shared.asked.write() = asked;
+    }
+
+    fn adjust(&self, offset: i64) {
         let before = self.shared.offset.swap(offset, Ordering::Relaxed);
         let back = before.saturating_sub(offset);
         if back > SLACK {

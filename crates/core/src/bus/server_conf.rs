@@ -9,7 +9,7 @@ use std::path::Path;
 /// Above the protocol's 512 KiB and 900 KiB, so that what is too large is seen and answered
 /// (protocol, section 2).
 const MAX_PAYLOAD: usize = 4 * 1024 * 1024;
-/// The streams reserve 12 GiB; the server's own default, three quarters of the free space, would
+/// The streams reserve 16 GiB; the server's own default, three quarters of the free space, would
 /// refuse them on a small disk. A disk that is really full refuses each write.
 const MAX_STORE: &str = "1TB";
 /// The console's store is on the disk with each commit: what the streams would lose with the machine's power is what

@@ -1,5 +1,7 @@
 //! How much room the account has for streams, and each stream for messages.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::connection::Bus;
@@ -23,6 +25,8 @@ pub struct Storage {
     pub used: u64,
     /// The account's limit; none where the administrator set none.
     pub most: Option<u64>,
+    /// Whether its limits are tiers by replicas: these count each stream once.
+    pub tiered: bool,
 }
 
 impl Storage {
@@ -104,6 +108,32 @@ impl StreamRoom {
 struct Account {
     storage: u64,
     limits: Limits,
+    /// By replicas, `R1` and so on; then nothing else counts.
+    #[serde(default)]
+    tiers: BTreeMap<String, Tier>,
+}
+
+#[derive(Deserialize)]
+struct Tier {
+    storage: u64,
+    limits: Limits,
+}
+
+impl Account {
+    /// An account without a tier of so many replicas has no room for them, which is no limit that could be told.
+    fn room(&self, replicas: usize) -> Storage {
+        let tier = self.tiers.get(&format!("R{replicas}"));
+        let (used, limits) = match tier {
+            Some(tier) => (tier.storage, Some(&tier.limits)),
+            None if self.tiers.is_empty() => (self.storage, Some(&self.limits)),
+            None => (0, None),
+        };
+        Storage {
+            used,
+            most: limits.and_then(|limits| u64::try_from(limits.max_storage).ok()),
+            tiered: !self.tiers.is_empty(),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -116,13 +146,10 @@ struct Limits {
 struct Nothing {}
 
 impl Bus {
-    /// How much room the consoles' account has. Errors as [`Bus::read_last`].
-    pub async fn storage(&self) -> Result<Storage, BusError> {
+    /// How much room the consoles' account has for streams of so many replicas. Errors as [`Bus::read_last`].
+    pub async fn storage(&self, replicas: usize) -> Result<Storage, BusError> {
         let account: Account = ask(self, "$JS.API.INFO", &Nothing {}).await?;
-        Ok(Storage {
-            used: account.storage,
-            most: u64::try_from(account.limits.max_storage).ok(),
-        })
+        Ok(account.room(replicas))
     }
 
     /// How much room each stream has that discards what is new and has a limit. Errors as [`Bus::read_last`].
@@ -141,6 +168,17 @@ impl Bus {
             }
         }
         Ok(rooms)
+    }
+
+    /// Gives the stream of requests this limit where it has a lower one. Errors as [`Bus::read_last`].
+    pub async fn widen_requests(&self, most: u64) -> Result<(), BusError> {
+        let info = leader::stream_info(self, Stream::Requests.name()).await?;
+        let has = info.map_or(0, |info| u64::try_from(info.config.max_bytes).unwrap_or(0));
+        // 0: it has no limit.
+        match (1..most).contains(&has) {
+            true => self.limit_requests(most).await,
+            false => Ok(()),
+        }
     }
 
     /// Gives the stream of requests this limit. Less than it holds is refused: what waits must not be lost. Errors:
@@ -179,6 +217,28 @@ pub(super) fn is_room(code: u64) -> bool {
     matches!(code, 10_002 | 10_023 | 10_047)
 }
 
+/// What to do where JetStream's code names a limit that keeps the console's streams away.
+pub(super) fn stream_limit(code: u64) -> Option<&'static str> {
+    Some(match code {
+        10_113 => {
+            "CS_DECISIONS and CS_AUDIT have no limit, so that nothing is removed; whoever runs nats-server sets max_bytes_required: false for the consoles' account"
+        }
+        10_122 => {
+            "whoever runs nats-server raises disk_max_stream_bytes of the consoles' account to 8 GiB or more"
+        }
+        10_027 => {
+            "whoever runs nats-server raises max_streams of the consoles' account to 7 or more"
+        }
+        10_120 => {
+            "the account has tiers and none for so many replicas; set stream_replicas in config.toml to those of a tier that it has (R3: 3), or have it given one"
+        }
+        10_005 | 10_074 => {
+            "the servers are too few for so many replicas; set stream_replicas in config.toml to no more than there are servers with JetStream"
+        }
+        _ => return None,
+    })
+}
+
 /// Why JetStream did not store something, in words that say what to do where that is known.
 #[must_use]
 pub(crate) fn refusal(code: u64, description: &str) -> String {
@@ -201,7 +261,14 @@ mod tests {
 
     #[test]
     fn an_account_that_is_nearly_full_is_told_of_and_one_without_a_limit_never() {
-        let told = |used, most| Storage { used, most }.words();
+        let told = |used, most| {
+            let room = Storage {
+                used,
+                most,
+                tiered: false,
+            };
+            room.words()
+        };
         assert_eq!(told(u64::MAX, None), None);
         assert_eq!(told(899, Some(1_000)), None);
         assert!(told(900, Some(1_000)).is_some_and(|words| words.contains("soon")));
@@ -211,6 +278,24 @@ mod tests {
                 words.contains("max_file") && !words.contains("soon"),
                 "{words}"
             );
+        }
+    }
+
+    #[test]
+    fn in_an_account_with_tiers_the_one_of_the_replicas_counts() {
+        let plain = r#"{"storage":5,"limits":{"max_storage":-1}}"#;
+        let tiers = r#"{"storage":0,"limits":{"max_storage":0},"tiers":{
+            "R1":{"storage":5,"limits":{"max_storage":9}},"R3":{"storage":7,"limits":{"max_storage":-1}}}}"#;
+        for (text, replicas, used, most, tiered) in [
+            (plain, 1, 5, None, false),
+            (tiers, 1, 5, Some(9), true),
+            (tiers, 3, 7, None, true),
+            (tiers, 5, 0, None, true),
+        ] {
+            let account: Account = serde_json::from_str(text).unwrap_or_else(|_| unreachable!());
+            let room = account.room(replicas);
+            let expected = Storage { used, most, tiered };
+            assert_eq!(room, expected, "{replicas} of {text}");
         }
     }
 

@@ -108,6 +108,8 @@ pub(super) fn config(store: Store, replicas: usize) -> Config {
         },
         Store::Stream(Stream::Receipts) => Config {
             max_age: 400 * DAY,
+            // The oldest go: consoles have read them.
+            max_bytes: 4 * GIB,
             max_messages_per_subject: 8,
             ..base
         },

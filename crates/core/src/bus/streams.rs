@@ -4,7 +4,7 @@
 //! vanished must be noticed, not replaced by an empty one.
 
 use super::connection::Bus;
-use super::storage::is_room;
+use super::storage::{is_room, stream_limit};
 use super::stream_config::{self, EPOCH, REALM, Store, StreamDifference};
 use super::{BusError, leader};
 use async_nats::jetstream::stream::Info;
@@ -26,14 +26,15 @@ const NAME_IN_USE: u64 = 10058;
 /// Each round another console won a race; there are only seven streams to win.
 const ROUNDS: usize = 8;
 
-/// Bytes that these stores reserve when they are made.
+/// Bytes that these stores reserve when they are made: each replica its own.
 #[must_use]
-pub fn reserved(names: &[&'static str]) -> u64 {
+pub fn reserved(names: &[&'static str], replicas: usize) -> u64 {
     let stores = Store::ALL
         .into_iter()
         .filter(|store| names.contains(&store.name()));
     let most = stores.map(|store| stream_config::config(store, 1).max_bytes);
-    most.filter_map(|bytes| u64::try_from(bytes).ok()).sum()
+    let once: u64 = most.filter_map(|bytes| u64::try_from(bytes).ok()).sum();
+    once.saturating_mul(replicas as u64)
 }
 
 /// One store as it was found.
@@ -183,8 +184,20 @@ impl Bus {
                     let stream = store.name();
                     return Err(BusError::NoRoom {
                         stream,
+                        gib: reserved(&STREAMS, replicas) >> 30,
                         code,
                         description,
+                    });
+                }
+                Err(BusError::Refused {
+                    code, description, ..
+                }) if stream_limit(code).is_some() => {
+                    let (stream, way) = (store.name(), stream_limit(code).unwrap_or_default());
+                    return Err(BusError::StreamLimit {
+                        stream,
+                        code,
+                        description,
+                        way,
                     });
                 }
                 Err(error) => return Err(error),

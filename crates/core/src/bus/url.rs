@@ -33,6 +33,9 @@ pub(super) fn parse(text: &str) -> Result<(Address, Option<UrlSecret>), BusError
         let server: ServerAddr = bare
             .parse()
             .map_err(|_| bad("a server's address is not a URL like nats://host:4222"))?;
+        if !["nats", "tls"].contains(&server.scheme()) {
+            return Err(bad("a server's address begins with nats:// or tls://"));
+        }
         if server.host().is_empty() {
             return Err(bad("a server's address has no host"));
         }
@@ -40,9 +43,9 @@ pub(super) fn parse(text: &str) -> Result<(Address, Option<UrlSecret>), BusError
         servers.push(server);
         shown.push(bare);
     }
-    let plain_text = servers.iter().any(|server| {
-        !server.tls_required() && server.scheme() != "wss" && !is_loopback(server.host())
-    });
+    let plain_text = servers
+        .iter()
+        .any(|server| !server.tls_required() && !is_loopback(server.host()));
     let asks_for_tls = servers.iter().any(ServerAddr::tls_required);
     let address = Address {
         servers,
@@ -156,6 +159,8 @@ mod tests {
             "nats://u:hunter2%@h",
             "nats://u:hunter2@",
             "nats://u:hunter2@ho st",
+            "ws://u:hunter2@h",
+            "wss://u:hunter2@h",
             "",
         ] {
             let Err(error) = parse(url) else {

@@ -35,12 +35,18 @@ pub enum AlarmCode {
     OperatorWaits,
     /// At a recovery, the bus held another decision.
     RecoverConflict,
+    /// The console's own server had lost its last moments.
+    LastMomentsLost,
     /// Somebody sends what no client can read.
     UnreadableMessage,
     /// Two programs speak as one console.
     ConsoleRunsTwice,
     /// A stream has hardly any room.
     StreamFull,
+    /// Most of what is not read yet is one agent's.
+    AgentFloods,
+    /// The console's own server listens elsewhere than agents were told.
+    BusMoved,
 }
 
 /// The words of a code that this version does not know.
@@ -67,9 +73,12 @@ impl AlarmCode {
             Self::OperatorsRefused,
             Self::OperatorWaits,
             Self::RecoverConflict,
+            Self::LastMomentsLost,
             Self::UnreadableMessage,
             Self::ConsoleRunsTwice,
             Self::StreamFull,
+            Self::AgentFloods,
+            Self::BusMoved,
         ];
         let incidents = INCIDENTS.into_iter().map(Self::Executed);
         incidents
@@ -94,9 +103,12 @@ impl AlarmCode {
             Self::OperatorsRefused => "operators_refused",
             Self::OperatorWaits => "operator_waits",
             Self::RecoverConflict => "recover_conflict",
+            Self::LastMomentsLost => "last_moments_lost",
             Self::UnreadableMessage => "unreadable_message",
             Self::ConsoleRunsTwice => "console_runs_twice",
             Self::StreamFull => "stream_full",
+            Self::AgentFloods => "agent_floods",
+            Self::BusMoved => "bus_moved",
         }
     }
 
@@ -157,6 +169,9 @@ impl AlarmCode {
             Self::RecoverConflict => {
                 "The bus holds another decision than this console knew before the recovery."
             }
+            Self::LastMomentsLost => {
+                "The console ended without a farewell, and its own NATS server had not kept the last moments before; what this console knew of them was published again."
+            }
             Self::UnreadableMessage => {
                 "Somebody sent a message with a subject or headers that no NATS client can read; it was read in another way and judged by what it says, and meanwhile this console reads more slowly."
             }
@@ -165,6 +180,12 @@ impl AlarmCode {
             }
             Self::StreamFull => {
                 "A stream of the bus is full or nearly so; once it is full, what is sent there is refused: no agent can ask."
+            }
+            Self::BusMoved => {
+                "This port was taken when the console's own server started, so it listens on another one; agents that were enrolled before dial it still, and whoever holds it sees what they send."
+            }
+            Self::AgentFloods => {
+                "One agent sent most of what this console has not read yet; what others asked after it is seen later, or too late."
             }
         }
     }
@@ -215,6 +236,9 @@ impl AlarmCode {
             Self::RecoverConflict => {
                 "Compare both (`countersign show ID`): agents read the one on the bus."
             }
+            Self::LastMomentsLost => {
+                "If the machine did not lose its power, find out who put an older copy of the folder `nats` in place; an agent whose last request is not in the inbox asks again."
+            }
             Self::UnreadableMessage => {
                 "No SDK sends such things: find out what runs there; `countersign revoke WS/AGENT` takes its login away."
             }
@@ -223,6 +247,12 @@ impl AlarmCode {
             }
             Self::StreamFull => {
                 "Run `countersign doctor`; for CS_REQUESTS set a larger `requests_max_mib` in config.toml and start the console again, for any other whoever runs nats-server raises its `max_bytes`."
+            }
+            Self::BusMoved => {
+                "`countersign doctor` names these agents; end the program that holds the port and start the console again, or enroll them again (`countersign enroll`)."
+            }
+            Self::AgentFloods => {
+                "Find out what runs there; `countersign revoke --purge WS/AGENT` stops it, takes its login away and removes from the bus what it sent."
             }
         }
     }

@@ -36,6 +36,16 @@ pub struct HeardConsole {
     pub instance_id: Option<RunId>,
     /// The server's stamp of its last sign.
     pub heard_at: Timestamp,
+    /// That sign's revision in the bucket.
+    pub revision: u64,
+}
+
+impl HeardConsole {
+    /// Whether it is a sign after this one: a bucket is read from its beginning after each connect, one that is made
+    /// anew counts its revisions anew, and a server's clock may be set back.
+    fn precedes(&self, next: &Self) -> bool {
+        self.revision < next.revision || self.heard_at < next.heard_at
+    }
 }
 
 /// The consoles that were heard.
@@ -104,6 +114,9 @@ impl Consoles {
             }
             Entry::Occupied(place) => {
                 let heard = place.into_mut();
+                if !heard.last.precedes(&console) {
+                    return;
+                }
                 if let (Some(before), Some(run)) = (heard.last.instance_id, console.instance_id) {
                     heard.runs.next(before, run, at);
                 }
@@ -156,6 +169,7 @@ mod tests {
             auto_key: key(1),
             instance_id: None,
             heard_at: Timestamp(at),
+            revision: 0,
         }
     }
 
@@ -201,6 +215,41 @@ mod tests {
             !runs(&format!("{many}{many}")).contains(&TWICE),
             "more than are remembered"
         );
+    }
+
+    #[test]
+    fn a_bucket_that_is_read_again_from_its_beginning_tells_nothing_new() {
+        let id: ConsoleId = "a".parse().unwrap();
+        let mut consoles = Consoles::default();
+        let mut signs: Vec<HeardConsole> = "aabb"
+            .bytes()
+            .zip(1_u8..)
+            .map(|(run, place)| HeardConsole {
+                instance_id: Some(u128::from(run)),
+                revision: u64::from(place),
+                ..heard(i64::from(place) * BEAT_MS)
+            })
+            .collect();
+        for sign in signs.iter().chain(&signs).chain(&signs) {
+            consoles.heard(id.clone(), sign.clone());
+            assert_ne!(consoles.runs_twice(&id), Some(true));
+        }
+        let now = Timestamp(4 * BEAT_MS);
+        assert_eq!(consoles.live(now).next().unwrap().1.heard_at, now);
+        // The server's clock was set back; then the bucket was made anew.
+        for (revision, at) in [(5, 0), (1, BEAT_MS)] {
+            let last = signs.last_mut().unwrap();
+            *last = HeardConsole {
+                revision,
+                heard_at: Timestamp(at),
+                ..last.clone()
+            };
+            consoles.heard(id.clone(), last.clone());
+            assert_eq!(
+                consoles.live(Timestamp(at)).next().unwrap().1.heard_at,
+                Timestamp(at)
+            );
+        }
     }
 
     #[test]

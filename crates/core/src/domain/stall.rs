@@ -81,6 +81,8 @@ pub struct Progress {
     pub heard_at: Option<Timestamp>,
     /// Since when it was heard without a pause.
     pub alive_since: Option<Timestamp>,
+    /// When the bus was last seen to hold an answer of this console.
+    pub outbox_moved_at: Option<Timestamp>,
     /// Whether this asker tells what became of the call: a shell script that was gated does not.
     pub reports_execution: bool,
 }
@@ -109,7 +111,14 @@ pub fn judge_progress(progress: &Progress, limits: &StallLimits, now: Timestamp)
     };
     // Answers that need no person wait in the outbox too, whatever the state.
     if let Some(since) = progress.queued_at {
-        return overdue(since, limits.on_bus_ms, Stall::NotOnBus);
+        let look = overdue(since, limits.on_bus_ms, Stall::NotOnBus);
+        let moved = progress.outbox_moved_at;
+        let moves = moved.is_some_and(|at| now.since_ms(at) < limits.on_bus_ms);
+        // Nobody gave that answer, and it is one of many: they wait for each other, not for the bus.
+        if matches!(look, Look::Stalled(_)) && progress.state != State::Queued && moves {
+            return Look::Again(now.plus_ms(limits.on_bus_ms));
+        }
+        return look;
     }
     match (progress.state, progress.delivery) {
         (State::Decided, Delivery::OnBus) => not_received(progress, limits, now),
@@ -170,6 +179,7 @@ mod tests {
             deadline_at: Timestamp(60_000),
             heard_at: Some(Timestamp(1_000)),
             alive_since: Some(Timestamp(0)),
+            outbox_moved_at: None,
             reports_execution: true,
         }
     }
@@ -216,6 +226,30 @@ mod tests {
                 Look::Done
             );
         }
+    }
+
+    #[test]
+    fn an_answer_that_nobody_gave_is_overdue_only_while_no_answer_reaches_the_bus() {
+        let queued = |state, outbox_moved_at| Progress {
+            queued_at: Some(Timestamp(1_000)),
+            outbox_moved_at,
+            ..at(state, Delivery::Decided)
+        };
+        let now = Timestamp(2_000);
+        let (moves, stands) = (Some(now.plus_ms(-9)), Some(now.plus_ms(-10)));
+        let stalled = Look::Stalled(Stall::NotOnBus);
+        for state in [State::Rejected, State::Withdrawn, State::Expired] {
+            for (moved, expected) in [
+                (moves, Look::Again(now.plus_ms(10))),
+                (stands, stalled),
+                (None, stalled),
+            ] {
+                let look = judge_progress(&queued(state, moved), &LIMITS, now);
+                assert_eq!(look, expected, "{state} {moved:?}");
+            }
+        }
+        let decided = queued(State::Queued, moves);
+        assert_eq!(judge_progress(&decided, &LIMITS, now), stalled);
     }
 
     #[test]

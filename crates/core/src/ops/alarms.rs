@@ -9,7 +9,7 @@ use super::job::Job;
 use super::ledger::{Batch, Ledger};
 use crate::domain::AlarmCode;
 use crate::error::OpError;
-use crate::runtime::App;
+use crate::runtime::{App, Shared};
 use crate::store::StoreError;
 use crate::store::alarms::{self, Alarm};
 
@@ -45,6 +45,27 @@ pub(super) async fn raise_unreadable(
     batch
         .alarm_unseen(&auto, AlarmCode::UnreadableMessage, sender)
         .await
+}
+
+/// Raises what is new of a code and ends what is over, of alarms that are looked for again and again: what stands stays as
+/// it is, for a person may have said that it was seen.
+pub(super) async fn keep_to(
+    shared: &Shared,
+    code: AlarmCode,
+    now: &[String],
+) -> Result<(), OpError> {
+    let stand = alarms::of_code(&shared.reader, code.as_str()).await?;
+    let over = stand.iter().filter(|told| !now.contains(told));
+    let over = over
+        .cloned()
+        .map(|subject| Job::LowerAlarm { code, subject });
+    let new = now.iter().filter(|subject| !stand.contains(subject));
+    let new = new.cloned().map(|subject| Job::Alarm { code, subject });
+    for job in over.chain(new) {
+        let sent = shared.jobs.send(job).await;
+        sent.map_err(|_| OpError::stopped())?;
+    }
+    Ok(())
 }
 
 /// Ends an alarm whose cause is gone.

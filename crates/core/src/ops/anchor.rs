@@ -25,8 +25,7 @@ pub(crate) async fn publish(shared: &Shared, bus: &Bus, realm: &Uuid) -> Result<
     }
     // An anchor ahead of what a power cut leaves would accuse this console of having lost its past.
     let log = LogSync::of(&shared.reader)?;
-    let synced = tokio::task::spawn_blocking(move || log.sync()).await;
-    synced.map_err(|_| OpError::stopped())??;
+    tokio::task::spawn_blocking(move || log.sync()).await??;
     let console = ConsoleId::from(shared.identity.console_id);
     let anchor = Anchor {
         seq: u64::try_from(head.seq).unwrap_or(0),

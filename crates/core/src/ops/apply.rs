@@ -53,6 +53,10 @@ async fn finish(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreE
         due::run(ledger, batch).await?;
     }
     automatic::run(ledger, batch).await?;
+    if !batch.gathered.outgoing.is_empty() {
+        // Here and not where each of them is made: whoever forgot it would have one that the bus does not take go unseen.
+        ledger.sweep_at(batch.now.plus_ms(ledger.stall_limits.on_bus_ms));
+    }
     ladder::moved(ledger, batch).await?;
     let approved = std::mem::take(&mut batch.gathered.approved);
     tools::note_approved(batch.tx, &approved).await?;

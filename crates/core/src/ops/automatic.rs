@@ -186,10 +186,10 @@ async fn decide(
         let bypassed = is_bypassed(ledger, &record, batch.now);
         let in_force = ledger.judge.policies.of(&record.key.workspace);
         let in_force = in_force.or_else(|| bypassed.then(Policies::nothing).flatten());
-        let judged = |of: &Arc<InForce>| open && !of.broken && (bypassed || !of.set.is_empty());
-        let broken = in_force.as_ref().is_some_and(|of| of.broken);
+        let judged = |of: &Arc<InForce>| open && of.decides() && (bypassed || !of.set.is_empty());
+        let replaced = in_force.as_ref().is_some_and(|of| of.replaced.is_some());
         let Some(in_force) = in_force.filter(judged) else {
-            match (open, broken) {
+            match (open, replaced) {
                 (true, true) => quorum::look(ledger, batch, &mut record).await?,
                 (true, false) => quorum::note(ledger, batch, &mut record, None).await?,
                 (false, _) => {}
@@ -216,6 +216,11 @@ async fn decide(
             continue;
         }
         let found = judged.found;
+        if in_force.replaced.is_some() && !matches!(found.outcome, Outcome::Deny(_)) {
+            quorum::look(ledger, batch, &mut record).await?;
+            settled(ledger, record.id);
+            continue;
+        }
         rule_notes::keep(ledger, batch, &record, &in_force, &found).await?;
         quorum::note(ledger, batch, &mut record, Some((&in_force, &found))).await?;
         let Some(one) = decision(ledger, &record, &parsed, (&in_force, &found), batch.now) else {

@@ -57,13 +57,17 @@ pub(crate) async fn answer(
     }
     let mut rows = Vec::new();
     for record in requests::records_by_id(batch.tx, ids).await? {
-        let Some(draft) = draft_for(record.state) else {
+        let Some(mut draft) = draft_for(record.state) else {
             continue;
         };
         let rank = ledger.peers.rank(&record.key, batch.now, |_| true);
         if let Turn::Later(at) = ledger.turns.of(record.id, rank, batch.now) {
             ledger.due_at(at);
             continue;
+        }
+        if record.state == State::Rejected {
+            // Whoever wrote the agent is the only one who can mend it.
+            draft.message = unanswered::why(batch.tx, record.id).await?;
         }
         let written = write(&ledger.identity, &record, draft, batch.now).and_then(|unsigned| {
             let (key, subject) = (unsigned.key.as_str(), unsigned.subject.as_str());

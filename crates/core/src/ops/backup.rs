@@ -153,8 +153,7 @@ impl App {
             .map_err(|error| cannot(&error))?;
         let finished = part.clone();
         let (bytes, digest) = tokio::task::spawn_blocking(move || sealed(&finished))
-            .await
-            .map_err(|_| OpError::stopped())?
+            .await?
             .map_err(|error| cannot(&error))?;
         let detail = json!({
             "audit_seq": head.seq, "audit_hash": info.audit_hash, "digest": digest, "keys": info.keys,

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::agents::credentials;
 use super::arrivals::{IGNORED, UNREADABLE};
 use super::listed_names::shown_name;
+use super::reports;
 use crate::domain::cautions::{Described, changes, incomplete, outside_skill};
 use crate::runtime::App;
 use crate::store::lines::LineRow;
@@ -33,6 +34,8 @@ pub(super) async fn of(
                 .any(unreadable)
                 .then_some(CallWarning::TightenUnreadable),
         );
+        let receipts = audit::details_of(reader, reports::UNREADABLE, &key.to_string()).await?;
+        found.extend((!receipts.is_empty()).then_some(CallWarning::ReceiptUnreadable));
     }
     let Some(tool) = &line.tool else {
         return Ok((None, found));

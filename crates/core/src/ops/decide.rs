@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::draft::{Draft, DraftError, Unsigned, seal, write};
+use super::draft::{Draft, DraftError, Unsigned, fits, seal, write};
 use super::job::{Accepted, DecideCommand, DecideReply, Refused};
 use super::ledger::{Batch, Ledger};
 use super::operators::why_not;
@@ -145,6 +145,7 @@ fn decision(
     let by_rule = command.automatic.clone();
     let draft = draft(record, verdict, command)?;
     let unsigned = write(&ledger.identity, record, draft, now).map_err(refused)?;
+    fits(unsigned.payload.len(), (ledger.largest)()).map_err(refused)?;
     let step = if held { Step::Hold } else { Step::Queue };
     let state = next(record.state, step)
         .map_err(|_| Refused::Domain(crate::domain::DecideRefusal::AlreadyDecided(record.state)))?;
@@ -184,7 +185,6 @@ fn decision(
         }
         Some(sig) => {
             ledger.note_own(sig.clone(), unsigned.payload.clone());
-            ledger.sweep_at(now.plus_ms(ledger.stall_limits.on_bus_ms));
             let (settle, settled) = oneshot::channel();
             settlements.expect(decision_id, settle);
             batch

@@ -164,6 +164,13 @@ async fn insert(
             stored_at: stored_at.at,
         };
         changes.extend(settle(ledger, batch, answer).await?);
+        let here = [ledger.identity.auto_key(), ledger.identity.human_key()];
+        if here
+            .iter()
+            .any(|key| Some(key.as_str()) == message.signer.as_deref())
+        {
+            ledger.outbox_moved_at = Some(batch.now);
+        }
         let own = message.sig.as_ref().and_then(|sig| ledger.own.remove(sig));
         if own.is_none() && message.body.rule_id.is_some() {
             by_rules.push(record.id);

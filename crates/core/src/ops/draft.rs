@@ -66,9 +66,30 @@ pub(crate) enum DraftError {
         "the decision would be {0} bytes and at most 921600 can be sent; shorten the message or the arguments"
     )]
     TooLarge(usize),
+    /// More than the bus takes.
+    #[error(
+        "the decision would be {bytes} bytes and the bus takes {most} (max_payload of the server, or the limit of the consoles' account); shorten the message or the arguments, or decide without them"
+    )]
+    BusTakesLess {
+        /// What it would be.
+        bytes: usize,
+        /// What the bus takes.
+        most: usize,
+    },
     /// The signing key failed.
     #[error("the signing key failed; check this console's keys with `countersign doctor`")]
     Key,
+}
+
+/// Of the headers of a decision or a vote, which count, too.
+const HEADERS: usize = 512;
+
+/// Whether the bus takes a decision of so many bytes.
+pub(crate) fn fits(bytes: usize, most: usize) -> Result<(), DraftError> {
+    match bytes.saturating_add(HEADERS) <= most {
+        true => Ok(()),
+        false => Err(DraftError::BusTakesLess { bytes, most }),
+    }
 }
 
 pub(crate) fn write(

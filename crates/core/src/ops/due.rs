@@ -4,6 +4,7 @@
 
 use countersign_wire::RequestKey;
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::automatic_answers;
 use super::decide::release_hold;
@@ -24,6 +25,8 @@ use crate::store::requests;
 use crate::store::{StoreError, rule_uses, vote_outbox};
 
 const AT_ONCE: i64 = 500;
+/// As long as the server may take to say its time.
+const ASKED_MS: i64 = 50;
 
 /// Nothing waits: other processes' writes and new requests ask for a look by themselves.
 const NEVER: Timestamp = Timestamp(i64::MAX);
@@ -42,19 +45,40 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
     }
     release(ledger, batch).await?;
     cast::release(ledger, batch).await?;
-    let overdue = requests::overdue(batch.tx, batch.now, AT_ONCE).await?;
+    let overdue = overdue(ledger, batch).await?;
     expire(ledger, batch, &overdue).await?;
     let stop = stopped::deny(ledger, batch).await?;
     let answer = automatic_answers::look_again(ledger, batch).await?;
     let closing = close::look_again(ledger, batch).await?;
     let (release, vote) = next_releases(batch).await?;
     let deadline = requests::next_deadline(batch.tx).await?;
+    let deadline = deadline.map(|deadline| match ledger.overdue {
+        Some(_) => deadline.max(batch.now.plus_ms(ASKED_MS)),
+        None => deadline,
+    });
     let look = execution::look_again(ledger, batch).await?;
     let sweep = ladder::sweep(ledger, batch).await?;
     let waits = [deadline, release, vote, look, sweep, answer, closing, stop];
     let next = waits.into_iter().flatten().min();
     ledger.next_due = Some(next.unwrap_or(NEVER));
     Ok(())
+}
+
+/// The requests whose deadline has passed, also by a clock that was asked after they came: the server's may have been
+/// set back since it was asked before, and an answer stands for good.
+async fn overdue(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<Vec<i64>, StoreError> {
+    let mut overdue = requests::overdue(batch.tx, batch.now, AT_ONCE).await?;
+    let Some(last) = overdue.iter().max() else {
+        ledger.overdue = None;
+        return Ok(overdue);
+    };
+    let (since, up_to) = *ledger.overdue.get_or_insert((Instant::now(), *last));
+    if !ledger.clock.is_asked_since(since) {
+        return Ok(Vec::new());
+    }
+    ledger.overdue = None;
+    overdue.retain(|id| *id <= up_to);
+    Ok(overdue)
 }
 
 /// When the next held approval and the next held vote are released. What was held by a clock that ran ahead and was

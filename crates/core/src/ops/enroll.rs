@@ -306,6 +306,9 @@ impl App {
         loop {
             let now = access(self.reader()).await.ok();
             if now.is_some() && now != known {
+                if let Err(error) = self.note_moved_port(known.is_none()).await {
+                    tracing::error!(%error, "who dials a former port of the server is not told");
+                }
                 match self.reload_server().await {
                     Ok(()) => known = now,
                     Err(error) => {

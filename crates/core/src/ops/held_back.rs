@@ -34,6 +34,9 @@ pub(crate) enum HeldBack {
     /// The same, since the key of one of its votes was retired or limited meanwhile.
     #[error("an operator who voted for it may no longer vote on it")]
     VoteGone,
+    /// The bus would never take it, and nobody could decide any more.
+    #[error("it is larger than what the bus takes")]
+    TooLarge,
 }
 
 #[derive(Deserialize)]

@@ -111,16 +111,18 @@ pub(crate) struct Unreadable {
 pub(crate) fn unreadable(batch: &[StreamMessage]) -> BTreeSet<String> {
     let unreadable = batch.iter().filter(|message| message.unreadable);
     unreadable
-        .map(|message| {
-            // What follows the agent may be outside the grammar.
-            let mut words = message.subject.split('.').skip(3);
-            let agent = words.next().zip(words.next()).and_then(|(ws, agent)| {
-                let name = format!("{ws}/{agent}");
-                name.parse::<AgentKey>().ok().map(|_| name)
-            });
-            agent.unwrap_or_else(|| message.stream.to_string())
+        .map(|message| match asker(&message.subject) {
+            Some(agent) => agent.to_string(),
+            None => message.stream.to_string(),
         })
         .collect()
+}
+
+/// Whose subject this is; what follows the agent may be outside the grammar.
+pub(crate) fn asker(subject: &str) -> Option<AgentKey> {
+    let mut words = subject.split('.').skip(3);
+    let (workspace, agent) = words.next().zip(words.next())?;
+    format!("{workspace}/{agent}").parse().ok()
 }
 
 /// A message of `CS_REQUESTS`, by its subject and what it holds.

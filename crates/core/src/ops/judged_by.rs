@@ -51,7 +51,7 @@ impl App {
         let told =
             |code: &str, subject: &str| code == AlarmCode::RulesUnusable.as_str() && subject == key;
         if alarms.iter().any(|alarm| told(&alarm.code, &alarm.subject)) {
-            policies.cannot_be_read(workspace.clone());
+            policies.replaced(workspace.clone());
         }
         Ok(policies)
     }

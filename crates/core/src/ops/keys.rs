@@ -43,7 +43,7 @@ impl App {
             let _held = changing;
             identity.relocate(to)
         });
-        let left = moving.await.map_err(|_| OpError::stopped())??;
+        let left = moving.await??;
         Ok(KeysMoved {
             moved: from != to,
             left: left.map(|error| format!("{}: {}", error.at, error.why)),

@@ -148,7 +148,7 @@ async fn judge(ledger: &mut Ledger, batch: &mut Batch<'_>, ids: &[i64]) -> Resul
     }
     let (_, mut alarmed) = stalls::counts(batch.tx).await?;
     for watched in stalls::look_up(batch.tx, ids).await? {
-        let mut seen = judge_progress(&progress(&watched), &ledger.stall_limits, batch.now);
+        let mut seen = judge_progress(&progress(ledger, &watched), &ledger.stall_limits, batch.now);
         if let Look::Stalled(stall) = seen
             && (is_contradicted(batch, &watched).await?
                 || stall == Stall::NotExecuted && is_script(batch, &watched).await?)
@@ -188,7 +188,7 @@ async fn judge(ledger: &mut Ledger, batch: &mut Batch<'_>, ids: &[i64]) -> Resul
     Ok(())
 }
 
-fn progress(watched: &Watched) -> Progress {
+fn progress(ledger: &Ledger, watched: &Watched) -> Progress {
     Progress {
         state: watched.state,
         delivery: watched.delivery,
@@ -204,6 +204,7 @@ fn progress(watched: &Watched) -> Progress {
         deadline_at: watched.deadline_at,
         heard_at: watched.heard_at,
         alive_since: watched.alive_since,
+        outbox_moved_at: ledger.outbox_moved_at,
         reports_execution: true,
     }
 }

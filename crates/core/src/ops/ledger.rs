@@ -1,19 +1,20 @@
 //! What the one writer keeps in memory, and what one transaction gathers.
 
 mod projection;
+mod set_aside;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_wire::{AgentKey, RequestKey, Sha256Digest, Stream, Verdict, is_bound_by_limits};
+use countersign_wire::{AgentKey, RequestKey, Stream, Verdict, is_bound_by_limits};
 use parking_lot::RwLock;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::automatic::Judge;
 use super::durable::Reply;
-use super::incoming::At;
 use super::job::BusBinding;
 use super::policy_feed::PolicyKnown;
 use super::publisher::{Outgoing, Settlements};
@@ -27,7 +28,6 @@ use crate::identity::Identity;
 use crate::runtime::StreamPlace;
 use crate::store::audit::Entry;
 use crate::store::outbox::Place;
-use crate::store::quarantine::{self, Quarantined};
 use crate::store::{
     StoreError, WriteConnection, alarms, askers, decisions, early_receipts, stalls, tombstones,
     unanswered, votes,
@@ -36,10 +36,15 @@ use crate::store::{
 /// Code of a message on whose subject another one stands.
 pub(crate) const CONFLICT: &str = "conflict";
 
+/// How many bytes a message may have now.
+pub(crate) type Largest = Box<dyn Fn() -> usize + Send + Sync>;
+
 /// The writer's memory.
 pub(crate) struct Ledger {
     pub(crate) identity: Arc<Identity>,
     pub(crate) clock: Arc<dyn Clock>,
+    /// The largest message that the bus takes.
+    pub(crate) largest: Largest,
     pub(crate) trusted: TrustedKeys,
     /// More requests than these from one agent are rejected.
     pub(crate) waiting_limit: i64,
@@ -70,6 +75,8 @@ pub(crate) struct Ledger {
     places: BTreeMap<Stream, (String, i64)>,
     /// When time makes something due at the earliest; none when that is not known.
     pub(crate) next_due: Option<Timestamp>,
+    /// Since when requests up to this row look overdue, and the server has not said so yet.
+    pub(crate) overdue: Option<(Instant, i64)>,
     pub(crate) settlements: Settlements,
     /// The other consoles.
     pub(crate) peers: Peers,
@@ -93,6 +100,8 @@ pub(crate) struct Ledger {
     pub(crate) counts_stale: bool,
     /// The outbox may hold decisions that nobody carries.
     pub(crate) left_behind: bool,
+    /// When a decision of this console last came back on its stream.
+    pub(crate) outbox_moved_at: Option<Timestamp>,
     /// How far the outbox was looked through.
     pub(crate) rescanned: Option<Place>,
 }
@@ -101,6 +110,7 @@ pub(crate) struct Ledger {
 pub(crate) struct Beginning {
     pub(crate) identity: Arc<Identity>,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) largest: Largest,
     pub(crate) trusted: TrustedKeys,
     pub(crate) waiting_limit: i64,
     pub(crate) stall_limits: StallLimits,
@@ -118,6 +128,7 @@ impl Ledger {
         Self {
             identity: with.identity,
             clock: with.clock,
+            largest: with.largest,
             trusted: with.trusted,
             waiting_limit: with.waiting_limit,
             stall_limits: with.stall_limits,
@@ -139,6 +150,7 @@ impl Ledger {
             own: HashMap::new(),
             places: BTreeMap::new(),
             next_due: None,
+            overdue: None,
             stop_turns: Turns::default(),
             turns: Turns::default(),
             closings: Turns::default(),
@@ -146,6 +158,7 @@ impl Ledger {
             searchable_in: None,
             counts_stale: false,
             left_behind: false,
+            outbox_moved_at: None,
             rescanned: None,
         }
     }
@@ -376,39 +389,6 @@ impl Batch<'_> {
         self.record(actor, "alarm", subject.as_str(), json!({ "code": code }));
         self.gathered.status = true;
         Ok(Some(subject))
-    }
-
-    /// Keeps a message of a stream that fits nowhere, under a stable word and with what is wrong. A conflict is audited
-    /// by its caller, under the request's name.
-    pub(crate) async fn set_aside(
-        &mut self,
-        (stream, epoch): (Stream, &str),
-        (at, subject, raw): (At, &str, &[u8]),
-        (code, detail): (&str, &str),
-    ) -> Result<(), StoreError> {
-        let message = Quarantined {
-            stream: stream.name().to_owned(),
-            stream_epoch: epoch.to_owned(),
-            stream_seq: at.seq,
-            subject: subject.to_owned(),
-            raw: raw.to_owned(),
-            code: code.to_owned(),
-            detail: detail.to_owned(),
-            at: at.stamp,
-        };
-        quarantine::insert(self.tx, &message).await?;
-        if message.code != CONFLICT {
-            self.record(
-                "unknown",
-                "quarantine",
-                format!("{}/{}", message.stream, message.stream_seq),
-                json!({
-                    "code": message.code,
-                    "payload_digest": Sha256Digest::of_bytes(&message.raw).to_string(),
-                }),
-            );
-        }
-        Ok(())
     }
 
     /// Ends an alarm whose cause is gone.

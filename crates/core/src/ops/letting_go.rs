@@ -2,15 +2,17 @@
 //!
 //! Refuses it to who could not let these calls run. Anybody may hold back.
 
-use countersign_wire::{AgentBrake, PolicyKey, Risk, WorkspaceName};
+use countersign_wire::{AgentBrake, AgentKey, PolicyKey, Risk, WorkspaceName};
+use serde_json::{Map, Value};
 
 use super::brakes::Said;
 use super::policies::read_payload;
 use super::rules::loosened;
+use super::setup::SetupValue;
 use super::trusted::TrustedKeys;
 use crate::domain::Timestamp;
 use crate::error::OpError;
-use crate::policy::Rule;
+use crate::policy::{Effect, Enabled, Rule};
 use crate::runtime::{App, Shared};
 use crate::store::policy::PolicyRow;
 
@@ -39,6 +41,14 @@ pub(super) fn may_say(
                 || known.is_empty()
                 || read_payload(&row.payload)
                     .is_ok_and(|next| loosened(&known, &next, stored_at).is_empty())
+        }
+        PolicyKey::Setup(agent) => {
+            let workspace = &agent.workspace;
+            let known = shared.policies.rules(workspace);
+            let next = SetupValue::read(&row.payload).map(|value| value.chosen());
+            may_loosen(trusted, signer, workspace, stored_at)
+                || asking_setup(&known, stored_at).is_empty()
+                || next == Some(shared.policies.chosen(agent))
         }
         _ => true,
     }
@@ -72,7 +82,42 @@ fn may_loosen(
     trusted.may_allow(signer, at, workspace, Risk::Critical)
 }
 
+/// Ids of the rules that deny or ask by what a setup key says.
+fn asking_setup(rules: &[Rule], now: Timestamp) -> Vec<&str> {
+    let asks = |rule: &&Rule| {
+        let when = rule.when.as_deref().unwrap_or_default();
+        rule.effect != Effect::Approve
+            && rule.enabled == Enabled::On
+            && !rule.is_over(now)
+            && when.contains("setup")
+    };
+    let asking = rules.iter().filter(asks);
+    asking.map(|rule| rule.id.as_str()).collect()
+}
+
 impl App {
+    /// Refuses to change values of setup keys by which rules deny or ask.
+    pub(super) async fn may_choose(
+        &self,
+        agent: &AgentKey,
+        (before, after): (&Map<String, Value>, &Map<String, Value>),
+    ) -> Result<(), OpError> {
+        let (trusted, own) = (&self.inner.shared.trusted, self.identity().human_key());
+        let (workspace, now) = (&agent.workspace, self.now());
+        if before == after || may_loosen(trusted, own.as_str(), workspace, now) {
+            return Ok(());
+        }
+        let rules = self.rules(workspace).await?.rules;
+        let asking = asking_setup(&rules, now);
+        match asking.is_empty() {
+            true => Ok(()),
+            false => Err(OpError::VerdictNotAllowed(format!(
+                "your own key stands under limits, and rules deny or ask by what setup keys say: {}; an operator who may let every call run in workspace {workspace} changes their values, see `countersign operators list`",
+                asking.join(", ")
+            ))),
+        }
+    }
+
     /// Refuses a brake whose end others would wonder about.
     pub(super) fn may_end(&self, said: &Said) -> Result<(), OpError> {
         let (trusted, own) = (&self.inner.shared.trusted, self.identity().human_key());

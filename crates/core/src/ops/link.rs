@@ -15,6 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use self::past::{reached, targets};
 use super::alive;
+use super::floods;
 use super::hellos_again::is_one_unread;
 use super::hellos_known::HellosKnown;
 use super::incoming;
@@ -152,6 +153,11 @@ impl Link {
             self.bus.clone(),
             session.stop.clone(),
         ));
+        session.tasks.spawn(floods::run(
+            Arc::clone(&self.shared),
+            self.bus.clone(),
+            session.stop.clone(),
+        ));
         // Until it is written, the audit log is not called whole; nothing else hangs on it.
         if let Err(error) = lost_anchors::note(&self.shared, &self.bus).await {
             tracing::warn!(%error, "the anchors that a restore lost are not named yet");
@@ -185,7 +191,8 @@ impl Link {
             .map(|stream| self.project(session, (stream, &hellos), &positions, &operators))
             .into();
         let tasks = session.tasks.clone();
-        let (shared, stop) = (Arc::clone(&self.shared), session.stop.clone());
+        let (shared, bus) = (Arc::clone(&self.shared), self.bus.clone());
+        let stop = session.stop.clone();
         let sign = presence::run(
             Arc::clone(&self.shared),
             self.bus.clone(),
@@ -193,7 +200,7 @@ impl Link {
             session.stop.clone(),
         );
         session.tasks.spawn(async move {
-            if !reached(&shared, first, &stop).await {
+            if !reached(&shared, &bus, first, &stop).await {
                 return;
             }
             tokio::select! {
@@ -207,7 +214,7 @@ impl Link {
                 tasks.spawn(projection);
             }
             tasks.spawn(sign);
-            if reached(&shared, reports, &stop).await {
+            if reached(&shared, &bus, reports, &stop).await {
                 let _ = shared.streams.send(Job::ReportsKnown).await;
             }
         });
@@ -231,7 +238,10 @@ impl Link {
             let mut wait = FIRST_RETRY;
             session = loop {
                 match self.join().await {
-                    Ok(session) => break session,
+                    Ok(session) => {
+                        tracing::info!("joined the bus again");
+                        break session;
+                    }
                     Err(error) => {
                         tracing::warn!(%error, "the bus could not be joined after a reconnect");
                     }
@@ -274,7 +284,11 @@ impl Link {
         let begun = places.wait_for(|places| places.get(name).is_some_and(|at| at.next == 1));
         match tokio::time::timeout(BEGIN_LIMIT, begun).await {
             Ok(Ok(_)) => Ok(()),
-            _ => Err(OpError::stopped()),
+            Ok(Err(_)) => Err(OpError::stopped()),
+            Err(_) => Err(OpError::Failed(format!(
+                "the store did not come to the hellos of the agents in {} s; try again when the disk is less busy",
+                BEGIN_LIMIT.as_secs()
+            ))),
         }
     }
 

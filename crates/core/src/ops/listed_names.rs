@@ -2,9 +2,10 @@
 //!
 //! Refuses to show somebody under the name that they chose to sign with, where the list has another one.
 
-use countersign_wire::json_value;
+use countersign_wire::{KeyRole, PublicKey, json_value};
 use serde_json::{Value, json};
 
+use super::operators::ListedState;
 use super::trusted::TrustedKeys;
 use crate::domain::Timestamp;
 use crate::runtime::App;
@@ -45,6 +46,22 @@ fn with_listed(trusted: &TrustedKeys, decided_by: &str, at: Timestamp) -> Option
 }
 
 impl App {
+    /// Another operator's key in force whose name this console's operator signs with, while the realm's list has
+    /// another name for the own key.
+    #[must_use]
+    pub fn borrowed_name(&self) -> Option<PublicKey> {
+        let name = &self.identity().operator;
+        let (listed, _) = self.operators();
+        let mut people = listed
+            .into_iter()
+            .filter(|line| line.role == KeyRole::Human && line.state == ListedState::InForce);
+        if people.clone().any(|line| line.mine && line.name == *name) {
+            return None;
+        }
+        let other = people.find(|line| !line.mine && line.name == *name)?;
+        Some(other.key)
+    }
+
     /// The line with the list's name of who decided. What does not verify says whatever its writer wanted.
     pub(super) fn with_listed_name(&self, mut line: LineRow) -> LineRow {
         if line.state != "void"

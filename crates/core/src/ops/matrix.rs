@@ -64,7 +64,7 @@ impl App {
         let now = self.now();
         let judging = tokio::task::spawn_blocking(move || {
             let rules = in_force.set.rules().iter().map(|of| of.rule.clone());
-            let matrix = Matrix::new(rules.collect(), now, in_force.broken)?;
+            let matrix = Matrix::new(rules.collect(), now, in_force.replaced)?;
             let (mut rows, mut more) = (Vec::new(), 0);
             for agent in &agents {
                 let key = format!("{}/{}", agent.workspace, agent.agent).parse::<AgentKey>();

@@ -5,6 +5,7 @@
 
 mod accept;
 mod added;
+mod ahead;
 mod audit_entries;
 pub(crate) mod change;
 mod console_keys;
@@ -19,7 +20,9 @@ mod vouch;
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_wire::{OperatorEntry, OperatorList, PolicyKey, TrustedKey, time_to_sign};
+use countersign_wire::{
+    OperatorEntry, OperatorList, PolicyKey, SignedEnvelope, TrustedKey, read_json, time_to_sign,
+};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use uuid::Uuid;
@@ -32,6 +35,7 @@ use crate::bus::{Bus, POLICY_STREAM, StreamMessage};
 use crate::domain::{AlarmCode, Timestamp};
 use crate::error::OpError;
 use crate::runtime::Shared;
+use crate::store::policy::PolicyRow;
 
 pub use change::{Change, ChangeError, Limits};
 pub(crate) use edit::why_not;
@@ -46,20 +50,33 @@ pub(crate) use rotate::{follow, settle};
 const KEY: &str = "operators";
 /// Consoles that start together write the list one after another.
 const TRIES: u32 = 20;
+/// Bytes of a list to which newcomers add themselves, about 1,000 keys. There is room beyond for ends and rotations:
+/// the bus takes 4 MiB, or what its `max_payload` says, and every reader reads it whole.
+const NEWCOMERS_MAX: usize = 256 << 10;
 const LEARN_EVERY: Duration = Duration::from_millis(500);
 
 /// The list as it was last accepted.
 #[derive(Debug, Clone)]
 pub(crate) struct KnownList {
     pub(crate) list: OperatorList,
+    /// As it was stored.
+    pub(crate) envelope: SignedEnvelope,
     /// Its revision in the bucket; 0 when the bucket is another one now.
     pub(crate) revision: u64,
-    /// The key that signed it.
-    pub(crate) signer: String,
-    /// Its signature: what is put back after a loss is the list in force, and was not signed again.
-    pub(crate) sig: String,
     /// When the server stored it; none until it was read from the bus.
     pub(crate) stored_at: Option<Timestamp>,
+}
+
+impl KnownList {
+    /// The list that this folder kept; none where it cannot be read.
+    pub(crate) fn remembered(row: &PolicyRow) -> Option<Self> {
+        Some(Self {
+            list: read_json(&row.payload).ok()?,
+            envelope: policy_value::envelope_of(row).ok()?,
+            revision: u64::try_from(row.revision).ok()?,
+            stored_at: None,
+        })
+    }
 }
 
 /// What keeps the list.
@@ -81,7 +98,7 @@ pub(super) struct Latest {
     list: OperatorList,
     /// What stands there is neither the list nor a list that keeps all of it.
     broken: bool,
-    /// Nobody who may edit it has signed what stands there: agents cannot take it over.
+    /// Agents cannot take over what stands there before it is signed again.
     unsigned: bool,
 }
 
@@ -102,23 +119,35 @@ impl Operators {
     pub(crate) async fn register(&self) -> Result<u64, OpError> {
         for attempt in 0..TRIES {
             let latest = self.latest().await?;
-            let mut list = latest.list;
+            // Which list agents follow is said by who writes.
+            let mut list = OperatorList {
+                base: None,
+                ..latest.list
+            };
             let (missing, later) = (self.missing(&list), self.not_yet(&list));
             // A list without a time is one of an earlier version, and an older one of these could not be told from it.
             let untold = latest.broken || list.at.is_none() || self.is_due_again();
             let unfollowed = latest.unsigned && self.may_edit();
-            let resign = (untold || unfollowed) && self.may_sign();
+            let now = self.shared.clock.now();
+            let ended = self.may_edit() && ahead::end_what_was_ended(&mut list, now);
+            let resign = ended || ((untold || unfollowed) && self.may_sign());
             if missing.is_empty() && later.is_empty() && !resign {
                 if self.is_owed() {
                     self.heal_beside(list, latest.revision);
                 }
                 return Ok(latest.revision);
             }
-            let now = self.shared.clock.now();
+            let arrives = !missing.is_empty();
             for entry in missing {
                 change::arrive(&mut list, entry, now);
             }
             list.operators.extend(later);
+            if arrives && serde_json::to_vec(&list).is_ok_and(|list| list.len() > NEWCOMERS_MAX) {
+                return Err(OpError::Environment(format!(
+                    "this folder's keys are new, and the realm's list of operators has {} terms already, which are never removed: run from a data folder that is kept",
+                    list.operators.len()
+                )));
+            }
             if let Some(revision) = self.write(&list, latest.revision).await? {
                 return Ok(revision);
             }
@@ -200,7 +229,7 @@ impl Operators {
                     unsigned: false,
                 }),
                 // Written over, every older decision would lose its signer.
-                Accepted::ByOther(_) | Accepted::No(_) => Err(unverified()),
+                Accepted::ToSign(_) | Accepted::No(_) => Err(unverified()),
             };
         };
         if last < seen {
@@ -208,7 +237,7 @@ impl Operators {
             self.shared.forget_list_revision();
         }
         let mut next = self.known().map_or(0, |known| known.revision) + 1;
-        let mut unsigned = false;
+        let mut to_sign = None;
         let mut refused = value.is_none().then_some(Refused::Unreadable);
         let subject = PolicyKey::Operators.subject();
         while next <= last {
@@ -218,16 +247,18 @@ impl Operators {
             next = message.seq + 1;
             let stamp = message.stamp.into();
             let accepted = self.accept(&message.payload, message.seq, stamp).await;
-            unsigned = matches!(accepted, Accepted::ByOther(_));
-            refused = match accepted {
-                Accepted::No(refused) => Some(refused),
-                Accepted::Yes(_) | Accepted::ByOther(_) => None,
+            (to_sign, refused) = match accepted {
+                Accepted::No(refused) => (None, Some(refused)),
+                Accepted::ToSign(list) => (Some(list), None),
+                Accepted::Yes(_) => (None, None),
             };
         }
         if let Some(value) = &value {
             self.stands_since(value.revision, value.stamp.into());
         }
-        let list = self.known().map_or(known.list, |known| known.list);
+        let unsigned = to_sign.is_some();
+        let known = self.known().map_or(known.list, |known| known.list);
+        let list = to_sign.unwrap_or(known);
         let now = self.shared.clock.now();
         if let Some(Refused::Older(_)) = refused {
             self.alarm_older(last).await;
@@ -261,9 +292,13 @@ impl Operators {
             at: Some(at),
             ..list.clone()
         };
-        if self.may_edit() {
-            self.vouch(&mut list);
-        }
+        list.base = match self.may_edit() {
+            true => {
+                self.vouch(&mut list);
+                None
+            }
+            false => self.known().and_then(|known| known.base(now)),
+        };
         let own = self.shared.identity.human_key();
         if let Some(known) = self.known() {
             if known.revision > revision {
@@ -286,10 +321,9 @@ impl Operators {
                 Ok(Some(seq))
             }
             Put::Overtaken => Ok(None),
-            Put::Refused(why) => {
-                tracing::warn!(why, "the list of operators could not be written");
-                Ok(None)
-            }
+            Put::Refused(why) => Err(OpError::BusUnreachable(format!(
+                "the bus refuses the list of operators ({why}); check that this console may write CS_POLICY, and the server's max_payload"
+            ))),
             Put::Silent(_) => Err(OpError::BusUnreachable(
                 "CS_POLICY did not answer; check with `countersign doctor` that this console may write it".into(),
             )),
@@ -365,6 +399,8 @@ pub(crate) fn trusted_now(list: &OperatorList, now: Timestamp) -> Vec<TrustedKey
             entry
                 .until
                 .is_none_or(|until| now < Timestamp::from(until.get()))
+                // Before it has read the list, it counts them at any time.
+                && Timestamp::from(entry.from.get()) <= now.plus_ms(lawful::CLOCK_SLACK_MS)
                 // An agent that has not read the list yet knows no limits.
                 && !entry.is_limited()
         })

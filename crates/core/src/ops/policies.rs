@@ -1,6 +1,7 @@
 //! The rule sets of all workspaces as this console knows them.
 //!
-//! Refuses to decide by a set that does not verify or cannot be read: everything asks then.
+//! Refuses to approve by a set that does not verify or cannot be read: everything asks then, but what rules denied that
+//! nobody who may has taken back.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use countersign_wire::{AgentKey, PolicyKey, Risk, WorkspaceName};
 use parking_lot::RwLock;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::policy_intake::{Came, Place, Taken};
 use super::rules::last_readable;
@@ -17,7 +18,7 @@ use super::trusted::TrustedKeys;
 use crate::domain::Timestamp;
 use crate::policy::read::{Problem, read_stored};
 use crate::policy::setup::SetupSchema;
-use crate::policy::{PolicySet, Rule};
+use crate::policy::{PolicySet, Replaced, Rule};
 use crate::runtime::Shared;
 use crate::store::policy::PolicyRow;
 use crate::store::{Reader, StoreError};
@@ -25,15 +26,20 @@ use crate::store::{Reader, StoreError};
 /// What a workspace's requests are judged by.
 #[derive(Debug)]
 pub(crate) struct InForce {
-    /// Where it is broken, the last one that was good: it may still ask for several operators.
+    /// Where it was replaced, the last one that was good.
     pub(crate) set: PolicySet,
     /// Who signed, and when the server stored it: their limits bind what the rules let run.
     pub(crate) authors: Vec<(String, Timestamp)>,
-    /// It does not verify or cannot be read: nothing is decided by itself.
-    pub(crate) broken: bool,
+    /// What stands on the bus does not count.
+    pub(crate) replaced: Option<Replaced>,
 }
 
 impl InForce {
+    /// Whether anything can be decided by it.
+    pub(super) fn decides(&self) -> bool {
+        self.replaced != Some(Replaced::Unreadable)
+    }
+
     /// Whether everybody who signed it may let a request of this risk run.
     pub(super) fn may_allow(
         &self,
@@ -50,13 +56,14 @@ impl InForce {
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Known {
     revision: u64,
-    /// Where it is broken, the last ones that were good.
+    /// Where they were replaced, the last ones that were good.
     rules: Vec<Rule>,
     author: Option<(String, Timestamp)>,
-    broken: bool,
+    replaced: Option<Replaced>,
 }
 
-/// A value of `setup.{ws}.{agent}`; without bindings when it does not verify or cannot be read.
+/// A value of `setup.{ws}.{agent}`; the last one that was good, without bindings, when it does not verify or cannot be
+/// read: rules deny by its values.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct KnownSetup {
     revision: u64,
@@ -93,13 +100,13 @@ impl Book {
             setup.insert(agent.agent.to_string(), in_force);
         }
         let set = PolicySet::new(known.rules, setup);
-        let broken = known.broken || set.is_err();
+        let unreadable = set.is_err().then_some(Replaced::Unreadable);
         let empty = || PolicySet::new(Vec::new(), BTreeMap::new());
         if let Ok(set) = set.or_else(|_| empty()) {
             let in_force = InForce {
                 set,
                 authors,
-                broken,
+                replaced: known.replaced.or(unreadable),
             };
             self.in_force.insert(workspace.clone(), Arc::new(in_force));
         }
@@ -161,7 +168,7 @@ impl Policies {
         book.in_force.get(workspace).map(Arc::clone)
     }
 
-    /// The rules of a workspace; where they are broken, the last ones that were good.
+    /// The rules of a workspace; where they were replaced, the last ones that were good.
     pub(super) fn rules(&self, workspace: &WorkspaceName) -> Vec<Rule> {
         let book = self.book.read();
         let known = book.rules.get(workspace);
@@ -174,7 +181,7 @@ impl Policies {
         Some(Arc::new(InForce {
             set,
             authors: Vec::new(),
-            broken: false,
+            replaced: None,
         }))
     }
 
@@ -182,13 +189,13 @@ impl Policies {
     pub(crate) fn is_empty(&self) -> bool {
         let book = self.book.read();
         let mut all = book.in_force.values();
-        all.all(|of| of.set.is_empty() && !of.broken)
+        all.all(|of| of.set.is_empty() && of.replaced.is_none())
     }
 
-    /// How many rules approve at this time, in all workspaces; what cannot be read approves nothing.
+    /// How many rules approve at this time, in all workspaces; what was replaced approves nothing.
     pub(crate) fn approving(&self, now: Timestamp) -> usize {
         let book = self.book.read();
-        let sets = book.in_force.values().filter(|of| !of.broken);
+        let sets = book.in_force.values().filter(|of| of.replaced.is_none());
         sets.flat_map(|of| of.set.rules())
             .filter(|of| of.rule.approves(now))
             .count()
@@ -213,11 +220,15 @@ impl Policies {
             .for_each(|known| known.revision = 0);
     }
 
-    /// The rules of a workspace stand, and cannot be read.
-    pub(crate) fn cannot_be_read(&self, workspace: WorkspaceName) {
+    /// Something stands in the place of a workspace's rules that does not count, and that left no row where they can
+    /// be read themselves.
+    pub(crate) fn replaced(&self, workspace: WorkspaceName) {
+        let before = self.book.read().rules.get(&workspace).cloned();
         let known = Known {
             revision: u64::MAX,
-            broken: true,
+            replaced: before
+                .and_then(|known| known.replaced)
+                .or(Some(Replaced::Unsigned)),
             ..Known::default()
         };
         self.take(workspace, known);
@@ -227,7 +238,7 @@ impl Policies {
     fn take(&self, workspace: WorkspaceName, mut known: Known) -> bool {
         let mut book = self.book.write();
         let old = book.rules.get(&workspace);
-        if known.broken {
+        if known.replaced.is_some() {
             known.rules = old.map(|old| old.rules.clone()).unwrap_or_default();
         }
         let news = old.is_none_or(|old| is_news((known.revision, &known), (old.revision, old)));
@@ -237,6 +248,17 @@ impl Policies {
             self.touch();
         }
         news
+    }
+
+    /// The values of an agent's setup keys that somebody chose.
+    pub(super) fn chosen(&self, agent: &AgentKey) -> Map<String, Value> {
+        self.setup(agent).chosen()
+    }
+
+    fn setup(&self, agent: &AgentKey) -> SetupValue {
+        let book = self.book.read();
+        let known = book.setups.get(agent);
+        known.map(|known| known.value.clone()).unwrap_or_default()
     }
 
     /// Takes the setup of an agent over, unless it or a newer one is known. Returns whether it did.
@@ -300,7 +322,7 @@ fn known(payload: &[u8], author: (String, Timestamp), revision: u64) -> Known {
     let rules = read_payload(payload);
     Known {
         revision,
-        broken: rules.is_err(),
+        replaced: rules.is_err().then_some(Replaced::Unreadable),
         rules: rules.unwrap_or_default(),
         author: Some(author),
     }
@@ -319,26 +341,29 @@ pub(super) async fn take_rules(
     place: Place,
 ) -> Option<Taken> {
     let revision = place.revision;
-    let none = Known {
+    let replaced = |by| Known {
         revision,
+        replaced: Some(by),
         ..Known::default()
     };
-    let broken = Known {
-        broken: true,
-        ..none.clone()
-    };
     let known = match came {
-        // Deleted: there are no rules.
-        Came::Deleted => none,
         Came::Signed(row) => {
             let (payload, author) = (row.payload.clone(), (row.signer.clone(), place.stored_at));
             // Conditions are compiled, which takes its time.
             let reading = tokio::task::spawn_blocking(move || known(&payload, author, revision));
-            reading.await.unwrap_or(broken)
+            reading.await.unwrap_or(replaced(Replaced::Unreadable))
         }
-        Came::Older(_) | Came::Unverified => broken,
+        Came::Deleted if shared.policies.rules(workspace).is_empty() => Known {
+            revision,
+            ..Known::default()
+        },
+        // Nobody signs a deletion.
+        Came::Older(_) | Came::Unverified | Came::Deleted => replaced(Replaced::Unsigned),
     };
-    let (good, detail) = (!known.broken, json!({ "rules": known.rules.len() }));
+    let (good, detail) = (
+        known.replaced.is_none(),
+        json!({ "rules": known.rules.len() }),
+    );
     let (policies, workspace) = (Arc::clone(&shared.policies), workspace.clone());
     let taken = tokio::task::spawn_blocking(move || policies.take(workspace, known)).await;
     taken.unwrap_or(false).then_some(Taken { good, detail })
@@ -351,18 +376,19 @@ pub(super) fn take_setup(
     came: &Came,
     place: Place,
 ) -> Option<Taken> {
+    let last = shared.policies.setup(agent).unbound();
     let (read, author) = match came {
-        Came::Deleted => (Some(SetupValue::default()), None),
+        Came::Deleted if last.chosen().is_empty() => (Some(SetupValue::default()), None),
         Came::Signed(row) => {
             let author = Some((row.signer.clone(), place.stored_at));
             (SetupValue::read(&row.payload), author)
         }
-        Came::Older(_) | Came::Unverified => (None, None),
+        Came::Older(_) | Came::Unverified | Came::Deleted => (None, None),
     };
     let (good, detail) = (read.is_some(), json!({}));
     let known = KnownSetup {
         revision: place.revision,
-        value: read.unwrap_or_default(),
+        value: read.unwrap_or(last),
         author,
     };
     let taken = shared.policies.take_setup(agent.clone(), known);

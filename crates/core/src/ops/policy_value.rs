@@ -234,13 +234,21 @@ fn unsigned(key: &PolicyKey, why: &str) -> OpError {
     ))
 }
 
+/// A value as it was signed.
+pub(super) fn envelope_of(row: &PolicyRow) -> Result<SignedEnvelope, OpError> {
+    let key = row.signer.parse().map_err(|_| without_signature(row))?;
+    let sig = row.sig.parse().map_err(|_| without_signature(row))?;
+    Ok(SignedEnvelope::of_parts(&row.payload, key, sig))
+}
+
 /// The bytes of a value as they were signed.
 pub(super) fn bytes_of(row: &PolicyRow) -> Result<Bytes, OpError> {
-    let unreadable = || OpError::Failed(format!("{} was stored without its signature", row.key));
-    let key = row.signer.parse().map_err(|_| unreadable())?;
-    let sig = row.sig.parse().map_err(|_| unreadable())?;
-    let bytes = SignedEnvelope::of_parts(&row.payload, key, sig).to_bytes();
-    Ok(bytes.map_err(|_| unreadable())?.into())
+    let bytes = envelope_of(row)?.to_bytes();
+    Ok(bytes.map_err(|_| without_signature(row))?.into())
+}
+
+fn without_signature(row: &PolicyRow) -> OpError {
+    OpError::Failed(format!("{} was stored without its signature", row.key))
 }
 
 /// Writes signed bytes over revision `expected`.

@@ -159,6 +159,7 @@ fn read(
         auto_key: presence.auto_key,
         instance_id: presence.instance_id.map(|id| id.as_u128()),
         heard_at: stamp,
+        revision: change.revision,
     }))
 }
 

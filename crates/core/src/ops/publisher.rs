@@ -17,7 +17,7 @@ use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use super::decision_words::{decision_summary, given, vote_summary};
-use super::draft::request_of;
+use super::draft::{fits, request_of};
 use super::held_back::{HeldBack, voters};
 use super::job::Job;
 use super::policy_feed::PolicyKnown;
@@ -159,6 +159,12 @@ pub(crate) struct Publisher {
     pub(crate) settlements: Settlements,
     /// Decisions that are carried, and those that were taken back: no copy of these goes out any more.
     pub(crate) in_flight: Arc<Mutex<HashSet<Uuid>>>,
+}
+
+/// A vote is smaller than the decision that it was measured by.
+fn too_large(bus: &Bus, outgoing: &Outgoing) -> Option<HeldBack> {
+    let fits = fits(outgoing.payload.len(), bus.max_payload()).is_ok();
+    (!fits && outgoing.carried == Carried::Decision).then_some(HeldBack::TooLarge)
 }
 
 impl Publisher {
@@ -325,7 +331,9 @@ impl Publisher {
     ) -> Result<Settled, String> {
         let mut why = "its deadline has passed".to_owned();
         let standing = self.trusted.standing(&outgoing.key, self.clock.now());
-        let held_back = self.held_back(outgoing, standing, way.waited);
+        let held_back = self
+            .held_back(outgoing, standing, way.waited)
+            .or_else(|| too_large(bus, outgoing));
         if let Some(held_back) = &held_back {
             why = format!("it is held back: {held_back}");
         } else if standing != Standing::Counts {

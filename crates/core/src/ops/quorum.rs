@@ -14,10 +14,10 @@ use crate::policy::{Asked, Evaluation, Outcome};
 use crate::store::{StoreError, quorum, requests, to_judge};
 use countersign_wire::{parse_request, request_subject};
 
-/// How many operators the rules ask for, and the place of the rule that does. Where they cannot be read any
-/// more, those before them still ask; what they deny or approve counts for nothing.
+/// How many operators the rules ask for, and the place of the rule that does. Where they were replaced by what does not
+/// count, those before it still ask.
 fn asked_for(in_force: &InForce, found: &Evaluation) -> (u8, Option<usize>) {
-    if in_force.broken {
+    if in_force.replaced.is_some() {
         return found.most_asked();
     }
     match found.outcome {
@@ -37,7 +37,7 @@ pub(super) async fn note(
 ) -> Result<(), StoreError> {
     let (wanted, rule) = judged.map_or((1, None), |(of, found)| asked_for(of, found));
     let least = match judged {
-        Some((of, _)) if of.broken => record.approvals_needed,
+        Some((of, _)) if of.replaced.is_some() => record.approvals_needed,
         _ => record.approvals_required,
     };
     let needed = wanted.max(least).max(record.approvals_required);
@@ -71,7 +71,7 @@ pub(super) async fn forget(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(),
 }
 
 /// Looks again by what is known of the rules here, however old that is: before an operator's approval is taken
-/// or signed, and where the rules cannot be read any more.
+/// or signed, and where rules were replaced by what does not count.
 pub(super) async fn look(
     ledger: &Ledger,
     batch: &mut Batch<'_>,

@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use countersign_wire::{CallWarning, RequestKey, decision_subject};
+use countersign_wire::{
+    CallWarning, RequestKey, Stream, decision_subject, json_value, withdraw_subject,
+};
+use serde_json::Value;
 
 use super::cautions;
+use super::tool_record::{NEWEST, call_of};
 use super::votes::told::{self, ShownVote};
 use crate::domain::history::HistoryFilter;
 use crate::domain::{State, Timestamp};
@@ -20,6 +24,9 @@ use crate::store::quarantine::{self, Contradicting};
 use crate::store::re_asks::{self, EarlierCall};
 use crate::store::receipts::StoredReceipt;
 use crate::store::{alarms, audit, decisions, outbox, receipts, retention, typed_targets};
+
+/// How long a reader waits for what an agent said when it withdrew.
+const REASON_LIMIT: Duration = Duration::from_secs(1);
 
 /// One request with everything that is known of it.
 #[derive(Debug, Clone)]
@@ -214,6 +221,22 @@ impl App {
         })
     }
 
+    /// Why the agent withdrew a request, in its words. This console keeps their digest alone: they are read from the
+    /// bus, and none are told where it does not answer or holds them no longer.
+    pub async fn withdraw_reason(&self, line: &LineRow) -> Option<String> {
+        if line.state != State::Withdrawn.as_str() {
+            return None;
+        }
+        let (bus, subject) = (self.bus()?, withdraw_subject(&line.key()?));
+        let read = bus.read_next(Stream::Requests.name(), &subject, 1);
+        let message = tokio::time::timeout(REASON_LIMIT, read)
+            .await
+            .ok()?
+            .ok()??;
+        let said: Value = json_value(&message.payload)?;
+        said["reason"].as_str().map(str::to_owned)
+    }
+
     /// One request whole.
     ///
     /// # Errors
@@ -228,8 +251,9 @@ impl App {
             contradicting = quarantine::contradicting(reader, &decision_subject(&key)).await?;
             reported = receipts::of_request(reader, &key).await?;
         }
-        if let Some(tool) = &line.tool {
-            earlier = lines::earlier_decided(reader, &line.ws, tool, line.id).await?;
+        if let Some(call) = call_of(&line) {
+            let nearest = lines::earlier_decided(reader, call, i64::from(NEWEST)).await?;
+            earlier = nearest.map(|line| self.with_listed_name(line));
         }
         let typed_target = match &line.tool {
             Some(tool) => typed_targets::of_tool(reader, &line.ws, &line.agent, tool).await?,

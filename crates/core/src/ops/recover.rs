@@ -6,6 +6,7 @@
 //! by its new stamp carries this console's word on the old one.
 
 mod again;
+mod last_moments;
 mod values;
 
 use std::collections::{BTreeMap, HashSet};
@@ -183,9 +184,7 @@ impl App {
         let known = self.stream_marks(positions).await?;
         let back = known.went_back(bus, &survey.streams).await?;
         let differs = |stream: &&StreamStatus| {
-            let position = positions.iter().find(|at| at.stream == stream.name);
-            position.is_some_and(|at| epoch_of(stream) != at.epoch)
-                || back.iter().any(|of| of.stream == stream.name)
+            !is_as_remembered(stream, positions) || back.iter().any(|of| of.stream == stream.name)
         };
         let streams = survey.streams.iter().filter(differs);
         Ok(streams.map(|stream| stream.name).collect())
@@ -385,6 +384,12 @@ struct Target<'a> {
     dry_run: bool,
     /// The stream is not there, and so nothing stands on it.
     absent: bool,
+}
+
+/// Whether a stream has the epoch that this console remembers, or is one that it does not know yet.
+fn is_as_remembered(stream: &StreamStatus, positions: &[Position]) -> bool {
+    let position = positions.iter().find(|at| at.stream == stream.name);
+    position.is_none_or(|at| epoch_of(stream) == at.epoch)
 }
 
 fn no_answer() -> OpError {

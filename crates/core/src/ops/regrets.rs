@@ -2,6 +2,8 @@
 //!
 //! Refuses what a person decided, and to take back a decision: that stands for ever.
 
+use std::time::Duration;
+
 use countersign_wire::RequestKey;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -10,6 +12,8 @@ use super::bypass;
 use super::rules::RulesChange;
 use super::setup::SetupChange;
 use crate::error::OpError;
+use crate::policy::Enabled;
+use crate::policy::simulate::Flip;
 use crate::runtime::App;
 use crate::store::lines::LineRow;
 
@@ -72,6 +76,25 @@ pub enum Suspended {
     Bypass,
 }
 
+/// What is to happen where the rule goes that stood over an approval of what people denied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Denied {
+    /// They are looked for, so long at most, and refuse the regret.
+    Refuse(Duration),
+    /// A person was shown them.
+    Accept,
+}
+
+/// What a regret came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Regretting {
+    /// It is suspended.
+    Done(Regretted),
+    /// Nothing was changed: people denied these, and the rules that are left would let them run. None where that
+    /// could not be told in time.
+    Denied(Option<Vec<Flip>>),
+}
+
 /// A regret that stands on the bus.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Regretted {
@@ -88,7 +111,8 @@ pub struct Regretted {
 impl App {
     /// Marks what a rule, a setup key or a bypass decided as wrong: the rule is switched off, the key's
     /// binding is taken away, the bypass ends. It stands on the bus when this returns. The decision itself
-    /// stands. A rule that was changed since is suspended all the same.
+    /// stands. A rule that was changed since is suspended all the same. An approve goes off without a question; a
+    /// rule that denies or asks may have stood over an approval.
     ///
     /// # Errors
     /// [`OpError::InvalidArgs`] for what was not decided automatically and for a reason beyond
@@ -98,7 +122,8 @@ impl App {
         &self,
         line: &LineRow,
         reason: Option<String>,
-    ) -> Result<Regretted, OpError> {
+        denied: Denied,
+    ) -> Result<Regretting, OpError> {
         let key = line
             .key()
             .ok_or_else(|| OpError::NotFound(line.request_id.clone()))?;
@@ -118,6 +143,13 @@ impl App {
                 (Suspended::Bypass, set.revision)
             }
             "rule" => {
+                if let Denied::Refuse(limit) = denied {
+                    let off = RulesChange::Enable(id.clone(), Enabled::Off);
+                    let flips = self.denied_flips(&key.workspace, &off, limit).await?;
+                    if !flips.as_ref().is_some_and(Vec::is_empty) {
+                        return Ok(Regretting::Denied(flips));
+                    }
+                }
                 let revision = self
                     .suspend_rule(&key, &id, version, reason.clone())
                     .await?;
@@ -138,12 +170,12 @@ impl App {
             "suspended": suspended, "id": id, "version": version, "revision": revision,
         });
         self.record("regret", key.to_string(), detail).await?;
-        Ok(Regretted {
+        Ok(Regretting::Done(Regretted {
             suspended,
             id,
             version,
             revision,
-        })
+        }))
     }
 
     async fn suspend_rule(

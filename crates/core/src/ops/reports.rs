@@ -1,8 +1,8 @@
 //! Projects what agents report of decisions: `CS_RECEIPTS`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use countersign_wire::{RequestKey, Sha256Digest, Stage, Stream};
+use countersign_wire::{RequestKey, Sha256Digest, Stage, Stream, Subject};
 use serde_json::json;
 
 use super::execution::{by_name, compare, patience, ran};
@@ -11,7 +11,12 @@ use super::ledger::{Batch, Ledger};
 use crate::domain::incident::Execution;
 use crate::domain::{Delivery, RequestRecord};
 use crate::store::receipts::NewReceipt;
-use crate::store::{StoreError, decisions, early_receipts, receipts, request_states, requests};
+use crate::store::{
+    StoreError, audit, decisions, early_receipts, receipts, request_states, requests,
+};
+
+/// Action of the first receipt of a request that cannot be read.
+pub(crate) const UNREADABLE: &str = "receipt_unreadable";
 
 fn rung(stage: Stage) -> Delivery {
     match stage {
@@ -34,6 +39,7 @@ pub(crate) async fn apply_receipts(
     let mut rows = Vec::with_capacity(unread.len());
     let mut stages = Vec::with_capacity(unread.len());
     let mut digests = Vec::with_capacity(unread.len());
+    let mut noted = HashSet::new();
     for message in *unread {
         match &message.receipt {
             Ok((key, receipt)) => {
@@ -52,6 +58,11 @@ pub(crate) async fn apply_receipts(
                 let stream = Stream::Receipts;
                 let place = (message.at, message.subject.as_str(), message.raw.as_slice());
                 set_aside(batch, stream, &unread.epoch, place, why).await?;
+                if let Some(Subject::Receipt(key)) = Subject::parse(&message.subject)
+                    && noted.insert(key.clone())
+                {
+                    note_unreadable(batch, &key, message, why).await?;
+                }
             }
         }
     }
@@ -114,6 +125,31 @@ pub(crate) async fn apply_receipts(
         .touched
         .extend(raised.iter().map(|(id, _)| *id));
     ledger.projected(batch, unread).await
+}
+
+/// Tells of a receipt that cannot be read under its request: it may have said that the call ran. Once, so that an agent
+/// that sends nothing else fills no log.
+async fn note_unreadable(
+    batch: &mut Batch<'_>,
+    key: &RequestKey,
+    message: &IncomingReceipt,
+    why: &str,
+) -> Result<(), StoreError> {
+    let subject = key.to_string();
+    if audit::is_written(batch.tx, UNREADABLE, &subject).await? {
+        return Ok(());
+    }
+    tracing::warn!(request = %key, why, "a receipt cannot be read and was set aside");
+    batch.record(
+        key.agent_key().to_string(),
+        UNREADABLE,
+        subject,
+        json!({
+            "payload_digest": Sha256Digest::of_bytes(&message.raw).to_string(),
+            "stream_seq": message.at.seq,
+        }),
+    );
+    Ok(())
 }
 
 /// Keeps a message that could not be read.

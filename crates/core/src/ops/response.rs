@@ -1,19 +1,18 @@
 //! Whether an answer fits what was asked (protocol, section 3).
 
-use countersign_wire::{ApprovalRequest, QuestionOption, RequestKind, Response};
-use serde_json::Value;
+use countersign_wire::{ApprovalRequest, RequestKind, Response};
 
 use super::schema_cost::is_affordable;
 use crate::error::OpError;
 
-/// The answer as it fits the question's options or the form's schema. A content that is the key of an option
-/// chooses that option.
+/// The answer, where it fits the question's options or the form's schema. An option without a key is chosen by its
+/// label as the content; what else is written chooses none.
 ///
 /// # Errors
 /// [`OpError::InvalidArgs`] naming the place that does not fit.
 pub(crate) fn fitted(raw: &[u8], response: Option<Response>) -> Result<Response, OpError> {
     let invalid = |why: String| OpError::InvalidArgs(why);
-    let mut response = response.ok_or_else(|| invalid("respond needs an answer".to_owned()))?;
+    let response = response.ok_or_else(|| invalid("respond needs an answer".to_owned()))?;
     let Ok(request) = serde_json::from_slice::<ApprovalRequest>(raw) else {
         return Err(invalid(
             "the request cannot be read any more; deny it, or let it expire".to_owned(),
@@ -22,21 +21,28 @@ pub(crate) fn fitted(raw: &[u8], response: Option<Response>) -> Result<Response,
     match (request.kind, request.question, request.response_schema) {
         (RequestKind::Question, Some(question), _) => {
             let options = question.options.unwrap_or_default();
-            if let Some(key) = &response.selected_key
-                && !options
-                    .iter()
-                    .any(|option| option.key.as_deref() == Some(key.as_str()))
-            {
-                return Err(invalid(
-                    "the chosen option is not one of the question's".to_owned(),
-                ));
-            }
+            let chosen = match &response.selected_key {
+                Some(key) => {
+                    let mut keys = options.iter().filter_map(|option| option.key.as_ref());
+                    if !keys.any(|known| known == key) {
+                        return Err(invalid(
+                            "the chosen option is not one of the question's".to_owned(),
+                        ));
+                    }
+                    true
+                }
+                None => {
+                    let mut labels = options
+                        .iter()
+                        .filter(|option| option.key.is_none())
+                        .filter_map(|option| option.label.as_deref());
+                    let content = response.content.as_str();
+                    labels.any(|label| Some(label) == content)
+                }
+            };
             // Without options there is nothing but free words.
             let freeform = question.allow_freeform.unwrap_or(options.is_empty());
-            if response.selected_key.is_none() {
-                response.selected_key = named_option(&options, &response.content);
-            }
-            if response.selected_key.is_none() && !freeform {
+            if !chosen && !freeform {
                 return Err(invalid(
                     "this question takes one of its options only".to_owned(),
                 ));
@@ -71,16 +77,10 @@ pub(crate) fn fitted(raw: &[u8], response: Option<Response>) -> Result<Response,
     }
 }
 
-fn named_option(options: &[QuestionOption], content: &Value) -> Option<String> {
-    let mut keys = options.iter().filter_map(|option| option.key.as_deref());
-    let text = content.as_str()?;
-    keys.find(|key| *key == text).map(str::to_owned)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn request(kind: &str, extra: Value) -> Vec<u8> {
         let mut request = json!({
@@ -115,14 +115,21 @@ mod tests {
     }
 
     #[test]
-    fn the_key_of_an_option_as_content_chooses_that_option() {
-        for freeform in [true, false] {
-            let question = json!({
-                "text": "Go?", "options": [{"key": "y"}, {"key": "n"}], "allow_freeform": freeform,
-            });
+    fn words_choose_no_option_by_its_key_and_one_without_a_key_by_its_label() {
+        let options = json!([{"key": "1", "label": "Keep"}, {"key": "2", "label": "1"}, {"label": "Neither"}]);
+        for (words, freeform, fits) in [
+            ("1", true, true),
+            ("1", false, false),
+            ("Keep", false, false),
+            ("Neither", false, true),
+            ("Neither", true, true),
+            ("neither", false, false),
+        ] {
+            let question = json!({"text": "Go?", "options": options, "allow_freeform": freeform});
             let question = request("question", json!({ "question": question }));
-            let chosen = fitted(&question, Some(answer(json!("n"), None))).unwrap();
-            assert_eq!(chosen, answer(json!("n"), Some("n")));
+            let words = answer(json!(words), None);
+            let told = fitted(&question, Some(words.clone())).ok();
+            assert_eq!(told, fits.then_some(words), "{freeform}");
         }
     }
 

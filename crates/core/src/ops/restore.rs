@@ -306,12 +306,9 @@ async fn may_replace(
 }
 
 async fn digest_of(file: PathBuf) -> Result<String, OpError> {
-    let read = tokio::task::spawn_blocking(move || super::backup::sealed(&file)).await;
-    match read {
-        Ok(Ok((_, digest))) => Ok(digest),
-        Ok(Err(error)) => Err(OpError::Environment(error.to_string())),
-        Err(_) => Err(OpError::stopped()),
-    }
+    let read = tokio::task::spawn_blocking(move || super::backup::sealed(&file)).await?;
+    let (_, digest) = read.map_err(|error| OpError::Environment(error.to_string()))?;
+    Ok(digest)
 }
 
 /// The chain itself says that it was brought back, from where, and what it does not know any more.

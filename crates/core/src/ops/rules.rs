@@ -10,7 +10,7 @@ mod signed;
 
 use countersign_wire::{PolicyKey, Risk, WorkspaceName};
 
-pub use self::change::{RulesChange, RulesChanged, Signing};
+pub use self::change::{Accepted, RulesChange, RulesChanged};
 pub(crate) use self::last_good::last_readable;
 pub(super) use self::loosened::loosened;
 pub use self::set::RuleSet;
@@ -84,26 +84,27 @@ impl App {
     /// # Errors
     /// [`OpError::NotFound`], [`OpError::InvalidArgs`], [`OpError::BusUnreachable`],
     /// [`OpError::ReadOnly`]; [`OpError::VerdictNotAllowed`] where it would change what other rules
-    /// approve ([`Shift`]), or hold back less than the operator may allow. Nothing is changed then.
+    /// approve ([`Shift`]), or hold back less than the operator may allow; [`OpError::Regretted`]. Nothing is
+    /// changed then.
     pub async fn change_rules(
         &self,
         workspace: &WorkspaceName,
         change: &RulesChange,
     ) -> Result<RulesChanged, OpError> {
-        self.change_rules_signing(workspace, change, Signing::Careful)
+        self.change_rules_accepting(workspace, change, Accepted::default())
             .await
     }
 
-    /// As [`App::change_rules`], and says what may happen to rules that are left as they are. A regret is
-    /// never refused for that: what is wrong must be off.
+    /// As [`App::change_rules`], and says what a person accepted. A regret is never refused for what it does to
+    /// other rules: what is wrong must be off.
     ///
     /// # Errors
     /// As [`App::change_rules`].
-    pub async fn change_rules_signing(
+    pub async fn change_rules_accepting(
         &self,
         workspace: &WorkspaceName,
         change: &RulesChange,
-        signing: Signing,
+        accepted: Accepted,
     ) -> Result<RulesChanged, OpError> {
         let key = PolicyKey::Rules(workspace.clone());
         let writer = self.policy_writer().await?;
@@ -113,6 +114,7 @@ impl App {
             let (before, author) = self.before(workspace, stands, change).await?;
             let now = self.now();
             let (after, mut done) = before.set.after(change, now)?;
+            done.rules.clone_from(&after.rules);
             if after == before.set && revision > 0 && before.stands {
                 done.revision = revision;
                 return Ok(done);
@@ -120,7 +122,10 @@ impl App {
             self.may_change_to(workspace, (&before.set.rules, &after.rules), now)?;
             done.restored = !before.stands;
             done.shift = self.shift(workspace, (&before.set, &author), &after, now);
-            let refuses = signing == Signing::Careful && !matches!(change, RulesChange::Regret(..));
+            if !accepted.regrets {
+                before.set.may_act_again(&after, change)?;
+            }
+            let refuses = !accepted.limits && !matches!(change, RulesChange::Regret(..));
             if refuses && !done.shift.is_empty() {
                 return Err(OpError::VerdictNotAllowed(done.shift.words()));
             }
@@ -153,14 +158,20 @@ impl App {
         change: &RulesChange,
     ) -> Result<(Before, Option<(String, Timestamp)>), OpError> {
         let revision = stands.revision;
-        let unreadable = match stands.payload.map(|payload| read(&payload, revision)) {
-            Some(Ok(set)) => return Ok((Before { set, stands: true }, stands.author)),
-            Some(Err(why)) => Some(why),
-            None => stands.exists.then(|| unreadable("they do not verify")),
-        };
+        let read = stands.payload.map(|payload| read(&payload, revision));
+        if let Some(Ok(set)) = read {
+            return Ok((Before { set, stands: true }, stands.author));
+        }
         let last = last_readable(self.reader(), workspace).await?;
         let last = last.map(|(_, set)| set).unwrap_or_default();
         let last = RuleSet { revision, ..last };
+        let unreadable = match read {
+            Some(Err(why)) => Some(why),
+            _ if stands.exists => Some(unreadable("they do not verify")),
+            // Nobody signs a deletion, so what they denied is denied still.
+            _ if revision > 0 && !last.rules.is_empty() => Some(unreadable("they were deleted")),
+            _ => None,
+        };
         let before = match (unreadable, change) {
             (None, _) => Before {
                 set: last.emptied(),

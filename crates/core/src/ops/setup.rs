@@ -107,11 +107,20 @@ impl SetupValue {
         (value.v == 1).then_some(value)
     }
 
-    fn chosen(&self) -> Map<String, Value> {
+    /// The values that somebody chose.
+    pub(crate) fn chosen(&self) -> Map<String, Value> {
         let values = self.values.iter();
         values
             .map(|(key, chosen)| (key.clone(), chosen.value.clone()))
             .collect()
+    }
+
+    /// The same without a key that spares a question.
+    pub(crate) fn unbound(self) -> Self {
+        Self {
+            bindings: BTreeMap::new(),
+            ..self
+        }
     }
 
     /// What is in force for an agent that declares `schema`.
@@ -224,7 +233,8 @@ impl App {
     ///
     /// # Errors
     /// [`OpError::NotFound`] for a key that the agent does not declare, [`OpError::InvalidArgs`] for a value
-    /// of another type, [`OpError::BusUnreachable`], [`OpError::ReadOnly`]; nothing is changed then.
+    /// of another type, [`OpError::BusUnreachable`], [`OpError::ReadOnly`], [`OpError::VerdictNotAllowed`] for a value by
+    /// which rules deny or ask where the operator may not allow everything; nothing is changed then.
     pub async fn change_setup(
         &self,
         agent: &AgentKey,
@@ -238,9 +248,11 @@ impl App {
             let read = stands.payload.as_deref().map(SetupValue::read);
             // What cannot be read spares no question, and is replaced.
             let mut setup = read.flatten().unwrap_or_default();
+            let before = setup.chosen();
             let (by, at) = (self.identity().operator.clone(), self.now().rfc3339());
             (setup.v, setup.by, setup.at) = (1, by.clone(), at.clone());
             apply(&mut setup, change, field.as_ref(), (by, at))?;
+            self.may_choose(agent, (&before, &setup.chosen())).await?;
             if let Some(revision) = writer
                 .put_object(&key, stands.revision, &json!(setup))
                 .await?

@@ -60,7 +60,7 @@ pub struct Status {
     pub waiting: i64,
     /// Messages that were rejected.
     pub rejected: i64,
-    /// Decisions that are held or on their way.
+    /// Decisions and votes that are held or on their way.
     pub outbox: i64,
     /// Agents that were heard lately.
     pub agents: i64,
@@ -153,12 +153,12 @@ impl App {
         Ok(outbox::oldest_error(self.reader()).await?)
     }
 
-    /// How many decisions wait for the bus.
+    /// How many decisions and votes wait for the bus.
     ///
     /// # Errors
     /// [`OpError::Store`].
     pub async fn queued(&self) -> Result<i64, OpError> {
-        Ok(outbox::count_queued(self.reader()).await?)
+        Ok(outbox::under_way(self.reader()).await?)
     }
 
     /// How many requests wait.

@@ -29,8 +29,10 @@ use crate::store::{StoreError, requests};
 
 /// How many are looked at in one transaction for one agent.
 const AT_ONCE: i64 = 500;
-/// What waited already is first left to the operator who stopped the agent: only a person's decision can
-/// end the run.
+/// How many are given to the writer together.
+const TOGETHER: usize = 500;
+/// What waited already is first left to the operator who stopped the agent, as long as one call is ended after the
+/// other: only a person's decision can end the run.
 const GRACE_MS: i64 = 2_000;
 /// How long a command waits for the past before it looks for waiting calls.
 const READY_LIMIT: Duration = Duration::from_secs(30);
@@ -58,16 +60,18 @@ pub(super) async fn deny(
     let mut open = HashSet::new();
     for (agent, set) in stopped {
         let ids = requests::open_of(batch.tx, &agent, AT_ONCE).await?;
-        if ids.is_empty() {
+        let Some(oldest) = ids.first() else {
             continue;
-        }
+        };
         open.extend(ids.iter().copied());
         if !ledger.policy_known.is_fresh() {
             return Ok(Some(batch.now.plus_ms(UNKNOWN_LOOK_MS)));
         }
+        // The command goes from the newest call to the oldest.
+        let ended = requests::last_ended(batch.tx, &agent, *oldest).await?;
+        let grace = ended.map_or(set.at, |at| at.max(set.at)).plus_ms(GRACE_MS);
         let mut commands = Vec::new();
         for record in requests::records_by_id(batch.tx, &ids).await? {
-            let grace = set.at.plus_ms(GRACE_MS);
             if record.stored_at < set.at && batch.now < grace {
                 next = earlier(next, grace);
                 continue;
@@ -117,8 +121,8 @@ impl App {
         if self.role() == Role::Console {
             self.ready(READY_LIMIT).await;
         }
-        let mut left = 0;
-        let mut sent = FuturesUnordered::new();
+        // All are named before one is ended: what somebody else answers meanwhile is counted, too.
+        let mut waiting = Vec::new();
         for state in [State::Holding, State::Pending] {
             let filter = Filter {
                 workspace: Some(agent.workspace.to_string()),
@@ -132,12 +136,19 @@ impl App {
                 let Some(last) = rows.last() else { break };
                 before = Some(last.id);
                 let keys = rows.iter().filter_map(lines::LineRow::key);
-                let given = keys.map(|key| self.terminate(key, state));
-                for settled in futures::future::join_all(given).await {
-                    match settled {
-                        Some((key, settled)) => sent.push(async { (key, settled.await) }),
-                        None => left += 1,
-                    }
+                waiting.extend(keys.map(|key| (key, state)));
+            }
+        }
+        let mut left = 0;
+        let mut sent = FuturesUnordered::new();
+        for some in waiting.chunks(TOGETHER) {
+            let given = some
+                .iter()
+                .map(|(key, state)| self.terminate(key.clone(), *state));
+            for settled in futures::future::join_all(given).await {
+                match settled {
+                    Some((key, settled)) => sent.push(async { (key, settled.await) }),
+                    None => left += 1,
                 }
             }
         }

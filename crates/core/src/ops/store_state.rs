@@ -89,7 +89,10 @@ impl App {
     }
 
     /// The alarms that nobody has acknowledged, newest first, and the one that could not be written.
-    pub(crate) async fn standing_alarms(&self) -> Result<Vec<Alarm>, OpError> {
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn standing_alarms(&self) -> Result<Vec<Alarm>, OpError> {
         self.with_store_failed(alarms::newest(self.reader()).await?)
     }
 

@@ -1,6 +1,6 @@
 //! Looks again and again whether the streams have room for more, and says so before they are full.
 //!
-//! Refuses to raise an alarm anew that stands: a person may have said that it was seen.
+//! Refuses to narrow a limit on a bus that it shares.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,12 +8,11 @@ use std::time::Duration;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
-use super::job::Job;
-use crate::bus::Bus;
+use super::alarms::keep_to;
+use crate::bus::{Bus, BusError};
 use crate::domain::AlarmCode;
 use crate::error::OpError;
 use crate::runtime::Shared;
-use crate::store::alarms;
 
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
@@ -21,7 +20,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(60);
 pub(super) async fn run(shared: Arc<Shared>, bus: Bus, stop: CancellationToken) {
     let looking = async {
         if let Some(most) = shared.requests_max_bytes
-            && let Err(error) = bus.limit_requests(most).await
+            && let Err(error) = limit(&shared, &bus, most).await
         {
             tracing::warn!(%error, "requests_max_mib is not in force");
         }
@@ -37,24 +36,17 @@ pub(super) async fn run(shared: Arc<Shared>, bus: Bus, stop: CancellationToken) 
     stop.run_until_cancelled(looking).await;
 }
 
-async fn look(shared: &Shared, bus: &Bus) -> Result<(), OpError> {
-    let code = AlarmCode::StreamFull;
-    for room in bus.rooms().await? {
-        let about = alarms::about(&shared.reader, room.stream).await?;
-        let stands = about.iter().any(|alarm| alarm.code == code.as_str());
-        if stands == room.is_alarming() {
-            continue;
-        }
-        let subject = room.stream.to_owned();
-        let job = match stands {
-            true => Job::LowerAlarm { code, subject },
-            false => Job::Alarm { code, subject },
-        };
-        shared
-            .jobs
-            .send(job)
-            .await
-            .map_err(|_| OpError::stopped())?;
+/// On a bus that others use, too, a console only widens the limit: two with different ones would set it in turn.
+async fn limit(shared: &Shared, bus: &Bus, most: u64) -> Result<(), BusError> {
+    match shared.has_own_server {
+        true => bus.limit_requests(most).await,
+        false => bus.widen_requests(most).await,
     }
-    Ok(())
+}
+
+async fn look(shared: &Shared, bus: &Bus) -> Result<(), OpError> {
+    let rooms = bus.rooms().await?;
+    let full = rooms.iter().filter(|room| room.is_alarming());
+    let full: Vec<String> = full.map(|room| room.stream.to_owned()).collect();
+    keep_to(shared, AlarmCode::StreamFull, &full).await
 }

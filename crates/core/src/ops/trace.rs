@@ -156,13 +156,18 @@ fn assemble(
         }
     }
     let count = spans.len();
-    let waits = gate_of_span
+    let waits: Vec<(i64, i64)> = gate_of_span
         .values()
         .chain(&alone)
         .map(|gate| (gate.stored_at, ended(gate).unwrap_or(now)))
         .collect();
-    let first = bars.iter().map(|bar| bar.start).min().unwrap_or(0);
-    let last = bars.iter().map(|bar| bar.end.unwrap_or(bar.start)).max();
+    // A call that waits lasts until now, and so does what it is a part of.
+    let lasted = bars
+        .iter()
+        .map(|bar| (bar.start, bar.end.unwrap_or(bar.start)));
+    let lasted: Vec<(i64, i64)> = lasted.chain(waits.iter().copied()).collect();
+    let first = lasted.iter().map(|(start, _)| *start).min().unwrap_or(0);
+    let last = lasted.iter().map(|(_, end)| *end).max();
     let entries = call_tree(&bars)
         .into_iter()
         .map(|place| {

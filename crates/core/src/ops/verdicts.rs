@@ -106,13 +106,16 @@ impl App {
         let Some(row) = lines::by_key(self.reader(), &command.key).await? else {
             return Ok(());
         };
+        // Of one that is over another refusal says more.
+        if !row.state.parse().is_ok_and(State::is_open) {
+            return Ok(());
+        }
         match command.verdict {
             Verdict::Respond => {
                 let response = command.response.take();
                 command.response = Some(response::fitted(&row.raw, response)?);
             }
-            // Of one that is over another refusal says more.
-            Verdict::Modify if row.state.parse().is_ok_and(State::is_open) => {
+            Verdict::Modify => {
                 let checked = edited::checked(&row.raw, command.edited_args.as_ref());
                 checked
                     .map_err(|error| OpError::InvalidArgs(format!("{}: {error}", command.key)))?;

@@ -24,6 +24,8 @@ pub(crate) struct WentBack {
     pub(crate) stream: &'static str,
     /// A sentence for a person.
     pub(crate) why: String,
+    /// It only ends earlier: what is left of it is what was read.
+    pub(crate) is_shorter: bool,
 }
 
 /// What a console remembers of the streams.
@@ -74,11 +76,9 @@ impl Remembered {
         let here = positions
             .iter()
             .find(|at| at.stream == Stream::Audit.name());
-        let anchors = audit::anchors(reader).await?;
-        let of_this_stream = anchors
-            .iter()
-            .filter(|anchor| here.is_some_and(|at| anchor.epoch.as_ref() == Some(&at.epoch)));
-        if let Some(last) = of_this_stream.map(|anchor| anchor.stream_seq).max() {
+        if let Some(here) = here
+            && let Some(last) = audit::last_anchor_in(reader, &here.epoch).await?
+        {
             let is = Known::Subject(audit_subject(&console));
             marks.extend(mark(Stream::Audit.name(), last, is));
         }
@@ -223,6 +223,7 @@ fn fewer(stream: &StreamStatus, read: u64) -> WentBack {
             "the stream {} went back from {read} to {}; see `countersign bus recover --dry-run`",
             stream.name, stream.last_seq
         ),
+        is_shorter: true,
     }
 }
 
@@ -233,5 +234,6 @@ fn another(stream: &StreamStatus, read: u64) -> WentBack {
             "the stream {} went back and on again: its message {read} is not the one that was read here; see `countersign bus recover --dry-run`",
             stream.name
         ),
+        is_shorter: false,
     }
 }

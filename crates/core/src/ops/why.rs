@@ -114,7 +114,7 @@ impl App {
         let (agent, risk) = (key.agent_key(), parsed.request.effective_risk());
         let trusted = &self.inner.shared.trusted;
         let bypass = bypass::standing(trusted, &brakes, (&agent, risk), now);
-        let nothing = in_force.set.rules().is_empty() && !in_force.broken;
+        let nothing = in_force.set.rules().is_empty() && in_force.replaced.is_none();
         if nothing && named.is_none() && bypass.is_none() {
             return Ok(None);
         }
@@ -155,8 +155,9 @@ impl App {
             }
         });
         let found = judging.await.map_err(|error| failed(error.to_string()))??;
-        Ok(Some(match in_force.broken {
-            true => unreadable(&in_force.set, &found),
+        let denied = in_force.decides() && matches!(found.outcome, Outcome::Deny(_));
+        Ok(Some(match in_force.replaced.is_some() && !denied {
+            true => replaced(&in_force.set, &found),
             false => told(&in_force.set, found, named, &agent),
         }))
     }
@@ -181,9 +182,9 @@ async fn used_so_far(
     Ok(None)
 }
 
-/// What becomes of a request while the rules cannot be read: people are asked, as many as the last good ones
-/// wanted.
-fn unreadable(set: &PolicySet, found: &Evaluation) -> Why {
+/// What becomes of a request while what stands in the place of the rules does not count: people are asked, as many as
+/// the last good ones wanted.
+fn replaced(set: &PolicySet, found: &Evaluation) -> Why {
     let (approvals, place) = found.most_asked();
     let rule = place.and_then(|place| set.rules().get(place));
     Why {

@@ -10,7 +10,7 @@ use countersign_wire::{RequestKind, Risk};
 use super::conditions::Conditions;
 use super::evaluate::{Asked, By, Evaluation, InBypass, Outcome, Setting, Uses, evaluate};
 use super::rule::{Effect, Enabled, Matchers, Rule};
-use super::set::PolicySet;
+use super::set::{PolicySet, Replaced};
 use crate::domain::Timestamp;
 use crate::domain::brakes::Braked;
 
@@ -66,8 +66,8 @@ pub struct Matrix {
     certain: PolicySet,
     /// Rules that depend on more, without what they depend on.
     widened: PolicySet,
-    /// The rules in force cannot be read; these are the ones before them.
-    broken: bool,
+    /// What stands in their place does not count; these are the rules before it.
+    replaced: Option<Replaced>,
     now: Timestamp,
     conditions: Conditions,
 }
@@ -77,14 +77,18 @@ impl Matrix {
     ///
     /// # Errors
     /// Why the set has no canonical form.
-    pub fn new(rules: Vec<Rule>, now: Timestamp, broken: bool) -> Result<Self, String> {
+    pub fn new(
+        rules: Vec<Rule>,
+        now: Timestamp,
+        replaced: Option<Replaced>,
+    ) -> Result<Self, String> {
         let on = rules.into_iter().filter(|rule| rule.enabled == Enabled::On);
         let (widened, certain): (Vec<Rule>, Vec<Rule>) = on.partition(depends);
         let widened = widened.into_iter().map(widen).collect();
         Ok(Self {
             certain: PolicySet::new(certain, BTreeMap::new())?,
             widened: PolicySet::new(widened, BTreeMap::new())?,
-            broken,
+            replaced,
             now,
             conditions: Conditions::default(),
         })
@@ -123,7 +127,9 @@ impl Matrix {
             let rule = set.rules().get(place);
             rule.map(|of| of.rule.id.clone())
         };
-        if self.broken {
+        let denied =
+            self.replaced == Some(Replaced::Unsigned) && matches!(found.outcome, Outcome::Deny(_));
+        if self.replaced.is_some() && !denied {
             let (approvals, place) = found.most_asked();
             return Cell {
                 outcome: Effect::Ask,

@@ -37,4 +37,4 @@ pub use evaluate::{
 };
 pub use file::{FileProblem, read_file};
 pub use rule::{Effect, Enabled, Rule};
-pub use set::{Binding, PolicySet, SetupInForce};
+pub use set::{Binding, PolicySet, Replaced, SetupInForce};

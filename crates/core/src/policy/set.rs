@@ -12,6 +12,17 @@ use super::read::SCHEMA;
 use super::rule::{Enabled, Rule};
 use crate::domain::Timestamp;
 
+/// Why what stands in the place of a workspace's rules does not count, and how far the rules before it hold on: none of
+/// them approves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replaced {
+    /// An operator who may has signed what this version cannot read: it may deny less. The rules before it only ask for
+    /// as many operators.
+    Unreadable,
+    /// Nobody who may has signed it, or it was deleted, or it is an older one: the rules before it deny, too.
+    Unsigned,
+}
+
 /// A rule with its condition.
 #[derive(Debug)]
 pub struct Prepared {

@@ -14,15 +14,22 @@ use crate::identity::Identity;
 use crate::ops::{Link, anchor_task};
 
 const FIRST_RETRY: Duration = Duration::from_millis(250);
+/// Servers come and go.
+const CLUSTER_LOOK: Duration = Duration::from_secs(5);
 const LONGEST_RETRY: Duration = Duration::from_secs(10);
 
 fn bus_options(
+    role: Role,
     options: &Options,
     data: &DataDir,
     identity: &Identity,
 ) -> Result<BusOptions, OpError> {
+    let beside = || data.read_runtime().filter(|_| role != Role::Console);
     let (url, credentials) = match &options.nats_url {
-        Some(url) => (url.clone(), options.credentials.clone()),
+        Some(url) => {
+            let url = beside().map_or(url.clone(), |info| info.with_cluster(url));
+            (url, options.credentials.clone())
+        }
         None => {
             let info = data.read_runtime().ok_or_else(|| {
                 OpError::BusUnreachable(
@@ -46,19 +53,47 @@ fn bus_options(
     })
 }
 
+/// Tells other processes of the folder which servers the cluster has: the one that was named may be away. Cancelled
+/// with the console.
+async fn follow_cluster(outside: RuntimeInfo, data: DataDir, bus: Bus) {
+    let mut reconnected = bus.reconnected();
+    let mut told = Vec::new();
+    loop {
+        let servers = bus.cluster();
+        if servers != told {
+            told.clone_from(&servers);
+            let info = RuntimeInfo {
+                servers,
+                ..outside.clone()
+            };
+            if let Err(error) = data.write_runtime(&info) {
+                tracing::warn!(%error, "commands do not learn which servers the cluster has");
+            }
+        }
+        tokio::select! {
+            changed = reconnected.changed() => if changed.is_err() { return },
+            () = tokio::time::sleep(CLUSTER_LOOK) => {}
+        }
+    }
+}
+
 impl App {
-    /// Best effort: a reader says "not connected" instead of failing.
+    /// Best effort: a reader says "not connected", and why, instead of failing.
     pub(super) async fn meet_bus(&self, clock: &BusClock) {
         let inner = &self.inner;
-        let Ok(mut options) = bus_options(&inner.options, &inner.data, &inner.shared.identity)
-        else {
-            return;
+        let met = async {
+            let (data, identity) = (&inner.data, &inner.shared.identity);
+            let mut options = bus_options(inner.role, &inner.options, data, identity)?;
+            // Whoever only looks decides nothing that could be forged, and is to tell of the risk.
+            options.allow_single_account = true;
+            Ok::<_, OpError>(Bus::connect(options).await?)
         };
-        // Whoever only looks decides nothing that could be forged, and is to tell of the risk.
-        options.allow_single_account = true;
-        if let Ok(bus) = Bus::connect(options).await {
-            clock.follow(bus.clock().clone());
-            inner.shared.bus.send_replace(Some(bus));
+        match met.await {
+            Ok(bus) => {
+                clock.follow(bus.clock().clone());
+                inner.shared.bus.send_replace(Some(bus));
+            }
+            Err(error) => *inner.not_met.lock() = Some(error.to_string()),
         }
     }
 
@@ -74,6 +109,7 @@ impl App {
             inner.data.write_runtime(&info)?;
         }
         let bus = Bus::connect(bus_options(
+            inner.role,
             &inner.options,
             &inner.data,
             &inner.shared.identity,
@@ -85,6 +121,17 @@ impl App {
             // The console of this folder compares; what it found stands in the store.
             inner.shared.compared.send_replace(true);
             return Ok(());
+        }
+        if let Some(url) = &inner.options.nats_url {
+            let outside = RuntimeInfo::own(without_login(url), None, inner.options.passing);
+            let (data, bus) = (inner.data.clone(), bus.clone());
+            let stop = inner.stop.clone();
+            inner.tasks.spawn(async move {
+                tokio::select! {
+                    () = stop.cancelled() => {}
+                    () = follow_cluster(outside, data, bus) => {}
+                }
+            });
         }
         let link = Link {
             shared: Arc::clone(&inner.shared),

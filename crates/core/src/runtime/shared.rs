@@ -117,6 +117,8 @@ pub(crate) struct Shared {
     pub(crate) policies: Arc<Policies>,
     pub(crate) replicas: usize,
     pub(crate) requests_max_bytes: Option<u64>,
+    /// Whether this console runs the server of its bus.
+    pub(crate) has_own_server: bool,
     pub(crate) realm: RwLock<Option<Uuid>>,
     /// The connection, once there is one; it restores itself.
     pub(crate) bus: watch::Sender<Option<Bus>>,

@@ -145,15 +145,7 @@ pub(super) async fn parts(
         None => Arc::clone(&bus_clock) as Arc<dyn Clock>,
     };
     let row = policy::get(&reader, "operators").await?;
-    let operator_list = row.and_then(|row| {
-        Some(KnownList {
-            list: countersign_wire::read_json(&row.payload).ok()?,
-            revision: u64::try_from(row.revision).ok()?,
-            signer: row.signer,
-            sig: row.sig,
-            stored_at: None,
-        })
-    });
+    let operator_list = row.as_ref().and_then(KnownList::remembered);
     if options.listed_name_counts
         && let Some(name) = operator_list
             .as_ref()
@@ -209,6 +201,7 @@ pub(super) async fn parts(
         )),
         replicas: options.replicas,
         requests_max_bytes: options.requests_max_bytes,
+        has_own_server: options.nats_url.is_none(),
         realm: RwLock::new(realm),
         bus: watch::Sender::new(None),
         reader,
@@ -258,7 +251,8 @@ pub(super) fn assemble(
             server,
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
-            lock,
+            lock: Mutex::new(lock),
+            not_met: Mutex::default(),
             reloading: tokio::sync::Mutex::default(),
         }),
     }
@@ -298,6 +292,8 @@ async fn build(
         (Role::Console, None) => Some(start_server(&options, &data, &shared).await?),
         _ => None,
     };
+    // Whoever ends in an orderly way removes it, and the lock says that nobody runs.
+    let cut_off = server.is_some() && data.read_runtime().is_some();
     let app = assemble(options, data, role, lock, Arc::clone(&shared), server);
     start_writer(&app, writer, queues).await?;
     if role == Role::Console {
@@ -313,6 +309,7 @@ async fn build(
         .await?;
     }
     match app.connect(&clock).await {
+        Ok(()) if cut_off => app.recover_the_last_moments().await,
         Ok(()) => {}
         Err(error @ OpError::BusUnreachable(_)) if shared.realm().is_some() => {
             tracing::warn!(%error, "starting without the bus");

@@ -11,6 +11,7 @@ use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::JoinHandle;
 
 use super::{App, AppEvent, Health, Role};
+use crate::bus::Bus;
 use crate::clock::Clock;
 use crate::error::OpError;
 use crate::ops::hellos_known::HellosKnown;
@@ -38,9 +39,11 @@ pub(super) async fn start_writer(
         Role::Beside => meta::get(&shared.reader, meta::READ_ONLY).await?,
         _ => None,
     };
+    let bus = shared.bus.subscribe();
     let mut ledger = Ledger::new(Beginning {
         identity: Arc::clone(&shared.identity),
         clock: Arc::clone(&shared.clock),
+        largest: Box::new(move || bus.borrow().as_ref().map_or(usize::MAX, Bus::max_payload)),
         trusted: shared.trusted.clone(),
         waiting_limit: app.inner.options.waiting_limit,
         stall_limits: app.inner.options.stall_limits,

@@ -143,6 +143,14 @@ pub async fn clear(
     Ok(done.rows_affected() == 1)
 }
 
+/// What the alarms of a code are about, outside a transaction.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn of_code(reader: &Reader, code: &str) -> Result<Vec<String>, StoreError> {
+    subjects(&mut *reader.0.acquire().await?, code).await
+}
+
 /// What the alarms of a code are about.
 ///
 /// # Errors

@@ -49,12 +49,14 @@ pub const ACTIONS: &[&str] = &[
     "operator_rotated",
     "operator_waits",
     "policy",
+    "purge",
     "quarantine",
     "quorum",
     "read_only",
     "read_only_ended",
     "realm",
     "receipt",
+    "receipt_unreadable",
     "recover_conflict",
     "regret",
     "rejected",
@@ -278,6 +280,23 @@ pub async fn details_of(
     Ok(query.build_query_scalar().fetch_all(&reader.0).await?)
 }
 
+/// Whether a row of this action on this subject is written.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn is_written(
+    tx: &mut SqliteConnection,
+    action: &str,
+    subject: &str,
+) -> Result<bool, StoreError> {
+    let mut query =
+        QueryBuilder::<Sqlite>::new("SELECT EXISTS(SELECT 1 FROM audit WHERE subject = ");
+    query.push_bind(subject);
+    query.push(" AND action = ").push_bind(action);
+    query.push(RARE).push(")");
+    Ok(query.build_query_scalar().fetch_one(tx).await?)
+}
+
 /// Hash of one row.
 ///
 /// # Errors
@@ -320,6 +339,20 @@ pub async fn anchors(reader: &Reader) -> Result<Vec<StoredAnchor>, StoreError> {
             .fetch_all(&reader.0)
             .await?,
     )
+}
+
+/// Where the last anchor stands in the stream of this epoch.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn last_anchor_in(reader: &Reader, epoch: &str) -> Result<Option<i64>, StoreError> {
+    // By the key of the table: one is added every minute, for years.
+    Ok(sqlx::query_scalar(
+        "SELECT stream_seq FROM anchors WHERE epoch = ? ORDER BY seq DESC LIMIT 1",
+    )
+    .bind(epoch)
+    .fetch_optional(&reader.0)
+    .await?)
 }
 
 /// Number of the last row that is anchored on the bus; 0 when none is.

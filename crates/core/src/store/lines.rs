@@ -4,6 +4,7 @@ use countersign_wire::RequestKey;
 use futures::TryStreamExt;
 use sqlx::{QueryBuilder, Sqlite};
 
+use super::tool_record::{ToolCall, newest_calls};
 use super::{Reader, StoreError, conditions};
 use crate::domain::{State, Timestamp};
 
@@ -68,7 +69,7 @@ pub struct LineRow {
     pub trace_id: Option<String>,
     /// Span of that trace which waits for the answer.
     pub span_id: Option<String>,
-    /// How many operators must agree, 1 to 5.
+    /// How many operators must agree, 1 to 5; 1 for a question or a form, whatever it asks for: one answers.
     pub approvals_required: i64,
     /// How many votes stand and, once they are counted, count together; 0 where one operator is enough.
     pub votes: i64,
@@ -145,7 +146,8 @@ pub(super) fn select(with_raw: bool) -> QueryBuilder<Sqlite> {
         "r.args_digest, r.requested_at, r.stored_at, r.received_at, r.deadline_at,
          r.decided_at, r.delivery, r.stream_seq AS request_seq, d.stream_seq AS stream_seq,
          r.error_code, r.error_detail, r.thread_id, r.run_id, r.trace_id, r.span_id,
-         max(r.approvals_required, coalesce(r.approvals_needed, 1)) AS approvals_required,
+         CASE r.kind WHEN 'tool_call' THEN max(r.approvals_required, coalesce(r.approvals_needed, 1))
+           ELSE 1 END AS approvals_required,
          CASE WHEN r.approvals_required > 1 OR r.approvals_needed > 1 THEN
            (SELECT count(*) FROM votes v WHERE v.request = r.id AND v.stands = 1) ELSE 0 END AS votes,
          CASE WHEN r.approvals_required > 1 OR r.approvals_needed > 1 THEN
@@ -272,23 +274,32 @@ pub async fn by_request_id(reader: &Reader, id: &str) -> Result<Vec<LineRow>, St
     Ok(query.build_query_as().fetch_all(&reader.0).await?)
 }
 
-/// The nearest earlier decided call of the same tool, with its payload.
+/// The nearest earlier decided call of the same tool in the workspace, with its payload: one of the same agent
+/// before any of another, and one that a person decided before any that a rule did. Calls that are further
+/// back than the newest `limit` of the tool and of the agent are not found.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn earlier_decided(
     reader: &Reader,
-    workspace: &str,
-    tool: &str,
-    before: i64,
+    call: ToolCall<'_>,
+    limit: i64,
 ) -> Result<Option<LineRow>, StoreError> {
-    let mut query = select(true);
-    query.push(" AND r.ws = ");
-    query.push_bind(workspace);
-    query.push(" AND r.tool = ");
-    query.push_bind(tool);
-    query.push(" AND r.id < ");
-    query.push_bind(before);
-    query.push(" AND r.state = 'decided' ORDER BY r.id DESC LIMIT 1");
-    Ok(query.build_query_as().fetch_optional(&reader.0).await?)
+    let id: Option<i64> = sqlx::query_scalar(concat!(
+        "SELECT id FROM requests NOT INDEXED WHERE id IN (",
+        newest_calls!(),
+        ") AND ws = ?1 AND tool = ?2 AND state = 'decided'
+         ORDER BY agent = ?3 DESC, origin = 'operator' DESC, id DESC LIMIT 1",
+    ))
+    .bind(call.workspace)
+    .bind(call.tool)
+    .bind(call.agent)
+    .bind(call.before)
+    .bind(limit)
+    .fetch_optional(&reader.0)
+    .await?;
+    let Some(id) = id else {
+        return Ok(None);
+    };
+    Ok(by_ids(reader, &[id]).await?.pop())
 }

@@ -316,14 +316,15 @@ pub async fn note_attempt(
     Ok(())
 }
 
-/// How many rows are held or on their way.
+/// How many decisions and votes are held or on their way.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
 pub async fn count_open(reader: &Reader) -> Result<i64, StoreError> {
     Ok(sqlx::query_scalar(
         "SELECT (SELECT count(*) FROM outbox WHERE state = 'holding')
-              + (SELECT count(*) FROM outbox WHERE state = 'queued')",
+              + (SELECT count(*) FROM outbox WHERE state = 'queued')
+              + (SELECT count(*) FROM vote_outbox WHERE state IN ('holding', 'queued'))",
     )
     .fetch_one(&reader.0)
     .await?)
@@ -342,14 +343,15 @@ pub async fn oldest_error(reader: &Reader) -> Result<Option<String>, StoreError>
     .await?)
 }
 
-/// How many rows are on their way.
+/// How many decisions and votes are signed and not known to be stored.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
-pub async fn count_queued(reader: &Reader) -> Result<i64, StoreError> {
-    Ok(
-        sqlx::query_scalar("SELECT count(*) FROM outbox WHERE state = 'queued'")
-            .fetch_one(&reader.0)
-            .await?,
+pub async fn under_way(reader: &Reader) -> Result<i64, StoreError> {
+    Ok(sqlx::query_scalar(
+        "SELECT (SELECT count(*) FROM outbox WHERE state = 'queued')
+              + (SELECT count(*) FROM vote_outbox WHERE state = 'queued')",
     )
+    .fetch_one(&reader.0)
+    .await?)
 }

@@ -42,6 +42,25 @@ pub async fn has(reader: &Reader, key: &str, sig: &str) -> Result<bool, StoreErr
     )
 }
 
+/// Whether a signed value was accepted at that revision of its key.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn stood(
+    reader: &Reader,
+    (key, revision): (&str, u64),
+    sig: &str,
+) -> Result<bool, StoreError> {
+    Ok(sqlx::query_scalar(
+        "SELECT EXISTS (SELECT 1 FROM policy_history WHERE key = ? AND sig = ? AND revision = ?)",
+    )
+    .bind(key)
+    .bind(sig)
+    .bind(i64::try_from(revision).unwrap_or(i64::MAX))
+    .fetch_one(&reader.0)
+    .await?)
+}
+
 /// Values of one key, the last accepted first, at most `limit` before row `before`.
 ///
 /// # Errors

@@ -16,7 +16,7 @@ pub struct Quarantined {
     pub stream_seq: i64,
     /// As published.
     pub subject: String,
-    /// Payload as received.
+    /// Payload as received, or its head.
     pub raw: Vec<u8>,
     /// Stable word: `conflict`, `bad_subject`, …
     pub code: String,
@@ -46,6 +46,21 @@ pub async fn insert(tx: &mut SqliteConnection, row: &Quarantined) -> Result<(), 
     .execute(tx)
     .await?;
     Ok(())
+}
+
+/// Counts one more message of a sender on a day, and returns how many it has sent then.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn count(tx: &mut SqliteConnection, sender: &str, day: i64) -> Result<i64, StoreError> {
+    Ok(sqlx::query_scalar(
+        "INSERT INTO quarantine_days(sender, day, messages) VALUES (?, ?, 1)
+         ON CONFLICT DO UPDATE SET messages = messages + 1 RETURNING messages",
+    )
+    .bind(sender)
+    .bind(day)
+    .fetch_one(tx)
+    .await?)
 }
 
 /// A decision that stands on the bus where this console keeps another one.

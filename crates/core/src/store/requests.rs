@@ -356,6 +356,28 @@ pub async fn open_of(
     .await?)
 }
 
+/// When an operator last ended a call of an agent, of those from row `oldest` on.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn last_ended(
+    tx: &mut SqliteConnection,
+    agent: &AgentKey,
+    oldest: i64,
+) -> Result<Option<Timestamp>, StoreError> {
+    // An agent that cannot honour the one gets the other.
+    let at: Option<i64> = sqlx::query_scalar(
+        "SELECT max(decided_at) FROM requests
+         WHERE verdict IN ('terminate', 'deny') AND id >= ? AND ws = ? AND agent = ? AND origin = 'operator'",
+    )
+    .bind(oldest)
+    .bind(agent.workspace.as_ref())
+    .bind(agent.agent.as_ref())
+    .fetch_one(tx)
+    .await?;
+    Ok(at.map(Timestamp))
+}
+
 /// The agent's clock and the server's stamp of a request: what a tighten is measured against.
 ///
 /// # Errors

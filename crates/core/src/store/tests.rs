@@ -8,6 +8,7 @@ use super::pool::temporary;
 use super::receipts::{self, NewReceipt};
 use super::request_states::{self, StateChange};
 use super::requests::{self, NewRequest};
+use super::tool_record::ToolCall;
 use super::{Writer, agents, alarms, bus_stream, meta, tool_record, unanswered};
 use crate::domain::{Delivery, State, Timestamp};
 
@@ -47,6 +48,30 @@ fn row(id: &str, seq: i64, deadline: i64) -> NewRequest<'static> {
         tightened_at: None,
         tool_digest: None,
     }
+}
+
+/// A call of the agent's first tool.
+fn bot(before: i64) -> ToolCall<'static> {
+    ToolCall {
+        workspace: "acme",
+        agent: "bot",
+        tool: "tool-0",
+        before,
+    }
+}
+
+/// Calls of a tool by another agent.
+async fn others(writer: &mut Writer, tool: &str, seqs: std::ops::RangeInclusive<i64>) {
+    let rows: Vec<NewRequest<'_>> = seqs
+        .map(|seq| NewRequest {
+            agent: "evil".into(),
+            tool: Some(tool.to_owned()),
+            ..row(&format!("r{seq}"), seq, 10_000 - seq)
+        })
+        .collect();
+    let mut tx = writer.begin().await.unwrap();
+    requests::insert(&mut tx, &rows).await.unwrap();
+    tx.commit().await.unwrap();
 }
 
 async fn filled(writer: &mut Writer, count: i64) -> Vec<i64> {
@@ -132,22 +157,56 @@ async fn what_grows_without_end_is_searched_by_an_index() {
 }
 
 #[tokio::test]
-async fn a_tool_s_record_reads_its_newest_calls_before_a_row_and_no_older_ones_than_asked() {
+async fn a_tool_s_record_reads_an_agent_s_newest_calls_before_a_row_and_no_older_ones_than_asked() {
     let (_folder, mut writer, reader) = temporary().await;
     let ids = filled(&mut writer, 40).await;
     let found = async |before: i64, since: i64, limit: i64| {
-        let of = ("acme", "tool-0");
-        let calls = tool_record::of_tool(&reader, of, before, Timestamp(since), limit).await;
-        let stored = calls.unwrap().into_iter().map(|call| call.stored_at.0);
-        stored.collect::<Vec<_>>()
+        let earlier = tool_record::of_tool(&reader, bot(before), Timestamp(since), limit).await;
+        let tool_record::Earlier { fates, cut } = earlier.unwrap();
+        let stored = fates.into_iter().map(|call| call.stored_at.0);
+        (stored.collect::<Vec<_>>(), cut)
     };
     // The calls with even sequences are of this tool.
-    assert_eq!(found(ids[9], 0, 3).await, [1_008, 1_006, 1_004]);
-    assert_eq!(found(ids[9], 1_006, 10).await, [1_008, 1_006]);
-    assert_eq!(found(ids[0], 0, 10).await, [0_i64; 0]);
-    let all = found(i64::MAX, 0, 100).await;
-    assert_eq!(all.len(), 20);
+    assert_eq!(found(ids[9], 0, 3).await, (vec![1_008, 1_006, 1_004], true));
+    assert_eq!(found(ids[9], 1_006, 3).await, (vec![1_008, 1_006], false));
+    assert_eq!(found(ids[0], 0, 10).await, (Vec::new(), false));
+    let (all, cut) = found(i64::MAX, 0, 100).await;
+    assert_eq!((all.len(), cut), (20, false));
     assert!(all.is_sorted_by(|newer, older| newer > older));
+    // Calls of its tool by another agent neither count nor hide them.
+    others(&mut writer, "tool-0", 41..=60).await;
+    assert_eq!(found(i64::MAX, 1_030, 20).await.0.len(), 6);
+    let found = found(i64::MAX, 0, 10).await;
+    assert_eq!(found, (vec![1_040, 1_038, 1_036, 1_034, 1_032], true));
+}
+
+#[tokio::test]
+async fn a_call_is_compared_with_the_agent_s_own_first_and_with_a_person_s_decision_first() {
+    let (_folder, mut writer, reader) = temporary().await;
+    filled(&mut writer, 10).await;
+    others(&mut writer, "tool-0", 11..=14).await;
+    let found = async |limit: i64| {
+        let line = lines::earlier_decided(&reader, bot(i64::MAX), limit).await;
+        line.unwrap().map(|line| (line.agent, line.request_seq))
+    };
+    assert_eq!(found(10).await, None, "nothing is decided");
+    for (seq, origin, nearest) in [
+        (12, "rule", ("evil", 12)),
+        (13, "rule", ("evil", 13)),
+        (11, "operator", ("evil", 11)),
+        (6, "rule", ("bot", 6)),
+        (8, "rule", ("bot", 8)),
+        (4, "operator", ("bot", 4)),
+        // Of another tool.
+        (9, "operator", ("bot", 4)),
+    ] {
+        let decided = "UPDATE requests SET state = 'decided', origin = ? WHERE stream_seq = ?";
+        let decided = sqlx::query(decided).bind(origin).bind(seq);
+        decided.execute(&mut *writer.connection).await.unwrap();
+        assert_eq!(found(10).await, Some((nearest.0.to_owned(), nearest.1)));
+    }
+    // Its own decided ones are behind what is looked at.
+    assert_eq!(found(2).await, Some(("evil".to_owned(), 13)));
 }
 
 #[tokio::test]

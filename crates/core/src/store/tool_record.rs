@@ -1,37 +1,87 @@
-//! Table `requests`: the newest calls of one tool, and how long people took lately.
+//! Table `requests`: the newest calls of one tool by one agent, and how long people took lately.
 
 use super::fates::{self, FateRow};
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
 use crate::domain::fate::Fate;
 
-/// How calls of a tool ended, the newest first: those before the row `before` that were stored at `since` or
-/// later, at most `limit`.
+/// A call, for who looks for earlier ones of its tool.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolCall<'a> {
+    /// Workspace.
+    pub workspace: &'a str,
+    /// Agent.
+    pub agent: &'a str,
+    /// Tool.
+    pub tool: &'a str,
+    /// Its row: only those before it count.
+    pub before: i64,
+}
+
+/// Rows of the newest calls of a tool, and of those of an agent; parameters as in [`ToolCall`], then how many of
+/// each. Two lists: a flood of one agent's calls must not hide another's, nor one of other tools this one.
+/// The limit counts what is read, not what passes: rows follow arrival, so that nothing newer is behind it.
+macro_rules! newest_calls {
+    () => {
+        "SELECT id FROM (SELECT id FROM requests INDEXED BY requests_by_tool
+           WHERE ws = ?1 AND tool = ?2 AND id < ?4 ORDER BY id DESC LIMIT ?5)
+         UNION
+         SELECT id FROM (SELECT id FROM requests INDEXED BY requests_by_agent
+           WHERE ws = ?1 AND agent = ?3 AND id < ?4 ORDER BY id DESC LIMIT ?5)"
+    };
+}
+pub(super) use newest_calls;
+
+/// How earlier calls ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Earlier {
+    /// The newest first.
+    pub fates: Vec<Fate>,
+    /// There may be more of them, behind all that was looked at.
+    pub cut: bool,
+}
+
+/// How an agent's earlier calls of a tool ended that were stored at `since` or later: those among the newest
+/// `limit` calls of the tool and the newest `limit` of the agent.
 ///
 /// # Errors
 /// [`StoreError`].
 pub async fn of_tool(
     reader: &Reader,
-    (workspace, tool): (&str, &str),
-    before: i64,
+    call: ToolCall<'_>,
     since: Timestamp,
     limit: i64,
-) -> Result<Vec<Fate>, StoreError> {
-    // The limit counts what is read, not what passes: rows follow arrival, so that nothing newer is behind it.
-    let rows: Vec<FateRow> = sqlx::query_as(
-        "SELECT state, verdict, origin, stored_at, decided_at FROM (
-           SELECT * FROM requests INDEXED BY requests_by_tool
-           WHERE ws = ? AND tool = ? AND id < ? ORDER BY id DESC LIMIT ?)
-         WHERE stored_at >= ?",
-    )
-    .bind(workspace)
-    .bind(tool)
-    .bind(before)
+) -> Result<Earlier, StoreError> {
+    let rows: Vec<FateRow> = sqlx::query_as(concat!(
+        "SELECT state, verdict, origin, stored_at, decided_at FROM requests NOT INDEXED WHERE id IN (",
+        newest_calls!(),
+        ") AND ws = ?1 AND tool = ?2 AND agent = ?3 AND stored_at >= ?6 ORDER BY id DESC",
+    ))
+    .bind(call.workspace)
+    .bind(call.tool)
+    .bind(call.agent)
+    .bind(call.before)
     .bind(limit)
     .bind(since.0)
     .fetch_all(&reader.0)
     .await?;
-    rows.into_iter().map(fates::read).collect()
+    let fates = rows.into_iter().map(fates::read).collect::<Result<_, _>>();
+    // A list that ends before the limit, or before `since`, holds all of them.
+    let cut: bool = sqlx::query_scalar(
+        "SELECT coalesce((SELECT stored_at FROM requests INDEXED BY requests_by_tool
+             WHERE ws = ?1 AND tool = ?2 AND id < ?4 ORDER BY id DESC LIMIT 1 OFFSET ?5) >= ?6, 0)
+         AND coalesce((SELECT stored_at FROM requests INDEXED BY requests_by_agent
+             WHERE ws = ?1 AND agent = ?3 AND id < ?4 ORDER BY id DESC LIMIT 1 OFFSET ?5) >= ?6, 0)",
+    )
+    .bind(call.workspace)
+    .bind(call.tool)
+    .bind(call.agent)
+    .bind(call.before)
+    .bind(limit)
+    .bind(since.0)
+    .fetch_one(&reader.0)
+    .await?;
+    Ok(Earlier { fates: fates?, cut })
 }
 
 /// How long each decision of a person took that was stored at `since` or later, ms: those about the newest

@@ -85,6 +85,23 @@ pub async fn of(tx: &mut SqliteConnection, ids: &[i64]) -> Result<Vec<i64>, Stor
     Ok(found)
 }
 
+/// Characters of a reason that an agent is told.
+const WHY_MAX: i64 = 1_000;
+
+/// Why a request is rejected, as its agent is told: `code: what is wrong`.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn why(tx: &mut SqliteConnection, id: i64) -> Result<Option<String>, StoreError> {
+    Ok(sqlx::query_scalar(
+        "SELECT substr(error_code || ': ' || coalesce(error_detail, ''), 1, ?2) FROM requests WHERE id = ?1",
+    )
+    .bind(id)
+    .bind(WHY_MAX)
+    .fetch_one(tx)
+    .await?)
+}
+
 /// What another console had room for is no rejected message here.
 ///
 /// # Errors

@@ -239,12 +239,3 @@ pub async fn state(reader: &Reader, vote_id: &str) -> Result<Option<String>, Sto
             .await?,
     )
 }
-
-/// Votes that are signed and not known to be stored.
-pub async fn count_queued(reader: &Reader) -> Result<i64, StoreError> {
-    Ok(
-        sqlx::query_scalar("SELECT count(*) FROM vote_outbox WHERE state = 'queued'")
-            .fetch_one(&reader.0)
-            .await?,
-    )
-}

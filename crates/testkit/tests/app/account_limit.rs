@@ -3,9 +3,10 @@
 use async_nats::jetstream;
 use countersign_core::App;
 use countersign_core::domain::StallLimits;
+use countersign_core::ops::DecideCommand;
 use countersign_core::{OpError, Options};
 use countersign_testkit::{PlainServer, TempData};
-use countersign_wire::Verdict;
+use countersign_wire::{Verdict, args_digest};
 use serde_json::{Value, json};
 
 use crate::agent::{caught_up, in_state, options, until, verdict};
@@ -68,7 +69,7 @@ async fn an_account_without_room_keeps_decisions_in_the_outbox_and_says_what_to_
         assert!(stored["seq"].is_u64(), "{stored}");
         in_state(&app, id, "pending").await;
     }
-    let room = app.bus().unwrap().storage().await.unwrap();
+    let room = app.bus().unwrap().storage(1).await.unwrap();
     assert_eq!(room.most, Some(64 * GIB));
     assert!(room.used > 0 && room.words().is_none(), "{room:?}");
 
@@ -86,7 +87,7 @@ async fn an_account_without_room_keeps_decisions_in_the_outbox_and_says_what_to_
         alarms.len() == 2 && why.contains("max_file of the account")
     })
     .await;
-    let room = app.bus().unwrap().storage().await.unwrap();
+    let room = app.bus().unwrap().storage(1).await.unwrap();
     assert!(room.is_full(), "{room:?}");
     assert!(room.words().is_some_and(|words| words.contains("max_file")));
     let alarms = app.status().await.unwrap().alarms;
@@ -113,5 +114,52 @@ async fn an_account_without_room_keeps_decisions_in_the_outbox_and_says_what_to_
     assert_eq!(bus.last_sequence("CS_DECISIONS").await.unwrap(), 2);
     assert_eq!(app.not_taken().await.unwrap(), None);
     assert_eq!(app.audit_verify(None).await.unwrap().first_bad, None);
+    app.shutdown().await;
+}
+
+/// As much as the server says that it takes, and less than the protocol allows.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_verdict_that_the_account_does_not_take_is_given_back_and_then_refused_at_once() {
+    let server = PlainServer::start_with(
+        "accounts { HOUSE { jetstream: enabled, limits: { max_payload: 100000 }, users: [{ user: all, password: all }] } }\n\
+         no_auth_user: all",
+    )
+    .await;
+    let data = TempData::new();
+    let outside = Options {
+        nats_url: Some(server.url().to_owned()),
+        allow_single_account: true,
+        ..options(&data)
+    };
+    let app = App::start(outside).await.unwrap();
+    caught_up(&app).await;
+    let client = async_nats::connect(server.url()).await.unwrap();
+    let args = json!({"to": "x"});
+    let request = json!({
+        "v": 1, "kind": "tool_call", "request_id": "r1", "workspace": "acme", "agent": {"name": "bot"},
+        "tool": {"name": "send"}, "args": args, "args_digest": args_digest(&args).unwrap().to_string(),
+        "risk": "low", "allowed_verdicts": ["modify", "deny"],
+        "requested_at": "2026-11-21T12:00:00.000Z", "expires_at": "2026-11-21T12:01:00.000Z",
+    });
+    let subject = "countersign.v1.request.acme.bot.r1";
+    let payload = serde_json::to_vec(&request).unwrap();
+    client.request(subject, payload.into()).await.unwrap();
+    in_state(&app, "r1", "pending").await;
+    let key = "acme/bot/r1".parse().unwrap();
+    let modify = || DecideCommand {
+        edited_args: Some(json!({"to": "x".repeat(150_000)})),
+        ..verdict(&key, Verdict::Modify)
+    };
+    let first = app.decide(modify()).await;
+    assert!(first.is_err(), "{first:?}");
+    until("it is given back", || async {
+        app.find("r1").await.unwrap().state == "pending"
+    })
+    .await;
+    let again = app.decide(modify()).await.unwrap_err();
+    assert_eq!(again.code().as_str(), "invalid_args");
+    assert!(again.to_string().contains("the bus takes"), "{again}");
+    app.decide(verdict(&key, Verdict::Deny)).await.unwrap();
+    in_state(&app, "r1", "decided").await;
     app.shutdown().await;
 }

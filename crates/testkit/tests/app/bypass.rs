@@ -1,8 +1,11 @@
 use std::time::Duration;
 
-use countersign_core::ops::regrets::Suspended;
+use countersign_core::App;
+use countersign_core::error::OpError;
+use countersign_core::ops::regrets::{Denied, Regretted, Regretting, Suspended};
 use countersign_core::ops::rules::RulesChange;
 use countersign_core::policy::Enabled;
+use countersign_core::store::lines::LineRow;
 use countersign_testkit::TempData;
 use countersign_wire::{AgentBrake, AgentKey, ErrorCode, Risk, Verdict};
 use serde_json::json;
@@ -15,6 +18,13 @@ fn bot() -> AgentKey {
 }
 
 const HOUR: Duration = Duration::from_secs(3_600);
+
+async fn regret(app: &App, line: &LineRow, reason: Option<String>) -> Result<Regretted, OpError> {
+    match app.regret(line, reason, Denied::Refuse(HOUR)).await? {
+        Regretting::Done(done) => Ok(done),
+        Regretting::Denied(flips) => panic!("nobody denied anything: {flips:?}"),
+    }
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bypass_lets_one_agents_calls_run_says_so_and_ends_by_itself() {
@@ -168,12 +178,12 @@ async fn a_regret_suspends_what_decided_and_is_told_to_all() {
     }
     let line = second.find("r1").await.unwrap();
     let reason = Some("This was a live invoice.".to_owned());
-    let done = second.regret(&line, reason.clone()).await.unwrap();
+    let done = regret(&second, &line, reason.clone()).await.unwrap();
     assert_eq!(
         (done.suspended, done.id.as_str()),
         (Suspended::Rule, "invoices")
     );
-    let again = second.regret(&line, reason.clone()).await.unwrap();
+    let again = regret(&second, &line, reason.clone()).await.unwrap();
     assert_eq!(
         again.revision, done.revision,
         "the same request counts once"
@@ -214,7 +224,7 @@ async fn a_regret_suspends_what_decided_and_is_told_to_all() {
         .await
         .unwrap();
     let line = in_state(&desk.app, "r2", "decided").await;
-    let gone = desk.app.regret(&line, None).await.unwrap_err();
+    let gone = regret(&desk.app, &line, None).await.unwrap_err();
     assert_eq!(gone.code(), ErrorCode::NotFound);
     desk.app
         .set_bypass(&bot(), Risk::Medium, HOUR)
@@ -223,7 +233,7 @@ async fn a_regret_suspends_what_decided_and_is_told_to_all() {
     agent.ask(&agent.request("r4")).await;
     agent.decision("r4").await;
     let line = in_state(&desk.app, "r4", "decided").await;
-    let done = desk.app.regret(&line, None).await.unwrap();
+    let done = regret(&desk.app, &line, None).await.unwrap();
     assert_eq!(done.suspended, Suspended::Bypass);
     assert!(
         desk.app
@@ -237,7 +247,7 @@ async fn a_regret_suspends_what_decided_and_is_told_to_all() {
     listed(&desk.app, "r5").await;
     desk.app.decide(verdict(&key, Verdict::Deny)).await.unwrap();
     let line = in_state(&desk.app, "r5", "decided").await;
-    let refused = desk.app.regret(&line, None).await.unwrap_err();
+    let refused = regret(&desk.app, &line, None).await.unwrap_err();
     assert_eq!(
         refused.code(),
         ErrorCode::InvalidArgs,

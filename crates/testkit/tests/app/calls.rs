@@ -8,7 +8,7 @@ use countersign_wire::{CallWarning, Scope, ToldBy, Verdict};
 use serde_json::{Value, json};
 
 use crate::agent::{
-    Agent, Desk, colleague, colleague_with, in_state, line_when, listed, until, verdict,
+    Agent, Desk, LIMIT, colleague, colleague_with, in_state, line_when, listed, until, verdict,
 };
 use crate::policy::{INVOICES, apply};
 use crate::ranks::SetClock;
@@ -247,4 +247,38 @@ async fn a_console_without_room_takes_what_another_one_decided_first() {
     assert_eq!(narrow.app.status().await.unwrap().alarms, []);
     wide.shutdown().await;
     narrow.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn receipts_that_cannot_be_read_are_one_warning_and_one_row_of_the_log_under_their_request() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    for id in ["told", "silent"] {
+        asked(&desk.app, &agent, id, |_| ()).await;
+    }
+    for junk in [&b"{}"[..], b"{\"v\":1,\"stage\":\"executed\"}", b"\xff"] {
+        let subject = agent.subject("receipt", "told");
+        agent.client.request(subject, junk.into()).await.unwrap();
+    }
+    agent.receipt("told", "invented", "received").await;
+    let read = async {
+        while desk.app.show("told").await.unwrap().receipts.is_empty() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(LIMIT, read).await.unwrap();
+    for (id, warnings) in [("told", &["receipt_unreadable"][..]), ("silent", &[])] {
+        let story = desk.app.show(id).await.unwrap();
+        let codes: Vec<_> = story.cautions.iter().map(CallWarning::code).collect();
+        let codes: Vec<_> = codes
+            .into_iter()
+            .filter(|code| *code != "credential_incomplete")
+            .collect();
+        assert_eq!(codes, warnings, "{id}");
+    }
+    let log = desk.app.audit_after(0, 10_000).await.unwrap();
+    let rows = log.iter().filter(|row| row.action == "receipt_unreadable");
+    let subjects: Vec<_> = rows.map(|row| row.subject.as_str()).collect();
+    assert_eq!(subjects, ["acme/bot/told"]);
+    desk.app.shutdown().await;
 }

@@ -111,9 +111,8 @@ async fn a_cluster_goes_on_without_one_server_and_without_a_leader_the_console_o
         }
     };
     tokio::time::timeout(ELECTED, lost).await.unwrap();
-    for number in [0, 1] {
-        cluster.start_one(number);
-    }
+    // Those that had a leader last: beside one that missed more, nats-server was seen to elect none within a minute.
+    cluster.start_one(1);
     goes_the_whole_way(&app, &agent, "three-again").await;
     caught_up(&app).await;
     assert_eq!(app.status().await.unwrap().read_only, None);

@@ -1,6 +1,7 @@
 //! An agent that was enrolled while its realm had one operator, and the operators who came after him.
 
 use countersign_core::App;
+use countersign_core::bus::POLICY_STREAM;
 use countersign_core::ops::operators::{Change, Limits, ListedState};
 use countersign_sdk::{Ask, Decision, Enrolment, Gate};
 use countersign_testkit::TempData;
@@ -138,7 +139,9 @@ async fn a_console_that_starts_vouches_for_those_who_came_after_it_and_then_the_
     assert_eq!(said.key, cem.identity().human_key());
     // Nobody has signed it again in between.
     assert!(cem.change_operators(&Change::Approval(true)).await.unwrap());
-    assert_eq!(stands(&cem).await.0, revision + 1);
+    let bus = cem.bus().unwrap();
+    let next = bus.read_next(POLICY_STREAM, "$KV.CS_POLICY.operators", revision + 1);
+    assert_eq!(next.await.unwrap().unwrap().seq, stands(&cem).await.0);
     for app in [&cem, &bea] {
         assert_eq!(app.status().await.unwrap().alarms, []);
     }
@@ -181,6 +184,59 @@ async fn what_an_operator_under_limits_signed_is_signed_again_by_one_without() {
     let decision = approved_by(&gate, &bea, "by-bea").await;
     assert!(decision.allowed(), "{:?}", decision.fault());
     for app in [bea, desk.app] {
+        app.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_nobody_without_limits_is_there_agents_that_start_follow_the_last_list_and_no_key_changes()
+ {
+    let desk = Desk::open().await;
+    let (bea_data, cem_data) = (TempData::new(), TempData::new());
+    let bea = colleague(&desk, &bea_data, "Bea").await;
+    vouched(&desk.app, 1).await;
+    let limits = Limits {
+        workspaces: None,
+        max_risk: Some(Risk::Medium),
+    };
+    let key = desk.app.identity().human_key();
+    for change in [Change::Limit(key.clone(), limits), Change::Approval(true)] {
+        assert!(bea.change_operators(&change).await.unwrap());
+    }
+    until("the limit", || async {
+        let (list, approval) = desk.app.operators();
+        approval && list.iter().any(|line| line.mine && line.max_risk.is_some())
+    })
+    .await;
+    let later = desk.app.enroll(&"acme/bot".parse().unwrap()).await.unwrap();
+    assert!(later.trusted_keys.iter().all(|trusted| trusted.key != key));
+    let bea_key = bea.identity().human_key();
+    bea.shutdown().await;
+    until("she is gone", || async {
+        desk.app
+            .consoles()
+            .await
+            .iter()
+            .all(|console| console.is_this)
+    })
+    .await;
+    assert!(
+        desk.app.rotate_keys().await.is_err(),
+        "no agent would follow"
+    );
+    assert_eq!(desk.app.identity().human_key(), key);
+    // Cem waits, and signed the list that says so.
+    let cem = App::start(colleague_options(&desk, &cem_data, "Cem")).await;
+    let cem = cem.unwrap();
+    let cem_key = cem.identity().human_key();
+    sees(&desk.app, &cem_key, ListedState::Waiting).await;
+    let (_, list, signer) = stands(&desk.app).await;
+    assert_eq!(signer, cem_key.as_str());
+    assert_eq!(list.base.unwrap().key, bea_key);
+    let gate = open(&later).await;
+    let decision = approved_by(&gate, &desk.app, "by-ann").await;
+    assert!(decision.allowed(), "{:?}", decision.fault());
+    for app in [cem, desk.app] {
         app.shutdown().await;
     }
 }

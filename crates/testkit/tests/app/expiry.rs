@@ -1,8 +1,14 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use countersign_core::clock::{BusClock, Clock};
+use countersign_core::domain::Timestamp;
 use countersign_testkit::TempData;
 use countersign_wire::Verdict;
 use serde_json::json;
+use tokio::time::Instant;
 
-use crate::agent::{Desk, colleague, in_state, inbox_ids, line_when, listed, verdict};
+use crate::agent::{Desk, colleague, in_state, inbox_ids, line_when, listed, until, verdict};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_nobody_answers_expires_and_is_answered_so() {
@@ -146,5 +152,48 @@ async fn a_request_without_an_end_waits_thirty_days() {
     let row = listed(&desk.app, "r1").await;
     assert_eq!(row.deadline_at - row.stored_at, 30 * 24 * 60 * 60 * 1_000);
     assert_eq!(inbox_ids(&desk.app).await, ["r1"]);
+    desk.app.shutdown().await;
+}
+
+/// An estimate of the server's time from before that was set back by hours; right once the server is asked again.
+#[derive(Default)]
+struct SetBack {
+    ahead: AtomicBool,
+    asked: AtomicBool,
+}
+
+impl Clock for SetBack {
+    fn now(&self) -> Timestamp {
+        let hours = if self.ahead.load(Ordering::SeqCst) {
+            2
+        } else {
+            0
+        };
+        BusClock::new().now().plus_ms(hours * 3_600_000)
+    }
+
+    fn is_asked_since(&self, _then: Instant) -> bool {
+        self.asked.store(true, Ordering::SeqCst);
+        !self.ahead.swap(false, Ordering::SeqCst)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_expires_by_a_clock_that_the_server_has_set_back_since_it_was_asked() {
+    let clock = Arc::new(SetBack::default());
+    let desk = Desk::open_with(|options| options.clock = Some(clock.clone())).await;
+    let agent = desk.agent("bot").await;
+    clock.ahead.store(true, Ordering::SeqCst);
+    let key = agent.ask(&agent.request("r1")).await;
+    until("the server is asked", || async {
+        clock.asked.load(Ordering::SeqCst)
+    })
+    .await;
+    in_state(&desk.app, "r1", "pending").await;
+    desk.app
+        .decide(verdict(&key, Verdict::Approve))
+        .await
+        .unwrap();
+    assert_eq!(agent.decision("r1").await["verdict"], "approve");
     desk.app.shutdown().await;
 }

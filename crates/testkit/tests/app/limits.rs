@@ -7,6 +7,7 @@ use countersign_core::data_dir::DataDir;
 use countersign_core::identity::{Identity, KeyChoice};
 use countersign_core::ops::operators::{Change, Limits, ListedState};
 use countersign_core::ops::rules::RulesChange;
+use countersign_core::ops::setup::SetupChange;
 use countersign_testkit::TempData;
 use countersign_wire::{
     AgentBrake, AgentKey, Context, OperatorEntry, PolicyKey, Risk, SignedEnvelope, Timestamp,
@@ -16,7 +17,8 @@ use serde_json::{Value, json};
 
 use crate::agent::{Desk, colleague, in_state, listed, until, verdict};
 use crate::operators::{has_alarm, put_list, sees};
-use crate::policy::{INVOICES, acme, apply};
+use crate::policy::{INVOICES, acme, apply, delete_key};
+use crate::setup_keys::hello;
 
 const DENY: &str = "[[rule]]\nid = \"no-bots\"\neffect = \"deny\"\nagent = [\"rogue\"]\n";
 
@@ -113,7 +115,7 @@ async fn who_stands_under_limits_lets_go_of_no_brake_that_holds_others_back() {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_stands_under_limits_takes_from_no_rule_that_denies() {
     let desk = Desk::open().await;
-    let data = TempData::new();
+    let (data, agent) = (TempData::new(), desk.agent("rogue").await);
     apply(&desk.app, "schema = 1\n").await;
     let empty = desk
         .app
@@ -139,6 +141,12 @@ async fn who_stands_under_limits_takes_from_no_rule_that_denies() {
         })
         .await;
     }
+    // Nor does anybody who deletes them, which nobody signs.
+    agent.ask(&agent.request("r1")).await;
+    assert_eq!(agent.decision("r1").await["verdict"], "deny");
+    delete_key(&desk, "rules.acme").await;
+    agent.ask(&agent.request("r2")).await;
+    assert_eq!(agent.decision("r2").await["verdict"], "deny");
     apply(&desk.app, &format!("schema = 1\n{DENY}")).await;
     let added = "schema = 1\n[[rule]]\nid = \"more\"\neffect = \"deny\"\n";
     let more = RulesChange::Add(countersign_core::policy::read_file(added).unwrap());
@@ -147,6 +155,51 @@ async fn who_stands_under_limits_takes_from_no_rule_that_denies() {
     })
     .await;
     junior.change_rules(&acme(), &more).await.unwrap();
+    junior.shutdown().await;
+    desk.app.shutdown().await;
+}
+
+/// A rule denies by a setup key: its value is what holds back.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_stands_under_limits_changes_no_setup_key_by_which_rules_deny() {
+    let desk = Desk::open().await;
+    let (data, agent) = (TempData::new(), desk.agent("bot").await);
+    hello(&agent, json!([])).await;
+    let junior = limited(&desk, &data, "acme").await;
+    let set = |key: &str, value: Value| SetupChange::Set(key.to_owned(), value);
+    until("it is declared", || async {
+        let free = set("confirm_hire", json!(true));
+        junior.change_setup(&bot(), &free).await.is_ok()
+    })
+    .await;
+    let rule =
+        "[[rule]]\nid = \"frozen\"\neffect = \"deny\"\nwhen = \"setup.allow_dangerous == true\"\n";
+    apply(&desk.app, &format!("schema = 1\n{rule}")).await;
+    desk.app
+        .change_setup(&bot(), &set("allow_dangerous", json!(true)))
+        .await
+        .unwrap();
+    until("the rules are known", || async {
+        junior.rules(&acme()).await.unwrap().rules.len() == 1
+    })
+    .await;
+    refuses(junior.change_setup(&bot(), &set("allow_dangerous", json!(false)))).await;
+    let key = PolicyKey::Setup(bot());
+    put(
+        &junior,
+        &key,
+        json!({"v": 1, "by": "Grace", "values": {}, "bindings": {}}),
+    )
+    .await;
+    until("an alarm", || {
+        has_alarm(&desk.app, "setup_unusable", "setup.acme.bot")
+    })
+    .await;
+    agent.ask(&agent.request("r1")).await;
+    assert_eq!(agent.decision("r1").await["verdict"], "deny");
+    delete_key(&desk, "setup.acme.bot").await;
+    agent.ask(&agent.request("r2")).await;
+    assert_eq!(agent.decision("r2").await["verdict"], "deny");
     junior.shutdown().await;
     desk.app.shutdown().await;
 }

@@ -14,6 +14,9 @@ async fn who_signs_under_a_colleagues_name_is_told_by_the_name_on_the_list() {
     let data = TempData::new();
     colleague(&desk, &data, "Bea").await.shutdown().await;
     let bea = colleague(&desk, &data, "Ada").await;
+    let ada = desk.app.identity().human_key();
+    assert_eq!(bea.borrowed_name(), Some(ada), "who starts so is told");
+    assert_eq!(desk.app.borrowed_name(), None);
     agent.ask(&agent.request("r1")).await;
     listed(&bea, "r1").await;
     let deny = verdict(&agent.key("r1"), Verdict::Deny);

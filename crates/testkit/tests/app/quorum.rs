@@ -216,13 +216,13 @@ async fn rules_that_cannot_be_read_any_more_lower_no_number_of_operators() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_answered_and_not_approved_needs_one_operator_whatever_rules_ask() {
+async fn what_is_answered_and_not_approved_needs_one_operator_whatever_it_or_rules_ask() {
     let desk = Desk::open().await;
     let agent = desk.agent("bot").await;
     apply(&desk.app, TWO).await;
     let question = json!({
         "v": 1, "kind": "question", "request_id": "q1", "workspace": "acme", "agent": {"name": "bot"},
-        "question": {"text": "Go?"}, "risk": "low", "allowed_verdicts": ["deny"],
+        "question": {"text": "Go?"}, "risk": "low", "allowed_verdicts": ["deny"], "approvals_required": 3,
         "requested_at": "2026-11-21T12:00:00.000Z", "expires_at": "2026-11-21T12:01:00.000Z",
     });
     agent.ask(&question).await;

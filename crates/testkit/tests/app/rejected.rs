@@ -118,6 +118,8 @@ async fn every_kind_of_rejected_request_is_kept_answered_and_never_approvable() 
             (&decision["verdict"], &decision["origin"]),
             (&json!("rejected"), &json!("system"))
         );
+        let why = format!("{code}: {}", row.error_detail.unwrap_or_default());
+        assert_eq!(decision["message"], why, "{id}: the agent is told why");
         let refused = desk
             .app
             .decide(verdict(&agent.key(id), Verdict::Approve))

@@ -1,4 +1,4 @@
-use countersign_core::bus::Credentials;
+use countersign_core::bus::{Credentials, ServerState};
 use countersign_core::{App, Options};
 use countersign_testkit::TempData;
 use countersign_wire::Verdict;
@@ -36,6 +36,21 @@ async fn after_a_restart_everything_waits_once_and_can_still_be_answered() {
     assert_eq!(agent.decision("b").await["verdict"], "deny");
     assert_eq!(app.audit_verify(None).await.unwrap().first_bad, None);
     app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_ends_the_server_in_order_and_frees_the_folder_whoever_still_has_a_handle() {
+    let desk = Desk::open().await;
+    let other = desk.app.clone();
+    desk.app.shutdown().await;
+    let server = other.embedded_server().unwrap();
+    assert_eq!(*server.state().borrow(), ServerState::Stopped);
+    assert_eq!(server.pid(), None);
+    let log = std::fs::read_to_string(other.data().path().join("nats/log")).unwrap();
+    assert!(log.contains("Server Exiting"), "{log}");
+    let again = App::start(options(&desk.data)).await.unwrap();
+    caught_up(&again).await;
+    again.shutdown().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

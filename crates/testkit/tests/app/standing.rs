@@ -5,12 +5,17 @@ use std::time::Duration;
 use countersign_core::App;
 use countersign_core::error::OpError;
 use countersign_core::ops::operators::{Change, Limits, ListedState};
+use countersign_core::ops::regrets::Denied;
 use countersign_core::ops::rules::RulesChange;
 use countersign_core::ops::setup::SetupChange;
 use countersign_core::policy::read_file;
 use countersign_core::store::lines::LineRow;
 use countersign_testkit::TempData;
-use countersign_wire::{AgentBrake, AgentKey, OperatorList, Risk, SignedEnvelope, Timestamp};
+use countersign_wire::{
+    AgentBrake, AgentKey, KeyRole, OperatorEntry, OperatorList, PublicKey, Risk, SignedEnvelope,
+    Timestamp,
+};
+use nkeys::KeyPair;
 use serde_json::json;
 
 use crate::agent::{Desk, colleague, colleague_options, in_state, options, until};
@@ -77,7 +82,10 @@ async fn signs_nothing(app: &App, decided: Option<&LineRow>) {
         ),
     ];
     if let Some(line) = decided {
-        tried.push(("regret", app.regret(line, None).await.map(drop)));
+        tried.push((
+            "regret",
+            app.regret(line, None, Denied::Accept).await.map(drop),
+        ));
     }
     for (what, done) in tried {
         let refused = done.expect_err(what);
@@ -175,22 +183,61 @@ async fn a_bypass_beyond_the_limits_of_who_sets_it_is_refused() {
     desk.app.shutdown().await;
 }
 
-/// When the list that stands was signed and stored.
-async fn list_times(app: &App) -> (Timestamp, time::OffsetDateTime) {
+/// The list that stands, and when it was stored.
+async fn list_that_stands(app: &App) -> (OperatorList, time::OffsetDateTime) {
     let value = app.bus().unwrap().policy_get("operators").await;
     let value = value.unwrap().unwrap();
     let payload = SignedEnvelope::from_bytes(&value.value).unwrap();
     let payload = payload.payload_bytes().unwrap();
-    let list: OperatorList = serde_json::from_slice(&payload).unwrap();
-    (list.at.unwrap(), value.stamp)
+    (serde_json::from_slice(&payload).unwrap(), value.stamp)
+}
+
+/// When the list that stands was signed and stored.
+async fn list_times(app: &App) -> (Timestamp, time::OffsetDateTime) {
+    let (list, stamp) = list_that_stands(app).await;
+    (list.at.unwrap(), stamp)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_newcomers_have_filled_keeps_room_for_ends_and_rotations() {
+    let desk = Desk::open().await;
+    let data = TempData::new();
+    let second = colleague(&desk, &data, "Grace").await;
+    let grace = second.identity().human_key();
+    let (mut list, _) = list_that_stands(&desk.app).await;
+    let from = Timestamp::new(desk.app.now().into());
+    list.at = Some(Timestamp::new(desk.app.now().plus_ms(1_000).into()));
+    // Long names: few keys, since this program is slow under test.
+    let folders = (0..100).map(|_| {
+        let key = PublicKey::of(&KeyPair::new_user()).unwrap();
+        OperatorEntry::new(key, "c".repeat(3_000), KeyRole::Auto, from)
+    });
+    let folders: Vec<OperatorEntry> = folders.collect();
+    let last = folders[99].key.clone();
+    list.operators.extend(folders);
+    put_list(&desk.app, &list, &desk.app.identity().signing().human).await;
+    sees(&desk.app, &last, ListedState::InForce).await;
+    let fresh = TempData::new();
+    let refused = App::start(colleague_options(&desk, &fresh, "ci")).await;
+    let refused = refused.map(drop).unwrap_err();
+    assert!(refused.to_string().contains("that is kept"), "{refused}");
+    // Who is on it goes on, and whoever may edit it ends a key.
+    second.rotate_keys().await.unwrap();
+    desk.app
+        .change_operators(&Change::Retire(grace))
+        .await
+        .unwrap();
+    desk.app
+        .change_operators(&Change::Retire(last))
+        .await
+        .unwrap();
+    second.shutdown().await;
+    desk.app.shutdown().await;
 }
 
 /// Signs the list as it is, so often a good minute later than the time before: as after a server's clock was set back.
 async fn signed_ahead(app: &App, steps: i64, step_ms: i64) {
-    let value = app.bus().unwrap().policy_get("operators").await;
-    let payload = SignedEnvelope::from_bytes(&value.unwrap().unwrap().value).unwrap();
-    let payload = payload.payload_bytes().unwrap();
-    let mut list: OperatorList = serde_json::from_slice(&payload).unwrap();
+    let (mut list, _) = list_that_stands(app).await;
     let now = app.now();
     for step in 1..=steps {
         list.at = Some(Timestamp::new(now.plus_ms(step * step_ms).into()));
@@ -233,5 +280,26 @@ async fn a_list_signed_far_ahead_is_signed_again_when_the_clock_has_caught_up() 
     })
     .await;
     assert_eq!(desk.app.alarms().await.unwrap(), []);
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_was_given_up_while_the_clock_was_ahead_ends_once_it_is_right() {
+    let desk = Desk::open().await;
+    let data = TempData::new();
+    let second = colleague(&desk, &data, "Grace").await;
+    let grace = second.identity().human_key();
+    sees(&desk.app, &grace, ListedState::InForce).await;
+    let (mut list, _) = list_that_stands(&desk.app).await;
+    let hour = Timestamp::new(desk.app.now().plus_ms(3_600_000).into());
+    let mut terms = list.operators.iter_mut();
+    terms.find(|term| term.key == grace).unwrap().until = Some(hour);
+    list.at = Some(Timestamp::new(desk.app.now().into()));
+    put_list(&desk.app, &list, &desk.app.identity().signing().human).await;
+    for app in [&desk.app, &second] {
+        sees(app, &grace, ListedState::Retired).await;
+        assert_eq!(app.alarms().await.unwrap(), []);
+    }
+    second.shutdown().await;
     desk.app.shutdown().await;
 }

@@ -5,11 +5,13 @@ use countersign_core::bus::PublishOutcome;
 use countersign_core::ops::operators::{Change, Limits, ListedState};
 use countersign_core::store::audit::Row;
 use countersign_testkit::TempData;
-use countersign_wire::{AgentBrake, AgentKey, PublicKey, Risk, SignedEnvelope};
+use countersign_wire::{
+    AgentBrake, AgentKey, OperatorList, PublicKey, Risk, SignedEnvelope, Timestamp, read_json,
+};
 use nkeys::KeyPair;
 
 use crate::agent::{Desk, caught_up, colleague, line_when, listed, options, until};
-use crate::operators::{has_alarm, put_approval, sees};
+use crate::operators::{has_alarm, put_approval, put_list, sees};
 use crate::policy::{INVOICES, apply};
 use crate::recover::{becomes_read_only, delete_stream, recovered};
 
@@ -19,6 +21,12 @@ const HOUR: std::time::Duration = std::time::Duration::from_secs(3_600);
 async fn stands(app: &App, key: &str) -> (u64, Vec<u8>) {
     let value = app.bus().unwrap().policy_get(key).await.unwrap().unwrap();
     (value.revision, value.value.to_vec())
+}
+
+async fn list_of(app: &App) -> OperatorList {
+    let (_, bytes) = stands(app, "operators").await;
+    let envelope = SignedEnvelope::from_bytes(&bytes).unwrap();
+    read_json(&envelope.payload_bytes().unwrap()).unwrap()
 }
 
 async fn store(app: &App, key: &str, bytes: &[u8]) {
@@ -313,4 +321,55 @@ async fn what_an_operator_signed_who_is_retired_since_is_not_written_back() {
     assert!(has_alarm(&desk.app, "brake_unverified", "panic").await);
     second.shutdown().await;
     desk.app.shutdown().await;
+}
+
+/// As a program of an earlier version does it: it writes the time that it found, or none, and knows no words.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_console_of_an_earlier_version_changes_counts_and_is_signed_again_with_all_it_left_out()
+ {
+    let desk = Desk::open().await;
+    let (first, second) = (TempData::new(), TempData::new());
+    let bea = colleague(&desk, &first, "Bea").await;
+    let cem = colleague(&desk, &second, "Cem").await;
+    let old = KeyPair::new_user();
+    let (old_key, guest) = (PublicKey::of(&old).unwrap(), KeyPair::new_user());
+    let guest = PublicKey::of(&guest).unwrap();
+    add(&desk.app, &old_key).await;
+    add(&desk.app, &guest).await;
+    // Who has vouched is gone, and cannot do it again.
+    let ann = desk.app.identity().human_key();
+    assert!(bea.change_operators(&Change::Retire(ann)).await.unwrap());
+    let mut last = None;
+    for (keeps_time, key) in [(true, &guest), (false, &bea.identity().auto_key())] {
+        let before = list_of(&bea).await;
+        let mut list = before.clone();
+        let end = Timestamp::new(bea.now().into());
+        let mut terms = list.operators.iter_mut();
+        terms.find(|term| term.key == *key).unwrap().until = Some(end);
+        list.at = list.at.filter(|_| keeps_time);
+        list.vouched.clear();
+        put_list(&bea, &list, &old).await;
+        until("it is signed again", || async {
+            list_of(&bea).await.at > before.at
+        })
+        .await;
+        let after = list_of(&bea).await;
+        assert!(before.vouched.len() > 1);
+        for word in &before.vouched {
+            assert!(after.vouched.contains(word), "who gave it may be gone");
+        }
+        for app in [&desk.app, &bea, &cem] {
+            sees(app, key, ListedState::Retired).await;
+            assert_eq!(alarms(app, "operators").await, 0);
+        }
+        last = Some(list);
+    }
+    put_list(&bea, &last.unwrap(), &old).await;
+    until("its bytes count once", || async {
+        alarms(&cem, "operators").await > 0
+    })
+    .await;
+    for app in [desk.app, bea, cem] {
+        app.shutdown().await;
+    }
 }

@@ -8,7 +8,7 @@ use countersign_core::bus::{
 };
 use countersign_core::domain::AlarmCode;
 use countersign_core::ops::operators::{Change, Limits, ListedState};
-use countersign_core::ops::rules::{RulesChange, Signing};
+use countersign_core::ops::rules::{Accepted, RulesChange};
 use countersign_core::policy::read_file;
 use countersign_core::{App, Options};
 use countersign_testkit::TempData;
@@ -23,14 +23,14 @@ use crate::recover::{becomes_read_only, copy_all, loses, recovered};
 use crate::redefined::{introduce, tool};
 
 /// The bus as it was once, and who may use it.
-struct Older {
+pub(crate) struct Older {
     data: TempData,
-    login: nkeys::KeyPair,
+    pub(crate) login: nkeys::KeyPair,
 }
 
 impl Older {
     /// Copies the folder of a console, which ends with it.
-    async fn of(desk: Desk) -> (Self, TempData) {
+    pub(crate) async fn of(desk: Desk) -> (Self, TempData) {
         let login = desk.app.identity().login.seed().unwrap();
         desk.app.shutdown().await;
         let data = TempData::new();
@@ -40,8 +40,7 @@ impl Older {
         (Self { data, login }, desk.data)
     }
 
-    /// Runs its server, and another console on it.
-    async fn goes_on(&self, agents: &[&Agent], work: impl AsyncFnOnce(&App)) {
+    pub(crate) async fn server(&self, agents: &[&Agent]) -> EmbeddedServer {
         let access = |agent: &&Agent| {
             let bot = nkeys::KeyPair::from_seed(agent.enrolment.nkey_seed.reveal()).unwrap();
             AgentAccess {
@@ -56,23 +55,37 @@ impl Older {
             console_user: self.login.public_key(),
             agents: agents.iter().map(access).collect(),
         });
-        let server = server.await.unwrap();
-        let second = TempData::new();
+        server.await.unwrap()
+    }
+
+    pub(crate) async fn console(
+        &self,
+        server: &EmbeddedServer,
+        data: &TempData,
+        operator: &str,
+    ) -> App {
         let app = App::start(Options {
             nats_url: Some(server.url()),
             credentials: Credentials::NkeySeed(self.login.seed().unwrap()),
-            operator: "Grace".into(),
-            ..options(&second)
+            operator: operator.into(),
+            ..options(data)
         });
         let app = app.await.unwrap();
         caught_up(&app).await;
+        app
+    }
+
+    /// Runs its server, and another console on it.
+    pub(crate) async fn goes_on(&self, agents: &[&Agent], work: impl AsyncFnOnce(&App)) {
+        let (server, data) = (self.server(agents).await, TempData::new());
+        let app = self.console(&server, &data, "Grace").await;
         work(&app).await;
         app.shutdown().await;
         server.stop().await;
     }
 
     /// Puts its bus in the place of this folder's.
-    fn put_back(&self, data: &TempData) {
+    pub(crate) fn put_back(&self, data: &TempData) {
         let store = data.path().join("nats/jetstream");
         std::fs::remove_dir_all(&store).unwrap();
         copy_all(&self.data.path().join("nats/jetstream"), &store);
@@ -97,7 +110,7 @@ fn anchors(store: &Path) -> PathBuf {
     kept.find(|path| path.exists()).unwrap()
 }
 
-async fn decide(app: &App, agent: &Agent, id: &str, given: Verdict) {
+pub(crate) async fn decide(app: &App, agent: &Agent, id: &str, given: Verdict) {
     listed(app, id).await;
     app.decide(verdict(&agent.key(id), given)).await.unwrap();
     in_state(app, id, "decided").await;
@@ -329,7 +342,14 @@ async fn what_an_operator_under_limits_signed_is_not_signed_anew_by_one_without(
     let rules = read_file(INVOICES).unwrap();
     let change = RulesChange::Replace { rules, seen: None };
     second
-        .change_rules_signing(&acme(), &change, Signing::Accepted)
+        .change_rules_accepting(
+            &acme(),
+            &change,
+            Accepted {
+                limits: true,
+                ..Accepted::default()
+            },
+        )
         .await
         .unwrap();
     until("the rules are read", async || {
@@ -407,64 +427,4 @@ async fn no_tool_that_changed_on_an_older_copy_is_approved_where_every_agent_sai
         assert_eq!(listed(&app, "changed").await.state, "pending", "{decided}");
         app.shutdown().await;
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_retirement_that_an_older_copy_lost_ends_the_key_anew_at_every_console() {
-    let desk = Desk::open().await;
-    let agent = desk.agent("bot").await;
-    let theirs = TempData::new();
-    let second = colleague(&desk, &theirs, "Heidi").await;
-    let heidi = second.identity().human_key();
-    sees(&desk.app, &heidi, ListedState::InForce).await;
-    second.shutdown().await;
-    let (older, data) = Older::of(desk).await;
-    let app = App::start(options(&data)).await.unwrap();
-    caught_up(&app).await;
-    let retire = Change::Retire(heidi.clone());
-    app.change_operators(&retire).await.unwrap();
-    app.shutdown().await;
-    // Grace enters herself: no list that was seen here.
-    older.goes_on(&[&agent], async |_| {}).await;
-    older.put_back(&data);
-
-    let app = App::start(options(&data)).await.unwrap();
-    becomes_read_only(&app).await;
-    let desk = Desk { data, app };
-    let second = colleague(&desk, &theirs, "Heidi").await;
-    agent.ask(&agent.request("before")).await;
-    decide(&second, &agent, "before", Verdict::Approve).await;
-    let beside = App::attach(options(&desk.data)).await.unwrap();
-    let told = beside.recover(true, |_| {}).await.unwrap().operators;
-    let done = recovered(&beside).await.operators;
-    assert_eq!(told, done);
-    let done = done.unwrap();
-    assert_eq!((done.ended, done.may_end), (vec![heidi.clone()], true));
-    beside.shutdown().await;
-    caught_up(&desk.app).await;
-    for app in [&desk.app, &second] {
-        sees(app, &heidi, ListedState::Retired).await;
-        let line = in_state(app, "before", "decided").await;
-        assert_eq!(line.verdict.as_deref(), Some("approve"));
-    }
-    let keys = |app: &App| {
-        let (list, _) = app.operators();
-        let terms = list
-            .into_iter()
-            .map(|line| (line.key, line.from, line.until));
-        terms.collect::<Vec<_>>()
-    };
-    assert_eq!(keys(&desk.app), keys(&second));
-    agent.ask(&agent.request("after")).await;
-    listed(&second, "after").await;
-    let refused = second
-        .decide(verdict(&agent.key("after"), Verdict::Approve))
-        .await;
-    assert!(refused.is_err());
-    // The epochs were renewed while it was connected, and it had lost nothing.
-    second.shutdown().await;
-    let second = colleague(&desk, &theirs, "Heidi").await;
-    assert!(second.health().borrow().read_only.is_none());
-    second.shutdown().await;
-    desk.app.shutdown().await;
 }

@@ -263,3 +263,48 @@ async fn an_nkey_file_that_was_renewed_lets_a_console_come_back() {
     server.reconfigure(&users(&second)).await;
     comes_back(&bus).await;
 }
+
+#[tokio::test]
+async fn what_keeps_a_stream_away_is_told_with_what_to_change() {
+    for (limit, replicas, words) in [
+        ("max_streams: 5", 1, "max_streams"),
+        ("max_bytes_required: true", 1, "max_bytes_required: false"),
+        ("disk_max_stream_bytes: 1GB", 1, "disk_max_stream_bytes"),
+        ("max_file: 64GB", 3, "stream_replicas"),
+    ] {
+        let server = PlainServer::start_with(&format!(
+            "accounts {{ HOUSE {{ jetstream: {{ {limit} }}, users: [{{ user: all, password: all }}] }} }}\n\
+             no_auth_user: all"
+        ))
+        .await;
+        let bus = server.console(true).await.unwrap();
+        let error = bus.ensure(true, replicas).await.unwrap_err();
+        assert_eq!(error.code(), "bus_stream_limit", "{error}");
+        assert!(error.to_string().contains(words), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_takes_no_more_connections_is_not_said_to_be_silent() {
+    let server = PlainServer::start_with("max_connections: 1").await;
+    let first = server.console(true).await.unwrap();
+    let error = refused(server.console(true).await);
+    assert_eq!(error.code(), "bus_too_many_connections", "{error}");
+    first.close().await;
+}
+
+#[tokio::test]
+async fn the_largest_message_of_the_account_is_learned_by_trying() {
+    for (limit, takes) in [(100_000, 150_000), (200_000, 200_000)] {
+        let server = PlainServer::start_with(&format!(
+            "accounts {{ HOUSE {{ jetstream: enabled, limits: {{ max_payload: {limit} }}, users: [{{ user: all, password: all }}] }} }}\n\
+             no_auth_user: all"
+        ))
+        .await;
+        let bus = server.console(true).await.unwrap();
+        bus.ensure(true, 1).await.unwrap();
+        let told = bus.max_payload();
+        bus.try_largest(150_000).await;
+        assert_eq!(bus.max_payload() < takes, limit < 150_000, "{told}");
+    }
+}

@@ -135,7 +135,7 @@ async fn a_server_that_met_a_full_disk_stores_again_once_there_is_room() {
 }
 
 #[tokio::test]
-async fn another_port_is_taken_when_the_remembered_one_is_in_use() {
+async fn another_port_is_taken_for_as_long_as_the_remembered_one_is_in_use() {
     let server = TestServer::start().await;
     let config = server.config();
     let url = server.url();
@@ -146,14 +146,21 @@ async fn another_port_is_taken_when_the_remembered_one_is_in_use() {
     };
     drop(server);
     let port = url.rsplit_once(':').unwrap().1;
-    let _taken = TcpListener::bind(format!("127.0.0.1:{port}")).unwrap();
+    let taken = TcpListener::bind(format!("127.0.0.1:{port}")).unwrap();
     std::fs::create_dir_all(data.path().join("nats")).unwrap();
     std::fs::write(data.path().join("nats/port"), port).unwrap();
-    let second = EmbeddedServer::start(config).await.unwrap();
-    assert_ne!(second.url(), url);
-    let remembered = std::fs::read_to_string(data.path().join("nats/port")).unwrap();
-    assert!(second.url().ends_with(remembered.trim()));
+    let second = EmbeddedServer::start(config.clone()).await.unwrap();
+    let elsewhere = second.url();
+    assert_ne!(elsewhere, url);
+    assert_eq!(second.moved_from(), Some(format!("127.0.0.1:{port}")));
     second.stop().await;
+    let third = EmbeddedServer::start(config.clone()).await.unwrap();
+    assert_eq!(third.url(), elsewhere, "the same other one");
+    third.stop().await;
+    drop(taken);
+    let back = EmbeddedServer::start(config).await.unwrap();
+    assert_eq!((back.url(), back.moved_from()), (url, None));
+    back.stop().await;
 }
 
 #[tokio::test]

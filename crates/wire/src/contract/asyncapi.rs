@@ -153,7 +153,7 @@ fn message(name: &str) -> Value {
             "CS-Key": {"type": "string", "description": "Public nkey; equals decided_by.key"},
             "CS-Sig": {
                 "type": "string",
-                "description": "ed25519 in base64url without padding",
+                "description": "ed25519 in base64url without padding, over what section 5 of v1.md says",
             },
         },
     });

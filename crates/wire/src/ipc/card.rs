@@ -270,7 +270,7 @@ pub struct Delta {
     pub wider: bool,
 }
 
-/// The nearest earlier decided call of the same tool.
+/// The nearest earlier decided call of the same tool, by the same agent where it has one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct PreviousCall {
@@ -281,6 +281,10 @@ pub struct PreviousCall {
     pub at_ms: i64,
     /// Whether this console's operator decided it.
     pub mine: bool,
+    /// Who decided it: a person's name, or what let it pass, such as `rule small-mail`.
+    pub by: Option<Shown>,
+    /// The other agent whose call it was, `WORKSPACE/AGENT`; none where the card's agent asked it.
+    pub agent: Option<String>,
     /// The arguments of both, name by name.
     pub deltas: Vec<Delta>,
 }

@@ -68,7 +68,7 @@ pub use rules::{
     CheckRuleArgs, DeniedCalls, DraftRuleArgs, GrantReach, PreviewCase, PreviewNumber,
     PreviewReport, PreviewView, RegretArgs, RegretOutcome, RegretView, RemoveRuleArgs, RemovedRule,
     RuleArgs, RuleCheck, RuleEffect, RuleProblem, RuleRow, RuleState, RuleText, RuleWords,
-    RulesArgs, RulesView, SaveRuleArgs, SavedRule, StartPreviewArgs,
+    RulesArgs, RulesView, SaveRuleArgs, SavedRule, StartPreviewArgs, SuspendedView,
 };
 pub use settings::{
     FolderView, LoginKind, OperatorLine, OtlpView, OwnKey, SettingsView, StallView, StoreLimit,

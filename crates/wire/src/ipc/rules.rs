@@ -107,18 +107,30 @@ pub struct RegretView {
 
 /// Calls an automatic decision wrong: what decided it is suspended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
 pub struct RegretArgs {
     /// Which request.
     pub key: String,
     /// Why, at most 1,000 bytes.
     pub reason: Option<String>,
+    /// The operator was shown the calls that people denied and the rules would let run.
+    pub accept_denied: bool,
+}
+
+/// What a regret came to: one of both.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct RegretOutcome {
+    /// What was suspended.
+    pub suspended: Option<SuspendedView>,
+    /// What the rules that are left would let run, which people denied. Nothing was changed.
+    pub denied: Option<DeniedCalls>,
 }
 
 /// What was suspended; it stands on the bus.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-pub struct RegretOutcome {
+pub struct SuspendedView {
     /// `rule`, `setup_key` or `bypass`.
-    pub suspended: String,
+    pub what: String,
     /// The rule's id or the setup key.
     pub id: Shown,
 }

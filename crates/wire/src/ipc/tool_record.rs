@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// Calls of the tool in its workspace, of the 90 days before the request. All zero where nothing is known,
-/// and for what is no tool call.
+/// The agent's calls of the tool, of the 90 days before the request. All zero where nothing is known, and for
+/// what is no tool call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRecordView {
@@ -26,6 +26,7 @@ pub struct ToolRecordView {
     /// Half of the people's decisions took no longer; none when no person decided.
     #[ts(type = "number | null")]
     pub median_ms: Option<i64>,
-    /// No more calls than these are looked at, the newest.
-    pub newest: u32,
+    /// There may be more of them: only those among the newest so many calls of the tool, and as many of the
+    /// agent, are counted. None where all of them are.
+    pub newest: Option<u32>,
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use countersign_wire::{
     Anchor, ApprovalDecision, ApprovalRequest, Context, DecisionCheck, Enrolment, OperatorList,
-    RequestFacts, SignedEnvelope, Subject, Vote, contract, parse_alive, parse_hello,
+    RejectionCode, RequestFacts, SignedEnvelope, Subject, Vote, contract, parse_alive, parse_hello,
     parse_presence, parse_receipt, parse_request, parse_span, parse_tighten, parse_withdraw,
     request_subject, verify, verify_decision,
 };
@@ -250,6 +250,17 @@ fn the_examples_in_the_text_are_true() {
         found += 1;
     }
     assert_eq!(found, 4);
+}
+
+#[test]
+fn the_page_tells_every_code_of_a_rejected_request_in_the_order_of_precedence() {
+    let page = fs::read_to_string(published("v1.md")).unwrap();
+    let (_, table) = page
+        .split_once("| Code | What is wrong |\n|---|---|\n")
+        .unwrap();
+    let rows = table.lines().take_while(|line| line.starts_with('|'));
+    let told: Vec<_> = rows.map(|row| row.split('`').nth(1).unwrap()).collect();
+    assert_eq!(told, RejectionCode::ALL.map(RejectionCode::as_str));
 }
 
 #[test]

@@ -95,10 +95,25 @@ def take_over(trust: Trust, stored: bytes, revision: int, moment: dt.datetime) -
         return trust
     try:
         envelope = json.loads(stored)
+        value = json.loads(decode_base64url(envelope["payload"]))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return trust
+    followed = _follow(trust, envelope, revision, moment)
+    base = value.get("base") if isinstance(value, dict) else None
+    if followed is not trust or base is None:
+        return followed
+    # Its signer could not write it any other way, and says so: the list that it was written over counts.
+    return _follow(trust, base, revision, moment, timed=True)
+
+
+def _follow(trust: Trust, envelope: Any, revision: int, moment: dt.datetime, timed: bool = False) -> Trust:
+    try:
         key, sig = envelope["key"], envelope["sig"]
         payload = decode_base64url(envelope["payload"])
         value = json.loads(payload)
         at = _signed_at(value)
+        if timed and at is None:
+            return trust
         # The list is read before every answer, and is mostly the one that is held: it is not verified again.
         if not _is_later(trust, at, revision, moment):
             return trust

@@ -7,6 +7,7 @@ use countersign_sdk::wire::{
 };
 use countersign_sdk::{Ask, DecisionVerdict, GateError, Ran};
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::console::{Console, delete_invoice, digest_of};
@@ -32,6 +33,32 @@ async fn approved_arguments_run_and_both_receipts_are_stored_in_order() {
     assert_eq!(stages, [Stage::Received, Stage::Executed]);
     let ran = seen.args_digest.map(|digest| digest.to_string());
     assert_eq!(receipts[1].executed_args_digest, ran);
+}
+
+#[tokio::test]
+async fn a_run_that_is_dropped_while_its_receipt_is_on_its_way_is_reported_as_it_ended() {
+    let mut console = Console::start().await;
+    let gate = console.gate().await;
+    let running = tokio::spawn(async move {
+        let over = Notify::new();
+        let tool = async |_| {
+            over.notify_one();
+            Ok::<_, String>(())
+        };
+        tokio::select! {
+            biased;
+            ran = gate.run(delete_invoice(), tool) => panic!("the receipt takes longer: {ran:?}"),
+            () = over.notified() => {}
+        }
+        gate
+    });
+    let seen = console.next_request().await;
+    console.approve(&seen).await;
+    let _open = running.await.unwrap();
+    let receipts = console.receipts(&seen, 2).await;
+    let executed = receipts.iter().find(|of| of.stage == Stage::Executed);
+    let ran = seen.args_digest.map(|digest| digest.to_string());
+    assert_eq!(executed.unwrap().executed_args_digest, ran);
 }
 
 #[tokio::test]

@@ -66,8 +66,7 @@ async fn an_agent_shows_its_certificate_and_trusts_a_private_authority() {
         agent: "bot".into(),
         key: agent.clone(),
     };
-    let accounts =
-        permissions_block(std::slice::from_ref(&console.public), &[access.access()]).unwrap();
+    let accounts = permissions_block(&[console.public.clone().into()], &[access.access()]).unwrap();
     let tls = authority.server("127.0.0.1").server_block(Some(&authority));
     let server = PlainServer::start_with(&format!("{tls}{accounts}")).await;
     let url = format!("tls://127.0.0.1:{}", server.port());

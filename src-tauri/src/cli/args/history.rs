@@ -23,7 +23,7 @@ pub(crate) struct Export {
     /// One JSON object a line, or a table for a spreadsheet.
     #[arg(long, value_enum)]
     pub(crate) format: Format,
-    /// Where to write it [default: standard output].
+    /// Where to write it; `-` is standard output [default: standard output].
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Replace an existing file.

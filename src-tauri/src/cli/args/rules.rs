@@ -25,6 +25,9 @@ pub(crate) enum Rules {
         file: PathBuf,
         #[command(flatten)]
         accept: Accept,
+        /// Also where it turns on a rule that is off because a person called wrong what it decided.
+        #[arg(long)]
+        accept_regrets: bool,
     },
     /// Take one rule away.
     Remove {

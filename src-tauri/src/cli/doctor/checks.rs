@@ -10,7 +10,7 @@ use countersign_core::bus::{
 use countersign_core::clock::{BusClock, Clock};
 use countersign_core::ops::status::Unread;
 use countersign_core::{App, OpError};
-use countersign_wire::without_login;
+use countersign_wire::{DECISION_MAX_BYTES, without_login};
 
 use super::super::config::Settings;
 use super::super::console::{options, outside_server};
@@ -41,7 +41,14 @@ pub(super) async fn nats_server() -> Check {
 /// Whether a console runs in the folder, and does what it is there for.
 pub(super) async fn running(app: &App) -> Check {
     if !app.data().is_running() {
-        return Check::new("console", Fine, "does not run; deciding commands start it");
+        return match app.bus().is_some() && app.consoles().await.is_empty() {
+            true => Check::new(
+                "console",
+                Warning,
+                "does not run, nor does any other of the realm: nobody sees, expires or decides by rule what is asked; start one with `countersign serve`",
+            ),
+            false => Check::new("console", Fine, "does not run; deciding commands start it"),
+        };
     }
     let runtime = app.data().read_runtime();
     let by = runtime.map(|info| format!(" as process {}", info.pid));
@@ -169,7 +176,8 @@ pub(super) fn version(state: &BusState) -> Check {
 }
 
 /// Whether the server lets through what is too large, so that it is seen and answered.
-pub(super) fn payload(bus: &Bus) -> Check {
+pub(super) async fn payload(bus: &Bus) -> Check {
+    bus.try_largest(DECISION_MAX_BYTES).await;
     let most = bus.max_payload();
     if most >= LARGEST_MESSAGE {
         return Check::new("max_payload", Fine, format!("{most} bytes"));
@@ -180,7 +188,7 @@ pub(super) fn payload(bus: &Bus) -> Check {
         Warning
     };
     let detail = format!(
-        "the server takes {most} bytes, so agents hear nothing about larger requests; set max_payload: 4MB"
+        "the server, or the account of the consoles, takes {most} bytes, so agents hear nothing about larger requests, and no larger decision is made; set max_payload: 4MB and no lower limit of the account or the user"
     );
     Check::new("max_payload", verdict, detail)
 }
@@ -266,12 +274,15 @@ pub(super) async fn streams(bus: &Bus, missing: &mut Vec<&'static str>) -> Vec<C
 }
 
 /// Whether the bus has room for more, and for the streams that are missing.
-pub(super) async fn storage(bus: &Bus, missing: &[&'static str]) -> Check {
-    let wanted = reserved(missing);
-    match bus.storage().await {
+pub(super) async fn storage(bus: &Bus, missing: &[&'static str], replicas: usize) -> Check {
+    let found = bus.storage(replicas).await;
+    let tiered = found.as_ref().is_ok_and(|found| found.tiered);
+    let wanted = reserved(missing, if tiered { 1 } else { replicas });
+    match found {
         Ok(Storage {
             used,
             most: Some(most),
+            ..
         }) if most.saturating_sub(used) < wanted => {
             let left = most.saturating_sub(used);
             let why = format!(
@@ -374,11 +385,15 @@ pub(super) async fn writable(app: &App, missing: &[&'static str]) -> Check {
 pub(super) async fn outbox(app: &App) -> Check {
     let found = async { Ok::<_, OpError>((app.queued().await?, app.not_taken().await?)) };
     match found.await {
-        Ok((0, _)) => Check::new("outbox", Fine, "every decision that was sent is on the bus"),
+        Ok((0, _)) => Check::new(
+            "outbox",
+            Fine,
+            "every decision and every vote that was sent is on the bus",
+        ),
         Ok((count, why)) => {
             let why = why.map_or_else(String::new, |why| format!(": {why}"));
             let detail = format!(
-                "{count} decisions wait for the bus{why}; they go out when a console runs and the bus takes them"
+                "{count} decisions or votes wait for the bus{why}; they go out when a console runs and the bus takes them"
             );
             Check::new("outbox", Warning, detail)
         }
@@ -399,6 +414,24 @@ pub(super) async fn alarms(app: &App) -> Check {
         },
         Err(error) => Check::new("alarms", Failed, error.to_string()),
     }
+}
+
+/// Which agents dial an address that the console's own server has left; nothing where none does.
+pub(super) async fn port(app: &App) -> Vec<Check> {
+    let left = match app.left_addresses().await {
+        Ok(left) => left,
+        Err(error) => return vec![Check::new("port", Failed, error.to_string())],
+    };
+    let dialled = left.iter().filter(|at| !at.agents.is_empty());
+    let checks = dialled.map(|at| {
+        let agents = at.agents.join(", ");
+        let why = format!(
+            "{} was taken by another program when the server started; {agents} still dial it: end that program and start the console again, or enroll them again",
+            at.address
+        );
+        Check::new("port", Failed, why)
+    });
+    checks.collect()
 }
 
 /// Whether the audit log is as it was written.

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use countersign_core::App;
 use countersign_core::ops::rules::RulesChange;
+use countersign_core::policy::simulate::Flip;
 use countersign_wire::{ErrorCode, WorkspaceName};
 
 use crate::cli::failure::Failure;
 use crate::cli::output::plain;
 
 /// A million requests are judged in about this time.
-const LIMIT: Duration = Duration::from_secs(60);
+pub(super) const LIMIT: Duration = Duration::from_secs(60);
 /// Calls that are named; the others are counted.
 const NAMED: usize = 5;
 
@@ -22,18 +23,23 @@ pub(super) async fn refuse(
     workspace: &WorkspaceName,
     change: &RulesChange,
 ) -> Result<(), Failure> {
-    let Some(flips) = app.denied_flips(workspace, change, LIMIT).await? else {
-        return Err(Failure::new(
+    match app.denied_flips(workspace, change, LIMIT).await? {
+        Some(flips) if flips.is_empty() => Ok(()),
+        flips => Err(refusal(flips.as_deref())),
+    }
+}
+
+/// Why a change is refused; `flips` are none where telling took too long.
+pub(super) fn refusal(flips: Option<&[Flip]>) -> Failure {
+    let Some(flips) = flips else {
+        return Failure::new(
             ErrorCode::VerdictNotAllowed,
             format!(
                 "whether these rules would have let run what people denied could not be told in {} s; see `countersign rules simulate FILE`, then add --accept-flips",
                 LIMIT.as_secs()
             ),
-        ));
+        );
     };
-    if flips.is_empty() {
-        return Ok(());
-    }
     let named = flips.iter().take(NAMED);
     let named: Vec<String> = named
         .map(|flip| {
@@ -48,11 +54,11 @@ pub(super) async fn refuse(
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    Err(Failure::new(
+    Failure::new(
         ErrorCode::VerdictNotAllowed,
         format!(
             "would have let run what a person denied: {}{more}. Nothing was changed; look with `countersign rules simulate FILE`, then narrow the rule or add --accept-flips",
             named.join(", ")
         ),
-    ))
+    )
 }

@@ -3,11 +3,7 @@
 //! Refuses to say that a rule is suspended before the bus has it, and to take away what stood over an approval without
 //! a word about what people denied.
 
-use countersign_core::App;
-use countersign_core::ops::regrets::{Regrets, Suspended};
-use countersign_core::ops::rules::RulesChange;
-use countersign_core::policy::Enabled;
-use countersign_core::store::lines::LineRow;
+use countersign_core::ops::regrets::{Denied, Regrets, Regretting, Suspended};
 use serde_json::{Value, json};
 
 use super::flips;
@@ -27,11 +23,14 @@ pub(super) async fn run(
     let reason = input::optional_text("--reason", reason)?;
     let (line, done) = deciding_here(settings, async |app| {
         let line = app.find(id).await?;
-        if !accept_flips {
-            look_at_denied(app, &line).await?;
+        let denied = match accept_flips {
+            true => Denied::Accept,
+            false => Denied::Refuse(flips::LIMIT),
+        };
+        match app.regret(&line, reason, denied).await? {
+            Regretting::Done(done) => Ok((line, done)),
+            Regretting::Denied(found) => Err(flips::refusal(found.as_deref())),
         }
-        let done = app.regret(&line, reason).await?;
-        Ok((line, done))
     })
     .await?;
     if out.json {
@@ -44,7 +43,10 @@ pub(super) async fn run(
     let id = plain(&done.id);
     Ok(out.line(&match done.suspended {
         Suspended::Rule => {
-            let again = format!("`countersign rules enable {id}` lets it act again");
+            let workspace = plain(&line.ws);
+            let again = format!(
+                "`countersign rules enable {id} --workspace {workspace}` lets it act again"
+            );
             format!("rule {id} is off; {again}. The decision stands")
         }
         Suspended::SetupKey => {
@@ -52,20 +54,6 @@ pub(super) async fn run(
         }
         Suspended::Bypass => "the bypass is over. The decision stands".to_owned(),
     })?)
-}
-
-/// A rule that approved is switched off at once; without one that denied, another may approve.
-async fn look_at_denied(app: &App, line: &LineRow) -> Result<(), Failure> {
-    let (Some(key), Some(rule), Some("deny")) =
-        (line.key(), line.rule_id.clone(), line.verdict.as_deref())
-    else {
-        return Ok(());
-    };
-    if line.origin.as_deref() != Some("rule") {
-        return Ok(());
-    }
-    let off = RulesChange::Enable(rule, Enabled::Off);
-    flips::refuse(app, &key.workspace, &off).await
 }
 
 /// A rule's regrets below its line.

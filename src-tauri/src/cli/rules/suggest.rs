@@ -10,6 +10,7 @@ use crate::cli::config::Settings;
 use crate::cli::console::reading;
 use crate::cli::failure::Failure;
 use crate::cli::output::{Output, plain};
+use crate::cli::unread;
 
 /// What a rule file begins with.
 const HEAD: &str = "schema = 1";
@@ -17,6 +18,7 @@ const HEAD: &str = "schema = 1";
 /// Lists what the workspace's rules could take over, the most frequent first.
 pub(super) async fn run(settings: &Settings, out: Output) -> Result<(), Failure> {
     let workspace = &settings.workspace;
+    unread::tell_soon(settings, out).await?;
     reading(settings, false, async |app| {
         let found = app.suggest_rules(workspace, |_| true).await?;
         if out.json {

@@ -63,6 +63,13 @@ pub(super) fn lines(
     text
 }
 
+/// Why the agent withdrew the request, in its words.
+pub(super) fn withdrawn(words: &str, secrets: Secrets) -> Vec<String> {
+    let mut text = vec![heading("The agent says why it withdrew")];
+    asked::block(words, secrets, &mut text);
+    text
+}
+
 fn raw(title: &str, story: &RequestStory, secrets: Secrets, text: &mut Vec<String>) {
     text.push(heading(title));
     asked::block(&String::from_utf8_lossy(&story.line.raw), secrets, text);

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod critical;
+mod earlier;
 mod history;
 mod overview;
 mod rules;

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use countersign_core::domain::Timestamp;
-use countersign_core::ops::regrets::Suspended;
-use countersign_core::ops::rules::{RuleSet, RulesChange, Signing};
+use countersign_core::ops::regrets::{Denied, Regretting, Suspended};
+use countersign_core::ops::rules::{Accepted, RuleSet, RulesChange};
 use countersign_core::policy::body::{read_rule, write_rule};
 use countersign_core::policy::condition::{FUNCTIONS, VARIABLES};
 use countersign_core::policy::draft::{ALWAYS_DAYS, Grant};
@@ -18,7 +18,7 @@ use countersign_wire::WorkspaceName;
 use countersign_wire::ipc::{
     CheckRuleArgs, DeniedCalls, DraftRuleArgs, GrantReach, IpcError, IpcErrorCode, Nothing,
     RegretArgs, RegretOutcome, RemoveRuleArgs, RemovedRule, RuleArgs, RuleCheck, RuleProblem,
-    RuleText, RuleWords, RulesArgs, RulesView, SaveRuleArgs, SavedRule,
+    RuleText, RuleWords, RulesArgs, RulesView, SaveRuleArgs, SavedRule, SuspendedView,
 };
 
 use super::previews::denied_calls;
@@ -203,15 +203,15 @@ pub(crate) async fn save_rule(desk: &Desk, args: SaveRuleArgs) -> Result<SavedRu
             denied: Some(denied),
         });
     }
-    let signing = signing(args.accept_limits);
+    let accepted = accepted(args.accept_limits);
     let done = desk
         .app
-        .change_rules_signing(&workspace, &change, signing)
+        .change_rules_accepting(&workspace, &change, accepted)
         .await;
-    let after = desk.app.rules(&workspace).await.map_err(fault)?;
     match done {
-        Ok(_) => Ok(SavedRule {
-            version: after
+        // By what was written: what is read here may still be what stood before.
+        Ok(done) => Ok(SavedRule {
+            version: done
                 .rules
                 .iter()
                 .find(|rule| rule.id == id)
@@ -222,9 +222,12 @@ pub(crate) async fn save_rule(desk: &Desk, args: SaveRuleArgs) -> Result<SavedRu
             denied: None,
         }),
         // Somebody else was first between the look and the change.
-        Err(error) => match not_seen(&after, &id, args.seen_version)? {
-            Some(stands) => Ok(stands),
-            None => Err(fault(error)),
+        Err(error) => match desk.app.rules(&workspace).await {
+            Ok(after) => match not_seen(&after, &id, args.seen_version)? {
+                Some(stands) => Ok(stands),
+                None => Err(fault(error)),
+            },
+            Err(_) => Err(fault(error)),
         },
     }
 }
@@ -272,10 +275,10 @@ fn enabled(state: countersign_wire::ipc::RuleState) -> Enabled {
     }
 }
 
-fn signing(accepted: bool) -> Signing {
-    match accepted {
-        true => Signing::Accepted,
-        false => Signing::Careful,
+fn accepted(limits: bool) -> Accepted {
+    Accepted {
+        limits,
+        ..Accepted::default()
     }
 }
 
@@ -291,7 +294,7 @@ pub(crate) async fn remove_rule(
         return Ok(RemovedRule { denied });
     }
     desk.app
-        .change_rules_signing(&workspace, &change, signing(args.accept_limits))
+        .change_rules_accepting(&workspace, &change, accepted(args.accept_limits))
         .await
         .map_err(fault)?;
     Ok(RemovedRule { denied: None })
@@ -317,14 +320,30 @@ pub(crate) async fn draft_rule(desk: &Desk, args: DraftRuleArgs) -> Result<RuleT
 /// Switches off what decided wrongly, and keeps why.
 pub(crate) async fn regret(desk: &Desk, args: RegretArgs) -> Result<RegretOutcome, IpcError> {
     let line = desk.app.find(&args.key).await.map_err(fault)?;
-    let done = desk.app.regret(&line, args.reason).await.map_err(fault)?;
-    let suspended = match done.suspended {
+    let denied = match args.accept_denied {
+        true => Denied::Accept,
+        false => Denied::Refuse(DENIED_LIMIT),
+    };
+    let done = desk.app.regret(&line, args.reason, denied).await;
+    let done = match done.map_err(fault)? {
+        Regretting::Done(done) => done,
+        Regretting::Denied(flips) => {
+            return Ok(RegretOutcome {
+                suspended: None,
+                denied: Some(denied_calls(desk, flips.as_deref()).await?),
+            });
+        }
+    };
+    let what = match done.suspended {
         Suspended::Rule => "rule",
         Suspended::SetupKey => "setup_key",
         Suspended::Bypass => "bypass",
     };
     Ok(RegretOutcome {
-        suspended: suspended.to_owned(),
-        id: hiding().escape(&done.id),
+        suspended: Some(SuspendedView {
+            what: what.to_owned(),
+            id: hiding().escape(&done.id),
+        }),
+        denied: None,
     })
 }

@@ -9,7 +9,7 @@ use crate::gui::fault::fault;
 pub(crate) async fn tool_record(desk: &Desk, args: KeyArgs) -> Result<ToolRecordView, IpcError> {
     let story = desk.app.show(&args.key).await.map_err(fault)?;
     let record = desk.app.tool_record(&story.line).await.map_err(fault)?;
-    let record = record.unwrap_or_default();
+    let (record, cut) = record.unwrap_or_default();
     Ok(ToolRecordView {
         approved: record.approved,
         denied: record.denied,
@@ -17,6 +17,6 @@ pub(crate) async fn tool_record(desk: &Desk, args: KeyArgs) -> Result<ToolRecord
         other: record.other,
         automatic: record.automatic,
         median_ms: record.median_ms,
-        newest: NEWEST,
+        newest: cut.then_some(NEWEST),
     })
 }

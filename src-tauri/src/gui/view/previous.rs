@@ -1,4 +1,4 @@
-//! The difference from the nearest earlier decided call of the same tool. Praises nothing.
+//! The difference from the nearest earlier decided call of the same tool, and whose that was. Praises nothing.
 
 use countersign_wire::ipc::{ArgEntry, ArgPart, Delta, PreviousCall};
 use countersign_wire::{Shown, escape};
@@ -14,10 +14,18 @@ pub(crate) fn previous(story: &Story, key: &[u8; 32], own_key: &str) -> Option<P
     let (line, request) = story.earlier.as_ref()?;
     let now = story.request.args.as_ref()?;
     let then = request.args.as_ref()?;
+    let (name, by_key) = decider(line).unwrap_or_default();
+    let by = match (line.origin.as_deref(), &line.rule_id) {
+        (Some("rule"), Some(rule)) => format!("rule {rule}"),
+        (Some("setup_key"), Some(name)) => format!("setup key {name}"),
+        _ => name,
+    };
     Some(PreviousCall {
         verdict: escape(line.verdict.as_deref()?).plain(),
         at_ms: line.decided_at.unwrap_or(line.stored_at),
-        mine: decider(line).is_some_and(|by| by.1 == own_key),
+        mine: by_key == own_key,
+        by: (!by.is_empty()).then(|| escape(&by)),
+        agent: (line.agent != story.line.agent).then(|| format!("{}/{}", line.ws, line.agent)),
         deltas: deltas(then, now, key),
     })
 }

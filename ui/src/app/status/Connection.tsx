@@ -1,5 +1,6 @@
-import { useLost } from "../../desk/DeskContext";
+import { useLost, useStatusError } from "../../desk/DeskContext";
 import type { StatusView } from "../../ipc/generated";
+import type { CallError } from "../../ipc/transport";
 
 const INSECURE: Record<string, string> = {
   single_account: "Agents and consoles share one bus account: an agent could forge a stranger’s decision",
@@ -14,8 +15,9 @@ export const Insecure = ({ word }: { readonly word: string }) => (
 
 const agents = (count: number): string => `${count.toLocaleString("en")} ${count === 1 ? "agent" : "agents"}`;
 
-const wordsOf = (status: StatusView | null, lost: boolean): { readonly ok: boolean; readonly words: string } => {
+const wordsOf = (status: StatusView | null, lost: boolean, error: CallError | null): { readonly ok: boolean; readonly words: string } => {
   if (lost) return { ok: false, words: "The window has lost the console" };
+  if (error !== null) return { ok: false, words: `The status could not be read: ${error.message}` };
   if (status === null) return { ok: false, words: "Starting" };
   if (!status.bus.connected) return { ok: false, words: "The bus cannot be reached; decisions wait in the outbox" };
   if (!status.caughtUp) return { ok: false, words: "Connected, reading what the bus holds" };
@@ -24,7 +26,7 @@ const wordsOf = (status: StatusView | null, lost: boolean): { readonly ok: boole
 
 /** Whether the bus is there, and how many agents were heard lately. */
 export const Connection = ({ status }: { readonly status: StatusView | null }) => {
-  const { ok, words } = wordsOf(status, useLost() !== null);
+  const { ok, words } = wordsOf(status, useLost() !== null, useStatusError());
   const version = status?.bus.serverVersion ?? null;
   return (
     <span className={`flex items-center ${ok ? "" : "font-semibold text-warn"}`} data-testid="connection" data-ok={ok} title={status === null ? undefined : `${status.bus.url}${version === null ? "" : `, NATS ${version}`}`}>

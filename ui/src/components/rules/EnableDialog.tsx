@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { Button } from "../Button";
 import { Overlay } from "../Overlay";
+import { useHere } from "../useHere";
 import type { PreviewReport } from "../../ipc/generated";
 import { Cases } from "./Cases";
 
@@ -16,12 +17,14 @@ const calls = (count: number): string => `${count.toLocaleString("en")} ${count 
 /** Asks twice before a rule may approve what people denied, or what nobody has looked at. */
 export const EnableDialog = ({ report, onEnable, onClose }: EnableDialogProps) => {
   const [second, setSecond] = useState(false);
+  const here = useHere();
   const [busy, setBusy] = useState(false);
   const denied = report?.denied ?? 0;
   const enable = async (): Promise<void> => {
     setBusy(true);
     await onEnable();
-    onClose();
+    // Closed meanwhile, it would close what was opened after it.
+    if (here.current) onClose();
   };
   return (
     <Overlay title={second ? "Once more: enable it?" : "Enable this rule?"} onClose={onClose}>

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import { useMemo, useState, type ReactNode } from "react";
 import { Button } from "../Button";
 import { CodeField } from "../code/CodeField";
 import { plainText } from "../shown";
@@ -14,6 +14,7 @@ import { PreviewPanel } from "./PreviewPanel";
 import { usePreview } from "./usePreview";
 import { useRuleEdit, type Accepted } from "./useRuleEdit";
 import { Region } from "../Region";
+import { useHere } from "../useHere";
 
 interface RuleDeskProps {
   readonly workspace: string;
@@ -39,11 +40,7 @@ export const RuleDesk = ({ workspace, rule, words, state, wide = false, takesFoc
   const edit = useRuleEdit(workspace, rule, gone);
   const language = useMemo(() => ruleLanguage(words), [words]);
   const [asking, setAsking] = useState(false);
-  const here = useRef(false);
-  useEffect(() => {
-    here.current = true;
-    return () => { here.current = false; };
-  }, []);
+  const here = useHere();
   const problems = edit.check?.problems ?? NOTHING;
   const current = edit.checked === edit.text;
   const good = current && problems.length === 0;

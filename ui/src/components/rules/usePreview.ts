@@ -37,6 +37,8 @@ export const usePreview = (workspace: string, text: string | null): RulePreview 
     let wanted = true;
     let begun: number | null = null;
     let timer: ReturnType<typeof setTimeout> | undefined;
+    // That it cannot be told is no trouble: nobody looks at it any more.
+    const stop = (of: number): void => { desk.call("stop_preview", { number: of }).catch(() => {}); };
     const failed = (thrown: unknown): void => { if (wanted) setTrouble(toCallError(thrown).message); };
     const look = (of: number): void => {
       desk.call("preview", { number: of }).then((seen) => {
@@ -47,8 +49,12 @@ export const usePreview = (workspace: string, text: string | null): RulePreview 
     };
     timer = setTimeout(() => {
       desk.call("start_preview", { workspace, text, days }).then(({ number: of }) => {
+        // Its editor may be left by now.
+        if (!wanted) {
+          stop(of);
+          return;
+        }
         begun = of;
-        if (!wanted) return;
         setNumber(of);
         look(of);
       }, failed);
@@ -56,8 +62,7 @@ export const usePreview = (workspace: string, text: string | null): RulePreview 
     return () => {
       wanted = false;
       clearTimeout(timer);
-      // Nobody looks at it any more; that it cannot be told is no trouble.
-      if (begun !== null) desk.call("stop_preview", { number: begun }).catch(() => {});
+      if (begun !== null) stop(begun);
     };
   }, [days, desk, round, text, workspace]);
 

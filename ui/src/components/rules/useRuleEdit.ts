@@ -84,10 +84,11 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
     setConflict(null);
     setTrouble(null);
   }, [place]);
-  /** Saved, but not what is typed by now: that goes on from what was saved. */
-  const goOn = (saved: RuleText): void => {
+  /** It stands now. What was typed since, here or after a look elsewhere, goes on from there. */
+  const stands = (saved: RuleText): void => {
+    const typed = (place === null ? undefined : changedRules.of(place)?.text) ?? latest.current;
     if (place !== null) changedRules.keep(place, undefined);
-    changedRules.keep(`${workspace}/${saved.id}`, { text: latest.current, seen: saved.version });
+    if (typed !== saved.text) changedRules.keep(`${workspace}/${saved.id}`, { text: typed, seen: saved.version });
     setBase(saved);
     setSeen(saved.version);
     setConflict(null);
@@ -95,11 +96,13 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
   const edited = text !== base.text;
   // Somebody else changed it: shown at once where nothing is lost by it.
   useEffect(() => {
-    // What was saved here may be newer than what was read last.
-    if (given.version <= base.version) return;
+    // What comes while it is saved may be the own change. What was saved here may be newer than what was read last.
+    if (busy || given.version < base.version || (given.version === base.version && given.text === base.text)) return;
     if (!edited) begin(given);
+    // What was saved here, as the console writes it.
+    else if (given.version === base.version) setBase(given);
     else setConflict({ id: given.id, version: null, conflict: given, gone: false, denied: null });
-  }, [base, begin, edited, given]);
+  }, [base, begin, busy, edited, given]);
 
   useEffect(() => {
     if (gone) setConflict((before) => before ?? { id: given.id, version: null, conflict: null, gone: true, denied: null });
@@ -142,11 +145,8 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
         setConflict(saved);
         return null;
       }
-      const stands = await desk.call("rule_text", { workspace, id: saved.id });
-      queries.setQueryData(["rule", workspace, saved.id], stands);
-      // The bus may take its time, and nobody has to wait for it with typing.
-      if (latest.current === text) begin(stands);
-      else goOn(stands);
+      // The bus may take its time, and nobody has to wait for it with typing. Who shows the rule reads it as it was written.
+      stands({ id: saved.id, version: saved.version, text });
       await queries.invalidateQueries({ queryKey: ["rules"] });
       return saved;
     } catch (thrown) {

@@ -2,6 +2,7 @@ import { useState } from "react";
 import { RiskBadge } from "../../components/RiskBadge";
 import { Section } from "../../components/Section";
 import { ShownText } from "../../components/ShownText";
+import { plainText } from "../../components/shown";
 import { Moment } from "../../components/Moment";
 import type { AgentToolView, AgentView } from "../../ipc/generated";
 import { TypedTarget } from "./TypedTarget";
@@ -56,11 +57,8 @@ export const Tools = ({ agent }: { readonly agent: AgentView }) => (
   <Section title={agent.helloMs === null ? "Tools, from its requests: it has sent no hello" : <>Tools, from its hello (<Moment ms={agent.helloMs} />)</>}>
     {agent.tools.length === 0 ? <p className="m-0 text-text-3">It names no tools.</p> : (
       <ul className="m-0 list-none p-0">
-        {agent.tools.map((tool, index) => (
-          // Tools keep the order of the hello.
-          // oxlint-disable-next-line react/no-array-index-key
-          <Tool key={index} agent={agent.key} tool={tool} />
-        ))}
+        {/* By its name: another hello may list others before it, and what is open or chosen for one tool is for no other. */}
+        {agent.tools.map((tool) => <Tool key={plainText(tool.name)} agent={agent.key} tool={tool} />)}
       </ul>
     )}
   </Section>

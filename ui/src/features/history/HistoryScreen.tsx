@@ -7,6 +7,7 @@ import { Kbd } from "../../components/Kbd";
 import { useChosen } from "../../components/useChosen";
 import { useDesk } from "../../desk/DeskContext";
 import { gather } from "../../desk/gather";
+import { createStore, useStore } from "../../desk/store";
 import type { HistoryFilterView } from "../../ipc/generated";
 import { FilterBar } from "./FilterBar";
 import { EVERYTHING, isNarrow } from "./filter";
@@ -15,13 +16,10 @@ import { Searches } from "./Searches";
 import { Failed } from "../../components/Failed";
 import { FilterField } from "../../components/FilterField";
 
-/** The screen as it was left: a story and back must not lose the place. */
-interface Left {
-  filter: HistoryFilterView;
-  /** What was moved to or opened; null while nothing was: the newest is looked at then. */
-  chosen: string | null;
-}
-const left: Left = { filter: EVERYTHING, chosen: null };
+/** The filter that the operator chose: a look elsewhere must not lose it. */
+const ownFilter = createStore<HistoryFilterView>(EVERYTHING);
+/** What was moved to or opened, for whoever comes back from a story; null while nothing was: the newest is looked at then. */
+const leftAt = createStore<string | null>(null);
 
 /** What happens to several requests is read together. */
 const GATHER_MS = 400;
@@ -80,16 +78,14 @@ const useCount = (filter: HistoryFilterView, { data, hasNextPage, isPlaceholderD
 const useFilter = () => {
   const navigate = useNavigate();
   const { ws, rule, find } = useSearch({ from: "/history" });
-  const [own, setOwn] = useState(left.filter);
-  const asked = find ?? (rule === undefined ? undefined : { workspace: ws ?? null, rule });
-  const change = (filter: HistoryFilterView): void => {
-    setOwn(filter);
+  const own = useStore(ownFilter);
+  // The same ones as long as the address says the same: what is read hangs on them.
+  const asked = useMemo(() => find ?? (rule === undefined ? undefined : { workspace: ws ?? null, rule }), [find, rule, ws]);
+  const filter = useMemo<HistoryFilterView>(() => (asked === undefined ? own : { ...EVERYTHING, ...asked }), [asked, own]);
+  const change = (next: HistoryFilterView): void => {
+    ownFilter.set(next);
     if (asked !== undefined) void navigate({ to: "/history", search: {}, replace: true });
   };
-  useEffect(() => { left.filter = own; }, [own]);
-  const words = asked === undefined ? null : JSON.stringify(asked);
-  // The same one as long as it says the same: what is read hangs on it.
-  const filter = useMemo<HistoryFilterView>(() => (words === null ? own : { ...EVERYTHING, ...JSON.parse(words) as Partial<HistoryFilterView> }), [own, words]);
   return { filter, asked, change };
 };
 
@@ -103,16 +99,16 @@ export const HistoryScreen = () => {
   const count = useCount(wanted, query);
   const rows = query.data?.pages.flatMap((page) => page.rows) ?? [];
   const unindexed = query.data?.pages[0]?.unindexed ?? 0;
-  const { row: chosen, choose, at } = useChosen(rows, left.chosen);
+  const { row: chosen, choose, at } = useChosen(rows, leftAt.get());
   const move = (step: 1 | -1): void => {
     const next = at(step);
     if (next === undefined) return;
-    left.chosen = next.key;
+    leftAt.set(next.key);
     choose(next.key);
   };
   const open = (key: string | undefined): void => {
     if (key === undefined) return;
-    left.chosen = key;
+    leftAt.set(key);
     void navigate({ to: "/history/request", search: asked === undefined ? { key } : { key, find: asked } });
   };
   useCommand("next", () => { move(1); });

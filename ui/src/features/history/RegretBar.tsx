@@ -3,9 +3,10 @@ import { useState } from "react";
 import { Button } from "../../components/Button";
 import { Confirm } from "../../components/Confirm";
 import { plainText } from "../../components/shown";
+import { DeniedDialog } from "../../components/rules/DeniedDialog";
 import { ShownText } from "../../components/ShownText";
 import { useDesk, useLost, useStatus } from "../../desk/DeskContext";
-import type { RegretOutcome, RequestStoryView } from "../../ipc/generated";
+import type { DeniedCalls, RequestStoryView, SuspendedView } from "../../ipc/generated";
 
 const MEANS: Record<string, string> = {
   rule: "The rule that decided it is switched off in every console until somebody enables it again.",
@@ -21,27 +22,33 @@ export const RegretBar = ({ story }: { readonly story: RequestStoryView }) => {
   const readOnly = useStatus()?.readOnly ?? null;
   const [asking, setAsking] = useState(false);
   const [reason, setReason] = useState("");
-  const [done, setDone] = useState<RegretOutcome | null>(null);
+  const [done, setDone] = useState<SuspendedView | null>(null);
+  const [denied, setDenied] = useState<DeniedCalls | null>(null);
   const { row } = story;
   const origin = row.origin === null ? "" : plainText(row.origin);
   if (row.state !== "decided" || row.rule === null || (origin !== "rule" && origin !== "setup_key")) return null;
-  const regret = async (): Promise<void> => {
-    setDone(await desk.call("regret", { key: row.key, reason: reason.trim() === "" ? null : reason.trim() }));
+  const regret = async (acceptDenied: boolean): Promise<void> => {
+    const outcome = await desk.call("regret", { key: row.key, reason: reason.trim() === "" ? null : reason.trim(), acceptDenied });
+    setDone(outcome.suspended);
+    setDenied(outcome.denied);
     await Promise.all([queries.invalidateQueries({ queryKey: ["rules"] }), queries.invalidateQueries({ queryKey: ["story", row.key] })]);
   };
   return (
     <div className="mb-5" data-testid="regret">
       {done === null ? (
         <Button tone="deny" disabled={lost !== null || readOnly !== null} onClick={() => { setAsking(true); }}>This was wrong…</Button>
-      ) : <p role="status" className="m-0 text-warn-text">Recorded as wrong: <b className="font-mono font-semibold"><ShownText text={done.id} /></b> {DONE[done.suspended] ?? "is suspended"}.</p>}
+      ) : <p role="status" className="m-0 text-warn-text">Recorded as wrong: <b className="font-mono font-semibold"><ShownText text={done.id} /></b> {DONE[done.what] ?? "is suspended"}.</p>}
       {asking ? (
-        <Confirm title="This automatic decision was wrong?" verb="Suspend it" dangerous onConfirm={regret} onClose={() => { setAsking(false); }}>
+        <Confirm title="This automatic decision was wrong?" verb="Suspend it" dangerous onConfirm={() => regret(false)} onClose={() => { setAsking(false); }}>
           <p className="mt-0">{MEANS[origin]} What it decided stands: it cannot be called back.</p>
           <label className="block">Why
             <input className="mt-1 block w-full rounded-md border border-line bg-bg px-2.5 py-2 text-text" value={reason} maxLength={240} placeholder="For whoever looks at the rule next" onChange={(event) => { setReason(event.target.value); }} />
           </label>
         </Confirm>
       ) : null}
+      {denied === null ? null : (
+        <DeniedDialog denied={denied} verb="Suspend it all the same" onConfirm={() => regret(true)} onClose={() => { setDenied(null); }} />
+      )}
     </div>
   );
 };

@@ -21,6 +21,7 @@ import { RegretBar } from "./RegretBar";
 import { Audit, Origin, Signature, Votes } from "./StoryParts";
 import { Region } from "../../components/Region";
 import { Failed } from "../../components/Failed";
+import { Unread } from "../../components/Unread";
 
 const NOTHING = new Map<number, never>();
 
@@ -76,7 +77,7 @@ const What = ({ story }: { readonly story: RequestStoryView }) => {
   );
 };
 
-const Story = ({ story }: { readonly story: RequestStoryView }) => {
+const Story = ({ story, error }: { readonly story: RequestStoryView; readonly error: Error | null }) => {
   const navigate = useNavigate();
   const [raw, setRaw] = useState(false);
   const [why, setWhy] = useState(false);
@@ -88,6 +89,7 @@ const Story = ({ story }: { readonly story: RequestStoryView }) => {
   useCommand("trace", openTrace, hasTrace);
   return (
     <article className="flex min-h-0 min-w-0 flex-1 flex-col" aria-label="Story of a request" data-testid="story" data-key={key}>
+      <Unread error={error} className="m-0 border-b border-bad-line bg-bad-bg px-7 py-1.5" />
       <Head story={story} />
       <Region label="What happened" className="@container flex-1">
         <div className="grid content-start gap-x-[26px] px-7 py-[18px] @min-[820px]:grid-cols-[1fr_340px]">
@@ -128,7 +130,7 @@ export const StoryScreen = () => {
   const { data, error, refetch } = useQuery({ queryKey: ["story", key], queryFn: () => desk.call("request_story", { key }), staleTime: 0 });
   useEffect(() => desk.onTouched((notices) => { if (notices.some((notice) => notice.key === key)) void refetch(); }), [desk, key, refetch]);
   useCommand("back", () => void navigate({ to: "/history", search: find === undefined ? {} : { find } }));
-  if (data !== undefined) return <Story key={key} story={data} />;
+  if (data !== undefined) return <Story key={key} story={data} error={error} />;
   return (
     <div className="grid flex-1 place-items-center text-text-3">
       {error === null ? "Reading the request…" : <Failed error={error} className="max-w-prose px-7" />}

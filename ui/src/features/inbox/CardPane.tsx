@@ -23,6 +23,7 @@ import { useCardActs, type Panel } from "./useCardActs";
 import type { SentView } from "./useSent";
 import { useVersion } from "./useVersion";
 import { Failed } from "../../components/Failed";
+import { Unread } from "../../components/Unread";
 
 interface CardViewProps {
   readonly card: Card;
@@ -159,7 +160,7 @@ export const CardPane = ({ requestKey, ...rest }: CardPaneProps) => {
     queryKey: ["card", requestKey],
     queryFn: () => desk.call("card", { key: requestKey }),
   });
-  if (data !== undefined) return <CardView card={data} {...rest} />;
+  if (data !== undefined) return <><Unread error={error} className="m-0 border-b border-bad-line bg-bad-bg px-7 py-1.5" /><CardView card={data} {...rest} /></>;
   return (
     <div className="grid flex-1 place-items-center text-text-3">
       {error === null ? "Reading the request…" : <Failed error={error} className="max-w-prose px-7" />}

@@ -3,7 +3,8 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useDeferredValue, useEffect, useRef, useState } from "react";
 import { useCommand } from "../../commands/CommandContext";
 import { FilterField } from "../../components/FilterField";
-import { useDesk, useInboxRows, useLoaded } from "../../desk/DeskContext";
+import { Unread } from "../../components/Unread";
+import { useDesk, useInboxRows, useListError, useLoaded } from "../../desk/DeskContext";
 import { BatchPane } from "./BatchPane";
 import { CardPane } from "./CardPane";
 import { mostUrgent, placeOf } from "./cursor";
@@ -28,6 +29,7 @@ export const InboxScreen = () => {
   const queries = useQueryClient();
   const all = useInboxRows();
   const loaded = useLoaded();
+  const listError = useListError();
   const [filter, setFilter] = useState("");
   const wanted = useDeferredValue(filter);
   const { awake, snoozed, snooze, wake } = useSnoozes(all);
@@ -128,6 +130,7 @@ export const InboxScreen = () => {
         </header>
         <FilterField label="Filter" placeholder="Filter: agent, tool, risk, text…" value={filter} onChange={setFilter} className="mx-3.5 mb-2" />
         {rows.length === awake.length ? null : <HiddenUrgent awake={awake} rows={rows} />}
+        <Unread error={listError} className="mx-3.5 mt-0 mb-2" />
         {loaded && awake.length > 0 && rows.length === 0 ? <p className="px-3.5 text-text-3">Nothing fits the filter. Esc clears it.</p> : null}
         {selection.picked.length > 0 || selection.left === 0 || sent.sending ? null : <p role="status" className="m-0 px-3.5 pb-2 text-warn" data-testid="all-left">What was selected was answered, expired or put off meanwhile.</p>}
         {selection.refusal === null ? null : <p role="status" className="m-0 px-3.5 pb-2 text-warn" data-testid="refusal">{selection.refusal}</p>}

@@ -86,18 +86,24 @@ export const useCardActs = (card: Card, decide: Decide, onSent: (moveOn: boolean
     [content, evidenceOpen, nameRead, readOf, revealed, typed],
   );
 
+  const revealing = useRef(false);
   const revealAll = useCallback(async () => {
-    for (const { reveal } of card.reveals) {
-      if (revealed.has(reveal)) continue;
-      try {
+    if (revealing.current) return;
+    revealing.current = true;
+    try {
+      for (const { reveal } of card.reveals) {
+        if (revealed.has(reveal)) continue;
+        // Nobody sees it any more.
+        if (opened.current === null) return;
         // One after the other: each one is a row of the audit log.
         // oxlint-disable-next-line no-await-in-loop
         const value = await desk.call("reveal", { key: card.key, reveal });
         setRevealed((before) => new Map(before).set(reveal, value));
-      } catch (thrown) {
-        setProblem(toCallError(thrown).message);
-        return;
       }
+    } catch (thrown) {
+      setProblem(toCallError(thrown).message);
+    } finally {
+      revealing.current = false;
     }
   }, [card.key, card.reveals, desk, revealed]);
 

@@ -50,6 +50,7 @@ export const useSentVerdicts = (): SentView => {
   const [sending, setSending] = useState(false);
   const running = useRef<{ readonly number: number; stopped: boolean; end: Promise<unknown> } | null>(null);
   const batches = useRef(0);
+  const takingBack = useRef(new Set<string>());
 
   useEffect(() => desk.onTouched((notices) => {
     setList((before) => notices.reduce((sofar, notice) => note(sofar, notice, desk.now()), before));
@@ -102,15 +103,18 @@ export const useSentVerdicts = (): SentView => {
   const stop = useCallback(() => { if (running.current !== null) running.current.stopped = true; }, []);
   const decideAll = useCallback(async (cards: readonly Card[], argsOf: (card: Card) => DecideArgs): Promise<BatchEnd> => {
     if (running.current !== null) return { begun: 0 };
+    const answers = cards.map((card) => ({ card, args: argsOf(card) }));
     const run = { number: batches.current += 1, stopped: false, end: Promise.resolve<unknown>(null) };
     running.current = run;
     setSending(true);
-    const work = atOnce(cards, WIDTH, (card) => give(card, argsOf(card), run.number), () => run.stopped);
+    const work = atOnce(answers, WIDTH, ({ card, args }) => give(card, args, run.number), () => run.stopped);
     run.end = work;
-    const begun = await work;
-    running.current = null;
-    setSending(false);
-    return { begun };
+    try {
+      return { begun: await work };
+    } finally {
+      running.current = null;
+      setSending(false);
+    }
   }, [give]);
 
   const takeBack = useCallback(async (key: string): Promise<boolean> => {
@@ -135,9 +139,15 @@ export const useSentVerdicts = (): SentView => {
       stop();
       await running.current.end;
     }
-    const keys = wanted === undefined ? undoableKeys(latest.current, desk.view().inbox.rows) : [wanted];
+    // What is on its way back is not asked for again: pressed once more, it is the one before.
+    const isHere = ({ key }: { readonly key: string }): boolean => !takingBack.current.has(key);
+    const keys = wanted === undefined ? undoableKeys(latest.current.filter(isHere), desk.view().inbox.rows.filter(isHere)) : [wanted];
+    for (const key of keys) takingBack.current.add(key);
     const taken = new Set<string>();
-    await atOnce(keys, WIDTH, async (key) => { if (await takeBack(key)) taken.add(key); });
+    await atOnce(keys, WIDTH, async (key) => {
+      if (await takeBack(key)) taken.add(key);
+      takingBack.current.delete(key);
+    });
     return keys.filter((key) => taken.has(key));
   }, [desk, stop, takeBack]);
 

@@ -1,5 +1,4 @@
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
 import { useShownTheme } from "../../commands/theme";
 import { Section } from "../../components/Section";
 import { ShownText } from "../../components/ShownText";
@@ -9,6 +8,7 @@ import { pastOf } from "../../components/verdict";
 import { Day, Moment } from "../../components/Moment";
 import { formatMoment } from "../../desk/clock";
 import { useDesk, useToday } from "../../desk/DeskContext";
+import { createStore, useStore } from "../../desk/store";
 import type { OverviewView } from "../../ipc/generated";
 import { Chart, SERIES } from "./Chart";
 import { Count } from "./Count";
@@ -20,8 +20,8 @@ import { Failed } from "../../components/Failed";
 const HOUR = 3_600_000;
 const PERIODS = [["1 hour", HOUR, 60], ["24 hours", 24 * HOUR, 96], ["7 days", 168 * HOUR, 84], ["90 days", 2_160 * HOUR, 90]] as const;
 const AGAIN_MS = 15_000;
-/** The time as it was left: a look at what a number counts must not lose it. */
-const left = { period: 1 };
+/** The time that was chosen, by its place: a look at what a number counts must not lose it. */
+const chosenPeriod = createStore(1);
 
 const cell = "py-1 pr-4 text-right font-mono text-xs";
 
@@ -89,8 +89,7 @@ const Verdicts = ({ view }: { readonly view: OverviewView }) => {
 /** Numbers and charts of a time: volume, verdicts, time to decide. */
 export const OverviewScreen = () => {
   const desk = useDesk();
-  const [chosen, setChosen] = useState(left.period);
-  useEffect(() => { left.period = chosen; }, [chosen]);
+  const chosen = useStore(chosenPeriod);
   const theme = useShownTheme();
   const [name, length, pieces] = PERIODS[chosen] ?? PERIODS[1];
   const { data, error } = useQuery({
@@ -112,12 +111,12 @@ export const OverviewScreen = () => {
             if (step === undefined) return;
             event.preventDefault();
             const next = (chosen + step + PERIODS.length) % PERIODS.length;
-            setChosen(next);
+            chosenPeriod.set(next);
             event.currentTarget.querySelectorAll("button")[next]?.focus();
           }}
         >
           {PERIODS.map(([label], place) => (
-            <button key={label} type="button" role="radio" aria-checked={place === chosen} tabIndex={place === chosen ? 0 : -1} className={`rounded-md border px-2.5 py-1 text-xs ${place === chosen ? "border-accent text-text" : "border-line text-text-2 hover:bg-raised"}`} onClick={() => { setChosen(place); }}>{label}</button>
+            <button key={label} type="button" role="radio" aria-checked={place === chosen} tabIndex={place === chosen ? 0 : -1} className={`rounded-md border px-2.5 py-1 text-xs ${place === chosen ? "border-accent text-text" : "border-line text-text-2 hover:bg-raised"}`} onClick={() => { chosenPeriod.set(place); }}>{label}</button>
           ))}
         </div>
       </header>

@@ -1,5 +1,5 @@
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
 import { useCommand } from "../../commands/CommandContext";
 import { RawBytes } from "../../components/RawBytes";
 import { RawDialog } from "../../components/RawDialog";
@@ -7,23 +7,39 @@ import { ShownText } from "../../components/ShownText";
 import { useChosen } from "../../components/useChosen";
 import { Moment } from "../../components/Moment";
 import { useDesk, useStatus } from "../../desk/DeskContext";
+import { gather } from "../../desk/gather";
 import type { RejectedRow } from "../../ipc/generated";
 import { meaningOf } from "./codes";
 import { RejectedList } from "./RejectedList";
 import { Region } from "../../components/Region";
 import { Failed } from "../../components/Failed";
 
+const KEY = ["rejected"];
+/** Messages that come one after the other are read together. */
+const GATHER_MS = 400;
+
 const useRejected = () => {
   const desk = useDesk();
+  const queries = useQueryClient();
   const count = useStatus()?.rejected ?? 0;
   const query = useInfiniteQuery({
-    queryKey: ["rejected"],
+    queryKey: KEY,
     initialPageParam: null as number | null,
     queryFn: ({ pageParam }) => desk.call("rejected_list", { before: pageParam }),
     getNextPageParam: (page) => page.next,
   });
   const { refetch } = query;
-  useEffect(() => { void refetch(); }, [count, refetch]);
+  const again = useRef<(() => void) | null>(null);
+  useEffect(() => {
+    // What is read already may be older than the news; it is not broken off: where they do not cease nothing would ever be read.
+    const { tell, stop } = gather(async () => {
+      if (queries.isFetching({ queryKey: KEY, exact: true }) > 0) await refetch({ cancelRefetch: false });
+      await refetch({ cancelRefetch: false });
+    }, GATHER_MS);
+    again.current = tell;
+    return stop;
+  }, [queries, refetch]);
+  useEffect(() => { again.current?.(); }, [count]);
   return query;
 };
 

@@ -1,6 +1,7 @@
 import { ShownText } from "../../components/ShownText";
 import { VirtualList } from "../../components/VirtualList";
 import { formatDay } from "../../desk/clock";
+import { useStore } from "../../desk/store";
 import type { RuleEffect, RuleRow } from "../../ipc/generated";
 import { changedRules } from "../../components/rules/unsaved";
 
@@ -26,13 +27,13 @@ const endOf = (row: RuleRow, nowMs: number): { readonly text: string; readonly o
   return { text: parts.filter((part) => part !== "").join(", "), over: false };
 };
 
-const Row = ({ row, workspace, nowMs }: { readonly row: RuleRow; readonly workspace: string; readonly nowMs: number }) => {
+const Row = ({ row, changed, nowMs }: { readonly row: RuleRow; readonly changed: boolean; readonly nowMs: number }) => {
   const end = endOf(row, nowMs);
   return (
     <>
       <EffectBadge effect={row.effect} approvals={row.approvals} state={row.state} />
       <span className="min-w-0">
-        <b className="block truncate font-semibold"><ShownText text={row.name} />{changedRules.of(`${workspace}/${row.id}`) === undefined ? null : <span className="ml-2 font-normal text-warn">changed, not saved</span>}</b>
+        <b className="block truncate font-semibold"><ShownText text={row.name} />{!changed ? null : <span className="ml-2 font-normal text-warn">changed, not saved</span>}</b>
         <small className="block truncate text-xs text-text-3">
           {row.state === "on" ? "" : `${row.state === "off" ? "off" : "shadow"}; `}<ShownText text={row.about} />
           {row.regrets === 0 ? null : <span className="text-bad"> · {row.regrets} {row.regrets === 1 ? "regret" : "regrets"}</span>}
@@ -58,10 +59,13 @@ interface RuleListProps {
 const nameOf = (row: RuleRow): string => row.id;
 const marks = (row: RuleRow) => ({ "data-testid": "rule-row", "data-id": row.id, "data-state": row.state });
 
-export const RuleList = ({ rows, workspace, chosen, nowMs, onChoose }: RuleListProps) => (
-  <VirtualList
-    label="Rules" rows={rows} nameOf={nameOf} rowPx={ROW_PX} marks={marks} chosen={chosen} onChoose={onChoose}
-    look="grid grid-cols-[78px_minmax(0,1fr)_150px_120px] max-xl:grid-cols-[70px_minmax(0,1fr)_132px] items-center gap-3 pr-5 pl-[17px]"
-    renderRow={(row) => <Row row={row} workspace={workspace} nowMs={nowMs} />}
-  />
-);
+export const RuleList = ({ rows, workspace, chosen, nowMs, onChoose }: RuleListProps) => {
+  const changed = useStore(changedRules.all);
+  return (
+    <VirtualList
+      label="Rules" rows={rows} nameOf={nameOf} rowPx={ROW_PX} marks={marks} chosen={chosen} onChoose={onChoose}
+      look="grid grid-cols-[78px_minmax(0,1fr)_150px_120px] max-xl:grid-cols-[70px_minmax(0,1fr)_132px] items-center gap-3 pr-5 pl-[17px]"
+      renderRow={(row) => <Row row={row} changed={changed[`${workspace}/${row.id}`] !== undefined} nowMs={nowMs} />}
+    />
+  );
+};

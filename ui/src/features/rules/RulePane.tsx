@@ -89,7 +89,11 @@ export const RulePane = ({ workspace, row, gone, words, nowMs, onSaved }: RulePa
         <div className="grid flex-1 place-items-center text-text-3">{error === null ? "Reading the rule…" : <Failed error={error} className="px-5" />}</div>
       ) : (
         <RuleDesk workspace={workspace} rule={data} words={words} state={row.state} gone={gone} onSaved={onSaved}>
-          <Button tone="quiet" disabled={gone || lost !== null || readOnly !== null} onClick={() => { setRemoving(true); }}>Remove…</Button>
+          <Button tone="quiet" disabled={gone || lost !== null || readOnly !== null} onClick={() => {
+            // What was told in a dialog that is closed was not told in this one.
+            setLimits(false);
+            setRemoving(true);
+          }}>Remove…</Button>
         </RuleDesk>
       )}
       {removing ? (

@@ -86,7 +86,7 @@ export const SetupPane = ({ agent }: { readonly agent: string }) => {
             ))}
           </Section>
         ))}
-        {form.leftovers.length === 0 ? null : <Leftovers form={form} disabled={blocked !== null} onEdit={state.bind} />}
+        {form.leftovers.length === 0 ? null : <Leftovers form={form} disabled={blocked !== null || state.busy} onEdit={state.bind} />}
       </Region>
       <SaveBar state={state} blocked={blocked} />
     </article>

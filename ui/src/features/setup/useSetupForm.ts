@@ -70,15 +70,21 @@ export const useSetupForm = (agent: string): SetupFormState => {
 
   const bind = async (edit: SetupEdit): Promise<void> => {
     if (form === undefined) return;
-    // The own change is nobody else's: drafts that were typed over the form before it are meant for the one after it.
-    const done = await send(form, [edit], (next) => {
-      const now = setupDrafts.of(agent);
-      if (now !== undefined && now.base.revision === form.revision) setupDrafts.keep(agent, { ...now, base: next });
-    });
-    if (done === "stored") return;
-    throw new CallError("failed", done === "conflict"
-      ? "Somebody changed this setup in between; nothing was changed. Look at what stands now, then try again."
-      : done.map((problem) => `${plainText(problem.path)}: ${plainText(problem.message)}`).join("; "));
+    // Nothing else is sent on the revision that this one ends.
+    setBusy(true);
+    try {
+      // The own change is nobody else's: drafts that were typed over the form before it are meant for the one after it.
+      const done = await send(form, [edit], (next) => {
+        const now = setupDrafts.of(agent);
+        if (now !== undefined && now.base.revision === form.revision) setupDrafts.keep(agent, { ...now, base: next });
+      });
+      if (done === "stored") return;
+      throw new CallError("failed", done === "conflict"
+        ? "Somebody changed this setup in between; nothing was changed. Look at what stands now, then try again."
+        : done.map((problem) => `${plainText(problem.path)}: ${plainText(problem.message)}`).join("; "));
+    } finally {
+      setBusy(false);
+    }
   };
 
   return {

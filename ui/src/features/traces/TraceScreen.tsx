@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Button } from "../../components/Button";
 import { Kbd } from "../../components/Kbd";
+import { Unread } from "../../components/Unread";
 import { formatDuration } from "../../components/timeline/scale";
 import { useCommand } from "../../commands/CommandContext";
 import { useDesk } from "../../desk/DeskContext";
@@ -26,11 +27,13 @@ const chip = "max-w-[260px] truncate rounded-md border border-line bg-panel px-2
 
 interface TraceProps {
   readonly tree: TraceTree;
+  /** Why it could not be read again. */
+  readonly error: Error | null;
   /** The request that the trace was opened from. */
   readonly request: string | null;
 }
 
-const Trace = ({ tree, request }: TraceProps) => {
+const Trace = ({ tree, error, request }: TraceProps) => {
   const navigate = useNavigate();
   const asked = tree.lines.findIndex((line) => request !== null && line.request === request);
   const state = useTraceView(tree, Math.max(asked, 0));
@@ -57,6 +60,7 @@ const Trace = ({ tree, request }: TraceProps) => {
           <Button className="!px-2.5 !py-1" onClick={state.fit}>Fit <Kbd command="fit" /></Button>
           <Button className="!px-2.5 !py-1" disabled={card === null} onClick={openCard}>Card <Kbd command="trace" /></Button>
         </header>
+        <Unread error={error} className="m-0 border-b border-bad-line bg-bad-bg px-5 py-1.5" />
         {tree.truncated ? <p role="status" className="m-0 border-b border-warn-line bg-warn-bg px-5 py-1.5 text-warn-text">More is stored of this trace than is listed: the earliest spans are.</p> : null}
         {tree.partlyRead ? <p role="status" className="m-0 border-b border-warn-line bg-warn-bg px-5 py-1.5 text-warn-text">This trace is too large to read every span: sums, error codes and marks are incomplete.</p> : null}
         <TraceRows tree={tree} state={state} />
@@ -79,7 +83,7 @@ export const TraceScreen = () => {
     refetchInterval: (query) => againAfter(query.state.data), staleTime: 0,
   });
   useCommand("back", () => void (card === undefined ? navigate({ to: "/traces" }) : navigate({ to: "/", search: { card } })));
-  if (data !== undefined) return <Trace key={key} tree={data} request={card ?? (key.includes("/") ? key : null)} />;
+  if (data !== undefined) return <Trace key={key} tree={data} error={error} request={card ?? (key.includes("/") ? key : null)} />;
   const failed = error === null ? null : toCallError(error);
   return (
     <div className="grid flex-1 place-items-center text-text-3" data-testid="trace-empty">

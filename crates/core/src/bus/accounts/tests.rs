@@ -66,12 +66,16 @@ fn names_and_keys_outside_their_grammar_never_reach_the_configuration() {
         assert_eq!(error.code(), "bus_bad_name", "{workspace} {name} {key}");
         assert!(permissions_block(&[], &[agent(workspace, name, key)]).is_err());
     }
-    assert!(permissions_block(&["} }".into()], &[]).is_err());
+    assert!(permissions_block(&["} }".to_owned().into()], &[]).is_err());
 }
 
 #[test]
 fn the_block_for_an_outside_server_has_both_accounts() {
-    let block = permissions_block(&[key(2)], &[agent("acme", "bot", &key(1))]).unwrap();
+    let console = ConsoleAccess {
+        nkey: key(2),
+        whose: Some("console of ann\n{ nkey: no line of its own".to_owned()),
+    };
+    let block = permissions_block(&[console], &[agent("acme", "bot", &key(1))]).unwrap();
     let shown = block
         .replace(&key(1), "AGENT_KEY")
         .replace(&key(2), "CONSOLE_KEY");

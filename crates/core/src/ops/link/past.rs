@@ -69,7 +69,12 @@ fn is_reached(targets: &Positions, now: &Positions) -> bool {
 }
 
 /// Waits until the streams are projected up to these; false when that is no longer wanted.
-pub(super) async fn reached(shared: &Shared, targets: Positions, stop: &CancellationToken) -> bool {
+pub(super) async fn reached(
+    shared: &Shared,
+    bus: &Bus,
+    mut targets: Positions,
+    stop: &CancellationToken,
+) -> bool {
     let mut positions = shared.positions.subscribe();
     loop {
         if is_reached(&targets, &positions.borrow_and_update()) {
@@ -78,9 +83,32 @@ pub(super) async fn reached(shared: &Shared, targets: Positions, stop: &Cancella
         tokio::select! {
             () = stop.cancelled() => return false,
             changed = positions.changed() => if changed.is_err() { return false },
-            () = tokio::time::sleep(CATCH_UP_LOOK) => {}
+            () = tokio::time::sleep(CATCH_UP_LOOK) => {
+                let now = positions.borrow().clone();
+                if let Err(error) = leave_removed(bus, &mut targets, &now).await {
+                    tracing::debug!(%error, "what is still to be read is not known");
+                }
+            }
         }
     }
+}
+
+/// Waits no longer for what was removed meanwhile: no consumer delivers it.
+async fn leave_removed(
+    bus: &Bus,
+    targets: &mut Positions,
+    now: &Positions,
+) -> Result<(), BusError> {
+    let mut gone = Vec::new();
+    for (&stream, target) in targets.iter() {
+        let at = now.get(stream).filter(|at| at.epoch == target.epoch);
+        let next = bus.read_next(stream, ">", at.map_or(1, |at| at.next));
+        if next.await?.is_none_or(|next| next.seq >= target.next) {
+            gone.push(stream);
+        }
+    }
+    targets.retain(|stream, _| !gone.contains(stream));
+    Ok(())
 }
 
 #[cfg(test)]

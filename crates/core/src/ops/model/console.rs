@@ -154,6 +154,7 @@ impl Console {
         Ledger::new(Beginning {
             identity: Arc::clone(&self.identity),
             clock: Arc::new(self.clock.clone()),
+            largest: Box::new(|| usize::MAX),
             trusted: self.trusted.clone(),
             waiting_limit: 10_000,
             stall_limits: StallLimits::default(),
@@ -192,6 +193,19 @@ impl Console {
         for reply in gathered.replies {
             reply();
         }
+    }
+
+    /// One transaction of a command that decides beside this console.
+    pub(super) async fn work_beside(&mut self, jobs: Vec<Job>) {
+        let mut ledger = self.blank();
+        ledger.projects = false;
+        ledger.bus.clone_from(&self.ledger.as_ref().unwrap().bus);
+        let now = ledger.clock.now();
+        let mut tx = self.writer.as_mut().unwrap().begin().await.unwrap();
+        let settlements = Settlements::default();
+        let done = apply_all(&mut ledger, &mut tx, now, &settlements, jobs).await;
+        done.unwrap();
+        tx.commit().await.unwrap();
     }
 
     /// The intake: up to `count` messages of a stream in its order.

@@ -11,6 +11,7 @@ mod expected;
 mod rejected;
 mod script;
 mod standing;
+mod unsent;
 mod world;
 
 use countersign_wire::{Stream, Verdict};

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use countersign_wire::{AgentBrake, KeyRole, OperatorList, Stream, WaitingKey, args_digest};
+use countersign_wire::{
+    AgentBrake, KeyRole, OperatorList, Stream, Verdict, WaitingKey, args_digest,
+};
 use serde_json::json;
+use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::bus::MemoryBus;
@@ -12,10 +15,10 @@ use super::world::entries;
 use crate::clock::Clock;
 use crate::domain::Timestamp;
 use crate::domain::brakes::SetBrake;
-use crate::ops::TrustedKeys;
 use crate::ops::job::Job;
 use crate::ops::policies::Policies;
 use crate::ops::turns::Turn;
+use crate::ops::{DecideCommand, TrustedKeys};
 use crate::store::policy::PolicyRow;
 
 const ASKED: Timestamp = Timestamp(1_795_000_000_000);
@@ -74,6 +77,10 @@ impl Desk {
 
     /// Requests of a lifetime of one second each, read by the console.
     async fn asks(&mut self, requests: std::ops::Range<usize>) {
+        self.asks_for(1_000, requests).await;
+    }
+
+    async fn asks_for(&mut self, lifetime_ms: i64, requests: std::ops::Range<usize>) {
         for request in requests {
             let args = json!({"n": request});
             let body = json!({
@@ -81,7 +88,7 @@ impl Desk {
                 "workspace": "acme", "agent": {"name": "bot"}, "tool": {"name": "t"}, "args": args,
                 "args_digest": args_digest(&args).unwrap().to_string(), "risk": "low",
                 "allowed_verdicts": ["approve", "deny"], "requested_at": ASKED.rfc3339(),
-                "expires_at": ASKED.plus_ms(1_000).rfc3339(),
+                "expires_at": ASKED.plus_ms(lifetime_ms).rfc3339(),
             });
             let subject = format!("countersign.v1.request.acme.bot.r{request}");
             let body = serde_json::to_vec(&body).unwrap();
@@ -180,6 +187,38 @@ async fn a_console_whose_key_waits_leaves_what_a_stopped_agent_asks_to_others_wi
     assert!(!desk.is_due(), "the writer would never rest");
     desk.is_accepted().await;
     assert_eq!(desk.verdicts(), ["deny"; 500]);
+}
+
+#[tokio::test]
+async fn what_waited_is_left_to_the_operator_as_long_as_one_call_after_the_other_is_ended() {
+    let mut desk = Desk::waits().await;
+    desk.is_accepted().await;
+    desk.asks_for(60_000, 0..4).await;
+    let stop = SetBrake {
+        state: AgentBrake::Stopped,
+        revision: 1,
+        by: "Grace".to_owned(),
+        at: desk.clock.now().plus_ms(1),
+    };
+    let ledger = desk.console.ledger.as_ref().unwrap();
+    ledger
+        .brakes
+        .write()
+        .set_agent("acme/bot".parse().unwrap(), stop);
+    for request in [3, 2] {
+        desk.clock.turn(1_500);
+        let key = format!("acme/bot/r{request}").parse().unwrap();
+        let command = DecideCommand::by_operator(key, Verdict::Terminate);
+        let ended = Job::Decide(Box::new(command), oneshot::channel().0);
+        desk.console.work(vec![ended], Death::No).await;
+        desk.console.tick(Death::No).await;
+    }
+    desk.clock.turn(1_999);
+    desk.console.tick(Death::No).await;
+    assert_eq!(desk.verdicts().len(), 2, "the other two are left");
+    desk.clock.turn(1);
+    desk.console.tick(Death::No).await;
+    assert_eq!(desk.verdicts(), ["deny"; 4]);
 }
 
 #[tokio::test]

@@ -18,8 +18,9 @@ use crate::store::policy_history;
 pub(super) enum Accepted {
     /// It is the list now, or an older one of those that led to it.
     Yes(OperatorList),
-    /// It is the list now, and its signer may not edit it.
-    ByOther(OperatorList),
+    /// It is the list now, and agents do not follow it before somebody who may edit it has signed this: its signer
+    /// may not, or has a program of an earlier version.
+    ToSign(OperatorList),
     /// It is not the list.
     No(Refused),
 }
@@ -49,22 +50,32 @@ impl Operators {
             return Accepted::No(Refused::Unreadable);
         };
         let turn = self.turn.lock().await;
-        let mut by_other = false;
+        let mut to_sign = false;
+        let mut whole = list.clone();
         if let Some(known) = self.known() {
             if revision <= known.revision {
                 return Accepted::Yes(known.list);
             }
-            let put_back = known.sig == envelope.sig.as_str() && known.list == list;
-            // Version 1 of the protocol names no time: such a list counts by its place, unless it was in force before.
-            let without_time = list.at.is_none() && self.is_new(&envelope).await;
-            let later = without_time || came_after(known.list.at, list.at, stored_at.into());
-            if !put_back && !later {
+            let put_back = known.envelope.sig == envelope.sig && known.list == list;
+            let later = came_after(known.list.at, list.at, stored_at.into());
+            // A program of an earlier version names no time, or keeps the one that it found: such a list counts by its
+            // place, unless it was in force before.
+            let by_place = !later && !put_back && {
+                let untold = list.at.is_none() || list.at == known.list.at;
+                untold && self.is_new(&envelope).await
+            };
+            if !put_back && !later && !by_place {
                 return Accepted::No(Refused::older(&known.list, list, stored_at));
             }
             let signer = envelope.key.as_str();
             match lawful::judge(&self.realm, &known.list, &list, signer, stored_at) {
-                Lawful::ByOperator => {}
-                Lawful::ByOther => by_other = true,
+                Lawful::ByOperator => {
+                    to_sign = by_place;
+                    if by_place {
+                        whole.vouched.extend(self.lost_words(&known.list, &list));
+                    }
+                }
+                Lawful::ByOther => to_sign = true,
                 Lawful::No => {
                     drop(turn);
                     tracing::error!(
@@ -77,13 +88,26 @@ impl Operators {
                 }
             }
         }
-        let taken = (list.clone(), stored_at);
-        self.take_over(&turn, taken, envelope, payload, revision)
+        self.take_over(&turn, (list, stored_at), envelope, payload, revision)
             .await;
-        match by_other {
-            true => Accepted::ByOther(list),
-            false => Accepted::Yes(list),
+        match to_sign {
+            true => Accepted::ToSign(whole),
+            false => Accepted::Yes(whole),
         }
+    }
+
+    /// The words for operators that a signer has left out who does not know of them. They hold still, and who gave them
+    /// may be gone.
+    fn lost_words<'l>(
+        &'l self,
+        known: &'l OperatorList,
+        list: &'l OperatorList,
+    ) -> impl Iterator<Item = SignedEnvelope> + 'l {
+        let lost = known
+            .vouched
+            .iter()
+            .filter(|word| !list.vouched.contains(word) && list.vouch(&self.realm, word).is_some());
+        lost.cloned()
     }
 
     /// Whether this console has never accepted these very bytes; not where that cannot be read.
@@ -120,9 +144,8 @@ impl Operators {
         *self.shared.operators.write() = trusted_now(&list, now);
         *self.shared.operator_list.write() = Some(KnownList {
             list,
+            envelope: envelope.clone(),
             revision,
-            signer: envelope.key.to_string(),
-            sig: envelope.sig.to_string(),
             stored_at: Some(stored_at),
         });
         let row = PolicyRow {

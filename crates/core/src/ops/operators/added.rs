@@ -38,7 +38,9 @@ impl Added<'_> {
                 return true;
             }
             let from = Timestamp::from(entry.from.get());
-            if from.plus_ms(NEWCOMER_SLACK_MS) < self.stored_at {
+            // Nor for later: what begins then would outlast who ends all that counts now.
+            let slack = |at: Timestamp| at.plus_ms(NEWCOMER_SLACK_MS);
+            if slack(from) < self.stored_at || slack(self.stored_at) < from {
                 return false;
             }
             // One key takes over from one: with two of them a person would vote twice.

@@ -143,6 +143,30 @@ fn counts(list: &OperatorList, key: &PublicKey, now: Timestamp) -> bool {
     list.terms_at(key.as_str(), now.into()).next().is_some()
 }
 
+/// Whether a term has not ended yet: it counts, or will.
+pub(super) fn is_open(entry: &OperatorEntry, now: Timestamp) -> bool {
+    let open = |until: countersign_wire::Timestamp| Timestamp::from(until.get()) > now;
+    entry.until.is_none_or(open)
+}
+
+/// The last term of a key that has not ended yet.
+fn open_term(list: &OperatorList, key: &PublicKey, now: Timestamp) -> Option<OperatorEntry> {
+    let mut terms = list.operators.iter();
+    terms
+        .rfind(|entry| entry.key == *key && is_open(entry, now))
+        .cloned()
+}
+
+/// The same term with other limits, from now on or from when it begins.
+fn with_limits(term: OperatorEntry, limits: &Limits, now: Timestamp) -> OperatorEntry {
+    OperatorEntry {
+        from: term.from.max(wire(now)),
+        workspaces: limits.workspaces.clone(),
+        max_risk: limits.max_risk,
+        ..term
+    }
+}
+
 fn add(
     list: &mut OperatorList,
     key: &PublicKey,
@@ -231,19 +255,13 @@ fn bind_console(
         }
         changed = true;
         end(list, &term.key, now);
-        list.operators.push(OperatorEntry {
-            from: wire(now),
-            until: term.until,
-            workspaces: limits.workspaces.clone(),
-            max_risk: limits.max_risk,
-            ..term
-        });
+        list.operators.push(with_limits(term, limits, now));
     }
     changed
 }
 
 fn leave(list: &mut OperatorList, key: &PublicKey, now: Timestamp) -> Result<bool, ChangeError> {
-    let term = list.terms_at(key.as_str(), now.into()).last().cloned();
+    let term = open_term(list, key, now);
     let changed = retire(list, key, now)?;
     let Some(term) = term.filter(|term| term.role == KeyRole::Human) else {
         return Ok(changed);
@@ -267,7 +285,7 @@ fn retire(list: &mut OperatorList, key: &PublicKey, now: Timestamp) -> Result<bo
         });
         return Ok(true);
     }
-    if !counts(list, key, now) {
+    if open_term(list, key, now).is_none() {
         return Ok(turned_away.is_some());
     }
     end(list, key, now);
@@ -277,8 +295,7 @@ fn retire(list: &mut OperatorList, key: &PublicKey, now: Timestamp) -> Result<bo
 
 fn end(list: &mut OperatorList, key: &PublicKey, now: Timestamp) {
     for entry in &mut list.operators {
-        let open = |until: countersign_wire::Timestamp| Timestamp::from(until.get()) > now;
-        if entry.key == *key && entry.until.is_none_or(open) {
+        if entry.key == *key && is_open(entry, now) {
             entry.until = Some(wire(now));
         }
     }
@@ -308,7 +325,7 @@ fn limit(
     if !list.operators.iter().any(|entry| entry.key == *key) && !list.is_waiting(key.as_str()) {
         return Err(ChangeError::NoSuchKey(key.clone()));
     }
-    let Some(term) = list.terms_at(key.as_str(), now.into()).last().cloned() else {
+    let Some(term) = open_term(list, key, now) else {
         return Err(ChangeError::DoesNotCount(key.clone()));
     };
     if term.role != KeyRole::Human {
@@ -320,14 +337,8 @@ fn limit(
         return Ok(bind_console(list, key, console.as_deref(), limits, now));
     }
     end(list, key, now);
-    list.operators.push(OperatorEntry {
-        from: wire(now),
-        // A key that has handed over does not come back.
-        until: term.until,
-        workspaces: limits.workspaces.clone(),
-        max_risk: limits.max_risk,
-        ..term
-    });
+    // With its end: a key that has handed over does not come back.
+    list.operators.push(with_limits(term, limits, now));
     bind_console(list, key, console.as_deref(), limits, now);
     keep_an_operator(list, key, now)?;
     Ok(true)
@@ -382,6 +393,39 @@ mod tests {
             }
         }
         seen
+    }
+
+    #[test]
+    fn a_key_that_begins_later_is_limited_and_ended_as_one_that_counts() {
+        let [founder, person, own] = [key(), key(), key()];
+        let entry = |key: &PublicKey, role, from| OperatorEntry {
+            console: Some(if *key == founder { "c0" } else { "c1" }.into()),
+            ..OperatorEntry::new(key.clone(), "x".into(), role, wire(Timestamp(from)))
+        };
+        let (now, later) = (Timestamp(100_000), Timestamp(200_000));
+        for begins in [[0, 200_000], [200_000, 0], [200_000, 200_000]] {
+            let mut list = OperatorList::new(vec![
+                entry(&founder, KeyRole::Human, 0),
+                entry(&person, KeyRole::Human, begins[0]),
+                entry(&own, KeyRole::Auto, begins[1]),
+            ]);
+            let limits = Limits {
+                max_risk: Some(Risk::Low),
+                workspaces: None,
+            };
+            let limit = Change::Limit(person.clone(), limits);
+            assert_eq!(apply(&mut list, &limit, now), Ok(true), "{begins:?}");
+            for key in [&person, &own] {
+                let terms: Vec<_> = list.terms_at(key.as_str(), later.into()).collect();
+                assert_eq!(terms.len(), 1, "{begins:?}");
+                assert_eq!(terms[0].max_risk, Some(Risk::Low), "{begins:?}");
+            }
+            let leave = Change::Leave(person.clone());
+            assert_eq!(apply(&mut list, &leave, now), Ok(true), "{begins:?}");
+            for key in [&person, &own] {
+                assert!(!counts(&list, key, later), "{begins:?}");
+            }
+        }
     }
 
     proptest! {

@@ -4,7 +4,7 @@
 
 use countersign_wire::{KeyRole, OperatorEntry, OperatorList, PublicKey, WaitingKey};
 
-use super::change::Limits;
+use super::change::{Limits, is_open};
 use crate::domain::Timestamp;
 
 /// The own key of the console of a person who waits: the only one that says so, and it asked in the same list.
@@ -46,7 +46,7 @@ pub(super) fn limits_of(list: &OperatorList, console: Option<&str>, now: Timesta
     }
 }
 
-/// The own keys in force of a person's console; none where somebody else says that it is theirs.
+/// The own keys of a person's console that count or will; none where somebody else says that it is theirs.
 pub(super) fn own_keys(
     list: &OperatorList,
     person: &PublicKey,
@@ -56,10 +56,17 @@ pub(super) fn own_keys(
     if console.is_none() || persons(list, console, now).any(|other| other.key != *person) {
         return Vec::new();
     }
+    // Nor where somebody else was the first who did, and has gone: his console may have been left to itself.
+    let of_console = |entry: &&OperatorEntry| {
+        entry.role == KeyRole::Human && entry.console.as_deref() == console
+    };
+    let first = list.operators.iter().find(of_console);
+    let heir = |entry: &OperatorEntry| entry.key == *person && entry.takes_over.is_some();
+    if first.is_some_and(|first| first.key != *person) && !list.operators.iter().any(heir) {
+        return Vec::new();
+    }
     let own = list.operators.iter().filter(|entry| {
-        entry.role == KeyRole::Auto
-            && entry.console.as_deref() == console
-            && entry.counts_at(now.into())
+        entry.role == KeyRole::Auto && entry.console.as_deref() == console && is_open(entry, now)
     });
     own.cloned().collect()
 }

@@ -4,11 +4,11 @@
 
 use std::time::Duration;
 
-use countersign_wire::{OperatorList, is_timely, time_to_sign};
+use countersign_wire::{OperatorList, SignedEnvelope, is_timely, time_to_sign};
 use tokio::time::Instant;
 
 use super::refused::Refused;
-use super::{Accepted, KnownList, Operators, lawful};
+use super::{Accepted, KnownList, Operators, ahead, lawful};
 use crate::bus::PolicyChange;
 use crate::domain::Timestamp;
 
@@ -16,6 +16,14 @@ use crate::domain::Timestamp;
 const HEAL_EVERY: Duration = Duration::from_secs(2);
 
 impl KnownList {
+    /// The last list that agents can follow: itself, where its signer may edit it.
+    pub(super) fn base(self, now: Timestamp) -> Option<Box<SignedEnvelope>> {
+        match lawful::may_edit(&self.list, self.envelope.key.as_str(), now) {
+            true => Some(Box::new(self.envelope)),
+            false => self.list.base,
+        }
+    }
+
     /// Whether it was signed so far ahead of the server's clock that who starts now does not take it over, and would
     /// if it were signed again: the clock has caught up.
     fn is_due_again(&self, now: Timestamp) -> bool {
@@ -40,7 +48,8 @@ impl Operators {
         let now = self.shared.clock.now();
         self.may_edit()
             && self.known().is_some_and(|mut known| {
-                !lawful::may_edit(&known.list, &known.signer, now) || self.vouch(&mut known.list)
+                !lawful::may_edit(&known.list, known.envelope.key.as_str(), now)
+                    || self.vouch(&mut known.list)
             })
     }
 
@@ -68,7 +77,7 @@ impl Operators {
                 let known = self.known().filter(|_| self.is_owed());
                 known.map(|known| known.list)
             }
-            Accepted::ByOther(list) => self.may_edit().then_some(list),
+            Accepted::ToSign(list) => self.may_edit().then_some(list),
             Accepted::No(refused) => self.known().and_then(|known| {
                 let harms = refused.harms(&known.list);
                 harms.then(|| refused.mended(&known.list, now))
@@ -104,8 +113,8 @@ impl Operators {
     }
 
     /// Signs the list again, for those who start, once the server's clock has caught up with one that was signed far
-    /// ahead of it, and enters own keys again that count only later: that clock was set back. Every now and then, until
-    /// it is cancelled.
+    /// ahead of it, enters own keys again that count only later, and ends what is ended only later: that clock was set
+    /// back. Every now and then, until it is cancelled.
     pub(in crate::ops) async fn keep_readable(&self) {
         loop {
             tokio::time::sleep(HEAL_EVERY).await;
@@ -115,11 +124,14 @@ impl Operators {
             {
                 self.heal(known.list, known.revision).await;
             }
-            let later = self
-                .known()
-                .is_some_and(|known| !self.not_yet(&known.list).is_empty());
-            if later && let Err(error) = self.register().await {
-                tracing::warn!(%error, "this console's keys could not be entered from now on");
+            let now = self.shared.clock.now();
+            let wrong = self.known().is_some_and(|known| {
+                let mut terms = known.list.operators.iter();
+                let mut ended = || terms.any(|term| ahead::is_ended_ahead(term, now));
+                !self.not_yet(&known.list).is_empty() || (self.may_edit() && ended())
+            });
+            if wrong && let Err(error) = self.register().await {
+                tracing::warn!(%error, "what was entered by a clock that was ahead could not be entered as of now");
             }
         }
     }

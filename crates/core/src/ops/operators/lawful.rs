@@ -3,6 +3,8 @@
 //! Refuses everything that its signer may not do: a newcomer adds its own keys and nothing else, an
 //! operator under limits edits nobody, a retired key signs no list, and nobody takes back what a term has been.
 
+use std::collections::HashSet;
+
 use countersign_wire::{KeyRole, OperatorEntry, OperatorList};
 use uuid::Uuid;
 
@@ -66,7 +68,7 @@ pub(crate) fn judge(
     signer: &str,
     stored_at: Timestamp,
 ) -> Lawful {
-    if may_edit(known, signer, stored_at) {
+    if may_edit(known, stands_for(realm, known, next, signer), stored_at) {
         return match known
             .operators
             .iter()
@@ -103,6 +105,29 @@ pub(crate) fn judge(
         true => Lawful::ByOther,
         false => Lawful::No,
     }
+}
+
+/// The key for which a signer stands whom `known` does not list: the one there that it took over from, as `next` shows,
+/// link by link. A bus that lost a rotation knows only that one.
+fn stands_for<'l>(
+    realm: &Uuid,
+    known: &OperatorList,
+    next: &'l OperatorList,
+    signer: &'l str,
+) -> &'l str {
+    let mut key = signer;
+    let mut seen = HashSet::new();
+    while !has_key(known, key) && seen.insert(key) {
+        let mut terms = next.operators.iter();
+        let heir = terms.find(|entry| entry.key.as_str() == key && entry.takes_over.is_some());
+        let before = heir.and_then(|entry| entry.predecessor(realm));
+        let mut all = next.operators.iter().map(|entry| entry.key.as_str());
+        match before.and_then(|before| all.find(|key| *key == before.as_str())) {
+            Some(before) => key = before,
+            None => return signer,
+        }
+    }
+    key
 }
 
 /// Whether a known term stands in `next` as it was, or with its end: one that was not there, or came later, and that

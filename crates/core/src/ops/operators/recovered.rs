@@ -1,7 +1,8 @@
 //! The list of operators of a bus that went back and on, and the one that this console knows: one again.
 //!
 //! Refuses to take back what agents obeyed meanwhile, so that whom only the lost list has ended ends as of now; and to
-//! begin from a list of the bus that does not follow, by the rules, from one that this console took over itself.
+//! begin from a list of the bus that does not follow, by the rules, from one that stands where this console took it over:
+//! whoever may write the bucket can store the bytes of an old one again.
 
 use countersign_wire::{
     Context, OperatorEntry, OperatorList, PolicyKey, PublicKey, SignedEnvelope,
@@ -48,6 +49,17 @@ struct Signing {
     stored_at: Timestamp,
 }
 
+/// A list is stored as soon as it is signed; who stores its bytes again does it later than this.
+const STORED_WITHIN_MS: i64 = 60_000;
+
+impl Signing {
+    fn was_stored_when_signed(&self) -> bool {
+        self.list
+            .at
+            .is_none_or(|at| self.stored_at.since_ms(Timestamp::from(at.get())) <= STORED_WITHIN_MS)
+    }
+}
+
 impl Operators {
     /// Joins the list of the bus and the one that this console took over last, and writes the result. None where the
     /// one follows from the other. With `dry_run` it only tells.
@@ -62,7 +74,7 @@ impl Operators {
             let Ok(own) = read_json::<OperatorList>(&row.payload) else {
                 return Ok(None);
             };
-            let (base, last) = self.followed().await?;
+            let (base, last) = self.followed(&own, &row.sig).await?;
             let Some(base) = base.filter(|base| base.envelope.sig.as_str() != row.sig) else {
                 return Ok(None);
             };
@@ -134,33 +146,39 @@ impl Operators {
             .await;
     }
 
-    /// The last list in the bucket that follows from one that this console took over, and the revision of what stands.
-    async fn followed(&self) -> Result<(Option<Signing>, u64), OpError> {
+    /// The last list in the bucket that follows from one that stands where this console took it over, and the revision
+    /// of what stands; none where that is the own list, or follows from it.
+    async fn followed(
+        &self,
+        own: &OperatorList,
+        own_sig: &str,
+    ) -> Result<(Option<Signing>, u64), OpError> {
         let subject = PolicyKey::Operators.subject();
         let (mut followed, mut next): (Option<Signing>, u64) = (None, 1);
+        let mut stands_by_own = false;
         while let Some(message) = self.bus.read_next(POLICY_STREAM, &subject, next).await? {
             next = message.seq + 1;
+            stands_by_own = false;
             let Some(found) = self.read(&message) else {
                 continue;
             };
             let sig = found.envelope.sig.as_str();
-            let known = policy_history::has(&self.shared.reader, KEY, sig).await?;
-            let follows = followed.as_ref().is_some_and(|before| {
-                let signer = found.envelope.key.as_str();
-                came_after(before.list.at, found.list.at, found.stored_at.into())
-                    && lawful::judge(
-                        &self.realm,
-                        &before.list,
-                        &found.list,
-                        signer,
-                        found.stored_at,
-                    ) != Lawful::No
-            });
-            if known || follows {
+            let (key, revision) = (KEY, found.revision);
+            let known = policy_history::stood(&self.shared.reader, (key, revision), sig).await?;
+            let known = known && found.was_stored_when_signed();
+            stands_by_own = sig == own_sig || self.follows(own, &found);
+            let before = followed.as_ref();
+            if known || before.is_some_and(|before| self.follows(&before.list, &found)) {
                 followed = Some(found);
             }
         }
-        Ok((followed, next - 1))
+        Ok((followed.filter(|_| !stands_by_own), next - 1))
+    }
+
+    fn follows(&self, before: &OperatorList, found: &Signing) -> bool {
+        let (signer, stored_at) = (found.envelope.key.as_str(), found.stored_at);
+        came_after(before.at, found.list.at, stored_at.into())
+            && lawful::judge(&self.realm, before, &found.list, signer, stored_at) != Lawful::No
     }
 
     fn read(&self, message: &StreamMessage) -> Option<Signing> {
@@ -188,21 +206,16 @@ pub(crate) async fn relearn(shared: &Shared) -> Result<(), StoreError> {
         return Ok(());
     };
     // One that is not in the store yet is newer than what is.
-    if known.sig == row.sig || !policy_history::has(&shared.reader, KEY, &known.sig).await? {
+    let sig = known.envelope.sig.as_str();
+    if sig == row.sig || !policy_history::has(&shared.reader, KEY, sig).await? {
         return Ok(());
     }
-    let Ok(list) = read_json::<OperatorList>(&row.payload) else {
+    let Some(own) = KnownList::remembered(&row) else {
         return Ok(());
     };
-    shared.trusted.accept(&list);
-    *shared.operators.write() = trusted_now(&list, shared.clock.now());
-    *shared.operator_list.write() = Some(KnownList {
-        list,
-        revision: u64::try_from(row.revision).unwrap_or_default(),
-        signer: row.signer,
-        sig: row.sig,
-        stored_at: None,
-    });
+    shared.trusted.accept(&own.list);
+    *shared.operators.write() = trusted_now(&own.list, shared.clock.now());
+    *shared.operator_list.write() = Some(own);
     Ok(())
 }
 

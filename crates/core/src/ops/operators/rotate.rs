@@ -19,8 +19,10 @@ use crate::error::OpError;
 use crate::identity::{Identity, IdentityError};
 use crate::ops::policy_value::pause;
 use crate::runtime::App;
-use crate::store::{outbox, vote_outbox};
+use crate::store::outbox;
 
+/// How long a console that starts may hear nothing of another one.
+const EDITOR_LIMIT: Duration = Duration::from_secs(3);
 /// How long another process may take with the keys, and the outbox to be sent.
 const LIMIT: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(20);
@@ -88,13 +90,15 @@ pub(crate) async fn settle(identity: &Arc<Identity>) {
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, IdentityError> + Send + 'static,
 ) -> Result<T, OpError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    Ok(done.map_err(|_| OpError::stopped())??)
+    Ok(tokio::task::spawn_blocking(work).await??)
 }
 
 /// Waits until `done`, for a limited time.
-async fn in_time(mut done: impl AsyncFnMut() -> Result<bool, OpError>) -> Result<bool, OpError> {
-    let give_up = Instant::now() + LIMIT;
+async fn in_time(
+    limit: Duration,
+    mut done: impl AsyncFnMut() -> Result<bool, OpError>,
+) -> Result<bool, OpError> {
+    let give_up = Instant::now() + limit;
     loop {
         if done().await? {
             return Ok(true);
@@ -112,7 +116,8 @@ impl App {
     /// was cut off is taken up by the next call.
     ///
     /// # Errors
-    /// [`OpError::ReadOnly`] for an operator who waits or is retired, [`OpError::BusUnreachable`],
+    /// [`OpError::ReadOnly`] for an operator who waits or is retired, and for one under limits while no console of one
+    /// without is connected; [`OpError::BusUnreachable`],
     /// [`OpError::Environment`] when the keys cannot be kept, [`OpError::Failed`] when decisions are
     /// still on their way.
     pub async fn rotate_keys(&self) -> Result<Vec<Rotated>, OpError> {
@@ -142,6 +147,13 @@ impl App {
             )?);
         }
         self.may_change(&list, &changes[0], self.now())?;
+        let seen = async || Ok(full || self.sees_an_editor(&list).await);
+        if !in_time(EDITOR_LIMIT, seen).await? {
+            return Err(OpError::ReadOnly(
+                "your own key stands under limits, so agents follow a new one only when a console of an operator without limits has signed the list again, and none is connected; nothing was changed, rotate when one is (`countersign status` lists the consoles)"
+                    .to_owned(),
+            ));
+        }
         self.outbox_sent().await?;
         for attempt in 0..TRIES {
             let latest = operators.latest().await?;
@@ -159,13 +171,24 @@ impl App {
         Err(unwritable())
     }
 
+    /// Whether a console is there whose operator may edit the list: it signs again what this one signs.
+    async fn sees_an_editor(&self, list: &OperatorList) -> bool {
+        let (consoles, now) = (self.consoles().await, self.now());
+        let mut people = list.operators.iter().filter(|entry| {
+            entry.until.is_none() && lawful::may_edit(list, entry.key.as_str(), now)
+        });
+        people.any(|entry| {
+            let of = entry.console.as_deref();
+            consoles
+                .iter()
+                .any(|console| of == Some(console.id.as_str()))
+        })
+    }
+
     /// What is signed and not sent would be void once its key has ended.
     async fn outbox_sent(&self) -> Result<(), OpError> {
         let reader = self.reader();
-        let sent = in_time(async || {
-            let queued = outbox::count_queued(reader).await?;
-            Ok(queued + vote_outbox::count_queued(reader).await? == 0)
-        });
+        let sent = in_time(LIMIT, async || Ok(outbox::under_way(reader).await? == 0));
         match sent.await? {
             true => Ok(()),
             false => Err(OpError::Failed(
@@ -178,7 +201,7 @@ impl App {
 
 async fn lock(identity: &Arc<Identity>) -> Result<KeysLock, OpError> {
     let mut held = None;
-    let free = in_time(async || {
+    let free = in_time(LIMIT, async || {
         held = identity.try_lock()?;
         Ok(held.is_some())
     });

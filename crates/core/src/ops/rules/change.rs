@@ -33,10 +33,12 @@ pub enum RulesChange {
 }
 
 /// What a change did.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct RulesChanged {
     /// Revision in the shared policy.
     pub revision: u64,
+    /// The rules as they stand with it.
+    pub rules: Vec<Rule>,
     /// Ids.
     pub added: Vec<String>,
     /// Ids.
@@ -45,17 +47,20 @@ pub struct RulesChanged {
     pub removed: Vec<String>,
     /// Ids.
     pub unchanged: Vec<String>,
+    /// Ids of rules that stood and act again.
+    pub turned_on: Vec<String>,
     /// Whether it put rules in the place of what did not count: nothing need be added or changed for that.
     pub restored: bool,
     /// What it did to rules that it left as they were.
     pub shift: Shift,
 }
 
-/// What may happen to rules that a change leaves as they are, when another operator signs them with it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Signing {
-    /// Nothing: the change is refused.
-    Careful,
-    /// Whatever follows from the limits of this operator: a person was asked.
-    Accepted,
+/// What a person was asked about and accepted; a change is refused for what was not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Accepted {
+    /// Rules that it leaves as they are approve something else under the limits of this operator, who signs them
+    /// with it.
+    pub limits: bool,
+    /// A file turns on what was switched off because people called what it decided wrong.
+    pub regrets: bool,
 }

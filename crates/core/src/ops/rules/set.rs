@@ -13,7 +13,7 @@ use crate::domain::Timestamp;
 use crate::error::OpError;
 use crate::ops::regrets::Regrets;
 use crate::policy::read::{RULES_MAX, SCHEMA, read_stored};
-use crate::policy::{Enabled, Rule};
+use crate::policy::{Effect, Enabled, Rule};
 
 /// The rules of a workspace.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -185,6 +185,9 @@ impl RuleSet {
                 }
                 Some(before) => {
                     (rule.version, rule.since) = (before.version.saturating_add(1), now);
+                    if rule.enabled == Enabled::On && before.enabled != Enabled::On {
+                        done.turned_on.push(rule.id.clone());
+                    }
                     done.changed.push(rule.id.clone());
                 }
                 None => {
@@ -195,6 +198,29 @@ impl RuleSet {
             }
         }
         done
+    }
+
+    /// Refuses a file with an approve that people called wrong and that does not act now: the file is from before
+    /// they did. A change of one rule is a person's word on that rule.
+    pub(super) fn may_act_again(&self, after: &Self, change: &RulesChange) -> Result<(), OpError> {
+        if !matches!(change, RulesChange::Replace { .. } | RulesChange::Add(_)) {
+            return Ok(());
+        }
+        let acts = |rule: &&Rule| rule.effect == Effect::Approve && rule.enabled == Enabled::On;
+        let acted = |rule: &Rule| self.rule(&rule.id).as_ref().is_some_and(acts);
+        let again: Vec<String> = after
+            .rules
+            .iter()
+            .filter(|rule| acts(rule) && !acted(rule))
+            .filter_map(|rule| {
+                let last = self.regrets.get(&rule.id)?.last.last()?;
+                Some(format!("{} (by {} at {})", rule.id, last.by, last.at))
+            })
+            .collect();
+        match again.is_empty() {
+            true => Ok(()),
+            false => Err(OpError::Regretted(again.join(", "))),
+        }
     }
 
     fn rule(&self, id: &str) -> Option<&Rule> {

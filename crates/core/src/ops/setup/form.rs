@@ -173,7 +173,8 @@ impl App {
     ///
     /// # Errors
     /// [`OpError::Usage`] without a change, [`OpError::NotFound`] for a binding that is not there,
-    /// [`OpError::BusUnreachable`], [`OpError::ReadOnly`]; nothing is changed then.
+    /// [`OpError::BusUnreachable`], [`OpError::ReadOnly`], [`OpError::VerdictNotAllowed`] as [`App::change_setup`]; nothing
+    /// is changed then.
     pub async fn save_setup(
         &self,
         agent: &AgentKey,
@@ -208,12 +209,14 @@ impl App {
         }
         // What cannot be read spares no question, and is replaced.
         let mut setup = read.flatten().unwrap_or_default();
+        let before = setup.chosen();
         let (by, at) = (self.identity().operator.clone(), self.now().rfc3339());
         (setup.v, setup.by, setup.at) = (1, by.clone(), at.clone());
         for change in changes {
             let field = schema.field(change.key());
             apply(&mut setup, change, field, (by.clone(), at.clone()))?;
         }
+        self.may_choose(agent, (&before, &setup.chosen())).await?;
         if let Some(revision) = writer.put_object(&key, seen, &json!(setup)).await? {
             return Ok(Saved::Stored(form(
                 agent,

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::super::decide::{change, release_hold};
-use super::super::draft::DraftError;
+use super::super::draft::{DraftError, fits};
 use super::super::job::{Accepted, Refused};
 use super::super::ledger::{Batch, Ledger};
 use super::super::publisher::{Carried, Outgoing, Settlements};
@@ -46,7 +46,7 @@ fn write(
     identity: &Identity,
     record: &RequestRecord,
     choice: Choice,
-    now: Timestamp,
+    (now, largest): (Timestamp, usize),
 ) -> Result<Written, DraftError> {
     let key = identity.human_key();
     let vote_id = Uuid::now_v7();
@@ -76,6 +76,7 @@ fn write(
     if decision > DECISION_MAX_BYTES {
         return Err(DraftError::TooLarge(decision));
     }
+    fits(decision, largest)?;
     Ok(Written {
         vote_id,
         subject: vote_subject(&record.key, &key),
@@ -112,7 +113,8 @@ pub(in crate::ops) async fn cast(
         return Ok(Err(Refused::Domain(DecideRefusal::AlreadyVoted)));
     }
     let (verdict, held) = (choice.verdict, choice.hold);
-    let written = match write(&ledger.identity, record, choice, batch.now) {
+    let now = (batch.now, (ledger.largest)());
+    let written = match write(&ledger.identity, record, choice, now) {
         Ok(written) => written,
         Err(error) => return Ok(Err(Refused::InvalidArgs(error.to_string()))),
     };

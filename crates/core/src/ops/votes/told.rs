@@ -68,8 +68,9 @@ impl Approvals {
     }
 }
 
-/// Whether nothing may be told of what others voted to.
-fn is_hidden(line: &LineRow) -> bool {
+/// Whether nothing may be told of what others voted: the operator here has yet to vote.
+#[must_use]
+pub fn votes_are_hidden(line: &LineRow) -> bool {
     matches!(line.state.as_str(), "pending" | "holding") && !line.voted
 }
 
@@ -91,7 +92,7 @@ pub(crate) async fn shown(app: &App, line: &LineRow) -> Result<Vec<ShownVote>, O
     if line.approvals_required <= 1 {
         return Ok(Vec::new());
     }
-    if is_hidden(line) {
+    if votes_are_hidden(line) {
         let given = usize::try_from(line.votes).unwrap_or(0);
         return Ok(vec![ShownVote::Hidden; given]);
     }
@@ -132,7 +133,7 @@ impl App {
             .collect();
         let small = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         let (all, alike) = (small(counted.len()), small(most_alike(&counted)));
-        (line.votes, line.apart) = match is_hidden(&line) {
+        (line.votes, line.apart) = match votes_are_hidden(&line) {
             true => (all.min(line.approvals_required - 1), 0),
             // More may agree than have to.
             false => (alike.min(line.approvals_required), all - alike),

@@ -16,7 +16,7 @@ const PAY: Known<'static> = Known {
 
 /// One word for each risk: the outcome, its rule, and in brackets what it depends on.
 fn words(rules: Vec<Rule>, of: &Known<'_>) -> Vec<String> {
-    let matrix = Matrix::new(rules, noon(), false).unwrap();
+    let matrix = Matrix::new(rules, noon(), None).unwrap();
     let word = |cell: crate::policy::matrix::Cell| {
         let rule = cell.rule.map_or(String::new(), |rule| format!(" {rule}"));
         let depends = cell.depends.join(",");
@@ -173,30 +173,38 @@ fn a_cell_approves_only_as_far_as_the_signers_may_let_calls_run() {
 }
 
 #[test]
-fn while_the_rules_cannot_be_read_every_cell_asks_as_many_as_the_last_good_ones_did() {
-    let rules = vec![
-        rule("broad", "approve", json!({})),
-        rule("never", "deny", json!({"risk": ["low"]})),
-        rule(
-            "two",
-            "ask",
-            json!({"risk": ["low", "high"], "approvals": 2}),
-        ),
-    ];
-    let matrix = Matrix::new(rules, noon(), true).unwrap();
-    let cells = matrix.cells(&PAY);
-    let told: Vec<_> = cells
-        .iter()
-        .map(|cell| {
-            (
-                cell.outcome.as_str(),
-                cell.approvals,
-                cell.rule.as_deref(),
-                cell.held,
-            )
-        })
-        .collect();
+fn while_what_stands_in_the_rules_place_does_not_count_nothing_approves_and_only_an_operator_lets_go_of_a_deny()
+ {
+    let rules = || {
+        vec![
+            rule("broad", "approve", json!({})),
+            rule("never", "deny", json!({"risk": ["low"]})),
+            rule(
+                "two",
+                "ask",
+                json!({"risk": ["low", "high"], "approvals": 2}),
+            ),
+        ]
+    };
     let held = Some(Braked::RulesUnreadable);
     let (one, two) = (("ask", 1, None, held), ("ask", 2, Some("two"), held));
-    assert_eq!(told, [one, two, one, two, one]);
+    for (replaced, low) in [
+        (Replaced::Unreadable, two),
+        (Replaced::Unsigned, ("deny", 1, Some("never"), None)),
+    ] {
+        let matrix = Matrix::new(rules(), noon(), Some(replaced)).unwrap();
+        let cells = matrix.cells(&PAY);
+        let told: Vec<_> = cells
+            .iter()
+            .map(|cell| {
+                (
+                    cell.outcome.as_str(),
+                    cell.approvals,
+                    cell.rule.as_deref(),
+                    cell.held,
+                )
+            })
+            .collect();
+        assert_eq!(told, [one, low, one, two, one]);
+    }
 }

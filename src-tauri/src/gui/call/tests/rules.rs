@@ -80,3 +80,29 @@ async fn what_a_person_denied_is_let_run_by_no_rule_that_ends_until_the_operator
     assert_eq!(states(&page).await, [("pays".to_owned(), "on".to_owned())]);
     page.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_person_denied_is_let_run_by_no_regret_until_the_operator_was_shown_it() {
+    let page = denied().await;
+    let bot = page.agent("acme/dog").await;
+    bot.ask("r2", ("pay", "low"), json!({})).await;
+    page.in_state("r2", "decided").await;
+    let before = states(&page).await;
+    let regret = |shown: bool| json!({"key": "acme/dog/r2", "reason": "it was right", "acceptDenied": shown});
+    let asked = page.call("regret", regret(false)).await;
+    assert_eq!(asked["suspended"], json!(null));
+    let calls = &asked["denied"];
+    assert_eq!(
+        (&calls["count"], &calls["calls"][0]["row"]["requestId"]),
+        (&json!(1), &json!("r1"))
+    );
+    assert_eq!(states(&page).await, before);
+    let done = page.call("regret", regret(true)).await;
+    assert_eq!(
+        (&done["suspended"]["what"], &done["denied"]),
+        (&json!("rule"), &json!(null))
+    );
+    let off = ("never".to_owned(), "off".to_owned());
+    assert!(states(&page).await.contains(&off));
+    page.close().await;
+}

@@ -46,7 +46,7 @@ export const Body = ({ card, acts }: { readonly card: Card; readonly acts: CardA
           {card.decision === null ? null : <Decision decision={card.decision} />}
           {card.state === "pending" ? <WhyHere requestKey={card.key} workspace={card.workspace} /> : null}
           {card.votes === null ? null : <Votes votes={card.votes} />}
-          {card.tool === null ? null : <ToolRecord request={card.key} />}
+          {card.tool === null ? null : <ToolRecord request={card.key} agent={`${card.workspace}/${card.agent}`} />}
           <Origin card={card} />
           <Ladder card={card} />
         </div>

@@ -80,9 +80,18 @@ const DeltaLine = ({ delta, revealed }: RevealedProps & { readonly delta: Delta 
   </tr>
 );
 
+/** What a call is compared with: whose it was, and who decided it. */
+const Compared = ({ previous }: { readonly previous: PreviousCall }) => (
+  <>
+    Compared with {previous.agent === null ? "the one" : `a call of another agent, ${previous.agent},`}{" "}
+    {previous.mine ? "you" : "that was"} {pastOf(previous.verdict)}{" "}
+    {previous.mine || previous.by === null ? null : <>by <ShownText text={previous.by} />{" "}</>}on <Day ms={previous.atMs} />
+  </>
+);
+
 /** The nearest earlier decided call of the same tool, in neutral colours. */
 export const Previous = ({ previous, revealed }: RevealedProps & { readonly previous: PreviousCall }) => (
-  <Section title={<>Compared with the one {previous.mine ? "you" : "that was"} {pastOf(previous.verdict)} on <Day ms={previous.atMs} /></>}>
+  <Section title={<Compared previous={previous} />}>
     <table className="selectable w-full border-separate rounded-lg border border-line bg-panel px-3 py-2 font-mono text-[12.5px]/[1.6] text-text-2">
       <tbody>
         {previous.deltas.map((delta, index) => (

@@ -17,18 +17,18 @@ const wordsOf = (record: ToolRecordView): string => {
   return `${told}.${byRules}${pace}`;
 };
 
-/** How earlier calls of the card's tool ended. */
-export const ToolRecord = ({ request }: { readonly request: string }) => {
+/** How the agent's earlier calls of the card's tool ended. */
+export const ToolRecord = ({ request, agent }: { readonly request: string; readonly agent: string }) => {
   const desk = useDesk();
   // It counts what came before the request: only what still waited then can change.
   const { data, error } = useQuery({ queryKey: ["tool-record", request], queryFn: () => desk.call("tool_record", { key: request }) });
   if (data === undefined) return error === null ? null : <Section title="This tool"><Unread error={error} /></Section>;
   const total = data.approved + data.denied + data.expired + data.other;
   return (
-    <Section title={`This tool, ${total >= data.newest ? `last ${count(data.newest)} calls` : "last 90 days"}`}>
+    <Section title={`This tool by ${agent}, ${data.newest === null ? "last 90 days" : `of the last ${count(data.newest)} calls`}`}>
       <Unread error={error} />
       <div data-testid="tool-record">
-        {total === 0 ? <p className="m-0 text-text-2">No call of it was decided before.</p> : (
+        {total === 0 ? <p className="m-0 text-text-2">No earlier call of it by this agent.</p> : (
           <>
             <div className="mb-1.5 flex h-2 overflow-hidden rounded bg-line" aria-hidden="true">
               <Share of={data.approved} total={total} look="bg-ok" />

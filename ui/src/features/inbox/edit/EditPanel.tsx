@@ -30,15 +30,17 @@ export const EditPanel = ({ card, draft, kept, onKeep, onDraft, onClose }: EditP
     latest.current = next;
     write(next);
   }, []);
+  const [trouble, setTrouble] = useState<string | null>(null);
   const typed = useCallback((next: string) => {
     setText(next);
     onKeep(next);
+    // It was said of another text.
+    setTrouble(null);
   }, [onKeep, setText]);
   // Only the answer to what was asked last counts; none once the panel is left.
   const asked = useRef(0);
   useEffect(() => () => { asked.current += 1; }, []);
   const [problems, setProblems] = useState(NO_PROBLEMS);
-  const [trouble, setTrouble] = useState<string | null>(null);
 
   useEffect(() => {
     if (initial !== null) return undefined;

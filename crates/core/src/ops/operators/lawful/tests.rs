@@ -137,6 +137,13 @@ fn each_signer_may_do_so_much_and_no_more() {
                 open,
             ),
             (
+                "enters next month",
+                added(&list, entry(&new, NOW.0 + 60_001)),
+                "yes",
+                "no",
+                "no",
+            ),
+            (
                 "enters the past",
                 added(&list, entry(&new, 0)),
                 "yes",

@@ -1,0 +1,83 @@
+//! The console's own server listens elsewhere than agents were told: says so, and to whom it matters.
+//!
+//! Refuses to forget it before each of these agents was enrolled again or revoked, or the server is back.
+
+use super::alarms::keep_to;
+use super::enroll::LOCAL_AGENT;
+use crate::domain::{AlarmCode, Timestamp};
+use crate::error::OpError;
+use crate::runtime::App;
+use crate::store::agents::AgentRow;
+use crate::store::{agents, alarms};
+
+/// An address that agents dial and the console's own server has left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftAddress {
+    /// `127.0.0.1:PORT`.
+    pub address: String,
+    /// Since when, ms.
+    pub since: Timestamp,
+    /// Agents that were enrolled for it and not since.
+    pub agents: Vec<String>,
+}
+
+/// Whether it has a login whose file names the address of its time; the local agent's is written at each start.
+fn keeps_its_address(row: &AgentRow) -> bool {
+    row.key.is_some() && row.name != LOCAL_AGENT
+}
+
+impl App {
+    /// The addresses that agents may still dial, the oldest first.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn left_addresses(&self) -> Result<Vec<LeftAddress>, OpError> {
+        let code = AlarmCode::BusMoved.as_str();
+        let mut left: Vec<LeftAddress> = alarms::all(self.reader())
+            .await?
+            .into_iter()
+            .filter(|alarm| alarm.code == code)
+            .map(|alarm| LeftAddress {
+                address: alarm.subject,
+                since: Timestamp(alarm.at),
+                agents: Vec::new(),
+            })
+            .collect();
+        left.sort_by_key(|at| at.since);
+        for row in agents::all(self.reader()).await? {
+            let enrolled = Timestamp(row.enrolled_at.unwrap_or(0));
+            let of = left.iter_mut().find(|at| enrolled <= at.since);
+            if let Some(of) = of.filter(|_| keeps_its_address(&row)) {
+                of.agents.push(format!("{}/{}", row.ws, row.name));
+            }
+        }
+        Ok(left)
+    }
+
+    /// Keeps the alarm true: at the start, and whenever the list of agents is another one.
+    pub(super) async fn note_moved_port(&self, at_start: bool) -> Result<(), OpError> {
+        let Some(server) = self.embedded_server() else {
+            return Ok(());
+        };
+        let left = self.left_addresses().await?;
+        let here = server.address();
+        let dialled = left
+            .iter()
+            .filter(|at| at.address != here && !at.agents.is_empty());
+        let mut told: Vec<String> = dialled.map(|at| at.address.clone()).collect();
+        if let Some(former) = server.moved_from() {
+            let rows = agents::all(self.reader()).await?;
+            let since = left.iter().find(|at| at.address == former);
+            let mut rows = rows.iter().filter(|row| keeps_its_address(row));
+            match since.map(|at| at.since) {
+                // Somebody was sent here: from now on this is its address.
+                Some(since) if rows.any(|row| row.enrolled_at > Some(since.0)) => {
+                    server.stay_here()?;
+                }
+                None if at_start && rows.next().is_some() => told.push(former),
+                _ => {}
+            }
+        }
+        keep_to(&self.inner.shared, AlarmCode::BusMoved, &told).await
+    }
+}

@@ -1,0 +1,49 @@
+//! Removes from the bus what one agent sent, so that what others asked is read.
+//!
+//! Refuses to do so before the agent is stopped: what takes a question back, or brings its deadline forward, goes too, and
+//! nothing of a stopped agent is approved.
+
+use countersign_wire::{AgentBrake, AgentKey};
+use serde_json::json;
+
+use crate::error::OpError;
+use crate::runtime::App;
+
+/// What came of a purge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Purged {
+    /// Messages that were removed from the stream of requests.
+    pub removed: u64,
+    /// Waiting calls that the stop ended at once.
+    pub terminated: u64,
+    /// Whether the agent had a login that was given to it here; it is gone.
+    pub revoked: bool,
+}
+
+impl App {
+    /// Stops an agent, takes its login away, and removes everything that it sent to the stream of requests. What no
+    /// console had read is never answered: its agent waits until the deadline, and lets nothing run.
+    ///
+    /// # Errors
+    /// As [`App::set_brake`] and [`App::revoke`]; [`OpError::BusUnreachable`]. What was done before stays.
+    pub async fn purge(&self, agent: &AgentKey) -> Result<Purged, OpError> {
+        let stopped = self.set_brake(agent, AgentBrake::Stopped).await?;
+        let revoked = match self.revoke(agent).await {
+            Ok(()) => true,
+            // Another console of the realm gave it, or nobody did.
+            Err(OpError::Unknown { .. }) => false,
+            Err(error) => return Err(error),
+        };
+        let bus = self.bus().ok_or_else(|| {
+            OpError::BusUnreachable("the connection was lost; say it again".to_owned())
+        })?;
+        let removed = bus.purge_requests_of(agent).await?;
+        let detail = json!({ "messages": removed });
+        self.record("purge", agent.to_string(), detail).await?;
+        Ok(Purged {
+            removed,
+            terminated: stopped.terminated,
+            revoked,
+        })
+    }
+}

@@ -1,0 +1,51 @@
+//! A console and its own server whose machine lost its power.
+
+use countersign_core::App;
+use countersign_wire::Verdict;
+
+use crate::agent::{Desk, inbox_ids, listed, options};
+use crate::recover::becomes_read_only;
+use crate::went_back::{Older, decide};
+
+/// The store of the console is on the disk with each commit, that of its server a moment later.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_console_whose_machine_lost_its_power_has_its_own_bus_whole_again_and_one_that_was_stopped_asks()
+ {
+    for power_is_cut in [true, false] {
+        let desk = Desk::open().await;
+        let agent = desk.agent("bot").await;
+        agent.ask(&agent.request("kept")).await;
+        decide(&desk.app, &agent, "kept", Verdict::Deny).await;
+        let (older, data) = Older::of(desk).await;
+        let app = App::start(options(&data)).await.unwrap();
+        let runtime = std::fs::read(data.path().join("runtime.json")).unwrap();
+        for id in ["approved", "waits"] {
+            agent.ask(&agent.request(id)).await;
+            listed(&app, id).await;
+        }
+        decide(&app, &agent, "approved", Verdict::Approve).await;
+        app.set_panic(true).await.unwrap();
+        app.shutdown().await;
+        older.put_back(&data);
+        if power_is_cut {
+            std::fs::write(data.path().join("runtime.json"), runtime).unwrap();
+        }
+        let app = App::start(options(&data)).await.unwrap();
+        if !power_is_cut {
+            becomes_read_only(&app).await;
+            app.shutdown().await;
+            continue;
+        }
+        assert!(*app.caught_up().borrow(), "before anybody could ask");
+        assert_eq!(agent.decision("approved").await["verdict"], "approve");
+        assert_eq!(inbox_ids(&app).await, ["waits"]);
+        assert!(app.brakes().await.unwrap().panic().is_some());
+        decide(&app, &agent, "waits", Verdict::Deny).await;
+        let alarms = app.alarms().await.unwrap();
+        let codes: Vec<&str> = alarms.iter().map(|alarm| alarm.code.as_str()).collect();
+        assert_eq!(codes, ["last_moments_lost"]);
+        assert!(alarms[0].subject.contains("CS_DECISIONS"), "{alarms:?}");
+        assert_eq!(app.audit_verify(None).await.unwrap().first_bad, None);
+        app.shutdown().await;
+    }
+}
