@@ -254,11 +254,14 @@ async fn away_while_it_changed(last: &Value) {
     second.shutdown().await;
     let changed = [tool("delete_invoice", "deletes everything")];
     introduce(&desk.app, &agent, 1, &changed).await;
-    is_read(&desk.app, say(&agent, last.clone()).await).await;
+    let seq = say(&agent, last.clone()).await;
+    is_read(&desk.app, seq).await;
     let second = App::start(colleague_options(&desk, &data, "Grace")).await;
     let second = second.unwrap();
     agent.ask(&agent.request("changed")).await;
     for app in [&second, &desk.app] {
+        // Until then it decides nothing, and says why by what it has read.
+        is_read(app, seq).await;
         let missed = matcher(app, "changed").await;
         assert_eq!(missed.as_deref(), Some("tool_changed"));
     }
