@@ -1,6 +1,6 @@
 #!/bin/sh
-# Licences, bans and sources of the Rust dependencies (deny.toml), the licences of npm's, and whether the text of
-# each is there for the .deb.
+# Licences, bans and sources of the Rust dependencies (deny.toml), the licences of npm's, and whether each brings a
+# text or names its licence for the .deb.
 # Python's are not looked at: no Python package is part of the console.
 set -eu
 . "$(dirname -- "$0")/lib.sh"

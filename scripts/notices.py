@@ -100,7 +100,7 @@ def notices(packages: Iterable[Package]) -> str:
     for text, having in by_text.values():
         parts += ["", "=" * 80, *map(line, having), "=" * 80, "", text]
     if without:
-        parts += ["", "=" * 80, "These bring no text along; those of their licences stand above.", "=" * 80, ""]
+        parts += ["", "=" * 80, "These name their licence and bring no text along.", "=" * 80, ""]
         parts += [f"{line(package)}; {package.authors or 'its contributors'}" for package in without]
     return "\n".join(parts) + "\n"
 

@@ -6,7 +6,8 @@ Needs nats-py[nkeys], PyNaCl and rfc8785. Exit 0: an operator approved, and the 
 
 To be read beside the page by whoever writes an agent in another language; in Python, sdk/python does all of this and
 more. Refuses whatever it cannot prove. Left out: TLS and .creds files, votes of several operators, lists of operators
-that only a chain of keys leads to (section 8), spans, and a second try of what the bus did not acknowledge.
+that only a chain of keys or `base` leads to (section 8), headers that stand twice, spans, a look and a hello after each
+reconnect, and a second try of what the bus did not acknowledge.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from nacl.exceptions import CryptoError
 from nacl.signing import VerifyKey
 from nats.aio.client import Client
 from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
 
 RISKS = ("safe", "low", "medium", "high", "critical")
 RISK = "medium"
@@ -44,6 +46,10 @@ OPERATORS = "$KV.CS_POLICY.operators"
 
 class Void(Exception):  # noqa: N818
     """A decision that does not count, with the code of section 5."""
+
+
+class Refused(Exception):  # noqa: N818
+    """The bus did not take a message, and said so."""
 
 
 def need(holds: bool, code: str) -> None:
@@ -177,7 +183,7 @@ class Agent:
         headers = {"Nats-Expected-Last-Subject-Sequence": "0"} if first else None
         answer = json.loads((await self.nc.request(subject, payload, timeout=2, headers=headers)).data)
         if "error" in answer:
-            raise RuntimeError(f"the bus refused {subject}: {answer['error']}")
+            raise Refused(f"the bus refused {subject}: {answer['error']}")
 
     async def look(self, subject: str, stream: str = "CS_DECISIONS") -> Msg | None:
         """What is stored, by direct get."""
@@ -213,6 +219,9 @@ class Agent:
             await self.store(self.subject("request", request_id), payload, first=True)
             print(f"asked {request_id}", flush=True)
             stored = await self.wait(self.subject("decision", request_id), started, seconds)
+        except Refused:
+            # The request of this id that may stand there is another's: it is not taken back.
+            raise
         except BaseException:
             # Whatever arrives after this, nothing runs.
             await self.store(self.subject("withdraw", request_id), {"v": 1, "reason": "gave up"}, first=True)
@@ -232,8 +241,13 @@ class Agent:
         if verdict not in RUNNING:
             raise Void(f"{verdict}: {decision.get('message', '')}")
         args = decision["edited_args"] if verdict == "modify" else args
+        need(clock() - started < seconds, "late")  # the receipt took its time
         print("sent", json.dumps(args), flush=True)  # the call
-        await self.receipt(request_id, decision, "executed", executed_args_digest=decision["args_digest"])
+        try:
+            await self.receipt(request_id, decision, "executed", executed_args_digest=decision["args_digest"])
+        except (NatsError, Refused) as why:
+            # The call ran: nobody who asks whether it did may hear no.
+            print(f"the console was not told that it ran: {why}", file=sys.stderr)
         return args
 
     async def wait(self, subject: str, started: float, seconds: float) -> Msg | None:

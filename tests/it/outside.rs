@@ -282,6 +282,22 @@ async fn bus_init_creates_the_streams_once_and_permissions_name_this_console() {
 }
 
 #[tokio::test]
+async fn bus_permissions_makes_the_login_of_its_folder_anew_where_the_file_was_removed() {
+    let desk = Desk::new();
+    let login = desk.path().join("keys/login.nk");
+    let desk = desk.with("COUNTERSIGN_NATS_NKEY", login.to_str().unwrap());
+    let block = || desk.run(&["bus", "permissions"]).success().out;
+    let before = block();
+    assert_eq!(block(), before);
+    std::fs::remove_file(&login).unwrap();
+    assert_ne!(block(), before);
+    assert!(login.is_file());
+    // What somebody else keeps is made by nobody.
+    let other = desk.with("COUNTERSIGN_NATS_NKEY", "/nowhere/login.nk");
+    assert_eq!(other.run(&["bus", "permissions", "--json"]).error().0, 2);
+}
+
+#[tokio::test]
 async fn a_bus_without_room_for_the_streams_says_what_to_set_and_doctor_finds_it() {
     let account =
         "accounts { CORE { jetstream: { max_file: 6GB }, users: [ { user: a, password: b } ] } }";

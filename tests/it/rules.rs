@@ -294,6 +294,37 @@ async fn a_bypass_is_set_shown_and_ended() {
 }
 
 #[tokio::test]
+async fn an_import_brings_no_rule_back_that_a_person_called_wrong_until_that_was_accepted() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    let policy = file(&desk, "policy.yaml", "allow: [send_mail]\n");
+    let import = [
+        "rules",
+        "import",
+        "--from",
+        "selectools",
+        &policy,
+        "--apply",
+        "--json",
+    ];
+    desk.json(&import);
+    agent.ask(&agent.request("r1")).await;
+    let decided = desk.show_in_state("r1", "decided");
+    let id = decided["rule"].as_str().expect("a rule").to_owned();
+    desk.run(&["rules", "regret", "r1"]).success();
+    desk.run(&["rules", "remove", &id]).success();
+    let (exit, code, message) = desk.run(&import).error();
+    assert_eq!((exit, code.as_str()), (6, "verdict_not_allowed"));
+    assert!(
+        message.contains("--accept-regrets") && !message.contains("enabled"),
+        "{message}"
+    );
+    let accepted = desk.json(&[&import[..], &["--accept-regrets"]].concat());
+    assert_eq!(accepted["added"], json!([id]));
+}
+
+#[tokio::test]
 async fn an_import_tells_of_every_entry_and_changes_nothing_until_it_is_applied() {
     let desk = Desk::new();
     let console = Console::start(&desk);

@@ -20,7 +20,7 @@ pub(crate) use alarms::{Alarms, AlarmsWhat};
 pub(crate) use bypass::{Bypass, EndBypass};
 pub(crate) use history::{Export, Format, History};
 pub(crate) use keys::{KeyPlaceWord, Keys};
-pub(crate) use rules::{Accept, ImportFrom, ImportRules, Rules};
+pub(crate) use rules::{AcceptFile, ImportFrom, ImportRules, Rules};
 pub(crate) use setup::Setup;
 pub(crate) use verdicts::{Approve, Deny, Respond, Scope, Verdict};
 

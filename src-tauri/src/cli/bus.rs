@@ -3,6 +3,7 @@
 //! Refuses to change a stream that is there, but for the limit that config.toml gives the stream of requests.
 
 use std::fs;
+use std::path::Path;
 
 use countersign_core::OpError;
 use countersign_core::bus::{
@@ -103,13 +104,14 @@ pub(crate) async fn permissions(
 ) -> Result<(), Failure> {
     let data = DataDir::open(&settings.data_dir).map_err(OpError::from)?;
     let name = settings.operator.clone().unwrap_or_else(account_name);
-    let (console, id) = match settings.login {
-        Login::Nkey(_) => {
+    let (console, id) = match &settings.login {
+        Login::Nkey(file) if !is_own_login(file, &data) => {
             let own = Identity::load(&data, &name).ok();
             let key = public_key(&settings.login.read("")?)?;
             (key, own.map(|own| own.console_id))
         }
-        Login::Creds(_) | Login::Url => {
+        // The folder's own file is made where it is missing.
+        Login::Nkey(_) | Login::Creds(_) | Login::Url => {
             let own = Identity::open(&data, &name, settings.keys).map_err(OpError::from)?;
             (own.login.public_key(), Some(own.console_id))
         }
@@ -141,6 +143,12 @@ pub(crate) async fn permissions(
         ));
     }
     Ok(())
+}
+
+fn is_own_login(file: &Path, data: &DataDir) -> bool {
+    let own = data.keys().join("login.nk");
+    let folder = |file: &Path| file.parent().and_then(|folder| folder.canonicalize().ok());
+    file.file_name() == own.file_name() && folder(file).is_some_and(|of| Some(of) == folder(&own))
 }
 
 async fn remembered_realm(data: &DataDir) -> Result<Option<Uuid>, Failure> {

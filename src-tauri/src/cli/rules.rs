@@ -21,7 +21,7 @@ use countersign_core::{App, OpError};
 use countersign_wire::{ErrorCode, WorkspaceName};
 use serde_json::{Value, json};
 
-use super::args::{Accept, Rules};
+use super::args::{AcceptFile, Rules};
 use super::config::Settings;
 use super::console::{deciding, reading};
 use super::failure::Failure;
@@ -35,25 +35,21 @@ pub(crate) async fn run(settings: &Settings, out: Output, command: Rules) -> Res
         Rules::List => list(settings, out).await,
         Rules::Show { id } => show(settings, out, &id).await,
         Rules::Check { file } => check(out, &file),
-        Rules::Apply {
-            file,
-            accept,
-            accept_regrets,
-        } => {
+        Rules::Apply { file, accept } => {
             let rules = read(&file)?;
             let all = RulesChange::Replace { rules, seen: None };
-            change(settings, out, all, (accept, accept_regrets)).await
+            change(settings, out, all, accept).await
         }
         Rules::Remove { id, accept } => {
-            change(settings, out, RulesChange::Remove(id), (accept, false)).await
+            change(settings, out, RulesChange::Remove(id), accept.into()).await
         }
         Rules::Enable { id, accept } => {
             let on = RulesChange::Enable(id, Enabled::On);
-            change(settings, out, on, (accept, false)).await
+            change(settings, out, on, accept.into()).await
         }
         Rules::Disable { id, accept } => {
             let off = RulesChange::Enable(id, Enabled::Off);
-            change(settings, out, off, (accept, false)).await
+            change(settings, out, off, accept.into()).await
         }
         Rules::Regret {
             id,
@@ -185,14 +181,18 @@ pub(super) async fn changed(
     app: &App,
     workspace: &WorkspaceName,
     change: &RulesChange,
-    (accept, regrets): (Accept, bool),
+    accept: AcceptFile,
 ) -> Result<RulesChanged, Failure> {
-    if !accept.accept_flips {
+    if !accept.change.accept_flips {
         flips::refuse(app, workspace, change).await?;
     }
     let accepted = Accepted {
-        limits: accept.accept_limits,
-        regrets,
+        limits: accept.change.accept_limits,
+        regrets: accept.accept_regrets,
+    };
+    let or = match change {
+        RulesChange::Replace { .. } => "write enabled = false into the file, or ",
+        _ => "",
     };
     let done = app
         .change_rules_accepting(workspace, change, accepted)
@@ -200,9 +200,7 @@ pub(super) async fn changed(
     done.map_err(|error| match error {
         OpError::Regretted(_) => Failure::new(
             ErrorCode::VerdictNotAllowed,
-            format!(
-                "{error}. Nothing was changed; write enabled = false into the file, or add --accept-regrets"
-            ),
+            format!("{error}. Nothing was changed; {or}add --accept-regrets"),
         ),
         OpError::VerdictNotAllowed(why) => Failure::new(
             ErrorCode::VerdictNotAllowed,
@@ -216,7 +214,7 @@ async fn change(
     settings: &Settings,
     out: Output,
     change: RulesChange,
-    accepted: (Accept, bool),
+    accepted: AcceptFile,
 ) -> Result<(), Failure> {
     let workspace = &settings.workspace;
     let done = deciding(settings, async |app| {

@@ -24,10 +24,7 @@ pub(crate) enum Rules {
         /// TOML; `-` reads standard input. `version` is counted by the console.
         file: PathBuf,
         #[command(flatten)]
-        accept: Accept,
-        /// Also where it turns on a rule that is off because a person called wrong what it decided.
-        #[arg(long)]
-        accept_regrets: bool,
+        accept: AcceptFile,
     },
     /// Take one rule away.
     Remove {
@@ -87,6 +84,25 @@ pub(crate) struct Accept {
     pub(crate) accept_flips: bool,
 }
 
+/// What may follow from a file of rules.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct AcceptFile {
+    #[command(flatten)]
+    pub(crate) change: Accept,
+    /// Also where it turns on a rule that is off, or gone, and that a person called wrong.
+    #[arg(long)]
+    pub(crate) accept_regrets: bool,
+}
+
+impl From<Accept> for AcceptFile {
+    fn from(change: Accept) -> Self {
+        Self {
+            change,
+            accept_regrets: false,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ImportRules {
     /// Whose policy it is.
@@ -101,7 +117,7 @@ pub(crate) struct ImportRules {
     #[arg(long)]
     pub(crate) apply: bool,
     #[command(flatten)]
-    pub(crate) accept: Accept,
+    pub(crate) accept: AcceptFile,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

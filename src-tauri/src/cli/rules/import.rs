@@ -42,7 +42,7 @@ pub(super) async fn run(
     let (found, done) = deciding(settings, async |app| {
         let found = read(&command, source, &file, &agents, app.now())?;
         let change = RulesChange::Add(found.rules.clone());
-        let done = changed(app, workspace, &change, (command.accept, false)).await?;
+        let done = changed(app, workspace, &change, command.accept).await?;
         Ok((found, done))
     })
     .await?;
