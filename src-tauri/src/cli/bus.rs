@@ -147,8 +147,12 @@ pub(crate) async fn permissions(
 
 fn is_own_login(file: &Path, data: &DataDir) -> bool {
     let own = data.keys().join("login.nk");
-    let folder = |file: &Path| file.parent().and_then(|folder| folder.canonicalize().ok());
-    file.file_name() == own.file_name() && folder(file).is_some_and(|of| Some(of) == folder(&own))
+    // Neither the file nor its folder need be there yet.
+    let folder = |file: &Path| {
+        file.parent()
+            .map(|of| of.canonicalize().or_else(|_| std::path::absolute(of)).ok())
+    };
+    file.file_name() == own.file_name() && folder(file) == folder(&own)
 }
 
 async fn remembered_realm(data: &DataDir) -> Result<Option<Uuid>, Failure> {
