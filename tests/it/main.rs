@@ -18,6 +18,7 @@ mod export;
 mod history;
 mod hostile;
 mod hung;
+mod imports;
 #[cfg(feature = "gui")]
 mod keychain;
 mod lists;
