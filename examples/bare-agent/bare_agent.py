@@ -6,7 +6,7 @@ Needs nats-py[nkeys], PyNaCl and rfc8785. Exit 0: an operator approved, and the 
 
 To be read beside the page by whoever writes an agent in another language; in Python, sdk/python does all of this and
 more. Refuses whatever it cannot prove. Left out: TLS and .creds files, votes of several operators, lists of operators
-that only a chain of keys or `base` leads to (section 8), headers that stand twice, spans, a look and a hello after each
+that only a chain of keys or `base` leads to (section 8), headers that stand twice, spans, a look and a hello after a
 reconnect, and a second try of what the bus did not acknowledge.
 """
 
