@@ -9,7 +9,8 @@ use countersign_testkit::{PlainServer, TempData};
 use countersign_wire::{Verdict, args_digest};
 use serde_json::{Value, json};
 
-use crate::agent::{caught_up, in_state, options, until, verdict};
+use crate::agent::{caught_up, in_state, line_when, options, until, verdict};
+use crate::policy::apply;
 
 const GIB: u64 = 1 << 30;
 
@@ -162,4 +163,73 @@ async fn a_verdict_that_the_account_does_not_take_is_given_back_and_then_refused
     app.decide(verdict(&key, Verdict::Deny)).await.unwrap();
     in_state(&app, "r1", "decided").await;
     app.shutdown().await;
+}
+
+/// The first vote is measured by two operators; then a rule asks for a third, and all three together are too large.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_decision_of_several_operators_that_the_bus_does_not_take_is_made_no_second_time() {
+    let server = PlainServer::start_with("max_payload: 100000").await;
+    let folders = [(); 3].map(|()| TempData::new());
+    let mut apps = Vec::new();
+    for (data, operator) in folders.iter().zip(["Ada", "Grace", "Hedy"]) {
+        let outside = Options {
+            nats_url: Some(server.url().to_owned()),
+            allow_single_account: true,
+            operator: operator.into(),
+            ..options(data)
+        };
+        let app = App::start(outside).await.unwrap();
+        caught_up(&app).await;
+        apps.push(app);
+    }
+    let client = async_nats::connect(server.url()).await.unwrap();
+    let args = json!({"to": "x"});
+    let request = json!({
+        "v": 1, "kind": "tool_call", "request_id": "r1", "workspace": "acme", "agent": {"name": "bot"},
+        "tool": {"name": "delete_invoice"}, "args": args, "args_digest": args_digest(&args).unwrap().to_string(),
+        "risk": "low", "allowed_verdicts": ["approve", "deny"], "approvals_required": 2,
+        "requested_at": "2026-11-21T12:00:00.000Z", "expires_at": "2026-11-21T12:01:00.000Z",
+    });
+    let subject = "countersign.v1.request.acme.bot.r1";
+    let payload = serde_json::to_vec(&request).unwrap();
+    client.request(subject, payload.into()).await.unwrap();
+    let key = "acme/bot/r1".parse().unwrap();
+    let votes = |bytes: usize| DecideCommand {
+        message: Some("x".repeat(bytes)),
+        ..verdict(&key, Verdict::Approve)
+    };
+    for app in &apps {
+        in_state(app, "r1", "pending").await;
+    }
+    apps[0].decide(votes(19_000)).await.unwrap();
+    let three = "schema = 1\n[[rule]]\nid = \"three\"\neffect = \"ask\"\ntool = [\"delete_invoice\"]\napprovals = 3\n";
+    apply(&apps[0], three).await;
+    for app in &apps {
+        line_when(app, "r1", |line| {
+            line.approvals_required == 3 && line.votes == 1
+        })
+        .await;
+    }
+    let too_long = apps[1].decide(votes(14_000)).await.unwrap_err();
+    assert!(too_long.to_string().contains("the bus takes"), "{too_long}");
+    for app in &apps[1..] {
+        app.decide(votes(12_000)).await.unwrap();
+    }
+    for app in &apps {
+        line_when(app, "r1", |line| line.votes == 3).await;
+    }
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    for app in &apps {
+        let rows = app.audit_after(0, 10_000).await.unwrap();
+        let made = |row: &&countersign_core::store::audit::Row| {
+            ["decide", "taken_back"].contains(&row.action.as_str())
+        };
+        assert_eq!(rows.iter().filter(made).count(), 0);
+        assert_eq!(app.find("r1").await.unwrap().state, "pending");
+    }
+    apps[2].decide(verdict(&key, Verdict::Deny)).await.unwrap();
+    for app in apps {
+        in_state(&app, "r1", "decided").await;
+        app.shutdown().await;
+    }
 }

@@ -72,7 +72,8 @@ fn write(
         decided_at: countersign_wire::Timestamp::new(now.into()),
     };
     let payload = serde_json::to_vec(&vote).map_err(|_| DraftError::TooLarge(0))?;
-    let decision = decision_bytes(payload.len(), record.approvals_needed);
+    let message = serde_json::to_vec(&vote.message).map_err(|_| DraftError::TooLarge(0))?;
+    let decision = decision_bytes(payload.len(), message.len(), record.approvals_needed);
     if decision > DECISION_MAX_BYTES {
         return Err(DraftError::TooLarge(decision));
     }
@@ -85,9 +86,11 @@ fn write(
     })
 }
 
-/// How large the decision becomes: the arguments once, and each vote in base64.
-fn decision_bytes(vote: usize, votes: u8) -> usize {
-    vote + OVERHEAD + usize::from(votes) * (vote.div_ceil(3) * 4 + OVERHEAD)
+/// How large the decision becomes where the others say as much: the arguments once, and each operator's words
+/// both by themselves and within the vote in base64.
+fn decision_bytes(vote: usize, message: usize, votes: u8) -> usize {
+    let arguments = vote.saturating_sub(message);
+    arguments + OVERHEAD + usize::from(votes) * (message + vote.div_ceil(3) * 4 + OVERHEAD)
 }
 
 fn seal(identity: &Identity, realm: &Uuid, vote: &OutgoingVote) -> Option<String> {
@@ -320,8 +323,15 @@ mod tests {
     #[test]
     fn a_vote_is_taken_only_if_its_decision_can_be_sent() {
         // Base64 makes three bytes four: five votes of 130 KB are too many, two are not.
-        assert!(decision_bytes(130_000, 2) < DECISION_MAX_BYTES);
-        assert!(decision_bytes(130_000, 5) > DECISION_MAX_BYTES);
-        assert!(decision_bytes(400, 5) < 20_000);
+        assert!(decision_bytes(130_000, 0, 2) < DECISION_MAX_BYTES);
+        assert!(decision_bytes(130_000, 0, 5) > DECISION_MAX_BYTES);
+        assert!(decision_bytes(400, 0, 5) < 20_000);
+    }
+
+    #[test]
+    fn the_words_of_each_operator_count_in_the_decision_that_joins_them() {
+        // Two votes of 15.5 KB of words each make a decision of 74 KB.
+        assert!(decision_bytes(16_000, 15_500, 2) > 74_000);
+        assert!(decision_bytes(16_000, 15_500, 2) < 82_000);
     }
 }

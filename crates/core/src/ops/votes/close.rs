@@ -12,7 +12,7 @@ use countersign_wire::{
 use serde_json::{Value, json};
 
 use super::super::decide::{change, outgoing, row};
-use super::super::draft::{Draft, seal, write};
+use super::super::draft::{Draft, fits, seal, write};
 use super::super::ledger::{Batch, Ledger};
 use super::super::turns::Turn;
 use super::role;
@@ -147,15 +147,18 @@ async fn publish(
         return Ok(());
     };
     let (now, identity) = (batch.now, ledger.identity.clone());
+    let largest = (ledger.largest)();
     let written = draft(agreed).and_then(|(verdict, draft)| {
         let unsigned = write(&identity, record, draft, now).ok()?;
+        // One that the bus never takes would be taken back and made again without end.
+        fits(unsigned.payload.len(), largest).ok()?;
         let key = unsigned.key.as_str();
         let sig = seal(&identity, &realm, key, &unsigned.subject, &unsigned.payload).ok()?;
         Some((verdict, unsigned, sig))
     });
     let (Some((verdict, unsigned, sig)), Ok(state)) = (written, next(record.state, Step::Queue))
     else {
-        tracing::error!(request = %record.key, "the decision of several operators could not be made");
+        tracing::error!(request = %record.key, largest, "the decision of several operators could not be made, or is larger than what the bus takes; deny the request, or raise max_payload of the server");
         return Ok(());
     };
     // A hold of an operator whose earlier key is among the votes.
