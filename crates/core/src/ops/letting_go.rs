@@ -107,7 +107,13 @@ impl App {
         if before == after || may_loosen(trusted, own.as_str(), workspace, now) {
             return Ok(());
         }
-        let rules = self.rules(workspace).await?.rules;
+        let in_force = self.judged_by(workspace).await?;
+        let rules: Vec<Rule> = in_force
+            .set
+            .rules()
+            .iter()
+            .map(|of| of.rule.clone())
+            .collect();
         let asking = asking_setup(&rules, now);
         match asking.is_empty() {
             true => Ok(()),

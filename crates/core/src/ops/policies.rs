@@ -3,16 +3,18 @@
 //! Refuses to approve by a set that does not verify or cannot be read: everything asks then, but what rules denied that
 //! nobody who may has taken back.
 
+mod remembered;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use countersign_wire::{AgentKey, PolicyKey, Risk, WorkspaceName};
+use countersign_wire::{AgentKey, Risk, WorkspaceName};
 use parking_lot::RwLock;
 use serde_json::{Map, Value, json};
 
+pub(crate) use self::remembered::with_last_good;
 use super::policy_intake::{Came, Place, Taken};
-use super::rules::last_readable;
 use super::setup::{SetupValue, schema_of};
 use super::trusted::TrustedKeys;
 use crate::domain::Timestamp;
@@ -20,8 +22,6 @@ use crate::policy::read::{Problem, read_stored};
 use crate::policy::setup::SetupSchema;
 use crate::policy::{PolicySet, Replaced, Rule};
 use crate::runtime::Shared;
-use crate::store::policy::PolicyRow;
-use crate::store::{Reader, StoreError};
 
 /// What a workspace's requests are judged by.
 #[derive(Debug)]
@@ -122,46 +122,6 @@ pub(crate) struct Policies {
 }
 
 impl Policies {
-    /// The sets that this folder's console knew in its earlier life, a set that cannot be read behind the one
-    /// before it, and what agents declared.
-    pub(crate) fn remembered(rows: &[PolicyRow], declared: &[(AgentKey, String)]) -> Self {
-        let policies = Self::default();
-        for (agent, schema) in declared {
-            policies.declared(agent, Some(schema));
-        }
-        for row in rows {
-            let revision = u64::try_from(row.revision).unwrap_or(0);
-            let value: Value = serde_json::from_slice(&row.payload).unwrap_or_default();
-            let at = value["at"].as_str().and_then(Timestamp::parse);
-            let author = (row.signer.clone(), at.unwrap_or(Timestamp(0)));
-            match PolicyKey::parse(&row.key) {
-                Some(PolicyKey::Rules(workspace)) if row.is_deleted() => {
-                    let known = Known {
-                        revision,
-                        ..Known::default()
-                    };
-                    policies.take(workspace, known);
-                }
-                Some(PolicyKey::Rules(workspace)) => {
-                    policies.take(workspace, known(&row.payload, author, revision));
-                }
-                Some(PolicyKey::Setup(agent)) => {
-                    let value = SetupValue::read(&row.payload).unwrap_or_default();
-                    policies.take_setup(
-                        agent,
-                        KnownSetup {
-                            revision,
-                            value,
-                            author: Some(author),
-                        },
-                    );
-                }
-                _ => {}
-            }
-        }
-        policies
-    }
-
     /// The rules and setup in force in a workspace; none where there are none.
     pub(crate) fn of(&self, workspace: &WorkspaceName) -> Option<Arc<InForce>> {
         let book = self.book.read();
@@ -293,29 +253,6 @@ impl Policies {
 /// stamp of the server, by which its author's limits count; the bus does.
 fn is_news<T: PartialEq>((revision, value): (u64, &T), (known, old): (u64, &T)) -> bool {
     known < revision || (known == revision && old != value)
-}
-
-/// The values of a folder, each set of rules that cannot be read behind the last one that could: its asks still
-/// count.
-pub(crate) async fn with_last_good(
-    reader: &Reader,
-    rows: &[PolicyRow],
-) -> Result<Vec<PolicyRow>, StoreError> {
-    let mut all = Vec::with_capacity(rows.len());
-    for row in rows {
-        if let Some(PolicyKey::Rules(workspace)) = PolicyKey::parse(&row.key)
-            && !row.is_deleted()
-            && read_payload(&row.payload).is_err()
-            && let Some((good, _)) = last_readable(reader, &workspace).await?
-        {
-            all.push(PolicyRow {
-                revision: 0,
-                ..good
-            });
-        }
-        all.push(row.clone());
-    }
-    Ok(all)
 }
 
 fn known(payload: &[u8], author: (String, Timestamp), revision: u64) -> Known {

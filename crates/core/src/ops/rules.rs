@@ -11,6 +11,7 @@ mod signed;
 use countersign_wire::{PolicyKey, Risk, WorkspaceName};
 
 pub use self::change::{Accepted, RulesChange, RulesChanged};
+pub(super) use self::last_good::last_read;
 pub(crate) use self::last_good::last_readable;
 pub(super) use self::loosened::loosened;
 pub use self::set::RuleSet;

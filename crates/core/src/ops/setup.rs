@@ -3,6 +3,7 @@
 //! Refuses a key that the agent does not declare, and a value of another type.
 
 mod form;
+mod last_good;
 
 use std::collections::BTreeMap;
 
@@ -21,6 +22,7 @@ use crate::store::{agents, policy};
 
 use form::read_declared;
 pub use form::{AgentSetup, Declared, Leftover, Saved, SetupLine};
+pub(in crate::ops) use last_good::last_readable_setup;
 
 /// A value that somebody chose.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -204,9 +206,8 @@ impl App {
             };
             let row =
                 policy::get(self.reader(), &PolicyKey::Setup(agent.clone()).to_string()).await?;
-            let setup = row
-                .and_then(|row| SetupValue::read(&row.payload))
-                .unwrap_or_default();
+            let read = row.and_then(|row| SetupValue::read(&row.payload));
+            let setup = self.setup_or_last(&agent, read).await?;
             keys.extend(form::keys(&agent, schema, &setup));
         }
         Ok(keys)
@@ -245,9 +246,8 @@ impl App {
         let writer = self.policy_writer().await?;
         for attempt in 0..TRIES {
             let stands = self.policy_stands(&key).await?;
-            let read = stands.payload.as_deref().map(SetupValue::read);
-            // What cannot be read spares no question, and is replaced.
-            let mut setup = read.flatten().unwrap_or_default();
+            let read = stands.payload.as_deref().and_then(SetupValue::read);
+            let mut setup = self.setup_or_last(agent, read).await?;
             let before = setup.chosen();
             let (by, at) = (self.identity().operator.clone(), self.now().rfc3339());
             (setup.v, setup.by, setup.at) = (1, by.clone(), at.clone());

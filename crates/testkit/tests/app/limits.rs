@@ -27,7 +27,7 @@ fn bot() -> AgentKey {
 }
 
 /// A colleague who may allow what is of low risk in another workspace.
-async fn limited(desk: &Desk, data: &TempData, workspace: &str) -> App {
+pub(crate) async fn limited(desk: &Desk, data: &TempData, workspace: &str) -> App {
     let junior = colleague(desk, data, "Grace").await;
     let key = junior.identity().human_key();
     sees(&desk.app, &key, ListedState::InForce).await;
@@ -47,7 +47,7 @@ async fn limited(desk: &Desk, data: &TempData, workspace: &str) -> App {
 }
 
 /// Signs a value under a key of the shared policy, and stores it.
-async fn put(app: &App, key: &PolicyKey, mut payload: Value) {
+pub(crate) async fn put(app: &App, key: &PolicyKey, mut payload: Value) {
     payload["at"] = json!(app.now().rfc3339());
     let (human, realm) = (&app.identity().signing().human, app.realm().unwrap());
     let payload = payload.to_string();
@@ -65,7 +65,7 @@ async fn put(app: &App, key: &PolicyKey, mut payload: Value) {
     bus.policy_put(&name, revision, value.into()).await.unwrap();
 }
 
-async fn refuses<T: std::fmt::Debug>(
+pub(crate) async fn refuses<T: std::fmt::Debug>(
     what: impl Future<Output = Result<T, countersign_core::error::OpError>>,
 ) {
     let refused = what.await.unwrap_err();

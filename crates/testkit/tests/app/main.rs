@@ -42,6 +42,7 @@ mod rotation;
 mod rules;
 mod scale;
 mod setup_keys;
+mod setup_lost;
 mod skew;
 mod space;
 mod spy;

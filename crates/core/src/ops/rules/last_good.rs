@@ -1,4 +1,4 @@
-//! What the rules of a workspace were before they were deleted or could not be read.
+//! What the rules of a workspace, or another value, were before they were deleted or could not be read.
 //!
 //! Refuses to read without end, and what was never accepted.
 
@@ -19,15 +19,25 @@ pub(crate) async fn last_readable(
     reader: &Reader,
     workspace: &WorkspaceName,
 ) -> Result<Option<(PolicyRow, RuleSet)>, StoreError> {
-    let key = PolicyKey::Rules(workspace.clone()).to_string();
+    let key = PolicyKey::Rules(workspace.clone());
+    last_read(reader, &key, |payload| read(payload, 0).ok()).await
+}
+
+/// The last value of a key that this folder accepted and `reads`.
+pub(in crate::ops) async fn last_read<T>(
+    reader: &Reader,
+    key: &PolicyKey,
+    reads: impl Fn(&[u8]) -> Option<T>,
+) -> Result<Option<(PolicyRow, T)>, StoreError> {
+    let key = key.to_string();
     let (mut before, mut looks) = (i64::MAX, 0);
     while looks < LOOKS_MAX {
         let page = policy_history::of_key(reader, &key, before, PAGE).await?;
         let Some((last, _)) = page.last() else { break };
         (before, looks) = (*last, looks + page.len());
         for (_, row) in page.into_iter().filter(|(_, row)| !row.is_deleted()) {
-            if let Ok(set) = read(&row.payload, 0) {
-                return Ok(Some((row, set)));
+            if let Some(value) = reads(&row.payload) {
+                return Ok(Some((row, value)));
             }
         }
     }

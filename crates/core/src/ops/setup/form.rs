@@ -51,7 +51,8 @@ pub struct AgentSetup {
     pub leftovers: Vec<Leftover>,
     /// Where it stands on the bus; 0 while nobody has set anything.
     pub revision: u64,
-    /// False when what stands on the bus does not verify or cannot be read: no key spares a question.
+    /// False when what stands on the bus does not verify or cannot be read: no key spares a question, and the values are
+    /// the last that could be read.
     pub readable: bool,
     /// Name and console's time of the last change.
     pub changed: Option<(String, String)>,
@@ -121,7 +122,9 @@ impl App {
         let mut set: BTreeMap<AgentKey, SetupValue> = BTreeMap::new();
         for row in policy::all(self.reader()).await? {
             if let Some(PolicyKey::Setup(agent)) = PolicyKey::parse(&row.key) {
-                set.insert(agent, SetupValue::read(&row.payload).unwrap_or_default());
+                let read = SetupValue::read(&row.payload);
+                let setup = self.setup_or_last(&agent, read).await?;
+                set.insert(agent, setup);
             }
         }
         let mut all: Vec<AgentKey> = agents::all(self.reader())
@@ -166,7 +169,7 @@ impl App {
             .as_ref()
             .map_or(0, |row| u64::try_from(row.revision).unwrap_or(0));
         let declared = self.declaration(agent).await?;
-        Ok(form(agent, declared, read, revision))
+        self.form(agent, declared, read, revision).await
     }
 
     /// Makes several changes of one agent's setup at once, all or none, if it still stands as it was `seen`.
@@ -200,15 +203,10 @@ impl App {
         let read =
             (stands.revision > 0).then(|| stands.payload.as_deref().and_then(SetupValue::read));
         if stands.revision != seen {
-            return Ok(Saved::Conflict(form(
-                agent,
-                declared,
-                read,
-                stands.revision,
-            )));
+            let form = self.form(agent, declared, read, stands.revision).await?;
+            return Ok(Saved::Conflict(form));
         }
-        // What cannot be read spares no question, and is replaced.
-        let mut setup = read.flatten().unwrap_or_default();
+        let mut setup = self.setup_or_last(agent, read.flatten()).await?;
         let before = setup.chosen();
         let (by, at) = (self.identity().operator.clone(), self.now().rfc3339());
         (setup.v, setup.by, setup.at) = (1, by.clone(), at.clone());
@@ -218,21 +216,26 @@ impl App {
         }
         self.may_choose(agent, (&before, &setup.chosen())).await?;
         if let Some(revision) = writer.put_object(&key, seen, &json!(setup)).await? {
-            return Ok(Saved::Stored(form(
-                agent,
-                declared,
-                Some(Some(setup)),
-                revision,
-            )));
+            let stored = form(agent, declared, (setup, true), revision);
+            return Ok(Saved::Stored(stored));
         }
         let stands = self.policy_stands(&key).await?;
         let read = stands.payload.as_deref().and_then(SetupValue::read);
-        Ok(Saved::Conflict(form(
-            agent,
-            declared,
-            Some(read),
-            stands.revision,
-        )))
+        let form = self.form(agent, declared, Some(read), stands.revision);
+        Ok(Saved::Conflict(form.await?))
+    }
+
+    /// `read` is none where nothing was ever set, and holds none where what was set cannot be read.
+    async fn form(
+        &self,
+        agent: &AgentKey,
+        declared: Option<Read>,
+        read: Option<Option<SetupValue>>,
+        revision: u64,
+    ) -> Result<AgentSetup, OpError> {
+        let readable = !matches!(read, Some(None));
+        let setup = self.setup_or_last(agent, read.flatten()).await?;
+        Ok(form(agent, declared, (setup, readable), revision))
     }
 
     /// What an agent declares; none when it declares nothing.
@@ -268,15 +271,12 @@ pub(super) fn keys(agent: &AgentKey, schema: SetupSchema, setup: &SetupValue) ->
     ordered(schema.0).into_iter().map(key).collect()
 }
 
-/// `read` is none where nothing was ever set, and holds none where what was set cannot be read.
 fn form(
     agent: &AgentKey,
     declared: Option<Read>,
-    read: Option<Option<SetupValue>>,
+    (setup, readable): (SetupValue, bool),
     revision: u64,
 ) -> AgentSetup {
-    let readable = !matches!(read, Some(None));
-    let setup = read.flatten().unwrap_or_default();
     let schema = declared.as_ref().and_then(|read| read.as_ref().ok());
     let unknown = |key: &str| schema.is_none_or(|schema| schema.field(key).is_none());
     let mut leftovers: BTreeMap<&String, Leftover> = BTreeMap::new();

@@ -105,7 +105,7 @@ fn a_form_tells_what_spares_a_question_and_what_was_set_for_keys_that_are_gone()
         "values": {"count": {"value": 5, "by": "ann", "at": at}, "gone": {"value": 1, "by": "ann", "at": at}},
         "bindings": {"count": bound(5), "other": bound(2), "away": bound(1)},
     }));
-    let form = form(&bot(), Some(declared), Some(Some(set)), 7);
+    let form = form(&bot(), Some(declared), (set, true), 7);
     let Declared::Keys(keys) = &form.declared else {
         panic!("{form:?}");
     };
@@ -131,7 +131,7 @@ fn spares(setup: &SetupValue, declared: &Value) -> bool {
         .bindings
         .get("key")
         .is_some_and(|bound| !bound.redeclared && bound.skips_when == in_force.values["key"]);
-    let form = form(&bot(), Some(Ok(schema)), Some(Some(setup.clone())), 1);
+    let form = form(&bot(), Some(Ok(schema)), (setup.clone(), true), 1);
     let Declared::Keys(keys) = &form.declared else {
         panic!("{form:?}");
     };
@@ -216,12 +216,7 @@ fn a_default_spares_nothing_in_the_place_of_a_chosen_value_that_does_not_fit() {
             "{chosen}"
         );
     }
-    let form = form(
-        &bot(),
-        Some(Ok(schema)),
-        Some(Some(setup(json!(i64::MAX)))),
-        1,
-    );
+    let form = form(&bot(), Some(Ok(schema)), (setup(json!(i64::MAX)), true), 1);
     let Declared::Keys(keys) = &form.declared else {
         panic!("{form:?}");
     };
@@ -248,11 +243,16 @@ fn a_binding_of_an_older_console_counts_only_with_a_value_that_an_operator_chose
 #[test]
 fn an_agent_without_keys_one_with_wrong_ones_and_an_unreadable_setup_are_told_apart() {
     let wrong = read_schema(&json!([{"bs_name": "1"}]));
-    let none = form(&bot(), None, None, 0);
+    let none = form(&bot(), None, (SetupValue::default(), true), 0);
     assert_eq!((&none.declared, none.readable), (&Declared::Nothing, true));
-    let empty = form(&bot(), Some(Ok(SetupSchema::default())), None, 0);
+    let empty = form(
+        &bot(),
+        Some(Ok(SetupSchema::default())),
+        (SetupValue::default(), true),
+        0,
+    );
     assert_eq!(empty.declared, Declared::Nothing);
-    let bad = form(&bot(), Some(wrong), Some(None), 3);
+    let bad = form(&bot(), Some(wrong), (SetupValue::default(), false), 3);
     assert!(matches!(bad.declared, Declared::Wrong(problems) if !problems.is_empty()));
     assert!(!bad.readable);
 }

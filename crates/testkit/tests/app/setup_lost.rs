@@ -1,0 +1,150 @@
+//! What stands in the place of a setup or of rules does not count: what they held back is held back still.
+
+use countersign_core::App;
+use countersign_core::ops::setup::{Declared, Saved, SetupChange};
+use countersign_testkit::TempData;
+use countersign_wire::{AgentKey, PolicyKey};
+use serde_json::{Value, json};
+
+use crate::agent::{Agent, Desk, caught_up, options, until};
+use crate::limits::{limited, put, refuses};
+use crate::operators::has_alarm;
+use crate::policy::{INVOICES, alarmed, apply, delete_key};
+use crate::setup_keys::{declared, hello};
+
+const KEY: &str = "setup.acme.bot";
+const FROZEN: &str =
+    "[[rule]]\nid = \"frozen\"\neffect = \"deny\"\nwhen = \"setup.allow_dangerous == true\"\n";
+
+fn bot() -> AgentKey {
+    "acme/bot".parse().unwrap()
+}
+
+fn set(key: &str, value: Value) -> SetupChange {
+    SetupChange::Set(key.to_owned(), value)
+}
+
+fn bind() -> SetupChange {
+    SetupChange::Bind("confirm_hire".to_owned(), json!(false), false)
+}
+
+async fn introduced(desk: &Desk) -> Agent {
+    let agent = desk.agent("bot").await;
+    hello(&agent, json!([])).await;
+    declared(&desk.app).await;
+    agent
+}
+
+/// Lets every invoice be deleted, unless the agent is frozen; and freezes it.
+async fn freeze(app: &App) {
+    apply(app, &format!("{INVOICES}{FROZEN}")).await;
+    let frozen = set("allow_dangerous", json!(true));
+    app.change_setup(&bot(), &frozen).await.unwrap();
+}
+
+async fn unusable(app: &App) {
+    until("an alarm", || has_alarm(app, "setup_unusable", KEY)).await;
+}
+
+async fn is_denied(agent: &Agent, id: &str) {
+    agent.ask(&agent.request(id)).await;
+    assert_eq!(agent.decision(id).await["verdict"], "deny", "{id}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn values_by_which_rules_deny_outlive_a_setup_of_a_later_version_and_a_restart() {
+    let desk = Desk::open().await;
+    let agent = introduced(&desk).await;
+    freeze(&desk.app).await;
+    let later = json!({"v": 2, "by": "Ada", "values": {}, "bindings": {}});
+    put(&desk.app, &PolicyKey::Setup(bot()), later).await;
+    unusable(&desk.app).await;
+    is_denied(&agent, "r1").await;
+    let Desk { data, app } = desk;
+    app.shutdown().await;
+    let app = App::start(options(&data)).await.unwrap();
+    caught_up(&app).await;
+    is_denied(&agent, "r2").await;
+    app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_of_a_setup_that_does_not_count_keeps_the_values_that_do() {
+    let desk = Desk::open().await;
+    let (data, agent) = (TempData::new(), introduced(&desk).await);
+    let junior = limited(&desk, &data, "acme").await;
+    declared(&junior).await;
+    freeze(&desk.app).await;
+    let bus = desk.app.bus().unwrap();
+    let revision = bus.policy_get(KEY).await.unwrap().unwrap().revision;
+    bus.policy_put(KEY, revision, "{}".into()).await.unwrap();
+    for app in [&desk.app, &junior] {
+        unusable(app).await;
+    }
+    refuses(junior.change_setup(&bot(), &set("allow_dangerous", json!(false)))).await;
+    junior.change_setup(&bot(), &bind()).await.unwrap();
+    for app in [&desk.app, &junior] {
+        until("it counts", async || {
+            !has_alarm(app, "setup_unusable", KEY).await
+        })
+        .await;
+    }
+    is_denied(&agent, "r1").await;
+
+    delete_key(&desk, KEY).await;
+    unusable(&desk.app).await;
+    let changes = [bind()];
+    let saved = desk.app.save_setup(&bot(), 0, &changes).await.unwrap();
+    let Saved::Conflict(form) = saved else {
+        panic!("{saved:?}");
+    };
+    let Declared::Keys(keys) = &form.declared else {
+        panic!("{form:?}");
+    };
+    let value = keys.iter().find(|key| key.field.name == "allow_dangerous");
+    assert_eq!(value.unwrap().value, json!(true), "the last that was read");
+    assert!(keys.iter().all(|key| key.bound.is_none()), "{keys:?}");
+    let saved = desk.app.save_setup(&bot(), form.revision, &changes).await;
+    assert!(matches!(saved, Ok(Saved::Stored(_))), "{saved:?}");
+    until("it counts", async || {
+        !has_alarm(&desk.app, "setup_unusable", KEY).await
+    })
+    .await;
+    is_denied(&agent, "r2").await;
+    junior.shutdown().await;
+    desk.app.shutdown().await;
+}
+
+/// As an earlier version left it: it took a deletion for rules that are none.
+#[tokio::test(flavor = "multi_thread")]
+async fn rules_that_were_deleted_under_an_earlier_version_deny_still_and_people_are_told() {
+    let desk = Desk::open().await;
+    let agent = introduced(&desk).await;
+    apply(
+        &desk.app,
+        "schema = 1\n[[rule]]\nid = \"none\"\neffect = \"deny\"\ntool = [\"delete_invoice\"]\n",
+    )
+    .await;
+    delete_key(&desk, "rules.acme").await;
+    alarmed(&desk.app).await;
+    let Desk { data, app } = desk;
+    app.shutdown().await;
+    let path = data.path().join("countersign.db");
+    let file = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
+    let mut raw = sqlx::ConnectOptions::connect(&file).await.unwrap();
+    for change in [
+        "UPDATE policy SET payload = x'', signer = '', sig = '', revision = revision + 1 WHERE key = 'rules.acme'",
+        "INSERT INTO policy_history(key, revision, payload, signer, sig)
+         SELECT key, revision, payload, signer, sig FROM policy WHERE key = 'rules.acme'",
+        "DELETE FROM alarms WHERE code = 'rules_unusable'",
+    ] {
+        let changed = sqlx::query(change).execute(&mut raw).await.unwrap();
+        assert_eq!(changed.rows_affected(), 1, "{change}");
+    }
+    sqlx::Connection::close(raw).await.unwrap();
+    let app = App::start(options(&data)).await.unwrap();
+    caught_up(&app).await;
+    is_denied(&agent, "r1").await;
+    alarmed(&app).await;
+    app.shutdown().await;
+}
