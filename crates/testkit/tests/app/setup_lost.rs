@@ -6,10 +6,11 @@ use countersign_testkit::TempData;
 use countersign_wire::{AgentKey, PolicyKey};
 use serde_json::{Value, json};
 
-use crate::agent::{Agent, Desk, caught_up, options, until};
+use crate::agent::{Agent, Desk, caught_up, colleague, options, until};
 use crate::limits::{limited, put, refuses};
 use crate::operators::has_alarm;
-use crate::policy::{INVOICES, alarmed, apply, delete_key};
+use crate::policy::{INVOICES, acme, alarmed, apply, delete_key};
+use crate::recover::{loses, recovered};
 use crate::setup_keys::{declared, hello};
 
 const KEY: &str = "setup.acme.bot";
@@ -112,6 +113,41 @@ async fn a_change_of_a_setup_that_does_not_count_keeps_the_values_that_do() {
     .await;
     is_denied(&agent, "r2").await;
     junior.shutdown().await;
+    desk.app.shutdown().await;
+}
+
+/// An operator under limits chose it while no rule asked by it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_setup_that_was_lawful_before_the_rules_counts_for_who_joins_a_recovered_bus() {
+    let desk = Desk::open().await;
+    let (data, agent) = (TempData::new(), introduced(&desk).await);
+    let junior = limited(&desk, &data, "acme").await;
+    declared(&junior).await;
+    let frozen = set("allow_dangerous", json!(true));
+    junior.change_setup(&bot(), &frozen).await.unwrap();
+    until("it is read here", async || {
+        let keys = desk.app.setup(&acme()).await.unwrap();
+        keys.iter().any(|key| key.chosen.is_some())
+    })
+    .await;
+    apply(&desk.app, &format!("{INVOICES}{FROZEN}")).await;
+    junior.shutdown().await;
+    let desk = loses(desk, "KV_CS_POLICY").await;
+    recovered(&desk.app).await;
+    caught_up(&desk.app).await;
+    let data = TempData::new();
+    let late = colleague(&desk, &data, "Heidi").await;
+    until("rules and setup are read", async || {
+        let rules = late.rules(&acme()).await.unwrap().rules.len();
+        let keys = late.setup(&acme()).await.unwrap();
+        rules == 2 && keys.iter().any(|key| key.chosen.is_some())
+    })
+    .await;
+    for app in [&desk.app, &late] {
+        assert!(!has_alarm(app, "setup_unusable", KEY).await);
+    }
+    is_denied(&agent, "r1").await;
+    late.shutdown().await;
     desk.app.shutdown().await;
 }
 

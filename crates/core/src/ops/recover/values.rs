@@ -15,10 +15,23 @@ use crate::runtime::App;
 use crate::store::policy::{self, PolicyRow};
 use crate::store::policy_history;
 
+/// Where a key stands among those that are put back. The list of operators says who signed the others. A setup comes
+/// before the rules: once rules ask by it, a value counts only from who may loosen them, and one that was lawful when it
+/// was signed would count at no console that reads it behind them.
+fn place(key: &str) -> u8 {
+    match PolicyKey::parse(key) {
+        Some(PolicyKey::Operators) => 0,
+        Some(PolicyKey::Setup(_)) => 1,
+        _ => 2,
+    }
+}
+
 impl App {
     /// Signed values as they were accepted, where the bucket has none or one that was replaced before it went back.
     pub(super) async fn republish_policy(&self, bus: &Bus) -> Result<(), OpError> {
-        for row in policy::all(self.reader()).await? {
+        let mut rows = policy::all(self.reader()).await?;
+        rows.sort_by_key(|row| place(&row.key));
+        for row in rows {
             let stands = bus.policy_get(&row.key).await?;
             if let Some(stands) = &stands
                 && !self.is_older(&row, &stands.value).await?
