@@ -127,8 +127,8 @@ pub(crate) async fn apply_receipts(
     ledger.projected(batch, unread).await
 }
 
-/// Tells of a receipt that cannot be read under its request: it may have said that the call ran. Once, so that an agent
-/// that sends nothing else fills no log.
+/// Tells of a receipt that cannot be read under its request: it may have said that the call ran. Once, and of a request
+/// that is known, so that an agent that sends nothing else, or under names that it makes up, fills no log.
 async fn note_unreadable(
     batch: &mut Batch<'_>,
     key: &RequestKey,
@@ -136,7 +136,8 @@ async fn note_unreadable(
     why: &str,
 ) -> Result<(), StoreError> {
     let subject = key.to_string();
-    if audit::is_written(batch.tx, UNREADABLE, &subject).await? {
+    let known = requests::records(batch.tx, std::slice::from_ref(key)).await?;
+    if known.is_empty() || audit::is_written(batch.tx, UNREADABLE, &subject).await? {
         return Ok(());
     }
     tracing::warn!(request = %key, why, "a receipt cannot be read and was set aside");

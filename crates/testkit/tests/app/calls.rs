@@ -260,6 +260,11 @@ async fn receipts_that_cannot_be_read_are_one_warning_and_one_row_of_the_log_und
         let subject = agent.subject("receipt", "told");
         agent.client.request(subject, junk.into()).await.unwrap();
     }
+    // Names that no request has: each would be a row.
+    for id in ["made-up", "made-up-2"] {
+        let subject = agent.subject("receipt", id);
+        agent.client.request(subject, "{}".into()).await.unwrap();
+    }
     agent.receipt("told", "invented", "received").await;
     let read = async {
         while desk.app.show("told").await.unwrap().receipts.is_empty() {
