@@ -65,6 +65,9 @@ pub(crate) struct KnownList {
     pub(crate) revision: u64,
     /// When the server stored it; none until it was read from the bus.
     pub(crate) stored_at: Option<Timestamp>,
+    /// What somebody who may edit it is to sign, so that agents follow it; none where they do already. Not known of one
+    /// that was read from the store.
+    pub(crate) to_sign: Option<Box<OperatorList>>,
 }
 
 impl KnownList {
@@ -75,7 +78,13 @@ impl KnownList {
             envelope: policy_value::envelope_of(row).ok()?,
             revision: u64::try_from(row.revision).ok()?,
             stored_at: None,
+            to_sign: None,
         })
+    }
+
+    /// The list as it is to be signed next.
+    pub(super) fn whole(self) -> OperatorList {
+        self.to_sign.map_or(self.list, |whole| *whole)
     }
 }
 
@@ -237,7 +246,6 @@ impl Operators {
             self.shared.forget_list_revision();
         }
         let mut next = self.known().map_or(0, |known| known.revision) + 1;
-        let mut to_sign = None;
         let mut refused = value.is_none().then_some(Refused::Unreadable);
         let subject = PolicyKey::Operators.subject();
         while next <= last {
@@ -247,18 +255,17 @@ impl Operators {
             next = message.seq + 1;
             let stamp = message.stamp.into();
             let accepted = self.accept(&message.payload, message.seq, stamp).await;
-            (to_sign, refused) = match accepted {
-                Accepted::No(refused) => (None, Some(refused)),
-                Accepted::ToSign(list) => (Some(list), None),
-                Accepted::Yes(_) => (None, None),
+            refused = match accepted {
+                Accepted::No(refused) => Some(refused),
+                Accepted::ToSign(_) | Accepted::Yes(_) => None,
             };
         }
         if let Some(value) = &value {
             self.stands_since(value.revision, value.stamp.into());
         }
-        let unsigned = to_sign.is_some();
-        let known = self.known().map_or(known.list, |known| known.list);
-        let list = to_sign.unwrap_or(known);
+        let known = self.known().unwrap_or(known);
+        let unsigned = known.to_sign.is_some();
+        let list = known.whole();
         let now = self.shared.clock.now();
         if let Some(Refused::Older(_)) = refused {
             self.alarm_older(last).await;
@@ -316,7 +323,7 @@ impl Operators {
         match write_over(&self.bus, &key, revision, value).await? {
             Put::Stored(seq) => {
                 let turn = self.turn.lock().await;
-                self.take_over(&turn, (list, now), envelope, payload, seq)
+                self.take_over(&turn, (list, now, None), envelope, payload, seq)
                     .await;
                 Ok(Some(seq))
             }

@@ -11,6 +11,7 @@ use countersign_wire::{
 use nkeys::KeyPair;
 
 use crate::agent::{Desk, caught_up, colleague, line_when, listed, options, until};
+use crate::faults::room;
 use crate::operators::{has_alarm, put_approval, put_list, sees};
 use crate::policy::{INVOICES, apply};
 use crate::recover::{becomes_read_only, delete_stream, recovered};
@@ -372,4 +373,41 @@ async fn what_a_console_of_an_earlier_version_changes_counts_and_is_signed_again
     for app in [desk.app, bea, cem] {
         app.shutdown().await;
     }
+}
+
+/// Somebody wrote against the list a moment ago, so that it is not signed at once; then the bus has no room.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_earlier_version_changed_is_signed_again_also_where_the_bus_did_not_take_it_at_first()
+ {
+    let desk = Desk::open().await;
+    let (own, stranger) = (desk.app.identity().human_key(), KeyPair::new_user());
+    let old = KeyPair::new_user();
+    let old_key = PublicKey::of(&old).unwrap();
+    let guest = PublicKey::of(&KeyPair::new_user()).unwrap();
+    for key in [&old_key, &guest] {
+        add(&desk.app, key).await;
+    }
+    let before = list_of(&desk.app).await;
+    let mut theirs = before.clone();
+    theirs.operators.clear();
+    put_list(&desk.app, &theirs, &stranger).await;
+    let signer = async || {
+        let (_, bytes) = stands(&desk.app, "operators").await;
+        SignedEnvelope::from_bytes(&bytes).unwrap().key
+    };
+    until("the list is the realm's again", || async {
+        signer().await == own
+    })
+    .await;
+    let mut list = list_of(&desk.app).await;
+    let end = Timestamp::new(desk.app.now().into());
+    let mut terms = list.operators.iter_mut();
+    terms.find(|term| term.key == guest).unwrap().until = Some(end);
+    put_list(&desk.app, &list, &old).await;
+    room(&desk, "KV_CS_POLICY", Some(0)).await;
+    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+    assert_eq!(signer().await, old_key, "nobody could sign it");
+    room(&desk, "KV_CS_POLICY", None).await;
+    until("it is signed again", || async { signer().await == own }).await;
+    desk.app.shutdown().await;
 }

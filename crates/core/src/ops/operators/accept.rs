@@ -88,7 +88,9 @@ impl Operators {
                 }
             }
         }
-        self.take_over(&turn, (list, stored_at), envelope, payload, revision)
+        let signed_next = to_sign.then(|| Box::new(whole.clone()));
+        let taken = (list, stored_at, signed_next);
+        self.take_over(&turn, taken, envelope, payload, revision)
             .await;
         match to_sign {
             true => Accepted::ToSign(whole),
@@ -117,11 +119,12 @@ impl Operators {
         known.is_ok_and(|known| !known)
     }
 
-    /// Keeps a list that was judged, or that this console has just written.
+    /// Keeps a list that was judged, or that this console has just written, with when it was stored and what is to be
+    /// signed in its place.
     pub(super) async fn take_over(
         &self,
         _turn: &MutexGuard<'_, ()>,
-        (list, stored_at): (OperatorList, Timestamp),
+        (list, stored_at, to_sign): (OperatorList, Timestamp, Option<Box<OperatorList>>),
         envelope: SignedEnvelope,
         payload: Vec<u8>,
         revision: u64,
@@ -147,6 +150,7 @@ impl Operators {
             envelope: envelope.clone(),
             revision,
             stored_at: Some(stored_at),
+            to_sign,
         });
         let row = PolicyRow {
             key: KEY.to_owned(),

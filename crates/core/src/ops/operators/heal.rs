@@ -42,13 +42,15 @@ impl Operators {
         self.known().is_some_and(|known| known.is_due_again(now))
     }
 
-    /// Whether this console's operator is to sign the list that is known again, so that agents can take it over: its
-    /// signer may not edit it, or nobody has vouched for somebody who came after this operator.
+    /// Whether this console's operator is to sign the list that is known again, so that agents can take it over: it was
+    /// taken over as one that they do not follow, its signer may not edit it, or nobody has vouched for somebody who came
+    /// after this operator.
     pub(super) fn is_owed(&self) -> bool {
         let now = self.shared.clock.now();
         self.may_edit()
             && self.known().is_some_and(|mut known| {
-                !lawful::may_edit(&known.list, known.envelope.key.as_str(), now)
+                known.to_sign.is_some()
+                    || !lawful::may_edit(&known.list, known.envelope.key.as_str(), now)
                     || self.vouch(&mut known.list)
             })
     }
@@ -75,7 +77,7 @@ impl Operators {
         let again = match accepted {
             Accepted::Yes(_) => {
                 let known = self.known().filter(|_| self.is_owed());
-                known.map(|known| known.list)
+                known.map(KnownList::whole)
             }
             Accepted::ToSign(list) => self.may_edit().then_some(list),
             Accepted::No(refused) => self.known().and_then(|known| {
@@ -113,8 +115,8 @@ impl Operators {
     }
 
     /// Signs the list again, for those who start, once the server's clock has caught up with one that was signed far
-    /// ahead of it, enters own keys again that count only later, and ends what is ended only later: that clock was set
-    /// back. Every now and then, until it is cancelled.
+    /// ahead of it, and for agents, where that is still owed; enters own keys again that count only later, and ends what is
+    /// ended only later: that clock was set back. Every now and then, until it is cancelled.
     pub(in crate::ops) async fn keep_readable(&self) {
         loop {
             tokio::time::sleep(HEAL_EVERY).await;
@@ -128,10 +130,12 @@ impl Operators {
             let wrong = self.known().is_some_and(|known| {
                 let mut terms = known.list.operators.iter();
                 let mut ended = || terms.any(|term| ahead::is_ended_ahead(term, now));
-                !self.not_yet(&known.list).is_empty() || (self.may_edit() && ended())
+                let unfollowed = known.to_sign.is_some();
+                !self.not_yet(&known.list).is_empty()
+                    || (self.may_edit() && (unfollowed || ended()))
             });
             if wrong && let Err(error) = self.register().await {
-                tracing::warn!(%error, "what was entered by a clock that was ahead could not be entered as of now");
+                tracing::warn!(%error, "the list of operators is to be written again, and could not be");
             }
         }
     }

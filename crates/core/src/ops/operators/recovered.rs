@@ -141,7 +141,7 @@ impl Operators {
     async fn knows(&self, list: Signing) {
         self.shared.forget_list_revision();
         let turn = self.turn.lock().await;
-        let taken = (list.list, list.stored_at);
+        let taken = (list.list, list.stored_at, None);
         self.take_over(&turn, taken, list.envelope, list.payload, list.revision)
             .await;
     }
