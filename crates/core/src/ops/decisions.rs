@@ -165,10 +165,11 @@ async fn insert(
         };
         changes.extend(settle(ledger, batch, answer).await?);
         let here = [ledger.identity.auto_key(), ledger.identity.human_key()];
-        if here
+        let is_ours = here
             .iter()
-            .any(|key| Some(key.as_str()) == message.signer.as_deref())
-        {
+            .any(|key| Some(key.as_str()) == message.signer.as_deref());
+        // The header alone says who signed nothing: anybody writes it on a decision that does not verify.
+        if is_ours && reading.fault.is_none() {
             ledger.outbox_moved_at = Some(batch.now);
         }
         let own = message.sig.as_ref().and_then(|sig| ledger.own.remove(sig));

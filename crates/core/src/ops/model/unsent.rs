@@ -162,3 +162,18 @@ async fn what_the_bus_does_not_take_in_time_is_an_alarm_on_whichever_way_it_was_
         assert_eq!(desk.alarms().await, [told], "{way:?}");
     }
 }
+
+#[tokio::test]
+async fn a_decision_that_only_names_this_consoles_key_tells_nothing_of_its_outbox() {
+    let mut desk = Desk::rests().await;
+    let request = desk.asks(1).await;
+    let (key, now) = (desk.ada.identity.human_key(), desk.clock.now());
+    let subject = "countersign.v1.decision.acme.bot.r1".to_owned();
+    let signed = Some((key.to_string(), "AAAA".to_owned()));
+    let (stream, all) = (Stream::Decisions, usize::MAX);
+    desk.bus.store(stream, now, subject, b"{}".to_vec(), signed);
+    desk.ada.deliver(&desk.bus, stream, all, Death::No).await;
+    assert_eq!(desk.ada.state(&request).await.as_deref(), Some("void"));
+    let ledger = desk.ada.ledger.as_ref().unwrap();
+    assert_eq!(ledger.outbox_moved_at, None);
+}
