@@ -24,8 +24,8 @@ pub(crate) struct WentBack {
     pub(crate) stream: &'static str,
     /// A sentence for a person.
     pub(crate) why: String,
-    /// It only ends earlier: what is left of it is what was read.
-    pub(crate) is_shorter: bool,
+    /// How many messages are gone from its end, where it only ends earlier: what is left of it is what was read.
+    pub(crate) shorter_by: Option<u64>,
 }
 
 /// What a console remembers of the streams.
@@ -223,7 +223,7 @@ fn fewer(stream: &StreamStatus, read: u64) -> WentBack {
             "the stream {} went back from {read} to {}; see `countersign bus recover --dry-run`",
             stream.name, stream.last_seq
         ),
-        is_shorter: true,
+        shorter_by: Some(read - stream.last_seq),
     }
 }
 
@@ -234,6 +234,6 @@ fn another(stream: &StreamStatus, read: u64) -> WentBack {
             "the stream {} went back and on again: its message {read} is not the one that was read here; see `countersign bus recover --dry-run`",
             stream.name
         ),
-        is_shorter: false,
+        shorter_by: None,
     }
 }

@@ -1,9 +1,10 @@
 //! Decisions and votes as they go to a bus that lost them, and where they stand once they are on it again.
 
-use countersign_wire::{PublicKey, RequestKey};
+use countersign_wire::{PublicKey, RequestKey, Stream};
 use sqlx::{AssertSqlSafe, SqliteConnection};
 
 use super::{Reader, StoreError};
+use crate::domain::Timestamp;
 
 /// Which kind of message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +53,36 @@ pub async fn count(reader: &Reader, kind: Kind) -> Result<u64, StoreError> {
     };
     let count: i64 = sqlx::query_scalar(query).fetch_one(&reader.0).await?;
     Ok(u64::try_from(count).unwrap_or(0))
+}
+
+/// The server's stamp of the first decision, vote or request that was read behind a sequence of its stream; none where
+/// there is none.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn first_behind(
+    reader: &Reader,
+    stream: Stream,
+    (epoch, seq): (&str, i64),
+) -> Result<Option<Timestamp>, StoreError> {
+    let query = match stream {
+        Stream::Decisions => {
+            "SELECT min(at) FROM (
+               SELECT min(stored_at) AS at FROM decisions WHERE stream_epoch = ?1 AND stream_seq > ?2
+               UNION ALL
+               SELECT min(at) AS at FROM votes WHERE stream_epoch = ?1 AND stream_seq > ?2)"
+        }
+        Stream::Requests => {
+            "SELECT min(stored_at) FROM requests WHERE stream_epoch = ?1 AND stream_seq > ?2"
+        }
+        _ => return Ok(None),
+    };
+    let first: Option<i64> = sqlx::query_scalar(query)
+        .bind(epoch)
+        .bind(seq)
+        .fetch_one(&reader.0)
+        .await?;
+    Ok(first.map(Timestamp))
 }
 
 /// Those after a row, in the order in which they were stored, at most `limit`.

@@ -4,7 +4,7 @@ use countersign_core::App;
 use countersign_wire::Verdict;
 
 use crate::agent::{Desk, inbox_ids, listed, options};
-use crate::recover::becomes_read_only;
+use crate::recover::{becomes_read_only, recovered};
 use crate::went_back::{Older, decide};
 
 /// The store of the console is on the disk with each commit, that of its server a moment later.
@@ -48,4 +48,34 @@ async fn a_console_whose_machine_lost_its_power_has_its_own_bus_whole_again_and_
         assert_eq!(app.audit_verify(None).await.unwrap().first_bad, None);
         app.shutdown().await;
     }
+}
+
+/// A copy of the server's folder from long ago is no power cut, whatever ended the console.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bus_that_lacks_more_than_the_last_minutes_waits_for_a_person() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let (older, data) = Older::of(desk).await;
+    let app = App::start(options(&data)).await.unwrap();
+    let runtime = std::fs::read(data.path().join("runtime.json")).unwrap();
+    for id in ["long-ago", "now"] {
+        agent.ask(&agent.request(id)).await;
+        decide(&app, &agent, id, Verdict::Deny).await;
+    }
+    app.shutdown().await;
+    older.put_back(&data);
+    std::fs::write(data.path().join("runtime.json"), runtime).unwrap();
+    let file =
+        sqlx::sqlite::SqliteConnectOptions::new().filename(data.path().join("countersign.db"));
+    let mut raw = sqlx::ConnectOptions::connect(&file).await.unwrap();
+    let ago = "UPDATE decisions SET stored_at = stored_at - 3600000 WHERE request_id = 'long-ago'";
+    let changed = sqlx::query(ago).execute(&mut raw).await.unwrap();
+    assert_eq!(changed.rows_affected(), 1);
+    sqlx::Connection::close(raw).await.unwrap();
+    let app = App::start(options(&data)).await.unwrap();
+    becomes_read_only(&app).await;
+    let bus = app.bus().unwrap();
+    assert_eq!(bus.last_sequence("CS_DECISIONS").await.unwrap(), 0);
+    assert_eq!(recovered(&app).await.decisions.republished, 2);
+    app.shutdown().await;
 }
