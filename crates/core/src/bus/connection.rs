@@ -207,8 +207,8 @@ impl Bus {
                 }
             }
         };
-        let _on_the_way = self.inner.largest.sends(payload.len());
-        tokio::select! {
+        let on_the_way = self.inner.largest.sends(payload.len());
+        let answer = tokio::select! {
             biased;
             answer = request(self.client(), subject, headers, payload) => answer,
             () = lost => Err(BusError::ConnectionLost { what: subject.into() }),
@@ -230,7 +230,12 @@ pub(super) async fn request(
     let mut request = Request::new().payload(payload);
     if let Some(headers) = headers {
         request = request.headers(headers);
+        };
+        // That nobody answers is the server's own word.
+        if matches!(answer, Ok(_) | Err(BusError::NoJetStream { .. })) {
+            on_the_way.answered();
     }
+        answer
     let answer = client.send_request(subject.to_owned(), request);
     let timed_out = || BusError::TimedOut {
         what: subject.into(),

@@ -2,14 +2,15 @@
 
 use async_nats::jetstream;
 use countersign_core::App;
+use countersign_core::bus::{Bus, PublishOutcome};
 use countersign_core::domain::StallLimits;
 use countersign_core::ops::DecideCommand;
 use countersign_core::{OpError, Options};
 use countersign_testkit::{PlainServer, TempData};
-use countersign_wire::{Verdict, args_digest};
+use countersign_wire::{AgentKey, Verdict, args_digest};
 use serde_json::{Value, json};
 
-use crate::agent::{caught_up, in_state, line_when, options, until, verdict};
+use crate::agent::{LIMIT, caught_up, in_state, line_when, options, until, verdict};
 use crate::policy::apply;
 
 const GIB: u64 = 1 << 30;
@@ -232,4 +233,54 @@ async fn a_decision_of_several_operators_that_the_bus_does_not_take_is_made_no_s
         in_state(&app, "r1", "decided").await;
         app.shutdown().await;
     }
+}
+
+/// Until the bus takes it.
+async fn ask_small(bus: Bus, agent: AgentKey) {
+    while !matches!(
+        bus.publish_event(&agent, "{}".into()).await,
+        PublishOutcome::Stored { .. }
+    ) {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Most of them are sent only after the reconnect, with nothing else on its way than small questions.
+#[tokio::test(flavor = "multi_thread")]
+async fn many_messages_that_the_account_does_not_take_keep_no_smaller_decision_back() {
+    let server = PlainServer::start_with(
+        "accounts { HOUSE { jetstream: enabled, limits: { max_payload: 100000 }, users: [{ user: all, password: all }] } }\n\
+         no_auth_user: all",
+    )
+    .await;
+    let data = TempData::new();
+    let outside = Options {
+        nats_url: Some(server.url().to_owned()),
+        allow_single_account: true,
+        ..options(&data)
+    };
+    let app = App::start(outside).await.unwrap();
+    caught_up(&app).await;
+    let client = async_nats::connect(server.url()).await.unwrap();
+    ask(&client, "r1", "2026-11-21T12:30:00.000Z").await;
+    in_state(&app, "r1", "pending").await;
+    let bus = app.bus().unwrap();
+    let bot: AgentKey = "acme/bot".parse().unwrap();
+    let large = bytes::Bytes::from(vec![b' '; 150_000]);
+    for _ in 0..4 {
+        let events = (0..1_024).map(|_| bus.publish_event(&bot, large.clone()));
+        let told = futures::future::join_all(events).await;
+        assert!(told.iter().all(|told| *told == PublishOutcome::NoAnswer));
+        // What was not sent before the connection was lost is sent once it is there again, a few at a time, and each
+        // time something small is asked meanwhile.
+        let asking = (0..4).map(|_| tokio::spawn(ask_small(bus.clone(), bot.clone())));
+        let asked = futures::future::try_join_all(asking);
+        let asked = tokio::time::timeout(6 * LIMIT, asked).await;
+        asked.unwrap().unwrap();
+    }
+    assert!(bus.max_payload() >= 100_000, "{}", bus.max_payload());
+    let key = "acme/bot/r1".parse().unwrap();
+    app.decide(verdict(&key, Verdict::Deny)).await.unwrap();
+    in_state(&app, "r1", "decided").await;
+    app.shutdown().await;
 }
