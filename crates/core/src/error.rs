@@ -183,6 +183,7 @@ impl From<BusError> for OpError {
             | BusError::Disconnected
             | BusError::ConnectionLost { .. }
             | BusError::NoLeader { .. }
+            | BusError::TooManyConnections { .. }
             | BusError::TimedOut { .. } => Self::BusUnreachable(error.to_string()),
             _ => Self::Environment(error.to_string()),
         }
@@ -217,6 +218,13 @@ impl From<DataDirError> for OpError {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic)]
     use super::*;
+
+    #[test]
+    fn a_bus_that_is_full_for_a_moment_is_one_that_is_out_of_reach() {
+        let url = "nats://127.0.0.1:4222".to_owned();
+        let told = OpError::from(BusError::TooManyConnections { url });
+        assert!(matches!(told, OpError::BusUnreachable(_)), "{told:?}");
+    }
 
     #[tokio::test]
     async fn a_fault_of_the_program_is_no_console_that_stops() {

@@ -29,8 +29,9 @@ pub(super) const REQUEST_LIMIT: Duration = Duration::from_secs(2);
 const PING_EVERY: Duration = Duration::from_secs(5);
 const LONGEST_RECONNECT_PAUSE: Duration = Duration::from_secs(4);
 const CLOCK_SAMPLES: usize = 3;
-/// What nats-server says to who comes when `max_connections` are there, of the server or of the account.
-const TOO_MANY: &str = "maximum connections exceeded";
+/// What nats-server says to who comes when `max_connections` are there: "maximum connections exceeded" of the server,
+/// "maximum account active connections exceeded" of the account.
+const TOO_MANY: &str = "connections exceeded";
 
 /// How the console logs in.
 #[derive(Clone)]

@@ -286,11 +286,17 @@ async fn what_keeps_a_stream_away_is_told_with_what_to_change() {
 
 #[tokio::test]
 async fn a_server_that_takes_no_more_connections_is_not_said_to_be_silent() {
-    let server = PlainServer::start_with("max_connections: 1").await;
-    let first = server.console(true).await.unwrap();
-    let error = refused(server.console(true).await);
-    assert_eq!(error.code(), "bus_too_many_connections", "{error}");
-    first.close().await;
+    for limit in [
+        "max_connections: 1",
+        "accounts { HOUSE { jetstream: enabled, limits: { max_connections: 1 }, users: [{ user: all, password: all }] } }\n\
+         no_auth_user: all",
+    ] {
+        let server = PlainServer::start_with(limit).await;
+        let first = server.console(true).await.unwrap();
+        let error = refused(server.console(true).await);
+        assert_eq!(error.code(), "bus_too_many_connections", "{error}");
+        first.close().await;
+    }
 }
 
 #[tokio::test]
