@@ -63,6 +63,14 @@ pub struct BusOptions {
     pub allow_single_account: bool,
 }
 
+/// Which of several servers is tried first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Another one each time: consoles spread over the cluster.
+    Any,
+    AsGiven,
+}
+
 /// A connection to the bus, and a second one for what others wrote; clones share them, and they close when the last one is dropped.
 #[derive(Clone)]
 pub struct Bus {
@@ -86,9 +94,18 @@ impl Bus {
     /// Connects once, within 10 s; afterwards the connection restores itself without end.
     ///
     /// Errors: `bus_bad_options`, `bus_unreachable`, `bus_auth_refused`, `bus_tls`,
-    /// `bus_single_account`, `bus_server_too_old`, `bus_account_unknown`.
+    /// `bus_single_account`, `bus_server_too_old`, `bus_account_unknown`, `bus_too_many_connections`.
     pub async fn connect(options: BusOptions) -> Result<Self, BusError> {
-        let (connect, address) = prepared(&options).await?;
+        Self::connect_to(options, Order::Any).await
+    }
+
+    /// The same, and turns to a server only where those before it in the URL do not answer.
+    pub async fn connect_in_order(options: BusOptions) -> Result<Self, BusError> {
+        Self::connect_to(options, Order::AsGiven).await
+    }
+
+    async fn connect_to(options: BusOptions, order: Order) -> Result<Self, BusError> {
+        let (connect, address) = prepared(&options, order).await?;
         let plain_text = address.plain_text;
         let told = connection_events::Told::new(&address.shown);
         let connect = connect
@@ -110,7 +127,7 @@ impl Bus {
         let insecure = weaknesses(&client, plain_text, single);
         told.connected(&client, insecure);
         let closing = CancellationToken::new();
-        let deliveries = Deliveries::new(options, &told, closing.clone());
+        let deliveries = Deliveries::new((options, order), &told, closing.clone());
         let bus = Self {
             inner: Arc::new(Inner {
                 client,
@@ -213,7 +230,12 @@ impl Bus {
             biased;
             answer = request(self.client(), subject, headers, payload) => answer,
             () = lost => Err(BusError::ConnectionLost { what: subject.into() }),
+        };
+        // That nobody answers is the server's own word.
+        if matches!(answer, Ok(_) | Err(BusError::NoJetStream { .. })) {
+            on_the_way.answered();
         }
+        answer
     }
 }
 
@@ -231,12 +253,7 @@ pub(super) async fn request(
     let mut request = Request::new().payload(payload);
     if let Some(headers) = headers {
         request = request.headers(headers);
-        };
-        // That nobody answers is the server's own word.
-        if matches!(answer, Ok(_) | Err(BusError::NoJetStream { .. })) {
-            on_the_way.answered();
     }
-        answer
     let answer = client.send_request(subject.to_owned(), request);
     let timed_out = || BusError::TimedOut {
         what: subject.into(),
@@ -301,7 +318,10 @@ pub(super) fn weaknesses(client: &Client, plain_text: bool, single: bool) -> Vec
 }
 
 /// Everything about a connection but what it does when it is lost.
-pub(super) async fn prepared(options: &BusOptions) -> Result<(ConnectOptions, Address), BusError> {
+pub(super) async fn prepared(
+    options: &BusOptions,
+    order: Order,
+) -> Result<(ConnectOptions, Address), BusError> {
     let (mut address, secret) = url::parse(&options.url)?;
     let always_tls = address.asks_for_tls || options.tls.ask_for_tls();
     address.plain_text &= !always_tls;
@@ -310,6 +330,10 @@ pub(super) async fn prepared(options: &BusOptions) -> Result<(ConnectOptions, Ad
         .connection_timeout(HANDSHAKE_LIMIT)
         .request_timeout(Some(REQUEST_LIMIT))
         .ping_interval(PING_EVERY);
+    let connect = match order {
+        Order::Any => connect,
+        Order::AsGiven => connect.retain_servers_order(),
+    };
     Ok((connect, address))
 }
 

@@ -4,7 +4,7 @@
 //! header block that it cannot read, and every agent can send one: what is published and asked must not be lost with it.
 
 use super::BusError;
-use super::connection::{BusOptions, first_connection, prepared, reconnect_pause};
+use super::connection::{BusOptions, Order, first_connection, prepared, reconnect_pause};
 use super::connection_events::{self, Told};
 use super::event::{BusEvent, BusState};
 use async_nats::connection::State;
@@ -27,7 +27,7 @@ const TOLD: u32 = 4;
 
 /// The connection, from the first time that somebody asks for it.
 pub(super) struct Deliveries {
-    options: BusOptions,
+    options: (BusOptions, Order),
     /// The connection that asks.
     bus: watch::Receiver<BusState>,
     events: broadcast::Sender<BusEvent>,
@@ -51,7 +51,11 @@ impl Delivery {
 }
 
 impl Deliveries {
-    pub(super) fn new(options: BusOptions, told: &Told, closing: CancellationToken) -> Self {
+    pub(super) fn new(
+        options: (BusOptions, Order),
+        told: &Told,
+        closing: CancellationToken,
+    ) -> Self {
         Self {
             options,
             bus: told.state.subscribe(),
@@ -84,7 +88,11 @@ impl Deliveries {
     }
 }
 
-async fn keep_open(options: &BusOptions, now: &watch::Sender<Delivery>, losses: &Arc<Losses>) {
+async fn keep_open(
+    options: &(BusOptions, Order),
+    now: &watch::Sender<Delivery>,
+    losses: &Arc<Losses>,
+) {
     let mut failed = 0;
     loop {
         let ended = CancellationToken::new();
@@ -111,11 +119,11 @@ async fn keep_open(options: &BusOptions, now: &watch::Sender<Delivery>, losses: 
 }
 
 async fn open(
-    options: &BusOptions,
+    (options, order): &(BusOptions, Order),
     told: impl Fn(Event) -> Ready<()> + Send + Sync + 'static,
     losses: Arc<Losses>,
 ) -> Result<Client, BusError> {
-    let (connect, address) = prepared(options).await?;
+    let (connect, address) = prepared(options, *order).await?;
     let opened = AtomicBool::new(false);
     let connect = connect
         .max_reconnects(None)

@@ -4,7 +4,7 @@
 //! `Nats-Expected-Stream`, so that it is refused once it has passed the permissions, and every name belongs
 //! to a workspace that nobody has. What is sent cannot be taken for a decision: it is unsigned and empty.
 
-use super::connection::{BusOptions, REQUEST_LIMIT};
+use super::connection::{BusOptions, Order, REQUEST_LIMIT};
 use super::{Bus, BusError};
 use async_nats::{Client, Event, HeaderMap, Message};
 use bytes::Bytes;
@@ -77,7 +77,7 @@ impl Bus {
     pub async fn probe(&self, login: ProbedLogin) -> Result<Vec<Weakness>, BusError> {
         let forbidden = Arc::new(Forbidden::default());
         let heard = Arc::clone(&forbidden);
-        let (connect, address) = super::connection::prepared(&login.options).await?;
+        let (connect, address) = super::connection::prepared(&login.options, Order::Any).await?;
         let mut connect = connect.event_callback(move |event| {
             if let Event::ServerError(error) = event {
                 heard.note(&error.to_string());

@@ -86,7 +86,7 @@ impl App {
             let mut options = bus_options(inner.role, &inner.options, data, identity)?;
             // Whoever only looks decides nothing that could be forged, and is to tell of the risk.
             options.allow_single_account = true;
-            Ok::<_, OpError>(Bus::connect(options).await?)
+            Ok::<_, OpError>(Bus::connect_in_order(options).await?)
         };
         match met.await {
             Ok(bus) => {
@@ -108,13 +108,13 @@ impl App {
             let info = RuntimeInfo::own(without_login(url), None, inner.options.passing);
             inner.data.write_runtime(&info)?;
         }
-        let bus = Bus::connect(bus_options(
-            inner.role,
-            &inner.options,
-            &inner.data,
-            &inner.shared.identity,
-        )?)
-        .await?;
+        let (data, identity) = (&inner.data, &inner.shared.identity);
+        let options = bus_options(inner.role, &inner.options, data, identity)?;
+        let bus = match inner.role {
+            Role::Console => Bus::connect(options).await?,
+            // Those that the cluster names may not be reached from here.
+            Role::Beside | Role::Reader => Bus::connect_in_order(options).await?,
+        };
         clock.follow(bus.clock().clone());
         inner.shared.bus.send_replace(Some(bus.clone()));
         if inner.role != Role::Console {

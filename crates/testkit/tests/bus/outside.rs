@@ -6,6 +6,7 @@ use countersign_testkit::{
 };
 use countersign_wire::TlsFiles;
 use serde_json::json;
+use std::net::TcpListener;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -297,6 +298,31 @@ async fn a_server_that_takes_no_more_connections_is_not_said_to_be_silent() {
         assert_eq!(error.code(), "bus_too_many_connections", "{error}");
         first.close().await;
     }
+}
+
+/// As a command that is beside its console, of a cluster that names addresses which do not lead anywhere.
+#[tokio::test]
+async fn servers_are_tried_in_the_order_given_where_that_is_asked_for() {
+    let server = PlainServer::start().await;
+    let silent: Vec<_> = (0..8)
+        .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
+        .collect();
+    let mut urls = vec![server.url().to_owned()];
+    for listener in &silent {
+        listener.set_nonblocking(true).unwrap();
+        urls.push(format!("nats://{}", listener.local_addr().unwrap()));
+    }
+    let bus = Bus::connect_in_order(BusOptions {
+        url: urls.join(","),
+        credentials: Credentials::None,
+        tls: TlsFiles::default(),
+        console_id: "test".into(),
+        allow_single_account: true,
+    })
+    .await
+    .unwrap();
+    assert!(silent.iter().all(|listener| listener.accept().is_err()));
+    bus.close().await;
 }
 
 #[tokio::test]
