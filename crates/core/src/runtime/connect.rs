@@ -122,17 +122,6 @@ impl App {
             inner.shared.compared.send_replace(true);
             return Ok(());
         }
-        if let Some(url) = &inner.options.nats_url {
-            let outside = RuntimeInfo::own(without_login(url), None, inner.options.passing);
-            let (data, bus) = (inner.data.clone(), bus.clone());
-            let stop = inner.stop.clone();
-            inner.tasks.spawn(async move {
-                tokio::select! {
-                    () = stop.cancelled() => {}
-                    () = follow_cluster(outside, data, bus) => {}
-                }
-            });
-        }
         let link = Link {
             shared: Arc::clone(&inner.shared),
             bus: bus.clone(),
@@ -140,12 +129,29 @@ impl App {
         };
         let first = link.join().await?;
         inner.tasks.spawn(link.run(first));
+        // Whatever holds this connection after a join that failed would keep it open beside that of the next try.
+        self.spawn_follow_cluster(bus.clone());
         inner.tasks.spawn(anchor_task(
             Arc::clone(&inner.shared),
             bus,
             inner.stop.clone(),
         ));
         Ok(())
+    }
+
+    fn spawn_follow_cluster(&self, bus: Bus) {
+        let inner = &self.inner;
+        let Some(url) = &inner.options.nats_url else {
+            return;
+        };
+        let outside = RuntimeInfo::own(without_login(url), None, inner.options.passing);
+        let (data, stop) = (inner.data.clone(), inner.stop.clone());
+        inner.tasks.spawn(async move {
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = follow_cluster(outside, data, bus) => {}
+            }
+        });
     }
 
     /// Tells other processes of the folder when the server was started again.
