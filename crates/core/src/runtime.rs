@@ -10,6 +10,8 @@ mod start;
 mod writing;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 use countersign_wire::TrustedKey;
 use parking_lot::Mutex;
@@ -60,6 +62,8 @@ pub(crate) struct Inner {
     pub(crate) lock: Mutex<Option<ConsoleLock>>,
     /// Why one that only reads did not meet the bus.
     pub(crate) not_met: Mutex<Option<String>>,
+    /// Whether what the own server lost in a power cut has yet to be published again.
+    pub(crate) cut_off: AtomicBool,
     /// Held while the embedded server is told who may log in.
     pub(crate) reloading: tokio::sync::Mutex<()>,
 }
@@ -301,7 +305,8 @@ impl App {
         if closed.await.is_err() {
             tracing::warn!("a read did not end in time");
         }
-        if self.inner.role == Role::Console {
+        // What stays tells the next start of the power cut, as it told this one.
+        if self.inner.role == Role::Console && !self.inner.cut_off.load(Relaxed) {
             self.inner.data.remove_runtime();
         }
         if let Some(server) = &self.inner.server {

@@ -1,6 +1,7 @@
 //! Meets the bus, and keeps to it.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use countersign_wire::without_login;
@@ -154,6 +155,15 @@ impl App {
         });
     }
 
+    /// Publishes again what the own server has lost, where this start follows a power cut. Until that was tried, a stop
+    /// keeps the mark of it for the next start.
+    pub(super) async fn recover_after_power_cut(&self) {
+        if self.inner.cut_off.load(Relaxed) {
+            self.recover_the_last_moments().await;
+            self.inner.cut_off.store(false, Relaxed);
+        }
+    }
+
     /// Tells other processes of the folder when the server was started again.
     pub(super) async fn follow_server(self) {
         let Some(server) = &self.inner.server else {
@@ -190,7 +200,13 @@ impl App {
                 let Some(inner) = weak.upgrade() else { return };
                 let app = App { inner };
                 match app.connect(&clock).await {
-                    Ok(()) => return,
+                    Ok(()) => {
+                        tokio::select! {
+                            () = stop.cancelled() => {}
+                            () = app.recover_after_power_cut() => {}
+                        }
+                        return;
+                    }
                     Err(error) => tracing::warn!(%error, "the bus is still out of reach"),
                 }
                 wait = (wait * 2).min(LONGEST_RETRY);

@@ -1,6 +1,8 @@
 //! From a data folder to a running application.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use countersign_wire::{OperatorList, TrustedKey};
@@ -253,6 +255,7 @@ pub(super) fn assemble(
             tasks: TaskTracker::new(),
             lock: Mutex::new(lock),
             not_met: Mutex::default(),
+            cut_off: AtomicBool::new(false),
             reloading: tokio::sync::Mutex::default(),
         }),
     }
@@ -295,6 +298,7 @@ async fn build(
     // Whoever ends in an orderly way removes it, and the lock says that nobody runs.
     let cut_off = server.is_some() && data.read_runtime().is_some();
     let app = assemble(options, data, role, lock, Arc::clone(&shared), server);
+    app.inner.cut_off.store(cut_off, Relaxed);
     start_writer(&app, writer, queues).await?;
     if role == Role::Console {
         app.record(
@@ -309,8 +313,7 @@ async fn build(
         .await?;
     }
     match app.connect(&clock).await {
-        Ok(()) if cut_off => app.recover_the_last_moments().await,
-        Ok(()) => {}
+        Ok(()) => app.recover_after_power_cut().await,
         Err(error @ OpError::BusUnreachable(_)) if shared.realm().is_some() => {
             tracing::warn!(%error, "starting without the bus");
             app.clone().keep_connecting(clock);

@@ -1,7 +1,7 @@
 //! A console and its own server whose machine lost its power.
 
-use countersign_core::App;
-use countersign_wire::Verdict;
+use countersign_core::{App, Options};
+use countersign_wire::{TlsFiles, Verdict};
 
 use crate::agent::{Desk, inbox_ids, listed, options};
 use crate::recover::{becomes_read_only, recovered};
@@ -29,6 +29,15 @@ async fn a_console_whose_machine_lost_its_power_has_its_own_bus_whole_again_and_
         older.put_back(&data);
         if power_is_cut {
             std::fs::write(data.path().join("runtime.json"), runtime).unwrap();
+            let unfit = Options {
+                tls: TlsFiles {
+                    ca: Some(data.path().join("no such file")),
+                    ..TlsFiles::default()
+                },
+                ..options(&data)
+            };
+            let failed = App::start(unfit).await;
+            assert!(failed.is_err(), "and the next start still knows");
         }
         let app = App::start(options(&data)).await.unwrap();
         if !power_is_cut {
