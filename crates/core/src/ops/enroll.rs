@@ -299,21 +299,25 @@ impl App {
     }
 
     /// Follows the list of agents for the server's sake: another process may enrol or revoke.
-    pub(crate) async fn follow_enrolments(self) {
+    /// `noted`: who dials a former port was told at the start.
+    pub(crate) async fn follow_enrolments(self, mut noted: bool) {
         let mut events = self.subscribe();
         let stop = self.inner.stop.clone();
         let mut known = None;
         loop {
             let now = access(self.reader()).await.ok();
             if now.is_some() && now != known {
-                if let Err(error) = self.note_moved_port(known.is_none()).await {
+                let told = self.note_moved_port(!noted).await;
+                noted |= told.is_ok();
+                if let Err(error) = &told {
                     tracing::error!(%error, "who dials a former port of the server is not told");
                 }
-                match self.reload_server().await {
-                    Ok(()) => known = now,
-                    Err(error) => {
-                        tracing::error!(%error, "the server does not know who may log in");
-                    }
+                let loaded = self.reload_server().await;
+                if let Err(error) = &loaded {
+                    tracing::error!(%error, "the server does not know who may log in");
+                }
+                if told.is_ok() && loaded.is_ok() {
+                    known = now;
                 }
             }
             tokio::select! {

@@ -54,8 +54,9 @@ impl App {
         Ok(left)
     }
 
-    /// Keeps the alarm true: at the start, and whenever the list of agents is another one.
-    pub(super) async fn note_moved_port(&self, at_start: bool) -> Result<(), OpError> {
+    /// Keeps the alarm true: at the start, and whenever the list of agents is another one. Where nobody was sent to the
+    /// former address, or nobody is left of them, it is given up: whoever is enrolled now is sent here.
+    pub(crate) async fn note_moved_port(&self, at_start: bool) -> Result<(), OpError> {
         let Some(server) = self.embedded_server() else {
             return Ok(());
         };
@@ -67,15 +68,17 @@ impl App {
         let mut told: Vec<String> = dialled.map(|at| at.address.clone()).collect();
         if let Some(former) = server.moved_from() {
             let rows = agents::all(self.reader()).await?;
-            let since = left.iter().find(|at| at.address == former);
             let mut rows = rows.iter().filter(|row| keeps_its_address(row));
-            match since.map(|at| at.since) {
-                // Somebody was sent here: from now on this is its address.
-                Some(since) if rows.any(|row| row.enrolled_at > Some(since.0)) => {
+            let sent_here = |row: &AgentRow, since: Timestamp| row.enrolled_at > Some(since.0);
+            match left.iter().find(|at| at.address == former) {
+                Some(at) if at.agents.is_empty() || rows.any(|row| sent_here(row, at.since)) => {
                     server.stay_here()?;
                 }
-                None if at_start && rows.next().is_some() => told.push(former),
-                _ => {}
+                None if at_start => match rows.next() {
+                    Some(_) => told.push(former),
+                    None => server.stay_here()?,
+                },
+                Some(_) | None => {}
             }
         }
         keep_to(&self.inner.shared, AlarmCode::BusMoved, &told).await

@@ -312,6 +312,11 @@ async fn build(
         )
         .await?;
     }
+    // Before anybody can be enrolled: it tells who was from who will be.
+    let noted = app.note_moved_port(true).await;
+    if let Err(error) = &noted {
+        tracing::warn!(%error, "who dials a former port of the server is not told yet");
+    }
     match app.connect(&clock).await {
         Ok(()) => app.recover_after_power_cut().await,
         Err(error @ OpError::BusUnreachable(_)) if shared.realm().is_some() => {
@@ -330,7 +335,8 @@ async fn build(
         app.inner.tasks.spawn(app.clone().keep_retention());
     }
     if app.inner.server.is_some() {
-        app.inner.tasks.spawn(app.clone().follow_enrolments());
+        let following = app.clone().follow_enrolments(noted.is_ok());
+        app.inner.tasks.spawn(following);
         app.inner.tasks.spawn(app.clone().follow_server());
     }
     Ok(app)

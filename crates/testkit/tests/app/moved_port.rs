@@ -64,3 +64,37 @@ async fn a_port_that_was_taken_is_told_with_its_agents_until_they_are_right_agai
     assert_eq!(told(&app).await, []);
     app.shutdown().await;
 }
+
+/// Whoever is enrolled while nobody dials the former port is sent to the one of now.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_port_that_nobody_dials_is_given_up_for_the_one_that_agents_are_sent_to() {
+    let (bot, other) = ("acme/bot".parse().unwrap(), "acme/other".parse().unwrap());
+    for one_was_enrolled_before in [false, true] {
+        let desk = Desk::open().await;
+        if one_was_enrolled_before {
+            desk.app.enroll(&other).await.unwrap();
+        }
+        desk.app.enroll_local().await.unwrap();
+        let home = address(&desk.app);
+        let Desk { data, app } = desk;
+        app.shutdown().await;
+
+        let taken = TcpListener::bind(&home).unwrap();
+        let app = App::start(options(&data)).await.unwrap();
+        let elsewhere = address(&app);
+        if one_was_enrolled_before {
+            until("it is told", || async { !told(&app).await.is_empty() }).await;
+            app.revoke(&other).await.unwrap();
+            until("it is over", || async { told(&app).await.is_empty() }).await;
+        }
+        let sent = app.enroll(&bot).await.unwrap().nats_url;
+        assert_eq!(sent, format!("nats://{elsewhere}"));
+        app.shutdown().await;
+        drop(taken);
+
+        let app = App::start(options(&data)).await.unwrap();
+        assert_eq!(address(&app), elsewhere, "{one_was_enrolled_before}");
+        assert_eq!(told(&app).await, []);
+        app.shutdown().await;
+    }
+}
