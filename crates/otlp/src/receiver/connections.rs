@@ -12,7 +12,7 @@ use futures::Stream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::Instant;
+use tokio::time::{Instant, Sleep};
 use tonic::transport::Server;
 use tonic::transport::server::Connected;
 
@@ -20,7 +20,7 @@ use tonic::transport::server::Connected;
 pub(super) const CONNECTIONS: usize = 64;
 /// After this a connection is asked to end, by what its protocol has for that: a sender opens another one.
 const AGE: Duration = Duration::from_secs(60);
-/// How long it may take to do so; longer than one call.
+/// How long it may take to do so before it is cut; longer than one call.
 const GRACE: Duration = Duration::from_secs(40);
 /// Calls of one connection at the same time.
 const CALLS: usize = 32;
@@ -29,11 +29,11 @@ const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 /// That all are taken is told no more often than this.
 const TOLD_EVERY: Duration = Duration::from_secs(60);
 
-/// A server that ends what hangs. The headers of HTTP/1.1 have a limit of 30 s in it, too.
+/// A server that asks connections to end when they are old; [`Connection`] cuts those that do not. tonic's own grace
+/// would cut them all then, unasked and in the middle of a call. The headers of HTTP/1.1 have a limit of 30 s in it, too.
 pub(super) fn server() -> Server {
     Server::builder()
         .max_connection_age(AGE)
-        .max_connection_age_grace(GRACE)
         .concurrency_limit_per_connection(CALLS)
 }
 
@@ -57,6 +57,7 @@ impl Connections {
             let stream = accept(&listener).await;
             let connection = Connection {
                 stream,
+                end: Box::pin(tokio::time::sleep(AGE + GRACE)),
                 _turn: turn,
             };
             Some((Ok(connection), (all, listener, told)))
@@ -94,7 +95,18 @@ async fn accept(listener: &TcpListener) -> TcpStream {
 /// An accepted connection and its turn.
 pub(super) struct Connection {
     stream: TcpStream,
+    /// When it is cut.
+    end: Pin<Box<Sleep>>,
     _turn: OwnedSemaphorePermit,
+}
+
+impl Connection {
+    fn poll_age(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        match self.end.as_mut().poll(cx) {
+            Poll::Ready(()) => Err(io::ErrorKind::TimedOut.into()),
+            Poll::Pending => Ok(()),
+        }
+    }
 }
 
 impl AsyncRead for Connection {
@@ -103,6 +115,7 @@ impl AsyncRead for Connection {
         cx: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        self.poll_age(cx)?;
         Pin::new(&mut self.stream).poll_read(cx, into)
     }
 }
@@ -113,6 +126,7 @@ impl AsyncWrite for Connection {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        self.poll_age(cx)?;
         Pin::new(&mut self.stream).poll_write(cx, bytes)
     }
 

@@ -190,6 +190,11 @@ async fn a_connection_that_sends_no_request_is_closed() {
         (http, ""),
         (grpc, "PRI * HTTP"),
         (grpc, ""),
+        // Empty SETTINGS, and no answer to what it is asked at its end.
+        (
+            grpc,
+            "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\u{4}\0\0\0\0\0",
+        ),
     ] {
         let mut stream = TcpStream::connect(port).await.unwrap();
         stream.write_all(begun.as_bytes()).await.unwrap();

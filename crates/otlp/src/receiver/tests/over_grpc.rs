@@ -68,6 +68,30 @@ async fn tokens_are_read_from_the_metadata() {
     receiver.stop().await;
 }
 
+/// The clock is paused: it goes on when everybody waits.
+#[tokio::test(start_paused = true)]
+async fn a_call_of_a_sender_that_keeps_its_connection_is_answered_however_old_that_is() {
+    let sink = Kept::new(None, 1);
+    let receiver = Receiver::start(options(), Arc::clone(&sink) as _)
+        .await
+        .unwrap();
+    let client = client(&receiver).await;
+    client.clone().export(request(1)).await.unwrap();
+    // In flight when the first connection is 60 s old, then 100 s.
+    for (seconds, stored) in [(50, 2), (25, 3), (10, 4)] {
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+        let mut sender = client.clone();
+        let call = tokio::spawn(async move { sender.export(request(1)).await });
+        tokio::time::sleep(Duration::from_secs(15)).await;
+        sink.gate.add_permits(1);
+        let answer = call.await.unwrap();
+        assert!(answer.is_ok(), "{answer:?}");
+        assert_eq!(sink.count(), stored);
+    }
+    drop(client);
+    receiver.stop().await;
+}
+
 /// Of a call whose body never comes.
 struct Nothing;
 
