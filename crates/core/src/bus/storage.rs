@@ -212,14 +212,21 @@ impl Bus {
     }
 }
 
-/// Whether JetStream's code says that there is no room: of the account, of the server, of its disk.
-pub(super) fn is_room(code: u64) -> bool {
+/// A cluster found no servers for a stream; which of several reasons it has is in the description.
+const NO_PEERS: u64 = 10_005;
+
+/// Whether JetStream says that there is no room: of the account, of the server, of its disk.
+pub(super) fn is_room(code: u64, description: &str) -> bool {
     matches!(code, 10_002 | 10_023 | 10_047)
+        || code == NO_PEERS && description.contains("insufficient storage")
 }
 
-/// What to do where JetStream's code names a limit that keeps the console's streams away.
-pub(super) fn stream_limit(code: u64) -> Option<&'static str> {
+/// What to do where JetStream names a limit that keeps the console's streams away.
+pub(super) fn stream_limit(code: u64, description: &str) -> Option<&'static str> {
     Some(match code {
+        NO_PEERS if description.contains("offline") => {
+            "a server of the cluster is away, and without it they are too few for so many replicas; start it again, or set stream_replicas in config.toml to no more than there are servers with JetStream"
+        }
         10_113 => {
             "CS_DECISIONS and CS_AUDIT have no limit, so that nothing is removed; whoever runs nats-server sets max_bytes_required: false for the consoles' account"
         }
@@ -232,7 +239,7 @@ pub(super) fn stream_limit(code: u64) -> Option<&'static str> {
         10_120 => {
             "the account has tiers and none for so many replicas; set stream_replicas in config.toml to those of a tier that it has (R3: 3), or have it given one"
         }
-        10_005 | 10_074 => {
+        NO_PEERS | 10_074 => {
             "the servers are too few for so many replicas; set stream_replicas in config.toml to no more than there are servers with JetStream"
         }
         _ => return None,
@@ -324,6 +331,23 @@ mod tests {
             let other = room("CS_DECISIONS").words();
             assert!(other.is_none_or(|words| words.contains("whoever runs nats-server")));
         }
+    }
+
+    #[test]
+    fn a_cluster_that_finds_no_servers_for_a_stream_says_why() {
+        let placed = |why: &str| format!("no suitable peers for placement{why}");
+        for (why, is_full, way) in [
+            ("", false, "too few for so many replicas; set"),
+            (", peer offline", false, "is away"),
+            (", insufficient storage", true, ""),
+            (", peer offline, insufficient storage", true, ""),
+        ] {
+            let description = placed(why);
+            assert_eq!(is_room(NO_PEERS, &description), is_full, "{why}");
+            let words = stream_limit(NO_PEERS, &description).unwrap_or_default();
+            assert!(words.contains(way), "{why}: {words}");
+        }
+        assert!(!is_room(10_074, &placed(", insufficient storage")));
     }
 
     #[test]

@@ -180,7 +180,7 @@ impl Bus {
                 }) => return Ok(false),
                 Err(BusError::Refused {
                     code, description, ..
-                }) if is_room(code) => {
+                }) if is_room(code, &description) => {
                     let stream = store.name();
                     return Err(BusError::NoRoom {
                         stream,
@@ -191,8 +191,9 @@ impl Bus {
                 }
                 Err(BusError::Refused {
                     code, description, ..
-                }) if stream_limit(code).is_some() => {
-                    let (stream, way) = (store.name(), stream_limit(code).unwrap_or_default());
+                }) if stream_limit(code, &description).is_some() => {
+                    let way = stream_limit(code, &description).unwrap_or_default();
+                    let stream = store.name();
                     return Err(BusError::StreamLimit {
                         stream,
                         code,
