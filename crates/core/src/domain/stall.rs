@@ -7,6 +7,9 @@ use super::{Delivery, State, Timestamp};
 /// An agent that was heard within this time is there: three signs of life (protocol, section 1).
 pub const ALIVE_MS: i64 = 30_000;
 
+/// An answer that others are sent before may take so many times as long: then something is wrong with it, not with them.
+const TURNS: i64 = 10;
+
 /// How long each rung may take, ms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StallLimits {
@@ -114,8 +117,10 @@ pub fn judge_progress(progress: &Progress, limits: &StallLimits, now: Timestamp)
         let look = overdue(since, limits.on_bus_ms, Stall::NotOnBus);
         let moved = progress.outbox_moved_at;
         let moves = moved.is_some_and(|at| now.since_ms(at) < limits.on_bus_ms);
+        let may_wait = limits.on_bus_ms.saturating_mul(TURNS);
+        let waits = moves && now.since_ms(since) < may_wait;
         // Nobody gave that answer, and it is one of many: they wait for each other, not for the bus.
-        if matches!(look, Look::Stalled(_)) && progress.state != State::Queued && moves {
+        if matches!(look, Look::Stalled(_)) && progress.state != State::Queued && waits {
             return Look::Again(now.plus_ms(limits.on_bus_ms));
         }
         return look;
@@ -235,7 +240,7 @@ mod tests {
             outbox_moved_at,
             ..at(state, Delivery::Decided)
         };
-        let now = Timestamp(2_000);
+        let now = Timestamp(1_099);
         let (moves, stands) = (Some(now.plus_ms(-9)), Some(now.plus_ms(-10)));
         let stalled = Look::Stalled(Stall::NotOnBus);
         for state in [State::Rejected, State::Withdrawn, State::Expired] {
@@ -250,6 +255,8 @@ mod tests {
         }
         let decided = queued(State::Queued, moves);
         assert_eq!(judge_progress(&decided, &LIMITS, now), stalled);
+        let late = judge_progress(&queued(State::Expired, moves), &LIMITS, now.plus_ms(1));
+        assert_eq!(late, stalled, "the others have long been sent");
     }
 
     #[test]
