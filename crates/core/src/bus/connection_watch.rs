@@ -13,6 +13,14 @@ const EVERY: Duration = Duration::from_secs(30);
 const WANTED_PAUSE: Duration = Duration::from_millis(50);
 /// After a failure the clock is asked again sooner.
 const AGAIN: Duration = Duration::from_secs(2);
+/// Failures one after the other from which on a person is told, and nobody's wish makes it asked sooner.
+const DEAF: u32 = 3;
+
+/// How long after so many failures it is asked again.
+fn pause_after(failed: u32) -> Duration {
+    let doublings = failed.saturating_sub(DEAF).min(8);
+    AGAIN.saturating_mul(1 << doublings).min(EVERY)
+}
 
 /// Waits until somebody wants to know the time better, and not in a hurry.
 async fn wanted(clock: &ServerClock) {
@@ -28,10 +36,11 @@ pub(super) fn spawn(bus: &Bus, plain_text: bool) {
     let mut reconnected = bus.reconnected();
     let watch = async move {
         let mut pause = EVERY;
+        let mut failed = 0_u32;
         loop {
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
-                () = wanted(&clock) => {}
+                () = wanted(&clock), if failed < DEAF => {}
                 changed = reconnected.changed() => if changed.is_err() { return },
             }
             // An event that told of it may have been dropped in a flood of others.
@@ -54,10 +63,24 @@ pub(super) fn spawn(bus: &Bus, plain_text: bool) {
                         changed
                     });
                     pause = EVERY;
+                    failed = 0;
                 }
                 Err(error) => {
-                    tracing::debug!(code = error.code(), "the server's clock was not learned");
-                    pause = AGAIN;
+                    let code = error.code();
+                    // Without a connection there is nobody to ask.
+                    failed = if connected {
+                        failed.saturating_add(1)
+                    } else {
+                        0
+                    };
+                    match failed {
+                        DEAF => tracing::warn!(
+                            code,
+                            "the server does not tell its time, and nothing expires until it does: let the console's login publish to `$SYS.REQ.USER.INFO` and hear the answer, see `countersign bus permissions`"
+                        ),
+                        _ => tracing::debug!(code, "the server's clock was not learned"),
+                    }
+                    pause = pause_after(failed);
                 }
             }
         }
@@ -68,4 +91,17 @@ pub(super) fn spawn(bus: &Bus, plain_text: bool) {
             () = watch => {}
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_never_tells_its_time_is_asked_as_rarely_as_one_that_does() {
+        let seconds = |failed| pause_after(failed).as_secs();
+        assert_eq!([0, 1, 2, 3].map(seconds), [2; 4]);
+        assert_eq!([4, 5, 6, 7].map(seconds), [4, 8, 16, 30]);
+        assert_eq!(seconds(u32::MAX), 30);
+    }
 }

@@ -2,6 +2,8 @@
 //!
 //! Refuses to act before everything on the bus is known: what looks overdue may have been decided.
 
+use std::time::Duration;
+
 use countersign_wire::RequestKey;
 use serde_json::json;
 use tokio::time::Instant;
@@ -27,6 +29,8 @@ use crate::store::{StoreError, rule_uses, vote_outbox};
 const AT_ONCE: i64 = 500;
 /// As long as the server may take to say its time.
 const ASKED_MS: i64 = 50;
+/// Between two looks at whether it has said it, where it does not.
+const LONGEST_ASKED_MS: i64 = 2_000;
 
 /// Nothing waits: other processes' writes and new requests ask for a look by themselves.
 const NEVER: Timestamp = Timestamp(i64::MAX);
@@ -53,7 +57,7 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
     let (release, vote) = next_releases(batch).await?;
     let deadline = requests::next_deadline(batch.tx).await?;
     let deadline = deadline.map(|deadline| match ledger.overdue {
-        Some(_) => deadline.max(batch.now.plus_ms(ASKED_MS)),
+        Some((since, _)) => deadline.max(batch.now.plus_ms(look_again_in(since.elapsed()))),
         None => deadline,
     });
     let look = execution::look_again(ledger, batch).await?;
@@ -79,6 +83,12 @@ async fn overdue(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<Vec<i64>,
     ledger.overdue = None;
     overdue.retain(|id| *id <= up_to);
     Ok(overdue)
+}
+
+/// The longer the server has not said its time, the more rarely it is looked for, ms.
+fn look_again_in(asked: Duration) -> i64 {
+    let eighth = i64::try_from(asked.as_millis() / 8).unwrap_or(i64::MAX);
+    eighth.clamp(ASKED_MS, LONGEST_ASKED_MS)
 }
 
 /// When the next held approval and the next held vote are released. What was held by a clock that ran ahead and was
@@ -246,4 +256,17 @@ pub(crate) async fn late(
     .await?;
     batch.gathered.touched.push(request);
     automatic_answers::answer(ledger, batch, &[request]).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_does_not_say_its_time_is_looked_for_ever_more_rarely() {
+        let after = |ms| look_again_in(Duration::from_millis(ms));
+        assert_eq!([0, 50, 400].map(after), [50; 3]);
+        assert_eq!([800, 8_000].map(after), [100, 1_000]);
+        assert_eq!([16_000, u64::MAX].map(after), [2_000; 2]);
+    }
 }
