@@ -27,16 +27,22 @@ struct Purged {
 }
 
 impl Bus {
-    /// Removes every message of this agent from the stream of requests, and returns how many there were. One that is
-    /// interrupted is done in part; again, it does the rest. Errors as [`Bus::read_last`].
-    pub async fn purge_requests_of(&self, agent: &AgentKey) -> Result<u64, BusError> {
+    /// Removes every message of this agent from the stream of requests, and returns how many the bus said that it had
+    /// removed, and whether those were all. One that is interrupted is done in part; again, it does the rest. Errors as
+    /// [`Bus::read_last`].
+    pub async fn purge_requests_of(&self, agent: &AgentKey) -> (u64, Result<(), BusError>) {
+        let mut removed = 0;
+        let done = self.purge_all(agent, &mut removed).await;
+        (removed, done)
+    }
+
+    async fn purge_all(&self, agent: &AgentKey, removed: &mut u64) -> Result<(), BusError> {
         let name = Stream::Requests.name();
         let Some(info) = leader::stream_info(self, name).await? else {
-            return Ok(0);
+            return Ok(());
         };
         let (first, last) = (info.state.first_sequence, info.state.last_sequence);
         let api = format!("$JS.API.STREAM.PURGE.{name}");
-        let mut removed = 0;
         for word in WORDS {
             let (workspace, agent) = (&agent.workspace, &agent.agent);
             let filter = format!("countersign.v1.{word}.{workspace}.{agent}.>");
@@ -48,9 +54,9 @@ impl Bus {
                     seq,
                 };
                 let answer: Purged = ask(self, &api, &question).await?;
-                removed += answer.purged;
+                *removed += answer.purged;
             }
         }
-        Ok(removed)
+        Ok(())
     }
 }

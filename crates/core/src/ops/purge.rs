@@ -37,9 +37,14 @@ impl App {
         let bus = self.bus().ok_or_else(|| {
             OpError::BusUnreachable("the connection was lost; say it again".to_owned())
         })?;
-        let removed = bus.purge_requests_of(agent).await?;
-        let detail = json!({ "messages": removed });
+        let (removed, done) = bus.purge_requests_of(agent).await;
+        // What is gone is gone, whether or not there is more.
+        let detail = match &done {
+            Ok(()) => json!({ "messages": removed }),
+            Err(error) => json!({ "messages": removed, "interrupted": error.code() }),
+        };
         self.record("purge", agent.to_string(), detail).await?;
+        done?;
         Ok(Purged {
             removed,
             terminated: stopped.terminated,

@@ -1,10 +1,12 @@
 //! One agent's flood of requests that are none, and the way out of it.
 
-use countersign_core::App;
-use countersign_testkit::TempData;
+use countersign_core::{App, Options};
+use countersign_testkit::{PlainServer, TempData};
 use countersign_wire::Verdict;
 
-use crate::agent::{Agent, Desk, caught_up, colleague_options, in_state, listed, until, verdict};
+use crate::agent::{
+    Agent, Desk, caught_up, colleague_options, in_state, listed, options, until, verdict,
+};
 
 const FLOOD: u64 = 20_000;
 const STREAM: &str = "CS_REQUESTS";
@@ -70,4 +72,29 @@ async fn a_purge_ends_a_flood_everywhere_and_costs_nobody_else_a_request() {
     }
     joining.shutdown().await;
     desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_purge_that_the_bus_does_not_carry_out_is_in_the_audit_log_too() {
+    let server = PlainServer::start_with(
+        "accounts { HOUSE { jetstream: enabled, users: [{ user: all, password: all, permissions: {\n\
+         publish: { allow: \">\", deny: \"$JS.API.STREAM.PURGE.>\" } } }] } }\n\
+         no_auth_user: all",
+    )
+    .await;
+    let data = TempData::new();
+    let outside = Options {
+        nats_url: Some(server.url().to_owned()),
+        allow_single_account: true,
+        ..options(&data)
+    };
+    let app = App::start(outside).await.unwrap();
+    caught_up(&app).await;
+    let client = async_nats::connect(server.url()).await.unwrap();
+    let subject = "countersign.v1.request.acme.evil.r1";
+    client.request(subject, "{}".into()).await.unwrap();
+    let refused = app.purge(&"acme/evil".parse().unwrap()).await;
+    assert!(refused.is_err(), "{refused:?}");
+    assert_eq!(purges(&app).await, 1);
+    app.shutdown().await;
 }
