@@ -108,7 +108,7 @@ pub(super) fn config(store: Store, replicas: usize) -> Config {
         },
         Store::Stream(Stream::Receipts) => Config {
             max_age: 400 * DAY,
-            // The oldest go: consoles have read them.
+            // The oldest go, read or not: a console that is away until they are gone does not learn of them.
             max_bytes: 4 * GIB,
             max_messages_per_subject: 8,
             ..base
