@@ -1,4 +1,5 @@
 import { cleanup, configure } from "@testing-library/react";
+import { lateFailures } from "../src/components/lateFailures";
 import { forgetUnsaved } from "../src/desk/unsaved";
 import { afterEach, beforeEach, vi } from "vitest";
 
@@ -70,5 +71,6 @@ beforeEach(() => {
 afterEach(() => {
   cleanup();
   forgetUnsaved();
+  lateFailures.set([]);
   vi.unstubAllGlobals();
 });

@@ -1,21 +1,19 @@
 import { Outlet, useLocation, useNavigate, useRouter } from "@tanstack/react-router";
 import { Tooltip } from "radix-ui";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useCommand } from "../commands/CommandContext";
 import { useOwnMenu } from "../commands/menu";
 import { useTheme } from "../commands/theme";
-import { Button } from "../components/Button";
-import { lateFailure } from "../components/lateFailure";
 import { useDesk, useLost } from "../desk/DeskContext";
-import { useStore } from "../desk/store";
 import { AlarmsDialog } from "../features/alarms/AlarmsDialog";
 import { undoableKeys } from "../features/inbox/sent";
 import { SentProvider, useSentVerdicts } from "../features/inbox/useSent";
 import { Help } from "./Help";
+import { LateFailures } from "./LateFailures";
 import { Navigation } from "./Navigation";
 import { useNotifications } from "./notifications";
 import { Palette } from "./Palette";
-import { PanicDialog, PanicFailed } from "./PanicDialog";
+import { PanicDialog } from "./PanicDialog";
 import { StatusBar } from "./StatusBar";
 
 /** The frame of every screen. */
@@ -27,7 +25,6 @@ export const Shell = () => {
   const router = useRouter();
   const desk = useDesk();
   const lost = useLost();
-  const failed = useStore(lateFailure);
   const sent = useSentVerdicts();
   const inInbox = useLocation({ select: ({ pathname }) => pathname === "/" });
   const [open, setOpen] = useState<"alarms" | "help" | "palette" | "panic" | null>(null);
@@ -37,9 +34,10 @@ export const Shell = () => {
   useCommand("alarms", () => { setOpen("alarms"); });
   // Asked again while its dialog stands, it is another question.
   const [panicAsked, setPanicAsked] = useState(0);
-  const [panicFailed, setPanicFailed] = useState<{ readonly asked: number; readonly why: string } | null>(null);
+  const lastAsked = useRef(0);
   useCommand("panic", () => {
-    setPanicAsked((count) => count + 1);
+    lastAsked.current += 1;
+    setPanicAsked(lastAsked.current);
     setOpen("panic");
   });
   // Whoever turned it off meanwhile has answered: the dialog would turn it on again.
@@ -48,7 +46,10 @@ export const Shell = () => {
   useCommand("undo", () => {
     if (inInbox || (undoableKeys(sent.list, desk.view().inbox.rows).length === 0 && !sent.sending)) return false;
     const [place, field] = [router.state.location.href, document.activeElement];
-    void sent.undo().then(([first]) => {
+    void sent.undo().then((taken) => {
+      // Pressed once more than there was to take back, it asked for nothing.
+      if (taken === null) return;
+      const [first] = taken;
       // A late answer takes nobody from where he has gone by now, nor out of a field.
       if (router.state.location.href === place && document.activeElement === field) void navigate({ to: "/", search: first === undefined ? {} : { card: first } });
     });
@@ -69,12 +70,7 @@ export const Shell = () => {
         {lost === null ? null : (
           <p role="alert" className="m-0 border-b border-bad-line bg-bad-bg px-3.5 py-1.5 text-bad" data-testid="lost">{lost.message}</p>
         )}
-        {failed === null ? null : (
-          <p role="alert" className="m-0 flex items-center gap-3 border-b border-bad-line bg-bad-bg px-3.5 py-1.5 text-bad" data-testid="late-failure">
-            <span className="min-w-0"><b className="font-semibold">{failed.title}</b> It failed: {failed.why}</span>
-            <Button tone="quiet" className="ml-auto -my-1 !py-1" onClick={() => { lateFailure.set(null); }}>Seen</Button>
-          </p>
-        )}
+        <LateFailures />
         <div className="grid min-h-0 flex-1 grid-cols-[56px_minmax(0,1fr)] grid-rows-[minmax(0,1fr)]">
           <Navigation />
           <div className="flex min-h-0 min-w-0"><SentProvider value={sent}><Outlet /></SentProvider></div>
@@ -83,17 +79,7 @@ export const Shell = () => {
       </div>
       {open === "alarms" ? <AlarmsDialog onClose={close} /> : null}
       {open === "help" ? <Help onClose={close} /> : null}
-      {panicFailed?.asked === panicAsked ? (
-        <PanicFailed
-          why={panicFailed.why}
-          onClose={() => {
-            setPanicFailed(null);
-            setOpen((now) => (now === "panic" ? null : now));
-          }}
-        />
-      ) : open === "panic" ? (
-        <PanicDialog key={panicAsked} onClose={close} onFailed={(why) => { setPanicFailed({ asked: panicAsked, why }); }} />
-      ) : null}
+      {open === "panic" ? <PanicDialog key={panicAsked} onClose={close} isLast={() => lastAsked.current === panicAsked} /> : null}
       {open === "palette" ? <Palette onClose={close} /> : null}
     </Tooltip.Provider>
   );

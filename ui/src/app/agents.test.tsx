@@ -182,6 +182,18 @@ describe("a bypass", () => {
     await screen.findByText("the bus cannot be reached");
     expect(console.argsOf("bypass")).toEqual([{ agent: "acme/bot", grant: null }]);
   });
+
+  it("that could not be ended is told also to who has left its agent by then", async () => {
+    const bypass = { agent: "acme/bot", upTo: "low" as const, untilMs: 600_000, by: shown("ann") };
+    const console = await open([agent({ key: "acme/bot" })], { status: status({ bypasses: [bypass] }) });
+    let fails!: () => void;
+    console.answers.bypass = () => new Promise((_, reject) => { fails = () => { reject(new CallError("bus_unreachable", "the bus cannot be reached")); }; });
+    fireEvent.click(within(brakes()).getByText("End the bypass"));
+    for (const key of ["g", "h"]) press(key);
+    await screen.findByTestId("history-count");
+    act(() => { fails(); });
+    expect((await screen.findByTestId("late-failure")).textContent).toContain("End the bypass of acme/bot? It failed: the bus cannot be reached");
+  });
 });
 
 describe("panic", () => {
@@ -204,19 +216,41 @@ describe("panic", () => {
     expect([screen.queryByTestId("panic-dialog"), console.argsOf("panic").length]).toEqual([null, 1]);
   });
 
-  it("says that it is not on also to who has closed its dialog by then, and asks for it once", async () => {
+  /** Asked for, its dialog closed, and no answer yet. */
+  const left = async (): Promise<{ readonly console: FakeConsole; readonly fails: (of?: number) => void }> => {
     const console = await open([]);
-    let fails!: () => void;
-    console.answers.panic = () => new Promise((_, reject) => { fails = () => { reject(new CallError("bus_unreachable", "the bus cannot be reached")); }; });
+    const answers: (() => void)[] = [];
+    console.answers.panic = () => new Promise((_, reject) => { answers.push(() => { reject(new CallError("bus_unreachable", "the bus cannot be reached")); }); });
     press(">", chord);
     await screen.findByText("Telling every console…");
     press("Escape");
     await waitFor(() => { expect(screen.queryByTestId("panic-dialog")).toBeNull(); });
-    act(() => { fails(); });
+    return { console, fails: (of = 0) => { act(() => { answers[of]?.(); }); } };
+  };
+
+  it("says that it is not on also to who has closed its dialog by then, takes the keyboard from nothing for it, and asks for it once", async () => {
+    const { console, fails } = await left();
+    const filter = screen.getByLabelText(/^Filter/u);
+    filter.focus();
+    fails();
+    expect((await screen.findByTestId("late-failure")).textContent).toContain("Panic was not turned on: the bus cannot be reached");
+    await act(async () => { await new Promise((done) => { setTimeout(done, 20); }); });
+    expect(document.activeElement).toBe(filter);
+    expect([screen.queryByRole("dialog"), console.argsOf("panic")]).toEqual([null, [{ on: true }]]);
+    fireEvent.click(screen.getByText("Seen"));
+    await waitFor(() => { expect(screen.queryByTestId("late-failure")).toBeNull(); });
+  });
+
+  it("asked for once more says nothing of what was asked before", async () => {
+    const { fails } = await left();
+    press(">", chord);
+    await screen.findByText("Telling every console…");
+    fails(0);
+    await act(async () => { await new Promise((done) => { setTimeout(done, 20); }); });
+    expect([screen.queryByTestId("late-failure"), screen.getByTestId("panic-dialog").textContent]).toEqual([null, "Telling every console…"]);
+    fails(1);
     await screen.findByText(/Panic is not on: the bus cannot be reached/);
-    press("Escape");
-    await waitFor(() => { expect(screen.queryByText(/Panic is not on/)).toBeNull(); });
-    expect([screen.queryByTestId("panic-dialog"), console.argsOf("panic")]).toEqual([null, [{ on: true }]]);
+    expect(screen.queryByTestId("late-failure")).toBeNull();
   });
 
   it("is turned off only after one more question", async () => {

@@ -1,20 +1,12 @@
 import { act, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import { agent, previewReport, ruleRow, setupForm, setupKey, setupLine, shown } from "../../test/build";
+import { agent, ruleRow, setupForm, setupKey, setupLine, shown } from "../../test/build";
 import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
+import { AGAIN, clicks, goes, later, press, rules, saves, settle, shownText, text, typed } from "../../test/ruleEditor";
 import { CallError } from "../ipc/transport";
-import type { RuleRow, RuleText, SavedRule, SetupForm, SetupKeyView, SetupSaved } from "../ipc/generated";
+import type { RuleText, SavedRule, SetupForm, SetupKeyView, SetupSaved } from "../ipc/generated";
 import { App } from "./App";
 
-// Lists are read again every 3 s.
-const AGAIN = { timeout: 5_000 };
-const press = (key: string, more: KeyboardEventInit = {}): void => { fireEvent.keyDown(document.activeElement ?? document.body, { key, ...more }); };
-/** An answer that the test gives when it wants. */
-const later = <T,>() => {
-  let resolve!: (value: T) => void;
-  const promise = new Promise<T>((done) => { resolve = done; });
-  return { promise, resolve };
-};
 
 describe("what is shown without having been chosen", () => {
   it("stays though an agent comes that stands before it", async () => {
@@ -63,6 +55,7 @@ describe("a setup form", () => {
     fireEvent.click(await screen.findByTestId("confirm-yes"));
     await waitFor(() => { expect(screen.getByTestId("setup").dataset["revision"]).toBe("4"); });
     expect(screen.queryByTestId("setup-conflict")).toBeNull();
+    await waitFor(() => { expect(screen.getByTestId<HTMLButtonElement>("setup-save").disabled).toBe(false); });
     fireEvent.click(screen.getByTestId("setup-save"));
     await waitFor(() => { expect(console.argsOf("setup_save").map((args) => args.revision)).toEqual([3, 4]); });
   });
@@ -98,42 +91,9 @@ describe("a setup form", () => {
   });
 });
 
-const text = (more: Partial<RuleText> = {}): RuleText => ({ id: "small", version: 3, text: 'id = "small"\neffect = "ask"\n', ...more });
-
-/** The rules; the list that it gives may be changed. */
-const rules = async (list: RuleRow[], answers: FakeConsole["answers"] = {}): Promise<FakeConsole> => {
-  window.location.hash = "#/rules";
-  const console = fakeConsole({ answers: {
-    rules_list: ({ workspace }) => ({ workspace: workspace ?? "acme", workspaces: ["acme", "beta"], revision: 1, rules: workspace === "beta" ? [] : [...list], serverMs: 0 }),
-    rule_text: ({ id }) => text({ id }), start_preview: () => ({ number: 1 }), preview: () => ({ done: 1, of: 1, report: previewReport(), trouble: null }),
-    check_rule: () => ({ problems: [], effect: "ask", state: "on" }), ...answers,
-  } });
-  render(<App transport={console} />);
-  await screen.findByTestId(list.length > 0 ? "rule" : "rules-empty");
-  return console;
-};
-const editor = async (): Promise<HTMLElement> => waitFor(() => {
-  const found = screen.getByTestId("rule-desk").querySelector<HTMLElement>(".cm-content");
-  if (found === null) throw new Error("no editor");
-  return found;
-});
-const typed = async (words: string): Promise<void> => {
-  const { EditorView } = await import("@codemirror/view");
-  const view = EditorView.findFromDOM(await editor());
-  view?.dispatch({ changes: { from: view.state.doc.length, insert: words } });
-};
-const shownText = async (): Promise<string> => (await editor()).textContent ?? "";
-
 const savesWith = async (words: string): Promise<void> => {
-  await typed(words);
-  const save = await screen.findByText<HTMLButtonElement>("Save");
-  await waitFor(() => { expect(save.disabled).toBe(false); });
-  fireEvent.click(save);
+  await saves(words);
   await waitFor(() => { expect(screen.queryByText("Save")).toBeNull(); });
-};
-const goes = async (key: string, id: string): Promise<void> => {
-  press(key);
-  await waitFor(() => { expect(screen.getByTestId("rule").dataset["id"]).toBe(id); });
 };
 
 describe("a rule that is edited", () => {
@@ -178,7 +138,7 @@ describe("a rule that is edited", () => {
     list[0] = ruleRow({ version: 4 });
     saved.resolve({ id: "small", version: 4, conflict: null, gone: false, denied: null });
     await waitFor(() => { expect(screen.getByTestId("rule").dataset["version"]).toBe("4"); }, AGAIN);
-    expect(await shownText()).toContain("# one# two");
+    expect(await shownText()).toContain("# one\n# two");
     expect(screen.queryByTestId("conflict")).toBeNull();
     console.answers.save_rule = () => ({ id: "small", version: 5, conflict: null, gone: false, denied: null });
     await waitFor(() => { expect(screen.getByText<HTMLButtonElement>("Save").disabled).toBe(false); });
@@ -187,10 +147,14 @@ describe("a rule that is edited", () => {
   });
 
   it("is told as saved once it is, also where it cannot be read again", async () => {
-    const console = await rules([ruleRow()], { save_rule: () => ({ id: "small", version: 4, conflict: null, gone: false, denied: null }) });
+    const list = [ruleRow()];
+    const console = await rules(list, { save_rule: () => ({ id: "small", version: 4, conflict: null, gone: false, denied: null }) });
     console.answers.rule_text = () => { throw new CallError("failed", "the store is busy"); };
+    list[0] = ruleRow({ version: 4 });
     await savesWith("# one\n");
-    expect([screen.getByTestId("rule-problems").textContent, screen.queryByText(/changed, not saved/)]).toEqual(["", null]);
+    await waitFor(() => { expect(screen.getByTestId("rule").dataset["version"]).toBe("4"); }, AGAIN);
+    expect((await screen.findByTestId("unread", undefined, AGAIN)).textContent).toBe("Could not be read: the store is busy");
+    expect([await shownText(), screen.getByTestId("rule-problems").textContent, screen.queryByText("Save")]).toEqual([expect.stringContaining("# one"), "", null]);
     await savesWith("# two\n");
     expect(console.argsOf("save_rule").map((args) => args.seenVersion)).toEqual([3, 4]);
   });
@@ -216,22 +180,29 @@ describe("a rule that is edited", () => {
     expect([screen.queryByTestId("conflict"), screen.queryByText(/changed, not saved/), await shownText()]).toEqual([null, null, expect.stringContaining("# one")]);
   });
 
-  it("loses nothing that is typed after a look elsewhere while its saving goes on", async () => {
+  it("loses nothing that is typed after a look elsewhere while its saving goes on, and takes its own saving for nobody else's", async () => {
     const saved = later<SavedRule>();
-    await rules([ruleRow(), ruleRow({ id: "other" })], { save_rule: () => saved.promise });
-    await typed("# one\n");
-    const save = await screen.findByText<HTMLButtonElement>("Save");
-    await waitFor(() => { expect(save.disabled).toBe(false); });
-    fireEvent.click(save);
+    const list = [ruleRow(), ruleRow({ id: "other" })];
+    const console = await rules(list, { save_rule: () => saved.promise });
+    await saves("# one\n");
     await screen.findByText("Telling the bus…");
     await goes("j", "other");
     await goes("k", "small");
     await typed("# two\n");
+    console.answers.rule_text = () => text({ version: 4, text: `${text().text}# one\n` });
+    list[0] = ruleRow({ version: 4 });
     saved.resolve({ id: "small", version: 4, conflict: null, gone: false, denied: null });
     await act(async () => { await saved.promise; });
+    await typed("# three\n");
+    await waitFor(() => { expect(screen.getByTestId("rule").dataset["version"]).toBe("4"); }, AGAIN);
+    await settle();
+    expect([await shownText(), screen.queryByTestId("conflict")]).toEqual([expect.stringContaining("# one\n# two\n# three"), null]);
     await goes("j", "other");
     await goes("k", "small");
-    expect(await shownText()).toContain("# one# two");
+    await settle();
+    expect([await shownText(), screen.queryByTestId("conflict")]).toEqual([expect.stringContaining("# one\n# two\n# three"), null]);
+    await clicks("Save");
+    await waitFor(() => { expect(console.argsOf("save_rule").map((args) => args.seenVersion)).toEqual([3, 4]); });
   });
 
   it("has no simulation run on for an editor that was left before it had a number", async () => {

@@ -175,6 +175,46 @@ it("the keyboard leaves the editor with Tab, and nothing of the text changes by 
   expect([field.textContent, asked]).toEqual(["{}", []]);
 });
 
+it("a check that is answered while somebody types on says nothing of the text that it was not asked about", async () => {
+  const { asked, typed } = await editor();
+  await typed("{]");
+  await asks(asked, "{]");
+  await typed('{"a":1}');
+  await asked[0]?.answer(check("{]", "not JSON"));
+  expect(screen.getByTestId("edit-problems").textContent).toBe("");
+});
+
+it("nothing is said any more of a text that was taken back, nor by the check of it that is answered then", async () => {
+  const { asked, typed } = await editor();
+  await typed("{]");
+  await asks(asked, "{]");
+  await asked[0]?.answer(check("{]", "not JSON"));
+  expect(screen.getByTestId("edit-problems").textContent).toContain("not JSON");
+  await typed("{}");
+  expect(screen.getByTestId("edit-problems").textContent).toBe("");
+  await typed("{]");
+  await asks(asked, "{]", "{]");
+  await typed("{}");
+  await asked[1]?.answer(check("{]", "not JSON"));
+  expect(screen.getByTestId("edit-problems").textContent).toBe("");
+});
+
+it("what is typed while a comparison fails is compared in its place", async () => {
+  const { console, asked, typed } = await editor();
+  await typed('{"a":1}');
+  await asks(asked, '{"a":1}');
+  const before = console.answers.check_edit;
+  let fails!: () => void;
+  console.answers.check_edit = () => new Promise((_, reject) => { fails = () => { reject(new Error("too busy")); }; });
+  fireEvent.click(screen.getByRole("button", { name: /^Compare/u }));
+  await typed('{"a":12}');
+  console.answers.check_edit = before as typeof console.answers.check_edit;
+  await act(async () => { fails(); await Promise.resolve(); });
+  await asks(asked, '{"a":1}', '{"a":12}');
+  await asked[1]?.answer(check('{"a":12}'));
+  expect((await screen.findByTestId("diff")).textContent).toContain('{"a":12}');
+});
+
 it("what was said of a text is not said of the one that is typed next", async () => {
   const { asked, typed } = await editor();
   fireEvent.click(screen.getByRole("button", { name: /^Compare/u }));

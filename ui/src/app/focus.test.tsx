@@ -150,6 +150,23 @@ describe("the focus", () => {
     await waitFor(() => { expect(document.activeElement).toBe(screen.getByTestId("brake-bar")); });
   });
 
+  it("comes back from a dialog that followed another one to where it was before both", async () => {
+    window.location.hash = "#/rules";
+    render(<App transport={fakeConsole({ answers: {
+      rules_list: () => ({ workspace: "acme", workspaces: ["acme"], revision: 1, rules: [ruleRow()], serverMs: 0 }), rule_text: ({ id }) => ({ id, version: 3, text: "" }),
+      start_preview: () => ({ number: 1 }), preview: () => ({ done: 0, of: 1, report: null, trouble: null }), remove_rule: () => ({ denied: { count: null, calls: [] } }),
+    } })} />);
+    const remove = await screen.findByRole("button", { name: "Remove…" });
+    remove.focus();
+    fireEvent.click(remove);
+    fireEvent.click(await screen.findByTestId("confirm-yes"));
+    await screen.findByTestId("denied-calls");
+    await waitFor(() => { expect(screen.getAllByRole("dialog")).toHaveLength(1); });
+    press("Escape");
+    await waitFor(() => { expect(screen.queryByRole("dialog")).toBeNull(); });
+    await waitFor(() => { expect(document.activeElement).toBe(remove); });
+  });
+
   it("stays where somebody has put it meanwhile", async () => {
     await desk();
     const filter = screen.getByLabelText<HTMLInputElement>(/^Filter/);

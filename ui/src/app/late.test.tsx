@@ -27,6 +27,8 @@ const typeReason = async (): Promise<void> => {
   fireEvent.change(field, { target: { value: "because it is wro" } });
 };
 
+const settle = (): Promise<void> => act(async () => { await new Promise((done) => { setTimeout(done, 50); }); });
+
 const desk = async (answers: FakeConsole["answers"]): Promise<FakeConsole> => {
   const console = fakeConsole({
     rows: KEYS.map((key, place) => row({ key, seq: place, deadlineMs: FAR + place })),
@@ -111,6 +113,19 @@ describe("an approval that is taken back late", () => {
   });
 });
 
+describe("Z pressed once more on another screen than there is to take back", () => {
+  it("leads nowhere by itself, and keeps nobody from the card that the first one takes back", async () => {
+    const answer = await held();
+    for (const key of ["g", "h"]) press(key);
+    await screen.findByTestId("history-count");
+    for (const key of ["z", "z"]) press(key);
+    await settle();
+    expect([window.location.hash, screen.queryByTestId("card")]).toEqual(["#/history", null]);
+    await answer.give({});
+    await reads("a/b/1");
+  });
+});
+
 /** The first of four are sent, and no answer has come. */
 const sending = async (count: number): Promise<{ readonly console: FakeConsole; readonly give: () => Promise<void> }> => {
   const answer = later<DecideOutcome>();
@@ -167,7 +182,6 @@ const saving = async (): Promise<(saved: SavedRule) => Promise<void>> => {
   return answer.give;
 };
 const SAVED: SavedRule = { id: "small", version: 4, conflict: null, gone: false, denied: null };
-const settle = (): Promise<void> => act(async () => { await new Promise((done) => { setTimeout(done, 50); }); });
 
 describe("a rule whose saving is answered late", () => {
 

@@ -1,9 +1,9 @@
 import { useState, type ReactNode } from "react";
 import { toCallError } from "../ipc/transport";
 import { Button } from "./Button";
-import { lateFailure } from "./lateFailure";
+import { tellLate } from "./lateFailures";
 import { Overlay } from "./Overlay";
-import { useHere } from "./useHere";
+import { useHere, type Here } from "./useHere";
 
 interface ConfirmProps {
   readonly title: string;
@@ -14,7 +14,8 @@ interface ConfirmProps {
   readonly dangerous?: boolean;
   /** What the button says while it is done. */
   readonly doing?: string;
-  readonly onConfirm: () => Promise<unknown>;
+  /** Told whether the dialog that asked is still open: an answer that comes later belongs into no other one. */
+  readonly onConfirm: (here: Here) => Promise<unknown>;
   readonly onClose: () => void;
 }
 
@@ -27,13 +28,13 @@ export const Confirm = ({ title, children, verb, dangerous = false, doing = "Tel
     setBusy(true);
     setTrouble(null);
     try {
-      await onConfirm();
+      await onConfirm(here);
       // Closed meanwhile, it would close what was opened after it.
       if (here.current) onClose();
     } catch (thrown) {
       const why = toCallError(thrown).message;
       if (here.current) setTrouble(why);
-      else lateFailure.set({ title, why });
+      else tellLate(title, `It failed: ${why}`);
     } finally {
       setBusy(false);
     }

@@ -1,5 +1,5 @@
 import { X } from "lucide-react";
-import { useState, type ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import { Region } from "./Region";
 import { Dialog } from "./over";
 
@@ -22,18 +22,41 @@ const focusPlace = (place: HTMLElement): void => {
   place.focus();
 };
 
+/** Where the keyboard goes on from once a dialog is closed. */
+interface Origin {
+  readonly before: HTMLElement | null;
+  readonly around: HTMLElement | null;
+  /** Of the dialog that this one came from, which may be closed before it. */
+  readonly below: Origin | null;
+}
+
+/** Of the dialogs that are open, the one on top last. */
+const opened: Origin[] = [];
+
+const originNow = (): Origin => {
+  const before = openerOf(document.activeElement);
+  return { before, around: before?.closest<HTMLElement>("[role=toolbar], [role=region], main") ?? null, below: opened.at(-1) ?? null };
+};
+
+const goOnFrom = ({ before, around, below }: Origin): void => {
+  if (before?.isConnected === true) before.focus();
+  // What opened it is gone, or can do nothing any more: the keyboard goes on from beside it.
+  if (document.activeElement === document.body && around !== null) focusPlace(around);
+  if (document.activeElement === document.body && below !== null) goOnFrom(below);
+};
+
 /** A dialog over the desk. Whatever had the keyboard before has it afterwards. */
 export const Overlay = ({ title, wide = false, onClose, children }: OverlayProps) => {
-  const [before] = useState(() => openerOf(document.activeElement));
-  const [around] = useState(() => before?.closest<HTMLElement>("[role=toolbar], [role=region], main") ?? null);
+  const [origin] = useState(originNow);
+  useEffect(() => {
+    opened.push(origin);
+    return () => { opened.splice(opened.indexOf(origin), 1); };
+  }, [origin]);
   const giveBack = (event: Event): void => {
     event.preventDefault();
     // The next dialog may be open by now, and has it.
     if (document.activeElement?.isConnected === true && document.activeElement.closest("[role=dialog]") !== null) return;
-    if (before?.isConnected === true) before.focus();
-    if (document.activeElement !== document.body || around === null) return;
-    // What opened it is gone, or can do nothing any more: the keyboard goes on from beside it.
-    focusPlace(around);
+    goOnFrom(origin);
   };
   return (
     <Dialog.Root open onOpenChange={(open) => { if (!open) onClose(); }}>

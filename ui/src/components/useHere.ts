@@ -1,7 +1,9 @@
 import { useEffect, useRef, type RefObject } from "react";
 
+export type Here = RefObject<boolean>;
+
 /** Whether the component is still on screen, for an answer that comes late. */
-export const useHere = (): RefObject<boolean> => {
+export const useHere = (): Here => {
   const here = useRef(false);
   useEffect(() => {
     here.current = true;

@@ -17,6 +17,8 @@ export interface EditorProblem {
 
 interface CodeFieldProps {
   readonly initial: string;
+  /** Another one begins the text anew, also where `initial` is what it was. */
+  readonly round?: number;
   readonly label: string;
   readonly problems: readonly EditorProblem[];
   /** What the language brings; the same value for as long as the field lives. */
@@ -34,11 +36,13 @@ const toDiagnostics = (view: EditorView, problems: readonly EditorProblem[]): Di
   });
 
 /** Text in an editor. It comes as pure ASCII; the field is the only place that is not text nodes. */
-export const CodeField = ({ initial, label, problems, language, onChange, onSubmit, takesFocus = true, className = "min-h-0 flex-1" }: CodeFieldProps) => {
+export const CodeField = ({ initial, round = 0, label, problems, language, onChange, onSubmit, takesFocus = true, className = "min-h-0 flex-1" }: CodeFieldProps) => {
   const host = useRef<HTMLDivElement>(null);
   const editor = useRef<EditorView | null>(null);
   const calls = useRef({ onChange, onSubmit });
   useEffect(() => { calls.current = { onChange, onSubmit }; });
+  /** What is typed next, where the text begins anew under the hands that type, would be commands. */
+  const hadFocus = useRef(false);
 
   useEffect(() => {
     if (host.current === null) return undefined;
@@ -59,17 +63,18 @@ export const CodeField = ({ initial, label, problems, language, onChange, onSubm
       }),
     });
     editor.current = view;
-    if (takesFocus) view.focus();
+    if (takesFocus || hadFocus.current) view.focus();
     return () => {
+      hadFocus.current = document.activeElement === view.contentDOM;
       view.destroy();
       editor.current = null;
     };
-  }, [initial, label, language, takesFocus]);
+  }, [initial, label, language, round, takesFocus]);
 
   useEffect(() => {
     const view = editor.current;
     if (view !== null) view.dispatch(setDiagnostics(view.state, toDiagnostics(view, problems)));
-  }, [initial, problems]);
+  }, [initial, problems, round]);
 
   return <div ref={host} className={`overflow-hidden rounded-lg border border-line ${className}`} />;
 };

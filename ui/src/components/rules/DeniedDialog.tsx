@@ -1,12 +1,13 @@
 import type { DeniedCalls } from "../../ipc/generated";
 import { Confirm } from "../Confirm";
+import type { Here } from "../useHere";
 import { Cases } from "./Cases";
 
 interface DeniedDialogProps {
   readonly denied: DeniedCalls;
   /** The word on the button that does it. */
   readonly verb: string;
-  readonly onConfirm: () => Promise<unknown>;
+  readonly onConfirm: (here: Here) => Promise<unknown>;
   readonly onClose: () => void;
 }
 

@@ -75,7 +75,7 @@ export const RuleDesk = ({ workspace, rule, words, state, wide = false, takesFoc
         <div className="mb-4 min-w-0">
           <Conflict edit={edit} />
           <CodeField
-            initial={edit.initial} label="Rule as TOML" language={language} takesFocus={takesFocus} className="max-h-[46vh] min-h-[150px] overflow-auto"
+            initial={edit.initial} round={edit.round} label="Rule as TOML" language={language} takesFocus={takesFocus} className="max-h-[46vh] min-h-[150px] overflow-auto"
             problems={marks} onChange={edit.setText} onSubmit={plainSave}
           />
           <div role="alert" className="mt-1.5 text-[12.5px] text-bad" data-testid="rule-problems">

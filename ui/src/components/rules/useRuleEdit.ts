@@ -2,12 +2,15 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useDesk } from "../../desk/DeskContext";
+import { useStore } from "../../desk/store";
 import type { DeniedCalls, RuleCheck, RuleState, RuleText, SavedRule } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
+import { tellLate } from "../lateFailures";
+import { useHere } from "../useHere";
+import { savedRules, savingRules } from "./saving";
 import { changedRules } from "./unsaved";
-
-/** Typing is checked when it pauses. */
-const PAUSE_MS = 250;
+import { useRuleCheck } from "./useRuleCheck";
+import { questionOf, whyConflict, whyDenied } from "./whyNot";
 
 /** What the operator was told and wants all the same. */
 export interface Accepted {
@@ -27,8 +30,10 @@ export type Held = { readonly state: RuleState | null; readonly accepted: Accept
 );
 
 export interface RuleEdit {
-  /** What the editor began with; changes only when the editor should begin anew. */
+  /** What the editor began with. */
   readonly initial: string;
+  /** Counted up when the editor should begin anew. */
+  readonly round: number;
   readonly text: string;
   readonly setText: (text: string) => void;
   /** The version that was seen; 0 for a rule that stands nowhere yet. */
@@ -60,16 +65,19 @@ export interface RuleEdit {
 export const useRuleEdit = (workspace: string, given: RuleText, gone = false): RuleEdit => {
   const desk = useDesk();
   const queries = useQueryClient();
+  const here = useHere();
   const [base, setBase] = useState(given);
+  const name = `${workspace}/${given.id}`;
   // A new one has no name yet; a draft from a card is made anew there.
-  const place = given.version === 0 && given.id !== "" ? null : `${workspace}/${given.id}`;
-  const [kept] = useState(() => (place === null ? undefined : changedRules.of(place)));
-  const [initial, setInitial] = useState(kept?.text ?? given.text);
-  const [text, write] = useState(kept?.text ?? given.text);
+  const place = given.version === 0 && given.id !== "" ? null : name;
+  const changed = useStore(changedRules.all);
+  const kept = place === null ? undefined : changed[place];
+  const [begun, setBegun] = useState({ text: kept?.text ?? given.text, round: 0 });
+  const [text, write] = useState(begun.text);
   const latest = useRef(text);
-  const [seen, setSeen] = useState(kept?.seen ?? given.version);
-  const [check, setCheck] = useState<{ readonly of: string; readonly found: RuleCheck } | null>(null);
-  const [busy, setBusy] = useState(false);
+  const seen = kept?.seen ?? base.version;
+  const busy = useStore(savingRules.all)[name] === true;
+  const { check, checked, unchecked } = useRuleCheck(text, begun.text);
   const [trouble, setTrouble] = useState<string | null>(null);
   const [conflict, setConflict] = useState<SavedRule | null>(null);
   const [held, setHeld] = useState<Held | null>(null);
@@ -77,32 +85,37 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
   const begin = useCallback((next: RuleText) => {
     if (place !== null) changedRules.keep(place, undefined);
     setBase(next);
-    setInitial(next.text);
-    latest.current = next.text;
-    write(next.text);
-    setSeen(next.version);
     setConflict(null);
     setTrouble(null);
+    // What the editor shows already stays in it, with its cursor and its history.
+    if (next.text === latest.current) return;
+    latest.current = next.text;
+    write(next.text);
+    setBegun(({ round }) => ({ text: next.text, round: round + 1 }));
   }, [place]);
   /** It stands now. What was typed since, here or after a look elsewhere, goes on from there. */
   const stands = (saved: RuleText): void => {
     const typed = (place === null ? undefined : changedRules.of(place)?.text) ?? latest.current;
     if (place !== null) changedRules.keep(place, undefined);
     if (typed !== saved.text) changedRules.keep(`${workspace}/${saved.id}`, { text: typed, seen: saved.version });
-    setBase(saved);
-    setSeen(saved.version);
-    setConflict(null);
+    savedRules.tell({ of: name, rule: saved });
   };
+  // The editor that is open goes on from there, which need not be the one that saved it.
+  useEffect(() => savedRules.subscribe(({ of, rule }) => {
+    if (of !== name) return;
+    setBase(rule);
+    setConflict(null);
+  }), [name]);
   const edited = text !== base.text;
   // Somebody else changed it: shown at once where nothing is lost by it.
   useEffect(() => {
     // What comes while it is saved may be the own change. What was saved here may be newer than what was read last.
     if (busy || given.version < base.version || (given.version === base.version && given.text === base.text)) return;
-    if (!edited) begin(given);
+    if (!edited || given.text === text) begin(given);
     // What was saved here, as the console writes it.
-    else if (given.version === base.version) setBase(given);
+    else if (given.version === base.version || given.version === seen) setBase(given);
     else setConflict({ id: given.id, version: null, conflict: given, gone: false, denied: null });
-  }, [base, begin, busy, edited, given]);
+  }, [base, begin, busy, edited, given, seen, text]);
 
   useEffect(() => {
     if (gone) setConflict((before) => before ?? { id: given.id, version: null, conflict: null, gone: true, denied: null });
@@ -113,61 +126,47 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
     write(next);
     if (place === null) return;
     if (next === base.text) changedRules.keep(place, undefined);
-    else changedRules.keep(place, { text: next, seen });
-  }, [base.text, place, seen]);
-
-  useEffect(() => {
-    let wanted = true;
-    const timer = setTimeout(() => {
-      desk.call("check_rule", { text }).then(
-        (found) => { if (wanted) setCheck({ of: text, found }); },
-        (thrown: unknown) => { if (wanted) setTrouble(toCallError(thrown).message); },
-      );
-    }, text === initial ? 0 : PAUSE_MS);
-    return () => {
-      wanted = false;
-      clearTimeout(timer);
-    };
-  }, [desk, initial, text]);
+    else changedRules.keep(place, { text: next, seen: changedRules.of(place)?.seen ?? base.version });
+  }, [base, place]);
 
   const save = async (state: RuleState | null, accepted: Accepted = {}): Promise<SavedRule | null> => {
     const { sure = false, limits = false, denied = false } = accepted;
-    setBusy(true);
+    /** Whoever has left the editor is told what it would have asked. */
+    const tell = (show: () => void, why: string): null => {
+      if (here.current) show();
+      else tellLate(questionOf(given.id, state), why);
+      return null;
+    };
+    savingRules.keep(name, true);
     setTrouble(null);
     setHeld(null);
     try {
       const saved = await desk.call("save_rule", { workspace, text, state, seenVersion: seen === 0 ? null : seen, sure, acceptLimits: limits, acceptDenied: denied });
-      if (saved.denied !== null) {
-        setHeld({ why: "denied", calls: saved.denied, state, accepted });
-        return null;
-      }
-      if (saved.version === null) {
-        setConflict(saved);
-        return null;
-      }
+      const { denied: calls } = saved;
+      if (calls !== null) return tell(() => { setHeld({ why: "denied", calls, state, accepted }); }, whyDenied(calls));
+      if (saved.version === null) return tell(() => { setConflict(saved); }, whyConflict(saved));
       // The bus may take its time, and nobody has to wait for it with typing. Who shows the rule reads it as it was written.
       stands({ id: saved.id, version: saved.version, text });
       await queries.invalidateQueries({ queryKey: ["rules"] });
       return saved;
     } catch (thrown) {
       const { code, message } = toCallError(thrown);
-      if (code === "verdict_not_allowed" && !limits) setHeld({ why: "limits", message, state, accepted });
-      else if (code === "not_armed") setHeld({ why: "unproven", state, accepted });
-      else setTrouble(message);
-      return null;
+      if (code === "verdict_not_allowed" && !limits) return tell(() => { setHeld({ why: "limits", message, state, accepted }); }, `Nothing was changed: ${message}.`);
+      if (code === "not_armed") return tell(() => { setHeld({ why: "unproven", state, accepted }); }, `Nothing was changed: ${message}.`);
+      return tell(() => { setTrouble(message); }, `It failed: ${message}`);
     } finally {
-      setBusy(false);
+      savingRules.keep(name, undefined);
     }
   };
   const keepMine = (): void => {
     const version = conflict?.conflict?.version ?? 0;
-    setSeen(version);
     if (conflict?.conflict != null) setBase(conflict.conflict);
     if (place !== null) changedRules.keep(place, { text, seen: version });
     setConflict(null);
   };
   return {
-    initial, text, setText, seen, edited, isKept: place !== null, check: check?.found ?? null, checked: check?.of ?? null, busy, trouble, conflict, held, letGo: (of) => { setHeld((before) => (before === of ? null : before)); }, save, keepMine,
+    initial: begun.text, round: begun.round, text, setText, seen, edited, isKept: place !== null, check, checked, busy, trouble: trouble ?? unchecked, conflict, held, save, keepMine,
+    letGo: (of) => { setHeld((before) => (before === of ? null : before)); },
     takeTheirs: () => { if (conflict?.conflict != null) begin(conflict.conflict); },
     revert: () => { begin(base); },
   };

@@ -1,9 +1,11 @@
 import { useState } from "react";
 import { Button } from "../../components/Button";
 import { Confirm } from "../../components/Confirm";
+import { tellLate } from "../../components/lateFailures";
 import { Select } from "../../components/Select";
 import { ShownText } from "../../components/ShownText";
 import { Moment } from "../../components/Moment";
+import { useHere } from "../../components/useHere";
 import { useDesk, useServerSecond, useStatus } from "../../desk/DeskContext";
 import type { BypassView, Risk } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
@@ -38,6 +40,7 @@ export const BypassBar = ({ agent, disabled }: { readonly agent: string; readonl
   const desk = useDesk();
   const bypass = useBypass(agent);
   const panic = (useStatus()?.panic ?? null) !== null;
+  const here = useHere();
   const [asked, setAsked] = useState(false);
   const [busy, setBusy] = useState(false);
   const [trouble, setTrouble] = useState<string | null>(null);
@@ -47,7 +50,9 @@ export const BypassBar = ({ agent, disabled }: { readonly agent: string; readonl
     try {
       await desk.call("bypass", { agent, grant: null });
     } catch (thrown) {
-      setTrouble(toCallError(thrown).message);
+      const { message } = toCallError(thrown);
+      if (here.current) setTrouble(message);
+      else tellLate(`End the bypass of ${agent}?`, `It failed: ${message}`);
     } finally {
       setBusy(false);
     }

@@ -2,12 +2,16 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Button } from "../../components/Button";
 import { Confirm } from "../../components/Confirm";
+import { tellLate } from "../../components/lateFailures";
 import { plainText } from "../../components/shown";
 import { DeniedDialog } from "../../components/rules/DeniedDialog";
+import { whyDenied } from "../../components/rules/whyNot";
 import { ShownText } from "../../components/ShownText";
+import type { Here } from "../../components/useHere";
 import { useDesk, useLost, useStatus } from "../../desk/DeskContext";
 import type { DeniedCalls, RequestStoryView, SuspendedView } from "../../ipc/generated";
 
+const QUESTION = "This automatic decision was wrong?";
 const MEANS: Record<string, string> = {
   rule: "The rule that decided it is switched off in every console until somebody enables it again.",
   setup_key: "The setup key that let it pass is bound no more: its calls ask again.",
@@ -27,10 +31,11 @@ export const RegretBar = ({ story }: { readonly story: RequestStoryView }) => {
   const { row } = story;
   const origin = row.origin === null ? "" : plainText(row.origin);
   if (row.state !== "decided" || row.rule === null || (origin !== "rule" && origin !== "setup_key")) return null;
-  const regret = async (acceptDenied: boolean): Promise<void> => {
+  const regret = async (acceptDenied: boolean, here: Here): Promise<void> => {
     const outcome = await desk.call("regret", { key: row.key, reason: reason.trim() === "" ? null : reason.trim(), acceptDenied });
     setDone(outcome.suspended);
-    setDenied(outcome.denied);
+    if (here.current) setDenied(outcome.denied);
+    else if (outcome.denied !== null) tellLate(QUESTION, whyDenied(outcome.denied));
     await Promise.all([queries.invalidateQueries({ queryKey: ["rules"] }), queries.invalidateQueries({ queryKey: ["story", row.key] })]);
   };
   return (
@@ -39,7 +44,7 @@ export const RegretBar = ({ story }: { readonly story: RequestStoryView }) => {
         <Button tone="deny" disabled={lost !== null || readOnly !== null} onClick={() => { setAsking(true); }}>This was wrong…</Button>
       ) : <p role="status" className="m-0 text-warn-text">Recorded as wrong: <b className="font-mono font-semibold"><ShownText text={done.id} /></b> {DONE[done.what] ?? "is suspended"}.</p>}
       {asking ? (
-        <Confirm title="This automatic decision was wrong?" verb="Suspend it" dangerous onConfirm={() => regret(false)} onClose={() => { setAsking(false); }}>
+        <Confirm title={QUESTION} verb="Suspend it" dangerous onConfirm={(here) => regret(false, here)} onClose={() => { setAsking(false); }}>
           <p className="mt-0">{MEANS[origin]} What it decided stands: it cannot be called back.</p>
           <label className="block">Why
             <input className="mt-1 block w-full rounded-md border border-line bg-bg px-2.5 py-2 text-text" value={reason} maxLength={240} placeholder="For whoever looks at the rule next" onChange={(event) => { setReason(event.target.value); }} />
@@ -47,7 +52,7 @@ export const RegretBar = ({ story }: { readonly story: RequestStoryView }) => {
         </Confirm>
       ) : null}
       {denied === null ? null : (
-        <DeniedDialog denied={denied} verb="Suspend it all the same" onConfirm={() => regret(true)} onClose={() => { setDenied(null); }} />
+        <DeniedDialog denied={denied} verb="Suspend it all the same" onConfirm={(here) => regret(true, here)} onClose={() => { setDenied(null); }} />
       )}
     </div>
   );

@@ -64,7 +64,7 @@ export const InboxScreen = () => {
   const onEngaged = useCallback((is: boolean) => { engaged.current = is; }, []);
   const takeBack = useCallback(async (held?: string) => {
     const from = cursor.now();
-    const taken = await undo(held);
+    const taken = await undo(held) ?? [];
     const [first] = taken;
     if (first === undefined) return;
     await Promise.all(taken.map((card) => queries.invalidateQueries({ queryKey: ["card", card] })));

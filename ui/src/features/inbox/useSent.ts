@@ -20,8 +20,8 @@ export interface SentView {
   readonly sending: boolean;
   /** What of a batch is not sent yet stays here. */
   readonly stop: () => void;
-  /** Takes held approvals back and gives their keys, in the order they were given: without a key the last one, with all of its batch. */
-  readonly undo: (key?: string) => Promise<readonly string[]>;
+  /** Takes held approvals back and gives their keys, in the order they were given: without a key the last one, with all of its batch. Null where there was nothing to ask for. */
+  readonly undo: (key?: string) => Promise<readonly string[] | null>;
   /** The list is on screen until the returned function is called: what was told fades only there. */
   readonly shown: () => () => void;
 }
@@ -134,14 +134,17 @@ export const useSentVerdicts = (): SentView => {
     }
   }, [desk, setList]);
 
-  const undo = useCallback(async (wanted?: string): Promise<readonly string[]> => {
+  const undo = useCallback(async (wanted?: string): Promise<readonly string[] | null> => {
+    let stops = false;
     if (wanted === undefined && running.current !== null) {
+      stops = !running.current.stopped;
       stop();
       await running.current.end;
     }
     // What is on its way back is not asked for again: pressed once more, it is the one before.
     const isHere = ({ key }: { readonly key: string }): boolean => !takingBack.current.has(key);
     const keys = wanted === undefined ? undoableKeys(latest.current.filter(isHere), desk.view().inbox.rows.filter(isHere)) : [wanted];
+    if (keys.length === 0 && !stops) return null;
     for (const key of keys) takingBack.current.add(key);
     const taken = new Set<string>();
     await atOnce(keys, WIDTH, async (key) => {

@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { Button } from "../../components/Button";
 import { Confirm } from "../../components/Confirm";
+import { tellLate } from "../../components/lateFailures";
 import { ShownText } from "../../components/ShownText";
 import { formatAgo } from "../../desk/clock";
 import { useDesk, useLost, useStatus } from "../../desk/DeskContext";
@@ -10,6 +11,9 @@ import type { DeniedCalls, RuleRow, RuleWords, SavedRule } from "../../ipc/gener
 import { toCallError } from "../../ipc/transport";
 import { DeniedDialog } from "../../components/rules/DeniedDialog";
 import { RuleDesk } from "../../components/rules/RuleDesk";
+import { whyDenied } from "../../components/rules/whyNot";
+import { Unread } from "../../components/Unread";
+import type { Here } from "../../components/useHere";
 import { Day } from "../../components/Moment";
 import { RuleChanges } from "./RuleChanges";
 import { Failed } from "../../components/Failed";
@@ -23,6 +27,10 @@ interface RulePaneProps {
   readonly nowMs: number;
   readonly onSaved: (saved: SavedRule) => void;
 }
+
+/** What could not be read is read again after this time. */
+const SOON_MS = 300;
+const AGAIN_MS = 3_000;
 
 const STATE: Record<RuleRow["state"], string> = { on: "on", off: "off", shadow: "in the shadow" };
 
@@ -56,22 +64,26 @@ export const RulePane = ({ workspace, row, gone, words, nowMs, onSaved }: RulePa
   const lost = useLost();
   const readOnly = useStatus()?.readOnly ?? null;
   const [removing, setRemoving] = useState(false);
-  const { data, error } = useQuery({
+  const { data, failureCount, failureReason } = useQuery({
     // A new version is a new text.
     queryKey: ["rule", workspace, row.id, row.version], queryFn: () => desk.call("rule_text", { workspace, id: row.id }), placeholderData: (before) => (before?.id === row.id ? before : undefined), enabled: !gone,
+    // It stays on what was read last until it can be read: somebody may be typing over it.
+    retry: true, retryDelay: (failures) => (failures === 0 ? SOON_MS : AGAIN_MS),
   });
+  const unread = failureCount > 1 ? failureReason : null;
   const [limits, setLimits] = useState(false);
   const [denied, setDenied] = useState<DeniedCalls | null>(null);
-  const remove = async (acceptDenied: boolean): Promise<void> => {
+  const remove = async (acceptDenied: boolean, here: Here): Promise<void> => {
     try {
       const removed = await desk.call("remove_rule", { workspace, id: row.id, acceptLimits: limits, acceptDenied });
       if (removed.denied !== null) {
-        setDenied(removed.denied);
+        if (here.current) setDenied(removed.denied);
+        else tellLate(`Remove the rule ${row.id}?`, whyDenied(removed.denied));
         return;
       }
     } catch (thrown) {
-      // Told in the dialog, which offers it once more.
-      setLimits(toCallError(thrown).code === "verdict_not_allowed");
+      // Told in the dialog, which offers it once more; what was told in no dialog, the next one does not know.
+      if (here.current) setLimits(toCallError(thrown).code === "verdict_not_allowed");
       throw thrown;
     }
     await queries.invalidateQueries({ queryKey: ["rules"] });
@@ -86,23 +98,26 @@ export const RulePane = ({ workspace, row, gone, words, nowMs, onSaved }: RulePa
         <Regrets row={row} />
       </header>
       {data === undefined ? (
-        <div className="grid flex-1 place-items-center text-text-3">{error === null ? "Reading the rule…" : <Failed error={error} className="px-5" />}</div>
+        <div className="grid flex-1 place-items-center text-text-3">{unread === null ? "Reading the rule…" : <Failed error={unread} className="px-5" />}</div>
       ) : (
-        <RuleDesk workspace={workspace} rule={data} words={words} state={row.state} gone={gone} onSaved={onSaved}>
-          <Button tone="quiet" disabled={gone || lost !== null || readOnly !== null} onClick={() => {
-            // What was told in a dialog that is closed was not told in this one.
-            setLimits(false);
-            setRemoving(true);
-          }}>Remove…</Button>
-        </RuleDesk>
+        <>
+          <Unread error={unread} className="mx-5 mt-3 mb-0" />
+          <RuleDesk workspace={workspace} rule={data} words={words} state={row.state} gone={gone} onSaved={onSaved}>
+            <Button tone="quiet" disabled={gone || lost !== null || readOnly !== null} onClick={() => {
+              // What was told in a dialog that is closed was not told in this one.
+              setLimits(false);
+              setRemoving(true);
+            }}>Remove…</Button>
+          </RuleDesk>
+        </>
       )}
       {removing ? (
-        <Confirm title="Remove this rule?" verb={limits ? "Remove all the same" : "Remove"} dangerous onConfirm={() => remove(false)} onClose={() => { setRemoving(false); setLimits(false); }}>
+        <Confirm title="Remove this rule?" verb={limits ? "Remove all the same" : "Remove"} dangerous onConfirm={(here) => remove(false, here)} onClose={() => { setRemoving(false); setLimits(false); }}>
           Nothing is decided by it any more, in no console. What it decided stays in the history, with its words.
         </Confirm>
       ) : null}
       {denied === null ? null : (
-        <DeniedDialog denied={denied} verb={limits ? "Change other rules and remove it" : "Remove it all the same"} onConfirm={() => remove(true)} onClose={() => { setDenied(null); setLimits(false); }} />
+        <DeniedDialog denied={denied} verb={limits ? "Change other rules and remove it" : "Remove it all the same"} onConfirm={(here) => remove(true, here)} onClose={() => { setDenied(null); setLimits(false); }} />
       )}
     </article>
   );

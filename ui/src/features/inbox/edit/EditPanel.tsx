@@ -2,6 +2,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Button } from "../../../components/Button";
 import { plainText } from "../../../components/shown";
 import { ShownText } from "../../../components/ShownText";
+import { useHere } from "../../../components/useHere";
 import { useDesk } from "../../../desk/DeskContext";
 import type { Card, EditCheck } from "../../../ipc/generated";
 import { toCallError } from "../../../ipc/transport";
@@ -37,9 +38,8 @@ export const EditPanel = ({ card, draft, kept, onKeep, onDraft, onClose }: EditP
     // It was said of another text.
     setTrouble(null);
   }, [onKeep, setText]);
-  // Only the answer to what was asked last counts; none once the panel is left.
+  const here = useHere();
   const asked = useRef(0);
-  useEffect(() => () => { asked.current += 1; }, []);
   const [problems, setProblems] = useState(NO_PROBLEMS);
 
   useEffect(() => {
@@ -56,24 +56,29 @@ export const EditPanel = ({ card, draft, kept, onKeep, onDraft, onClose }: EditP
     return () => { wanted = false; };
   }, [card.key, desk, initial, setText]);
 
-  /** What the core says of the text; null where something else was asked by then. */
+  /** What the core says of the text; null where it says nothing, or nothing that still counts. */
   const check = useCallback(async (json: string): Promise<EditCheck | null> => {
     asked.current += 1;
     const number = asked.current;
+    // Only the answer to what was asked last, of the text that stands, and none once the panel is left.
+    const counts = (): boolean => here.current && number === asked.current && json === latest.current;
     try {
       const found = await desk.call("check_edit", { key: card.key, json });
-      if (number !== asked.current) return null;
+      if (!counts()) return null;
       setProblems(found.problems);
       return found;
     } catch (thrown) {
-      if (number === asked.current) setTrouble(toCallError(thrown).message);
+      if (counts()) setTrouble(toCallError(thrown).message);
       return null;
     }
-  }, [card.key, desk]);
+  }, [card.key, desk, here]);
 
   const comparing = useRef(false);
   useEffect(() => {
-    if (initial === null || text === initial) return undefined;
+    if (initial === null || text === initial) {
+      setProblems(NO_PROBLEMS);
+      return undefined;
+    }
     // Typing is checked when it pauses; what is compared is checked again.
     const timer = setTimeout(() => { if (!comparing.current) void check(text); }, 250);
     return () => { clearTimeout(timer); };
@@ -87,8 +92,8 @@ export const EditPanel = ({ card, draft, kept, onKeep, onDraft, onClose }: EditP
         const json = latest.current;
         // oxlint-disable-next-line no-await-in-loop -- what was typed meanwhile is compared, too
         const found = await check(json);
+        if (here.current && json !== latest.current) continue;
         if (found === null) return;
-        if (json !== latest.current) continue;
         setTrouble(found.changed ? null : "Nothing was changed. Approve without an edit, or change something.");
         if (found.problems.length === 0 && found.changed) onDraft({ json, check: found });
         return;

@@ -1,0 +1,22 @@
+import { createStore } from "../desk/store";
+
+interface LateFailure {
+  readonly number: number;
+  /** What was asked for, as the question that was answered with yes. */
+  readonly title: string;
+  readonly why: string;
+}
+
+/** Whoever was away for long is told of the newest. */
+const MOST = 20;
+let told = 0;
+
+/** What failed, or was not done, once the place that would have told it was left; each stays until it was seen. */
+export const lateFailures = createStore<readonly LateFailure[]>([]);
+
+export const tellLate = (title: string, why: string): void => {
+  told += 1;
+  lateFailures.set([...lateFailures.get(), { number: told, title, why }].slice(-MOST));
+};
+
+export const seenLate = (number: number): void => { lateFailures.set(lateFailures.get().filter((failure) => failure.number !== number)); };
