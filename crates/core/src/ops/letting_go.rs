@@ -142,6 +142,18 @@ impl App {
         )))
     }
 
+    /// Refuses to remove for everybody what others could still decide.
+    pub(super) fn may_purge(&self, agent: &AgentKey) -> Result<(), OpError> {
+        let (trusted, own) = (&self.inner.shared.trusted, self.identity().human_key());
+        if may_loosen(trusted, own.as_str(), &agent.workspace, self.now()) {
+            return Ok(());
+        }
+        Err(OpError::VerdictNotAllowed(format!(
+            "only an operator who may let every call run in workspace {} removes from the bus what {agent} sent; your own key stands under limits, see `countersign operators list`",
+            agent.workspace
+        )))
+    }
+
     /// Refuses to take from rules that deny or ask.
     pub(super) fn may_change_to(
         &self,

@@ -25,8 +25,10 @@ impl App {
     /// console had read is never answered: its agent waits until the deadline, and lets nothing run.
     ///
     /// # Errors
-    /// As [`App::set_brake`] and [`App::revoke`]; [`OpError::BusUnreachable`]. What was done before stays.
+    /// [`OpError::VerdictNotAllowed`] to who stands under limits, before anything is done. As [`App::set_brake`] and
+    /// [`App::revoke`]; [`OpError::BusUnreachable`]. What was done before stays.
     pub async fn purge(&self, agent: &AgentKey) -> Result<Purged, OpError> {
+        self.may_purge(agent)?;
         let stopped = self.set_brake(agent, AgentBrake::Stopped).await?;
         let revoked = match self.revoke(agent).await {
             Ok(()) => true,

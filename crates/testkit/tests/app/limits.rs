@@ -113,6 +113,23 @@ async fn who_stands_under_limits_lets_go_of_no_brake_that_holds_others_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_stands_under_limits_removes_nothing_from_the_bus() {
+    let desk = Desk::open().await;
+    let data = TempData::new();
+    let junior = limited(&desk, &data, "acme").await;
+    let agent = desk.agent("bot").await;
+    agent.ask(&agent.request("waits")).await;
+    listed(&junior, "waits").await;
+    refuses(junior.purge(&bot())).await;
+    // Nor is half of it done.
+    let brakes = junior.brakes().await.unwrap();
+    assert!(brakes.stop_of(&bot()).is_none());
+    assert_eq!(listed(&desk.app, "waits").await.state, "pending");
+    junior.shutdown().await;
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn who_stands_under_limits_takes_from_no_rule_that_denies() {
     let desk = Desk::open().await;
     let (data, agent) = (TempData::new(), desk.agent("rogue").await);

@@ -1,6 +1,6 @@
 //! One agent's flood of requests that are none, and the way out of it.
 
-use countersign_core::{App, Options};
+use countersign_core::{App, OpError, Options};
 use countersign_testkit::{PlainServer, TempData};
 use countersign_wire::Verdict;
 
@@ -8,7 +8,7 @@ use crate::agent::{
     Agent, Desk, caught_up, colleague_options, in_state, listed, options, until, verdict,
 };
 
-const FLOOD: u64 = 20_000;
+const FLOOD: u64 = 4_000;
 const STREAM: &str = "CS_REQUESTS";
 
 async fn flood(desk: &Desk, evil: &Agent) {
@@ -67,7 +67,11 @@ async fn a_purge_ends_a_flood_everywhere_and_costs_nobody_else_a_request() {
     let after = good.ask(&good.request("after")).await;
     for key in [&before, &after] {
         listed(&joining, &key.to_string()).await;
-        joining.decide(verdict(key, Verdict::Deny)).await.unwrap();
+        match joining.decide(verdict(key, Verdict::Deny)).await {
+            // Everything that the flood cost is still being written: it goes out by itself.
+            Ok(_) | Err(OpError::Queued(_)) => {}
+            Err(error) => panic!("{error}"),
+        }
         in_state(&desk.app, &key.to_string(), "decided").await;
     }
     joining.shutdown().await;
