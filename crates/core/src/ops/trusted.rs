@@ -160,7 +160,8 @@ impl TrustedKeys {
     }
 }
 
-/// The terms that count at this moment; where there is none, one that begins a moment later.
+/// The terms that count at this moment; where there is none, the first one if it begins a moment later. One that follows
+/// an end begins when an operator said so.
 fn in_force(terms: &[OperatorEntry], at: Timestamp) -> Vec<&OperatorEntry> {
     let counts = |at: Timestamp| -> Vec<&OperatorEntry> {
         terms
@@ -169,7 +170,11 @@ fn in_force(terms: &[OperatorEntry], at: Timestamp) -> Vec<&OperatorEntry> {
             .collect()
     };
     let now = counts(at);
-    if now.is_empty() {
+    let ended = |term: &OperatorEntry| {
+        let until = term.until.map(|until| Timestamp::from(until.get()));
+        until.is_some_and(|until| until <= at)
+    };
+    if now.is_empty() && !terms.iter().any(ended) {
         counts(at.plus_ms(CLOCK_SLACK_MS))
             .into_iter()
             .filter(|term| Timestamp::from(term.from.get()) > at)
@@ -186,6 +191,26 @@ mod tests {
 
     fn at(ms: i64) -> countersign_wire::Timestamp {
         countersign_wire::Timestamp::new(Timestamp(ms).into())
+    }
+
+    #[test]
+    fn only_a_first_term_begins_a_moment_before_it_says() {
+        let key = nkeys::KeyPair::new_user().public_key();
+        let term = |from, until: Option<i64>| OperatorEntry {
+            until: until.map(at),
+            ..OperatorEntry::new(key.parse().unwrap(), "Ada".into(), KeyRole::Human, at(from))
+        };
+        let terms = [term(50_000, Some(100_000)), term(150_000, None)];
+        for (moment, counts) in [
+            (50_000 - CLOCK_SLACK_MS - 1, false),
+            (50_000 - CLOCK_SLACK_MS, true),
+            (100_000, false),
+            (149_999, false),
+            (150_000, true),
+        ] {
+            let found = !in_force(&terms, Timestamp(moment)).is_empty();
+            assert_eq!(found, counts, "{moment}");
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::console_keys::{limits_of, own_key_of, own_keys};
 use super::lawful;
 use crate::domain::Timestamp;
 
-/// A new key counts from a moment ago: the server's clock is an estimate.
+/// A key that enters by itself counts from a moment ago: the server's clock is an estimate.
 const FROM_SLACK_MS: i64 = 5_000;
 
 /// What is signed with the old key while the list is being written stays good.
@@ -203,13 +203,9 @@ fn add(
     if limited && role != KeyRole::Human {
         return Err(ChangeError::NotAPerson(key.clone()));
     }
-    // Terms of one key do not overlap: an earlier one ended before now.
-    let from = before
-        .as_ref()
-        .and_then(|entry| entry.until)
-        .map_or(now.plus_ms(-FROM_SLACK_MS), |until| {
-            Timestamp::from(until.get()).max(now.plus_ms(-FROM_SLACK_MS))
-        });
+    // Terms of one key do not overlap. What was signed before this counts nowhere, also not for who joins later.
+    let ended = before.as_ref().and_then(|entry| entry.until);
+    let from = ended.map_or(now, |until| Timestamp::from(until.get()).max(now));
     list.waiting.retain(|waiting| waiting.key != *key);
     let console = waiting.as_ref().and_then(|waiting| waiting.console.clone());
     let console = console.or_else(|| before.and_then(|entry| entry.console));
