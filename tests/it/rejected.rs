@@ -131,6 +131,11 @@ async fn each_rejected_message_is_listed_with_its_code_answered_and_never_approv
         assert_eq!(shown["request"].is_null(), unreadable, "{code}");
         assert_eq!(shown["request_text"].is_string(), unreadable, "{code}");
     }
+    for code in ["too_large", "unknown_kind"] {
+        let told = desk.run(&["show", code]).success().out;
+        assert!(told.len() < 64 << 10, "{code} floods a terminal");
+        assert!(!told.contains("can honour"), "{code}: no verdict is given");
+    }
     assert_eq!(
         desk.json(&["status", "--json"])["rejected"],
         json!(faults.len())

@@ -136,6 +136,7 @@ impl OpError {
             DecideRefusal::AlreadyVoted => Self::AlreadyVoted { key: key.clone() },
             DecideRefusal::Expired => Self::Expired(key.clone()),
             DecideRefusal::NotApprovable(_)
+            | DecideRefusal::VoidVote
             | DecideRefusal::AgentStopped { .. }
             | DecideRefusal::NeedsMoreOperators(_) => {
                 Self::NotApprovable(format!("{key}: {refusal}"))

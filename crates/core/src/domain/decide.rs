@@ -84,6 +84,11 @@ pub enum DecideRefusal {
         "you have voted on it already, and a vote cannot be changed; deny it, or wait for the other operators"
     )]
     AlreadyVoted,
+    /// Something that does not verify stands where this operator's vote would.
+    #[error(
+        "what the bus holds as your vote does not verify, and a vote cannot be changed; deny it, or let the other operators agree"
+    )]
+    VoidVote,
 }
 
 /// Checks `wanted` against the request and gives the verdict to send.

@@ -212,19 +212,46 @@ pub async fn note_attempt(
     Ok(())
 }
 
-/// Whether a key has voted on a request, on the stream or on the way there.
+/// What there is of a key's vote on a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnVote {
+    /// None.
+    None,
+    /// On the stream or on the way there.
+    Given,
+    /// What the stream holds in its place does not verify.
+    Void,
+}
+
+/// Whether a key has voted on a request.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
-pub async fn voted(tx: &mut SqliteConnection, key: &str, request: i64) -> Result<bool, StoreError> {
-    Ok(sqlx::query_scalar(
-        "SELECT EXISTS (SELECT 1 FROM vote_outbox WHERE request = ?1 AND key = ?2)
-             OR EXISTS (SELECT 1 FROM votes WHERE request = ?1 AND key = ?2)",
+pub async fn voted(
+    tx: &mut SqliteConnection,
+    key: &str,
+    request: i64,
+) -> Result<OwnVote, StoreError> {
+    let stored: Option<Option<bool>> =
+        sqlx::query_scalar("SELECT stands FROM votes WHERE request = ?1 AND key = ?2")
+            .bind(request)
+            .bind(key)
+            .fetch_optional(&mut *tx)
+            .await?;
+    if stored == Some(Some(false)) {
+        return Ok(OwnVote::Void);
+    }
+    let on_its_way: bool = sqlx::query_scalar(
+        "SELECT EXISTS (SELECT 1 FROM vote_outbox WHERE request = ?1 AND key = ?2)",
     )
     .bind(request)
     .bind(key)
     .fetch_one(tx)
-    .await?)
+    .await?;
+    Ok(match stored.is_some() || on_its_way {
+        true => OwnVote::Given,
+        false => OwnVote::None,
+    })
 }
 
 /// Where a vote stands.

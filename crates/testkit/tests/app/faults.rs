@@ -148,6 +148,11 @@ async fn forged_votes_are_an_alarm_and_never_count() {
         assert_eq!(listed(app, "r1").await.state, "pending");
         assert_eq!(alarm_codes(app).await, ["void_vote"]);
     }
+    // Whose name was taken is told so, and not of a vote that nobody gave.
+    let taken = cid.decide(verdict(&key, Verdict::Approve)).await;
+    let taken = taken.unwrap_err();
+    assert_eq!(taken.code().as_str(), "not_approvable");
+    assert!(taken.to_string().contains("does not verify"), "{taken}");
     grace.decide(verdict(&key, Verdict::Approve)).await.unwrap();
     let decision = agent.decision("r1").await;
     assert_eq!(voters(&decision), [&desk.app, &grace].map(human));

@@ -47,12 +47,16 @@ pub(super) fn lines(request: &Value, line: &LineRow, secrets: Secrets, text: &mu
     gate(&mut rest, secrets, text);
     sections(&AROUND, &mut rest, secrets, text);
     sections(&KEPT, &mut rest, secrets, text);
-    let verdicts = rest.remove(VERDICTS);
+    // What is rejected gets no verdict of an operator.
+    let decidable = line.error_code.is_none();
+    let verdicts = decidable.then(|| rest.remove(VERDICTS));
     if !rest.is_empty() {
         text.push(heading("Other fields"));
         value(&Value::Object(rest), secrets, "  ", text);
     }
-    honoured(verdicts.as_ref(), secrets, text);
+    if let Some(verdicts) = verdicts {
+        honoured(verdicts.as_ref(), secrets, text);
+    }
 }
 
 /// Text as it was written, line by line.

@@ -15,6 +15,9 @@ use super::super::when;
 use super::{asked, on_bus, receipt};
 use crate::secrets::Secrets;
 
+/// Bytes that are shown of a request that is too large.
+const BEGIN: usize = 4_096;
+
 /// The text, line by line.
 pub(super) fn lines(
     story: &RequestStory,
@@ -27,6 +30,9 @@ pub(super) fn lines(
     let request = request.and_then(KeptJson::value);
     head(story, now, secrets, &mut text);
     match &request {
+        _ if story.line.error_code.as_deref() == Some("too_large") && story.removed.is_none() => {
+            begin_of_raw(story, secrets, &mut text);
+        }
         Some(request) => {
             asked::lines(request, &story.line, secrets, &mut text);
             // Of two fields with one name a reader keeps one.
@@ -73,6 +79,17 @@ pub(super) fn withdrawn(words: &str, secrets: Secrets) -> Vec<String> {
 fn raw(title: &str, story: &RequestStory, secrets: Secrets, text: &mut Vec<String>) {
     text.push(heading(title));
     asked::block(&String::from_utf8_lossy(&story.line.raw), secrets, text);
+}
+
+/// What is too large to be read is too large for a terminal.
+fn begin_of_raw(story: &RequestStory, secrets: Secrets, text: &mut Vec<String>) {
+    let raw = &story.line.raw;
+    text.push(heading(&format!(
+        "The first {BEGIN} of {} bytes as received; --json has all",
+        raw.len()
+    )));
+    let begin = raw.get(..BEGIN).unwrap_or(raw);
+    asked::block(&String::from_utf8_lossy(begin), secrets, text);
 }
 
 fn head(story: &RequestStory, now: Timestamp, secrets: Secrets, text: &mut Vec<String>) {
@@ -241,6 +258,14 @@ fn delivery(story: &RequestStory, secrets: Secrets, text: &mut Vec<String>) {
             .unwrap_or_default();
         let at = when::shown(Timestamp(stored.at));
         text.push(format!("  {:<9} {at} {message}", stored.stage));
+        let degraded = receipt["degraded"].as_array().into_iter().flatten();
+        let degraded: Vec<&str> = degraded.filter_map(Value::as_str).collect();
+        if !degraded.is_empty() {
+            text.push(doubtful(&format!(
+                "            degraded: {}",
+                degraded.join(", ")
+            )));
+        }
     }
     for alarm in &story.alarms {
         let at = when::shown(Timestamp(alarm.at));

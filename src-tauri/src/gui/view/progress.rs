@@ -237,10 +237,15 @@ fn rung(rung: RungName, state: RungState, at_ms: Option<i64>, detail: Option<Sho
     }
 }
 
-/// The agent's words in a receipt.
+/// The agent's words in a receipt, with what it could not honour.
 fn receipt_words(detail: &[u8]) -> Option<Shown> {
     let value = json_value(detail)?;
-    value["message"].as_str().map(escape)
+    let degraded = value["degraded"].as_array().into_iter().flatten();
+    let degraded: Vec<&str> = degraded.filter_map(|word| word.as_str()).collect();
+    let degraded = (!degraded.is_empty()).then(|| format!("degraded: {}", degraded.join(", ")));
+    let words = value["message"].as_str().map(str::to_owned);
+    let words: Vec<String> = words.into_iter().chain(degraded).collect();
+    (!words.is_empty()).then(|| escape(&words.join("; ")))
 }
 
 #[cfg(test)]
@@ -295,6 +300,25 @@ mod tests {
             view.message
                 .is_some_and(|words| words.plain().contains("U+202E"))
         );
+    }
+
+    #[test]
+    fn what_an_agent_could_not_honour_is_told_with_its_words() {
+        for (detail, words) in [
+            ("{}", None),
+            (r#"{"message":"hi","degraded":[]}"#, Some("hi")),
+            (
+                r#"{"degraded":["no_modify",7]}"#,
+                Some("degraded: no_modify"),
+            ),
+            (
+                r#"{"message":"hi","degraded":["a","b\u202e"]}"#,
+                Some("hi; degraded: a, b⟨U+202E⟩"),
+            ),
+        ] {
+            let told = receipt_words(detail.as_bytes()).map(|words| words.plain());
+            assert_eq!(told.as_deref(), words, "{detail}");
+        }
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::identity::Identity;
 use crate::store::StoreError;
 use crate::store::request_states::{self, StateChange};
 use crate::store::requests;
-use crate::store::vote_outbox::{self, OutgoingVote};
+use crate::store::vote_outbox::{self, OutgoingVote, OwnVote};
 
 /// Bytes of a decision beside its arguments and votes, and of each vote beside its payload.
 const OVERHEAD: usize = 2_048;
@@ -112,8 +112,13 @@ pub(in crate::ops) async fn cast(
     choice: Choice,
 ) -> Result<Result<Accepted, Refused>, StoreError> {
     let me = ledger.identity.human_key().to_string();
-    if vote_outbox::voted(batch.tx, &me, record.id).await? {
-        return Ok(Err(Refused::Domain(DecideRefusal::AlreadyVoted)));
+    let refusal = match vote_outbox::voted(batch.tx, &me, record.id).await? {
+        OwnVote::None => None,
+        OwnVote::Given => Some(DecideRefusal::AlreadyVoted),
+        OwnVote::Void => Some(DecideRefusal::VoidVote),
+    };
+    if let Some(refusal) = refusal {
+        return Ok(Err(Refused::Domain(refusal)));
     }
     let (verdict, held) = (choice.verdict, choice.hold);
     let now = (batch.now, (ledger.largest)());
