@@ -1,9 +1,9 @@
 import { act, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import { historyRow, ruleRow, shown, story } from "../../test/build";
+import { historyRow, ruleRow, setupForm, setupKey, setupLine, shown, story } from "../../test/build";
 import { fakeConsole } from "../../test/fakeTransport";
 import { asSaved, clicks, goes, later, press, rules, saves, settle, typed } from "../../test/ruleEditor";
-import type { DeniedCalls, RegretOutcome, RemovedRule, SavedRule } from "../ipc/generated";
+import type { DeniedCalls, RegretOutcome, RemovedRule, SavedRule, SetupSaved } from "../ipc/generated";
 import { CallError } from "../ipc/transport";
 import { App } from "./App";
 
@@ -48,6 +48,23 @@ describe("what was not done is told to who has left the place by then:", () => {
     await elsewhere();
     answered.resolve({ denied: DENIED });
     await waitFor(() => { expect(told()).toEqual(["Remove the rule small? Nothing was changed: it would let run 2 calls that people denied."]); });
+  });
+
+  it.each<[string, SetupSaved | CallError, string]>([
+    ["that somebody else changed it", { type: "conflict", form: setupForm({ revision: 8 }) }, "Nothing was saved, and nothing of yours is lost: somebody else changed it meanwhile."],
+    ["that a value is wrong", { type: "refused", problems: [{ key: "limit", path: shown("limit"), message: shown("must be a whole number") }] }, "Nothing was saved, and nothing of yours is lost: limit: must be a whole number"],
+    ["that the bus is away", new CallError("bus_unreachable", "the bus cannot be reached"), "It failed: the bus cannot be reached"],
+  ])("of a setup, %s", async (_, answer, why) => {
+    window.location.hash = "#/setup";
+    const answered = later<SetupSaved>();
+    const form = setupForm({ declared: { type: "keys", keys: [setupKey({ key: "limit", kind: "int" })] } });
+    render(<App transport={fakeConsole({ answers: { setup_list: () => ({ agents: [setupLine({ key: form.key })] }), setup_of: () => form, setup_save: () => answered.promise } })} />);
+    fireEvent.change((await screen.findByTestId("setup-key")).querySelector("input") as HTMLInputElement, { target: { value: "5" } });
+    fireEvent.click(screen.getByTestId("setup-save"));
+    await elsewhere();
+    if (answer instanceof CallError) answered.reject(answer);
+    else answered.resolve(answer);
+    await waitFor(() => { expect(told()).toEqual([`Save the setup of acme/bot? ${why}`]); });
   });
 
   it("of a decision that was called wrong", async () => {

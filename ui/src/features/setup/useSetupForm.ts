@@ -4,7 +4,9 @@ import { useDesk } from "../../desk/DeskContext";
 import { useStore } from "../../desk/store";
 import type { SetupEdit, SetupForm, SetupKeyView, SetupProblem } from "../../ipc/generated";
 import { CallError, toCallError } from "../../ipc/transport";
+import { tellLate } from "../../components/lateFailures";
 import { plainText } from "../../components/shown";
+import { useHere } from "../../components/useHere";
 import { clashes, editsOf, leftAfter, setupDrafts, typedWith, type Draft, type Drafts } from "./drafts";
 
 /** Others change a setup without a word to this window: it is read again after this time. */
@@ -29,6 +31,8 @@ export interface SetupFormState {
   readonly bind: (edit: SetupEdit) => Promise<void>;
 }
 
+const words = (problems: readonly SetupProblem[]): string => problems.map((problem) => `${plainText(problem.path)}: ${plainText(problem.message)}`).join("; ");
+
 /** One agent's setup, what was typed over it, and how both come together. */
 export const useSetupForm = (agent: string): SetupFormState => {
   const desk = useDesk();
@@ -39,6 +43,8 @@ export const useSetupForm = (agent: string): SetupFormState => {
   const [problems, setProblems] = useState<readonly SetupProblem[]>([]);
   const [failed, setFailed] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
+  const here = useHere();
+  const title = `Save the setup of ${agent}?`;
   const stale = form !== undefined && drafts !== undefined && drafts.base.revision !== form.revision;
 
   /** Whether it stands now. What somebody else changed is shown at once. */
@@ -59,10 +65,14 @@ export const useSetupForm = (agent: string): SetupFormState => {
     try {
       // The bus may take its time: what is typed until it answers is not part of what it stored.
       const done = await send(drafts.base, editsOf(form, drafts), (next) => { setupDrafts.keep(agent, leftAfter(setupDrafts.of(agent), drafts, next)); });
+      if (done === "stored") return;
       // After a conflict the newer form is shown, and the drafts are stale.
-      if (done !== "stored" && done !== "conflict") setProblems(done);
+      if (!here.current) tellLate(title, `Nothing was saved, and nothing of yours is lost: ${done === "conflict" ? "somebody else changed it meanwhile." : words(done)}`);
+      else if (done !== "conflict") setProblems(done);
     } catch (thrown) {
-      setFailed(toCallError(thrown).message);
+      const { message } = toCallError(thrown);
+      if (here.current) setFailed(message);
+      else tellLate(title, `It failed: ${message}`);
     } finally {
       setBusy(false);
     }
@@ -81,7 +91,7 @@ export const useSetupForm = (agent: string): SetupFormState => {
       if (done === "stored") return;
       throw new CallError("failed", done === "conflict"
         ? "Somebody changed this setup in between; nothing was changed. Look at what stands now, then try again."
-        : done.map((problem) => `${plainText(problem.path)}: ${plainText(problem.message)}`).join("; "));
+        : words(done));
     } finally {
       setBusy(false);
     }
