@@ -49,6 +49,7 @@ mod space;
 mod spy;
 mod standing;
 mod stored_again;
+mod taken_back;
 mod unreadable;
 mod votes;
 mod went_back;

@@ -56,7 +56,7 @@ pub(crate) async fn has_alarm(app: &App, code: &str, subject: &str) -> bool {
         .any(|alarm| alarm.code == code && alarm.subject == subject)
 }
 
-async fn ask(desk: &Desk, agent: &Agent, apps: &[&App], id: &str) -> RequestKey {
+pub(crate) async fn ask(desk: &Desk, agent: &Agent, apps: &[&App], id: &str) -> RequestKey {
     let key = agent.ask(&agent.request(id)).await;
     listed(&desk.app, id).await;
     for app in apps {
@@ -161,36 +161,6 @@ async fn a_retired_operator_looks_and_does_not_decide_and_the_old_decisions_stan
     assert_eq!(desk.app.status().await.unwrap().alarms, []);
     for app in [third, second, desk.app] {
         assert_eq!(app.audit_verify(None).await.unwrap().first_bad, None);
-        app.shutdown().await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_a_retired_key_signed_counts_nowhere_once_it_is_taken_back() {
-    let desk = Desk::open().await;
-    let agent = desk.agent("bot").await;
-    let data = TempData::new();
-    let second = colleague(&desk, &data, "Grace").await;
-    let grace = second.identity().human_key();
-    sees(&desk.app, &grace, ListedState::InForce).await;
-    let retire = Change::Retire(grace.clone());
-    assert!(desk.app.change_operators(&retire).await.unwrap());
-    sees(&second, &grace, ListedState::Retired).await;
-    let key = ask(&desk, &agent, &[], "r1").await;
-    let human = &second.identity().signing().human;
-    put_approval(&desk.app, &agent, &key, human).await;
-    in_state(&desk.app, "r1", "void").await;
-    let back = Change::Add {
-        key: grace,
-        name: None,
-        role: None,
-        limits: Limits::default(),
-    };
-    assert!(desk.app.change_operators(&back).await.unwrap());
-    let late = TempData::new();
-    let third = colleague(&desk, &late, "Heidi").await;
-    for app in [third, second, desk.app] {
-        in_state(&app, "r1", "void").await;
         app.shutdown().await;
     }
 }
