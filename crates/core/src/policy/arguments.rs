@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::glob::Reach;
 use super::rule::ArgTest;
 
 /// Why a test has no answer.
@@ -27,7 +28,7 @@ pub enum Unsure {
 ///
 /// # Errors
 /// [`Unsure`].
-pub fn holds(test: &ArgTest, value: Option<&Value>) -> Result<bool, Unsure> {
+pub fn holds(test: &ArgTest, value: Option<&Value>, reach: Reach) -> Result<bool, Unsure> {
     let value = value.ok_or(Unsure::Missing)?;
     let mut all = true;
     if let Some(wanted) = &test.eq {
@@ -38,7 +39,7 @@ pub fn holds(test: &ArgTest, value: Option<&Value>) -> Result<bool, Unsure> {
     }
     if let Some(glob) = &test.glob {
         let text = value.as_str().ok_or(Unsure::WrongType)?;
-        all &= glob.matches_value(text).ok_or(Unsure::TooLarge)?;
+        all &= glob.matches_value(text, reach).ok_or(Unsure::TooLarge)?;
     }
     let number = || value.as_f64().ok_or(Unsure::WrongType);
     if let Some(bound) = test.lt {
@@ -267,9 +268,16 @@ mod tests {
             (length(None, Some(2)), json!({}), wrong),
             (length(None, Some(2)), json!(1), wrong),
         ] {
-            assert_eq!(holds(&test, Some(&value)), answer, "{test:?} {value}");
+            assert_eq!(
+                holds(&test, Some(&value), Reach::WithinName),
+                answer,
+                "{test:?} {value}"
+            );
         }
-        assert_eq!(holds(&lt(1.0), None), Err(Unsure::Missing));
+        assert_eq!(
+            holds(&lt(1.0), None, Reach::WithinName),
+            Err(Unsure::Missing)
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
+use super::glob::Reach;
 use super::rule::{Enabled, Rule};
 
 /// Tools whose rules are remembered. Workspaces have fewer; an agent that makes up names only makes
@@ -51,8 +52,9 @@ impl ByTool {
             return Arc::clone(places);
         }
         let concerns = |place: &usize| {
-            let tools = &rule(*place).matchers.tool;
-            tools.is_empty() || tools.iter().any(|glob| glob.matches_name(tool))
+            let rule = rule(*place);
+            let (tools, reach) = (&rule.matchers.tool, Reach::from(rule.effect));
+            tools.is_empty() || tools.iter().any(|glob| glob.matches_name(tool, reach))
         };
         let places: Arc<[usize]> = self.all.iter().copied().filter(concerns).collect();
         let mut known = self.known.write();

@@ -1,14 +1,34 @@
 //! Globs over names and values: `*` any run of characters within one name, `?` one character.
 //!
-//! Refuses to let a wildcard step over what divides names, so that a pattern never covers more than its
-//! author saw.
+//! Refuses to let a wildcard of an approve step over what divides names, so that it never covers more than its
+//! author saw, and to let a value slip past a deny or an ask by what divides names.
 
 use std::fmt;
+
+use super::rule::Effect;
 
 /// The longest pattern, bytes.
 pub const PATTERN_MAX: usize = 256;
 /// A longer value is not looked at: see [`Glob::matches_value`].
 pub const VALUE_MAX: usize = 64 * 1024;
+
+/// How far a wildcard reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Not over what divides names: an approve.
+    WithinName,
+    /// Over everything in a value, and a bare `*` over every name: a deny or an ask, whose values an agent writes.
+    Everything,
+}
+
+impl From<Effect> for Reach {
+    fn from(effect: Effect) -> Self {
+        match effect {
+            Effect::Approve => Self::WithinName,
+            Effect::Deny | Effect::Ask => Self::Everything,
+        }
+    }
+}
 
 /// A pattern that was checked.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,19 +76,24 @@ impl Glob {
 
     /// Whether a name (of an agent, a tool, a framework, a skill) matches; `.`, `/` and `:` divide names.
     #[must_use]
-    pub fn matches_name(&self, name: &str) -> bool {
-        run(&self.0, name, divides_names)
+    pub fn matches_name(&self, name: &str, reach: Reach) -> bool {
+        (reach == Reach::Everything && self.0 == "*") || run(&self.0, name, divides_names)
     }
 
-    /// Whether a text in the arguments matches; `/`, `\` and control characters divide names, and a
+    /// Whether a text in the arguments matches. Within a name `/`, `\` and control characters divide, and a
     /// wildcard never reaches into a parent folder (`..`). None for a text that is too long to be looked at.
     #[must_use]
-    pub fn matches_value(&self, value: &str) -> Option<bool> {
+    pub fn matches_value(&self, value: &str, reach: Reach) -> Option<bool> {
         if value.len() > VALUE_MAX {
             return None;
         }
         let climbs = || value.split(['/', '\\']).any(|part| part == "..");
-        Some((self.is_literal() || !climbs()) && run(&self.0, value, divides_values))
+        Some(match reach {
+            Reach::Everything => run(&self.0, value, |_| false),
+            Reach::WithinName => {
+                (self.is_literal() || !climbs()) && run(&self.0, value, divides_values)
+            }
+        })
     }
 }
 
@@ -146,7 +171,11 @@ mod tests {
             ("Delete*", "delete_invoice", false),
         ] {
             let glob = Glob::new(pattern).unwrap();
-            assert_eq!(glob.matches_name(name), matches, "{pattern} {name}");
+            assert_eq!(
+                glob.matches_name(name, Reach::WithinName),
+                matches,
+                "{pattern} {name}"
+            );
         }
     }
 
@@ -165,13 +194,43 @@ mod tests {
         ] {
             let glob = Glob::new(pattern).unwrap();
             assert_eq!(
-                glob.matches_value(value),
+                glob.matches_value(value, Reach::WithinName),
                 Some(matches),
                 "{pattern} {value}"
             );
         }
         let long = "a".repeat(VALUE_MAX + 1);
-        assert_eq!(Glob::new("a*").unwrap().matches_value(&long), None);
+        assert_eq!(
+            Glob::new("a*")
+                .unwrap()
+                .matches_value(&long, Reach::WithinName),
+            None
+        );
+    }
+
+    #[test]
+    fn no_value_slips_past_a_deny_by_what_divides_names() {
+        for (pattern, value, matches) in [
+            ("rm *", "rm -rf /", true),
+            ("rm *", "rm a\nb", true),
+            ("*evil*", "a/b/evil\\c", true),
+            ("/etc/*", "/etc/a/../passwd", true),
+            ("/etc/?", "/etc//", true),
+            ("*", "", true),
+            ("rm *", "srm x", false),
+        ] {
+            let glob = Glob::new(pattern).unwrap();
+            let found = glob.matches_value(value, Reach::Everything);
+            assert_eq!(found, Some(matches), "{pattern} {value}");
+        }
+        let long = "a".repeat(VALUE_MAX + 1);
+        let any = Glob::new("*").unwrap();
+        assert_eq!(any.matches_value(&long, Reach::Everything), None);
+        for (pattern, matches) in [("*", true), ("mail.*", true), ("mail*", false)] {
+            let glob = Glob::new(pattern).unwrap();
+            let found = glob.matches_name("mail.send", Reach::Everything);
+            assert_eq!(found, matches, "{pattern}");
+        }
     }
 
     #[test]
@@ -206,7 +265,7 @@ mod tests {
         ) {
             let (p, t): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
             let glob = Glob::new(&pattern).unwrap();
-            prop_assert_eq!(glob.matches_name(&text), by_trying(&p, &t));
+            prop_assert_eq!(glob.matches_name(&text, Reach::WithinName), by_trying(&p, &t));
         }
     }
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{Asked, Matcher, Setting, Trouble};
 use crate::domain::Timestamp;
 use crate::policy::arguments::{Unsure, all_named, has_hidden, holds, is_hidden};
-use crate::policy::glob::Glob;
+use crate::policy::glob::{Glob, Reach};
 use crate::policy::rule::{Effect, Rule};
 
 /// What one rule's matchers found.
@@ -123,6 +123,7 @@ pub(super) fn probe(rule: &Rule, cover: &Cover<'_>) -> Probe {
         };
     }
     let mut probe = Probe::default();
+    let reach = Reach::from(effect);
     let globs = [
         (Matcher::Agent, &of.agent, Some(asked.agent)),
         (Matcher::Tool, &of.tool, asked.tool),
@@ -134,7 +135,7 @@ pub(super) fn probe(rule: &Rule, cover: &Cover<'_>) -> Probe {
             continue;
         }
         let answer = name.ok_or(Unsure::Missing);
-        let answer = answer.map(|name| globs.iter().any(|glob| glob.matches_name(name)));
+        let answer = answer.map(|name| globs.iter().any(|glob| glob.matches_name(name, reach)));
         probe.take(effect, matcher, answer);
         if probe.failures > 1 {
             return probe;
@@ -176,7 +177,7 @@ pub(super) fn probe(rule: &Rule, cover: &Cover<'_>) -> Probe {
     }
     for (place, (pointer, test)) in of.args.iter().enumerate() {
         let value = asked.args.and_then(|args| args.pointer(pointer));
-        probe.take(effect, Matcher::Arg(place), holds(test, value));
+        probe.take(effect, Matcher::Arg(place), holds(test, value, reach));
     }
     if of.only_args {
         let answer = asked

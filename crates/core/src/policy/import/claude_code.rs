@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::text::quoted;
 use super::{Desk, ENTRIES_MAX, Parts};
-use crate::policy::glob::Glob;
+use crate::policy::glob::{Glob, Reach};
 use crate::policy::rule::Effect;
 
 const LISTS: [(&str, Effect); 3] = [
@@ -107,7 +107,10 @@ fn split(text: &str) -> Option<(&str, Option<&str>)> {
 /// Whether an entry for this tool, a wildcard or not, concerns a file tool.
 fn is_about_files(tool: &str) -> bool {
     let glob = Glob::new(tool);
-    let named = |name: &&str| glob.as_ref().is_ok_and(|glob| glob.matches_name(name));
+    let named = |name: &&str| {
+        glob.as_ref()
+            .is_ok_and(|glob| glob.matches_name(name, Reach::WithinName))
+    };
     FAMILIES.iter().copied().flatten().any(named)
 }
 
