@@ -49,10 +49,11 @@ codegen: ## write the generated files again
 	@scripts/setup.sh core
 	@scripts/with-tools.sh cargo xtask codegen
 
-fmt: ## format Rust and Python (the page has a linter and no formatter)
-	@scripts/setup.sh python
+fmt: ## format Rust, Python and the page
+	@scripts/setup.sh python ui
 	@scripts/with-tools.sh cargo fmt --all
 	@.venv/bin/python -m ruff format --quiet --config sdk/python/pyproject.toml docs examples scripts sdk/python tests/desktop
+	@npm --prefix ui run --silent format
 
 setup: ## install what is missing and do nothing else
 	@scripts/setup.sh core ui python window desktop

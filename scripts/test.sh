@@ -89,6 +89,7 @@ fi
 step "format" cargo fmt --all --check
 
 if [ "$scope" = all ]; then
+  step "page: format" in_ui format:check
   step "page: types" in_ui typecheck
   step "page: lint" in_ui lint
   step "page: tests" in_ui test

@@ -1,11 +1,34 @@
 import { describe, expect, it } from "vitest";
-import { commandIds, definitionOf, printKeys, resolveStroke, spell, type Stroke, type StrokeContext, type StrokeResult } from "./hotkeys";
+import {
+  commandIds,
+  definitionOf,
+  printKeys,
+  resolveStroke,
+  spell,
+  type Stroke,
+  type StrokeContext,
+  type StrokeResult,
+} from "./hotkeys";
 
 const stroke = (key: string, more: Partial<Stroke> = {}): Stroke => ({
-  key, code: "", ctrlKey: false, altKey: false, metaKey: false, shiftKey: false, ...more,
+  key,
+  code: "",
+  ctrlKey: false,
+  altKey: false,
+  metaKey: false,
+  shiftKey: false,
+  ...more,
 });
-const typed = (keys: string): Stroke => stroke(keys.split(/\+(?=.)/).at(-1) ?? "", { shiftKey: keys.startsWith("Shift+") });
-const calm: StrokeContext = { inText: false, covered: false, sinceFocusMs: 10_000, sinceTypedMs: 10_000, singleKeysOff: false, prefix: null };
+const typed = (keys: string): Stroke =>
+  stroke(keys.split(/\+(?=.)/).at(-1) ?? "", { shiftKey: keys.startsWith("Shift+") });
+const calm: StrokeContext = {
+  inText: false,
+  covered: false,
+  sinceFocusMs: 10_000,
+  sinceTypedMs: 10_000,
+  singleKeysOff: false,
+  prefix: null,
+};
 const nothing: StrokeResult = { command: null, prefix: null, spent: false };
 const runs = (command: StrokeResult["command"]): StrokeResult => ({ ...nothing, command });
 const opens = (prefix: string): StrokeResult => ({ ...nothing, prefix });
@@ -81,22 +104,27 @@ describe("a stroke", () => {
     expect(resolveStroke(stroke("Escape"), context)).toEqual(runs("back"));
     expect(resolveStroke(stroke("A", { ctrlKey: true, shiftKey: true }), context)).toEqual(runs("approvePath"));
   });
-
 });
 
 describe("a sequence", () => {
   const open: StrokeContext = { ...calm, prefix: "G" };
   const single = everyKey.filter(({ keys }) => !/ |Ctrl|Escape/.test(keys));
 
-  it.each<[string, Partial<Stroke>]>([["g", {}], ["G", { shiftKey: true }]])("begins with %s", (key, more) => {
+  it.each<[string, Partial<Stroke>]>([
+    ["g", {}],
+    ["G", { shiftKey: true }],
+  ])("begins with %s", (key, more) => {
     expect(resolveStroke(stroke(key, more), calm)).toEqual(opens("G"));
   });
 
-  it.each(everyKey.filter(({ keys }) => keys.includes(" ")))("is one command, in capitals too ($keys)", ({ id, keys }) => {
-    const second = keys.split(" ")[1] ?? "";
-    expect(resolveStroke(stroke(second.toLowerCase()), open)).toEqual(runs(id));
-    expect(resolveStroke(stroke(second, { shiftKey: /[A-Z]/.test(second) }), open)).toEqual(runs(id));
-  });
+  it.each(everyKey.filter(({ keys }) => keys.includes(" ")))(
+    "is one command, in capitals too ($keys)",
+    ({ id, keys }) => {
+      const second = keys.split(" ")[1] ?? "";
+      expect(resolveStroke(stroke(second.toLowerCase()), open)).toEqual(runs(id));
+      expect(resolveStroke(stroke(second, { shiftKey: /[A-Z]/.test(second) }), open)).toEqual(runs(id));
+    },
+  );
 
   it.each(single)("leaves no single key what it is ($keys)", ({ id, keys }) => {
     expect(resolveStroke(typed(keys), calm)).toEqual(runs(id));
@@ -113,7 +141,10 @@ describe("a sequence", () => {
     expect(resolveStroke(stroke("g"), { ...calm, ...context })).toEqual(opens("G"));
   });
 
-  it.each<[string, Partial<StrokeContext>]>([["in a field", { inText: true }], ["with single keys off", { singleKeysOff: true }]])("does not begin %s", (_, context) => {
+  it.each<[string, Partial<StrokeContext>]>([
+    ["in a field", { inText: true }],
+    ["with single keys off", { singleKeysOff: true }],
+  ])("does not begin %s", (_, context) => {
     expect(resolveStroke(stroke("g"), { ...calm, ...context })).toEqual(nothing);
   });
 

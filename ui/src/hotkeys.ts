@@ -25,14 +25,21 @@ export const hotkeys = {
   previous: { keys: ["K", "ArrowUp"], label: "Previous", group: "Move", repeats: true },
   mostUrgent: { keys: ["N"], label: "Most urgent request", group: "Move" },
   select: { keys: ["X"], label: "Select, or no longer", group: "Move" },
-  selectNext: { keys: ["Shift+J", "Shift+ArrowDown"], label: "Select on to the next of the same tool and agent", group: "Move" },
+  selectNext: {
+    keys: ["Shift+J", "Shift+ArrowDown"],
+    label: "Select on to the next of the same tool and agent",
+    group: "Move",
+  },
   selectPrevious: { keys: ["Shift+K", "Shift+ArrowUp"], label: "Select on to the one before", group: "Move" },
   choose: { keys: ["O"], label: "Open what is chosen in a list", group: "Move" },
   filter: { keys: ["/"], label: "Filter the list", group: "Move" },
   approve: { keys: ["A"], label: "Approve (safe, low, medium)", group: "Decide", approves: true },
   approvePath: {
-    keys: ["Ctrl+Shift+A"], label: "Approve (high, critical; without single keys every one): the next step of the way", group: "Decide",
-    approves: true, everywhere: true,
+    keys: ["Ctrl+Shift+A"],
+    label: "Approve (high, critical; without single keys every one): the next step of the way",
+    group: "Decide",
+    approves: true,
+    everywhere: true,
   },
   deny: { keys: ["D"], label: "Deny, with a reason", group: "Decide" },
   terminate: { keys: ["Shift+D"], label: "Deny and stop the agent", group: "Decide" },
@@ -80,10 +87,25 @@ export const commandIds = Object.keys(hotkeys) as CommandId[];
 export const definitionOf = (id: CommandId): HotkeyDefinition => hotkeys[id];
 
 /** How a stroke is printed on a key cap. */
-const CAPS: Record<string, string> = { ArrowDown: "↓", ArrowUp: "↑", ArrowLeft: "←", ArrowRight: "→", Escape: "Esc", Shift: "⇧" };
+const CAPS: Record<string, string> = {
+  ArrowDown: "↓",
+  ArrowUp: "↑",
+  ArrowLeft: "←",
+  ArrowRight: "→",
+  Escape: "Esc",
+  Shift: "⇧",
+};
 
 export const printKeys = (keys: string): string =>
-  keys.split(" ").map((stroke) => stroke.split(/\+(?=.)/).map((part) => CAPS[part] ?? part).join(" ")).join(" then ");
+  keys
+    .split(" ")
+    .map((stroke) =>
+      stroke
+        .split(/\+(?=.)/)
+        .map((part) => CAPS[part] ?? part)
+        .join(" "),
+    )
+    .join(" then ");
 
 export const hintOf = (id: CommandId): string => printKeys(definitionOf(id).keys[0] ?? "");
 
@@ -105,7 +127,8 @@ const isLetter = (key: string): boolean => /^[a-z]$/i.test(key);
  * place, and so is what a third level of the layout adds.
  */
 const letterOf = (stroke: Stroke): string => {
-  const otherScript = /^\p{L}$/u.test(stroke.key) && !isLetter(stroke.key) && stroke.getModifierState?.("AltGraph") !== true;
+  const otherScript =
+    /^\p{L}$/u.test(stroke.key) && !isLetter(stroke.key) && stroke.getModifierState?.("AltGraph") !== true;
   return otherScript && /^Key[A-Z]$/.test(stroke.code) ? stroke.code.slice(3) : stroke.key;
 };
 
@@ -120,8 +143,15 @@ export const spell = (stroke: Stroke): string => {
   const named = isLetter(key) ? key.toUpperCase() : key;
   // For signs the shift key is part of what is printed: `?` is `?` on every layout.
   const shift = stroke.shiftKey && (period || isLetter(key) || key.length > 1);
-  return [stroke.ctrlKey ? "Ctrl" : "", stroke.altKey ? "Alt" : "", stroke.metaKey ? "Meta" : "", shift ? "Shift" : "", named]
-    .filter((part) => part !== "").join("+");
+  return [
+    stroke.ctrlKey ? "Ctrl" : "",
+    stroke.altKey ? "Alt" : "",
+    stroke.metaKey ? "Meta" : "",
+    shift ? "Shift" : "",
+    named,
+  ]
+    .filter((part) => part !== "")
+    .join("+");
 };
 
 const byKeys = new Map<string, CommandId>(
@@ -130,7 +160,16 @@ const byKeys = new Map<string, CommandId>(
 const firstStrokes = new Set([...byKeys.keys()].filter((keys) => keys.includes(" ")).map((keys) => keys.split(" ")[0]));
 
 /** Keys that are held with others and are no stroke by themselves. */
-const MODIFIERS: ReadonlySet<string> = new Set(["Shift", "Control", "Alt", "AltGraph", "Meta", "CapsLock", "NumLock", "Fn"]);
+const MODIFIERS: ReadonlySet<string> = new Set([
+  "Shift",
+  "Control",
+  "Alt",
+  "AltGraph",
+  "Meta",
+  "CapsLock",
+  "NumLock",
+  "Fn",
+]);
 export const isModifier = (key: string): boolean => MODIFIERS.has(key);
 
 /** The circumstances of a stroke. */
@@ -182,7 +221,8 @@ export const resolveStroke = (stroke: Stroke, context: StrokeContext): StrokeRes
   const small = spelled.replace(/^Shift\+(?=.$)/, "");
   if (single && (context.inText || context.singleKeysOff)) return nothing(null);
   if (firstStrokes.has(small)) return nothing(small);
-  if (single && (context.sinceFocusMs < FOCUS_GUARD_MS || context.sinceTypedMs < TYPED_GUARD_MS)) return nothing(context.prefix);
+  if (single && (context.sinceFocusMs < FOCUS_GUARD_MS || context.sinceTypedMs < TYPED_GUARD_MS))
+    return nothing(context.prefix);
   const open = !context.inText && !context.covered ? context.prefix : null;
   const command = open !== null && single ? byKeys.get(`${open} ${small}`) : byKeys.get(spelled);
   const definition = command === undefined ? null : definitionOf(command);
@@ -190,5 +230,5 @@ export const resolveStroke = (stroke: Stroke, context: StrokeContext): StrokeRes
     return { command: null, prefix: null, spent: true };
   }
   const allowed = definition !== null && (definition.everywhere === true || (!context.covered && !context.inText));
-  return { command: allowed ? command ?? null : null, prefix: null, spent: false };
+  return { command: allowed ? (command ?? null) : null, prefix: null, spent: false };
 };

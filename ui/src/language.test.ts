@@ -2,7 +2,13 @@ import { expect, it } from "vitest";
 import { languageOf } from "./language";
 
 it("a desktop without a locale has a language that formats can be asked for", () => {
-  const table: [string, string][] = [["C", "en"], ["POSIX", "posix"], ["de-DE", "de-DE"], ["", "en"], ["c_utf8", "en"]];
+  const table: [string, string][] = [
+    ["C", "en"],
+    ["POSIX", "posix"],
+    ["de-DE", "de-DE"],
+    ["", "en"],
+    ["c_utf8", "en"],
+  ];
   for (const [told, language] of table) {
     expect(languageOf(told)).toBe(language);
     expect(() => new Intl.NumberFormat(languageOf(told))).not.toThrow();

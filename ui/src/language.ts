@@ -11,4 +11,5 @@ export const languageOf = (told: string): string => {
 };
 
 const language = languageOf(navigator.language);
-if (language !== navigator.language) Object.defineProperty(navigator, "language", { value: language, configurable: true });
+if (language !== navigator.language)
+  Object.defineProperty(navigator, "language", { value: language, configurable: true });

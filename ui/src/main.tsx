@@ -12,4 +12,8 @@ if (nonce !== undefined && nonce !== "") setNonce(nonce);
 
 const root = document.querySelector("#root");
 if (root === null) throw new Error("index.html has no #root");
-createRoot(root).render(<StrictMode><App transport={shell} /></StrictMode>);
+createRoot(root).render(
+  <StrictMode>
+    <App transport={shell} />
+  </StrictMode>,
+);

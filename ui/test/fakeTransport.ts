@@ -39,7 +39,12 @@ export const fakeConsole = (content: FakeConsoleContent = {}): FakeConsole => {
     traces_page: () => ({ rows: [], next: null }),
     why: () => ({ now: null, decided: null }),
     rules_list: () => ({ workspace: "acme", workspaces: ["acme"], revision: 0, rules: [], serverMs: 0 }),
-    rule_words: () => ({ fields: ["id", "effect", "expires_at"], tests: ["eq", "glob"], variables: ["args", "tool"], functions: ["size"] }),
+    rule_words: () => ({
+      fields: ["id", "effect", "expires_at"],
+      tests: ["eq", "glob"],
+      variables: ["args", "tool"],
+      functions: ["size"],
+    }),
     check_rule: () => ({ problems: [], effect: "approve", state: "on" }),
     stop_preview: () => ({}),
     suggestions: () => ({ ready: true, looked: 0, trouble: null, suggestions: [], approvalsMin: 5, windowDays: 30 }),
@@ -53,7 +58,8 @@ export const fakeConsole = (content: FakeConsoleContent = {}): FakeConsole => {
     alarms_list: () => ({ alarms: [] }),
     notify: () => ({}),
     connect_hint: () => ({
-      natsUrl: "nats://127.0.0.1:41997", agentJson: "/home/maria/.local/share/countersign/agent.json",
+      natsUrl: "nats://127.0.0.1:41997",
+      agentJson: "/home/maria/.local/share/countersign/agent.json",
       commands: [{ label: "Ask from a shell", command: "countersign ask --tool hello --args '{}'" }],
     }),
     ...content.answers,

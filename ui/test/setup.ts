@@ -41,7 +41,9 @@ class TestObserver implements IntersectionObserver {
 
   observe(target: Element): void {
     this.#targets.add(target);
-    queueMicrotask(() => { this.look(); });
+    queueMicrotask(() => {
+      this.look();
+    });
   }
 
   unobserve(target: Element): void {

@@ -7,14 +7,28 @@ import { App } from "./App";
 import { CallError } from "../ipc/transport";
 import type { Card, InboxRow } from "../ipc/generated";
 
-const pause = (ms: number): Promise<void> => act(async () => { await new Promise((done) => { setTimeout(done, ms); }); });
-const press = (key: string, more: KeyboardEventInit = {}): void => { fireEvent.keyDown(document.activeElement ?? document.body, { key, ...more }); };
+const pause = (ms: number): Promise<void> =>
+  act(async () => {
+    await new Promise((done) => {
+      setTimeout(done, ms);
+    });
+  });
+const press = (key: string, more: KeyboardEventInit = {}): void => {
+  fireEvent.keyDown(document.activeElement ?? document.body, { key, ...more });
+};
 const chord = { ctrlKey: true, shiftKey: true };
 const FAR = 600_000;
 
-const desk = async (rows: readonly InboxRow[], cards: readonly Card[], more: Parameters<typeof fakeConsole>[0] = {}): Promise<FakeConsole> => {
+const desk = async (
+  rows: readonly InboxRow[],
+  cards: readonly Card[],
+  more: Parameters<typeof fakeConsole>[0] = {},
+): Promise<FakeConsole> => {
   const console = fakeConsole({
-    rows, cards, answers: { decide: () => ({ state: "holding", verdict: "approve", releaseMs: 3_000 }), undo: () => ({}) }, ...more,
+    rows,
+    cards,
+    answers: { decide: () => ({ state: "holding", verdict: "approve", releaseMs: 3_000 }), undo: () => ({}) },
+    ...more,
   });
   render(<App transport={console} />);
   if (rows.length > 0) await screen.findByTestId("card");
@@ -22,18 +36,25 @@ const desk = async (rows: readonly InboxRow[], cards: readonly Card[], more: Par
 };
 const one = (more: Partial<Card> = {}, rowMore: Partial<InboxRow> = {}): Promise<FakeConsole> =>
   desk([row({ deadlineMs: FAR, ...rowMore })], [card({ deadlineMs: FAR, ...more })]);
-const armed = (): Promise<void> => waitFor(() => { expect(screen.getByTestId("card").dataset["armed"]).toBe("true"); });
+const armed = (): Promise<void> =>
+  waitFor(() => {
+    expect(screen.getByTestId("card").dataset["armed"]).toBe("true");
+  });
 
 describe("approving", () => {
   it("takes the key A on a card that has been still for 400 ms, with what was seen", async () => {
     const console = await one();
     await armed();
     press("a");
-    await waitFor(() => { expect(console.argsOf("decide")).toHaveLength(1); });
+    await waitFor(() => {
+      expect(console.argsOf("decide")).toHaveLength(1);
+    });
     const [sent] = console.argsOf("decide");
     const shownCard = card();
     expect(sent).toMatchObject({
-      verdict: "approve", seenArgsDigest: shownCard.origin.argsDigest, seenRequestDigest: shownCard.origin.requestDigest,
+      verdict: "approve",
+      seenArgsDigest: shownCard.origin.argsDigest,
+      seenRequestDigest: shownCard.origin.requestDigest,
     });
     expect((await screen.findByTestId("sent")).textContent).toContain("held, not sent");
     expect(document.body.textContent).not.toContain("approved");
@@ -54,30 +75,43 @@ describe("approving", () => {
     expect(console.argsOf("decide")).toEqual([]);
   });
 
-  it.each([["low", {}], ["high", { path: "high", risk: "high" }]] as const)("takes the chord alone on the %s way while single keys are switched off, and the button says so", async (_, more) => {
-    localStorage.setItem("countersign.singleKeys", "off");
-    try {
-      const console = await one(more, more);
-      await armed();
-      press("a");
-      const button = screen.getByTestId("approve");
-      expect([button.getAttribute("aria-keyshortcuts"), button.textContent]).toEqual(["Control+Shift+A", "Approve Ctrl ⇧ A"]);
-      button.focus();
-      press("Enter");
-      await screen.findByText("Press Ctrl Shift A to approve. Enter and Space do not.");
-      expect(console.argsOf("decide")).toEqual([]);
-      press("A", chord);
-      await waitFor(() => { expect(console.argsOf("decide")).toHaveLength(1); });
-    } finally {
-      localStorage.removeItem("countersign.singleKeys");
-    }
-  });
+  it.each([
+    ["low", {}],
+    ["high", { path: "high", risk: "high" }],
+  ] as const)(
+    "takes the chord alone on the %s way while single keys are switched off, and the button says so",
+    async (_, more) => {
+      localStorage.setItem("countersign.singleKeys", "off");
+      try {
+        const console = await one(more, more);
+        await armed();
+        press("a");
+        const button = screen.getByTestId("approve");
+        expect([button.getAttribute("aria-keyshortcuts"), button.textContent]).toEqual([
+          "Control+Shift+A",
+          "Approve Ctrl ⇧ A",
+        ]);
+        button.focus();
+        press("Enter");
+        await screen.findByText("Press Ctrl Shift A to approve. Enter and Space do not.");
+        expect(console.argsOf("decide")).toEqual([]);
+        press("A", chord);
+        await waitFor(() => {
+          expect(console.argsOf("decide")).toHaveLength(1);
+        });
+      } finally {
+        localStorage.removeItem("countersign.singleKeys");
+      }
+    },
+  );
 
   it("is disarmed by new content of the card", async () => {
     const console = await one();
     await armed();
     console.answers.card = () => card({ deadlineMs: FAR, args: [] });
-    act(() => { console.send(batch(1, [], { touched: [{ key: "acme/billing-bot/r1", verdict: null, by: null, mine: false }] })); });
+    act(() => {
+      console.send(batch(1, [], { touched: [{ key: "acme/billing-bot/r1", verdict: null, by: null, mine: false }] }));
+    });
     await screen.findByText("No arguments");
     press("a");
     await pause(50);
@@ -86,7 +120,9 @@ describe("approving", () => {
   });
 
   it("is dead when nothing can be decided, and says why", async () => {
-    const console = await desk([row({ deadlineMs: FAR })], [card({ deadlineMs: FAR })], { status: status({ readOnly: "the disk is full" }) });
+    const console = await desk([row({ deadlineMs: FAR })], [card({ deadlineMs: FAR })], {
+      status: status({ readOnly: "the disk is full" }),
+    });
     await pause(500);
     press("a");
     await pause(20);
@@ -99,7 +135,9 @@ describe("approving", () => {
 
   it("shows a refusal on the card and stays there", async () => {
     const console = await one();
-    console.answers.decide = () => { throw new CallError("already_decided", "maria denied it at 12:04:31"); };
+    console.answers.decide = () => {
+      throw new CallError("already_decided", "maria denied it at 12:04:31");
+    };
     await armed();
     press("a");
     expect((await screen.findByTestId("problem")).textContent).toContain("maria denied it");
@@ -111,7 +149,9 @@ describe("approving", () => {
     press("a");
     await screen.findByText("held, not sent");
     press("z");
-    await waitFor(() => { expect(console.argsOf("undo")).toEqual([{ key: "acme/billing-bot/r1" }]); });
+    await waitFor(() => {
+      expect(console.argsOf("undo")).toEqual([{ key: "acme/billing-bot/r1" }]);
+    });
     expect(await screen.findByText("taken back, waits again")).toBeTruthy();
   });
 });
@@ -133,16 +173,24 @@ describe("the ways of high and critical", () => {
     await armed();
     press("a");
     press("A", chord);
-    await waitFor(() => { expect(console.argsOf("decide")).toHaveLength(1); });
+    await waitFor(() => {
+      expect(console.argsOf("decide")).toHaveLength(1);
+    });
   });
 
   it("asks a critical call's name, letter by letter, and for its reveals", async () => {
-    const critical = { risk: "critical", path: "critical", reveals: [{ reveal: 0, kind: "secret", place: shown("api_key") }] } as const;
+    const critical = {
+      risk: "critical",
+      path: "critical",
+      reveals: [{ reveal: 0, kind: "secret", place: shown("api_key") }],
+    } as const;
     const console = await one({ ...critical, reveals: [...critical.reveals] });
     console.answers.reveal = () => ({ reveal: 0, value: shown("hunter2"), ascii: '"hunter2"' });
     await pause(450);
     press("v");
-    await waitFor(() => { expect(console.argsOf("reveal")).toHaveLength(1); });
+    await waitFor(() => {
+      expect(console.argsOf("reveal")).toHaveLength(1);
+    });
     const field = await screen.findByLabelText("Type the tool’s name");
     fireEvent.change(field, { target: { value: "delete_invoic" } });
     await pause(450);
@@ -152,21 +200,32 @@ describe("the ways of high and critical", () => {
     fireEvent.change(field, { target: { value: "delete_invoice" } });
     await armed();
     press("A", chord);
-    await waitFor(() => { expect(console.argsOf("decide")[0]).toMatchObject({ typed: "delete_invoice", revealed: [0] }); });
+    await waitFor(() => {
+      expect(console.argsOf("decide")[0]).toMatchObject({ typed: "delete_invoice", revealed: [0] });
+    });
   });
 
   it("says where what is typed differs from what is asked for, which it does not show in the field", async () => {
     await one({ risk: "critical", path: "critical" });
     const field = await screen.findByLabelText<HTMLInputElement>("Type the tool’s name");
     expect(field.placeholder).toBe("the tool’s name");
-    for (const [typed, told] of [["delete", ""], ["delete invoice", "What you typed differs at character 7."], ["delete_invoice", ""], ["delete_invoices", "What you typed differs at character 15."]] as const) {
+    for (const [typed, told] of [
+      ["delete", ""],
+      ["delete invoice", "What you typed differs at character 7."],
+      ["delete_invoice", ""],
+      ["delete_invoices", "What you typed differs at character 15."],
+    ] as const) {
       fireEvent.change(field, { target: { value: typed } });
       expect(screen.getByTestId("differs").textContent).toBe(told);
     }
   });
 
   it("asks for the value that an operator chose instead of the name", async () => {
-    const console = await one({ risk: "critical", path: "critical", target: { text: "INV-42", pointer: shown("/invoice_id") } });
+    const console = await one({
+      risk: "critical",
+      path: "critical",
+      target: { text: "INV-42", pointer: shown("/invoice_id") },
+    });
     const field = await screen.findByLabelText("Type the value of /invoice_id");
     fireEvent.change(field, { target: { value: "delete_invoice" } });
     await pause(450);
@@ -176,12 +235,16 @@ describe("the ways of high and critical", () => {
     fireEvent.change(field, { target: { value: "INV-42" } });
     await armed();
     press("A", chord);
-    await waitFor(() => { expect(console.argsOf("decide")[0]).toMatchObject({ typed: "INV-42" }); });
+    await waitFor(() => {
+      expect(console.argsOf("decide")[0]).toMatchObject({ typed: "INV-42" });
+    });
   });
 
   it("lets nothing run whose chosen value cannot be typed", async () => {
     await one({ risk: "critical", path: "critical", target: { text: null, pointer: shown("/invoice_id") } });
-    expect(screen.getByTestId("way").textContent).toContain("The value of /invoice_id cannot be typed: edit or deny it (missing)");
+    expect(screen.getByTestId("way").textContent).toContain(
+      "The value of /invoice_id cannot be typed: edit or deny it (missing)",
+    );
     expect(screen.queryByRole("textbox", { name: /^Type/u })).toBeNull();
   });
 });
@@ -195,7 +258,9 @@ describe("denying", () => {
     fireEvent.change(field, { target: { value: "wrong invoice" } });
     const form = field.closest("form");
     if (form !== null) fireEvent.submit(form);
-    await waitFor(() => { expect(console.argsOf("decide")[0]).toMatchObject({ verdict: "deny", message: "wrong invoice" }); });
+    await waitFor(() => {
+      expect(console.argsOf("decide")[0]).toMatchObject({ verdict: "deny", message: "wrong invoice" });
+    });
   });
 });
 
@@ -206,7 +271,9 @@ describe("the list", () => {
   it("never lets an arrival replace or disarm the card that is being read", async () => {
     const console = await desk(two, cards);
     await armed();
-    act(() => { console.send(batch(1, [{ type: "put", row: row({ key: "a/b/0", deadlineMs: 30_000 }) }])); });
+    act(() => {
+      console.send(batch(1, [{ type: "put", row: row({ key: "a/b/0", deadlineMs: 30_000 }) }]));
+    });
     expect(screen.getByTestId("waiting").textContent).toBe("3 waiting");
     expect(screen.getByTestId("card").dataset["key"]).toBe("a/b/1");
     expect(screen.getByTestId("card").dataset["armed"]).toBe("true");
@@ -216,7 +283,9 @@ describe("the list", () => {
     const console = await desk(two, cards);
     await armed();
     press("a");
-    await waitFor(() => { expect(screen.getByTestId("card").dataset["key"]).toBe("a/b/2"); });
+    await waitFor(() => {
+      expect(screen.getByTestId("card").dataset["key"]).toBe("a/b/2");
+    });
     expect(screen.getByTestId("card").dataset["armed"]).toBe("false");
     press("a");
     await pause(20);
@@ -225,11 +294,15 @@ describe("the list", () => {
 
   it("keeps a card that somebody else decided on screen", async () => {
     const console = await desk(two, cards);
-    act(() => { console.send(batch(1, [{ type: "gone", key: "a/b/1" }])); });
+    act(() => {
+      console.send(batch(1, [{ type: "gone", key: "a/b/1" }]));
+    });
     await pause(20);
     expect(screen.getByTestId("card").dataset["key"]).toBe("a/b/1");
     press("j");
-    await waitFor(() => { expect(screen.getByTestId("card").dataset["key"]).toBe("a/b/2"); });
+    await waitFor(() => {
+      expect(screen.getByTestId("card").dataset["key"]).toBe("a/b/2");
+    });
   });
 
   it("says how to connect an agent when it is empty", async () => {
@@ -242,7 +315,13 @@ describe("the list", () => {
 describe("text of agents", () => {
   it("stays text and is marked", async () => {
     const hostile = '<img src=x onerror="alert(1)"><script>alert(2)</script>⟨U+202E⟩';
-    await one({ says: [{ field: "reason", text: shown(hostile) }], args: [{ name: shown(hostile), value: [{ type: "text", text: shown(hostile) }] }] }, { summary: shown(hostile), tool: shown(hostile) });
+    await one(
+      {
+        says: [{ field: "reason", text: shown(hostile) }],
+        args: [{ name: shown(hostile), value: [{ type: "text", text: shown(hostile) }] }],
+      },
+      { summary: shown(hostile), tool: shown(hostile) },
+    );
     expect(document.querySelectorAll("img, script")).toHaveLength(0);
     expect(screen.getByTestId("card").textContent).toContain("<script>alert(2)</script>");
     expect(screen.getByTestId("row").textContent).toContain("<script>alert(2)</script>");
@@ -254,11 +333,25 @@ describe("the record of a tool", () => {
   const record = { approved: 10, denied: 3, expired: 1, other: 0, automatic: 4, medianMs: 38_000, newest: null };
 
   it.each([
-    [record, "This tool by acme/billing-bot, last 90 days", "10 approved, 3 denied, 1 expired. By rules or setup keys: 4. Median decision 38"],
-    [{ ...record, approved: 996, automatic: 0, medianMs: null, newest: 1_000 }, "This tool by acme/billing-bot, of the last 1,000 calls", "996 approved, 3 denied, 1 expired."],
-    [{ ...record, approved: 0, denied: 0, expired: 0, automatic: 0, medianMs: null }, "This tool by acme/billing-bot, last 90 days", "No earlier call of it by this agent."],
+    [
+      record,
+      "This tool by acme/billing-bot, last 90 days",
+      "10 approved, 3 denied, 1 expired. By rules or setup keys: 4. Median decision 38",
+    ],
+    [
+      { ...record, approved: 996, automatic: 0, medianMs: null, newest: 1_000 },
+      "This tool by acme/billing-bot, of the last 1,000 calls",
+      "996 approved, 3 denied, 1 expired.",
+    ],
+    [
+      { ...record, approved: 0, denied: 0, expired: 0, automatic: 0, medianMs: null },
+      "This tool by acme/billing-bot, last 90 days",
+      "No earlier call of it by this agent.",
+    ],
   ])("stands beside its next call", async (answer, title, words) => {
-    const console = await desk([row({ deadlineMs: FAR })], [card({ deadlineMs: FAR })], { answers: { tool_record: () => answer } });
+    const console = await desk([row({ deadlineMs: FAR })], [card({ deadlineMs: FAR })], {
+      answers: { tool_record: () => answer },
+    });
     expect((await screen.findByTestId("tool-record")).textContent).toContain(words);
     expect(screen.getByText(title)).toBeTruthy();
     expect(console.argsOf("tool_record")).toEqual([{ key: card().key }]);
@@ -275,40 +368,73 @@ describe("arguments drawn as what they are", () => {
   it("shows a change line by line and a command part by part, under the arguments", async () => {
     await one({
       looks: [
-        { type: "change", path: shown("src/a.rs"), lines: [{ kind: "old", text: shown("a") }, { kind: "new", text: shown("b⟨U+202E⟩") }] },
-        { type: "command", place: shown("command"), parts: [
-          { joint: [], program: shown("cd"), rest: shown("/srv"), depth: 0 }, { joint: shown("&&"), program: shown("rm"), rest: shown("-rf $(cat list)"), depth: 0 },
-          { joint: [], program: shown("cat"), rest: shown("list"), depth: 1 },
-        ] },
+        {
+          type: "change",
+          path: shown("src/a.rs"),
+          lines: [
+            { kind: "old", text: shown("a") },
+            { kind: "new", text: shown("b⟨U+202E⟩") },
+          ],
+        },
+        {
+          type: "command",
+          place: shown("command"),
+          parts: [
+            { joint: [], program: shown("cd"), rest: shown("/srv"), depth: 0 },
+            { joint: shown("&&"), program: shown("rm"), rest: shown("-rf $(cat list)"), depth: 0 },
+            { joint: [], program: shown("cat"), rest: shown("list"), depth: 1 },
+          ],
+        },
       ],
     });
     expect(screen.getByText("src/a.rs").closest("h3")?.textContent).toBe("As a change to src/a.rs");
     expect(screen.getByTestId("diff").textContent).toContain("bU+202E");
     const parts = within(screen.getByTestId("command-parts")).getAllByRole("listitem");
-    expect(parts.map((part) => part.textContent)).toEqual(["cd /srv", "&&rm -rf $(cat list)", "inside of it: cat list"]);
+    expect(parts.map((part) => part.textContent)).toEqual([
+      "cd /srv",
+      "&&rm -rf $(cat list)",
+      "inside of it: cat list",
+    ]);
   });
 });
 
-const lost = (): never => { throw new CallError("ipc_lost", "The window has lost the console."); };
+const lost = (): never => {
+  throw new CallError("ipc_lost", "The window has lost the console.");
+};
 
 describe("a lost console", () => {
   it("is said on every screen, and disarms", async () => {
     const console = await one();
     await armed();
     // Any answer would end it.
-    Object.assign(console.answers, { decide: lost, led_here: lost, server_time: lost, status: lost, card: lost, why: lost, tool_record: lost, today: lost });
+    Object.assign(console.answers, {
+      decide: lost,
+      led_here: lost,
+      server_time: lost,
+      status: lost,
+      card: lost,
+      why: lost,
+      tool_record: lost,
+      today: lost,
+    });
     press("a");
     expect((await screen.findByTestId("lost")).textContent).toContain("lost the console");
-    await waitFor(() => { expect(screen.getByTestId("card").dataset["armed"]).toBe("false"); });
+    await waitFor(() => {
+      expect(screen.getByTestId("card").dataset["armed"]).toBe("false");
+    });
   });
 });
 
 describe("notifications", () => {
   it("are told to the console at start and with every choice", async () => {
     const console = await one();
-    await waitFor(() => { expect(console.argsOf("notify")).toEqual([{ level: "all" }]); });
+    await waitFor(() => {
+      expect(console.argsOf("notify")).toEqual([{ level: "all" }]);
+    });
     press("k", { ctrlKey: true });
     fireEvent.click(await screen.findByText("Notifications"));
-    await waitFor(() => { expect(console.argsOf("notify").at(-1)).toEqual({ level: "urgent" }); });
+    await waitFor(() => {
+      expect(console.argsOf("notify").at(-1)).toEqual({ level: "urgent" });
+    });
   });
 });

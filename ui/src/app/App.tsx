@@ -11,7 +11,16 @@ import { createDeskRouter } from "./router";
 const createQueries = (): QueryClient =>
   new QueryClient({
     // Everything is local and news arrives by itself: no guessing when to read again.
-    defaultOptions: { queries: { networkMode: "always", staleTime: 30_000, gcTime: 60_000, retry: 1, retryDelay: 300, refetchOnWindowFocus: false } },
+    defaultOptions: {
+      queries: {
+        networkMode: "always",
+        staleTime: 30_000,
+        gcTime: 60_000,
+        retry: 1,
+        retryDelay: 300,
+        refetchOnWindowFocus: false,
+      },
+    },
   });
 
 export const App = ({ transport }: { readonly transport: Transport }) => {
@@ -22,7 +31,9 @@ export const App = ({ transport }: { readonly transport: Transport }) => {
     <ErrorBoundary>
       <QueryClientProvider client={queries}>
         <DeskProvider desk={desk}>
-          <CommandProvider><RouterProvider router={router} /></CommandProvider>
+          <CommandProvider>
+            <RouterProvider router={router} />
+          </CommandProvider>
         </DeskProvider>
       </QueryClientProvider>
     </ErrorBoundary>

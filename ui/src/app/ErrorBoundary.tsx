@@ -22,8 +22,19 @@ export class ErrorBoundary extends Component<ErrorBoundaryProps, ErrorBoundarySt
       <main role="alert" className="grid h-full place-items-center p-8">
         <div className="max-w-prose">
           <h1 className="text-[17px] font-semibold">The window has failed</h1>
-          <p className="text-text-2">This failure decided nothing. An approval that you gave before it still goes its way. Load the window again to go on.</p>
-          <button type="button" className="rounded-lg border border-line bg-raised px-3.5 py-2 font-semibold" onClick={() => { window.location.reload(); }}>Load again</button>
+          <p className="text-text-2">
+            This failure decided nothing. An approval that you gave before it still goes its way. Load the window again
+            to go on.
+          </p>
+          <button
+            type="button"
+            className="rounded-lg border border-line bg-raised px-3.5 py-2 font-semibold"
+            onClick={() => {
+              window.location.reload();
+            }}
+          >
+            Load again
+          </button>
         </div>
       </main>
     );

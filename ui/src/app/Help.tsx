@@ -11,18 +11,35 @@ export const Help = ({ onClose }: { readonly onClose: () => void }) => {
         <section key={group} className="mb-4">
           <h3>{group}</h3>
           <dl className="m-0 grid grid-cols-[1fr_auto] gap-y-1">
-            {commandIds.filter((id) => definitionOf(id).group === group).map((id) => (
-              <div key={id} className="row-line col-span-2 grid grid-cols-subgrid py-1">
-                <dt>{definitionOf(id).label}</dt>
-                <dd className="m-0 flex justify-end gap-1.5">{definitionOf(id).keys.map((keys) => <kbd key={keys} className="kbd">{printKeys(keys)}</kbd>)}</dd>
-              </div>
-            ))}
+            {commandIds
+              .filter((id) => definitionOf(id).group === group)
+              .map((id) => (
+                <div key={id} className="row-line col-span-2 grid grid-cols-subgrid py-1">
+                  <dt>{definitionOf(id).label}</dt>
+                  <dd className="m-0 flex justify-end gap-1.5">
+                    {definitionOf(id).keys.map((keys) => (
+                      <kbd key={keys} className="kbd">
+                        {printKeys(keys)}
+                      </kbd>
+                    ))}
+                  </dd>
+                </div>
+              ))}
           </dl>
         </section>
       ))}
-      <p className="text-text-2">Enter, Space and digits never approve. Single keys are dead while you type and for a moment after the window gains focus.</p>
+      <p className="text-text-2">
+        Enter, Space and digits never approve. Single keys are dead while you type and for a moment after the window
+        gains focus.
+      </p>
       <label className="flex items-center gap-2">
-        <input type="checkbox" checked={singleKeys === "on"} onChange={(event) => { setSingleKeys(event.target.checked ? "on" : "off"); }} />
+        <input
+          type="checkbox"
+          checked={singleKeys === "on"}
+          onChange={(event) => {
+            setSingleKeys(event.target.checked ? "on" : "off");
+          }}
+        />
         Single keys act
       </label>
     </Overlay>

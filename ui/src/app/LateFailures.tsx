@@ -10,9 +10,24 @@ export const LateFailures = () => {
   return (
     <Region label="What failed meanwhile" className="max-h-[30vh] shrink-0 border-b border-bad-line bg-bad-bg">
       {failures.map(({ number, title, why }) => (
-        <p key={number} role="alert" className="m-0 flex items-center gap-3 px-3.5 py-1.5 text-bad" data-testid="late-failure">
-          <span className="min-w-0"><b className="font-semibold">{title}</b> {why}</span>
-          <Button tone="quiet" className="ml-auto -my-1 !py-1" onClick={() => { seenLate(number); }}>Seen</Button>
+        <p
+          key={number}
+          role="alert"
+          className="m-0 flex items-center gap-3 px-3.5 py-1.5 text-bad"
+          data-testid="late-failure"
+        >
+          <span className="min-w-0">
+            <b className="font-semibold">{title}</b> {why}
+          </span>
+          <Button
+            tone="quiet"
+            className="ml-auto -my-1 !py-1"
+            onClick={() => {
+              seenLate(number);
+            }}
+          >
+            Seen
+          </Button>
         </p>
       ))}
     </Region>

@@ -1,5 +1,17 @@
 import { Link } from "@tanstack/react-router";
-import { Bot, ChartColumn, ChartGantt, Check, History, Inbox, MailX, Scale, Settings, SlidersHorizontal, type LucideIcon } from "lucide-react";
+import {
+  Bot,
+  ChartColumn,
+  ChartGantt,
+  Check,
+  History,
+  Inbox,
+  MailX,
+  Scale,
+  Settings,
+  SlidersHorizontal,
+  type LucideIcon,
+} from "lucide-react";
 import { Tooltip } from "radix-ui";
 import { hintOf, type CommandId } from "../hotkeys";
 import { useInboxRows, useStatus } from "../desk/DeskContext";
@@ -19,19 +31,27 @@ const Item = ({ to, icon: Icon, name, command, count, urgent }: ItemProps) => (
   <Tooltip.Root>
     <Tooltip.Trigger asChild>
       <Link
-        to={to} aria-label={count > 0 ? `${name}, ${count}` : name}
+        to={to}
+        aria-label={count > 0 ? `${name}, ${count}` : name}
         className="relative grid size-10 place-items-center rounded-lg text-text-3 hover:text-text data-[status=active]:bg-raised data-[status=active]:text-text"
       >
         <Icon size={18} aria-hidden="true" />
         {count > 0 ? (
-          <span aria-hidden="true" className={`absolute top-1 right-0.5 rounded-full px-1 text-[9px]/[13px] font-semibold ${urgent ? "bg-bad-fill text-white" : "border border-line bg-panel text-text-2"}`}>
+          <span
+            aria-hidden="true"
+            className={`absolute top-1 right-0.5 rounded-full px-1 text-[9px]/[13px] font-semibold ${urgent ? "bg-bad-fill text-white" : "border border-line bg-panel text-text-2"}`}
+          >
             {count > 999 ? "999+" : count}
           </span>
         ) : null}
       </Link>
     </Tooltip.Trigger>
     <Tooltip.Portal>
-      <Tooltip.Content side="right" sideOffset={8} className="z-20 rounded-md border border-line bg-raised px-2 py-1 text-xs shadow-lg">
+      <Tooltip.Content
+        side="right"
+        sideOffset={8}
+        className="z-20 rounded-md border border-line bg-raised px-2 py-1 text-xs shadow-lg"
+      >
         {name} <kbd className="kbd ml-1">{hintOf(command)}</kbd>
       </Tooltip.Content>
     </Tooltip.Portal>
@@ -43,8 +63,13 @@ export const Navigation = () => {
   const waiting = useSnoozes(useInboxRows()).awake.length;
   const rejected = useStatus()?.rejected ?? 0;
   return (
-    <nav className="flex min-h-0 flex-col items-center gap-1.5 overflow-x-clip overflow-y-auto border-r border-line py-3" aria-label="Screens">
-      <span className="mb-2.5 grid size-8 place-items-center rounded-lg bg-accent text-accent-ink" aria-hidden="true"><Check size={17} strokeWidth={3} /></span>
+    <nav
+      className="flex min-h-0 flex-col items-center gap-1.5 overflow-x-clip overflow-y-auto border-r border-line py-3"
+      aria-label="Screens"
+    >
+      <span className="mb-2.5 grid size-8 place-items-center rounded-lg bg-accent text-accent-ink" aria-hidden="true">
+        <Check size={17} strokeWidth={3} />
+      </span>
       <Item to="/" icon={Inbox} name="Inbox" command="inbox" count={waiting} urgent />
       <Item to="/history" icon={History} name="History" command="history" count={0} urgent={false} />
       <Item to="/traces" icon={ChartGantt} name="Traces" command="traces" count={0} urgent={false} />

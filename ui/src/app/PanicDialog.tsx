@@ -23,7 +23,9 @@ const PanicOn = ({ onClose, isLast }: PanicProps) => {
     if (asked.current) return;
     asked.current = true;
     desk.call("panic", { on: true }).then(
-      () => { setOn(true); },
+      () => {
+        setOn(true);
+      },
       (thrown: unknown) => {
         const why = toCallError(thrown).message;
         if (here.current) setTrouble(why);
@@ -33,8 +35,16 @@ const PanicOn = ({ onClose, isLast }: PanicProps) => {
   }, [desk, here, isLast]);
   return (
     <Overlay title="Panic" onClose={onClose}>
-      <div data-testid="panic-dialog" role={trouble === null ? "status" : "alert"} className={trouble === null ? "" : "text-bad"}>
-        {trouble !== null ? `Panic is not on: ${trouble}` : on ? "Panic is on: no console approves anything automatically. Everything waits for a person; denials still go out. The same key turns it off." : "Telling every console…"}
+      <div
+        data-testid="panic-dialog"
+        role={trouble === null ? "status" : "alert"}
+        className={trouble === null ? "" : "text-bad"}
+      >
+        {trouble !== null
+          ? `Panic is not on: ${trouble}`
+          : on
+            ? "Panic is on: no console approves anything automatically. Everything waits for a person; denials still go out. The same key turns it off."
+            : "Telling every console…"}
       </div>
     </Overlay>
   );
@@ -45,8 +55,15 @@ export const PanicDialog = ({ onClose, isLast }: PanicProps) => {
   const desk = useDesk();
   const [wasOn] = useState((useStatus()?.panic ?? null) !== null);
   return wasOn ? (
-    <Confirm title="Turn panic off?" verb="Turn panic off" onConfirm={() => desk.call("panic", { on: false })} onClose={onClose}>
+    <Confirm
+      title="Turn panic off?"
+      verb="Turn panic off"
+      onConfirm={() => desk.call("panic", { on: false })}
+      onClose={onClose}
+    >
       Rules and setup keys may approve calls automatically again, in every console.
     </Confirm>
-  ) : <PanicOn onClose={onClose} isLast={isLast} />;
+  ) : (
+    <PanicOn onClose={onClose} isLast={isLast} />
+  );
 };

@@ -28,10 +28,18 @@ export const Shell = () => {
   const sent = useSentVerdicts();
   const inInbox = useLocation({ select: ({ pathname }) => pathname === "/" });
   const [open, setOpen] = useState<"alarms" | "help" | "palette" | "panic" | null>(null);
-  const close = (): void => { setOpen(null); };
-  useCommand("help", () => { setOpen("help"); });
-  useCommand("palette", () => { setOpen((now) => (now === "palette" ? null : "palette")); });
-  useCommand("alarms", () => { setOpen("alarms"); });
+  const close = (): void => {
+    setOpen(null);
+  };
+  useCommand("help", () => {
+    setOpen("help");
+  });
+  useCommand("palette", () => {
+    setOpen((now) => (now === "palette" ? null : "palette"));
+  });
+  useCommand("alarms", () => {
+    setOpen("alarms");
+  });
   // Asked again while its dialog stands, it is another question.
   const [panicAsked, setPanicAsked] = useState(0);
   const lastAsked = useRef(0);
@@ -41,7 +49,13 @@ export const Shell = () => {
     setOpen("panic");
   });
   // Whoever turned it off meanwhile has answered: the dialog would turn it on again.
-  useEffect(() => desk.onPanicAsked(() => { if ((desk.view().status?.panic ?? null) !== null) setOpen("panic"); }), [desk]);
+  useEffect(
+    () =>
+      desk.onPanicAsked(() => {
+        if ((desk.view().status?.panic ?? null) !== null) setOpen("panic");
+      }),
+    [desk],
+  );
   // The inbox itself takes back without leaving what it shows; from any other screen the way leads to the card.
   useCommand("undo", () => {
     if (inInbox || (undoableKeys(sent.list, desk.view().inbox.rows).length === 0 && !sent.sending)) return false;
@@ -51,7 +65,8 @@ export const Shell = () => {
       if (taken === null) return;
       const [first] = taken;
       // A late answer takes nobody from where he has gone by now, nor out of a field.
-      if (router.state.location.href === place && document.activeElement === field) void navigate({ to: "/", search: first === undefined ? {} : { card: first } });
+      if (router.state.location.href === place && document.activeElement === field)
+        void navigate({ to: "/", search: first === undefined ? {} : { card: first } });
     });
     return true;
   });
@@ -68,18 +83,26 @@ export const Shell = () => {
     <Tooltip.Provider delayDuration={300}>
       <div className="flex h-full flex-col">
         {lost === null ? null : (
-          <p role="alert" className="m-0 border-b border-bad-line bg-bad-bg px-3.5 py-1.5 text-bad" data-testid="lost">{lost.message}</p>
+          <p role="alert" className="m-0 border-b border-bad-line bg-bad-bg px-3.5 py-1.5 text-bad" data-testid="lost">
+            {lost.message}
+          </p>
         )}
         <LateFailures />
         <div className="grid min-h-0 flex-1 grid-cols-[56px_minmax(0,1fr)] grid-rows-[minmax(0,1fr)]">
           <Navigation />
-          <div className="flex min-h-0 min-w-0"><SentProvider value={sent}><Outlet /></SentProvider></div>
+          <div className="flex min-h-0 min-w-0">
+            <SentProvider value={sent}>
+              <Outlet />
+            </SentProvider>
+          </div>
         </div>
         <StatusBar />
       </div>
       {open === "alarms" ? <AlarmsDialog onClose={close} /> : null}
       {open === "help" ? <Help onClose={close} /> : null}
-      {open === "panic" ? <PanicDialog key={panicAsked} onClose={close} isLast={() => lastAsked.current === panicAsked} /> : null}
+      {open === "panic" ? (
+        <PanicDialog key={panicAsked} onClose={close} isLast={() => lastAsked.current === panicAsked} />
+      ) : null}
       {open === "palette" ? <Palette onClose={close} /> : null}
     </Tooltip.Provider>
   );

@@ -14,11 +14,16 @@ const Alarms = ({ count }: { readonly count: number }) => {
   const { run } = useCommandRunner();
   return (
     <button
-      type="button" data-testid="alarms" data-count={count}
+      type="button"
+      data-testid="alarms"
+      data-count={count}
       className={`flex items-center gap-1.5 rounded px-1 hover:bg-raised ${count > 0 ? "font-semibold text-bad" : "hover:text-text"}`}
-      onClick={(event) => { run("alarms", { at: event.timeStamp, repeat: false }); }}
+      onClick={(event) => {
+        run("alarms", { at: event.timeStamp, repeat: false });
+      }}
     >
-      <TriangleAlert size={13} aria-hidden="true" /> {count === 0 ? "No alarms" : count === 1 ? "1 alarm" : `${count} alarms`}
+      <TriangleAlert size={13} aria-hidden="true" />{" "}
+      {count === 0 ? "No alarms" : count === 1 ? "1 alarm" : `${count} alarms`}
     </button>
   );
 };
@@ -29,8 +34,13 @@ const ReadOnly = ({ why }: { readonly why: string }) => {
   const plain = why.replaceAll("`", "");
   return (
     <button
-      type="button" data-testid="read-only" title={plain} className="!shrink min-w-24 truncate rounded px-1 font-semibold text-bad hover:bg-raised"
-      onClick={(event) => { run("alarms", { at: event.timeStamp, repeat: false }); }}
+      type="button"
+      data-testid="read-only"
+      title={plain}
+      className="!shrink min-w-24 truncate rounded px-1 font-semibold text-bad hover:bg-raised"
+      onClick={(event) => {
+        run("alarms", { at: event.timeStamp, repeat: false });
+      }}
     >
       Read-only: {plain}
     </button>
@@ -43,7 +53,15 @@ const ThemeButton = () => {
   const [theme, setTheme] = useSetting("theme");
   const Icon = THEME_ICON[theme];
   return (
-    <button type="button" className="rounded p-0.5 hover:bg-raised hover:text-text" aria-label={`Theme: ${theme}`} title={`Theme: ${theme}`} onClick={() => { setTheme(nextChoice("theme", theme)); }}>
+    <button
+      type="button"
+      className="rounded p-0.5 hover:bg-raised hover:text-text"
+      aria-label={`Theme: ${theme}`}
+      title={`Theme: ${theme}`}
+      onClick={() => {
+        setTheme(nextChoice("theme", theme));
+      }}
+    >
       <Icon size={13} aria-hidden="true" />
     </button>
   );
@@ -57,8 +75,13 @@ const number = (seq: number): string => `#${seq.toLocaleString("en")}`;
 const Audit = ({ audit }: { readonly audit: AuditView }) => {
   const behind = audit.anchoredSeq === null ? "not anchored yet" : `anchored to ${number(audit.anchoredSeq)}`;
   return (
-    <div title={`Its last hash is ${audit.hash}; ${behind}`} className={`${WHOLE_OR_NOT} min-w-min shrink-[100000] justify-end max-lg:hidden`} data-testid="audit">
-      <span>Audit chain at {number(audit.seq)}</span><span className="whitespace-pre">, {behind}</span>
+    <div
+      title={`Its last hash is ${audit.hash}; ${behind}`}
+      className={`${WHOLE_OR_NOT} min-w-min shrink-[100000] justify-end max-lg:hidden`}
+      data-testid="audit"
+    >
+      <span>Audit chain at {number(audit.seq)}</span>
+      <span className="whitespace-pre">, {behind}</span>
     </div>
   );
 };
@@ -66,7 +89,15 @@ const Audit = ({ audit }: { readonly audit: AuditView }) => {
 /** What waits for the second key of a sequence: the next letter is none of its own. */
 const OpenSequence = () => {
   const open = useOpenSequence();
-  return open === null ? null : <span className="shrink-0 font-semibold text-text" title="Waits for the second key; Esc ends it" data-testid="open-sequence">{open} …</span>;
+  return open === null ? null : (
+    <span
+      className="shrink-0 font-semibold text-text"
+      title="Waits for the second key; Esc ends it"
+      data-testid="open-sequence"
+    >
+      {open} …
+    </span>
+  );
 };
 
 /** Connection, backlog, what is approved automatically, alarms, operator and audit head. */
@@ -80,7 +111,9 @@ export const StatusBar = () => {
         <Connection status={status} />
         {status === null ? null : (
           <>
-            {status.bus.insecure.map((word) => <Insecure key={word} word={word} />)}
+            {status.bus.insecure.map((word) => (
+              <Insecure key={word} word={word} />
+            ))}
             {status.readOnly === null ? null : <ReadOnly why={status.readOnly} />}
             <Alarms count={status.alarms.length} />
             {status.outbox > 0 ? <span className="text-warn">{status.outbox} held or on the way</span> : null}
@@ -94,13 +127,23 @@ export const StatusBar = () => {
       </div>
       {/* Something without a width stands first: what comes first is never sent to the second line. */}
       <div className={`${WHOLE_OR_NOT} -ml-5 min-w-0 flex-1 gap-x-5 before:h-7 before:w-0 before:content-['']`}>
-        {status === null ? null : <>{status.lag === 0 ? <span>Queue lag 0</span> : null}<Today /></>}
+        {status === null ? null : (
+          <>
+            {status.lag === 0 ? <span>Queue lag 0</span> : null}
+            <Today />
+          </>
+        )}
       </div>
       <OpenSequence />
       {status === null ? null : (
         <>
           <Audit audit={status.audit} />
-          <span className="flex shrink-0" title={plainText(status.operator)}><span className="max-w-32 truncate"><ShownText text={status.operator} /></span>, key {status.operatorKeyTail}</span>
+          <span className="flex shrink-0" title={plainText(status.operator)}>
+            <span className="max-w-32 truncate">
+              <ShownText text={status.operator} />
+            </span>
+            , key {status.operatorKeyTail}
+          </span>
           <ThemeButton />
         </>
       )}

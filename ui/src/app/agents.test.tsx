@@ -6,12 +6,19 @@ import { CallError } from "../ipc/transport";
 import type { AgentView, StatusView } from "../ipc/generated";
 import { App } from "./App";
 
-const press = (key: string, more: KeyboardEventInit = {}): void => { fireEvent.keyDown(document.activeElement ?? document.body, { key, ...more }); };
+const press = (key: string, more: KeyboardEventInit = {}): void => {
+  fireEvent.keyDown(document.activeElement ?? document.body, { key, ...more });
+};
 
 const open = async (agents: AgentView[], more: { status?: StatusView } = {}): Promise<FakeConsole> => {
   window.location.hash = "#/agents";
   const console = fakeConsole({
-    ...more, answers: { agents_list: () => ({ agents, serverMs: 60_000 }), brake: () => ({ terminated: 0 }), panic: () => ({ terminated: 0 }) },
+    ...more,
+    answers: {
+      agents_list: () => ({ agents, serverMs: 60_000 }),
+      brake: () => ({ terminated: 0 }),
+      panic: () => ({ terminated: 0 }),
+    },
   });
   render(<App transport={console} />);
   await screen.findByTestId(agents.length > 0 ? "agent" : "agents-empty");
@@ -28,16 +35,34 @@ describe("agents", () => {
     expect(screen.getByTestId("agents-count").textContent).toBe("1 live of 2");
     expect(screen.getAllByTestId("agent-row")[0]?.textContent).toContain("1 tool to look at");
     press("j");
-    await waitFor(() => { expect(screen.getByTestId("agent").dataset["key"]).toBe("acme/b"); });
+    await waitFor(() => {
+      expect(screen.getByTestId("agent").dataset["key"]).toBe("acme/b");
+    });
     fireEvent.change(screen.getByLabelText(/^Filter/), { target: { value: "PAY live" } });
     expect(screen.getAllByTestId("agent-row").map((row) => row.dataset["key"])).toEqual(["acme/a"]);
   });
 
   it("show what changed in a tool since a person last approved it, and what no person can be asked about", async () => {
-    await open([agent({ tools: [
-      agentTool({ name: shown("pay"), changed: true, approvedMs: 0, before: shown('{"amount": "number"}'), now: shown('{"amount": "string"}') }),
-      agentTool({ name: shown("web_search"), gated: false, strict: true, strictFaults: [{ path: shown("/properties/q"), what: shown("not required") }], looksLike: shown("web_seаrch") }),
-    ] })]);
+    await open([
+      agent({
+        tools: [
+          agentTool({
+            name: shown("pay"),
+            changed: true,
+            approvedMs: 0,
+            before: shown('{"amount": "number"}'),
+            now: shown('{"amount": "string"}'),
+          }),
+          agentTool({
+            name: shown("web_search"),
+            gated: false,
+            strict: true,
+            strictFaults: [{ path: shown("/properties/q"), what: shown("not required") }],
+            looksLike: shown("web_seаrch"),
+          }),
+        ],
+      }),
+    ]);
     const [pay, search] = screen.getAllByTestId("tool");
     fireEvent.click(within(pay as HTMLElement).getByText(/changed since it was last approved/));
     expect(screen.getByTestId("tool-change").textContent).toContain('{"amount": "string"}');
@@ -52,37 +77,68 @@ describe("agents", () => {
     fireEvent.click(screen.getByTestId("target"));
     fireEvent.change(await screen.findByTestId("target-choice"), { target: { value: "/amount" } });
     console.answers.choose_target = () => ({});
-    console.answers.agents_list = () => ({ agents: [agent({ tools: [agentTool({ name: shown("drop"), typed }), agentTool({ name: shown("pay"), typed })] })], serverMs: 60_000 });
-    await waitFor(() => { expect(screen.getAllByTestId("tool")).toHaveLength(2); }, { timeout: 5_000 });
+    console.answers.agents_list = () => ({
+      agents: [agent({ tools: [agentTool({ name: shown("drop"), typed }), agentTool({ name: shown("pay"), typed })] })],
+      serverMs: 60_000,
+    });
+    await waitFor(
+      () => {
+        expect(screen.getAllByTestId("tool")).toHaveLength(2);
+      },
+      { timeout: 5_000 },
+    );
     fireEvent.click(screen.getByTestId("confirm-yes"));
-    await waitFor(() => { expect(console.argsOf("choose_target")).toEqual([{ agent: "acme/bot", tool: "pay", pointer: "/amount" }]); });
+    await waitFor(() => {
+      expect(console.argsOf("choose_target")).toEqual([{ agent: "acme/bot", tool: "pay", pointer: "/amount" }]);
+    });
   });
 
   it("are not kept from another question by the late answer to one that was left", async () => {
     const console = await open([agent()]);
     let answer!: () => void;
-    console.answers.brake = () => new Promise((done) => { answer = () => { done({ terminated: 0 }); }; });
+    console.answers.brake = () =>
+      new Promise((done) => {
+        answer = () => {
+          done({ terminated: 0 });
+        };
+      });
     fireEvent.click(within(brakes()).getByText("Pause…"));
     fireEvent.click(await screen.findByTestId("confirm-yes"));
     await screen.findByText("Telling the bus…");
     press("Escape");
-    await waitFor(() => { expect(screen.queryByTestId("confirm")).toBeNull(); });
+    await waitFor(() => {
+      expect(screen.queryByTestId("confirm")).toBeNull();
+    });
     fireEvent.click(within(brakes()).getByText("Stop…"));
     await screen.findByText("Stop acme/bot?");
-    await act(async () => { answer(); await new Promise((done) => { setTimeout(done, 20); }); });
+    await act(async () => {
+      answer();
+      await new Promise((done) => {
+        setTimeout(done, 20);
+      });
+    });
     expect(screen.queryByText("Stop acme/bot?")).not.toBeNull();
   });
 
   it("are told not to be stopped where they were not, also to who has closed the question by then", async () => {
     const console = await open([agent()]);
     let fails!: () => void;
-    console.answers.brake = () => new Promise((_, reject) => { fails = () => { reject(new CallError("bus_unreachable", "the bus cannot be reached")); }; });
+    console.answers.brake = () =>
+      new Promise((_, reject) => {
+        fails = () => {
+          reject(new CallError("bus_unreachable", "the bus cannot be reached"));
+        };
+      });
     fireEvent.click(within(brakes()).getByText("Stop…"));
     fireEvent.click(await screen.findByTestId("confirm-yes"));
     await screen.findByText("Telling the bus…");
     press("Escape");
-    await waitFor(() => { expect(screen.queryByTestId("confirm")).toBeNull(); });
-    act(() => { fails(); });
+    await waitFor(() => {
+      expect(screen.queryByTestId("confirm")).toBeNull();
+    });
+    act(() => {
+      fails();
+    });
     const told = await screen.findByTestId("late-failure");
     expect(told.textContent).toContain("Stop acme/bot? It failed: the bus cannot be reached");
     fireEvent.click(within(told).getByText("Seen"));
@@ -90,13 +146,18 @@ describe("agents", () => {
   });
 
   it("let an operator choose what is typed before a critical call of a tool, and say why that was not taken", async () => {
-    const console = await open([agent({ tools: [
-      agentTool({ name: shown("pay"), typed: { pointer: null, offered: ["/iban", "/amount"] } }),
-      agentTool({ name: shown("drop"), typed: { pointer: "/table", offered: [] } }), agentTool({ name: shown("look") }),
-    ] })]);
-    expect(screen.getAllByTestId("tool").map((tool) => within(tool).queryByTestId("target")?.textContent ?? null)).toEqual([
-      "typed: its name", "typed: /table", null,
+    const console = await open([
+      agent({
+        tools: [
+          agentTool({ name: shown("pay"), typed: { pointer: null, offered: ["/iban", "/amount"] } }),
+          agentTool({ name: shown("drop"), typed: { pointer: "/table", offered: [] } }),
+          agentTool({ name: shown("look") }),
+        ],
+      }),
     ]);
+    expect(
+      screen.getAllByTestId("tool").map((tool) => within(tool).queryByTestId("target")?.textContent ?? null),
+    ).toEqual(["typed: its name", "typed: /table", null]);
     const answers = ["this is no JSON pointer", null];
     console.answers.choose_target = () => {
       const problem = answers.shift();
@@ -106,7 +167,10 @@ describe("agents", () => {
     fireEvent.click(screen.getAllByTestId("target")[0] as HTMLElement);
     const choice = await screen.findByTestId("target-choice");
     expect([...choice.querySelectorAll("option")].map((option) => option.textContent)).toEqual([
-      "the tool’s name", "the value of /iban", "the value of /amount", "the value of another argument",
+      "the tool’s name",
+      "the value of /iban",
+      "the value of /amount",
+      "the value of another argument",
     ]);
     fireEvent.change(choice, { target: { value: "other" } });
     fireEvent.change(await screen.findByLabelText("JSON pointer to the argument"), { target: { value: "iban" } });
@@ -114,9 +178,12 @@ describe("agents", () => {
     await screen.findByText("this is no JSON pointer");
     fireEvent.change(choice, { target: { value: "/iban" } });
     fireEvent.click(screen.getByTestId("confirm-yes"));
-    await waitFor(() => { expect(screen.queryByTestId("confirm")).toBeNull(); });
+    await waitFor(() => {
+      expect(screen.queryByTestId("confirm")).toBeNull();
+    });
     expect(console.argsOf("choose_target")).toEqual([
-      { agent: "acme/bot", tool: "pay", pointer: "iban" }, { agent: "acme/bot", tool: "pay", pointer: "/iban" },
+      { agent: "acme/bot", tool: "pay", pointer: "iban" },
+      { agent: "acme/bot", tool: "pay", pointer: "/iban" },
     ]);
   });
 
@@ -127,8 +194,12 @@ describe("agents", () => {
     expect(document.activeElement?.textContent).toContain("Cancel");
     expect(console.argsOf("brake")).toEqual([]);
     fireEvent.click(screen.getByTestId("confirm-yes"));
-    await waitFor(() => { expect(console.argsOf("brake")).toEqual([{ agent: "acme/bot", state: "stopped" }]); });
-    await waitFor(() => { expect(screen.queryByTestId("confirm")).toBeNull(); });
+    await waitFor(() => {
+      expect(console.argsOf("brake")).toEqual([{ agent: "acme/bot", state: "stopped" }]);
+    });
+    await waitFor(() => {
+      expect(screen.queryByTestId("confirm")).toBeNull();
+    });
   });
 
   it("give the keyboard back to what had it before they were asked about", async () => {
@@ -139,12 +210,16 @@ describe("agents", () => {
     await screen.findByTestId("confirm");
     expect(document.activeElement).not.toBe(button);
     fireEvent.keyDown(document.activeElement ?? document.body, { key: "Escape" });
-    await waitFor(() => { expect(document.activeElement).toBe(button); });
+    await waitFor(() => {
+      expect(document.activeElement).toBe(button);
+    });
   });
 
   it("say why a brake could not be set, and keep asking", async () => {
     const console = await open([agent({ brake: { agent: "acme/bot", stopped: false, by: shown("maria") } })]);
-    console.answers.brake = () => { throw new CallError("bus_unreachable", "the bus cannot be reached"); };
+    console.answers.brake = () => {
+      throw new CallError("bus_unreachable", "the bus cannot be reached");
+    };
     expect(brakes().textContent).toContain("Paused by maria");
     expect(within(brakes()).queryByText("Pause…")).toBeNull();
     fireEvent.click(within(brakes()).getByText("Resume…"));
@@ -168,16 +243,25 @@ describe("a bypass", () => {
     fireEvent.change(screen.getByTestId("bypass-time"), { target: { value: "3600" } });
     expect(within(screen.getByTestId("bypass-risk")).queryByText("critical")).toBeNull();
     fireEvent.click(screen.getByTestId("confirm-yes"));
-    await waitFor(() => { expect(console.argsOf("bypass")).toEqual([{ agent: "acme/bot", grant: { upTo: "medium", seconds: 3_600 } }]); });
+    await waitFor(() => {
+      expect(console.argsOf("bypass")).toEqual([{ agent: "acme/bot", grant: { upTo: "medium", seconds: 3_600 } }]);
+    });
   });
 
   it("is shown with its end in the status bar while it lasts, and ended at once", async () => {
     const bypass = { agent: "acme/bot", upTo: "low" as const, untilMs: 60_000, by: shown("ann") };
-    const console = await open([agent({ key: "acme/bot" })], { status: status({ bypasses: [bypass, { ...bypass, agent: "acme/over", untilMs: -1 }] }) });
-    expect((await screen.findAllByTestId("bypass")).map((one) => [one.textContent, one.title])).toEqual([[
-      expect.stringMatching(/^1 bypass until \d\d:\d\d$/u), expect.stringMatching(/^Bypass: acme\/bot, up to low, until [\d:]+, by ann$/u),
-    ]]);
-    console.answers.bypass = () => { throw new CallError("bus_unreachable", "the bus cannot be reached"); };
+    const console = await open([agent({ key: "acme/bot" })], {
+      status: status({ bypasses: [bypass, { ...bypass, agent: "acme/over", untilMs: -1 }] }),
+    });
+    expect((await screen.findAllByTestId("bypass")).map((one) => [one.textContent, one.title])).toEqual([
+      [
+        expect.stringMatching(/^1 bypass until \d\d:\d\d$/u),
+        expect.stringMatching(/^Bypass: acme\/bot, up to low, until [\d:]+, by ann$/u),
+      ],
+    ]);
+    console.answers.bypass = () => {
+      throw new CallError("bus_unreachable", "the bus cannot be reached");
+    };
     fireEvent.click(within(brakes()).getByText("End the bypass"));
     await screen.findByText("the bus cannot be reached");
     expect(console.argsOf("bypass")).toEqual([{ agent: "acme/bot", grant: null }]);
@@ -187,12 +271,21 @@ describe("a bypass", () => {
     const bypass = { agent: "acme/bot", upTo: "low" as const, untilMs: 600_000, by: shown("ann") };
     const console = await open([agent({ key: "acme/bot" })], { status: status({ bypasses: [bypass] }) });
     let fails!: () => void;
-    console.answers.bypass = () => new Promise((_, reject) => { fails = () => { reject(new CallError("bus_unreachable", "the bus cannot be reached")); }; });
+    console.answers.bypass = () =>
+      new Promise((_, reject) => {
+        fails = () => {
+          reject(new CallError("bus_unreachable", "the bus cannot be reached"));
+        };
+      });
     fireEvent.click(within(brakes()).getByText("End the bypass"));
     for (const key of ["g", "h"]) press(key);
     await screen.findByTestId("history-count");
-    act(() => { fails(); });
-    expect((await screen.findByTestId("late-failure")).textContent).toContain("End the bypass of acme/bot? It failed: the bus cannot be reached");
+    act(() => {
+      fails();
+    });
+    expect((await screen.findByTestId("late-failure")).textContent).toContain(
+      "End the bypass of acme/bot? It failed: the bus cannot be reached",
+    );
   });
 });
 
@@ -202,17 +295,23 @@ describe("panic", () => {
   it("is on at once", async () => {
     const console = await open([]);
     press(">", chord);
-    await waitFor(() => { expect(console.argsOf("panic")).toEqual([{ on: true }]); });
+    await waitFor(() => {
+      expect(console.argsOf("panic")).toEqual([{ on: true }]);
+    });
     await screen.findByText(/Panic is on/);
   });
 
   it("says that it is not on when the bus did not take it", async () => {
     const console = await open([]);
-    console.answers.panic = () => { throw new CallError("bus_unreachable", "the bus cannot be reached"); };
+    console.answers.panic = () => {
+      throw new CallError("bus_unreachable", "the bus cannot be reached");
+    };
     press(">", chord);
     await screen.findByText(/Panic is not on: the bus cannot be reached/);
     press("Escape");
-    await waitFor(() => { expect(screen.queryByText(/Panic is not on/)).toBeNull(); });
+    await waitFor(() => {
+      expect(screen.queryByText(/Panic is not on/)).toBeNull();
+    });
     expect([screen.queryByTestId("panic-dialog"), console.argsOf("panic").length]).toEqual([null, 1]);
   });
 
@@ -220,12 +319,26 @@ describe("panic", () => {
   const left = async (): Promise<{ readonly console: FakeConsole; readonly fails: (of?: number) => void }> => {
     const console = await open([]);
     const answers: (() => void)[] = [];
-    console.answers.panic = () => new Promise((_, reject) => { answers.push(() => { reject(new CallError("bus_unreachable", "the bus cannot be reached")); }); });
+    console.answers.panic = () =>
+      new Promise((_, reject) => {
+        answers.push(() => {
+          reject(new CallError("bus_unreachable", "the bus cannot be reached"));
+        });
+      });
     press(">", chord);
     await screen.findByText("Telling every console…");
     press("Escape");
-    await waitFor(() => { expect(screen.queryByTestId("panic-dialog")).toBeNull(); });
-    return { console, fails: (of = 0) => { act(() => { answers[of]?.(); }); } };
+    await waitFor(() => {
+      expect(screen.queryByTestId("panic-dialog")).toBeNull();
+    });
+    return {
+      console,
+      fails: (of = 0) => {
+        act(() => {
+          answers[of]?.();
+        });
+      },
+    };
   };
 
   it("says that it is not on also to who has closed its dialog by then, takes the keyboard from nothing for it, and asks for it once", async () => {
@@ -233,12 +346,20 @@ describe("panic", () => {
     const filter = screen.getByLabelText(/^Filter/u);
     filter.focus();
     fails();
-    expect((await screen.findByTestId("late-failure")).textContent).toContain("Panic was not turned on: the bus cannot be reached");
-    await act(async () => { await new Promise((done) => { setTimeout(done, 20); }); });
+    expect((await screen.findByTestId("late-failure")).textContent).toContain(
+      "Panic was not turned on: the bus cannot be reached",
+    );
+    await act(async () => {
+      await new Promise((done) => {
+        setTimeout(done, 20);
+      });
+    });
     expect(document.activeElement).toBe(filter);
     expect([screen.queryByRole("dialog"), console.argsOf("panic")]).toEqual([null, [{ on: true }]]);
     fireEvent.click(screen.getByText("Seen"));
-    await waitFor(() => { expect(screen.queryByTestId("late-failure")).toBeNull(); });
+    await waitFor(() => {
+      expect(screen.queryByTestId("late-failure")).toBeNull();
+    });
   });
 
   it("asked for once more says nothing of what was asked before", async () => {
@@ -246,8 +367,15 @@ describe("panic", () => {
     press(">", chord);
     await screen.findByText("Telling every console…");
     fails(0);
-    await act(async () => { await new Promise((done) => { setTimeout(done, 20); }); });
-    expect([screen.queryByTestId("late-failure"), screen.getByTestId("panic-dialog").textContent]).toEqual([null, "Telling every console…"]);
+    await act(async () => {
+      await new Promise((done) => {
+        setTimeout(done, 20);
+      });
+    });
+    expect([screen.queryByTestId("late-failure"), screen.getByTestId("panic-dialog").textContent]).toEqual([
+      null,
+      "Telling every console…",
+    ]);
     fails(1);
     await screen.findByText(/Panic is not on: the bus cannot be reached/);
     expect(screen.queryByTestId("late-failure")).toBeNull();
@@ -258,20 +386,34 @@ describe("panic", () => {
     await screen.findByTestId("panic");
     press(">", chord);
     fireEvent.click(await screen.findByTestId("confirm-yes"));
-    await waitFor(() => { expect(console.argsOf("panic")).toEqual([{ on: false }]); });
+    await waitFor(() => {
+      expect(console.argsOf("panic")).toEqual([{ on: false }]);
+    });
   });
 
   it("asked for in the tray to be turned off is asked once more here, and never turned on by that", async () => {
     const console = await open([], { status: status({ panic: shown("maria") }) });
     await screen.findByTestId("panic");
-    act(() => { console.send(batch(1, [], { panicAsked: true })); });
+    act(() => {
+      console.send(batch(1, [], { panicAsked: true }));
+    });
     expect(await screen.findByText("Turn panic off?")).toBeTruthy();
     expect(console.argsOf("panic")).toEqual([]);
     fireEvent.keyDown(document.body, { key: "Escape" });
-    act(() => { console.send(batch(2, [], { status: status() })); });
-    await waitFor(() => { expect(screen.queryByTestId("panic")).toBeNull(); });
-    act(() => { console.send(batch(3, [], { panicAsked: true })); });
-    await act(async () => { await new Promise((done) => { setTimeout(done, 20); }); });
+    act(() => {
+      console.send(batch(2, [], { status: status() }));
+    });
+    await waitFor(() => {
+      expect(screen.queryByTestId("panic")).toBeNull();
+    });
+    act(() => {
+      console.send(batch(3, [], { panicAsked: true }));
+    });
+    await act(async () => {
+      await new Promise((done) => {
+        setTimeout(done, 20);
+      });
+    });
     expect([screen.queryByTestId("panic-dialog"), console.argsOf("panic")]).toEqual([null, []]);
   });
 });

@@ -7,7 +7,6 @@ import { CallError } from "../ipc/transport";
 import type { RuleText, SavedRule, SetupForm, SetupKeyView, SetupSaved } from "../ipc/generated";
 import { App } from "./App";
 
-
 describe("what is shown without having been chosen", () => {
   it("stays though an agent comes that stands before it", async () => {
     window.location.hash = "#/agents";
@@ -15,19 +14,33 @@ describe("what is shown without having been chosen", () => {
     render(<App transport={fakeConsole({ answers: { agents_list: () => ({ agents: [...agents], serverMs: 0 }) } })} />);
     expect((await screen.findByTestId("agent")).dataset["key"]).toBe("acme/b");
     agents.unshift(agent({ key: "acme/a", agent: "a" }));
-    await waitFor(() => { expect(screen.getAllByTestId("agent-row")).toHaveLength(2); }, AGAIN);
+    await waitFor(() => {
+      expect(screen.getAllByTestId("agent-row")).toHaveLength(2);
+    }, AGAIN);
     expect(screen.getByTestId("agent").dataset["key"]).toBe("acme/b");
   });
 
   it("keeps a setup form under the hands that type into it", async () => {
     window.location.hash = "#/setup";
     const agents = [setupLine({ key: "acme/b" })];
-    const form = setupForm({ key: "acme/b", agent: "b", declared: { type: "keys", keys: [setupKey({ key: "limit" })] } });
-    render(<App transport={fakeConsole({ answers: { setup_list: () => ({ agents: [...agents] }), setup_of: ({ agent: key }) => ({ ...form, key }) } })} />);
+    const form = setupForm({
+      key: "acme/b",
+      agent: "b",
+      declared: { type: "keys", keys: [setupKey({ key: "limit" })] },
+    });
+    render(
+      <App
+        transport={fakeConsole({
+          answers: { setup_list: () => ({ agents: [...agents] }), setup_of: ({ agent: key }) => ({ ...form, key }) },
+        })}
+      />,
+    );
     const field = await screen.findByLabelText("limit");
     field.focus();
     agents.unshift(setupLine({ key: "acme/a" }));
-    await waitFor(() => { expect(screen.getAllByTestId("setup-row")).toHaveLength(2); }, AGAIN);
+    await waitFor(() => {
+      expect(screen.getAllByTestId("setup-row")).toHaveLength(2);
+    }, AGAIN);
     expect([screen.getByTestId("setup").dataset["key"], document.activeElement]).toEqual(["acme/b", field]);
   });
 });
@@ -35,12 +48,15 @@ describe("what is shown without having been chosen", () => {
 const setup = async (keys: SetupKeyView[]): Promise<FakeConsole> => {
   window.location.hash = "#/setup";
   const form = setupForm({ revision: 3, declared: { type: "keys", keys } });
-  const console = fakeConsole({ answers: { setup_list: () => ({ agents: [setupLine({ key: form.key })] }), setup_of: () => form } });
+  const console = fakeConsole({
+    answers: { setup_list: () => ({ agents: [setupLine({ key: form.key })] }), setup_of: () => form },
+  });
   render(<App transport={console} />);
   await screen.findByTestId("setup");
   return console;
 };
-const next = (keys: SetupKeyView[]): SetupForm => setupForm({ revision: 4, declared: { type: "keys", keys }, changed: { by: shown("maria"), atMs: 0 } });
+const next = (keys: SetupKeyView[]): SetupForm =>
+  setupForm({ revision: 4, declared: { type: "keys", keys }, changed: { by: shown("maria"), atMs: 0 } });
 
 describe("a setup form", () => {
   it("takes the own binding for nobody else's change", async () => {
@@ -53,11 +69,17 @@ describe("a setup form", () => {
     fireEvent.click(within(screen.getByTestId("bind-form")).getByLabelText("true"));
     fireEvent.click(screen.getByText("Bind…"));
     fireEvent.click(await screen.findByTestId("confirm-yes"));
-    await waitFor(() => { expect(screen.getByTestId("setup").dataset["revision"]).toBe("4"); });
+    await waitFor(() => {
+      expect(screen.getByTestId("setup").dataset["revision"]).toBe("4");
+    });
     expect(screen.queryByTestId("setup-conflict")).toBeNull();
-    await waitFor(() => { expect(screen.getByTestId<HTMLButtonElement>("setup-save").disabled).toBe(false); });
+    await waitFor(() => {
+      expect(screen.getByTestId<HTMLButtonElement>("setup-save").disabled).toBe(false);
+    });
     fireEvent.click(screen.getByTestId("setup-save"));
-    await waitFor(() => { expect(console.argsOf("setup_save").map((args) => args.revision)).toEqual([3, 4]); });
+    await waitFor(() => {
+      expect(console.argsOf("setup_save").map((args) => args.revision)).toEqual([3, 4]);
+    });
   });
 
   it("loses nothing that is typed while the bus takes its time with saving", async () => {
@@ -77,13 +99,26 @@ describe("a setup form", () => {
     expect(screen.queryByTestId("setup-conflict")).toBeNull();
     expect(["limit", "other"].map((name) => screen.getByLabelText<HTMLInputElement>(name).value)).toEqual(["55", "7"]);
     console.answers.setup_save = () => ({ type: "stored", form: { ...form, revision: 5 } });
-    await waitFor(() => { expect(screen.getByTestId<HTMLButtonElement>("setup-save").disabled).toBe(false); });
+    await waitFor(() => {
+      expect(screen.getByTestId<HTMLButtonElement>("setup-save").disabled).toBe(false);
+    });
     fireEvent.click(screen.getByTestId("setup-save"));
-    await waitFor(() => { expect(console.argsOf("setup_save").at(-1)).toMatchObject({ revision: 4, edits: [{ key: "limit", json: "55" }, { key: "other", json: "7" }] }); });
+    await waitFor(() => {
+      expect(console.argsOf("setup_save").at(-1)).toMatchObject({
+        revision: 4,
+        edits: [
+          { key: "limit", json: "55" },
+          { key: "other", json: "7" },
+        ],
+      });
+    });
   });
 
   it("names a choice of true and false by its key, and shows a default of several lines as it is", async () => {
-    await setup([setupKey({ key: "allow", kind: "bool" }), setupKey({ key: "greeting", kind: "string_multiline", default: shown("Dear\n  all,") })]);
+    await setup([
+      setupKey({ key: "allow", kind: "bool" }),
+      setupKey({ key: "greeting", kind: "string_multiline", default: shown("Dear\n  all,") }),
+    ]);
     expect(screen.getByRole("radiogroup", { name: "allow" })).toBeTruthy();
     const told = screen.getAllByTestId("setup-default")[1];
     expect(told?.textContent).toBe("Dear\n  all,");
@@ -93,7 +128,9 @@ describe("a setup form", () => {
 
 const savesWith = async (words: string): Promise<void> => {
   await saves(words);
-  await waitFor(() => { expect(screen.queryByText("Save")).toBeNull(); });
+  await waitFor(() => {
+    expect(screen.queryByText("Save")).toBeNull();
+  });
 };
 
 describe("a rule that is edited", () => {
@@ -102,16 +139,22 @@ describe("a rule that is edited", () => {
     await rules(list);
     await typed("# mine\n");
     list.unshift(ruleRow({ id: "never", effect: "deny" }));
-    await waitFor(() => { expect(screen.getAllByTestId("rule-row")).toHaveLength(2); }, AGAIN);
+    await waitFor(() => {
+      expect(screen.getAllByTestId("rule-row")).toHaveLength(2);
+    }, AGAIN);
     expect(screen.getByTestId("rule").dataset["id"]).toBe("small");
     expect(await shownText()).toContain("# mine");
   });
 
   it("stays with what was typed when somebody else removes it, and can be made anew", async () => {
     const list = [ruleRow({ id: "other" }), ruleRow()];
-    const console = await rules(list, { save_rule: () => ({ id: "small", version: 1, conflict: null, gone: false, denied: null }) });
+    const console = await rules(list, {
+      save_rule: () => ({ id: "small", version: 1, conflict: null, gone: false, denied: null }),
+    });
     press("j");
-    await waitFor(() => { expect(screen.getByTestId("rule").dataset["id"]).toBe("small"); });
+    await waitFor(() => {
+      expect(screen.getByTestId("rule").dataset["id"]).toBe("small");
+    });
     await typed("# mine\n");
     list.pop();
     const conflict = await screen.findByTestId("conflict", undefined, AGAIN);
@@ -119,9 +162,15 @@ describe("a rule that is edited", () => {
     expect(await shownText()).toContain("# mine");
     fireEvent.click(within(conflict).getByText("Make it anew"));
     const save = await screen.findByText<HTMLButtonElement>("Save");
-    await waitFor(() => { expect(save.disabled).toBe(false); });
+    await waitFor(() => {
+      expect(save.disabled).toBe(false);
+    });
     fireEvent.click(save);
-    await waitFor(() => { expect(console.argsOf("save_rule")).toMatchObject([{ seenVersion: null, text: expect.stringContaining("# mine") as string }]); });
+    await waitFor(() => {
+      expect(console.argsOf("save_rule")).toMatchObject([
+        { seenVersion: null, text: expect.stringContaining("# mine") as string },
+      ]);
+    });
   });
 
   it("loses nothing that is typed while the bus takes its time with saving", async () => {
@@ -130,31 +179,54 @@ describe("a rule that is edited", () => {
     const console = await rules(list, { save_rule: () => saved.promise });
     await typed("# one\n");
     const save = await screen.findByText<HTMLButtonElement>("Save");
-    await waitFor(() => { expect(save.disabled).toBe(false); });
+    await waitFor(() => {
+      expect(save.disabled).toBe(false);
+    });
     fireEvent.click(save);
     await screen.findByText("Telling the bus…");
     await typed("# two\n");
     console.answers.rule_text = () => text({ version: 4, text: 'id = "small"\neffect = "ask"\n# one\n' });
     list[0] = ruleRow({ version: 4 });
     saved.resolve({ id: "small", version: 4, conflict: null, gone: false, denied: null });
-    await waitFor(() => { expect(screen.getByTestId("rule").dataset["version"]).toBe("4"); }, AGAIN);
+    await waitFor(() => {
+      expect(screen.getByTestId("rule").dataset["version"]).toBe("4");
+    }, AGAIN);
     expect(await shownText()).toContain("# one\n# two");
     expect(screen.queryByTestId("conflict")).toBeNull();
     console.answers.save_rule = () => ({ id: "small", version: 5, conflict: null, gone: false, denied: null });
-    await waitFor(() => { expect(screen.getByText<HTMLButtonElement>("Save").disabled).toBe(false); });
+    await waitFor(() => {
+      expect(screen.getByText<HTMLButtonElement>("Save").disabled).toBe(false);
+    });
     fireEvent.click(screen.getByText("Save"));
-    await waitFor(() => { expect(console.argsOf("save_rule").at(-1)).toMatchObject({ seenVersion: 4, text: expect.stringContaining("# two") as string }); });
+    await waitFor(() => {
+      expect(console.argsOf("save_rule").at(-1)).toMatchObject({
+        seenVersion: 4,
+        text: expect.stringContaining("# two") as string,
+      });
+    });
   });
 
   it("is told as saved once it is, also where it cannot be read again", async () => {
     const list = [ruleRow()];
-    const console = await rules(list, { save_rule: () => ({ id: "small", version: 4, conflict: null, gone: false, denied: null }) });
-    console.answers.rule_text = () => { throw new CallError("failed", "the store is busy"); };
+    const console = await rules(list, {
+      save_rule: () => ({ id: "small", version: 4, conflict: null, gone: false, denied: null }),
+    });
+    console.answers.rule_text = () => {
+      throw new CallError("failed", "the store is busy");
+    };
     list[0] = ruleRow({ version: 4 });
     await savesWith("# one\n");
-    await waitFor(() => { expect(screen.getByTestId("rule").dataset["version"]).toBe("4"); }, AGAIN);
-    expect((await screen.findByTestId("unread", undefined, AGAIN)).textContent).toBe("Could not be read: the store is busy");
-    expect([await shownText(), screen.getByTestId("rule-problems").textContent, screen.queryByText("Save")]).toEqual([expect.stringContaining("# one"), "", null]);
+    await waitFor(() => {
+      expect(screen.getByTestId("rule").dataset["version"]).toBe("4");
+    }, AGAIN);
+    expect((await screen.findByTestId("unread", undefined, AGAIN)).textContent).toBe(
+      "Could not be read: the store is busy",
+    );
+    expect([await shownText(), screen.getByTestId("rule-problems").textContent, screen.queryByText("Save")]).toEqual([
+      expect.stringContaining("# one"),
+      "",
+      null,
+    ]);
     await savesWith("# two\n");
     expect(console.argsOf("save_rule").map((args) => args.seenVersion)).toEqual([3, 4]);
   });
@@ -165,19 +237,34 @@ describe("a rule that is edited", () => {
     const console = await rules(list, { save_rule: () => saved.promise });
     await typed("# one\n");
     const save = await screen.findByText<HTMLButtonElement>("Save");
-    await waitFor(() => { expect(save.disabled).toBe(false); });
+    await waitFor(() => {
+      expect(save.disabled).toBe(false);
+    });
     fireEvent.click(save);
     await screen.findByText("Telling the bus…");
     const own = text({ version: 4, text: 'id = "small"\neffect = "ask"\n# one\n' });
     const reading = later<RuleText>();
     console.answers.rule_text = () => reading.promise;
     list[0] = ruleRow({ version: 4 });
-    await waitFor(() => { expect(screen.getByTestId("rule").dataset["version"]).toBe("4"); }, AGAIN);
-    await act(async () => { reading.resolve(own); await new Promise((done) => { setTimeout(done, 20); }); });
+    await waitFor(() => {
+      expect(screen.getByTestId("rule").dataset["version"]).toBe("4");
+    }, AGAIN);
+    await act(async () => {
+      reading.resolve(own);
+      await new Promise((done) => {
+        setTimeout(done, 20);
+      });
+    });
     expect(screen.queryByTestId("conflict")).toBeNull();
     saved.resolve({ id: "small", version: 4, conflict: null, gone: false, denied: null });
-    await waitFor(() => { expect(screen.queryByText("Telling the bus…")).toBeNull(); });
-    expect([screen.queryByTestId("conflict"), screen.queryByText(/changed, not saved/), await shownText()]).toEqual([null, null, expect.stringContaining("# one")]);
+    await waitFor(() => {
+      expect(screen.queryByText("Telling the bus…")).toBeNull();
+    });
+    expect([screen.queryByTestId("conflict"), screen.queryByText(/changed, not saved/), await shownText()]).toEqual([
+      null,
+      null,
+      expect.stringContaining("# one"),
+    ]);
   });
 
   it("loses nothing that is typed after a look elsewhere while its saving goes on, and takes its own saving for nobody else's", async () => {
@@ -192,27 +279,43 @@ describe("a rule that is edited", () => {
     console.answers.rule_text = () => text({ version: 4, text: `${text().text}# one\n` });
     list[0] = ruleRow({ version: 4 });
     saved.resolve({ id: "small", version: 4, conflict: null, gone: false, denied: null });
-    await act(async () => { await saved.promise; });
+    await act(async () => {
+      await saved.promise;
+    });
     await typed("# three\n");
-    await waitFor(() => { expect(screen.getByTestId("rule").dataset["version"]).toBe("4"); }, AGAIN);
+    await waitFor(() => {
+      expect(screen.getByTestId("rule").dataset["version"]).toBe("4");
+    }, AGAIN);
     await settle();
-    expect([await shownText(), screen.queryByTestId("conflict")]).toEqual([expect.stringContaining("# one\n# two\n# three"), null]);
+    expect([await shownText(), screen.queryByTestId("conflict")]).toEqual([
+      expect.stringContaining("# one\n# two\n# three"),
+      null,
+    ]);
     await goes("j", "other");
     await goes("k", "small");
     await settle();
-    expect([await shownText(), screen.queryByTestId("conflict")]).toEqual([expect.stringContaining("# one\n# two\n# three"), null]);
+    expect([await shownText(), screen.queryByTestId("conflict")]).toEqual([
+      expect.stringContaining("# one\n# two\n# three"),
+      null,
+    ]);
     await clicks("Save");
-    await waitFor(() => { expect(console.argsOf("save_rule").map((args) => args.seenVersion)).toEqual([3, 4]); });
+    await waitFor(() => {
+      expect(console.argsOf("save_rule").map((args) => args.seenVersion)).toEqual([3, 4]);
+    });
   });
 
   it("has no simulation run on for an editor that was left before it had a number", async () => {
     const begun = later<{ number: number }>();
     const console = await rules([ruleRow()], { start_preview: () => begun.promise });
-    await waitFor(() => { expect(console.argsOf("start_preview")).toHaveLength(1); });
+    await waitFor(() => {
+      expect(console.argsOf("start_preview")).toHaveLength(1);
+    });
     for (const key of ["g", "q"]) press(key);
     await screen.findByTestId("waiting");
     begun.resolve({ number: 7 });
-    await waitFor(() => { expect(console.argsOf("stop_preview")).toEqual([{ number: 7 }]); });
+    await waitFor(() => {
+      expect(console.argsOf("stop_preview")).toEqual([{ number: 7 }]);
+    });
     expect(console.argsOf("preview")).toEqual([]);
   });
 
@@ -228,7 +331,9 @@ describe("a rule that is edited", () => {
     await screen.findByText("New rule");
     expect(await shownText()).toContain("# a new one");
     fireEvent.click(screen.getByText("Drop changes"));
-    await waitFor(async () => { expect(await shownText()).not.toContain("# a new one"); });
+    await waitFor(async () => {
+      expect(await shownText()).not.toContain("# a new one");
+    });
   });
 
   it("does not keep its workspace from being left", async () => {

@@ -6,7 +6,9 @@ import { CallError } from "../ipc/transport";
 import { EVERYTHING } from "../features/history/filter";
 import { App } from "./App";
 
-const press = (key: string, more: KeyboardEventInit = {}): void => { fireEvent.keyDown(document.activeElement ?? document.body, { key, ...more }); };
+const press = (key: string, more: KeyboardEventInit = {}): void => {
+  fireEvent.keyDown(document.activeElement ?? document.body, { key, ...more });
+};
 
 const open = async (hash = "#/history", answers: FakeConsole["answers"] = {}): Promise<FakeConsole> => {
   window.location.hash = hash;
@@ -16,22 +18,32 @@ const open = async (hash = "#/history", answers: FakeConsole["answers"] = {}): P
 };
 const lastFilter = (console: FakeConsole) => console.argsOf("history_page").at(-1)?.filter;
 
-beforeEach(() => { localStorage.clear(); });
+beforeEach(() => {
+  localStorage.clear();
+});
 
 describe("the history", () => {
   it("is read page by page, and opens a story with O and comes back to its line", async () => {
     const console = await open("#/history", {
-      history_page: ({ after }) => after === null
-        ? { rows: [historyRow(9), historyRow(8)], next: 8, unindexed: 0 } : { rows: [historyRow(7)], next: null, unindexed: 0 },
+      history_page: ({ after }) =>
+        after === null
+          ? { rows: [historyRow(9), historyRow(8)], next: 8, unindexed: 0 }
+          : { rows: [historyRow(7)], next: null, unindexed: 0 },
       request_story: () => story(),
     });
-    await waitFor(() => { expect(screen.getAllByTestId("history-row")).toHaveLength(3); });
+    await waitFor(() => {
+      expect(screen.getAllByTestId("history-row")).toHaveLength(3);
+    });
     press("j");
     press("o");
     expect((await screen.findByTestId("story")).dataset["key"]).toBe("acme/bot/r8");
     expect(console.argsOf("request_story")).toEqual([{ key: "acme/bot/r8" }]);
     press("Escape");
-    await waitFor(() => { expect(document.querySelector<HTMLElement>("[data-testid=history-row][aria-selected=true]")?.dataset["key"]).toBe("acme/bot/r8"); });
+    await waitFor(() => {
+      expect(document.querySelector<HTMLElement>("[data-testid=history-row][aria-selected=true]")?.dataset["key"]).toBe(
+        "acme/bot/r8",
+      );
+    });
   });
 
   it("is read again while requests never cease to change, and does not say meanwhile that there is none", async () => {
@@ -41,52 +53,86 @@ describe("the history", () => {
     rows = [historyRow(1)];
     const seen: boolean[] = [];
     for (let number = 1; number <= 12; number += 1) {
-      act(() => { console.send(batch(number, [], { touched: [{ key: `acme/bot/r${number}`, verdict: null, by: null, mine: false }] })); });
+      act(() => {
+        console.send(
+          batch(number, [], { touched: [{ key: `acme/bot/r${number}`, verdict: null, by: null, mine: false }] }),
+        );
+      });
       seen.push(screen.queryByText("Nothing was ever asked on this bus.") === null);
       // oxlint-disable-next-line no-await-in-loop -- one change after the other, each before the reading for the first is due
-      await act(async () => { await new Promise((done) => { setTimeout(done, 100); }); });
+      await act(async () => {
+        await new Promise((done) => {
+          setTimeout(done, 100);
+        });
+      });
     }
     expect([seen.every(Boolean), screen.queryAllByTestId("history-row").length]).toEqual([true, 1]);
   });
 
   it("never says that there is nothing where it could not be read", async () => {
-    await open("#/history", { history_page: () => { throw new CallError("failed", "the store is gone"); } });
+    await open("#/history", {
+      history_page: () => {
+        throw new CallError("failed", "the store is gone");
+      },
+    });
     await screen.findByText("the store is gone");
     expect(screen.getByTestId("history-empty").textContent).toBe("");
   });
 
   it("is narrowed by words and by choices, and says what a search cannot find", async () => {
     const console = await open("#/history", {
-      history_page: ({ filter }) => ({ rows: filter.text === "nothing" ? [] : [historyRow(1)], next: null, unindexed: filter.text === "" ? 0 : 1_200 }),
-      history_facets: () => ({ workspaces: [], agents: [], tools: [{ value: "pay\u202e", label: shown("pay⟨U+202E⟩") }], operators: [], rules: [] }),
+      history_page: ({ filter }) => ({
+        rows: filter.text === "nothing" ? [] : [historyRow(1)],
+        next: null,
+        unindexed: filter.text === "" ? 0 : 1_200,
+      }),
+      history_facets: () => ({
+        workspaces: [],
+        agents: [],
+        tools: [{ value: "pay\u202e", label: shown("pay⟨U+202E⟩") }],
+        operators: [],
+        rules: [],
+      }),
     });
     await screen.findAllByTestId("history-row");
     fireEvent.change(screen.getByLabelText(/^Search the words/), { target: { value: "acme invoice*" } });
-    await waitFor(() => { expect(lastFilter(console)?.text).toBe("acme invoice*"); });
+    await waitFor(() => {
+      expect(lastFilter(console)?.text).toBe("acme invoice*");
+    });
     await screen.findByText(/1,200 requests are not indexed yet/);
     await within(screen.getByTestId("filters")).findByText("pay⟨U+202E⟩");
     fireEvent.change(screen.getByLabelText("Tool"), { target: { value: "pay\u202e" } });
     fireEvent.change(screen.getByLabelText("Verdict"), { target: { value: "deny" } });
-    await waitFor(() => { expect(lastFilter(console)).toMatchObject({ text: "acme invoice*", tool: "pay\u202e", verdict: "deny" }); });
+    await waitFor(() => {
+      expect(lastFilter(console)).toMatchObject({ text: "acme invoice*", tool: "pay\u202e", verdict: "deny" });
+    });
     fireEvent.change(screen.getByLabelText(/^Search the words/), { target: { value: "nothing" } });
     await screen.findByText("No request passes this filter.");
     fireEvent.click(screen.getByText("Clear"));
-    await waitFor(() => { expect(lastFilter(console)).toMatchObject({ text: "", tool: null, verdict: null }); });
+    await waitFor(() => {
+      expect(lastFilter(console)).toMatchObject({ text: "", tool: null, verdict: null });
+    });
   });
 
   it("keeps a search under a name, chooses it again and forgets it", async () => {
     const searches = [{ name: "said no", filter: { ...EVERYTHING, verdict: "deny" } }];
     const console = await open("#/history", {
       history_page: () => ({ rows: [historyRow(1)], next: null, unindexed: 0 }),
-      saved_searches: () => ({ searches }), save_search: () => ({ searches }), forget_search: () => ({ searches: [] }),
+      saved_searches: () => ({ searches }),
+      save_search: () => ({ searches }),
+      forget_search: () => ({ searches: [] }),
     });
     fireEvent.click(await screen.findByText(/^Searches, 1/));
     fireEvent.click(await screen.findByText("said no"));
-    await waitFor(() => { expect(lastFilter(console)?.verdict).toBe("deny"); });
+    await waitFor(() => {
+      expect(lastFilter(console)?.verdict).toBe("deny");
+    });
     fireEvent.click(screen.getByText(/^Searches, 1/));
     fireEvent.change(await screen.findByLabelText("Name of this search"), { target: { value: "said no" } });
     fireEvent.click(screen.getByText("Save"));
-    await waitFor(() => { expect(console.argsOf("save_search")).toHaveLength(1); });
+    await waitFor(() => {
+      expect(console.argsOf("save_search")).toHaveLength(1);
+    });
     fireEvent.click(screen.getByLabelText("Forget said no"));
     await screen.findByText("No search is saved yet.");
   });
@@ -94,12 +140,24 @@ describe("the history", () => {
 
 describe("a story", () => {
   it("tells what was asked, who signed what, the votes, the rule and the audit rows", async () => {
-    await open("#/history/request?key=acme%2Fbot%2Fr1", { request_story: () => story({
-      signature: { key: shown("UABC"), sig: shown("c2ln"), fault: null, streamSeq: 7, storedMs: 0, payload: { offset: 0, total: 2, next: null, text: shown("{}"), hex: "7b7d" } },
-      votes: [{ by: shown("Grace"), keyTail: "7Q2F", verdict: shown("approve"), atMs: 0, stands: true, mine: false }],
-      rule: { id: shown("small refunds"), version: 3, policyDigest: shown("sha256:aa") },
-      audit: [{ seq: 48, hash: "ab".repeat(32), action: "decide", actor: shown("UABC"), atMs: 0 }],
-    }) });
+    await open("#/history/request?key=acme%2Fbot%2Fr1", {
+      request_story: () =>
+        story({
+          signature: {
+            key: shown("UABC"),
+            sig: shown("c2ln"),
+            fault: null,
+            streamSeq: 7,
+            storedMs: 0,
+            payload: { offset: 0, total: 2, next: null, text: shown("{}"), hex: "7b7d" },
+          },
+          votes: [
+            { by: shown("Grace"), keyTail: "7Q2F", verdict: shown("approve"), atMs: 0, stands: true, mine: false },
+          ],
+          rule: { id: shown("small refunds"), version: 3, policyDigest: shown("sha256:aa") },
+          audit: [{ seq: 48, hash: "ab".repeat(32), action: "decide", actor: shown("UABC"), atMs: 0 }],
+        }),
+    });
     const page = await screen.findByTestId("story");
     expect(within(page).getByTestId("signature").dataset["ok"]).toBe("true");
     expect(within(page).getByTestId("story-votes").textContent).toContain("Grace approved");
@@ -108,10 +166,22 @@ describe("a story", () => {
   });
 
   it("says that a stored decision does not verify, and that retention took the bytes", async () => {
-    await open("#/history/request?key=acme%2Fbot%2Fr1", { request_story: () => story({
-      card: null, raw: null, removedMs: 1,
-      signature: { key: null, sig: null, fault: "no known key signed it", streamSeq: 7, storedMs: 0, payload: { offset: 0, total: 0, next: null, text: [], hex: "" } },
-    }) });
+    await open("#/history/request?key=acme%2Fbot%2Fr1", {
+      request_story: () =>
+        story({
+          card: null,
+          raw: null,
+          removedMs: 1,
+          signature: {
+            key: null,
+            sig: null,
+            fault: "no known key signed it",
+            streamSeq: 7,
+            storedMs: 0,
+            payload: { offset: 0, total: 0, next: null, text: [], hex: "" },
+          },
+        }),
+    });
     await screen.findByText(/It does not verify: no known key signed it/);
     await screen.findByText(/Retention has removed what was asked/);
   });

@@ -11,39 +11,84 @@ import { App } from "./App";
 const drawn = vi.hoisted(() => ({ data: [] as unknown[] }));
 vi.mock("uplot", () => ({
   default: class {
-    constructor(_options: unknown, data: unknown) { drawn.data.push(data); }
+    constructor(_options: unknown, data: unknown) {
+      drawn.data.push(data);
+    }
     setSize(): void {}
     destroy(): void {}
   },
 }));
 
 const VIEW: OverviewView = {
-  sinceMs: 0, untilMs: 110_000, stepMs: 60_000,
-  volume: [{ startMs: 0, arrived: 8, allowed: 5, denied: 2, expired: 1 }, { startMs: 60_000, arrived: 0, allowed: 0, denied: 0, expired: 0 }],
+  sinceMs: 0,
+  untilMs: 110_000,
+  stepMs: 60_000,
+  volume: [
+    { startMs: 0, arrived: 8, allowed: 5, denied: 2, expired: 1 },
+    { startMs: 60_000, arrived: 0, allowed: 0, denied: 0, expired: 0 },
+  ],
   verdicts: [{ verdict: { value: "approve", label: shown("approve") }, count: 5 }],
   paces: [
-    { agent: "acme/bot", tool: { value: "pay\u202e", label: shown("pay⟨U+202E⟩") }, decided: 7, medianMs: 4_000, p95Ms: 61_000 },
-    { agent: "acme/bot", tool: null, decided: 6, medianMs: 4_000, p95Ms: 61_000 }, { agent: null, tool: null, decided: 5, medianMs: 4_000, p95Ms: 61_000 },
+    {
+      agent: "acme/bot",
+      tool: { value: "pay\u202e", label: shown("pay⟨U+202E⟩") },
+      decided: 7,
+      medianMs: 4_000,
+      p95Ms: 61_000,
+    },
+    { agent: "acme/bot", tool: null, decided: 6, medianMs: 4_000, p95Ms: 61_000 },
+    { agent: null, tool: null, decided: 5, medianMs: 4_000, p95Ms: 61_000 },
   ],
-  pace: { agent: null, tool: null, decided: 7, medianMs: 4_000, p95Ms: 61_000 }, open: 1, expired: 1, stalled: 2, automatic: 3, human: 4, hasty: 1, caught: 2, hastyMs: 2_000,
+  pace: { agent: null, tool: null, decided: 7, medianMs: 4_000, p95Ms: 61_000 },
+  open: 1,
+  expired: 1,
+  stalled: 2,
+  automatic: 3,
+  human: 4,
+  hasty: 1,
+  caught: 2,
+  hastyMs: 2_000,
 };
 
 const open = (more: Partial<OverviewView> = {}) => {
   window.location.hash = "#/overview";
-  const console = fakeConsole({ answers: { overview: () => ({ ...VIEW, ...more }), history_page: () => ({ rows: [historyRow(1)], next: 1, unindexed: 0 }), history_count: () => ({ requests: 3, whole: true }) } });
+  const console = fakeConsole({
+    answers: {
+      overview: () => ({ ...VIEW, ...more }),
+      history_page: () => ({ rows: [historyRow(1)], next: 1, unindexed: 0 }),
+      history_count: () => ({ requests: 3, whole: true }),
+    },
+  });
   render(<App transport={console} />);
   return console;
 };
 
-beforeEach(() => { vi.stubGlobal("ResizeObserver", class { observe(): void {} disconnect(): void {} unobserve(): void {} }); });
+beforeEach(() => {
+  vi.stubGlobal(
+    "ResizeObserver",
+    class {
+      observe(): void {}
+      disconnect(): void {}
+      unobserve(): void {}
+    },
+  );
+});
 
 const TIME = { sinceMs: 0, untilMs: 110_000 };
 it.each([
-  ["Requests: 8", TIME], ["Still waiting: 1", { ...TIME, state: "waiting" }], ["Decided by people: 4", { ...TIME, state: "decided", origin: "operator" }],
-  ["Decided automatically: 3", { ...TIME, state: "decided", origin: "automatic" }], ["By people in under 2 s: 1", { ...TIME, state: "decided", origin: "operator", tookUnderMs: 2_000 }],
+  ["Requests: 8", TIME],
+  ["Still waiting: 1", { ...TIME, state: "waiting" }],
+  ["Decided by people: 4", { ...TIME, state: "decided", origin: "operator" }],
+  ["Decided automatically: 3", { ...TIME, state: "decided", origin: "automatic" }],
+  ["By people in under 2 s: 1", { ...TIME, state: "decided", origin: "operator", tookUnderMs: 2_000 }],
   ["Denied or edited by people: 2", { ...TIME, state: "decided", origin: "operator", verdict: "caught" }],
-  ["Expired: 1", { ...TIME, state: "expired" }], ["Delivery overdue now: 2", { overdue: true }], ["approved: 5", { ...TIME, verdict: "approve" }],
-  ["Decided by people of acme/bot, pay⟨U+202E⟩: 7", { ...TIME, state: "decided", origin: "operator", agent: "acme/bot", tool: "pay\u202e" }],
+  ["Expired: 1", { ...TIME, state: "expired" }],
+  ["Delivery overdue now: 2", { overdue: true }],
+  ["approved: 5", { ...TIME, verdict: "approve" }],
+  [
+    "Decided by people of acme/bot, pay⟨U+202E⟩: 7",
+    { ...TIME, state: "decided", origin: "operator", agent: "acme/bot", tool: "pay\u202e" },
+  ],
   ["Denied from 00:00:00: 2", { sinceMs: 0, untilMs: 60_000, state: "decided", verdict: "refused" }],
 ])("%s leads by mouse and by keyboard to exactly these requests, and back", async (name, wanted) => {
   const console = open();
@@ -53,14 +98,18 @@ it.each([
     return found;
   };
   await user.click(await link());
-  await waitFor(() => { expect(console.argsOf("history_page").at(-1)?.filter).toEqual({ ...EVERYTHING, ...wanted }); });
+  await waitFor(() => {
+    expect(console.argsOf("history_page").at(-1)?.filter).toEqual({ ...EVERYTHING, ...wanted });
+  });
   expect((await screen.findByTestId("history-count")).textContent).toBe("3 requests, newest first");
   expect(console.argsOf("history_count").at(-1)).toEqual({ ...EVERYTHING, ...wanted });
   await user.keyboard("{Escape}");
   (await link()).focus();
   const asked = console.argsOf("history_page").length;
   await user.keyboard("{Enter}");
-  await waitFor(() => { expect(console.argsOf("history_page").length).toBeGreaterThan(asked); });
+  await waitFor(() => {
+    expect(console.argsOf("history_page").length).toBeGreaterThan(asked);
+  });
   expect(console.argsOf("history_page").at(-1)?.filter).toEqual({ ...EVERYTHING, ...wanted });
 });
 
@@ -70,8 +119,13 @@ it("the time is one stop of the Tab key, and goes on with the arrows", async () 
   expect(screen.getAllByRole("radio").map((one) => one.tabIndex)).toEqual([-1, 0, -1, -1]);
   day.focus();
   await userEvent.keyboard("{ArrowLeft}");
-  await waitFor(() => { expect(document.activeElement?.textContent).toBe("1 hour"); });
-  await waitFor(() => { const asked = console.argsOf("overview").at(-1); expect((asked?.untilMs ?? 0) - (asked?.sinceMs ?? 0)).toBe(3_600_000); });
+  await waitFor(() => {
+    expect(document.activeElement?.textContent).toBe("1 hour");
+  });
+  await waitFor(() => {
+    const asked = console.argsOf("overview").at(-1);
+    expect((asked?.untilMs ?? 0) - (asked?.sinceMs ?? 0)).toBe(3_600_000);
+  });
   await userEvent.keyboard("{ArrowLeft}");
   expect(document.activeElement?.textContent).toBe("90 days");
   await userEvent.keyboard("{ArrowRight}{ArrowRight}");
@@ -81,10 +135,19 @@ it("the time is one stop of the Tab key, and goes on with the arrows", async () 
 it("a number that no filter of the history finds, and a nought, look like no link", async () => {
   open({ open: 0, hasty: 0 });
   await screen.findByTestId("figures");
-  const links = screen.getAllByLabelText(/show them in the history$/).map((link) => link.getAttribute("aria-label")?.split(":")[0]);
+  const links = screen
+    .getAllByLabelText(/show them in the history$/)
+    .map((link) => link.getAttribute("aria-label")?.split(":")[0]);
   expect(links).toEqual([
-    "Requests", "Decided by people", "Decided automatically", "Denied or edited by people", "Expired", "Delivery overdue now",
-    ...["Arrived", "Approved", "Denied", "Expired"].map((label) => `${label} from 00`), "Decided by people of acme/bot, pay⟨U+202E⟩", "approved",
+    "Requests",
+    "Decided by people",
+    "Decided automatically",
+    "Denied or edited by people",
+    "Expired",
+    "Delivery overdue now",
+    ...["Arrived", "Approved", "Denied", "Expired"].map((label) => `${label} from 00`),
+    "Decided by people of acme/bot, pay⟨U+202E⟩",
+    "approved",
   ]);
 });
 
@@ -96,14 +159,25 @@ it("the overview draws its numbers and says them in words and tables, shares inc
   expect(figures.textContent).toContain("By people in under 2 s1 · 25 %");
   expect(figures.textContent).toContain("Denied or edited by people2 · 50 %");
   expect(figures.textContent).toContain("4.0 s · 1 min 1 s");
-  expect(drawn.data.at(-1)).toEqual([[0, 60], [8, 0], [5, 0], [2, 0], [1, 0]]);
+  expect(drawn.data.at(-1)).toEqual([
+    [0, 60],
+    [8, 0],
+    [5, 0],
+    [2, 0],
+    [1, 0],
+  ]);
   // A piece in which nothing happened is a point of the chart and no line of the table.
   expect(within(screen.getByTestId("numbers")).getAllByRole("row", { hidden: true })).toHaveLength(2);
   expect(screen.getByTestId("paces").querySelectorAll(".shown-mark")).toHaveLength(1);
   // The desktop's theme may change while the choice stays "system".
   const before = drawn.data.length;
-  act(() => { document.documentElement.dataset["theme"] = document.documentElement.dataset["theme"] === "light" ? "dark" : "light"; });
-  await waitFor(() => { expect(drawn.data.length).toBe(before + 1); });
+  act(() => {
+    document.documentElement.dataset["theme"] =
+      document.documentElement.dataset["theme"] === "light" ? "dark" : "light";
+  });
+  await waitFor(() => {
+    expect(drawn.data.length).toBe(before + 1);
+  });
   const [asked] = console.argsOf("overview");
   expect((asked?.untilMs ?? 0) - (asked?.sinceMs ?? 0)).toBe(86_400_000);
 });

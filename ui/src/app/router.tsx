@@ -35,32 +35,58 @@ const found = (search: Record<string, unknown>): { find?: Partial<HistoryFilterV
 };
 
 const root = createRootRoute({ component: Shell });
-const inbox = createRoute({ getParentRoute: () => root, path: "/", component: InboxScreen, validateSearch: (search): { card?: string } => named(search, "card") });
+const inbox = createRoute({
+  getParentRoute: () => root,
+  path: "/",
+  component: InboxScreen,
+  validateSearch: (search): { card?: string } => named(search, "card"),
+});
 const rejected = createRoute({ getParentRoute: () => root, path: "/rejected", component: RejectedScreen });
 
 const traces = createRoute({ getParentRoute: () => root, path: "/traces", component: TracesScreen });
 const trace = createRoute({
-  getParentRoute: () => root, path: "/traces/tree", component: TraceScreen,
-  validateSearch: (search): { key: string; card?: string } => ({ key: word(search["key"]) ?? "", ...named(search, "card") }),
+  getParentRoute: () => root,
+  path: "/traces/tree",
+  component: TraceScreen,
+  validateSearch: (search): { key: string; card?: string } => ({
+    key: word(search["key"]) ?? "",
+    ...named(search, "card"),
+  }),
 });
 
 const agents = createRoute({ getParentRoute: () => root, path: "/agents", component: AgentsScreen });
 
 const rules = createRoute({
-  getParentRoute: () => root, path: "/rules", component: RulesScreen,
+  getParentRoute: () => root,
+  path: "/rules",
+  component: RulesScreen,
   validateSearch: (search): { ws?: string; id?: string } => ({ ...optional(search, "ws"), ...optional(search, "id") }),
 });
 const matrix = createRoute({
-  getParentRoute: () => root, path: "/rules/matrix", component: MatrixScreen, validateSearch: (search): { ws?: string } => optional(search, "ws"),
+  getParentRoute: () => root,
+  path: "/rules/matrix",
+  component: MatrixScreen,
+  validateSearch: (search): { ws?: string } => optional(search, "ws"),
 });
 
 const history = createRoute({
-  getParentRoute: () => root, path: "/history", component: HistoryScreen,
-  validateSearch: (search): { ws?: string; rule?: string; find?: Partial<HistoryFilterView> } => ({ ...optional(search, "ws"), ...optional(search, "rule"), ...found(search) }),
+  getParentRoute: () => root,
+  path: "/history",
+  component: HistoryScreen,
+  validateSearch: (search): { ws?: string; rule?: string; find?: Partial<HistoryFilterView> } => ({
+    ...optional(search, "ws"),
+    ...optional(search, "rule"),
+    ...found(search),
+  }),
 });
 const story = createRoute({
-  getParentRoute: () => root, path: "/history/request", component: StoryScreen,
-  validateSearch: (search): { key: string; find?: Partial<HistoryFilterView> } => ({ key: word(search["key"]) ?? "", ...found(search) }),
+  getParentRoute: () => root,
+  path: "/history/request",
+  component: StoryScreen,
+  validateSearch: (search): { key: string; find?: Partial<HistoryFilterView> } => ({
+    key: word(search["key"]) ?? "",
+    ...found(search),
+  }),
 });
 
 const overview = createRoute({ getParentRoute: () => root, path: "/overview", component: OverviewScreen });
@@ -69,7 +95,23 @@ const setup = createRoute({ getParentRoute: () => root, path: "/setup", componen
 const settings = createRoute({ getParentRoute: () => root, path: "/settings", component: SettingsScreen });
 
 export const createDeskRouter = () =>
-  createRouter({ routeTree: root.addChildren([inbox, rejected, traces, trace, agents, rules, matrix, history, story, overview, setup, settings]), history: createHashHistory() });
+  createRouter({
+    routeTree: root.addChildren([
+      inbox,
+      rejected,
+      traces,
+      trace,
+      agents,
+      rules,
+      matrix,
+      history,
+      story,
+      overview,
+      setup,
+      settings,
+    ]),
+    history: createHashHistory(),
+  });
 
 declare module "@tanstack/react-router" {
   interface Register {

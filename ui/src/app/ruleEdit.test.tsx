@@ -1,51 +1,88 @@
 import { act, fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { expect, it } from "vitest";
 import { ruleRow } from "../../test/build";
-import { AGAIN, asSaved, clicks, editor, goes, later, rules, saves, settle, shownText, text, typed } from "../../test/ruleEditor";
+import {
+  AGAIN,
+  asSaved,
+  clicks,
+  editor,
+  goes,
+  later,
+  rules,
+  saves,
+  settle,
+  shownText,
+  text,
+  typed,
+} from "../../test/ruleEditor";
 import type { RuleText, SavedRule } from "../ipc/generated";
 import { CallError } from "../ipc/transport";
 
 const FIRST = text().text;
-const version = (wanted: number): Promise<void> => waitFor(() => { expect(screen.getByTestId("rule").dataset["version"]).toBe(`${wanted}`); }, AGAIN);
-const saved = (): Promise<void> => waitFor(() => { expect(screen.queryByText("Telling the bus…")).toBeNull(); });
+const version = (wanted: number): Promise<void> =>
+  waitFor(() => {
+    expect(screen.getByTestId("rule").dataset["version"]).toBe(`${wanted}`);
+  }, AGAIN);
+const saved = (): Promise<void> =>
+  waitFor(() => {
+    expect(screen.queryByText("Telling the bus…")).toBeNull();
+  });
 
 it("dropped changes are no longer on screen either", async () => {
   await rules([ruleRow()]);
   await typed("# mine\n");
   await clicks("Drop changes");
-  await waitFor(async () => { expect(await shownText()).toBe(FIRST); });
+  await waitFor(async () => {
+    expect(await shownText()).toBe(FIRST);
+  });
 });
 
 it("the editor shows what is saved and tried, also where somebody else puts back the text that it began with", async () => {
   const list = [ruleRow()];
   const console = await rules(list, { save_rule: () => asSaved() });
   await saves("# mine\n");
-  await waitFor(() => { expect(screen.queryByText("Save")).toBeNull(); });
+  await waitFor(() => {
+    expect(screen.queryByText("Save")).toBeNull();
+  });
   console.answers.rule_text = () => text({ version: 5 });
   list[0] = ruleRow({ version: 5 });
   await version(5);
-  await waitFor(async () => { expect(await shownText()).toBe(FIRST); }, AGAIN);
+  await waitFor(async () => {
+    expect(await shownText()).toBe(FIRST);
+  }, AGAIN);
   await saves("# more\n");
-  await waitFor(() => { expect(console.argsOf("save_rule").at(-1)).toMatchObject({ text: `${FIRST}# more\n`, seenVersion: 5 }); });
+  await waitFor(() => {
+    expect(console.argsOf("save_rule").at(-1)).toMatchObject({ text: `${FIRST}# more\n`, seenVersion: 5 });
+  });
 });
 
 it("what is typed after Enable goes on from the enabled rule, not from the text that had turned it off", async () => {
-  const [on, off] = ["on", "off"].map((state) => `id = "small"\neffect = "ask"\nenabled = "${state}"\n`) as [string, string];
+  const [on, off] = ["on", "off"].map((state) => `id = "small"\neffect = "ask"\nenabled = "${state}"\n`) as [
+    string,
+    string,
+  ];
   let stands = text({ text: on });
   const list = [ruleRow()];
-  const console = await rules(list, { rule_text: () => stands, save_rule: ({ state, text: words }) => {
-    stands = text({ version: stands.version + 1, text: state === "on" ? on : words });
-    list[0] = ruleRow({ version: stands.version, state: stands.text === on ? "on" : "off" });
-    return asSaved({ version: stands.version });
-  } });
+  const console = await rules(list, {
+    rule_text: () => stands,
+    save_rule: ({ state, text: words }) => {
+      stands = text({ version: stands.version + 1, text: state === "on" ? on : words });
+      list[0] = ruleRow({ version: stands.version, state: stands.text === on ? "on" : "off" });
+      return asSaved({ version: stands.version });
+    },
+  });
   await typed(off, true);
   await clicks("Save");
   await version(4);
   await clicks("Enable");
   await version(5);
-  await waitFor(async () => { expect(await shownText()).toBe(on); });
+  await waitFor(async () => {
+    expect(await shownText()).toBe(on);
+  });
   await saves("# more\n");
-  await waitFor(() => { expect(console.argsOf("save_rule").at(-1)?.text).toBe(`${on}# more\n`); });
+  await waitFor(() => {
+    expect(console.argsOf("save_rule").at(-1)?.text).toBe(`${on}# more\n`);
+  });
 });
 
 it("a text that begins anew leaves the keyboard in the editor", async () => {
@@ -55,7 +92,9 @@ it("a text that begins anew leaves the keyboard in the editor", async () => {
   console.answers.rule_text = () => text({ version: 4, text: `${FIRST}# theirs\n` });
   list[0] = ruleRow({ version: 4 });
   await version(4);
-  await waitFor(async () => { expect(await shownText()).toContain("# theirs"); });
+  await waitFor(async () => {
+    expect(await shownText()).toContain("# theirs");
+  });
   expect(document.activeElement).toBe(await editor());
 });
 
@@ -93,7 +132,9 @@ it("the own saving is nobody else's in an editor that was opened meanwhile, thou
   expect(screen.queryByTestId("conflict")).toBeNull();
   answer.resolve(asSaved());
   await saved();
-  await waitFor(async () => { expect(await shownText()).toBe(written); });
+  await waitFor(async () => {
+    expect(await shownText()).toBe(written);
+  });
   expect([screen.queryByTestId("conflict"), screen.queryByText("Save")]).toEqual([null, null]);
 });
 
@@ -104,7 +145,10 @@ it("the own saving is nobody else's for what was typed meanwhile, though no edit
   await saves("# mine\n");
   await typed("# more\n");
   await goes("j", "other");
-  await act(async () => { answer.resolve(asSaved()); await answer.promise; });
+  await act(async () => {
+    answer.resolve(asSaved());
+    await answer.promise;
+  });
   // The list does not know of it yet.
   await goes("k", "small");
   console.answers.rule_text = () => text({ version: 4, text: `${FIRST}# mine\n` });
@@ -113,7 +157,9 @@ it("the own saving is nobody else's for what was typed meanwhile, though no edit
   await settle();
   expect([screen.queryByTestId("conflict"), await shownText()]).toEqual([null, `${FIRST}# mine\n# more\n`]);
   await clicks("Save");
-  await waitFor(() => { expect(console.argsOf("save_rule").map((args) => args.seenVersion)).toEqual([3, 4]); });
+  await waitFor(() => {
+    expect(console.argsOf("save_rule").map((args) => args.seenVersion)).toEqual([3, 4]);
+  });
 });
 
 it("the same change by somebody else is no conflict, and leaves the editor as it is", async () => {
@@ -124,7 +170,9 @@ it("the same change by somebody else is no conflict, and leaves the editor as it
   console.answers.rule_text = () => text({ version: 4, text: `${FIRST}# mine\n` });
   list[0] = ruleRow({ version: 4 });
   await version(4);
-  await waitFor(() => { expect(screen.queryByText("Save")).toBeNull(); });
+  await waitFor(() => {
+    expect(screen.queryByText("Save")).toBeNull();
+  });
   expect(screen.queryByTestId("conflict")).toBeNull();
   expect(await editor()).toBe(field);
 });
@@ -134,7 +182,9 @@ it("a rule that cannot be read again stays under the hands that type into it, un
   const console = await rules(list);
   await typed("# mine\n");
   const field = await editor();
-  console.answers.rule_text = (): RuleText => { throw new CallError("failed", "the store is busy"); };
+  console.answers.rule_text = (): RuleText => {
+    throw new CallError("failed", "the store is busy");
+  };
   list[0] = ruleRow({ version: 4 });
   await screen.findByTestId("unread", undefined, { timeout: 8_000 });
   await typed("# more\n");
@@ -145,5 +195,7 @@ it("a rule that cannot be read again stays under the hands that type into it, un
   expect([conflict.textContent?.includes("# theirs"), screen.queryByTestId("unread")]).toEqual([true, null]);
   expect(await editor()).toBe(field);
   fireEvent.click(within(conflict).getByText("Take theirs"));
-  await waitFor(async () => { expect(await shownText()).toBe(`${FIRST}# theirs\n`); });
+  await waitFor(async () => {
+    expect(await shownText()).toBe(`${FIRST}# theirs\n`);
+  });
 });

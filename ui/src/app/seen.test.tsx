@@ -8,14 +8,33 @@ import { App } from "./App";
 
 const FAR = 600_000;
 const KEYS = ["a/b/1", "a/b/2"];
-const press = (key: string, more: KeyboardEventInit = {}): void => { fireEvent.keyDown(document.activeElement ?? document.body, { key, ...more }); };
-const chord = (): void => { press("A", { ctrlKey: true, shiftKey: true }); };
-const pause = (ms: number): Promise<void> => act(async () => { await new Promise((done) => { setTimeout(done, ms); }); });
-const onScreen = (unseen: string | null): void => { act(() => { screenObserver.becomes(unseen); }); };
+const press = (key: string, more: KeyboardEventInit = {}): void => {
+  fireEvent.keyDown(document.activeElement ?? document.body, { key, ...more });
+};
+const chord = (): void => {
+  press("A", { ctrlKey: true, shiftKey: true });
+};
+const pause = (ms: number): Promise<void> =>
+  act(async () => {
+    await new Promise((done) => {
+      setTimeout(done, ms);
+    });
+  });
+const onScreen = (unseen: string | null): void => {
+  act(() => {
+    screenObserver.becomes(unseen);
+  });
+};
 const isArmed = (place = "card"): string | undefined => screen.getByTestId(place).dataset["armed"];
-const armed = (place = "card"): Promise<void> => waitFor(() => { expect(isArmed(place)).toBe("true"); });
+const armed = (place = "card"): Promise<void> =>
+  waitFor(() => {
+    expect(isArmed(place)).toBe("true");
+  });
 const decided = (console: FakeConsole): number => console.argsOf("decide").length;
-const once = (console: FakeConsole): Promise<void> => waitFor(() => { expect(decided(console)).toBe(1); });
+const once = (console: FakeConsole): Promise<void> =>
+  waitFor(() => {
+    expect(decided(console)).toBe(1);
+  });
 
 /** Two calls; the first of them is open. */
 const desk = async (more: Partial<Card> = {}, answers: FakeConsole["answers"] = {}): Promise<FakeConsole> => {
@@ -24,7 +43,11 @@ const desk = async (more: Partial<Card> = {}, answers: FakeConsole["answers"] = 
   const console = fakeConsole({
     rows: KEYS.map((key, place) => row({ key, seq: place, deadlineMs: FAR + place, ...rowMore })),
     cards: KEYS.map((key, place) => card({ key, deadlineMs: FAR + place, ...more })),
-    answers: { decide: () => ({ state: "holding", verdict: "approve", releaseMs: 3_000 }), reveal: () => ({ reveal: 0, value: shown("hunter2"), ascii: '"hunter2"' }), ...answers },
+    answers: {
+      decide: () => ({ state: "holding", verdict: "approve", releaseMs: 3_000 }),
+      reveal: () => ({ reveal: 0, value: shown("hunter2"), ascii: '"hunter2"' }),
+      ...answers,
+    },
   });
   render(<App transport={console} />);
   await screen.findByTestId("card");
@@ -33,15 +56,25 @@ const desk = async (more: Partial<Card> = {}, answers: FakeConsole["answers"] = 
 const secret = { reveals: [{ reveal: 0, kind: "secret" as const, place: shown("password") }] };
 
 describe("a hidden value", () => {
-  const secrets = { reveals: [0, 1].map((reveal) => ({ reveal, kind: "secret" as const, place: shown(`password${reveal}`) })) };
+  const secrets = {
+    reveals: [0, 1].map((reveal) => ({ reveal, kind: "secret" as const, place: shown(`password${reveal}`) })),
+  };
   /** Reveals of the first card are answered when the test wants. */
   const late = async () => {
     const answers: (() => void)[] = [];
-    const console = await desk(secrets, { reveal: ({ reveal }) => new Promise((done) => { answers.push(() => { done({ reveal, value: shown("hunter2"), ascii: '"hunter2"' }); }); }) });
-    const give = (): Promise<void> => act(async () => {
-      for (const answer of answers.splice(0)) answer();
-      await Promise.resolve();
+    const console = await desk(secrets, {
+      reveal: ({ reveal }) =>
+        new Promise((done) => {
+          answers.push(() => {
+            done({ reveal, value: shown("hunter2"), ascii: '"hunter2"' });
+          });
+        }),
     });
+    const give = (): Promise<void> =>
+      act(async () => {
+        for (const answer of answers.splice(0)) answer();
+        await Promise.resolve();
+      });
     return { give, revealed: () => console.argsOf("reveal").map(({ key, reveal }) => `${key} ${reveal}`) };
   };
 
@@ -51,7 +84,9 @@ describe("a hidden value", () => {
     await give();
     press("v");
     await give();
-    await waitFor(() => { expect(screen.getAllByText(/hunter2/)).toHaveLength(2); });
+    await waitFor(() => {
+      expect(screen.getAllByText(/hunter2/)).toHaveLength(2);
+    });
     expect(revealed()).toEqual(["a/b/1 0", "a/b/1 1"]);
   });
 
@@ -59,7 +94,9 @@ describe("a hidden value", () => {
     const { give, revealed } = await late();
     press("v");
     press("j");
-    await waitFor(() => { expect(screen.getByTestId("card").dataset["key"]).toBe("a/b/2"); });
+    await waitFor(() => {
+      expect(screen.getByTestId("card").dataset["key"]).toBe("a/b/2");
+    });
     await give();
     await pause(20);
     expect(revealed()).toEqual(["a/b/1 0"]);
@@ -104,11 +141,22 @@ describe("what has no room in the window", () => {
 
   it("is a tool's name, too: the end of a long one is seen first, on every way", async () => {
     screenObserver.unseen = "[data-place=name]";
-    const console = await desk({ tool: { name: shown(`look_up${"_".repeat(90)}_and_delete`), description: null, namespace: null, origin: null, effects: null } });
+    const console = await desk({
+      tool: {
+        name: shown(`look_up${"_".repeat(90)}_and_delete`),
+        description: null,
+        namespace: null,
+        origin: null,
+        effects: null,
+      },
+    });
     await pause(500);
     press("a");
     await pause(20);
-    expect([decided(console), screen.getByTestId("way").textContent]).toEqual([0, expect.stringContaining("Read the tool’s name to its end")]);
+    expect([decided(console), screen.getByTestId("way").textContent]).toEqual([
+      0,
+      expect.stringContaining("Read the tool’s name to its end"),
+    ]);
     onScreen(null);
     press("a");
     expect(decided(console)).toBe(0);
@@ -155,7 +203,15 @@ describe("what changes on a card", () => {
   it("disarms it: messages that are unfolded, and what is told of its tool late", async () => {
     const late: { tell?: (record: ToolRecordView) => void } = {};
     const history = ["one", "two", "three"].map((content) => ({ role: shown("user"), content: shown(content) }));
-    const console = await desk({ history }, { tool_record: () => new Promise((done) => { late.tell = done; }) });
+    const console = await desk(
+      { history },
+      {
+        tool_record: () =>
+          new Promise((done) => {
+            late.tell = done;
+          }),
+      },
+    );
     await armed();
     fireEvent.click(screen.getByRole("button", { name: "Show 1 earlier" }));
     press("a");
@@ -164,7 +220,9 @@ describe("what changes on a card", () => {
     late.tell?.({ approved: 1, denied: 0, expired: 0, other: 0, automatic: 0, medianMs: null, newest: null });
     await screen.findByTestId("tool-record");
     press("a");
-    await waitFor(() => { expect(isArmed()).toBe("false"); });
+    await waitFor(() => {
+      expect(isArmed()).toBe("false");
+    });
     expect(decided(console)).toBe(0);
     await armed();
     press("a");
@@ -175,8 +233,15 @@ describe("what changes on a card", () => {
     await desk();
     await armed();
     const seen = new Set<string | undefined>();
-    const watch = new MutationObserver(() => { seen.add(isArmed()); });
-    watch.observe(screen.getByTestId("card"), { attributes: true, characterData: true, childList: true, subtree: true });
+    const watch = new MutationObserver(() => {
+      seen.add(isArmed());
+    });
+    watch.observe(screen.getByTestId("card"), {
+      attributes: true,
+      characterData: true,
+      childList: true,
+      subtree: true,
+    });
     await pause(2_100);
     watch.disconnect();
     // The seconds were told, and nothing came of it.
@@ -193,7 +258,10 @@ describe("a key that only leads to the end of the arguments", () => {
     onScreen(null);
     chord();
     await pause(20);
-    expect([decided(console), document.querySelector<HTMLElement>("[data-step=read]")?.dataset["done"]]).toEqual([0, "true"]);
+    expect([decided(console), document.querySelector<HTMLElement>("[data-step=read]")?.dataset["done"]]).toEqual([
+      0,
+      "true",
+    ]);
     await armed();
     chord();
     await once(console);
@@ -217,15 +285,23 @@ describe("a key that only leads to the end of the arguments", () => {
 
 describe("what lies over the desk", () => {
   const opens: Record<string, () => void> = {
-    "the menu of a card": () => { fireEvent.keyDown(screen.getByRole("button", { name: "More" }), { key: "Enter" }); },
-    "the list of snoozed cards": () => { fireEvent.click(screen.getByTestId("snoozed")); },
-    "a dialog": () => { press("?"); },
+    "the menu of a card": () => {
+      fireEvent.keyDown(screen.getByRole("button", { name: "More" }), { key: "Enter" });
+    },
+    "the list of snoozed cards": () => {
+      fireEvent.click(screen.getByTestId("snoozed"));
+    },
+    "a dialog": () => {
+      press("?");
+    },
   };
   it.each(Object.entries(opens))("disarms the card and keeps its keys while it is open: %s", async (_, open) => {
     const console = await desk();
     press("s");
     fireEvent.click((await screen.findAllByRole("button", { name: /minutes|hour/u }))[0] as HTMLElement);
-    await waitFor(() => { expect(screen.getByTestId("card").dataset["key"]).toBe("a/b/2"); });
+    await waitFor(() => {
+      expect(screen.getByTestId("card").dataset["key"]).toBe("a/b/2");
+    });
     await armed();
     open();
     expect(isArmed()).toBe("false");
@@ -247,8 +323,12 @@ describe("a pointer that is held", () => {
     press("J", { shiftKey: true });
     await armed("batch");
     fireEvent.pointerDown(screen.getByTestId("approve"));
-    act(() => { console.send(batch(1, [{ type: "gone", key: "a/b/1" }])); });
-    await waitFor(() => { expect(screen.getByTestId("batch").dataset["count"]).toBe("1"); });
+    act(() => {
+      console.send(batch(1, [{ type: "gone", key: "a/b/1" }]));
+    });
+    await waitFor(() => {
+      expect(screen.getByTestId("batch").dataset["count"]).toBe("1");
+    });
     await armed("batch");
     fireEvent.pointerUp(screen.getByTestId("approve"));
     fireEvent.click(screen.getByTestId("approve"));

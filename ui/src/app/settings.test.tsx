@@ -8,12 +8,17 @@ import { App } from "./App";
 const open = async (more: Partial<SettingsView> = {}, bus: Partial<StatusView["bus"]> = {}): Promise<FakeConsole> => {
   window.location.hash = "#/settings";
   const base = status();
-  const console = fakeConsole({ status: { ...base, bus: { ...base.bus, ...bus } }, answers: { settings: () => settings(more) } });
+  const console = fakeConsole({
+    status: { ...base, bus: { ...base.bus, ...bus } },
+    answers: { settings: () => settings(more) },
+  });
   render(<App transport={console} />);
   await screen.findByLabelText("Bus");
   return console;
 };
-const choose = (name: string, label: string): void => { fireEvent.click(within(screen.getByTestId(`setting-${name}`)).getByLabelText(label)); };
+const choose = (name: string, label: string): void => {
+  fireEvent.click(within(screen.getByTestId(`setting-${name}`)).getByLabelText(label));
+};
 
 describe("settings of the window", () => {
   it("take effect at once and are kept", async () => {
@@ -21,12 +26,16 @@ describe("settings of the window", () => {
     choose("theme", "Light");
     expect(document.documentElement.dataset["theme"]).toBe("light");
     choose("notifications", "High and critical");
-    await waitFor(() => { expect(console.argsOf("notify").at(-1)).toEqual({ level: "urgent" }); });
+    await waitFor(() => {
+      expect(console.argsOf("notify").at(-1)).toEqual({ level: "urgent" });
+    });
     choose("singleKeys", "Off");
     fireEvent.keyDown(document.body, { key: "?" });
     expect(screen.queryByText("Palette")).toBeNull();
     expect(await screen.findByText("Single keys are off")).toBeTruthy();
-    expect(["theme", "notifications", "singleKeys"].map((name) => localStorage.getItem(`countersign.${name}`))).toEqual(["light", "urgent", "off"]);
+    expect(["theme", "notifications", "singleKeys"].map((name) => localStorage.getItem(`countersign.${name}`))).toEqual(
+      ["light", "urgent", "off"],
+    );
   });
 });
 
@@ -37,23 +46,56 @@ it("single keys work on a radio button, and its arrows move nothing else", async
   expect(fireEvent.keyDown(dark, { key: "ArrowDown" })).toBe(true);
   fireEvent.keyDown(dark, { key: "g" });
   fireEvent.keyDown(dark, { key: "h" });
-  await waitFor(() => { expect(window.location.hash).toBe("#/history"); });
+  await waitFor(() => {
+    expect(window.location.hash).toBe("#/history");
+  });
 });
 
 describe("settings of the console", () => {
   it("tell which bus it is and what is insecure about it", async () => {
-    await open({ ownServer: false, login: "creds", allowSingleAccount: true }, { url: "nats://bus.example:4222", insecure: ["no_tls"] });
+    await open(
+      { ownServer: false, login: "creds", allowSingleAccount: true },
+      { url: "nats://bus.example:4222", insecure: ["no_tls"] },
+    );
     const bus = await screen.findByLabelText("Bus");
-    for (const part of ["An outside server", "nats://bus.example:4222", "with a .creds file", "the connection is not encrypted", "allow_single_account"]) {
+    for (const part of [
+      "An outside server",
+      "nats://bus.example:4222",
+      "with a .creds file",
+      "the connection is not encrypted",
+      "allow_single_account",
+    ]) {
       expect(bus.textContent).toContain(part);
     }
   });
 
   it("tell who signs, whom the realm trusts and how far", async () => {
-    await open({ operators: [
-      { name: shown("ann⟨U+200B⟩"), key: "UABCDEF7Q2F", role: "human", state: "in_force", fromMs: 0, untilMs: null, mine: false, workspaces: ["acme"], maxRisk: "medium" },
-      { name: shown("new"), key: "UWAIT", role: "human", state: "waiting", fromMs: 0, untilMs: null, mine: false, workspaces: null, maxRisk: null },
-    ] });
+    await open({
+      operators: [
+        {
+          name: shown("ann⟨U+200B⟩"),
+          key: "UABCDEF7Q2F",
+          role: "human",
+          state: "in_force",
+          fromMs: 0,
+          untilMs: null,
+          mine: false,
+          workspaces: ["acme"],
+          maxRisk: "medium",
+        },
+        {
+          name: shown("new"),
+          key: "UWAIT",
+          role: "human",
+          state: "waiting",
+          fromMs: 0,
+          untilMs: null,
+          mine: false,
+          workspaces: null,
+          maxRisk: null,
+        },
+      ],
+    });
     const table = await screen.findByTestId("operators");
     expect(table.textContent).toContain("in acme, up to medium");
     expect(table.textContent).toContain("waits to be accepted");
@@ -62,10 +104,24 @@ describe("settings of the console", () => {
   });
 
   it("tell how long what is kept, and hold no control that does nothing", async () => {
-    await open({ retention: [{ kind: "requests", days: 400, mib: null }, { kind: "receipts", days: null, mib: 50 }, { kind: "quarantine", days: null, mib: null }] });
+    await open({
+      retention: [
+        { kind: "requests", days: 400, mib: null },
+        { kind: "receipts", days: null, mib: 50 },
+        { kind: "quarantine", days: null, mib: null },
+      ],
+    });
     const kept = (await screen.findByLabelText("Retention")).textContent ?? "";
     for (const part of ["400 days", "at most 50 MiB", "for ever", "config.toml"]) expect(kept).toContain(part);
-    for (const part of ["Bus", "OpenTelemetry", "Operator and keys", "Operators of the realm", "Retention", "Alarms and limits", "Folders"]) {
+    for (const part of [
+      "Bus",
+      "OpenTelemetry",
+      "Operator and keys",
+      "Operators of the realm",
+      "Retention",
+      "Alarms and limits",
+      "Folders",
+    ]) {
       expect(screen.getByLabelText(part).querySelectorAll("button, input, select, textarea")).toHaveLength(0);
     }
   });

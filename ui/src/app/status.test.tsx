@@ -21,18 +21,27 @@ describe("the status bar", () => {
     expect(screen.queryByTestId("today")).toBeNull();
   });
 
-  it.each([[1, "1 rule approving"], [1_200, "1,200 rules approving"]])("counts %i", async (rulesApproving, words) => {
+  it.each([
+    [1, "1 rule approving"],
+    [1_200, "1,200 rules approving"],
+  ])("counts %i", async (rulesApproving, words) => {
     await open({ rulesApproving });
     expect(screen.getByTestId("approving").textContent).toBe(words);
   });
 
   it("puts rules and bypasses into one sentence", async () => {
-    await open({ rulesApproving: 2, bypasses: [{ agent: "acme/bot", upTo: "low", untilMs: 60_000, by: shown("ann") }] });
+    await open({
+      rulesApproving: 2,
+      bypasses: [{ agent: "acme/bot", upTo: "low", untilMs: 60_000, by: shown("ann") }],
+    });
     expect(screen.getByTestId("approving").textContent).toMatch(/^2 rules approving, 1 bypass until \d\d:\d\d$/u);
   });
 
   it("tells of no bypass under panic: none of them counts then", async () => {
-    await open({ panic: shown("ann"), bypasses: [{ agent: "acme/bot", upTo: "low", untilMs: 60_000, by: shown("ann") }] });
+    await open({
+      panic: shown("ann"),
+      bypasses: [{ agent: "acme/bot", upTo: "low", untilMs: 60_000, by: shown("ann") }],
+    });
     expect(screen.getByTestId("panic").textContent).toContain("nothing is approved automatically");
     expect(screen.queryByTestId("approving")).toBeNull();
   });
@@ -43,9 +52,17 @@ describe("the status bar", () => {
     expect((await screen.findByTestId("today")).textContent).toBe("Median decision today 11 s");
     expect(console.argsOf("today")[0]).toEqual({ sinceMs: midnight(0) });
     decided = 2;
-    act(() => { console.send(batch(1, [], { touched: [{ key: "acme/bot/r1", verdict: null, by: null, mine: false }] })); });
-    act(() => { console.send(batch(2, [], { touched: [{ key: "acme/bot/r1", verdict: "approve", by: shown("ann"), mine: false }] })); });
-    await waitFor(() => { expect(screen.getByTestId("today").textContent).toBe("Median decision today 22 s"); });
+    act(() => {
+      console.send(batch(1, [], { touched: [{ key: "acme/bot/r1", verdict: null, by: null, mine: false }] }));
+    });
+    act(() => {
+      console.send(
+        batch(2, [], { touched: [{ key: "acme/bot/r1", verdict: "approve", by: shown("ann"), mine: false }] }),
+      );
+    });
+    await waitFor(() => {
+      expect(screen.getByTestId("today").textContent).toBe("Median decision today 22 s");
+    });
     expect(screen.getByTestId("today").title).toBe("2 decisions of people since midnight");
     expect(console.argsOf("today").length).toBe(2);
   });
@@ -54,7 +71,9 @@ describe("the status bar", () => {
     const console = await open({}, { panic: () => ({ terminated: 0 }) });
     expect(screen.getByTestId("panic-key").textContent).toBe("Panic Ctrl ⇧ .");
     fireEvent.click(screen.getByTestId("panic-key"));
-    await waitFor(() => { expect(console.argsOf("panic")).toEqual([{ on: true }]); });
+    await waitFor(() => {
+      expect(console.argsOf("panic")).toEqual([{ on: true }]);
+    });
   });
 
   it("names one agent that is held back, and counts several", async () => {

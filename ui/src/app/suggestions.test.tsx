@@ -6,28 +6,59 @@ import type { RuleChangeView, SuggestionsView, SuggestionView } from "../ipc/gen
 import { CallError } from "../ipc/transport";
 import { App } from "./App";
 
-const press = (key: string): void => { fireEvent.keyDown(document.activeElement ?? document.body, { key }); };
+const press = (key: string): void => {
+  fireEvent.keyDown(document.activeElement ?? document.body, { key });
+};
 const suggestion = (id: string, more: Partial<SuggestionView> = {}): SuggestionView => ({
-  id, name: shown(`${id} by bot`), about: shown(`${id}; bot`), args: shown('to: "ada"'), approvals: 7, operators: [shown("maria"), shown("ann⟨U+200B⟩")],
-  firstMs: 0, lastMs: 86_400_000, rule: { id, version: 0, text: `id = "${id}"\nenabled = "shadow"\neffect = "approve"\n` }, dismissed: false, ...more,
+  id,
+  name: shown(`${id} by bot`),
+  about: shown(`${id}; bot`),
+  args: shown('to: "ada"'),
+  approvals: 7,
+  operators: [shown("maria"), shown("ann⟨U+200B⟩")],
+  firstMs: 0,
+  lastMs: 86_400_000,
+  rule: { id, version: 0, text: `id = "${id}"\nenabled = "shadow"\neffect = "approve"\n` },
+  dismissed: false,
+  ...more,
 });
 const found = (suggestions: SuggestionView[], more: Partial<SuggestionsView> = {}): SuggestionsView => ({
-  ready: true, looked: 10, trouble: null, suggestions, approvalsMin: 5, windowDays: 30, ...more,
+  ready: true,
+  looked: 10,
+  trouble: null,
+  suggestions,
+  approvalsMin: 5,
+  windowDays: 30,
+  ...more,
 });
 
 const change = (version: number, more: Partial<RuleChangeView>): RuleChangeView => ({
-  kind: "changed", version, state: null, fields: [], regret: false, by: shown("maria"), keyTail: "7Q2F", atMs: 86_400_000, ...more,
+  kind: "changed",
+  version,
+  state: null,
+  fields: [],
+  regret: false,
+  by: shown("maria"),
+  keyTail: "7Q2F",
+  atMs: 86_400_000,
+  ...more,
 });
 const lines = () => screen.getAllByTestId("rule-change").map((line) => line.textContent);
 
 const open = async (answers: FakeConsole["answers"]): Promise<FakeConsole> => {
   window.location.hash = "#/rules";
-  const console = fakeConsole({ answers: {
-    rules_list: () => ({ workspace: "acme", workspaces: ["acme"], revision: 1, rules: [ruleRow()], serverMs: 0 }),
-    rule_text: ({ id }) => ({ id, version: 3, text: `id = "${id}"\neffect = "approve"\n` }), remove_rule: () => ({ denied: null }),
-    save_rule: () => ({ id: "pay", version: 1, conflict: null, gone: false, denied: null }), dismiss_suggestion: () => ({}),
-    start_preview: () => ({ number: 1 }), preview: () => ({ done: 1, of: 1, report: previewReport({ approve: 7, agreed: 7 }), trouble: null }), ...answers,
-  } });
+  const console = fakeConsole({
+    answers: {
+      rules_list: () => ({ workspace: "acme", workspaces: ["acme"], revision: 1, rules: [ruleRow()], serverMs: 0 }),
+      rule_text: ({ id }) => ({ id, version: 3, text: `id = "${id}"\neffect = "approve"\n` }),
+      remove_rule: () => ({ denied: null }),
+      save_rule: () => ({ id: "pay", version: 1, conflict: null, gone: false, denied: null }),
+      dismiss_suggestion: () => ({}),
+      start_preview: () => ({ number: 1 }),
+      preview: () => ({ done: 1, of: 1, report: previewReport({ approve: 7, agreed: 7 }), trouble: null }),
+      ...answers,
+    },
+  });
   render(<App transport={console} />);
   await screen.findByTestId("rule");
   return console;
@@ -46,7 +77,9 @@ describe("suggested rules", () => {
     await within(pane).findByText(/7 approved as people did/, {}, { timeout: 3_000 });
     expect(console.argsOf("start_preview").at(-1)?.text).toContain('enabled = "shadow"');
     fireEvent.click(within(pane).getByText("Run in shadow"));
-    await waitFor(() => { expect(console.argsOf("save_rule")).toMatchObject([{ workspace: "acme", state: "shadow", seenVersion: null }]); });
+    await waitFor(() => {
+      expect(console.argsOf("save_rule")).toMatchObject([{ workspace: "acme", state: "shadow", seenVersion: null }]);
+    });
     press("u");
     press("u");
     expect((await screen.findByTestId("suggested-rule")).dataset["id"]).toBe("mail");
@@ -59,12 +92,20 @@ describe("suggested rules", () => {
     const console = await open({
       rules_list: () => ({ workspace: "acme", workspaces: ["acme"], revision, rules: [ruleRow()], serverMs: 0 }),
       suggestions: () => found(revision === 1 ? [suggestion("pay")] : []),
-      save_rule: () => { revision = 2; return { id: "pay", version: 1, conflict: null, gone: false, denied: null }; },
+      save_rule: () => {
+        revision = 2;
+        return { id: "pay", version: 1, conflict: null, gone: false, denied: null };
+      },
     });
     await screen.findByTestId("suggestion");
     press("u");
     const shadow = await screen.findByText("Run in shadow");
-    await waitFor(() => { expect((shadow as HTMLButtonElement).disabled).toBe(false); }, { timeout: 3_000 });
+    await waitFor(
+      () => {
+        expect((shadow as HTMLButtonElement).disabled).toBe(false);
+      },
+      { timeout: 3_000 },
+    );
     fireEvent.click(shadow);
     await screen.findByTestId("suggestions-empty", {}, { timeout: 3_000 });
     expect(console.argsOf("suggestions").length).toBeGreaterThan(1);
@@ -74,14 +115,22 @@ describe("suggested rules", () => {
     let dismissed = false;
     const console = await open({
       suggestions: () => found([suggestion("pay", { dismissed })]),
-      dismiss_suggestion: (args) => { dismissed = args.dismissed; return {}; },
+      dismiss_suggestion: (args) => {
+        dismissed = args.dismissed;
+        return {};
+      },
     });
     fireEvent.click(await screen.findByText("Dismiss"));
     await screen.findByTestId("suggestions-empty");
     fireEvent.click(screen.getByText("1 dismissed"));
     fireEvent.click(await screen.findByText("Suggest again"));
-    await waitFor(() => { expect(screen.getByTestId("suggestions").dataset["count"]).toBe("1"); });
-    expect(console.argsOf("dismiss_suggestion").map((args) => [args.id, args.dismissed])).toEqual([["pay", true], ["pay", false]]);
+    await waitFor(() => {
+      expect(screen.getByTestId("suggestions").dataset["count"]).toBe("1");
+    });
+    expect(console.argsOf("dismiss_suggestion").map((args) => [args.id, args.dismissed])).toEqual([
+      ["pay", true],
+      ["pay", false],
+    ]);
   });
 
   it("say when there will be any, how far the search is, and what went wrong", async () => {
@@ -96,9 +145,16 @@ describe("suggested rules", () => {
 
 describe("a rule's page", () => {
   it("tells the last change at once and the others on demand, each with who made it", async () => {
-    await open({ rule_changes: () => ({ more: false, changes: [
-      change(3, { state: "off", regret: true }), change(2, { fields: [shown("tool"), shown("risk")], by: shown("ann") }), change(1, { kind: "made", state: "shadow" }),
-    ] }) });
+    await open({
+      rule_changes: () => ({
+        more: false,
+        changes: [
+          change(3, { state: "off", regret: true }),
+          change(2, { fields: [shown("tool"), shown("risk")], by: shown("ann") }),
+          change(1, { kind: "made", state: "shadow" }),
+        ],
+      }),
+    });
     await screen.findByTestId("rule-change");
     expect(lines()).toHaveLength(1);
     expect(lines()[0]).toContain("version 3: called wrong, turned off");
@@ -109,22 +165,41 @@ describe("a rule's page", () => {
 
   it("asks once more before a change of one rule changes what others approve", async () => {
     const why = "your key is limited, so these rules would no longer approve all that they do now: refunds";
-    const held = (accepted: boolean): void => { if (!accepted) throw new CallError("verdict_not_allowed", why); };
+    const held = (accepted: boolean): void => {
+      if (!accepted) throw new CallError("verdict_not_allowed", why);
+    };
     const console = await open({
-      save_rule: ({ acceptLimits }) => { held(acceptLimits); return { id: "small", version: 4, conflict: null, gone: false, denied: null }; },
-      remove_rule: ({ acceptLimits }) => { held(acceptLimits); return { denied: null }; },
+      save_rule: ({ acceptLimits }) => {
+        held(acceptLimits);
+        return { id: "small", version: 4, conflict: null, gone: false, denied: null };
+      },
+      remove_rule: ({ acceptLimits }) => {
+        held(acceptLimits);
+        return { denied: null };
+      },
     });
     const off = await screen.findByText("Turn off");
-    await waitFor(() => { expect((off as HTMLButtonElement).disabled).toBe(false); }, { timeout: 3_000 });
+    await waitFor(
+      () => {
+        expect((off as HTMLButtonElement).disabled).toBe(false);
+      },
+      { timeout: 3_000 },
+    );
     fireEvent.click(off);
     expect((await screen.findByTestId("limits")).textContent).toContain(why);
     fireEvent.click(screen.getByTestId("confirm-yes"));
-    await waitFor(() => { expect(console.argsOf("save_rule").map((args) => args.acceptLimits)).toEqual([false, true]); });
-    await waitFor(() => { expect(screen.queryByTestId("limits")).toBeNull(); });
+    await waitFor(() => {
+      expect(console.argsOf("save_rule").map((args) => args.acceptLimits)).toEqual([false, true]);
+    });
+    await waitFor(() => {
+      expect(screen.queryByTestId("limits")).toBeNull();
+    });
     fireEvent.click(screen.getByText("Remove…"));
     fireEvent.click(await screen.findByTestId("confirm-yes"));
     expect(await screen.findByText(why)).toBeTruthy();
     fireEvent.click(await screen.findByText("Remove all the same"));
-    await waitFor(() => { expect(console.argsOf("remove_rule").map((args) => args.acceptLimits)).toEqual([false, true]); });
+    await waitFor(() => {
+      expect(console.argsOf("remove_rule").map((args) => args.acceptLimits)).toEqual([false, true]);
+    });
   });
 });

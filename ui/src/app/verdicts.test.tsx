@@ -8,14 +8,38 @@ import { App } from "./App";
 
 const FAR = 600_000;
 const KEYS = ["a/b/1", "a/b/2", "a/b/3"];
-const press = (key: string, more: KeyboardEventInit = {}): void => { fireEvent.keyDown(document.activeElement ?? document.body, { key, ...more }); };
-const pause = (ms: number): Promise<void> => act(async () => { await new Promise((done) => { setTimeout(done, ms); }); });
-const go = (key: string): void => { press("g"); press(key); };
-const armed = (): Promise<void> => waitFor(() => { expect(screen.getByTestId("card").dataset["armed"]).toBe("true"); });
-const entry = (key = "a/b/1"): HTMLElement => document.querySelector(`[data-testid="sent"] li[data-key="${key}"]`) as HTMLElement;
-const becomes = (state: string, key = "a/b/1"): Promise<void> => waitFor(() => { expect(entry(key).dataset["state"]).toBe(state); });
+const press = (key: string, more: KeyboardEventInit = {}): void => {
+  fireEvent.keyDown(document.activeElement ?? document.body, { key, ...more });
+};
+const pause = (ms: number): Promise<void> =>
+  act(async () => {
+    await new Promise((done) => {
+      setTimeout(done, ms);
+    });
+  });
+const go = (key: string): void => {
+  press("g");
+  press(key);
+};
+const armed = (): Promise<void> =>
+  waitFor(() => {
+    expect(screen.getByTestId("card").dataset["armed"]).toBe("true");
+  });
+const entry = (key = "a/b/1"): HTMLElement =>
+  document.querySelector(`[data-testid="sent"] li[data-key="${key}"]`) as HTMLElement;
+const becomes = (state: string, key = "a/b/1"): Promise<void> =>
+  waitFor(() => {
+    expect(entry(key).dataset["state"]).toBe(state);
+  });
 
-interface Told { readonly number: number; readonly key?: string; readonly state?: CardState; readonly verdict?: string; readonly by?: string; readonly votes?: VotesCount }
+interface Told {
+  readonly number: number;
+  readonly key?: string;
+  readonly state?: CardState;
+  readonly verdict?: string;
+  readonly by?: string;
+  readonly votes?: VotesCount;
+}
 
 /** Three cards; what was approved is held until the test tells more of it. */
 const desk = async (cards: Partial<Card> = {}, rows: Partial<InboxRow> = {}): Promise<FakeConsole> => {
@@ -31,10 +55,27 @@ const desk = async (cards: Partial<Card> = {}, rows: Partial<InboxRow> = {}): Pr
 const tell = (console: FakeConsole, { number, key = "a/b/1", state, verdict, by, votes }: Told): void => {
   const place = KEYS.indexOf(key);
   const stands = state === "pending" || state === "holding" || state === "queued";
-  const change = state === undefined ? [] : stands
-    ? [{ type: "put" as const, row: row({ key, seq: place, deadlineMs: FAR + place, state, votes: votes ?? null }) }] : [{ type: "gone" as const, key }];
+  const change =
+    state === undefined
+      ? []
+      : stands
+        ? [
+            {
+              type: "put" as const,
+              row: row({ key, seq: place, deadlineMs: FAR + place, state, votes: votes ?? null }),
+            },
+          ]
+        : [{ type: "gone" as const, key }];
   act(() => {
-    console.send(batch(number, change, verdict === undefined ? {} : { touched: [{ key, verdict, by: by === undefined ? null : shown(by), mine: false }] }));
+    console.send(
+      batch(
+        number,
+        change,
+        verdict === undefined
+          ? {}
+          : { touched: [{ key, verdict, by: by === undefined ? null : shown(by), mine: false }] },
+      ),
+    );
   });
 };
 const approved = async (console: FakeConsole): Promise<void> => {
@@ -46,17 +87,21 @@ const approved = async (console: FakeConsole): Promise<void> => {
 
 describe("a verdict that was given", () => {
   it.each([
-    ["expired", "it expired before your answer counted"], ["withdrawn", "its agent took it back before your answer counted"],
+    ["expired", "it expired before your answer counted"],
+    ["withdrawn", "its agent took it back before your answer counted"],
     ["void", "what stands in its place does not verify"],
-  ] as const)("is not in force when its request is %s while it is held, and nobody was first", async (verdict, words) => {
-    const console = await desk();
-    await approved(console);
-    tell(console, { number: 2, state: verdict, verdict });
-    await becomes("over");
-    expect(entry().textContent).toContain(words);
-    expect(entry().textContent).not.toContain("first");
-    expect(screen.queryByRole("button", { name: /^Undo/u })).toBeNull();
-  });
+  ] as const)(
+    "is not in force when its request is %s while it is held, and nobody was first",
+    async (verdict, words) => {
+      const console = await desk();
+      await approved(console);
+      tell(console, { number: 2, state: verdict, verdict });
+      await becomes("over");
+      expect(entry().textContent).toContain(words);
+      expect(entry().textContent).not.toContain("first");
+      expect(screen.queryByRole("button", { name: /^Undo/u })).toBeNull();
+    },
+  );
 
   it("names who was first when somebody else decided while it was held", async () => {
     const console = await desk();
@@ -98,25 +143,36 @@ describe("a verdict that was given", () => {
 
   it("is taken back by the button of its own card, not the one that was given last", async () => {
     const console = await desk();
-    console.answers.card = ({ key }) => card({
-      key, deadlineMs: FAR, ...(console.argsOf("decide").some((args) => args.key === key) ? { state: "holding", hold: { releaseMs: 3_000 } } : {}),
-    });
+    console.answers.card = ({ key }) =>
+      card({
+        key,
+        deadlineMs: FAR,
+        ...(console.argsOf("decide").some((args) => args.key === key)
+          ? { state: "holding", hold: { releaseMs: 3_000 } }
+          : {}),
+      });
     await approved(console);
-    await waitFor(() => { expect(screen.getByTestId("card").dataset["key"]).toBe("a/b/2"); });
+    await waitFor(() => {
+      expect(screen.getByTestId("card").dataset["key"]).toBe("a/b/2");
+    });
     await armed();
     press("a");
     await becomes("holding", "a/b/2");
     fireEvent.click(within(entry("a/b/1")).getByText("delete_invoice"));
     const held = await screen.findByTestId("held");
     fireEvent.click(within(held.parentElement as HTMLElement).getByRole("button", { name: /^Undo/u }));
-    await waitFor(() => { expect(console.argsOf("undo")).toEqual([{ key: "a/b/1" }]); });
+    await waitFor(() => {
+      expect(console.argsOf("undo")).toEqual([{ key: "a/b/1" }]);
+    });
   });
 
   it("is told when its operator comes back from another screen", async () => {
     const console = await desk();
     await approved(console);
     go("o");
-    await waitFor(() => { expect(screen.queryByTestId("sent")).toBeNull(); });
+    await waitFor(() => {
+      expect(screen.queryByTestId("sent")).toBeNull();
+    });
     tell(console, { number: 2, state: "decided", verdict: "deny", by: "ann" });
     go("q");
     await screen.findByTestId("sent");
@@ -125,13 +181,16 @@ describe("a verdict that was given", () => {
 
   it("is taken back with Z also by a page that was loaded again and has forgotten it", async () => {
     const console = fakeConsole({
-      rows: [row({ key: "a/b/1", seq: 1, state: "holding" }), row({ key: "a/b/2", seq: 2 })], cards: ["a/b/1", "a/b/2"].map((key) => card({ key })),
+      rows: [row({ key: "a/b/1", seq: 1, state: "holding" }), row({ key: "a/b/2", seq: 2 })],
+      cards: ["a/b/1", "a/b/2"].map((key) => card({ key })),
     });
     console.answers.undo = () => ({});
     render(<App transport={console} />);
     await screen.findByTestId("card");
     press("z");
-    await waitFor(() => { expect(console.argsOf("undo")).toEqual([{ key: "a/b/1" }]); });
+    await waitFor(() => {
+      expect(console.argsOf("undo")).toEqual([{ key: "a/b/1" }]);
+    });
   });
 
   it("is taken back with Z from another screen too, which leads to its card", async () => {
@@ -140,8 +199,12 @@ describe("a verdict that was given", () => {
     go("h");
     await screen.findByTestId("history-count");
     press("z");
-    await waitFor(() => { expect(console.argsOf("undo")).toEqual([{ key: "a/b/1" }]); });
-    await waitFor(() => { expect(screen.getByTestId("card").dataset["key"]).toBe("a/b/1"); });
+    await waitFor(() => {
+      expect(console.argsOf("undo")).toEqual([{ key: "a/b/1" }]);
+    });
+    await waitFor(() => {
+      expect(screen.getByTestId("card").dataset["key"]).toBe("a/b/1");
+    });
     expect(entry().textContent).toContain("taken back, waits again");
   });
 
@@ -151,7 +214,9 @@ describe("a verdict that was given", () => {
     const said = screen.getByTestId("sent-said");
     expect([said.getAttribute("role"), said.textContent]).toEqual(["status", "delete_invoice: held, not sent"]);
     const steps: (string | null)[] = [];
-    const watch = new MutationObserver(() => { steps.push(said.textContent); });
+    const watch = new MutationObserver(() => {
+      steps.push(said.textContent);
+    });
     watch.observe(said, { childList: true, characterData: true, subtree: true });
     await pause(400);
     expect(steps).toEqual([]);
@@ -179,19 +244,38 @@ describe("a card that is decided elsewhere", () => {
 
   it.each([
     ["reason", "d", "Reason for the agent", {}],
-    ["answer", "r", "Answer in own words", { kind: "question", tool: null, args: null, question: { text: shown("Which?"), context: null, options: [], allowFreeform: true }, allowed: ["respond", "deny"] }],
+    [
+      "answer",
+      "r",
+      "Answer in own words",
+      {
+        kind: "question",
+        tool: null,
+        args: null,
+        question: { text: shown("Which?"), context: null, options: [], allowFreeform: true },
+        allowed: ["respond", "deny"],
+      },
+    ],
   ] as const)("keeps an unsent %s through Esc, for as long as the card is open", async (_, key, label, more) => {
     await desk(more as Partial<Card>);
     press(key);
     fireEvent.change(await screen.findByLabelText(label), { target: { value: "wrong invoice" } });
     press("Escape");
-    await waitFor(() => { expect(screen.queryByLabelText(label)).toBeNull(); });
+    await waitFor(() => {
+      expect(screen.queryByLabelText(label)).toBeNull();
+    });
     press(key);
     expect((await screen.findByLabelText<HTMLInputElement>(label)).value).toBe("wrong invoice");
   });
 
   it("says nothing of approvals under a question", async () => {
-    await desk({ kind: "question", tool: null, args: null, question: { text: shown("Which?"), context: null, options: [], allowFreeform: true }, allowed: ["respond", "deny"] });
+    await desk({
+      kind: "question",
+      tool: null,
+      args: null,
+      question: { text: shown("Which?"), context: null, options: [], allowFreeform: true },
+      allowed: ["respond", "deny"],
+    });
     expect(screen.queryByTestId("no-approval")).toBeNull();
   });
 
@@ -204,7 +288,9 @@ describe("a card that is decided elsewhere", () => {
     field.focus();
     press("n");
     tell(console, { number: 1, state: "expired", verdict: "expired" });
-    await waitFor(() => { expect(screen.queryByTestId("batch")).toBeNull(); });
+    await waitFor(() => {
+      expect(screen.queryByTestId("batch")).toBeNull();
+    });
     const key = (await screen.findByTestId("card")).dataset["key"];
     for (const letter of ["o", "d", "j", "e"]) press(letter);
     await pause(20);
@@ -232,10 +318,16 @@ describe("a locked desktop session", () => {
   it("disarms, though the window keeps its focus behind the lock, and the card must stand still again after it", async () => {
     const console = await desk();
     await armed();
-    act(() => { console.send(batch(1, [], { status: status({ locked: true }) })); });
-    await waitFor(() => { expect(screen.getByTestId("card").dataset["armed"]).toBe("false"); });
+    act(() => {
+      console.send(batch(1, [], { status: status({ locked: true }) }));
+    });
+    await waitFor(() => {
+      expect(screen.getByTestId("card").dataset["armed"]).toBe("false");
+    });
     press("a");
-    act(() => { console.send(batch(2, [], { status: status({ locked: false }) })); });
+    act(() => {
+      console.send(batch(2, [], { status: status({ locked: false }) }));
+    });
     press("a");
     await pause(20);
     expect(console.argsOf("decide")).toEqual([]);
@@ -245,7 +337,16 @@ describe("a locked desktop session", () => {
 
 const arrives = (console: FakeConsole, number: number, more: Partial<InboxRow> = {}): void => {
   const key = `a/b/new${number}`;
-  act(() => { console.send(batch(number, [{ type: "put", row: row({ key, seq: 10 + number, risk: "critical", path: "critical", deadlineMs: FAR, ...more }) }])); });
+  act(() => {
+    console.send(
+      batch(number, [
+        {
+          type: "put",
+          row: row({ key, seq: 10 + number, risk: "critical", path: "critical", deadlineMs: FAR, ...more }),
+        },
+      ]),
+    );
+  });
 };
 const said = (): string => screen.getByTestId("arrivals").textContent ?? "";
 
@@ -275,7 +376,9 @@ describe("a verdict that cannot be taken back any more", () => {
   it("says why in its line", async () => {
     const console = await desk();
     await approved(console);
-    console.answers.undo = () => { throw new CallError("already_decided", "it is on its way already"); };
+    console.answers.undo = () => {
+      throw new CallError("already_decided", "it is on its way already");
+    };
     press("z");
     expect((await within(entry()).findByRole("alert")).textContent).toBe("it is on its way already");
   });

@@ -5,7 +5,9 @@ import { CommandProvider, useCommand, useOpenSequence } from "./CommandContext";
 
 let ran: CommandId[] = [];
 const Command = ({ id }: { readonly id: CommandId }) => {
-  useCommand(id, () => { ran.push(id); });
+  useCommand(id, () => {
+    ran.push(id);
+  });
   return null;
 };
 const Open = () => <output>{useOpenSequence()}</output>;
@@ -16,17 +18,31 @@ const open = (): string => screen.getByRole("status").textContent;
 const at = (ms: number, event: Event): boolean => {
   Object.defineProperty(event, "timeStamp", { value: ms });
   let goesOn = true;
-  act(() => { goesOn = window.dispatchEvent(event); });
+  act(() => {
+    goesOn = window.dispatchEvent(event);
+  });
   return goesOn;
 };
 const key = (ms: number, pressed: string, more: KeyboardEventInit = {}): boolean =>
-  at(ms, new KeyboardEvent("keydown", { key: pressed, code: `Key${pressed.toUpperCase()}`, cancelable: true, ...more }));
-const focus = (ms: number): void => { at(ms, new FocusEvent("focus")); };
+  at(
+    ms,
+    new KeyboardEvent("keydown", { key: pressed, code: `Key${pressed.toUpperCase()}`, cancelable: true, ...more }),
+  );
+const focus = (ms: number): void => {
+  at(ms, new FocusEvent("focus"));
+};
 
 beforeEach(() => {
   cleanup();
   ran = [];
-  render(<CommandProvider>{COMMANDS.map((id) => <Command key={id} id={id} />)}<Open /></CommandProvider>);
+  render(
+    <CommandProvider>
+      {COMMANDS.map((id) => (
+        <Command key={id} id={id} />
+      ))}
+      <Open />
+    </CommandProvider>,
+  );
 });
 
 describe("after the window gained focus", () => {
@@ -46,7 +62,9 @@ describe("after the window gained focus", () => {
 
   it("a sentence that was meant for another window means nothing, however long it is", () => {
     focus(0);
-    [..."hhm, a jar of jam"].forEach((letter, place) => { key(200 + place * 130, letter); });
+    [..."hhm, a jar of jam"].forEach((letter, place) => {
+      key(200 + place * 130, letter);
+    });
     expect(ran).toEqual([]);
   });
 
@@ -84,8 +102,18 @@ describe("a sequence", () => {
   });
 
   it.each<[string, () => void]>([
-    ["a click", () => { at(100, new Event("pointerdown")); }],
-    ["Escape", () => { key(100, "Escape"); }],
+    [
+      "a click",
+      () => {
+        at(100, new Event("pointerdown"));
+      },
+    ],
+    [
+      "Escape",
+      () => {
+        key(100, "Escape");
+      },
+    ],
   ])("is ended by %s, which does nothing else", (_, end) => {
     key(0, "g");
     end();

@@ -1,8 +1,23 @@
 /** One listener for the keyboard; components say what a command does while they are on screen. */
 import {
-  createContext, useCallback, useContext, useLayoutEffect, useMemo, useRef, useState, type ReactNode,
+  createContext,
+  useCallback,
+  useContext,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+  type ReactNode,
 } from "react";
-import { definitionOf, FOCUS_GUARD_MS, isModifier, leavesField, resolveStroke, TYPED_GUARD_MS, type CommandId } from "../hotkeys";
+import {
+  definitionOf,
+  FOCUS_GUARD_MS,
+  isModifier,
+  leavesField,
+  resolveStroke,
+  TYPED_GUARD_MS,
+  type CommandId,
+} from "../hotkeys";
 import { useSetting } from "./settings";
 import { takesText } from "./text";
 
@@ -55,23 +70,31 @@ export const CommandProvider = ({ children }: { readonly children: ReactNode }) 
     const before = handlers.current.get(id) ?? [];
     handlers.current.set(id, [...before, handler]);
     return () => {
-      handlers.current.set(id, (handlers.current.get(id) ?? []).filter((other) => other !== handler));
+      handlers.current.set(
+        id,
+        (handlers.current.get(id) ?? []).filter((other) => other !== handler),
+      );
     };
   }, []);
   const run = useCallback((id: CommandId, press: CommandPress): boolean => {
     return (handlers.current.get(id) ?? []).toReversed().some((handler) => handler(press) !== false);
   }, []);
   const available = useCallback(
-    () => new Set([...handlers.current].filter(([, list]) => list.length > 0).map(([id]) => id)), [],
+    () => new Set([...handlers.current].filter(([, list]) => list.length > 0).map(([id]) => id)),
+    [],
   );
   const cover = useCallback(() => {
     setCovers((count) => count + 1);
-    return () => { setCovers((count) => count - 1); };
+    return () => {
+      setCovers((count) => count - 1);
+    };
   }, []);
 
   const write = useCallback(() => {
     writing.current += 1;
-    return () => { writing.current -= 1; };
+    return () => {
+      writing.current -= 1;
+    };
   }, []);
 
   // With the commit that uncovers the desk, not after its painting: a key pressed as a dialog goes counts.
@@ -80,7 +103,9 @@ export const CommandProvider = ({ children }: { readonly children: ReactNode }) 
       prefix.current = sequence;
       setOpenSequence(sequence);
     };
-    const onFocus = (event: FocusEvent): void => { focusedAt.current = event.timeStamp; };
+    const onFocus = (event: FocusEvent): void => {
+      focusedAt.current = event.timeStamp;
+    };
     const onPointerDown = (): void => {
       typedAt.current = -Infinity;
       leaveOpen(null);
@@ -90,7 +115,8 @@ export const CommandProvider = ({ children }: { readonly children: ReactNode }) 
       const sinceTypedMs = event.timeStamp - typedAt.current;
       const sinceFocusMs = event.timeStamp - focusedAt.current;
       // Whoever goes on typing into a field that is gone, or into another window, has not noticed it yet.
-      if (inText || sinceTypedMs < TYPED_GUARD_MS) typedAt.current = leavesField(event.key) ? -Infinity : event.timeStamp;
+      if (inText || sinceTypedMs < TYPED_GUARD_MS)
+        typedAt.current = leavesField(event.key) ? -Infinity : event.timeStamp;
       if (sinceFocusMs < FOCUS_GUARD_MS) focusedAt.current = event.timeStamp;
       if (event.isComposing) return;
       if (event.defaultPrevented || choosesWith(event.target, event.key)) {
@@ -100,8 +126,17 @@ export const CommandProvider = ({ children }: { readonly children: ReactNode }) 
       if (!event.repeat) ending.current = null;
       if (event.repeat && ending.current === event.code) return;
       const open = prefix.current;
-      const { command, prefix: stays, spent } = resolveStroke(event, {
-        inText, covered: covers > 0, sinceFocusMs, sinceTypedMs, singleKeysOff: singleKeys === "off", prefix: open,
+      const {
+        command,
+        prefix: stays,
+        spent,
+      } = resolveStroke(event, {
+        inText,
+        covered: covers > 0,
+        sinceFocusMs,
+        sinceTypedMs,
+        singleKeysOff: singleKeys === "off",
+        prefix: open,
       });
       leaveOpen(stays);
       if (open !== null && stays === null) ending.current = event.code;
@@ -123,10 +158,13 @@ export const CommandProvider = ({ children }: { readonly children: ReactNode }) 
   }, [covers, run, singleKeys]);
 
   const bus = useMemo<CommandBus>(
-    () => ({ register, run, available, cover, write, covered: covers > 0 }), [register, run, available, cover, write, covers],
+    () => ({ register, run, available, cover, write, covered: covers > 0 }),
+    [register, run, available, cover, write, covers],
   );
   return (
-    <CommandBusContext value={bus}><OpenSequenceContext value={openSequence}>{children}</OpenSequenceContext></CommandBusContext>
+    <CommandBusContext value={bus}>
+      <OpenSequenceContext value={openSequence}>{children}</OpenSequenceContext>
+    </CommandBusContext>
   );
 };
 
@@ -134,9 +172,12 @@ export const CommandProvider = ({ children }: { readonly children: ReactNode }) 
 export const useCommand = (id: CommandId, handler: Handler, enabled = true): void => {
   const { register } = useCommandBus();
   const latest = useRef(handler);
-  useLayoutEffect(() => { latest.current = handler; });
+  useLayoutEffect(() => {
+    latest.current = handler;
+  });
   useLayoutEffect(
-    () => (enabled ? register(id, (press) => latest.current(press)) : undefined), [id, enabled, register],
+    () => (enabled ? register(id, (press) => latest.current(press)) : undefined),
+    [id, enabled, register],
   );
 };
 

@@ -4,9 +4,15 @@ import { useOwnMenu } from "./menu";
 
 const Page = () => {
   useOwnMenu();
-  return <><p>words</p><input aria-label="field" /></>;
+  return (
+    <>
+      <p>words</p>
+      <input aria-label="field" />
+    </>
+  );
 };
-const offered = (of: Element): boolean => of.dispatchEvent(new MouseEvent("contextmenu", { bubbles: true, cancelable: true }));
+const offered = (of: Element): boolean =>
+  of.dispatchEvent(new MouseEvent("contextmenu", { bubbles: true, cancelable: true }));
 
 it("the web view's own menu is there for what is typed or selected, and nowhere else", () => {
   render(<Page />);

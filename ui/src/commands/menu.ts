@@ -9,6 +9,8 @@ export const useOwnMenu = (): void => {
       if (!takesText(event.target) && document.getSelection()?.isCollapsed !== false) event.preventDefault();
     };
     window.addEventListener("contextmenu", onMenu);
-    return () => { window.removeEventListener("contextmenu", onMenu); };
+    return () => {
+      window.removeEventListener("contextmenu", onMenu);
+    };
   }, []);
 };

@@ -29,7 +29,12 @@ const writeSetting = <N extends SettingName>(name: N, value: SettingValue<N>): v
 /** A choice and how it is changed; every place of the page that shows it follows. */
 export const useSetting = <N extends SettingName>(name: N): [SettingValue<N>, (value: SettingValue<N>) => void] => {
   const value = useSyncExternalStore(changes.subscribe, () => readSetting(name));
-  const write = useCallback((next: SettingValue<N>) => { writeSetting(name, next); }, [name]);
+  const write = useCallback(
+    (next: SettingValue<N>) => {
+      writeSetting(name, next);
+    },
+    [name],
+  );
   return [value, write];
 };
 

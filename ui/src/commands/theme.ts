@@ -12,15 +12,20 @@ export const useTheme = (): void => {
     };
     put();
     light.addEventListener("change", put);
-    return () => { light.removeEventListener("change", put); };
+    return () => {
+      light.removeEventListener("change", put);
+    };
   }, [theme]);
 };
 
 const watchTheme = (listener: () => void): (() => void) => {
   const watch = new MutationObserver(listener);
   watch.observe(document.documentElement, { attributeFilter: ["data-theme"] });
-  return () => { watch.disconnect(); };
+  return () => {
+    watch.disconnect();
+  };
 };
 
 /** The theme that is on the document, for what draws with colours of its own; it may change with the desktop's. */
-export const useShownTheme = (): string => useSyncExternalStore(watchTheme, () => document.documentElement.dataset["theme"] ?? "dark");
+export const useShownTheme = (): string =>
+  useSyncExternalStore(watchTheme, () => document.documentElement.dataset["theme"] ?? "dark");

@@ -11,13 +11,21 @@ interface BoundedProps {
 export const Bounded = ({ className, name, children }: BoundedProps) => {
   const place = useRef<HTMLDivElement>(null);
   const [scrolls, setScrolls] = useState(false);
-  const look = (): void => { setScrolls(place.current !== null && place.current.scrollHeight > place.current.clientHeight); };
+  const look = (): void => {
+    setScrolls(place.current !== null && place.current.scrollHeight > place.current.clientHeight);
+  };
   // What stands in it changes with the page, its height with the window.
   useLayoutEffect(look);
   useEffect(() => {
     const observer = new ResizeObserver(look);
     if (place.current !== null) observer.observe(place.current);
-    return () => { observer.disconnect(); };
+    return () => {
+      observer.disconnect();
+    };
   }, []);
-  return <div ref={place} className={`overflow-auto ${className}`} data-testid={name} {...(scrolls ? { tabIndex: 0 } : {})}>{children}</div>;
+  return (
+    <div ref={place} className={`overflow-auto ${className}`} data-testid={name} {...(scrolls ? { tabIndex: 0 } : {})}>
+      {children}
+    </div>
+  );
 };

@@ -20,7 +20,15 @@ interface ConfirmProps {
 }
 
 /** Asks once more before something that reaches beyond this window. The focus starts on the way out. */
-export const Confirm = ({ title, children, verb, dangerous = false, doing = "Telling the bus…", onConfirm, onClose }: ConfirmProps) => {
+export const Confirm = ({
+  title,
+  children,
+  verb,
+  dangerous = false,
+  doing = "Telling the bus…",
+  onConfirm,
+  onClose,
+}: ConfirmProps) => {
   const here = useHere();
   const [busy, setBusy] = useState(false);
   const [trouble, setTrouble] = useState<string | null>(null);
@@ -41,12 +49,27 @@ export const Confirm = ({ title, children, verb, dangerous = false, doing = "Tel
   };
   return (
     <Overlay title={title} onClose={onClose}>
-      <div className="text-text-2" data-testid="confirm">{children}</div>
-      {trouble === null ? null : <p role="alert" className="mt-3 mb-0 text-bad">{trouble}</p>}
+      <div className="text-text-2" data-testid="confirm">
+        {children}
+      </div>
+      {trouble === null ? null : (
+        <p role="alert" className="mt-3 mb-0 text-bad">
+          {trouble}
+        </p>
+      )}
       <div className="mt-5 flex justify-end gap-2.5">
         {/* oxlint-disable-next-line jsx-a11y/no-autofocus -- a stray Enter must do nothing */}
-        <Button autoFocus onClick={onClose}>Cancel <kbd className="kbd">Esc</kbd></Button>
-        <Button tone={dangerous ? "deny" : "plain"} disabled={busy} data-testid="confirm-yes" onClick={() => void confirm()}>{busy ? doing : verb}</Button>
+        <Button autoFocus onClick={onClose}>
+          Cancel <kbd className="kbd">Esc</kbd>
+        </Button>
+        <Button
+          tone={dangerous ? "deny" : "plain"}
+          disabled={busy}
+          data-testid="confirm-yes"
+          onClick={() => void confirm()}
+        >
+          {busy ? doing : verb}
+        </Button>
       </div>
     </Overlay>
   );

@@ -13,11 +13,16 @@ export const Countdown = ({ deadlineMs, hasDeadline, large = false }: CountdownP
   const left = deadlineMs - useServerSecond();
   const size = large ? "text-[15px]" : "text-[11.5px]";
   if (!hasDeadline) {
-    return <span className={`font-mono text-text-2 ${size}`} title="The agent set no deadline: 30 days">—</span>;
+    return (
+      <span className={`font-mono text-text-2 ${size}`} title="The agent set no deadline: 30 days">
+        —
+      </span>
+    );
   }
   return (
     <time data-ticks="" className={`font-mono whitespace-nowrap ${isHot(left) ? "text-bad" : "text-text-2"} ${size}`}>
-      {formatLeft(left)}{large ? " left" : ""}
+      {formatLeft(left)}
+      {large ? " left" : ""}
     </time>
   );
 };

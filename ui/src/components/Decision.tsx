@@ -9,10 +9,19 @@ import { Moment } from "./Moment";
 /** Another decision than this console's: agents read the one on the bus. */
 export const OnBus = ({ other }: { readonly other: OnBusView }) => (
   <Section title="Another decision is on the bus">
-    <div role="note" className="selectable rounded-[7px] border border-bad-line bg-bad-bg px-3 py-2 text-bad" data-testid="on-bus">
-      <b className="inline-block font-semibold first-letter:uppercase">{pastOf(plainText(other.verdict))}</b> by <ShownText text={other.by} />, <Moment ms={other.atMs} />, decision #{other.streamSeq}.
-      Agents read this one, not the one that this console keeps.
-      {other.message === null ? null : <p className="mt-1 mb-0">“<ShownText text={other.message} block />”</p>}
+    <div
+      role="note"
+      className="selectable rounded-[7px] border border-bad-line bg-bad-bg px-3 py-2 text-bad"
+      data-testid="on-bus"
+    >
+      <b className="inline-block font-semibold first-letter:uppercase">{pastOf(plainText(other.verdict))}</b> by{" "}
+      <ShownText text={other.by} />, <Moment ms={other.atMs} />, decision #{other.streamSeq}. Agents read this one, not
+      the one that this console keeps.
+      {other.message === null ? null : (
+        <p className="mt-1 mb-0">
+          “<ShownText text={other.message} block />”
+        </p>
+      )}
     </div>
   </Section>
 );
@@ -21,13 +30,24 @@ export const OnBus = ({ other }: { readonly other: OnBusView }) => (
 export const Decision = ({ decision }: { readonly decision: DecisionView }) => (
   <Section title="Decision">
     <div className="selectable border-l-2 border-accent pl-2.5 text-text-2" data-testid="decision">
-      <b className="inline-block font-semibold text-text first-letter:uppercase">{pastOf(decision.verdict)}</b> by {decision.mine ? "you" : <ShownText text={decision.by} />}
+      <b className="inline-block font-semibold text-text first-letter:uppercase">{pastOf(decision.verdict)}</b> by{" "}
+      {decision.mine ? "you" : <ShownText text={decision.by} />}
       {decision.origin === "operator" ? "" : ` (${decision.origin.replace("_", " ")})`}, key {decision.keyTail}
-      {decision.atMs === null ? null : <>, <Moment ms={decision.atMs} /></>}
-      {decision.message === null ? null : <p className="mt-1 mb-0">“<ShownText text={decision.message} block />”</p>}
+      {decision.atMs === null ? null : (
+        <>
+          , <Moment ms={decision.atMs} />
+        </>
+      )}
+      {decision.message === null ? null : (
+        <p className="mt-1 mb-0">
+          “<ShownText text={decision.message} block />”
+        </p>
+      )}
     </div>
     {decision.edited.length === 0 ? null : (
-      <div className="mt-2"><Entries entries={decision.edited} revealed={new Map()} label="Arguments that may run" /></div>
+      <div className="mt-2">
+        <Entries entries={decision.edited} revealed={new Map()} label="Arguments that may run" />
+      </div>
     )}
   </Section>
 );

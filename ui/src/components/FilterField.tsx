@@ -14,13 +14,23 @@ interface FilterFieldProps {
 /** What a list is narrowed by. Its key goes there, Enter leaves it, Escape clears and leaves it. */
 export const FilterField = ({ label, placeholder, value, onChange, className }: FilterFieldProps) => {
   const field = useRef<HTMLInputElement>(null);
-  useCommand("filter", () => { field.current?.focus(); });
+  useCommand("filter", () => {
+    field.current?.focus();
+  });
   return (
-    <label className={`flex items-center rounded-[7px] border border-line bg-panel px-2.5 py-[5px] focus-within:border-accent ${className}`}>
+    <label
+      className={`flex items-center rounded-[7px] border border-line bg-panel px-2.5 py-[5px] focus-within:border-accent ${className}`}
+    >
       <span className="sr-only">{label}</span>
       <input
-        ref={field} className="min-w-0 flex-1 bg-transparent outline-none" placeholder={placeholder} value={value} spellCheck={false}
-        onChange={(event) => { onChange(event.target.value); }}
+        ref={field}
+        className="min-w-0 flex-1 bg-transparent outline-none"
+        placeholder={placeholder}
+        value={value}
+        spellCheck={false}
+        onChange={(event) => {
+          onChange(event.target.value);
+        }}
         onKeyDown={(event) => {
           if (event.key !== "Escape" && event.key !== "Enter") return;
           if (event.key === "Escape") onChange("");

@@ -4,7 +4,11 @@ import { ShownText } from "./ShownText";
 import { Moment } from "./Moment";
 
 const RUNG: Record<RungName, string> = {
-  stored: "Stored", decided: "Decided", on_bus: "On the bus", received: "Received", executed: "Executed",
+  stored: "Stored",
+  decided: "Decided",
+  on_bus: "On the bus",
+  received: "Received",
+  executed: "Executed",
 };
 
 const rungLabel = (rung: Rung, card: Pick<Card, "agent" | "votes">): string => {
@@ -20,21 +24,57 @@ const rungLabel = (rung: Rung, card: Pick<Card, "agent" | "votes">): string => {
   return rung.rung === "received" ? `Received by ${agent}` : RUNG[rung.rung];
 };
 
-const DOT: Record<Rung["state"], string> = { open: "border-text-3", done: "border-ok bg-ok", bad: "border-bad bg-bad", stalled: "border-bad", forbidden: "border-bad bg-bad", never: "border-transparent" };
-const STATE: Record<Rung["state"], string> = { open: "not yet", done: "done", bad: "went wrong", stalled: "overdue", forbidden: "not allowed", never: "as decided" };
+const DOT: Record<Rung["state"], string> = {
+  open: "border-text-3",
+  done: "border-ok bg-ok",
+  bad: "border-bad bg-bad",
+  stalled: "border-bad",
+  forbidden: "border-bad bg-bad",
+  never: "border-transparent",
+};
+const STATE: Record<Rung["state"], string> = {
+  open: "not yet",
+  done: "done",
+  bad: "went wrong",
+  stalled: "overdue",
+  forbidden: "not allowed",
+  never: "as decided",
+};
 
-const TONE: Partial<Record<Rung["state"], string>> = { open: "text-text-3", never: "text-text-3", forbidden: "text-bad" };
+const TONE: Partial<Record<Rung["state"], string>> = {
+  open: "text-text-3",
+  never: "text-text-3",
+  forbidden: "text-bad",
+};
 
 /** How far the request and its answer have come. */
 export const Ladder = ({ card }: { readonly card: Pick<Card, "agent" | "votes" | "ladder"> }) => (
   <Section title="Delivery">
     <ol className="m-0 list-none p-0" data-testid="ladder">
       {card.ladder.map((rung) => (
-        <li key={rung.rung} className={`flex gap-2 py-0.5 ${TONE[rung.state] ?? ""}`} data-rung={rung.rung} data-state={rung.state}>
-          <span aria-hidden="true" className={`mt-[5px] size-2 shrink-0 rounded-full border-[1.5px] ${DOT[rung.state]}`} />
+        <li
+          key={rung.rung}
+          className={`flex gap-2 py-0.5 ${TONE[rung.state] ?? ""}`}
+          data-rung={rung.rung}
+          data-state={rung.state}
+        >
+          <span
+            aria-hidden="true"
+            className={`mt-[5px] size-2 shrink-0 rounded-full border-[1.5px] ${DOT[rung.state]}`}
+          />
           <span>
-            {rungLabel(rung, card)}{rung.atMs === null ? null : <>, <Moment ms={rung.atMs} exact /></>}
-            {rung.detail === null ? null : <span className="text-text-3"> <ShownText text={rung.detail} /></span>}
+            {rungLabel(rung, card)}
+            {rung.atMs === null ? null : (
+              <>
+                , <Moment ms={rung.atMs} exact />
+              </>
+            )}
+            {rung.detail === null ? null : (
+              <span className="text-text-3">
+                {" "}
+                <ShownText text={rung.detail} />
+              </span>
+            )}
             <span className="sr-only"> ({STATE[rung.state]})</span>
           </span>
         </li>

@@ -35,7 +35,11 @@ const opened: Origin[] = [];
 
 const originNow = (): Origin => {
   const before = openerOf(document.activeElement);
-  return { before, around: before?.closest<HTMLElement>("[role=toolbar], [role=region], main") ?? null, below: opened.at(-1) ?? null };
+  return {
+    before,
+    around: before?.closest<HTMLElement>("[role=toolbar], [role=region], main") ?? null,
+    below: opened.at(-1) ?? null,
+  };
 };
 
 const goOnFrom = ({ before, around, below }: Origin): void => {
@@ -50,27 +54,43 @@ export const Overlay = ({ title, wide = false, onClose, children }: OverlayProps
   const [origin] = useState(originNow);
   useEffect(() => {
     opened.push(origin);
-    return () => { opened.splice(opened.indexOf(origin), 1); };
+    return () => {
+      opened.splice(opened.indexOf(origin), 1);
+    };
   }, [origin]);
   const giveBack = (event: Event): void => {
     event.preventDefault();
     // The next dialog may be open by now, and has it.
-    if (document.activeElement?.isConnected === true && document.activeElement.closest("[role=dialog]") !== null) return;
+    if (document.activeElement?.isConnected === true && document.activeElement.closest("[role=dialog]") !== null)
+      return;
     goOnFrom(origin);
   };
   return (
-    <Dialog.Root open onOpenChange={(open) => { if (!open) onClose(); }}>
+    <Dialog.Root
+      open
+      onOpenChange={(open) => {
+        if (!open) onClose();
+      }}
+    >
       <Dialog.Portal>
         <Dialog.Overlay className="fixed inset-0 z-30 bg-scrim" />
         <Dialog.Content
-          aria-describedby={undefined} onCloseAutoFocus={giveBack}
+          aria-describedby={undefined}
+          onCloseAutoFocus={giveBack}
           className={`fixed top-[10vh] left-1/2 z-40 flex max-h-[80vh] -translate-x-1/2 flex-col overflow-hidden rounded-xl border border-line bg-panel shadow-2xl ${wide ? "w-[min(1000px,92vw)]" : "w-[min(620px,92vw)]"}`}
         >
           <div className="flex items-center border-b border-line px-5 py-3">
             <Dialog.Title className="m-0 text-[15px] font-semibold">{title}</Dialog.Title>
-            <Dialog.Close className="ml-auto rounded p-1 text-text-3 hover:bg-raised hover:text-text" aria-label="Close"><X size={16} aria-hidden="true" /></Dialog.Close>
+            <Dialog.Close
+              className="ml-auto rounded p-1 text-text-3 hover:bg-raised hover:text-text"
+              aria-label="Close"
+            >
+              <X size={16} aria-hidden="true" />
+            </Dialog.Close>
           </div>
-          <Region label={title} className="px-5 py-4">{children}</Region>
+          <Region label={title} className="px-5 py-4">
+            {children}
+          </Region>
         </Dialog.Content>
       </Dialog.Portal>
     </Dialog.Root>

@@ -28,14 +28,32 @@ export const Picture = ({ mime, data, width, height, from }: PictureProps) => {
       if (open) canvas.current?.getContext("2d")?.drawImage(image, 0, 0, drawn.width, drawn.height);
       image.close();
     };
-    draw().catch(() => { if (open) setFailed(true); });
-    return () => { open = false; };
+    draw().catch(() => {
+      if (open) setFailed(true);
+    });
+    return () => {
+      open = false;
+    };
   }, [data, mime, drawn.width, drawn.height]);
-  if (failed) return <p className="m-0 text-warn-text" data-part="wrong">{mime}, {width} × {height}, not drawn: it cannot be decoded</p>;
+  if (failed)
+    return (
+      <p className="m-0 text-warn-text" data-part="wrong">
+        {mime}, {width} × {height}, not drawn: it cannot be decoded
+      </p>
+    );
   return (
     <figure className="m-0" data-part="image">
-      <canvas ref={canvas} width={drawn.width} height={drawn.height} className="max-w-full rounded-lg border border-line bg-panel" role="img" aria-label={`Image, ${width} by ${height}`} />
-      <figcaption className="mt-1 text-xs text-text-3">{mime}, {width} × {height}, {from}</figcaption>
+      <canvas
+        ref={canvas}
+        width={drawn.width}
+        height={drawn.height}
+        className="max-w-full rounded-lg border border-line bg-panel"
+        role="img"
+        aria-label={`Image, ${width} by ${height}`}
+      />
+      <figcaption className="mt-1 text-xs text-text-3">
+        {mime}, {width} × {height}, {from}
+      </figcaption>
     </figure>
   );
 };

@@ -18,19 +18,37 @@ export const RawDialog = ({ command, requestKey, onClose }: RawDialogProps) => {
   const [trouble, setTrouble] = useState<string | null>(null);
   const read = (offset: number): void => {
     desk.call(command, { key: requestKey, offset }).then(
-      (chunk) => { setChunks((before) => (before.some((other) => other.offset === chunk.offset) ? before : [...before, chunk])); },
-      (thrown: unknown) => { setTrouble(toCallError(thrown).message); },
+      (chunk) => {
+        setChunks((before) => (before.some((other) => other.offset === chunk.offset) ? before : [...before, chunk]));
+      },
+      (thrown: unknown) => {
+        setTrouble(toCallError(thrown).message);
+      },
     );
   };
-  // oxlint-disable-next-line react/exhaustive-deps -- once per opened dialog
-  useEffect(() => { read(0); }, [requestKey]);
+  useEffect(() => {
+    read(0);
+    // oxlint-disable-next-line react/exhaustive-deps -- once per opened dialog
+  }, [requestKey]);
   const next = chunks.at(-1)?.next ?? null;
   return (
     <Overlay title="Bytes as received" wide onClose={onClose}>
-      {trouble === null ? null : <p role="alert" className="text-bad">{trouble}</p>}
+      {trouble === null ? null : (
+        <p role="alert" className="text-bad">
+          {trouble}
+        </p>
+      )}
       <RawBytes chunks={chunks} />
       {next === null ? null : (
-        <button type="button" className="mt-3 rounded border border-line px-2 py-1 text-xs text-text-2" onClick={() => { read(next); }}>Show more</button>
+        <button
+          type="button"
+          className="mt-3 rounded border border-line px-2 py-1 text-xs text-text-2"
+          onClick={() => {
+            read(next);
+          }}
+        >
+          Show more
+        </button>
       )}
     </Overlay>
   );

@@ -9,6 +9,14 @@ interface RegionProps {
 
 /** A part of the page that scrolls: it is read by keyboard alone, too. */
 export const Region = ({ label, className = "", testId, children }: RegionProps) => (
-  // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls takes the keyboard
-  <div className={`min-h-0 overflow-auto outline-offset-[-2px] ${className}`} role="region" aria-label={label} tabIndex={0} data-testid={testId}>{children}</div>
+  <div
+    className={`min-h-0 overflow-auto outline-offset-[-2px] ${className}`}
+    role="region"
+    aria-label={label}
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls takes the keyboard
+    tabIndex={0}
+    data-testid={testId}
+  >
+    {children}
+  </div>
 );

@@ -21,11 +21,14 @@ export const Parts = ({ parts, revealed }: PartsProps) => (
       return open === undefined ? (
         // oxlint-disable-next-line react/no-array-index-key
         <span key={index} className="text-text-3">
-          {part.characters} characters hidden, {spaced(part.digest)} {part.reveal === null ? null : <kbd className="kbd">V</kbd>}
+          {part.characters} characters hidden, {spaced(part.digest)}{" "}
+          {part.reveal === null ? null : <kbd className="kbd">V</kbd>}
         </span>
       ) : (
         // oxlint-disable-next-line react/no-array-index-key
-        <span key={index} className="rounded bg-warn-bg px-1"><ShownText text={open.value} block /></span>
+        <span key={index} className="rounded bg-warn-bg px-1">
+          <ShownText text={open.value} block />
+        </span>
       );
     })}
   </>
@@ -43,10 +46,19 @@ export const Entries = ({ entries, revealed, label }: EntriesProps) => (
     {entries.length === 0 ? <div className="px-3 py-2 text-text-3">No arguments</div> : null}
     {entries.map((entry, index) => (
       // Entries are drawn once, in the order received.
-      // oxlint-disable-next-line react/no-array-index-key
-      <div key={index} className={`row-line grid gap-x-3 px-3 py-[7px] font-mono text-[12.5px]/[1.5] last:border-0 ${entry.name === null ? "" : "grid-cols-[minmax(80px,130px)_1fr]"}`}>
-        {entry.name === null ? null : <dt className="text-text-3"><ShownText text={entry.name} /></dt>}
-        <dd className="m-0 min-w-0"><Parts parts={entry.value} revealed={revealed} /></dd>
+      <div
+        // oxlint-disable-next-line react/no-array-index-key
+        key={index}
+        className={`row-line grid gap-x-3 px-3 py-[7px] font-mono text-[12.5px]/[1.5] last:border-0 ${entry.name === null ? "" : "grid-cols-[minmax(80px,130px)_1fr]"}`}
+      >
+        {entry.name === null ? null : (
+          <dt className="text-text-3">
+            <ShownText text={entry.name} />
+          </dt>
+        )}
+        <dd className="m-0 min-w-0">
+          <Parts parts={entry.value} revealed={revealed} />
+        </dd>
       </div>
     ))}
   </dl>

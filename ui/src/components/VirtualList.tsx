@@ -19,13 +19,33 @@ interface OptionProps<T> {
   readonly onChoose: (name: string) => void;
 }
 
-const Drawn = <T,>({ row, id, name, place, count, top, rowPx, selected, look, marks, renderRow, onChoose }: OptionProps<T>) => (
+const Drawn = <T,>({
+  row,
+  id,
+  name,
+  place,
+  count,
+  top,
+  rowPx,
+  selected,
+  look,
+  marks,
+  renderRow,
+  onChoose,
+}: OptionProps<T>) => (
   // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus -- the list has the keys
   <div
-    id={id} role="option" aria-selected={selected} aria-posinset={place + 1} aria-setsize={count} {...marks(row)}
+    id={id}
+    role="option"
+    aria-selected={selected}
+    aria-posinset={place + 1}
+    aria-setsize={count}
+    {...marks(row)}
     className={`${look} row-line absolute top-0 left-0 w-full border-l-[3px] contain-strict ${selected ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
     style={{ height: rowPx, transform: `translateY(${top}px)` }}
-    onClick={() => { onChoose(name); }}
+    onClick={() => {
+      onChoose(name);
+    }}
   >
     {renderRow(row)}
   </div>
@@ -54,17 +74,44 @@ interface VirtualListProps<T> {
 }
 
 /** A list of rows of one height, however long: one of them is chosen, and only those on screen are drawn. */
-export const VirtualList = <T,>({ label, rows, nameOf, rowPx, look, marks, renderRow, chosen, onChoose, onOpen, onEnd, takesFocus = false }: VirtualListProps<T>) => {
-  const { scroller, height, rows: drawn } = useVirtualRows({ keys: rows.map(nameOf), rowPx, overscan: 8, cursor: chosen, onEnd });
-  useEffect(() => { if (takesFocus) scroller.current?.focus({ preventScroll: true }); }, [scroller, takesFocus]);
+export const VirtualList = <T,>({
+  label,
+  rows,
+  nameOf,
+  rowPx,
+  look,
+  marks,
+  renderRow,
+  chosen,
+  onChoose,
+  onOpen,
+  onEnd,
+  takesFocus = false,
+}: VirtualListProps<T>) => {
+  const {
+    scroller,
+    height,
+    rows: drawn,
+  } = useVirtualRows({ keys: rows.map(nameOf), rowPx, overscan: 8, cursor: chosen, onEnd });
+  useEffect(() => {
+    if (takesFocus) scroller.current?.focus({ preventScroll: true });
+  }, [scroller, takesFocus]);
   // What J and K choose is heard by a screen reader only where the list has the focus. It is taken from nobody.
-  useEffect(() => { if (document.activeElement === document.body) scroller.current?.focus({ preventScroll: true }); }, [scroller, chosen]);
+  useEffect(() => {
+    if (document.activeElement === document.body) scroller.current?.focus({ preventScroll: true });
+  }, [scroller, chosen]);
   const idOf = (name: string): string => `${label.replaceAll(" ", "-")}-${name}`;
   return (
     <div
-      ref={scroller} className="min-h-0 flex-1 overflow-x-hidden overflow-y-auto outline-offset-[-2px]" role="listbox" tabIndex={0} aria-label={label}
+      ref={scroller}
+      className="min-h-0 flex-1 overflow-x-hidden overflow-y-auto outline-offset-[-2px]"
+      role="listbox"
+      tabIndex={0}
+      aria-label={label}
       {...(chosen === null ? {} : { "aria-activedescendant": idOf(chosen) })}
-      onKeyDown={(event) => { if (event.key === "Enter" && chosen !== null) onOpen?.(chosen); }}
+      onKeyDown={(event) => {
+        if (event.key === "Enter" && chosen !== null) onOpen?.(chosen);
+      }}
     >
       <div className="relative" role="presentation" style={{ height }}>
         {drawn.map(({ index, start, slot }) => {
@@ -73,8 +120,19 @@ export const VirtualList = <T,>({ label, rows, nameOf, rowPx, look, marks, rende
           const name = nameOf(row);
           return (
             <Option
-              key={slot} row={row} id={idOf(name)} name={name} place={index} count={rows.length} top={start} rowPx={rowPx} selected={name === chosen} look={look}
-              marks={marks} renderRow={renderRow} onChoose={onChoose}
+              key={slot}
+              row={row}
+              id={idOf(name)}
+              name={name}
+              place={index}
+              count={rows.length}
+              top={start}
+              rowPx={rowPx}
+              selected={name === chosen}
+              look={look}
+              marks={marks}
+              renderRow={renderRow}
+              onChoose={onChoose}
             />
           );
         })}

@@ -19,4 +19,6 @@ export const tellLate = (title: string, why: string): void => {
   lateFailures.set([...lateFailures.get(), { number: told, title, why }].slice(-MOST));
 };
 
-export const seenLate = (number: number): void => { lateFailures.set(lateFailures.get().filter((failure) => failure.number !== number)); };
+export const seenLate = (number: number): void => {
+  lateFailures.set(lateFailures.get().filter((failure) => failure.number !== number));
+};

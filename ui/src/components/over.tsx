@@ -14,7 +14,12 @@ const Cover = () => {
 
 const covering = <Props extends { readonly children?: ReactNode }>(Content: ComponentType<Props>) =>
   function Covering(props: Props) {
-    return <Content {...props}><Cover />{props.children}</Content>;
+    return (
+      <Content {...props}>
+        <Cover />
+        {props.children}
+      </Content>
+    );
   };
 
 export const Dialog = { ...RadixDialog, Content: covering(RadixDialog.Content) };

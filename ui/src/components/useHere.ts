@@ -7,7 +7,9 @@ export const useHere = (): Here => {
   const here = useRef(false);
   useEffect(() => {
     here.current = true;
-    return () => { here.current = false; };
+    return () => {
+      here.current = false;
+    };
   }, []);
   return here;
 };

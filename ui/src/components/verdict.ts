@@ -1,7 +1,14 @@
 /** How a verdict reads once it stands. */
 const PAST: Record<string, string> = {
-  approve: "approved", modify: "approved with edits", deny: "denied", skip: "skipped", respond: "answered",
-  escalate: "handed on", terminate: "denied, agent stopped", expired: "expired", withdrawn: "withdrawn by the agent",
+  approve: "approved",
+  modify: "approved with edits",
+  deny: "denied",
+  skip: "skipped",
+  respond: "answered",
+  escalate: "handed on",
+  terminate: "denied, agent stopped",
+  expired: "expired",
+  withdrawn: "withdrawn by the agent",
   rejected: "rejected",
 };
 

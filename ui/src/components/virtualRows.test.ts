@@ -3,7 +3,14 @@ import { movedBy, slotsFor } from "./virtualRows";
 
 describe("elements of rows", () => {
   it("are enough for every place, and each row on screen has one of its own that it keeps", () => {
-    for (const [height, rowPx, overscan] of [[0, 28, 6], [1, 28, 6], [588, 28, 6], [589, 28, 6], [900, 44, 8], [333, 40, 0]] as const) {
+    for (const [height, rowPx, overscan] of [
+      [0, 28, 6],
+      [1, 28, 6],
+      [588, 28, 6],
+      [589, 28, 6],
+      [900, 44, 8],
+      [333, 40, 0],
+    ] as const) {
       // The most that can be drawn: a part of a row at both ends.
       const most = Math.ceil(height / rowPx) + 1 + 2 * overscan;
       const slots = slotsFor(height, rowPx, overscan, most);
@@ -21,7 +28,8 @@ describe("elements of rows", () => {
   });
 });
 
-const named = (from: number, to: number): string[] => Array.from({ length: to - from }, (_, number) => `r${from + number}`);
+const named = (from: number, to: number): string[] =>
+  Array.from({ length: to - from }, (_, number) => `r${from + number}`);
 
 describe("a list under its reader", () => {
   const before = named(0, 40);
@@ -30,10 +38,22 @@ describe("a list under its reader", () => {
     ["rows come above what is on screen", ["x", "y", ...before], 2],
     ["rows come below it", [...before, "x"], 0],
     ["rows above it go", named(3, 40), -3],
-    ["the chosen row goes to the top alone, as one that was written to last", ["r12", ...before.filter((key) => key !== "r12")], 0],
+    [
+      "the chosen row goes to the top alone, as one that was written to last",
+      ["r12", ...before.filter((key) => key !== "r12")],
+      0,
+    ],
     ["another row goes to the top", ["r15", ...before.filter((key) => key !== "r15")], 1],
-    ["rows come between those on screen, and the chosen one is below them", [...named(0, 11), "x", ...named(11, 40)], 1],
-    ["rows come between those on screen, and the chosen one is above them", [...named(0, 14), "x", ...named(14, 40)], 0],
+    [
+      "rows come between those on screen, and the chosen one is below them",
+      [...named(0, 11), "x", ...named(11, 40)],
+      1,
+    ],
+    [
+      "rows come between those on screen, and the chosen one is above them",
+      [...named(0, 14), "x", ...named(14, 40)],
+      0,
+    ],
     ["nothing of it is left", named(50, 90), 0],
   ])("is held where %s", (_, after, by) => {
     expect(movedBy(before, after, 10, 20, "r12")).toBe(by);

@@ -39,7 +39,13 @@ export const slotsFor = (heightPx: number, rowPx: number, overscan: number, draw
  * By how many places the list moved under the rows of `before` from `first` to `last`: what most of them did, or what the chosen one
  * did together with others. A row that goes elsewhere alone, as one that was written to last, takes nobody along.
  */
-export const movedBy = (before: readonly Key[], after: readonly Key[], first: number, last: number, cursor: Key | null): number => {
+export const movedBy = (
+  before: readonly Key[],
+  after: readonly Key[],
+  first: number,
+  last: number,
+  cursor: Key | null,
+): number => {
   const seen = before.slice(first, last + 1);
   if (seen.every((key, number) => after[first + number] === key)) return 0;
   const places = new Map(after.map((key, place) => [key, place]));
@@ -58,16 +64,25 @@ export const movedBy = (before: readonly Key[], after: readonly Key[], first: nu
 };
 
 /** What is on screen stays where it is when other rows come or go; a row that is chosen is brought into view. */
-const useHeldScroll = (scroller: RefObject<HTMLDivElement | null>, keys: readonly Key[], rowPx: number, cursor: Key | null): void => {
+const useHeldScroll = (
+  scroller: RefObject<HTMLDivElement | null>,
+  keys: readonly Key[],
+  rowPx: number,
+  cursor: Key | null,
+): void => {
   const before = useRef(keys);
   // As it was before rows came or went: a list that became shorter is scrolled by the page itself.
   const top = useRef(0);
   useEffect(() => {
     const element = scroller.current;
     if (element === null) return undefined;
-    const look = (): void => { top.current = element.scrollTop; };
+    const look = (): void => {
+      top.current = element.scrollTop;
+    };
     element.addEventListener("scroll", look, { passive: true });
-    return () => { element.removeEventListener("scroll", look); };
+    return () => {
+      element.removeEventListener("scroll", look);
+    };
   }, [scroller]);
   const scrollTo = (element: HTMLElement, wanted: number): void => {
     element.scrollTop = wanted;
@@ -89,7 +104,8 @@ const useHeldScroll = (scroller: RefObject<HTMLDivElement | null>, keys: readonl
     brought.current = cursor;
     const start = place * rowPx;
     if (start < element.scrollTop) scrollTo(element, start);
-    else if (start + rowPx > element.scrollTop + element.clientHeight) scrollTo(element, start + rowPx - element.clientHeight);
+    else if (start + rowPx > element.scrollTop + element.clientHeight)
+      scrollTo(element, start + rowPx - element.clientHeight);
   }, [cursor, place, rowPx, scroller]);
 };
 
@@ -97,14 +113,22 @@ const useHeldScroll = (scroller: RefObject<HTMLDivElement | null>, keys: readonl
 export const useVirtualRows = ({ keys, rowPx, overscan, cursor, onEnd }: VirtualRowsOptions): VirtualRows => {
   const scroller = useRef<HTMLDivElement>(null);
   const count = keys.length;
-  const virtual = useVirtualizer({ count, getScrollElement: () => scroller.current, estimateSize: () => rowPx, overscan });
+  const virtual = useVirtualizer({
+    count,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowPx,
+    overscan,
+  });
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
-  useEffect(() => { if (last >= count - 1) onEnd?.(); }, [last, onEnd, count]);
+  useEffect(() => {
+    if (last >= count - 1) onEnd?.();
+  }, [last, onEnd, count]);
   useHeldScroll(scroller, keys, rowPx, cursor);
   const slots = slotsFor(virtual.scrollRect?.height ?? 0, rowPx, overscan, items.length);
   return {
-    scroller, height: virtual.getTotalSize(),
+    scroller,
+    height: virtual.getTotalSize(),
     rows: items.map((item) => ({ index: item.index, start: item.start, slot: item.index % slots })),
   };
 };

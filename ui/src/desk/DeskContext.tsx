@@ -18,7 +18,11 @@ interface DeskProviderProps {
 export const DeskProvider = ({ desk, children }: DeskProviderProps) => {
   useEffect(() => desk.start(), [desk]);
   const ticks = useMemo(() => createTicks(() => desk.now()), [desk]);
-  return <DeskContext value={desk}><TicksContext value={ticks}>{children}</TicksContext></DeskContext>;
+  return (
+    <DeskContext value={desk}>
+      <TicksContext value={ticks}>{children}</TicksContext>
+    </DeskContext>
+  );
 };
 
 /** The connection to the console. */
@@ -84,8 +88,12 @@ export const useServerNow = (everyMs: number): number => {
   const [now, setNow] = useState(() => desk.now());
   useEffect(() => {
     setNow(desk.now());
-    const timer = setInterval(() => { setNow(desk.now()); }, everyMs);
-    return () => { clearInterval(timer); };
+    const timer = setInterval(() => {
+      setNow(desk.now());
+    }, everyMs);
+    return () => {
+      clearInterval(timer);
+    };
   }, [desk, everyMs]);
   return now;
 };

@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { blockedBy, type Standing } from "./blocked";
 
-const standing = (connected: boolean, caughtUp: boolean, readOnly: string | null = null): Standing => ({ bus: { connected }, caughtUp, readOnly });
+const standing = (connected: boolean, caughtUp: boolean, readOnly: string | null = null): Standing => ({
+  bus: { connected },
+  caughtUp,
+  readOnly,
+});
 
 describe("an approval", () => {
   it("waits while the console reads what happened on its bus, and goes to the outbox without one", () => {

@@ -3,7 +3,9 @@ import type { CallError } from "../ipc/transport";
 import type { StatusView } from "../ipc/generated";
 
 /** What of the status tells it. */
-export type Standing = Pick<StatusView, "readOnly" | "caughtUp"> & { readonly bus: Pick<StatusView["bus"], "connected"> };
+export type Standing = Pick<StatusView, "readOnly" | "caughtUp"> & {
+  readonly bus: Pick<StatusView["bus"], "connected">;
+};
 
 /** Why no approval can be sent; null when one can. Without a connection it waits in the outbox. */
 export const blockedBy = (status: Standing | null, lost: Pick<CallError, "message"> | null): string | null => {

@@ -7,11 +7,19 @@ import { createDesk, type Desk } from "./desk";
 
 const BEAT_MS = 5_000;
 
-beforeEach(() => { vi.useFakeTimers(); });
-afterEach(() => { vi.useRealTimers(); });
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
 
-const fails = (): never => { throw new CallError("failed", "the store is busy"); };
-const connected = async (answers: FakeConsole["answers"] = {}): Promise<{ readonly console: FakeConsole; readonly desk: Desk }> => {
+const fails = (): never => {
+  throw new CallError("failed", "the store is busy");
+};
+const connected = async (
+  answers: FakeConsole["answers"] = {},
+): Promise<{ readonly console: FakeConsole; readonly desk: Desk }> => {
   const console = fakeConsole({ answers });
   const desk = createDesk(console);
   desk.start();
@@ -23,7 +31,10 @@ describe("the status", () => {
   it("that was told while an older one was read is not taken back by it", async () => {
     const { console, desk } = await connected();
     let answer!: (status: StatusView) => void;
-    console.answers.status = () => new Promise((done) => { answer = done; });
+    console.answers.status = () =>
+      new Promise((done) => {
+        answer = done;
+      });
     await vi.advanceTimersByTimeAsync(BEAT_MS);
     console.send(batch(1, [], { status: status({ panic: shown("maria"), locked: true }) }));
     answer(status());

@@ -41,7 +41,14 @@ const RETRY_MS = [250, 500, 1_000, 2_000, 5_000];
 
 /** A connection over this transport; it begins with `start`. */
 export const createDesk = (transport: Transport): Desk => {
-  let view: DeskView = { inbox: emptyInbox, loaded: false, status: null, listError: null, statusError: null, lost: null };
+  let view: DeskView = {
+    inbox: emptyInbox,
+    loaded: false,
+    status: null,
+    listError: null,
+    statusError: null,
+    lost: null,
+  };
   let clock: Clock = noClock;
   let snapshotRunning = false;
   /** How many batches have told the status. */
@@ -81,7 +88,9 @@ export const createDesk = (transport: Transport): Desk => {
   };
 
   /** The pauses grow until something succeeds. */
-  const again = (work: () => void): void => { later(RETRY_MS[Math.min(attempts++, RETRY_MS.length - 1)] ?? 5_000, work); };
+  const again = (work: () => void): void => {
+    later(RETRY_MS[Math.min(attempts++, RETRY_MS.length - 1)] ?? 5_000, work);
+  };
 
   const readClock = async (): Promise<void> => {
     const sentAt = performance.now();
@@ -123,7 +132,11 @@ export const createDesk = (transport: Transport): Desk => {
   const onBatch = (batch: InboxBatch): void => {
     const applied = applyBatch(view.inbox, batch);
     if (batch.status !== null) told += 1;
-    set(batch.status === null ? { inbox: applied.state } : { inbox: applied.state, status: batch.status, statusError: null });
+    set(
+      batch.status === null
+        ? { inbox: applied.state }
+        : { inbox: applied.state, status: batch.status, statusError: null },
+    );
     if (batch.touched.length > 0) touched.tell(batch.touched);
     if (batch.panicAsked) panicAsked.tell();
     if (applied.resync) void readSnapshot();

@@ -1,8 +1,12 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { gather } from "./gather";
 
-beforeEach(() => { vi.useFakeTimers(); });
-afterEach(() => { vi.useRealTimers(); });
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 it("reads also while news never cease", async () => {
   const work = vi.fn(() => Promise.resolve());
@@ -17,7 +21,12 @@ it("reads also while news never cease", async () => {
 
 it("reads once for a burst, and once more for what came while it was read", async () => {
   let end!: () => void;
-  const work = vi.fn(() => new Promise<void>((done) => { end = done; }));
+  const work = vi.fn(
+    () =>
+      new Promise<void>((done) => {
+        end = done;
+      }),
+  );
   const { tell } = gather(work, 400);
   for (let number = 0; number < 20; number += 1) tell();
   await vi.advanceTimersByTimeAsync(5_000);

@@ -4,23 +4,32 @@ import { applyBatch, applySnapshot, emptyInbox, type InboxState } from "./inboxS
 
 const keys = (state: InboxState): string[] => state.rows.map((entry) => entry.key);
 const start = applySnapshot(emptyInbox, {
-  number: 4, serverMs: 0, rows: [row({ key: "b", deadlineMs: 20 }), row({ key: "a", deadlineMs: 10 })],
+  number: 4,
+  serverMs: 0,
+  rows: [row({ key: "b", deadlineMs: 20 }), row({ key: "a", deadlineMs: 10 })],
 }).state;
 
 describe("the list", () => {
   it("is in deadline order, then in order of arrival", () => {
-    const after = applyBatch(start, batch(5, [
-      { type: "put", row: row({ key: "late", deadlineMs: 30, seq: 1 }) },
-      { type: "put", row: row({ key: "b2", deadlineMs: 20, seq: 0 }) },
-      { type: "put", row: row({ key: "first", deadlineMs: 1 }) },
-    ])).state;
+    const after = applyBatch(
+      start,
+      batch(5, [
+        { type: "put", row: row({ key: "late", deadlineMs: 30, seq: 1 }) },
+        { type: "put", row: row({ key: "b2", deadlineMs: 20, seq: 0 }) },
+        { type: "put", row: row({ key: "first", deadlineMs: 1 }) },
+      ]),
+    ).state;
     expect(keys(after)).toEqual(["first", "a", "b2", "b", "late"]);
   });
 
   it("moves a row whose deadline was tightened and drops one that is gone", () => {
-    const after = applyBatch(start, batch(5, [
-      { type: "put", row: row({ key: "b", deadlineMs: 5 }) }, { type: "gone", key: "a" },
-    ])).state;
+    const after = applyBatch(
+      start,
+      batch(5, [
+        { type: "put", row: row({ key: "b", deadlineMs: 5 }) },
+        { type: "gone", key: "a" },
+      ]),
+    ).state;
     expect(keys(after)).toEqual(["b"]);
   });
 
@@ -32,11 +41,14 @@ describe("the list", () => {
 
   it("gives the same list in one batch as one by one", () => {
     const changes = Array.from({ length: 200 }, (_, index) => ({
-      type: "put" as const, row: row({ key: `k${index % 150}`, deadlineMs: (index * 7919) % 97, seq: index }),
+      type: "put" as const,
+      row: row({ key: `k${index % 150}`, deadlineMs: (index * 7919) % 97, seq: index }),
     }));
     const whole = applyBatch(start, batch(5, changes)).state;
     let single = start;
-    changes.forEach((change, index) => { single = applyBatch(single, batch(5 + index, [change])).state; });
+    changes.forEach((change, index) => {
+      single = applyBatch(single, batch(5 + index, [change])).state;
+    });
     expect(keys(whole)).toEqual(keys(single));
   });
 });

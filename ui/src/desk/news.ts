@@ -4,13 +4,17 @@ export interface News<T> {
   readonly subscribe: (listener: (news: T) => void) => () => void;
 }
 
-export const createNews = <T = void,>(): News<T> => {
+export const createNews = <T = void>(): News<T> => {
   const listeners = new Set<(news: T) => void>();
   return {
-    tell: (news) => { for (const listener of listeners) listener(news); },
+    tell: (news) => {
+      for (const listener of listeners) listener(news);
+    },
     subscribe: (listener) => {
       listeners.add(listener);
-      return () => { listeners.delete(listener); };
+      return () => {
+        listeners.delete(listener);
+      };
     },
   };
 };

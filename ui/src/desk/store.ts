@@ -8,7 +8,7 @@ export interface Store<T> {
   readonly subscribe: (listener: () => void) => () => void;
 }
 
-export const createStore = <T,>(initial: T): Store<T> => {
+export const createStore = <T>(initial: T): Store<T> => {
   let value = initial;
   const news = createNews();
   return {
@@ -22,4 +22,4 @@ export const createStore = <T,>(initial: T): Store<T> => {
 };
 
 /** What stands in it, drawn anew with each change. */
-export const useStore = <T,>(store: Store<T>): T => useSyncExternalStore(store.subscribe, store.get);
+export const useStore = <T>(store: Store<T>): T => useSyncExternalStore(store.subscribe, store.get);

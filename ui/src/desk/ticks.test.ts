@@ -1,8 +1,12 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { createTicks } from "./ticks";
 
-beforeEach(() => { vi.useFakeTimers(); });
-afterEach(() => { vi.useRealTimers(); });
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 it("a listener that joins later reads the same time as those before it, and all move on together", () => {
   let time = 0;
@@ -14,12 +18,21 @@ it("a listener that joins later reads the same time as those before it, and all 
   expect([ticks.now(), seen]).toEqual([640, [[640], [640]]]);
   time = 1_000;
   vi.advanceTimersByTime(1_000);
-  expect(seen).toEqual([[640, 1_000], [640, 1_000]]);
+  expect(seen).toEqual([
+    [640, 1_000],
+    [640, 1_000],
+  ]);
   first();
   second();
   time = 9_000;
   vi.advanceTimersByTime(9_000);
-  expect([ticks.now(), seen]).toEqual([9_000, [[640, 1_000], [640, 1_000]]]);
+  expect([ticks.now(), seen]).toEqual([
+    9_000,
+    [
+      [640, 1_000],
+      [640, 1_000],
+    ],
+  ]);
 });
 
 it("rows that come on screen one after the other do not draw the others anew", () => {

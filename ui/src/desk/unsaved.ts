@@ -13,9 +13,11 @@ export interface Unsaved<T> {
 const clears: (() => void)[] = [];
 
 /** Texts of one kind, each under the name of what it belongs to. */
-export const createUnsaved = <T,>(): Unsaved<T> => {
+export const createUnsaved = <T>(): Unsaved<T> => {
   const all = createStore<All<T>>({});
-  clears.push(() => { all.set({}); });
+  clears.push(() => {
+    all.set({});
+  });
   return {
     all,
     of: (place) => all.get()[place],
@@ -27,4 +29,6 @@ export const createUnsaved = <T,>(): Unsaved<T> => {
 };
 
 /** A page that begins anew, as each test does, has nothing typed. */
-export const forgetUnsaved = (): void => { for (const clear of clears) clear(); };
+export const forgetUnsaved = (): void => {
+  for (const clear of clears) clear();
+};

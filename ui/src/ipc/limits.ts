@@ -14,9 +14,17 @@ export const limited = async <T>(name: CommandName | "subscribe", work: Promise<
   let timer: ReturnType<typeof setTimeout> | undefined;
   const limit = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      reject(beats
-        ? new CallError("ipc_lost", `The console did not answer within ${limitMs / 1_000} s. Look at the card again before you decide.`)
-        : new CallError("failed", `No answer came within ${limitMs / 1_000} s. It may be done all the same: look again before you repeat it.`));
+      reject(
+        beats
+          ? new CallError(
+              "ipc_lost",
+              `The console did not answer within ${limitMs / 1_000} s. Look at the card again before you decide.`,
+            )
+          : new CallError(
+              "failed",
+              `No answer came within ${limitMs / 1_000} s. It may be done all the same: look again before you repeat it.`,
+            ),
+      );
     }, limitMs);
   });
   try {

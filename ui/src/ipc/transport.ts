@@ -23,8 +23,12 @@ export class CallError extends Error {
 }
 
 const isIpcError = (value: unknown): value is IpcError =>
-  typeof value === "object" && value !== null && "code" in value && "message" in value &&
-  typeof value.code === "string" && typeof value.message === "string";
+  typeof value === "object" &&
+  value !== null &&
+  "code" in value &&
+  "message" in value &&
+  typeof value.code === "string" &&
+  typeof value.message === "string";
 
 /** Whatever a shell throws, as an error with a code. Anything unknown means that it is lost. */
 export const toCallError = (thrown: unknown): CallError => {

@@ -10,7 +10,9 @@ const AA = 4.5;
 
 const channel = (value: number): number => (value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
 const luminance = (hex: string): number => {
-  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((from) => channel(Number.parseInt(hex.slice(from, from + 2), 16) / 255));
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((from) =>
+    channel(Number.parseInt(hex.slice(from, from + 2), 16) / 255),
+  );
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 };
 const ratio = (a: string, b: string): number => {
@@ -25,8 +27,16 @@ const colours = (theme: string): ReadonlyMap<string, string> => {
 
 /** Every text colour on every ground that something is written on. */
 const WRITTEN = [
-  ...["text", "text-2", "text-3", "accent", "ok", "warn", "bad", "crit"].flatMap((text) => ["bg", "panel", "raised"].map((ground) => [text, ground] as const)),
-  ["warn", "warn-bg"], ["warn-text", "warn-bg"], ["bad", "bad-bg"], ["crit", "bad-bg"], ["ok", "ok-bg"], ["accent-ink", "accent"], ["ok-ink", "ok"],
+  ...["text", "text-2", "text-3", "accent", "ok", "warn", "bad", "crit"].flatMap((text) =>
+    ["bg", "panel", "raised"].map((ground) => [text, ground] as const),
+  ),
+  ["warn", "warn-bg"],
+  ["warn-text", "warn-bg"],
+  ["bad", "bad-bg"],
+  ["crit", "bad-bg"],
+  ["ok", "ok-bg"],
+  ["accent-ink", "accent"],
+  ["ok-ink", "ok"],
 ] as const;
 
 describe.each(["dark", "light"])("the %s theme", (theme) => {

@@ -16,10 +16,17 @@ export const Approving = ({ status }: { readonly status: StatusView }) => {
   if (rules === 0 && bypasses.length === 0) return null;
   return (
     <span className="min-w-16 !shrink truncate text-warn-text" data-testid="approving">
-      {rules === 0 ? null : <span data-testid="rules-approving">{rules.toLocaleString("en")} {rules === 1 ? "rule" : "rules"} approving</span>}
+      {rules === 0 ? null : (
+        <span data-testid="rules-approving">
+          {rules.toLocaleString("en")} {rules === 1 ? "rule" : "rules"} approving
+        </span>
+      )}
       {rules === 0 || bypasses.length === 0 ? null : ", "}
       {bypasses.length === 0 ? null : (
-        <span data-testid="bypass" title={bypasses.map((bypass) => told(bypass, now)).join("\n")}>{bypasses.length} {bypasses.length === 1 ? "bypass" : "bypasses"} until {formatMoment(last, now).slice(0, -":00".length)}</span>
+        <span data-testid="bypass" title={bypasses.map((bypass) => told(bypass, now)).join("\n")}>
+          {bypasses.length} {bypasses.length === 1 ? "bypass" : "bypasses"} until{" "}
+          {formatMoment(last, now).slice(0, -":00".length)}
+        </span>
       )}
     </span>
   );

@@ -10,12 +10,22 @@ const INSECURE: Record<string, string> = {
 
 /** A way in which the bus is less safe than it should be. */
 export const Insecure = ({ word }: { readonly word: string }) => (
-  <span className="rounded bg-bad-bg px-1.5 font-semibold text-bad" title={INSECURE[word] ?? "Insecure"} data-testid="insecure">{word.replaceAll("_", " ")}</span>
+  <span
+    className="rounded bg-bad-bg px-1.5 font-semibold text-bad"
+    title={INSECURE[word] ?? "Insecure"}
+    data-testid="insecure"
+  >
+    {word.replaceAll("_", " ")}
+  </span>
 );
 
 const agents = (count: number): string => `${count.toLocaleString("en")} ${count === 1 ? "agent" : "agents"}`;
 
-const wordsOf = (status: StatusView | null, lost: boolean, error: CallError | null): { readonly ok: boolean; readonly words: string } => {
+const wordsOf = (
+  status: StatusView | null,
+  lost: boolean,
+  error: CallError | null,
+): { readonly ok: boolean; readonly words: string } => {
   if (lost) return { ok: false, words: "The window has lost the console" };
   if (error !== null) return { ok: false, words: `The status could not be read: ${error.message}` };
   if (status === null) return { ok: false, words: "Starting" };
@@ -29,8 +39,17 @@ export const Connection = ({ status }: { readonly status: StatusView | null }) =
   const { ok, words } = wordsOf(status, useLost() !== null, useStatusError());
   const version = status?.bus.serverVersion ?? null;
   return (
-    <span className={`flex items-center ${ok ? "" : "font-semibold text-warn"}`} data-testid="connection" data-ok={ok} title={status === null ? undefined : `${status.bus.url}${version === null ? "" : `, NATS ${version}`}`}>
-      <span aria-hidden="true" className={`mr-1.5 inline-block size-[7px] shrink-0 rounded-full ${ok ? "bg-ok" : "bg-warn"}`} />{words}
+    <span
+      className={`flex items-center ${ok ? "" : "font-semibold text-warn"}`}
+      data-testid="connection"
+      data-ok={ok}
+      title={status === null ? undefined : `${status.bus.url}${version === null ? "" : `, NATS ${version}`}`}
+    >
+      <span
+        aria-hidden="true"
+        className={`mr-1.5 inline-block size-[7px] shrink-0 rounded-full ${ok ? "bg-ok" : "bg-warn"}`}
+      />
+      {words}
     </span>
   );
 };

@@ -15,17 +15,31 @@ export const Today = () => {
   const client = useQueryClient();
   const sinceMs = midnight(useServerNow(MINUTE_MS));
   const { data } = useQuery({
-    queryKey: ["today", sinceMs], queryFn: () => desk.call("today", { sinceMs }), refetchInterval: MINUTE_MS, placeholderData: (before) => before,
+    queryKey: ["today", sinceMs],
+    queryFn: () => desk.call("today", { sinceMs }),
+    refetchInterval: MINUTE_MS,
+    placeholderData: (before) => before,
   });
   useEffect(() => {
     const again = gather(() => client.invalidateQueries({ queryKey: ["today"] }), GATHER_MS);
-    const leave = desk.onTouched((notices) => { if (notices.some((notice) => notice.verdict !== null)) again.tell(); });
+    const leave = desk.onTouched((notices) => {
+      if (notices.some((notice) => notice.verdict !== null)) again.tell();
+    });
     return () => {
       leave();
       again.stop();
     };
   }, [client, desk]);
   if (data === undefined || data.medianMs === null) return null;
-  const many = data.decided >= data.newest ? `The newest ${data.newest.toLocaleString("en")} decisions` : data.decided === 1 ? "1 decision" : `${data.decided.toLocaleString("en")} decisions`;
-  return <span data-testid="today" title={`${many} of people since midnight`}>Median decision today {formatPace(data.medianMs)}</span>;
+  const many =
+    data.decided >= data.newest
+      ? `The newest ${data.newest.toLocaleString("en")} decisions`
+      : data.decided === 1
+        ? "1 decision"
+        : `${data.decided.toLocaleString("en")} decisions`;
+  return (
+    <span data-testid="today" title={`${many} of people since midnight`}>
+      Median decision today {formatPace(data.medianMs)}
+    </span>
+  );
 };

@@ -36,11 +36,23 @@ const toDiagnostics = (view: EditorView, problems: readonly EditorProblem[]): Di
   });
 
 /** Text in an editor. It comes as pure ASCII; the field is the only place that is not text nodes. */
-export const CodeField = ({ initial, round = 0, label, problems, language, onChange, onSubmit, takesFocus = true, className = "min-h-0 flex-1" }: CodeFieldProps) => {
+export const CodeField = ({
+  initial,
+  round = 0,
+  label,
+  problems,
+  language,
+  onChange,
+  onSubmit,
+  takesFocus = true,
+  className = "min-h-0 flex-1",
+}: CodeFieldProps) => {
   const host = useRef<HTMLDivElement>(null);
   const editor = useRef<EditorView | null>(null);
   const calls = useRef({ onChange, onSubmit });
-  useEffect(() => { calls.current = { onChange, onSubmit }; });
+  useEffect(() => {
+    calls.current = { onChange, onSubmit };
+  });
   /** What is typed next, where the text begins anew under the hands that type, would be commands. */
   const hadFocus = useRef(false);
 
@@ -48,17 +60,36 @@ export const CodeField = ({ initial, round = 0, label, problems, language, onCha
     if (host.current === null) return undefined;
     // The content policy takes the editor's style element by the page's nonce only.
     const nonce = getNonce();
-    const submit = { key: "Mod-Enter", run: () => { calls.current.onSubmit(); return true; } };
+    const submit = {
+      key: "Mod-Enter",
+      run: () => {
+        calls.current.onSubmit();
+        return true;
+      },
+    };
     const view = new EditorView({
       parent: host.current,
       state: EditorState.create({
         doc: initial,
         extensions: [
-          lineNumbers(), history(), drawSelection(), indentOnInput(), bracketMatching(), language, syntaxHighlighting(colours), unseen,
-          nonce === undefined ? [] : EditorView.cspNonce.of(nonce), lintGutter(), look, EditorView.lineWrapping, EditorView.contentAttributes.of({ "aria-label": label }),
+          lineNumbers(),
+          history(),
+          drawSelection(),
+          indentOnInput(),
+          bracketMatching(),
+          language,
+          syntaxHighlighting(colours),
+          unseen,
+          nonce === undefined ? [] : EditorView.cspNonce.of(nonce),
+          lintGutter(),
+          look,
+          EditorView.lineWrapping,
+          EditorView.contentAttributes.of({ "aria-label": label }),
           // Tab leaves the field as it leaves any other.
           keymap.of([submit, ...defaultKeymap, ...historyKeymap]),
-          EditorView.updateListener.of((update) => { if (update.docChanged) calls.current.onChange(update.state.doc.toString()); }),
+          EditorView.updateListener.of((update) => {
+            if (update.docChanged) calls.current.onChange(update.state.doc.toString());
+          }),
         ],
       }),
     });

@@ -11,7 +11,15 @@ const what = ({ row }: PreviewCase): string => {
 };
 
 /** Calls of the past, each a way to its story. */
-export const Cases = ({ cases, more, testId }: { readonly cases: readonly PreviewCase[]; readonly more: number; readonly testId: string }) => (
+export const Cases = ({
+  cases,
+  more,
+  testId,
+}: {
+  readonly cases: readonly PreviewCase[];
+  readonly more: number;
+  readonly testId: string;
+}) => (
   <>
     <ul className="m-0 list-none p-0 text-[12.5px]" data-testid={testId}>
       {cases.map((found) => {
@@ -19,12 +27,23 @@ export const Cases = ({ cases, more, testId }: { readonly cases: readonly Previe
         const refused = row.verdict !== null && /^(deny|terminate|skip)$/.test(plainText(row.verdict));
         return (
           <li key={row.key} className="row-line grid grid-cols-[minmax(0,1fr)_auto] gap-x-2.5 py-1.5">
-            <Link to="/history/request" search={{ key: row.key }} className="min-w-0 truncate text-text hover:underline">
-              {row.tool === null ? row.requestId : <ShownText text={row.tool} />} <span className="text-text-2"><ShownText text={found.summary} /></span>
+            <Link
+              to="/history/request"
+              search={{ key: row.key }}
+              className="min-w-0 truncate text-text hover:underline"
+            >
+              {row.tool === null ? row.requestId : <ShownText text={row.tool} />}{" "}
+              <span className="text-text-2">
+                <ShownText text={found.summary} />
+              </span>
             </Link>
-            <span className={refused ? "text-bad" : "text-text-3"}>{what(found)} <Day ms={row.decidedMs ?? row.storedMs} /></span>
+            <span className={refused ? "text-bad" : "text-text-3"}>
+              {what(found)} <Day ms={row.decidedMs ?? row.storedMs} />
+            </span>
             {row.message === null ? null : (
-              <span className="col-span-2 truncate text-text-2">{row.by === null ? "somebody" : <ShownText text={row.by} />}: “<ShownText text={row.message} />”</span>
+              <span className="col-span-2 truncate text-text-2">
+                {row.by === null ? "somebody" : <ShownText text={row.by} />}: “<ShownText text={row.message} />”
+              </span>
             )}
           </li>
         );

@@ -16,10 +16,22 @@ export const DeniedDialog = ({ denied: { calls, count }, verb, onConfirm, onClos
   <Confirm title="This lets run what people denied" verb={verb} dangerous onConfirm={onConfirm} onClose={onClose}>
     <div data-testid="denied-calls">
       {count === null ? (
-        <p className="mt-0">Whether calls that people denied would run could not be told in time. Nothing was changed.</p>
+        <p className="mt-0">
+          Whether calls that people denied would run could not be told in time. Nothing was changed.
+        </p>
       ) : (
         <>
-          <p className="mt-0">The rules that are left would let {count === 1 ? "this call" : <>these <b className="font-semibold text-bad">{count.toLocaleString("en")} calls</b></>} run, which a person had denied. Nothing was changed.</p>
+          <p className="mt-0">
+            The rules that are left would let{" "}
+            {count === 1 ? (
+              "this call"
+            ) : (
+              <>
+                these <b className="font-semibold text-bad">{count.toLocaleString("en")} calls</b>
+              </>
+            )}{" "}
+            run, which a person had denied. Nothing was changed.
+          </p>
           <Cases cases={calls} more={count - calls.length} testId="denied-list" />
         </>
       )}

@@ -30,21 +30,53 @@ export const EnableDialog = ({ report, onEnable, onClose }: EnableDialogProps) =
     <Overlay title={second ? "Once more: enable it?" : "Enable this rule?"} onClose={onClose}>
       <div data-testid="enable" data-step={second ? 2 : 1}>
         {second ? (
-          <p className="mt-0 text-text-2">From now on calls like these run in every console without a person being asked{denied > 0 ? <>, <b className="font-semibold text-bad">{calls(denied)}</b> of the past among them that a person denied</> : null}. You can turn the rule off at any time.</p>
+          <p className="mt-0 text-text-2">
+            From now on calls like these run in every console without a person being asked
+            {denied > 0 ? (
+              <>
+                , <b className="font-semibold text-bad">{calls(denied)}</b> of the past among them that a person denied
+              </>
+            ) : null}
+            . You can turn the rule off at any time.
+          </p>
         ) : report === null ? (
-          <p className="mt-0 text-text-2">The simulation over the last 90 days has not come to its end. Nobody knows yet whether this rule would approve what a person denied.</p>
+          <p className="mt-0 text-text-2">
+            The simulation over the last 90 days has not come to its end. Nobody knows yet whether this rule would
+            approve what a person denied.
+          </p>
         ) : (
           <>
-            <p className="mt-0 text-text-2">It would have approved <b className="font-semibold text-bad">{calls(denied)}</b> that a person had denied:</p>
-            <Cases cases={report.flips.filter((found) => found.rule === "approve")} more={Math.max(denied - report.flips.length, 0)} testId="enable-flips" />
+            <p className="mt-0 text-text-2">
+              It would have approved <b className="font-semibold text-bad">{calls(denied)}</b> that a person had denied:
+            </p>
+            <Cases
+              cases={report.flips.filter((found) => found.rule === "approve")}
+              more={Math.max(denied - report.flips.length, 0)}
+              testId="enable-flips"
+            />
           </>
         )}
       </div>
       <div className="mt-5 flex justify-end gap-2.5">
         {/* oxlint-disable-next-line jsx-a11y/no-autofocus -- a stray Enter must do nothing */}
-        <Button autoFocus onClick={onClose}>Cancel <kbd className="kbd">Esc</kbd></Button>
-        {second ? <Button tone="deny" disabled={busy} data-testid="enable-yes" onClick={() => void enable()}>{busy ? "Telling the bus…" : "Enable"}</Button>
-          : <Button tone="deny" data-testid="enable-next" onClick={() => { setSecond(true); }}>Go on…</Button>}
+        <Button autoFocus onClick={onClose}>
+          Cancel <kbd className="kbd">Esc</kbd>
+        </Button>
+        {second ? (
+          <Button tone="deny" disabled={busy} data-testid="enable-yes" onClick={() => void enable()}>
+            {busy ? "Telling the bus…" : "Enable"}
+          </Button>
+        ) : (
+          <Button
+            tone="deny"
+            data-testid="enable-next"
+            onClick={() => {
+              setSecond(true);
+            }}
+          >
+            Go on…
+          </Button>
+        )}
       </div>
     </Overlay>
   );

@@ -7,7 +7,13 @@ interface LimitsDialogProps {
 
 /** Saving one rule signs them all: asks once more where that changes what others approve. */
 export const LimitsDialog = ({ message, onConfirm, onClose }: LimitsDialogProps) => (
-  <Confirm title="This changes other rules too" verb="Change them all the same" dangerous onConfirm={onConfirm} onClose={onClose}>
+  <Confirm
+    title="This changes other rules too"
+    verb="Change them all the same"
+    dangerous
+    onConfirm={onConfirm}
+    onClose={onClose}
+  >
     <span data-testid="limits">{message}. Nothing was saved.</span>
   </Confirm>
 );

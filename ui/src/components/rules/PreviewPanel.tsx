@@ -18,7 +18,11 @@ const Words = ({ report, effect }: { readonly report: PreviewReport; readonly ef
     refused > 0 ? `${count(refused)} denied that a person had let run.` : "",
     denied > 0 ? `${count(denied)} approved that a person had denied.` : "",
     unseen > 0 ? `${count(unseen)} approved that nobody has decided.` : "",
-    ask > 0 ? (effect === "ask" ? `${count(ask)} left to people.` : `${count(ask)} left to people: past its limit, or not to be read for sure.`) : "",
+    ask > 0
+      ? effect === "ask"
+        ? `${count(ask)} left to people.`
+        : `${count(ask)} left to people: past its limit, or not to be read for sure.`
+      : "",
   ];
   return <>{words.filter((word) => word !== "").join(" ")}</>;
 };
@@ -33,50 +37,126 @@ const Found = ({ report, effect }: { readonly report: PreviewReport; readonly ef
         <Share of={bad} total={report.total} look="bg-bad" />
         <Share of={matched - report.agreed - bad} total={report.total} look="bg-text-3" />
       </div>
-      <p className="mt-0 mb-4 text-text-2" data-testid="preview-words">{report.total === 0 ? "There are no requests in this time." : <Words report={report} effect={effect} />}</p>
+      <p className="mt-0 mb-4 text-text-2" data-testid="preview-words">
+        {report.total === 0 ? "There are no requests in this time." : <Words report={report} effect={effect} />}
+      </p>
       {report.newlyHigh + report.newlyCritical === 0 ? null : (
         <p role="note" className="mt-0 mb-4 rounded-[7px] border border-bad-line bg-bad-bg px-3 py-2 text-bad">
-          It would let run {[[report.newlyCritical, "critical"], [report.newlyHigh, "high"]].filter(([number]) => number !== 0).map(([number, word]) => `${number} ${word}`).join(" and ")} that nobody let run.
+          It would let run{" "}
+          {[
+            [report.newlyCritical, "critical"],
+            [report.newlyHigh, "high"],
+          ]
+            .filter(([number]) => number !== 0)
+            .map(([number, word]) => `${number} ${word}`)
+            .join(" and ")}{" "}
+          that nobody let run.
         </p>
       )}
       {report.unsure === 0 ? null : (
         <p role="note" className="mt-0 mb-4 rounded-[7px] border border-warn-line bg-warn-bg px-3 py-2 text-warn-text">
-          {count(report.unsure)} could not be read for sure{report.unsureWhy === null ? "" : <>: <ShownText text={report.unsureWhy} /></>}.
+          {count(report.unsure)} could not be read for sure
+          {report.unsureWhy === null ? (
+            ""
+          ) : (
+            <>
+              : <ShownText text={report.unsureWhy} />
+            </>
+          )}
+          .
         </p>
       )}
-      {report.flips.length === 0 ? null : <Section title="Disagrees with a person"><Cases cases={report.flips} more={bad - report.flips.length} testId="flips" /></Section>}
-      {report.newly.length === 0 ? null : <Section title="High and critical, never let run"><Cases cases={report.newly} more={report.newlyHigh + report.newlyCritical - report.newly.length} testId="newly" /></Section>}
-      {report.samples.length === 0 ? null : <Section title="The last that it matches"><Cases cases={report.samples} more={0} testId="samples" /></Section>}
+      {report.flips.length === 0 ? null : (
+        <Section title="Disagrees with a person">
+          <Cases cases={report.flips} more={bad - report.flips.length} testId="flips" />
+        </Section>
+      )}
+      {report.newly.length === 0 ? null : (
+        <Section title="High and critical, never let run">
+          <Cases
+            cases={report.newly}
+            more={report.newlyHigh + report.newlyCritical - report.newly.length}
+            testId="newly"
+          />
+        </Section>
+      )}
+      {report.samples.length === 0 ? null : (
+        <Section title="The last that it matches">
+          <Cases cases={report.samples} more={0} testId="samples" />
+        </Section>
+      )}
     </>
   );
 };
 
 /** What a rule would have done, while it is counted and when it is. */
-export const PreviewPanel = ({ preview, effect }: { readonly preview: RulePreview; readonly effect: RuleEffect | null }) => {
+export const PreviewPanel = ({
+  preview,
+  effect,
+}: {
+  readonly preview: RulePreview;
+  readonly effect: RuleEffect | null;
+}) => {
   const { view, running, trouble } = preview;
   const done = view === null || view.of === 0 ? 0 : Math.min(view.done / view.of, 1);
   return (
     <section aria-label="Simulation" data-testid="preview" data-running={running}>
       <div className="mb-1 flex items-baseline gap-2">
-        <h3 className="!m-0">What it would have done{view?.report == null ? "" : `, ${count(view.report.total)} requests`}</h3>
+        <h3 className="!m-0">
+          What it would have done{view?.report == null ? "" : `, ${count(view.report.total)} requests`}
+        </h3>
         <label className="ml-auto text-[11.5px] text-text-3">
           <span className="sr-only">How far back</span>
-          <Select className="border-line py-0.5 text-text-2" value={preview.days} onChange={(event) => { preview.setDays(Number(event.target.value) as Days); }}>
-            {DAYS.map((days) => <option key={days} value={days}>{SPANS[days]}</option>)}
+          <Select
+            className="border-line py-0.5 text-text-2"
+            value={preview.days}
+            onChange={(event) => {
+              preview.setDays(Number(event.target.value) as Days);
+            }}
+          >
+            {DAYS.map((days) => (
+              <option key={days} value={days}>
+                {SPANS[days]}
+              </option>
+            ))}
           </Select>
         </label>
       </div>
       {running ? (
         <div className="flex items-center gap-2.5">
-          <div className="h-2 flex-1 overflow-hidden rounded bg-line" role="progressbar" aria-label="Simulation" aria-valuenow={Math.round(done * 100)} aria-valuemin={0} aria-valuemax={100}>
+          <div
+            className="h-2 flex-1 overflow-hidden rounded bg-line"
+            role="progressbar"
+            aria-label="Simulation"
+            aria-valuenow={Math.round(done * 100)}
+            aria-valuemin={0}
+            aria-valuemax={100}
+          >
             <i className="block h-full bg-accent" style={{ width: `${done * 100}%` }} />
           </div>
-          <span className="text-xs text-text-3">{view === null ? "…" : `${count(view.done)} of ${count(view.of)}`}</span>
-          <button type="button" className="rounded border border-line px-2 py-1 text-xs text-text-2 hover:bg-raised" onClick={preview.cancel}>Stop</button>
+          <span className="text-xs text-text-3">
+            {view === null ? "…" : `${count(view.done)} of ${count(view.of)}`}
+          </span>
+          <button
+            type="button"
+            className="rounded border border-line px-2 py-1 text-xs text-text-2 hover:bg-raised"
+            onClick={preview.cancel}
+          >
+            Stop
+          </button>
         </div>
       ) : null}
       {trouble === null ? null : (
-        <p role="alert" className="mt-1 mb-3 text-warn-text">{trouble} <button type="button" className="ml-1 rounded border border-line px-2 py-0.5 text-xs text-text-2 hover:bg-raised" onClick={preview.again}>Start again</button></p>
+        <p role="alert" className="mt-1 mb-3 text-warn-text">
+          {trouble}{" "}
+          <button
+            type="button"
+            className="ml-1 rounded border border-line px-2 py-0.5 text-xs text-text-2 hover:bg-raised"
+            onClick={preview.again}
+          >
+            Start again
+          </button>
+        </p>
       )}
       {view?.report == null ? null : <Found report={view.report} effect={effect} />}
     </section>

@@ -36,7 +36,17 @@ interface RuleDeskProps {
 const NOTHING: RuleProblem[] = [];
 
 /** One rule: its words, what is wrong with them, what they would have done, and what can be done with it. */
-export const RuleDesk = ({ workspace, rule, words, state, wide = false, takesFocus = false, gone = false, onSaved, children }: RuleDeskProps) => {
+export const RuleDesk = ({
+  workspace,
+  rule,
+  words,
+  state,
+  wide = false,
+  takesFocus = false,
+  gone = false,
+  onSaved,
+  children,
+}: RuleDeskProps) => {
   const edit = useRuleEdit(workspace, rule, gone);
   const language = useMemo(() => ruleLanguage(words), [words]);
   const [asking, setAsking] = useState(false);
@@ -68,45 +78,134 @@ export const RuleDesk = ({ workspace, rule, words, state, wide = false, takesFoc
     if (edit.check?.state === "on" && approves) enable();
     else void save(null);
   };
-  const marks = useMemo(() => problems.map(({ line, column, place, message }) => ({ line, column, text: `${plainText(place)} ${plainText(message)}`.trim() })), [problems]);
+  const marks = useMemo(
+    () =>
+      problems.map(({ line, column, place, message }) => ({
+        line,
+        column,
+        text: `${plainText(place)} ${plainText(message)}`.trim(),
+      })),
+    [problems],
+  );
   return (
     <div className="flex min-h-0 flex-1 flex-col">
-      <Region label="The rule and what it does" className={`flex-1 px-5 py-4 ${wide ? "grid content-start gap-x-[26px] grid-cols-[minmax(0,1fr)_minmax(0,1fr)]" : ""}`}>
+      <Region
+        label="The rule and what it does"
+        className={`flex-1 px-5 py-4 ${wide ? "grid content-start gap-x-[26px] grid-cols-[minmax(0,1fr)_minmax(0,1fr)]" : ""}`}
+      >
         <div className="mb-4 min-w-0">
           <Conflict edit={edit} />
           <CodeField
-            initial={edit.initial} round={edit.round} label="Rule as TOML" language={language} takesFocus={takesFocus} className="max-h-[46vh] min-h-[150px] overflow-auto"
-            problems={marks} onChange={edit.setText} onSubmit={plainSave}
+            initial={edit.initial}
+            round={edit.round}
+            label="Rule as TOML"
+            language={language}
+            takesFocus={takesFocus}
+            className="max-h-[46vh] min-h-[150px] overflow-auto"
+            problems={marks}
+            onChange={edit.setText}
+            onSubmit={plainSave}
           />
           <div role="alert" className="mt-1.5 text-[12.5px] text-bad" data-testid="rule-problems">
             {edit.trouble}
             {problems.map((problem, index) => (
               // Problems are drawn anew for every check.
               // oxlint-disable-next-line react/no-array-index-key
-              <p key={index} className="m-0">Line {problem.line}: <code className="font-mono"><ShownText text={problem.place} /></code> <ShownText text={problem.message} /></p>
+              <p key={index} className="m-0">
+                Line {problem.line}:{" "}
+                <code className="font-mono">
+                  <ShownText text={problem.place} />
+                </code>{" "}
+                <ShownText text={problem.message} />
+              </p>
             ))}
           </div>
         </div>
         <div className="min-w-0">
-          {good || preview.view !== null || preview.trouble !== null ? <PreviewPanel preview={preview} effect={effect} /> : current ? <p className="m-0 text-text-3">It can be tried on the past once nothing is wrong with it.</p> : null}
+          {good || preview.view !== null || preview.trouble !== null ? (
+            <PreviewPanel preview={preview} effect={effect} />
+          ) : current ? (
+            <p className="m-0 text-text-3">It can be tried on the past once nothing is wrong with it.</p>
+          ) : null}
         </div>
       </Region>
-      <div className="flex flex-wrap items-center gap-2.5 border-t border-line bg-panel px-5 py-3" role="toolbar" aria-label="This rule" data-testid="rule-acts">
-        {edit.edited && rule.version > 0 ? <Button disabled={!ready} onClick={plainSave}>Save <kbd className="kbd">Ctrl Enter</kbd></Button> : null}
-        {edit.edited && edit.isKept ? <Button tone="quiet" onClick={edit.revert}>Drop changes</Button> : null}
-        {state === "off" || state === null ? null : <Button disabled={!ready} onClick={() => void save("off")}>Turn off</Button>}
-        {state === "shadow" && !edit.edited ? null : <Button disabled={!ready} onClick={() => void save("shadow")}>Run in shadow</Button>}
+      <div
+        className="flex flex-wrap items-center gap-2.5 border-t border-line bg-panel px-5 py-3"
+        role="toolbar"
+        aria-label="This rule"
+        data-testid="rule-acts"
+      >
+        {edit.edited && rule.version > 0 ? (
+          <Button disabled={!ready} onClick={plainSave}>
+            Save <kbd className="kbd">Ctrl Enter</kbd>
+          </Button>
+        ) : null}
+        {edit.edited && edit.isKept ? (
+          <Button tone="quiet" onClick={edit.revert}>
+            Drop changes
+          </Button>
+        ) : null}
+        {state === "off" || state === null ? null : (
+          <Button disabled={!ready} onClick={() => void save("off")}>
+            Turn off
+          </Button>
+        )}
+        {state === "shadow" && !edit.edited ? null : (
+          <Button disabled={!ready} onClick={() => void save("shadow")}>
+            Run in shadow
+          </Button>
+        )}
         {children}
         <span className="flex-1" />
         {edit.busy ? <span className="text-text-3">Telling the bus…</span> : null}
         {state === "on" && !edit.edited ? null : (
-          <Button tone={approves && !cleared ? "deny" : "plain"} disabled={!ready} data-testid="rule-enable" onClick={enable}>{approves && !cleared ? (report === null ? "Enable unseen…" : "Enable anyway…") : "Enable"}</Button>
+          <Button
+            tone={approves && !cleared ? "deny" : "plain"}
+            disabled={!ready}
+            data-testid="rule-enable"
+            onClick={enable}
+          >
+            {approves && !cleared ? (report === null ? "Enable unseen…" : "Enable anyway…") : "Enable"}
+          </Button>
         )}
       </div>
-      {held?.why === "limits" ? <LimitsDialog message={held.message} onClose={() => { edit.letGo(held); }} onConfirm={() => save(held.state, { ...held.accepted, limits: true })} /> : null}
-      {held?.why === "denied" ? <DeniedDialog denied={held.calls} verb="Save it all the same" onClose={() => { edit.letGo(held); }} onConfirm={() => save(held.state, { ...held.accepted, denied: true })} /> : null}
-      {held?.why === "unproven" ? <EnableDialog report={null} onClose={() => { edit.letGo(held); }} onEnable={() => save(held.state, { ...held.accepted, sure: true })} /> : null}
-      {asking ? <EnableDialog report={preview.days === 90 || preview.days === 0 ? report : null} onClose={() => { setAsking(false); }} onEnable={() => save("on", { sure: true })} /> : null}
+      {held?.why === "limits" ? (
+        <LimitsDialog
+          message={held.message}
+          onClose={() => {
+            edit.letGo(held);
+          }}
+          onConfirm={() => save(held.state, { ...held.accepted, limits: true })}
+        />
+      ) : null}
+      {held?.why === "denied" ? (
+        <DeniedDialog
+          denied={held.calls}
+          verb="Save it all the same"
+          onClose={() => {
+            edit.letGo(held);
+          }}
+          onConfirm={() => save(held.state, { ...held.accepted, denied: true })}
+        />
+      ) : null}
+      {held?.why === "unproven" ? (
+        <EnableDialog
+          report={null}
+          onClose={() => {
+            edit.letGo(held);
+          }}
+          onEnable={() => save(held.state, { ...held.accepted, sure: true })}
+        />
+      ) : null}
+      {asking ? (
+        <EnableDialog
+          report={preview.days === 90 || preview.days === 0 ? report : null}
+          onClose={() => {
+            setAsking(false);
+          }}
+          onEnable={() => save("on", { sure: true })}
+        />
+      ) : null}
     </div>
   );
 };

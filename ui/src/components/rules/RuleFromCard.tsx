@@ -7,10 +7,16 @@ import type { Card, GrantReach, SavedRule } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
 import { RuleDesk } from "./RuleDesk";
 
-const REACH: readonly (readonly [GrantReach, string])[] = [["thread", "This thread"], ["always", "Always, for 90 days"]];
+const REACH: readonly (readonly [GrantReach, string])[] = [
+  ["thread", "This thread"],
+  ["always", "Always, for 90 days"],
+];
 
 const Done = ({ saved }: { readonly saved: SavedRule }) => (
-  <p className="m-0 text-text-2" data-testid="grant-done">The rule <b className="font-mono font-semibold text-text">{saved.id}</b> stands on the bus, version {saved.version}. What waits is judged again.</p>
+  <p className="m-0 text-text-2" data-testid="grant-done">
+    The rule <b className="font-mono font-semibold text-text">{saved.id}</b> stands on the bus, version {saved.version}.
+    What waits is judged again.
+  </p>
 );
 
 /** Drafts the narrowest rule that lets this card's call run, with its effect on the past. */
@@ -18,28 +24,77 @@ export const RuleFromCard = ({ card, onClose }: { readonly card: Card; readonly 
   const desk = useDesk();
   const [reach, setReach] = useState<GrantReach>(card.thread === null ? "always" : "thread");
   const [saved, setSaved] = useState<SavedRule | null>(null);
-  const { data: words } = useQuery({ queryKey: ["rule-words"], queryFn: () => desk.call("rule_words", {}), staleTime: Infinity });
+  const { data: words } = useQuery({
+    queryKey: ["rule-words"],
+    queryFn: () => desk.call("rule_words", {}),
+    staleTime: Infinity,
+  });
   const { data, error } = useQuery({
-    queryKey: ["draft", card.key, reach], queryFn: () => desk.call("draft_rule", { key: card.key, reach, days: null }), gcTime: 0, retry: false, staleTime: Infinity,
+    queryKey: ["draft", card.key, reach],
+    queryFn: () => desk.call("draft_rule", { key: card.key, reach, days: null }),
+    gcTime: 0,
+    retry: false,
+    staleTime: Infinity,
   });
   return (
     <Overlay title="The narrowest rule for this card" wide onClose={onClose}>
-      <div className={`-mx-5 -my-4 flex max-h-[68vh] flex-col ${data === undefined || error !== null ? "" : "min-h-[320px]"}`} data-testid="grant" data-reach={reach}>
-        {error !== null ? null : <div className="flex flex-wrap items-center gap-x-4 gap-y-1 border-b border-line-soft px-5 py-3 text-text-2">
-          <span className="min-w-0 truncate">Lets <b className="font-mono font-semibold text-text">{card.tool === null ? "it" : <ShownText text={card.tool.name} />}</b> run with these arguments, asked by <b className="font-semibold text-text">{card.agent}</b></span>
-          <span className="ml-auto flex gap-4" role="radiogroup" aria-label="How far it reaches">
-            {REACH.map(([value, label]) => (
-              <label key={value} className={`flex items-center gap-1.5 ${value === "thread" && card.thread === null ? "text-text-3" : ""}`}>
-                <input type="radio" name="reach" value={value} checked={reach === value} disabled={saved !== null || (value === "thread" && card.thread === null)} onChange={() => { setReach(value); }} />
-                {label}
-              </label>
-            ))}
-          </span>
-        </div>}
-        {error !== null ? <p role="alert" className="px-5 py-4 text-bad first-letter:uppercase" data-testid="grant-refused">{toCallError(error).message}</p>
-          : data === undefined || words === undefined ? <p className="px-5 py-4 text-text-3">Drafting…</p>
-          : saved !== null ? <div className="px-5 py-4"><Done saved={saved} /></div>
-          : <RuleDesk key={reach} workspace={card.workspace} rule={data} words={words} state={null} wide onSaved={setSaved} />}
+      <div
+        className={`-mx-5 -my-4 flex max-h-[68vh] flex-col ${data === undefined || error !== null ? "" : "min-h-[320px]"}`}
+        data-testid="grant"
+        data-reach={reach}
+      >
+        {error !== null ? null : (
+          <div className="flex flex-wrap items-center gap-x-4 gap-y-1 border-b border-line-soft px-5 py-3 text-text-2">
+            <span className="min-w-0 truncate">
+              Lets{" "}
+              <b className="font-mono font-semibold text-text">
+                {card.tool === null ? "it" : <ShownText text={card.tool.name} />}
+              </b>{" "}
+              run with these arguments, asked by <b className="font-semibold text-text">{card.agent}</b>
+            </span>
+            <span className="ml-auto flex gap-4" role="radiogroup" aria-label="How far it reaches">
+              {REACH.map(([value, label]) => (
+                <label
+                  key={value}
+                  className={`flex items-center gap-1.5 ${value === "thread" && card.thread === null ? "text-text-3" : ""}`}
+                >
+                  <input
+                    type="radio"
+                    name="reach"
+                    value={value}
+                    checked={reach === value}
+                    disabled={saved !== null || (value === "thread" && card.thread === null)}
+                    onChange={() => {
+                      setReach(value);
+                    }}
+                  />
+                  {label}
+                </label>
+              ))}
+            </span>
+          </div>
+        )}
+        {error !== null ? (
+          <p role="alert" className="px-5 py-4 text-bad first-letter:uppercase" data-testid="grant-refused">
+            {toCallError(error).message}
+          </p>
+        ) : data === undefined || words === undefined ? (
+          <p className="px-5 py-4 text-text-3">Drafting…</p>
+        ) : saved !== null ? (
+          <div className="px-5 py-4">
+            <Done saved={saved} />
+          </div>
+        ) : (
+          <RuleDesk
+            key={reach}
+            workspace={card.workspace}
+            rule={data}
+            words={words}
+            state={null}
+            wide
+            onSaved={setSaved}
+          />
+        )}
       </div>
     </Overlay>
   );

@@ -2,8 +2,14 @@ import { describe, expect, it } from "vitest";
 import type { RuleWords } from "../../ipc/generated";
 import { suggest } from "./language";
 
-const words: RuleWords = { fields: ["id", "effect", "expires_at"], tests: ["eq", "glob"], variables: ["args", "tool"], functions: ["size"] };
-const labels = (before: string): readonly string[] | null => suggest(before, words)?.options.map((option) => option.label) ?? null;
+const words: RuleWords = {
+  fields: ["id", "effect", "expires_at"],
+  tests: ["eq", "glob"],
+  variables: ["args", "tool"],
+  functions: ["size"],
+};
+const labels = (before: string): readonly string[] | null =>
+  suggest(before, words)?.options.map((option) => option.label) ?? null;
 
 describe("what can be written at a place of a rule", () => {
   it.each<[string, readonly string[] | null]>([
@@ -15,10 +21,12 @@ describe("what can be written at a place of a rule", () => {
     ["when = 'si", ["args", "tool", "size"]],
     ["when = 'args.to.", ["size"]],
     ['name = "some wo', null],
-  ])("%s", (before, expected) => { expect(labels(before)).toEqual(expected); });
+  ])("%s", (before, expected) => {
+    expect(labels(before)).toEqual(expected);
+  });
 
   it("replaces what is written of the word, quotes included", () => {
-    expect(suggest('effect = "a', words)?.from).toBe('effect = '.length);
+    expect(suggest('effect = "a', words)?.from).toBe("effect = ".length);
     expect(suggest("when = 'size(ar", words)?.from).toBe("when = 'size(".length);
   });
 });

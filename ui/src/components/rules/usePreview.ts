@@ -38,27 +38,37 @@ export const usePreview = (workspace: string, text: string | null): RulePreview 
     let begun: number | null = null;
     let timer: ReturnType<typeof setTimeout> | undefined;
     // That it cannot be told is no trouble: nobody looks at it any more.
-    const stop = (of: number): void => { desk.call("stop_preview", { number: of }).catch(() => {}); };
-    const failed = (thrown: unknown): void => { if (wanted) setTrouble(toCallError(thrown).message); };
+    const stop = (of: number): void => {
+      desk.call("stop_preview", { number: of }).catch(() => {});
+    };
+    const failed = (thrown: unknown): void => {
+      if (wanted) setTrouble(toCallError(thrown).message);
+    };
     const look = (of: number): void => {
       desk.call("preview", { number: of }).then((seen) => {
         if (!wanted) return;
         setView(seen);
-        if (seen.report === null && seen.trouble === null) timer = setTimeout(() => { look(of); }, LOOK_MS);
+        if (seen.report === null && seen.trouble === null)
+          timer = setTimeout(() => {
+            look(of);
+          }, LOOK_MS);
       }, failed);
     };
-    timer = setTimeout(() => {
-      desk.call("start_preview", { workspace, text, days }).then(({ number: of }) => {
-        // Its editor may be left by now.
-        if (!wanted) {
-          stop(of);
-          return;
-        }
-        begun = of;
-        setNumber(of);
-        look(of);
-      }, failed);
-    }, round === 0 ? PAUSE_MS : 0);
+    timer = setTimeout(
+      () => {
+        desk.call("start_preview", { workspace, text, days }).then(({ number: of }) => {
+          // Its editor may be left by now.
+          if (!wanted) {
+            stop(of);
+            return;
+          }
+          begun = of;
+          setNumber(of);
+          look(of);
+        }, failed);
+      },
+      round === 0 ? PAUSE_MS : 0,
+    );
     return () => {
       wanted = false;
       clearTimeout(timer);
@@ -66,7 +76,19 @@ export const usePreview = (workspace: string, text: string | null): RulePreview 
     };
   }, [days, desk, round, text, workspace]);
 
-  const cancel = useCallback(() => { if (number !== null) desk.call("stop_preview", { number }).catch(() => {}); }, [desk, number]);
+  const cancel = useCallback(() => {
+    if (number !== null) desk.call("stop_preview", { number }).catch(() => {});
+  }, [desk, number]);
   const ended = trouble !== null || (view !== null && (view.report !== null || view.trouble !== null));
-  return { days, setDays, view, running: text !== null && !ended, trouble: trouble ?? view?.trouble ?? null, cancel, again: () => { setRound((before) => before + 1); } };
+  return {
+    days,
+    setDays,
+    view,
+    running: text !== null && !ended,
+    trouble: trouble ?? view?.trouble ?? null,
+    cancel,
+    again: () => {
+      setRound((before) => before + 1);
+    },
+  };
 };

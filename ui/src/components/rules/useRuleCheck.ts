@@ -23,12 +23,19 @@ export const useRuleCheck = (text: string, begun: string): CheckedRule => {
   const [found, setFound] = useState(NOTHING);
   useEffect(() => {
     let wanted = true;
-    const timer = setTimeout(() => {
-      desk.call("check_rule", { text }).then(
-        (check) => { if (wanted) setFound({ check, checked: text, unchecked: null }); },
-        (thrown: unknown) => { if (wanted) setFound((before) => ({ ...before, unchecked: toCallError(thrown).message })); },
-      );
-    }, text === begun ? 0 : PAUSE_MS);
+    const timer = setTimeout(
+      () => {
+        desk.call("check_rule", { text }).then(
+          (check) => {
+            if (wanted) setFound({ check, checked: text, unchecked: null });
+          },
+          (thrown: unknown) => {
+            if (wanted) setFound((before) => ({ ...before, unchecked: toCallError(thrown).message }));
+          },
+        );
+      },
+      text === begun ? 0 : PAUSE_MS,
+    );
     return () => {
       wanted = false;
       clearTimeout(timer);

@@ -82,17 +82,20 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
   const [conflict, setConflict] = useState<SavedRule | null>(null);
   const [held, setHeld] = useState<Held | null>(null);
 
-  const begin = useCallback((next: RuleText) => {
-    if (place !== null) changedRules.keep(place, undefined);
-    setBase(next);
-    setConflict(null);
-    setTrouble(null);
-    // What the editor shows already stays in it, with its cursor and its history.
-    if (next.text === latest.current) return;
-    latest.current = next.text;
-    write(next.text);
-    setBegun(({ round }) => ({ text: next.text, round: round + 1 }));
-  }, [place]);
+  const begin = useCallback(
+    (next: RuleText) => {
+      if (place !== null) changedRules.keep(place, undefined);
+      setBase(next);
+      setConflict(null);
+      setTrouble(null);
+      // What the editor shows already stays in it, with its cursor and its history.
+      if (next.text === latest.current) return;
+      latest.current = next.text;
+      write(next.text);
+      setBegun(({ round }) => ({ text: next.text, round: round + 1 }));
+    },
+    [place],
+  );
   /** It stands now. What was typed since, here or after a look elsewhere, goes on from there. */
   const stands = (saved: RuleText): void => {
     const typed = (place === null ? undefined : changedRules.of(place)?.text) ?? latest.current;
@@ -101,11 +104,15 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
     savedRules.tell({ of: name, rule: saved });
   };
   // The editor that is open goes on from there, which need not be the one that saved it.
-  useEffect(() => savedRules.subscribe(({ of, rule }) => {
-    if (of !== name) return;
-    setBase(rule);
-    setConflict(null);
-  }), [name]);
+  useEffect(
+    () =>
+      savedRules.subscribe(({ of, rule }) => {
+        if (of !== name) return;
+        setBase(rule);
+        setConflict(null);
+      }),
+    [name],
+  );
   const edited = text !== base.text;
   // Somebody else changed it: shown at once where nothing is lost by it.
   useEffect(() => {
@@ -118,16 +125,20 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
   }, [base, begin, busy, edited, given, seen, text]);
 
   useEffect(() => {
-    if (gone) setConflict((before) => before ?? { id: given.id, version: null, conflict: null, gone: true, denied: null });
+    if (gone)
+      setConflict((before) => before ?? { id: given.id, version: null, conflict: null, gone: true, denied: null });
   }, [given.id, gone]);
 
-  const setText = useCallback((next: string) => {
-    latest.current = next;
-    write(next);
-    if (place === null) return;
-    if (next === base.text) changedRules.keep(place, undefined);
-    else changedRules.keep(place, { text: next, seen: changedRules.of(place)?.seen ?? base.version });
-  }, [base, place]);
+  const setText = useCallback(
+    (next: string) => {
+      latest.current = next;
+      write(next);
+      if (place === null) return;
+      if (next === base.text) changedRules.keep(place, undefined);
+      else changedRules.keep(place, { text: next, seen: changedRules.of(place)?.seen ?? base.version });
+    },
+    [base, place],
+  );
 
   const save = async (state: RuleState | null, accepted: Accepted = {}): Promise<SavedRule | null> => {
     const { sure = false, limits = false, denied = false } = accepted;
@@ -141,19 +152,41 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
     setTrouble(null);
     setHeld(null);
     try {
-      const saved = await desk.call("save_rule", { workspace, text, state, seenVersion: seen === 0 ? null : seen, sure, acceptLimits: limits, acceptDenied: denied });
+      const saved = await desk.call("save_rule", {
+        workspace,
+        text,
+        state,
+        seenVersion: seen === 0 ? null : seen,
+        sure,
+        acceptLimits: limits,
+        acceptDenied: denied,
+      });
       const { denied: calls } = saved;
-      if (calls !== null) return tell(() => { setHeld({ why: "denied", calls, state, accepted }); }, whyDenied(calls));
-      if (saved.version === null) return tell(() => { setConflict(saved); }, whyConflict(saved));
+      if (calls !== null)
+        return tell(() => {
+          setHeld({ why: "denied", calls, state, accepted });
+        }, whyDenied(calls));
+      if (saved.version === null)
+        return tell(() => {
+          setConflict(saved);
+        }, whyConflict(saved));
       // The bus may take its time, and nobody has to wait for it with typing. Who shows the rule reads it as it was written.
       stands({ id: saved.id, version: saved.version, text });
       await queries.invalidateQueries({ queryKey: ["rules"] });
       return saved;
     } catch (thrown) {
       const { code, message } = toCallError(thrown);
-      if (code === "verdict_not_allowed" && !limits) return tell(() => { setHeld({ why: "limits", message, state, accepted }); }, `Nothing was changed: ${message}.`);
-      if (code === "not_armed") return tell(() => { setHeld({ why: "unproven", state, accepted }); }, `Nothing was changed: ${message}.`);
-      return tell(() => { setTrouble(message); }, `It failed: ${message}`);
+      if (code === "verdict_not_allowed" && !limits)
+        return tell(() => {
+          setHeld({ why: "limits", message, state, accepted });
+        }, `Nothing was changed: ${message}.`);
+      if (code === "not_armed")
+        return tell(() => {
+          setHeld({ why: "unproven", state, accepted });
+        }, `Nothing was changed: ${message}.`);
+      return tell(() => {
+        setTrouble(message);
+      }, `It failed: ${message}`);
     } finally {
       savingRules.keep(name, undefined);
     }
@@ -165,9 +198,29 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
     setConflict(null);
   };
   return {
-    initial: begun.text, round: begun.round, text, setText, seen, edited, isKept: place !== null, check, checked, busy, trouble: trouble ?? unchecked, conflict, held, save, keepMine,
-    letGo: (of) => { setHeld((before) => (before === of ? null : before)); },
-    takeTheirs: () => { if (conflict?.conflict != null) begin(conflict.conflict); },
-    revert: () => { begin(base); },
+    initial: begun.text,
+    round: begun.round,
+    text,
+    setText,
+    seen,
+    edited,
+    isKept: place !== null,
+    check,
+    checked,
+    busy,
+    trouble: trouble ?? unchecked,
+    conflict,
+    held,
+    save,
+    keepMine,
+    letGo: (of) => {
+      setHeld((before) => (before === of ? null : before));
+    },
+    takeTheirs: () => {
+      if (conflict?.conflict != null) begin(conflict.conflict);
+    },
+    revert: () => {
+      begin(base);
+    },
   };
 };

@@ -1,9 +1,10 @@
 /** Why nothing was changed, for whoever has left the place that would have asked once more. */
 import type { DeniedCalls, RuleState, SavedRule } from "../../ipc/generated";
 
-export const whyDenied = ({ count }: DeniedCalls): string => count === null
-  ? "Nothing was changed: whether calls that people denied would run could not be told in time."
-  : `Nothing was changed: it would let run ${count === 1 ? "a call" : `${count.toLocaleString("en")} calls`} that people denied.`;
+export const whyDenied = ({ count }: DeniedCalls): string =>
+  count === null
+    ? "Nothing was changed: whether calls that people denied would run could not be told in time."
+    : `Nothing was changed: it would let run ${count === 1 ? "a call" : `${count.toLocaleString("en")} calls`} that people denied.`;
 
 export const whyConflict = ({ conflict }: SavedRule): string =>
   `Nothing was changed: somebody else ${conflict === null ? "removed" : "changed"} it meanwhile.`;

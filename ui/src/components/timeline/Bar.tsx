@@ -19,8 +19,12 @@ export const Bar = ({ line, view, untilMs }: BarProps) => {
   const wait = line.wait === null || hatched ? null : placed(line.wait.startMs, line.wait.endMs, view);
   return (
     <span className="relative block h-2.5 overflow-hidden" aria-hidden="true">
-      {all === null ? null : <i className={barOf(line)} style={{ left: percent(all.left), width: percent(all.width) }} />}
-      {wait === null ? null : <i className="bar bar-wait" style={{ left: percent(wait.left), width: percent(wait.width) }} />}
+      {all === null ? null : (
+        <i className={barOf(line)} style={{ left: percent(all.left), width: percent(all.width) }} />
+      )}
+      {wait === null ? null : (
+        <i className="bar bar-wait" style={{ left: percent(wait.left), width: percent(wait.width) }} />
+      )}
     </span>
   );
 };

@@ -4,9 +4,16 @@ import { plainText } from "../shown";
 import { formatDuration } from "./scale";
 
 const FILL: Record<LineLook, string> = {
-  running: "bar bar-run", waiting: "bar bar-wait", ok: "bar", ended: "bar", error: "bar bar-bad",
-  denied: "bar bar-none border-bad", timeout: "bar bar-none border-warn", cancelled: "bar bar-none border-text-3",
-  incomplete: "bar bar-part", unfinished: "bar bar-none border-text-3",
+  running: "bar bar-run",
+  waiting: "bar bar-wait",
+  ok: "bar",
+  ended: "bar",
+  error: "bar bar-bad",
+  denied: "bar bar-none border-bad",
+  timeout: "bar bar-none border-warn",
+  cancelled: "bar bar-none border-text-3",
+  incomplete: "bar bar-part",
+  unfinished: "bar bar-none border-text-3",
 };
 
 /** The classes of a line's bar. */
@@ -17,8 +24,16 @@ export const barOf = (line: Pick<TraceLine, "look" | "kind">): string => {
 };
 
 const WORD: Record<LineLook, string | null> = {
-  running: "running", waiting: "waiting", ok: null, ended: null, error: "failed", denied: "denied", timeout: "timed out",
-  cancelled: "cancelled", incomplete: "incomplete", unfinished: "no end",
+  running: "running",
+  waiting: "waiting",
+  ok: null,
+  ended: null,
+  error: "failed",
+  denied: "denied",
+  timeout: "timed out",
+  cancelled: "cancelled",
+  incomplete: "incomplete",
+  unfinished: "no end",
 };
 
 const CODE_FITS = 9;
@@ -32,8 +47,15 @@ export const outcomeOf = (line: TraceLine): string => {
 };
 
 const LOOK_WORDS: Record<LineLook, string> = {
-  running: "goes on", waiting: "waits", ok: "ended well", ended: "ended; how is not said", error: "failed",
-  denied: "was denied", timeout: "ran out of time", cancelled: "was given up", incomplete: "was stopped before its end",
+  running: "goes on",
+  waiting: "waits",
+  ok: "ended well",
+  ended: "ended; how is not said",
+  error: "failed",
+  denied: "was denied",
+  timeout: "ran out of time",
+  cancelled: "was given up",
+  incomplete: "was stopped before its end",
   unfinished: "never ended, although what caused it has: its agent may have crashed",
 };
 
@@ -45,8 +67,15 @@ export const standingOf = ({ look, wait, subchats }: Pick<TraceLine, "look" | "w
 };
 
 export const KIND_WORDS: Record<LineKind, string> = {
-  tool: "tool", llm: "llm", agent: "agent", subchat: "subchat", chain: "chain", retriever: "retriever", embedding: "embedding",
-  approval: "approval", request: "request",
+  tool: "tool",
+  llm: "llm",
+  agent: "agent",
+  subchat: "subchat",
+  chain: "chain",
+  retriever: "retriever",
+  embedding: "embedding",
+  approval: "approval",
+  request: "request",
 };
 
 export const REPAIR_WORDS: Record<LineRepair, string> = {

@@ -47,11 +47,25 @@ describe("the axis", () => {
 });
 
 it("what people took reads without tenths from ten seconds on", () => {
-  const table: [number, string][] = [[3_640, "3.6 s"], [9_999, "9.9 s"], [10_000, "10 s"], [59_999, "59 s"], [60_000, "1 min 0 s"]];
+  const table: [number, string][] = [
+    [3_640, "3.6 s"],
+    [9_999, "9.9 s"],
+    [10_000, "10 s"],
+    [59_999, "59 s"],
+    [60_000, "1 min 0 s"],
+  ];
   for (const [ms, words] of table) expect(formatPace(ms)).toBe(words);
 });
 
 it("durations read as a person says them", () => {
-  const table: [number, string][] = [[0, "0 ms"], [182, "182 ms"], [4_321, "4.3 s"], [59_999, "59.9 s"], [125_000, "2 min 5 s"], [10_920_000, "3 h 2 min"], [-5, "0 ms"]];
+  const table: [number, string][] = [
+    [0, "0 ms"],
+    [182, "182 ms"],
+    [4_321, "4.3 s"],
+    [59_999, "59.9 s"],
+    [125_000, "2 min 5 s"],
+    [10_920_000, "3 h 2 min"],
+    [-5, "0 ms"],
+  ];
   for (const [ms, words] of table) expect(formatDuration(ms)).toBe(words);
 });

@@ -37,7 +37,11 @@ export const around = (start: number, end: number, durationMs: number): TimeWind
 };
 
 /** Where something is drawn, in hundredths of the width; null when it lies outside. */
-export const placed = (start: number, end: number, view: TimeWindow): { readonly left: number; readonly width: number } | null => {
+export const placed = (
+  start: number,
+  end: number,
+  view: TimeWindow,
+): { readonly left: number; readonly width: number } | null => {
   const length = view.to - view.from;
   const left = Math.max((start - view.from) / length, 0);
   const right = Math.min((Math.max(end, start) - view.from) / length, 1);
@@ -70,7 +74,8 @@ export const formatDuration = (ms: number): string => {
 };
 
 /** How long people took: from 10 s on to the second. */
-export const formatPace = (ms: number): string => (ms >= 10_000 && ms < 60_000 ? `${Math.floor(ms / 1_000)} s` : formatDuration(ms));
+export const formatPace = (ms: number): string =>
+  ms >= 10_000 && ms < 60_000 ? `${Math.floor(ms / 1_000)} s` : formatDuration(ms);
 
 /** A time on an axis: as exact as the step between two of them needs. */
 export const formatTick = (ms: number, view: TimeWindow): string => {

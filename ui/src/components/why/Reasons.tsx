@@ -4,31 +4,84 @@ import { plainText } from "../shown";
 import type { NearRule, SetupReasonView, WhyNow } from "../../ipc/generated";
 
 const MATCHERS: Record<string, string> = {
-  critical_risk: "never for a critical call it does not name", hidden_characters: "never with characters that hide or reorder text",
-  outside_skill: "never outside the active skill", tool_changed: "its tool changed since the rule was made",
-  several_approvals: "never where several must agree", not_approvable: "its agent takes no approval for this",
-  author_limit: "who signed the rules may not let this run", expires_at: "the rule has ended", only_args: "it has an argument that the rule does not name",
-  when: "its condition does not hold", thread_id: "another thread",
+  critical_risk: "never for a critical call it does not name",
+  hidden_characters: "never with characters that hide or reorder text",
+  outside_skill: "never outside the active skill",
+  tool_changed: "its tool changed since the rule was made",
+  several_approvals: "never where several must agree",
+  not_approvable: "its agent takes no approval for this",
+  author_limit: "who signed the rules may not let this run",
+  expires_at: "the rule has ended",
+  only_args: "it has an argument that the rule does not name",
+  when: "its condition does not hold",
+  thread_id: "another thread",
 };
 
 const ruleLink = (workspace: string, id: string) => (
-  <Link to="/rules" search={{ ws: workspace, id }} className="font-mono text-text hover:underline">{id}</Link>
+  <Link to="/rules" search={{ ws: workspace, id }} className="font-mono text-text hover:underline">
+    {id}
+  </Link>
 );
 
 const failed = (matcher: NearRule["matcher"]) => {
   const word = plainText(matcher);
-  return MATCHERS[word] ?? <>its <code className="font-mono"><ShownText text={matcher} /></code> is another</>;
+  return (
+    MATCHERS[word] ?? (
+      <>
+        its{" "}
+        <code className="font-mono">
+          <ShownText text={matcher} />
+        </code>{" "}
+        is another
+      </>
+    )
+  );
 };
 
 const Setup = ({ setup }: { readonly setup: SetupReasonView }) => {
-  const key = <code className="font-mono text-text"><ShownText text={setup.key} /></code>;
+  const key = (
+    <code className="font-mono text-text">
+      <ShownText text={setup.key} />
+    </code>
+  );
   switch (setup.state) {
-    case "undeclared": return <>Setup key {key} is not declared by its agent.</>;
-    case "unbound": return <>Setup key {key} is bound to nothing: nobody said which value spares the question.</>;
-    case "differs": return <>Setup key {key} is {setup.value === null ? "another value" : <code className="font-mono"><ShownText text={setup.value} /></code>}; it would have let it pass as {setup.skipsWhen === null ? "another one" : <code className="font-mono"><ShownText text={setup.skipsWhen} /></code>}.</>;
-    case "redeclared": return <>Setup key {key} is declared otherwise by its agent than when it was bound: it asks until it is bound or set again.</>;
-    case "passes": return <>Setup key {key} lets it pass.</>;
-    default: return <>Setup key {key} would have let it pass, but never for a call like this.</>;
+    case "undeclared":
+      return <>Setup key {key} is not declared by its agent.</>;
+    case "unbound":
+      return <>Setup key {key} is bound to nothing: nobody said which value spares the question.</>;
+    case "differs":
+      return (
+        <>
+          Setup key {key} is{" "}
+          {setup.value === null ? (
+            "another value"
+          ) : (
+            <code className="font-mono">
+              <ShownText text={setup.value} />
+            </code>
+          )}
+          ; it would have let it pass as{" "}
+          {setup.skipsWhen === null ? (
+            "another one"
+          ) : (
+            <code className="font-mono">
+              <ShownText text={setup.skipsWhen} />
+            </code>
+          )}
+          .
+        </>
+      );
+    case "redeclared":
+      return (
+        <>
+          Setup key {key} is declared otherwise by its agent than when it was bound: it asks until it is bound or set
+          again.
+        </>
+      );
+    case "passes":
+      return <>Setup key {key} lets it pass.</>;
+    default:
+      return <>Setup key {key} would have let it pass, but never for a call like this.</>;
   }
 };
 
@@ -55,15 +108,51 @@ export const Reasons = ({ now, workspace, most, briefly = false }: ReasonsProps)
   const near = briefly ? now.near.filter((rule) => !OTHERS.has(plainText(rule.matcher))) : now.near;
   return (
     <div className="selectable flex flex-col gap-1.5 border-l-2 border-accent pl-2.5 text-text-2" data-testid="reasons">
-      <p className="m-0"><b className="font-semibold text-text">{outcome(now)}</b>{now.rule === null || now.outcome === "approve" && now.matched.length === 0 ? "" : <>: {ruleLink(workspace, now.rule)}</>}.{now.held === null ? "" : <span className="text-warn"> <ShownText text={now.held} />.</span>}</p>
-      {now.matched.filter((rule) => rule.instead !== null || rule.id !== now.rule).map((rule) => (
-        <p key={rule.id} className="m-0">{ruleLink(workspace, rule.id)} says {rule.says}{rule.instead === null ? "" : <>: <ShownText text={rule.instead} /></>}.</p>
-      ))}
+      <p className="m-0">
+        <b className="font-semibold text-text">{outcome(now)}</b>
+        {now.rule === null || (now.outcome === "approve" && now.matched.length === 0) ? (
+          ""
+        ) : (
+          <>: {ruleLink(workspace, now.rule)}</>
+        )}
+        .
+        {now.held === null ? (
+          ""
+        ) : (
+          <span className="text-warn">
+            {" "}
+            <ShownText text={now.held} />.
+          </span>
+        )}
+      </p>
+      {now.matched
+        .filter((rule) => rule.instead !== null || rule.id !== now.rule)
+        .map((rule) => (
+          <p key={rule.id} className="m-0">
+            {ruleLink(workspace, rule.id)} says {rule.says}
+            {rule.instead === null ? (
+              ""
+            ) : (
+              <>
+                : <ShownText text={rule.instead} />
+              </>
+            )}
+            .
+          </p>
+        ))}
       {near.slice(0, most).map((rule) => (
-        <p key={rule.id} className="m-0" data-testid="near">{ruleLink(workspace, rule.id)} nearly {rule.effect === "ask" ? "asked" : rule.effect === "deny" ? "denied it" : "let it run"}: {failed(rule.matcher)}.</p>
+        <p key={rule.id} className="m-0" data-testid="near">
+          {ruleLink(workspace, rule.id)} nearly{" "}
+          {rule.effect === "ask" ? "asked" : rule.effect === "deny" ? "denied it" : "let it run"}:{" "}
+          {failed(rule.matcher)}.
+        </p>
       ))}
       {near.length > most ? <p className="m-0 text-text-3">and {near.length - most} more that nearly matched</p> : null}
-      {now.setup === null ? null : <p className="m-0"><Setup setup={now.setup} /></p>}
+      {now.setup === null ? null : (
+        <p className="m-0">
+          <Setup setup={now.setup} />
+        </p>
+      )}
     </div>
   );
 };

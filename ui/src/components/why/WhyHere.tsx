@@ -11,9 +11,21 @@ export const WhyHere = ({ requestKey, workspace }: { readonly requestKey: string
   const { data, error } = useWhy(requestKey);
   if (data === undefined && error === null) return null;
   return (
-    <Section title={<>Why it is asking <Kbd command="why" /></>}>
+    <Section
+      title={
+        <>
+          Why it is asking <Kbd command="why" />
+        </>
+      }
+    >
       <Unread error={error} />
-      {data === undefined ? null : data.now === null ? <p className="m-0 border-l-2 border-accent pl-2.5 text-text-2">This workspace has no rules: every request asks.</p> : <Reasons now={data.now} workspace={workspace} most={FEW} briefly />}
+      {data === undefined ? null : data.now === null ? (
+        <p className="m-0 border-l-2 border-accent pl-2.5 text-text-2">
+          This workspace has no rules: every request asks.
+        </p>
+      ) : (
+        <Reasons now={data.now} workspace={workspace} most={FEW} briefly />
+      )}
     </Section>
   );
 };

@@ -12,13 +12,23 @@ const AGAIN_MS = 3_000;
 export const AgentsScreen = () => {
   const desk = useDesk();
   const { data, error, isPending } = useQuery({
-    queryKey: ["agents"], queryFn: () => desk.call("agents_list", {}), refetchInterval: AGAIN_MS, staleTime: 0,
+    queryKey: ["agents"],
+    queryFn: () => desk.call("agents_list", {}),
+    refetchInterval: AGAIN_MS,
+    staleTime: 0,
   });
   const all = data?.agents ?? [];
   return (
     <ListBeside
-      title="Agents" name="agents" hint="name, framework, tool" all={all} fits={fits} pending={isPending} error={error}
-      count={`${all.filter((other) => other.presence === "live").length} live of ${all.length}`} empty="No agent is known yet. The empty inbox says how to connect one."
+      title="Agents"
+      name="agents"
+      hint="name, framework, tool"
+      all={all}
+      fits={fits}
+      pending={isPending}
+      error={error}
+      count={`${all.filter((other) => other.presence === "live").length} live of ${all.length}`}
+      empty="No agent is known yet. The empty inbox says how to connect one."
       renderList={({ rows, chosen, onChoose }) => <AgentList agents={rows} chosen={chosen} onChoose={onChoose} />}
       renderDetail={(agent) => <AgentDetail key={agent.key} agent={agent} nowMs={data?.serverMs ?? 0} />}
     />

@@ -11,7 +11,12 @@ import type { BypassView, Risk } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
 
 const RISKS: readonly Risk[] = ["safe", "low", "medium", "high"];
-const TIMES = [{ seconds: 900, label: "15 minutes" }, { seconds: 3_600, label: "1 hour" }, { seconds: 4 * 3_600, label: "4 hours" }, { seconds: 8 * 3_600, label: "8 hours" }] as const;
+const TIMES = [
+  { seconds: 900, label: "15 minutes" },
+  { seconds: 3_600, label: "1 hour" },
+  { seconds: 4 * 3_600, label: "4 hours" },
+  { seconds: 8 * 3_600, label: "8 hours" },
+] as const;
 const SELECT = "border-line py-1 text-text";
 
 /** The bypass of an agent that is not over. */
@@ -25,12 +30,52 @@ const Ask = ({ agent, onClose }: { readonly agent: string; readonly onClose: () 
   const [upTo, setUpTo] = useState<Risk>("low");
   const [seconds, setSeconds] = useState<number>(900);
   return (
-    <Confirm title={`Let calls of ${agent} run without asking?`} verb="Start the bypass" dangerous onConfirm={() => desk.call("bypass", { agent, grant: { upTo, seconds } })} onClose={onClose}>
+    <Confirm
+      title={`Let calls of ${agent} run without asking?`}
+      verb="Start the bypass"
+      dangerous
+      onConfirm={() => desk.call("bypass", { agent, grant: { upTo, seconds } })}
+      onClose={onClose}
+    >
       <div className="flex flex-wrap items-center gap-2.5 text-text">
-        <label>Up to risk <Select className={SELECT} data-testid="bypass-risk" value={upTo} onChange={(event) => { setUpTo(RISKS.find((risk) => risk === event.target.value) ?? "low"); }}>{RISKS.map((risk) => <option key={risk}>{risk}</option>)}</Select></label>
-        <label>for <Select className={SELECT} data-testid="bypass-time" value={seconds} onChange={(event) => { setSeconds(Number(event.target.value)); }}>{TIMES.map((time) => <option key={time.seconds} value={time.seconds}>{time.label}</option>)}</Select></label>
+        <label>
+          Up to risk{" "}
+          <Select
+            className={SELECT}
+            data-testid="bypass-risk"
+            value={upTo}
+            onChange={(event) => {
+              setUpTo(RISKS.find((risk) => risk === event.target.value) ?? "low");
+            }}
+          >
+            {RISKS.map((risk) => (
+              <option key={risk}>{risk}</option>
+            ))}
+          </Select>
+        </label>
+        <label>
+          for{" "}
+          <Select
+            className={SELECT}
+            data-testid="bypass-time"
+            value={seconds}
+            onChange={(event) => {
+              setSeconds(Number(event.target.value));
+            }}
+          >
+            {TIMES.map((time) => (
+              <option key={time.seconds} value={time.seconds}>
+                {time.label}
+              </option>
+            ))}
+          </Select>
+        </label>
       </div>
-      <p className="mb-0">What waits and what comes of it is approved in your name without a person, in every console, until the time is over. Rules that deny or ask still win, and critical calls always ask. Every call is recorded, and the status bar shows the bypass.</p>
+      <p className="mb-0">
+        What waits and what comes of it is approved in your name without a person, in every console, until the time is
+        over. Rules that deny or ask still win, and critical calls always ask. Every call is recorded, and the status
+        bar shows the bypass.
+      </p>
     </Confirm>
   );
 };
@@ -59,14 +104,40 @@ export const BypassBar = ({ agent, disabled }: { readonly agent: string; readonl
   };
   return (
     <>
-      {trouble === null ? null : <span role="alert" className="text-bad">{trouble}</span>}
-      {bypass === null ? <Button disabled={disabled} onClick={() => { setAsked(true); }}>Bypass…</Button> : (
+      {trouble === null ? null : (
+        <span role="alert" className="text-bad">
+          {trouble}
+        </span>
+      )}
+      {bypass === null ? (
+        <Button
+          disabled={disabled}
+          onClick={() => {
+            setAsked(true);
+          }}
+        >
+          Bypass…
+        </Button>
+      ) : (
         <>
-          <span className="text-warn" data-testid="agent-bypass">bypass up to <b className="font-semibold">{bypass.upTo}</b> until <Moment ms={bypass.untilMs} />, by <ShownText text={bypass.by} />{panic ? ", not while panic is on" : ""}</span>
-          <Button disabled={disabled || busy} onClick={() => void end()}>{busy ? "Telling the bus…" : "End the bypass"}</Button>
+          <span className="text-warn" data-testid="agent-bypass">
+            bypass up to <b className="font-semibold">{bypass.upTo}</b> until <Moment ms={bypass.untilMs} />, by{" "}
+            <ShownText text={bypass.by} />
+            {panic ? ", not while panic is on" : ""}
+          </span>
+          <Button disabled={disabled || busy} onClick={() => void end()}>
+            {busy ? "Telling the bus…" : "End the bypass"}
+          </Button>
         </>
       )}
-      {asked ? <Ask agent={agent} onClose={() => { setAsked(false); }} /> : null}
+      {asked ? (
+        <Ask
+          agent={agent}
+          onClose={() => {
+            setAsked(false);
+          }}
+        />
+      ) : null}
     </>
   );
 };

@@ -5,7 +5,13 @@ import type { AgentToolView, AgentView } from "../../ipc/generated";
 
 /** Whether an agent fits what was typed: every word must occur in its name, framework or tools. */
 export const fits = (agent: AgentView, filter: string): boolean => {
-  const parts = [agent.key, agent.presence, ...[agent.framework, agent.kind, ...agent.tools.map((tool) => tool.name)].map((text) => (text === null ? "" : plainText(text)))];
+  const parts = [
+    agent.key,
+    agent.presence,
+    ...[agent.framework, agent.kind, ...agent.tools.map((tool) => tool.name)].map((text) =>
+      text === null ? "" : plainText(text),
+    ),
+  ];
   return everyWordIn(parts.join(" "), filter);
 };
 

@@ -19,17 +19,27 @@ const Choice = ({ label, value, options, onChange, whole = false }: ChoiceProps)
     <span className="sr-only">{label}</span>
     <Select
       className={`${whole ? "" : "max-w-[170px]"} py-1 text-xs ${value === null ? "border-line text-text-3" : "border-accent text-text"}`}
-      value={value ?? ""} onChange={(event) => { onChange(event.target.value === "" ? null : event.target.value); }}
+      value={value ?? ""}
+      onChange={(event) => {
+        onChange(event.target.value === "" ? null : event.target.value);
+      }}
     >
       <option value="">{label}</option>
-      {options.map((option) => <option key={option.value} value={option.value}>{option.label}</option>)}
+      {options.map((option) => (
+        <option key={option.value} value={option.value}>
+          {option.label}
+        </option>
+      ))}
       {/* A value may be an agent's own text: only its label is safe to show. */}
-      {value === null || options.some((option) => option.value === value) ? null : <option value={value}>{label}: as chosen</option>}
+      {value === null || options.some((option) => option.value === value) ? null : (
+        <option value={value}>{label}: as chosen</option>
+      )}
     </Select>
   </label>
 );
 
-const facets = (list: readonly Facet[] | undefined) => (list ?? []).map(({ value, label }) => ({ value, label: plainText(label) }));
+const facets = (list: readonly Facet[] | undefined) =>
+  (list ?? []).map(({ value, label }) => ({ value, label: plainText(label) }));
 
 const OVERDUE = [{ value: "overdue", label: "overdue now" }];
 
@@ -42,7 +52,9 @@ interface FilterBarProps {
 export const FilterBar = ({ filter, onChange }: FilterBarProps) => {
   const desk = useDesk();
   const { data } = useQuery({ queryKey: ["history-facets"], queryFn: () => desk.call("history_facets", {}) });
-  const put = (change: Partial<HistoryFilterView>): void => { onChange({ ...filter, ...change }); };
+  const put = (change: Partial<HistoryFilterView>): void => {
+    onChange({ ...filter, ...change });
+  };
   const pick = <N extends "risk" | "state">(name: N, value: string | null): void => {
     onChange({ ...filter, [name]: value as HistoryFilterView[N] });
   };
@@ -50,25 +62,120 @@ export const FilterBar = ({ filter, onChange }: FilterBarProps) => {
   const periods = PERIODS.map(([label]) => label);
   return (
     <div className="flex flex-wrap items-center gap-1.5" role="group" aria-label="Filters" data-testid="filters">
-      <Choice label="Workspace" value={filter.workspace} options={facets(data?.workspaces)} onChange={(workspace) => { put({ workspace }); }} />
-      <Choice label="Agent" value={filter.agent} options={facets(data?.agents)} onChange={(agent) => { put({ agent }); }} />
-      <Choice label="Tool" value={filter.tool} options={facets(data?.tools)} onChange={(tool) => { put({ tool }); }} />
-      <Choice label="Risk" value={filter.risk} options={RISKS} onChange={(risk) => { pick("risk", risk); }} />
-      <Choice label="State" value={filter.state} options={STATES} onChange={(state) => { pick("state", state); }} />
-      <Choice label="Verdict" value={filter.verdict} options={VERDICTS} onChange={(verdict) => { put({ verdict }); }} />
-      <Choice label="Decided by" value={filter.origin} options={ORIGINS} onChange={(origin) => { put({ origin }); }} />
-      <Choice label="Operator" value={filter.operator} options={facets(data?.operators)} onChange={(operator) => { put({ operator }); }} />
-      {(data?.rules.length ?? 0) > 0 || filter.rule !== null ? <Choice label="Rule" value={filter.rule} options={facets(data?.rules)} onChange={(rule) => { put({ rule }); }} /> : null}
-      <Choice label="Took" value={filter.tookUnderMs === null ? null : String(filter.tookUnderMs)} options={PACES} onChange={(under) => { put({ tookUnderMs: under === null ? null : Number(under) }); }} />
-      <Choice label="Delivery" value={filter.overdue ? "overdue" : null} options={OVERDUE} onChange={(overdue) => { put({ overdue: overdue !== null }); }} />
       <Choice
-        whole label="Any time" value={time} options={(time === null || periods.includes(time) ? periods : [...periods, time]).map((label) => ({ value: label, label }))}
+        label="Workspace"
+        value={filter.workspace}
+        options={facets(data?.workspaces)}
+        onChange={(workspace) => {
+          put({ workspace });
+        }}
+      />
+      <Choice
+        label="Agent"
+        value={filter.agent}
+        options={facets(data?.agents)}
+        onChange={(agent) => {
+          put({ agent });
+        }}
+      />
+      <Choice
+        label="Tool"
+        value={filter.tool}
+        options={facets(data?.tools)}
+        onChange={(tool) => {
+          put({ tool });
+        }}
+      />
+      <Choice
+        label="Risk"
+        value={filter.risk}
+        options={RISKS}
+        onChange={(risk) => {
+          pick("risk", risk);
+        }}
+      />
+      <Choice
+        label="State"
+        value={filter.state}
+        options={STATES}
+        onChange={(state) => {
+          pick("state", state);
+        }}
+      />
+      <Choice
+        label="Verdict"
+        value={filter.verdict}
+        options={VERDICTS}
+        onChange={(verdict) => {
+          put({ verdict });
+        }}
+      />
+      <Choice
+        label="Decided by"
+        value={filter.origin}
+        options={ORIGINS}
+        onChange={(origin) => {
+          put({ origin });
+        }}
+      />
+      <Choice
+        label="Operator"
+        value={filter.operator}
+        options={facets(data?.operators)}
+        onChange={(operator) => {
+          put({ operator });
+        }}
+      />
+      {(data?.rules.length ?? 0) > 0 || filter.rule !== null ? (
+        <Choice
+          label="Rule"
+          value={filter.rule}
+          options={facets(data?.rules)}
+          onChange={(rule) => {
+            put({ rule });
+          }}
+        />
+      ) : null}
+      <Choice
+        label="Took"
+        value={filter.tookUnderMs === null ? null : String(filter.tookUnderMs)}
+        options={PACES}
+        onChange={(under) => {
+          put({ tookUnderMs: under === null ? null : Number(under) });
+        }}
+      />
+      <Choice
+        label="Delivery"
+        value={filter.overdue ? "overdue" : null}
+        options={OVERDUE}
+        onChange={(overdue) => {
+          put({ overdue: overdue !== null });
+        }}
+      />
+      <Choice
+        whole
+        label="Any time"
+        value={time}
+        options={(time === null || periods.includes(time) ? periods : [...periods, time]).map((label) => ({
+          value: label,
+          label,
+        }))}
         onChange={(label) => {
           const length = PERIODS.find(([name]) => name === label)?.[1];
           put({ sinceMs: length === undefined ? null : sinceOf(length, desk.now()), untilMs: null });
         }}
       />
-      {isNarrow(filter) ? <button type="button" className="rounded px-1.5 py-1 text-xs text-text-2 hover:bg-raised" onClick={() => { onChange(EVERYTHING); }}>Clear</button> : null}
+      {isNarrow(filter) ? (
+        <button
+          type="button"
+          className="rounded px-1.5 py-1 text-xs text-text-2 hover:bg-raised"
+          onClick={() => {
+            onChange(EVERYTHING);
+          }}
+        >
+          Clear
+        </button>
+      ) : null}
     </div>
   );
 };

@@ -29,16 +29,20 @@ const useHistory = (filter: HistoryFilterView) => {
   const queries = useQueryClient();
   const [behind, setBehind] = useState(false);
   const query = useInfiniteQuery({
-    queryKey: ["history", filter], initialPageParam: null as number | null,
+    queryKey: ["history", filter],
+    initialPageParam: null as number | null,
     queryFn: ({ pageParam }) => desk.call("history_page", { filter, after: pageParam }),
-    getNextPageParam: (page) => page.next, placeholderData: (before) => before, staleTime: 0,
+    getNextPageParam: (page) => page.next,
+    placeholderData: (before) => before,
+    staleTime: 0,
   });
   const { refetch } = query;
   // What happens to requests changes their lines.
   useEffect(() => {
     const again = gather(async () => {
       // What is read already may be older than the news; it is not broken off: where they do not cease nothing would ever be read.
-      if (queries.isFetching({ queryKey: ["history", filter], exact: true }) > 0) await refetch({ cancelRefetch: false });
+      if (queries.isFetching({ queryKey: ["history", filter], exact: true }) > 0)
+        await refetch({ cancelRefetch: false });
       await refetch({ cancelRefetch: false });
       setBehind(false);
     }, GATHER_MS);
@@ -61,11 +65,20 @@ const RECOUNT_MS = 5_000;
 const RECOUNT_LONG_MS = 30_000;
 
 /** How many requests pass the filter, in words; null while that is not known. */
-const useCount = (filter: HistoryFilterView, { data, hasNextPage, isPlaceholderData }: ReturnType<typeof useHistory>["query"]): string | null => {
+const useCount = (
+  filter: HistoryFilterView,
+  { data, hasNextPage, isPlaceholderData }: ReturnType<typeof useHistory>["query"],
+): string | null => {
   const desk = useDesk();
-  const listed = data === undefined || isPlaceholderData || hasNextPage ? null : data.pages.reduce((sum, page) => sum + page.rows.length, 0);
+  const listed =
+    data === undefined || isPlaceholderData || hasNextPage
+      ? null
+      : data.pages.reduce((sum, page) => sum + page.rows.length, 0);
   const counted = useQuery({
-    queryKey: ["history-count", filter], queryFn: () => desk.call("history_count", filter), enabled: hasNextPage && !isPlaceholderData, staleTime: 0,
+    queryKey: ["history-count", filter],
+    queryFn: () => desk.call("history_count", filter),
+    enabled: hasNextPage && !isPlaceholderData,
+    staleTime: 0,
     refetchInterval: ({ state }) => (state.data?.whole === false ? RECOUNT_LONG_MS : RECOUNT_MS),
   });
   const count = listed ?? counted.data?.requests ?? null;
@@ -80,8 +93,14 @@ const useFilter = () => {
   const { ws, rule, find } = useSearch({ from: "/history" });
   const own = useStore(ownFilter);
   // The same ones as long as the address says the same: what is read hangs on them.
-  const asked = useMemo(() => find ?? (rule === undefined ? undefined : { workspace: ws ?? null, rule }), [find, rule, ws]);
-  const filter = useMemo<HistoryFilterView>(() => (asked === undefined ? own : { ...EVERYTHING, ...asked }), [asked, own]);
+  const asked = useMemo(
+    () => find ?? (rule === undefined ? undefined : { workspace: ws ?? null, rule }),
+    [find, rule, ws],
+  );
+  const filter = useMemo<HistoryFilterView>(
+    () => (asked === undefined ? own : { ...EVERYTHING, ...asked }),
+    [asked, own],
+  );
   const change = (next: HistoryFilterView): void => {
     ownFilter.set(next);
     if (asked !== undefined) void navigate({ to: "/history", search: {}, replace: true });
@@ -111,34 +130,74 @@ export const HistoryScreen = () => {
     leftAt.set(key);
     void navigate({ to: "/history/request", search: asked === undefined ? { key } : { key, find: asked } });
   };
-  useCommand("next", () => { move(1); });
-  useCommand("previous", () => { move(-1); });
-  useCommand("choose", () => { open(chosen?.key); }, rows.length > 0);
-  const back = (): void => { router.history.back(); };
+  useCommand("next", () => {
+    move(1);
+  });
+  useCommand("previous", () => {
+    move(-1);
+  });
+  useCommand(
+    "choose",
+    () => {
+      open(chosen?.key);
+    },
+    rows.length > 0,
+  );
+  const back = (): void => {
+    router.history.back();
+  };
   useCommand("back", back, asked !== undefined);
   return (
     <main className="flex min-h-0 min-w-0 flex-1 flex-col" aria-label="History">
       <header className="border-b border-line px-5 pt-3 pb-2.5">
         <div className="mb-2.5 flex items-center gap-3">
           <h1 className="m-0 text-[15px] font-semibold">History</h1>
-          <span className="whitespace-nowrap text-text-3" data-testid="history-count">{count === null ? "" : `${count}, `}newest first</span>
-          {asked === undefined ? null : <Button tone="quiet" className="-my-1 !py-1" onClick={back}>Back <Kbd command="back" /></Button>}
+          <span className="whitespace-nowrap text-text-3" data-testid="history-count">
+            {count === null ? "" : `${count}, `}newest first
+          </span>
+          {asked === undefined ? null : (
+            <Button tone="quiet" className="-my-1 !py-1" onClick={back}>
+              Back <Kbd command="back" />
+            </Button>
+          )}
           <FilterField
-            label="Search the words of requests" placeholder='Search: all words, "a phrase", beginning*' value={filter.text}
-            onChange={(text) => { setFilter({ ...filter, text }); }} className="ml-auto w-[420px]"
+            label="Search the words of requests"
+            placeholder='Search: all words, "a phrase", beginning*'
+            value={filter.text}
+            onChange={(text) => {
+              setFilter({ ...filter, text });
+            }}
+            className="ml-auto w-[420px]"
           />
           <Searches filter={filter} onChoose={setFilter} />
         </div>
         <FilterBar filter={filter} onChange={setFilter} />
       </header>
       <Failed error={query.error} className="px-5" />
-      {unindexed > 0 ? <p role="status" className="m-0 border-b border-warn-line bg-warn-bg px-5 py-1.5 text-warn-text">The words of {unindexed.toLocaleString("en")} requests are not indexed yet: this search does not find those.</p> : null}
+      {unindexed > 0 ? (
+        <p role="status" className="m-0 border-b border-warn-line bg-warn-bg px-5 py-1.5 text-warn-text">
+          The words of {unindexed.toLocaleString("en")} requests are not indexed yet: this search does not find those.
+        </p>
+      ) : null}
       {rows.length === 0 && query.hasNextPage !== true ? (
         <div className="grid flex-1 place-items-center text-text-3" data-testid="history-empty">
-          {query.isPending || query.isFetching || behind ? "Reading…" : query.error !== null ? "" : isNarrow(filter) ? "No request passes this filter." : "Nothing was ever asked on this bus."}
+          {query.isPending || query.isFetching || behind
+            ? "Reading…"
+            : query.error !== null
+              ? ""
+              : isNarrow(filter)
+                ? "No request passes this filter."
+                : "Nothing was ever asked on this bus."}
         </div>
       ) : (
-        <HistoryList rows={rows} chosen={chosen?.key ?? null} onOpen={open} onEnd={() => { if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage(); }} />
+        <HistoryList
+          rows={rows}
+          chosen={chosen?.key ?? null}
+          onOpen={open}
+          onEnd={() => {
+            if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage();
+          }}
+        />
       )}
     </main>
   );

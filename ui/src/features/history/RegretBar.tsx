@@ -32,27 +32,74 @@ export const RegretBar = ({ story }: { readonly story: RequestStoryView }) => {
   const origin = row.origin === null ? "" : plainText(row.origin);
   if (row.state !== "decided" || row.rule === null || (origin !== "rule" && origin !== "setup_key")) return null;
   const regret = async (acceptDenied: boolean, here: Here): Promise<void> => {
-    const outcome = await desk.call("regret", { key: row.key, reason: reason.trim() === "" ? null : reason.trim(), acceptDenied });
+    const outcome = await desk.call("regret", {
+      key: row.key,
+      reason: reason.trim() === "" ? null : reason.trim(),
+      acceptDenied,
+    });
     setDone(outcome.suspended);
     if (here.current) setDenied(outcome.denied);
     else if (outcome.denied !== null) tellLate(QUESTION, whyDenied(outcome.denied));
-    await Promise.all([queries.invalidateQueries({ queryKey: ["rules"] }), queries.invalidateQueries({ queryKey: ["story", row.key] })]);
+    await Promise.all([
+      queries.invalidateQueries({ queryKey: ["rules"] }),
+      queries.invalidateQueries({ queryKey: ["story", row.key] }),
+    ]);
   };
   return (
     <div className="mb-5" data-testid="regret">
       {done === null ? (
-        <Button tone="deny" disabled={lost !== null || readOnly !== null} onClick={() => { setAsking(true); }}>This was wrong…</Button>
-      ) : <p role="status" className="m-0 text-warn-text">Recorded as wrong: <b className="font-mono font-semibold"><ShownText text={done.id} /></b> {DONE[done.what] ?? "is suspended"}.</p>}
+        <Button
+          tone="deny"
+          disabled={lost !== null || readOnly !== null}
+          onClick={() => {
+            setAsking(true);
+          }}
+        >
+          This was wrong…
+        </Button>
+      ) : (
+        <p role="status" className="m-0 text-warn-text">
+          Recorded as wrong:{" "}
+          <b className="font-mono font-semibold">
+            <ShownText text={done.id} />
+          </b>{" "}
+          {DONE[done.what] ?? "is suspended"}.
+        </p>
+      )}
       {asking ? (
-        <Confirm title={QUESTION} verb="Suspend it" dangerous onConfirm={(here) => regret(false, here)} onClose={() => { setAsking(false); }}>
+        <Confirm
+          title={QUESTION}
+          verb="Suspend it"
+          dangerous
+          onConfirm={(here) => regret(false, here)}
+          onClose={() => {
+            setAsking(false);
+          }}
+        >
           <p className="mt-0">{MEANS[origin]} What it decided stands: it cannot be called back.</p>
-          <label className="block">Why
-            <input className="mt-1 block w-full rounded-md border border-line bg-bg px-2.5 py-2 text-text" value={reason} maxLength={240} placeholder="For whoever looks at the rule next" onChange={(event) => { setReason(event.target.value); }} />
+          <label className="block">
+            Why
+            <input
+              className="mt-1 block w-full rounded-md border border-line bg-bg px-2.5 py-2 text-text"
+              value={reason}
+              maxLength={240}
+              placeholder="For whoever looks at the rule next"
+              onChange={(event) => {
+                setReason(event.target.value);
+              }}
+            />
           </label>
         </Confirm>
       ) : null}
       {denied === null ? null : (
-        <DeniedDialog denied={denied} verb="Suspend it all the same" onConfirm={(here) => regret(true, here)} onClose={() => { setDenied(null); }} />
+        <DeniedDialog
+          denied={denied}
+          verb="Suspend it all the same"
+          onConfirm={(here) => regret(true, here)}
+          onClose={() => {
+            setDenied(null);
+          }}
+        />
       )}
     </div>
   );

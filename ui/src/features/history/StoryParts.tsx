@@ -13,13 +13,31 @@ const code = "font-mono text-xs [overflow-wrap:anywhere] text-text-2";
 export const Signature = ({ signature }: { readonly signature: SignatureView }) => (
   <Section title="The signed decision">
     <div data-testid="signature" data-ok={signature.fault === null}>
-      {signature.fault === null ? <p className="mt-0 mb-2 text-ok">The signature verifies.</p> : <p role="alert" className="mt-0 mb-2 text-bad">It does not verify: {signature.fault}. The agent denies.</p>}
+      {signature.fault === null ? (
+        <p className="mt-0 mb-2 text-ok">The signature verifies.</p>
+      ) : (
+        <p role="alert" className="mt-0 mb-2 text-bad">
+          It does not verify: {signature.fault}. The agent denies.
+        </p>
+      )}
       <dl className="m-0 mb-2 grid grid-cols-[92px_minmax(0,1fr)] gap-x-2 gap-y-[5px]">
-        <Fact name="Key"><span className={code}>{signature.key === null ? "unsigned" : <ShownText text={signature.key} />}</span></Fact>
-        {signature.sig === null ? null : <Fact name="Signature"><span className={code}><ShownText text={signature.sig} /></span></Fact>}
-        <Fact name="Stored"><Moment ms={signature.storedMs} exact />, #{signature.streamSeq}</Fact>
+        <Fact name="Key">
+          <span className={code}>{signature.key === null ? "unsigned" : <ShownText text={signature.key} />}</span>
+        </Fact>
+        {signature.sig === null ? null : (
+          <Fact name="Signature">
+            <span className={code}>
+              <ShownText text={signature.sig} />
+            </span>
+          </Fact>
+        )}
+        <Fact name="Stored">
+          <Moment ms={signature.storedMs} exact />, #{signature.streamSeq}
+        </Fact>
       </dl>
-      <div className="max-h-56 overflow-auto"><RawBytes chunks={[signature.payload]} /></div>
+      <div className="max-h-56 overflow-auto">
+        <RawBytes chunks={[signature.payload]} />
+      </div>
     </div>
   </Section>
 );
@@ -33,10 +51,22 @@ export const Votes = ({ votes }: { readonly votes: readonly VoteView[] }) =>
           // Votes keep the order of the stream.
           // oxlint-disable-next-line react/no-array-index-key
           <li key={index} className="py-0.5">
-            {vote.verdict === null ? <span className="text-text-3">Somebody has voted; what and who is told once you have</span> : (
-              <>{vote.mine ? "You" : vote.by === null ? "somebody" : <ShownText text={vote.by} />} <span className="text-text-2">{pastOf(plainText(vote.verdict))}</span>
-                <span className="text-text-3">{vote.keyTail === null ? "" : `, key ${vote.keyTail}`}{vote.atMs === null ? null : <>, <Moment ms={vote.atMs} exact /></>}</span>
-                {vote.stands === false ? <b className="ml-1 font-semibold text-bad">does not count</b> : null}</>
+            {vote.verdict === null ? (
+              <span className="text-text-3">Somebody has voted; what and who is told once you have</span>
+            ) : (
+              <>
+                {vote.mine ? "You" : vote.by === null ? "somebody" : <ShownText text={vote.by} />}{" "}
+                <span className="text-text-2">{pastOf(plainText(vote.verdict))}</span>
+                <span className="text-text-3">
+                  {vote.keyTail === null ? "" : `, key ${vote.keyTail}`}
+                  {vote.atMs === null ? null : (
+                    <>
+                      , <Moment ms={vote.atMs} exact />
+                    </>
+                  )}
+                </span>
+                {vote.stands === false ? <b className="ml-1 font-semibold text-bad">does not count</b> : null}
+              </>
             )}
           </li>
         ))}
@@ -48,13 +78,41 @@ export const Votes = ({ votes }: { readonly votes: readonly VoteView[] }) =>
 export const Origin = ({ story }: { readonly story: RequestStoryView }) => (
   <Section title="Origin">
     <dl className="m-0 grid grid-cols-[92px_minmax(0,1fr)] gap-x-2 gap-y-[5px]">
-      {story.requestedMs === null ? null : <Fact name="Asked"><Moment ms={story.requestedMs} exact />, agent’s clock</Fact>}
-      <Fact name="Stored"><Moment ms={story.row.storedMs} exact />, #{story.requestSeq}</Fact>
-      <Fact name="Read here"><Moment ms={story.receivedMs} exact /></Fact>
-      {story.deadlineMs === null ? null : <Fact name="Deadline"><Moment ms={story.deadlineMs} exact /></Fact>}
-      {story.argsDigest === null ? null : <Fact name="Arguments"><span className={code}>{story.argsDigest}</span></Fact>}
-      <Fact name="Request"><span className={code}>{story.requestDigest}</span></Fact>
-      {story.rule === null ? null : <Fact name="Rule"><ShownText text={story.rule.id} />{story.rule.version === null ? "" : `, version ${story.rule.version}`}{story.rule.policyDigest === null ? null : <span className={`block ${code}`}><ShownText text={story.rule.policyDigest} /></span>}</Fact>}
+      {story.requestedMs === null ? null : (
+        <Fact name="Asked">
+          <Moment ms={story.requestedMs} exact />, agent’s clock
+        </Fact>
+      )}
+      <Fact name="Stored">
+        <Moment ms={story.row.storedMs} exact />, #{story.requestSeq}
+      </Fact>
+      <Fact name="Read here">
+        <Moment ms={story.receivedMs} exact />
+      </Fact>
+      {story.deadlineMs === null ? null : (
+        <Fact name="Deadline">
+          <Moment ms={story.deadlineMs} exact />
+        </Fact>
+      )}
+      {story.argsDigest === null ? null : (
+        <Fact name="Arguments">
+          <span className={code}>{story.argsDigest}</span>
+        </Fact>
+      )}
+      <Fact name="Request">
+        <span className={code}>{story.requestDigest}</span>
+      </Fact>
+      {story.rule === null ? null : (
+        <Fact name="Rule">
+          <ShownText text={story.rule.id} />
+          {story.rule.version === null ? "" : `, version ${story.rule.version}`}
+          {story.rule.policyDigest === null ? null : (
+            <span className={`block ${code}`}>
+              <ShownText text={story.rule.policyDigest} />
+            </span>
+          )}
+        </Fact>
+      )}
     </dl>
   </Section>
 );
@@ -66,8 +124,12 @@ export const Audit = ({ rows }: { readonly rows: readonly AuditRef[] }) => (
       {rows.map((row) => (
         <li key={row.seq} className="row-line py-1 last:border-0">
           <span className="font-mono text-xs text-text-3">#{row.seq}</span> {row.action.replaceAll("_", " ")}
-          <span className="text-text-3">, <Moment ms={row.atMs} /></span>
-          <div className="truncate font-mono text-[11px] text-text-3" title={row.hash}>{row.hash.slice(0, 16)}… <ShownText text={row.actor} /></div>
+          <span className="text-text-3">
+            , <Moment ms={row.atMs} />
+          </span>
+          <div className="truncate font-mono text-[11px] text-text-3" title={row.hash}>
+            {row.hash.slice(0, 16)}… <ShownText text={row.actor} />
+          </div>
         </li>
       ))}
     </ol>

@@ -3,8 +3,20 @@ import { formatDay, formatMoment, formatTime, midnight } from "../../desk/clock"
 import type { CardState, HistoryFilterView, Risk } from "../../ipc/generated";
 
 export const EVERYTHING: HistoryFilterView = {
-  text: "", workspace: null, agent: null, tool: null, risk: null, state: null, verdict: null, origin: null, operator: null, rule: null,
-  tookUnderMs: null, overdue: false, sinceMs: null, untilMs: null,
+  text: "",
+  workspace: null,
+  agent: null,
+  tool: null,
+  risk: null,
+  state: null,
+  verdict: null,
+  origin: null,
+  operator: null,
+  rule: null,
+  tookUnderMs: null,
+  overdue: false,
+  sinceMs: null,
+  untilMs: null,
 };
 
 /** Whether it leaves anything out. */
@@ -14,14 +26,21 @@ export const isNarrow = (filter: HistoryFilterView): boolean =>
 /** The part of an address that says what to look for; null where it says nothing of the kind. */
 export const filterOf = (part: unknown): Partial<HistoryFilterView> | null => {
   if (typeof part !== "object" || part === null) return null;
-  const known = Object.entries(part).filter(([name, value]) => name in EVERYTHING && ["string", "number", "boolean"].includes(typeof value));
+  const known = Object.entries(part).filter(
+    ([name, value]) => name in EVERYTHING && ["string", "number", "boolean"].includes(typeof value),
+  );
   return known.length === 0 ? null : Object.fromEntries(known);
 };
 
 const DAY = 86_400_000;
 
 /** Times that are offered, as lengths before now. */
-export const PERIODS: readonly (readonly [string, number])[] = [["last hour", 3_600_000], ["last day", DAY], ["last 7 days", 7 * DAY], ["last 90 days", 90 * DAY]];
+export const PERIODS: readonly (readonly [string, number])[] = [
+  ["last hour", 3_600_000],
+  ["last day", DAY],
+  ["last 7 days", 7 * DAY],
+  ["last 90 days", 90 * DAY],
+];
 
 /** A period as the filter's start: whole minutes, so that the same choice finds the same pages. */
 export const sinceOf = (period: number, nowMs: number): number => Math.floor((nowMs - period) / 60_000) * 60_000;
@@ -31,9 +50,15 @@ const periodOf = (sinceMs: number, nowMs: number): string | null =>
   PERIODS.find(([, length]) => Math.abs(nowMs - sinceMs - length) < length / 4)?.[0] ?? null;
 
 /** The words for the time of a filter; null for any time. One that has an end is never told as a period until now. */
-export const timeOf = ({ sinceMs, untilMs }: Pick<HistoryFilterView, "sinceMs" | "untilMs">, nowMs: number): string | null => {
+export const timeOf = (
+  { sinceMs, untilMs }: Pick<HistoryFilterView, "sinceMs" | "untilMs">,
+  nowMs: number,
+): string | null => {
   if (sinceMs !== null && untilMs !== null) {
-    const until = midnight(sinceMs) === midnight(untilMs) ? formatTime(untilMs) : `${formatDay(untilMs, nowMs)}, ${formatTime(untilMs)}`;
+    const until =
+      midnight(sinceMs) === midnight(untilMs)
+        ? formatTime(untilMs)
+        : `${formatDay(untilMs, nowMs)}, ${formatTime(untilMs)}`;
     return `${formatMoment(sinceMs, nowMs)} to ${until}`;
   }
   if (untilMs !== null) return `before ${formatMoment(untilMs, nowMs)}`;
@@ -44,16 +69,47 @@ interface Option {
   readonly value: string;
   readonly label: string;
 }
-const words = (list: readonly string[]): readonly Option[] => list.map((value) => ({ value, label: value.replace("_", " ") }));
+const words = (list: readonly string[]): readonly Option[] =>
+  list.map((value) => ({ value, label: value.replace("_", " ") }));
 
 export const STATES: readonly Option[] = [
-  { value: "waiting", label: "still waiting" }, ...words(["pending", "holding", "queued", "decided", "expired", "withdrawn", "rejected", "void"] satisfies readonly CardState[]),
+  { value: "waiting", label: "still waiting" },
+  ...words([
+    "pending",
+    "holding",
+    "queued",
+    "decided",
+    "expired",
+    "withdrawn",
+    "rejected",
+    "void",
+  ] satisfies readonly CardState[]),
 ];
 export const RISKS = words(["safe", "low", "medium", "high", "critical"] satisfies readonly Risk[]);
 export const VERDICTS: readonly Option[] = [
-  { value: "allowed", label: "let run" }, { value: "refused", label: "refused" }, { value: "caught", label: "refused or edited" },
-  ...words(["approve", "modify", "deny", "skip", "respond", "escalate", "terminate", "expired", "withdrawn", "rejected"]),
+  { value: "allowed", label: "let run" },
+  { value: "refused", label: "refused" },
+  { value: "caught", label: "refused or edited" },
+  ...words([
+    "approve",
+    "modify",
+    "deny",
+    "skip",
+    "respond",
+    "escalate",
+    "terminate",
+    "expired",
+    "withdrawn",
+    "rejected",
+  ]),
 ];
-export const ORIGINS: readonly Option[] = [{ value: "automatic", label: "automatic" }, ...words(["operator", "rule", "setup_key", "timeout", "agent", "system"])];
+export const ORIGINS: readonly Option[] = [
+  { value: "automatic", label: "automatic" },
+  ...words(["operator", "rule", "setup_key", "timeout", "agent", "system"]),
+];
 /** In how short a time it was decided. */
-export const PACES: readonly Option[] = [["2000", "under 2 s"], ["10000", "under 10 s"], ["60000", "under 1 min"]].map(([value = "", label = ""]) => ({ value, label }));
+export const PACES: readonly Option[] = [
+  ["2000", "under 2 s"],
+  ["10000", "under 10 s"],
+  ["60000", "under 1 min"],
+].map(([value = "", label = ""]) => ({ value, label }));

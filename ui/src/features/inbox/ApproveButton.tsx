@@ -33,13 +33,21 @@ export const ApproveButton = ({ label, command, arming, ready, onApprove }: Appr
           event.preventDefault();
           setSaid(`Press ${hintOf(command).replace("⇧", "Shift")} to approve. Enter and Space do not.`);
         }}
-        onKeyUp={(event) => { if (event.key === " ") event.preventDefault(); }}
-        onPointerDown={(event) => { arming.pressed(event.timeStamp); }}
-        onClick={(event) => { if (ready && arming.acceptsClick(event.timeStamp)) onApprove(); }}
+        onKeyUp={(event) => {
+          if (event.key === " ") event.preventDefault();
+        }}
+        onPointerDown={(event) => {
+          arming.pressed(event.timeStamp);
+        }}
+        onClick={(event) => {
+          if (ready && arming.acceptsClick(event.timeStamp)) onApprove();
+        }}
       >
         {label} <Kbd command={command} quiet />
       </button>
-      <span role="status" className="sr-only">{said}</span>
+      <span role="status" className="sr-only">
+        {said}
+      </span>
     </>
   );
 };

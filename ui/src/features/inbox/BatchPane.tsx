@@ -34,9 +34,12 @@ const holdsBack = (card: Card, now: number): string | null => {
   if (card.state !== "pending") return "no longer waits";
   if (now >= card.deadlineMs) return "is past its deadline";
   switch (missingStep(card, noProgress)) {
-    case null: break;
-    case "name": return "has a name too long to be seen here: open it alone";
-    default: return "holds hidden characters: open it alone and reveal them (V)";
+    case null:
+      break;
+    case "name":
+      return "has a name too long to be seen here: open it alone";
+    default:
+      return "holds hidden characters: open it alone and reveal them (V)";
   }
   return mayApproveCard(card, false) ? null : "takes no approval here";
 };
@@ -45,17 +48,30 @@ const One = ({ card, why }: { readonly card: Card; readonly why: string | null }
   <section className="row-line py-4 last:border-0" data-testid="batch-card" data-key={card.key}>
     <header className="mb-2 flex flex-wrap items-baseline gap-x-2.5 text-[11.5px] text-text-3">
       <RiskBadge risk={card.risk} />
-      {card.thread === null ? null : <span>thread <ShownText text={card.thread} /></span>}
+      {card.thread === null ? null : (
+        <span>
+          thread <ShownText text={card.thread} />
+        </span>
+      )}
       <span className="font-mono">{card.requestId}</span>
-      <span className="ml-auto"><Countdown deadlineMs={card.deadlineMs} hasDeadline={card.hasDeadline} /></span>
+      <span className="ml-auto">
+        <Countdown deadlineMs={card.deadlineMs} hasDeadline={card.hasDeadline} />
+      </span>
     </header>
     {card.says.map((said) => (
-      <p key={said.field} className="selectable mt-0 mb-2 text-text-2"><span className="mr-1.5 rounded border border-line px-1 text-[10.5px] text-text-3">says</span><ShownText text={said.text} block /></p>
+      <p key={said.field} className="selectable mt-0 mb-2 text-text-2">
+        <span className="mr-1.5 rounded border border-line px-1 text-[10.5px] text-text-3">says</span>
+        <ShownText text={said.text} block />
+      </p>
     ))}
     <Entries entries={card.args ?? []} revealed={NOTHING} label="Arguments at the gate" />
     <Warnings card={card} revealed={NOTHING} />
     <Effective groups={card.effective} revealed={NOTHING} />
-    {why === null ? null : <p role="note" className="m-0 text-warn">This one {why}.</p>}
+    {why === null ? null : (
+      <p role="note" className="m-0 text-warn">
+        This one {why}.
+      </p>
+    )}
   </section>
 );
 
@@ -80,16 +96,24 @@ export const BatchPane = ({ picked, left, sent, onAnswered, onClear }: BatchPane
   const busy = sent.sending;
   const [stopped, setStopped] = useState<string | null>(null);
   const [read, setRead] = useState("");
-  const found = useQueries({ queries: picked.map((key) => ({ queryKey: ["card", key], queryFn: () => desk.call("card", { key }) })) });
+  const found = useQueries({
+    queries: picked.map((key) => ({ queryKey: ["card", key], queryFn: () => desk.call("card", { key }) })),
+  });
   const cards = found.map((query) => query.data).filter((card): card is Card => card !== undefined);
   const error = found.find((query) => query.error !== null)?.error ?? null;
   const whole = cards.length === picked.length;
   // What is on screen: another card, or another version of one, disarms.
   const content = whole ? cards.map((card) => `${card.key} ${card.origin.requestDigest} ${card.state}`).join("\n") : "";
-  const end = useSeenEnd<HTMLDivElement>(content, () => { setRead(content); });
+  const end = useSeenEnd<HTMLDivElement>(content, () => {
+    setRead(content);
+  });
   const { area, room, bottom, inView } = useOnScreen();
   // Its end was a jump away: what came into view then must stand still, too.
-  const arming = useArming(content === "" ? null : `${content} ${read === content}`, !covered && !denying && !busy && inView === true, area);
+  const arming = useArming(
+    content === "" ? null : `${content} ${read === content}`,
+    !covered && !denying && !busy && inView === true,
+    area,
+  );
   const faulty = cards.filter((card) => holdsBack(card, now) !== null).length;
   const ready = whole && faulty === 0 && read === content && blocked === null && !busy && !denying && !covered;
 
@@ -99,18 +123,35 @@ export const BatchPane = ({ picked, left, sent, onAnswered, onClear }: BatchPane
     const waiting = cards.filter((one) => one.state === "pending");
     // Each is signed by itself; what became of each is told in the list.
     const { begun } = await sent.decideAll(waiting, (card) => ({
-      key: card.key, verdict, seenRequestDigest: card.origin.requestDigest, seenArgsDigest: card.origin.argsDigest,
-      edited: null, seenEditDigest: null, message, answer: null, typed: null, revealed: [],
+      key: card.key,
+      verdict,
+      seenRequestDigest: card.origin.requestDigest,
+      seenArgsDigest: card.origin.argsDigest,
+      edited: null,
+      seenEditDigest: null,
+      message,
+      answer: null,
+      typed: null,
+      revealed: [],
     }));
-    if (begun < waiting.length) setStopped(`Stopped: ${begun} of ${waiting.length} were sent, the others wait as before.`);
+    if (begun < waiting.length)
+      setStopped(`Stopped: ${begun} of ${waiting.length} were sent, the others wait as before.`);
     setDenying(false);
     setReason("");
     onAnswered(waiting.slice(0, begun).map((card) => card.key));
   };
   useWriting(denying);
   const approveKey = useApproveKey("low");
-  useCommand(approveKey, (press) => { if (ready && arming.accepts(press)) void send("approve", null); });
-  useCommand("deny", () => { setDenying(true); }, cards.length > 0 && blocked === null);
+  useCommand(approveKey, (press) => {
+    if (ready && arming.accepts(press)) void send("approve", null);
+  });
+  useCommand(
+    "deny",
+    () => {
+      setDenying(true);
+    },
+    cards.length > 0 && blocked === null,
+  );
   useCommand("back", () => {
     if (covered) return false;
     if (busy) sent.stop();
@@ -121,31 +162,116 @@ export const BatchPane = ({ picked, left, sent, onAnswered, onClear }: BatchPane
 
   const [first] = cards;
   return (
-    <article className="flex min-h-0 min-w-0 flex-1 flex-col overflow-clip" aria-label="Several requests" data-testid="batch" data-count={picked.length} data-armed={arming.armed && ready}>
+    <article
+      className="flex min-h-0 min-w-0 flex-1 flex-col overflow-clip"
+      aria-label="Several requests"
+      data-testid="batch"
+      data-count={picked.length}
+      data-armed={arming.armed && ready}
+    >
       <header className="shrink-0 border-b border-line px-7 pt-[18px] pb-3.5">
-        <div className="mb-1.5 text-xs text-text-3">{first === undefined ? "" : <><ProductionMark marked={first.production} />workspace <em className="text-text-2 not-italic">{first.workspace}</em> / agent <em className="text-text-2 not-italic">{first.agent}</em></>}</div>
-        <Bounded className="max-h-[76px]"><h2 className="selectable m-0 text-xl/tight font-semibold">{picked.length} {picked.length === 1 ? "call" : "calls"} of <span className="font-mono">{first?.tool === undefined || first.tool === null ? "…" : <ShownText text={first.tool.name} />}</span></h2></Bounded>
-        <p className="mt-2 mb-0 text-text-2">One answer for all of them, sent as {picked.length === 1 ? "one decision" : `${picked.length} decisions of their own`}.</p>
-        {left === 0 || busy ? null : <p role="status" className="mt-1 mb-0 text-warn" data-testid="batch-left">{left} of the {picked.length + left} that were selected {left === 1 ? "was" : "were"} answered, expired or put off meanwhile, and {left === 1 ? "is" : "are"} not among these.</p>}
+        <div className="mb-1.5 text-xs text-text-3">
+          {first === undefined ? (
+            ""
+          ) : (
+            <>
+              <ProductionMark marked={first.production} />
+              workspace <em className="text-text-2 not-italic">{first.workspace}</em> / agent{" "}
+              <em className="text-text-2 not-italic">{first.agent}</em>
+            </>
+          )}
+        </div>
+        <Bounded className="max-h-[76px]">
+          <h2 className="selectable m-0 text-xl/tight font-semibold">
+            {picked.length} {picked.length === 1 ? "call" : "calls"} of{" "}
+            <span className="font-mono">
+              {first?.tool === undefined || first.tool === null ? "…" : <ShownText text={first.tool.name} />}
+            </span>
+          </h2>
+        </Bounded>
+        <p className="mt-2 mb-0 text-text-2">
+          One answer for all of them, sent as{" "}
+          {picked.length === 1 ? "one decision" : `${picked.length} decisions of their own`}.
+        </p>
+        {left === 0 || busy ? null : (
+          <p role="status" className="mt-1 mb-0 text-warn" data-testid="batch-left">
+            {left} of the {picked.length + left} that were selected {left === 1 ? "was" : "were"} answered, expired or
+            put off meanwhile, and {left === 1 ? "is" : "are"} not among these.
+          </p>
+        )}
       </header>
       <AskedArea area={area} room={room}>
         <Region label="What is asked" className="flex-1 px-7">
           <Failed error={error} />
-          {cards.map((card) => <One key={card.key} card={card} why={holdsBack(card, now)} />)}
+          {cards.map((card) => (
+            <One key={card.key} card={card} why={holdsBack(card, now)} />
+          ))}
           <div ref={end} data-place="end" className="h-px" aria-hidden="true" />
         </Region>
       </AskedArea>
       {ready ? <TooSmall inView={inView} /> : null}
-      {blocked === null ? null : <p role="status" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad"><CommandText text={blocked} /></p>}
-      {stopped === null ? null : <p role="status" className="m-0 border-t border-warn-line bg-warn-bg px-7 py-2 text-warn-text" data-testid="stopped">{stopped}</p>}
-      {denying ? <DenyPanel stops={false} canStop={false} busy={busy} reason={reason} onReason={setReason} onClose={() => { setDenying(false); }} onDeny={(message) => void send("deny", message)} /> : (
-        <div className="flex min-h-[63px] items-center gap-2.5 border-t border-line bg-panel px-7 py-3" role="toolbar" aria-label="Decide all">
-          <Button tone="deny" disabled={busy || cards.length === 0 || blocked !== null} onClick={() => { setDenying(true); }}>Deny all… <Kbd command="deny" quiet /></Button>
-          <Button tone="quiet" onClick={busy ? sent.stop : onClear}>{busy ? "Stop" : "Unselect"} <kbd className="kbd">Esc</kbd></Button>
+      {blocked === null ? null : (
+        <p role="status" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad">
+          <CommandText text={blocked} />
+        </p>
+      )}
+      {stopped === null ? null : (
+        <p
+          role="status"
+          className="m-0 border-t border-warn-line bg-warn-bg px-7 py-2 text-warn-text"
+          data-testid="stopped"
+        >
+          {stopped}
+        </p>
+      )}
+      {denying ? (
+        <DenyPanel
+          stops={false}
+          canStop={false}
+          busy={busy}
+          reason={reason}
+          onReason={setReason}
+          onClose={() => {
+            setDenying(false);
+          }}
+          onDeny={(message) => void send("deny", message)}
+        />
+      ) : (
+        <div
+          className="flex min-h-[63px] items-center gap-2.5 border-t border-line bg-panel px-7 py-3"
+          role="toolbar"
+          aria-label="Decide all"
+        >
+          <Button
+            tone="deny"
+            disabled={busy || cards.length === 0 || blocked !== null}
+            onClick={() => {
+              setDenying(true);
+            }}
+          >
+            Deny all… <Kbd command="deny" quiet />
+          </Button>
+          <Button tone="quiet" onClick={busy ? sent.stop : onClear}>
+            {busy ? "Stop" : "Unselect"} <kbd className="kbd">Esc</kbd>
+          </Button>
           <span className="ml-auto text-text-2">
-            {busy ? "Sending…" : !whole ? "Reading the requests…" : faulty > 0 ? `${faulty} of them ${faulty === 1 ? "keeps" : "keep"} the others back` : read === content ? "" : "Read them to their end first"}
+            {busy
+              ? "Sending…"
+              : !whole
+                ? "Reading the requests…"
+                : faulty > 0
+                  ? `${faulty} of them ${faulty === 1 ? "keeps" : "keep"} the others back`
+                  : read === content
+                    ? ""
+                    : "Read them to their end first"}
           </span>
-          <ApproveButton label={`Approve all ${picked.length}`} command={approveKey} arming={arming} ready={ready} onApprove={() => void send("approve", null)} />
+          <ApproveButton
+            label={`Approve all ${picked.length}`}
+            command={approveKey}
+            arming={arming}
+            ready={ready}
+            onApprove={() => void send("approve", null)}
+          />
         </div>
       )}
       <Bottom place={bottom} />

@@ -42,7 +42,8 @@ interface CardViewProps {
 const FEW_MESSAGES = 2;
 
 /** These take the place of the action bar; the others lie over the desk. */
-const inPlace = (panel: Panel): boolean => panel === "deny" || panel === "terminate" || panel === "answer" || panel === "edit" || panel === "snooze";
+const inPlace = (panel: Panel): boolean =>
+  panel === "deny" || panel === "terminate" || panel === "answer" || panel === "edit" || panel === "snooze";
 
 const CardView = ({ card, sent, onSent, onEngaged, onFree, onUndo, onSnooze }: CardViewProps) => {
   const acts = useCardActs(card, sent.decide, onSent);
@@ -64,7 +65,9 @@ const CardView = ({ card, sent, onSent, onEngaged, onFree, onUndo, onSnooze }: C
   const engaged = acts.panel !== "none" || draft !== null || acts.progress.typed !== "";
   useLayoutEffect(() => {
     onEngaged(engaged);
-    return () => { onEngaged(false); };
+    return () => {
+      onEngaged(false);
+    };
   }, [engaged, onEngaged]);
 
   const was = useRef(acts.panel);
@@ -73,7 +76,9 @@ const CardView = ({ card, sent, onSent, onEngaged, onFree, onUndo, onSnooze }: C
     was.current = acts.panel;
   }, [acts.panel, onFree]);
 
-  useEffect(() => { if (card.history.length <= FEW_MESSAGES) openEvidence(); }, [card.history.length, openEvidence]);
+  useEffect(() => {
+    if (card.history.length <= FEW_MESSAGES) openEvidence();
+  }, [card.history.length, openEvidence]);
 
   const approve = useCallback(() => {
     if (draft === null) void send("approve");
@@ -87,21 +92,71 @@ const CardView = ({ card, sent, onSent, onEngaged, onFree, onUndo, onSnooze }: C
     if (step === "type") field.current?.focus();
   };
 
-  useCommand("approve", (press) => { if (ready && approveKey === "approve" && arming.accepts(press)) approve(); }, pending);
-  useCommand("approvePath", (press) => {
-    if (approveKey !== "approvePath" || !open) return;
-    if (missing !== null) goTo(missing);
-    else if (ready && arming.accepts(press)) approve();
-  }, pending);
-  useCommand("deny", () => { acts.open("deny"); }, pending && blocked === null);
-  useCommand("terminate", () => { acts.open("terminate"); }, pending && blocked === null);
-  useCommand("edit", () => { acts.open("edit"); }, pending && mayEdit(card));
-  useCommand("answer", () => { acts.open("answer"); }, pending && blocked === null && mayAnswer(card));
-  useCommand("snooze", () => { acts.open("snooze"); }, pending);
+  useCommand(
+    "approve",
+    (press) => {
+      if (ready && approveKey === "approve" && arming.accepts(press)) approve();
+    },
+    pending,
+  );
+  useCommand(
+    "approvePath",
+    (press) => {
+      if (approveKey !== "approvePath" || !open) return;
+      if (missing !== null) goTo(missing);
+      else if (ready && arming.accepts(press)) approve();
+    },
+    pending,
+  );
+  useCommand(
+    "deny",
+    () => {
+      acts.open("deny");
+    },
+    pending && blocked === null,
+  );
+  useCommand(
+    "terminate",
+    () => {
+      acts.open("terminate");
+    },
+    pending && blocked === null,
+  );
+  useCommand(
+    "edit",
+    () => {
+      acts.open("edit");
+    },
+    pending && mayEdit(card),
+  );
+  useCommand(
+    "answer",
+    () => {
+      acts.open("answer");
+    },
+    pending && blocked === null && mayAnswer(card),
+  );
+  useCommand(
+    "snooze",
+    () => {
+      acts.open("snooze");
+    },
+    pending,
+  );
   useCommand("reveal", () => void acts.revealAll(), card.reveals.length > 0);
-  useCommand("raw", () => { acts.open("raw"); });
-  useCommand("why", () => { acts.open("why"); });
-  useCommand("grant", () => { acts.open("grant"); }, card.kind === "tool_call");
+  useCommand("raw", () => {
+    acts.open("raw");
+  });
+  useCommand("why", () => {
+    acts.open("why");
+  });
+  useCommand(
+    "grant",
+    () => {
+      acts.open("grant");
+    },
+    card.kind === "tool_call",
+  );
   useCommand("back", () => {
     const typing = field.current !== null && document.activeElement === field.current;
     if (covered || (acts.panel === "none" && draft === null && !typing)) return false;
@@ -111,35 +166,97 @@ const CardView = ({ card, sent, onSent, onEngaged, onFree, onUndo, onSnooze }: C
     return true;
   });
 
-  const close = (): void => { acts.open("none"); };
+  const close = (): void => {
+    acts.open("none");
+  };
   return (
-    <article className="flex min-h-0 min-w-0 flex-1 flex-col overflow-clip" aria-label="Request" data-testid="card" data-key={card.key} data-state={card.state} data-armed={arming.armed && ready}>
+    <article
+      className="flex min-h-0 min-w-0 flex-1 flex-col overflow-clip"
+      aria-label="Request"
+      data-testid="card"
+      data-key={card.key}
+      data-state={card.state}
+      data-armed={arming.armed && ready}
+    >
       <Head card={card} onName={acts.sawName} />
       <AskedArea area={area} room={room}>
         {acts.panel === "edit" ? (
-          <EditPanel card={card} draft={draft} kept={acts.kept} onKeep={acts.keep} onClose={close} onDraft={(next) => { setDraft(next); close(); }} />
-        ) : <Body card={card} acts={acts} />}
+          <EditPanel
+            card={card}
+            draft={draft}
+            kept={acts.kept}
+            onKeep={acts.keep}
+            onClose={close}
+            onDraft={(next) => {
+              setDraft(next);
+              close();
+            }}
+          />
+        ) : (
+          <Body card={card} acts={acts} />
+        )}
       </AskedArea>
       {ready ? <TooSmall inView={inView} /> : null}
       {pending && (blocked !== null || late) ? (
-        <p role="status" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad">{late ? "Its deadline has passed: it can no longer be approved." : <CommandText text={blocked ?? ""} />}</p>
+        <p role="status" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad">
+          {late ? "Its deadline has passed: it can no longer be approved." : <CommandText text={blocked ?? ""} />}
+        </p>
       ) : null}
       {/* What is typed stays under the hands that type it, though nothing can become of it. */}
       {!pending && inPlace(acts.panel) ? (
-        <p role="alert" className="m-0 border-t border-warn-line bg-warn-bg px-7 py-2 text-warn-text" data-testid="too-late"><span className="inline-block first-letter:uppercase">{closedWords(card)}</span>. Nothing can be sent from here any more; Esc closes it.</p>
+        <p
+          role="alert"
+          className="m-0 border-t border-warn-line bg-warn-bg px-7 py-2 text-warn-text"
+          data-testid="too-late"
+        >
+          <span className="inline-block first-letter:uppercase">{closedWords(card)}</span>. Nothing can be sent from
+          here any more; Esc closes it.
+        </p>
       ) : null}
-      {acts.problem === null ? null : <p role="alert" className="m-0 max-h-24 shrink-0 overflow-auto border-t border-bad-line bg-bad-bg px-7 py-2 text-bad" data-testid="problem">{acts.problem}</p>}
+      {acts.problem === null ? null : (
+        <p
+          role="alert"
+          className="m-0 max-h-24 shrink-0 overflow-auto border-t border-bad-line bg-bad-bg px-7 py-2 text-bad"
+          data-testid="problem"
+        >
+          {acts.problem}
+        </p>
+      )}
       {pending && !inPlace(acts.panel) ? <WayPanel card={card} acts={acts} field={field} /> : null}
       {acts.panel === "deny" || acts.panel === "terminate" ? (
         <DenyPanel
-          stops={acts.panel === "terminate"} canStop={card.allowed.includes("terminate")} busy={acts.busy} reason={acts.unsent.reason} onReason={(reason) => { acts.write({ reason }); }} onClose={close}
+          stops={acts.panel === "terminate"}
+          canStop={card.allowed.includes("terminate")}
+          busy={acts.busy}
+          reason={acts.unsent.reason}
+          onReason={(reason) => {
+            acts.write({ reason });
+          }}
+          onClose={close}
           onDeny={(message) => void send(acts.panel === "terminate" ? "terminate" : "deny", { message })}
         />
       ) : null}
       {acts.panel === "snooze" ? <SnoozePanel card={card} onSnooze={onSnooze} onClose={close} /> : null}
-      {acts.panel === "answer" ? <AnswerPanel card={card} busy={acts.busy} unsent={acts.unsent} onWrite={acts.write} onAnswer={(answer) => void acts.answer(answer)} onClose={close} /> : null}
+      {acts.panel === "answer" ? (
+        <AnswerPanel
+          card={card}
+          busy={acts.busy}
+          unsent={acts.unsent}
+          onWrite={acts.write}
+          onAnswer={(answer) => void acts.answer(answer)}
+          onClose={close}
+        />
+      ) : null}
       {inPlace(acts.panel) ? null : (
-        <ActionBar card={card} acts={acts} arming={arming} ready={ready} blocked={blocked !== null} onApprove={approve} onUndo={onUndo} />
+        <ActionBar
+          card={card}
+          acts={acts}
+          arming={arming}
+          ready={ready}
+          blocked={blocked !== null}
+          onApprove={approve}
+          onUndo={onUndo}
+        />
       )}
       <Bottom place={bottom} />
       {acts.panel === "raw" ? <RawDialog command="raw" requestKey={card.key} onClose={close} /> : null}
@@ -160,7 +277,13 @@ export const CardPane = ({ requestKey, ...rest }: CardPaneProps) => {
     queryKey: ["card", requestKey],
     queryFn: () => desk.call("card", { key: requestKey }),
   });
-  if (data !== undefined) return <><Unread error={error} className="m-0 border-b border-bad-line bg-bad-bg px-7 py-1.5" /><CardView card={data} {...rest} /></>;
+  if (data !== undefined)
+    return (
+      <>
+        <Unread error={error} className="m-0 border-b border-bad-line bg-bad-bg px-7 py-1.5" />
+        <CardView card={data} {...rest} />
+      </>
+    );
   return (
     <div className="grid flex-1 place-items-center text-text-3">
       {error === null ? "Reading the request…" : <Failed error={error} className="max-w-prose px-7" />}

@@ -41,15 +41,19 @@ export const InboxScreen = () => {
   const selection = useSelection(rows, cursor);
 
   // An open card reads itself again when something happened to it.
-  useEffect(() => desk.onTouched((notices) => {
-    for (const { key, verdict } of notices) {
-      // What was typed on a card lasts until it is answered. That the list lacks it says nothing: while the console
-      // reads what the bus holds, the list is empty.
-      if (verdict !== null) cardWork.keep(key, undefined);
-      const known = queries.getQueryState(["card", key]) !== undefined;
-      if (known) void queries.invalidateQueries({ queryKey: ["card", key] });
-    }
-  }), [desk, queries]);
+  useEffect(
+    () =>
+      desk.onTouched((notices) => {
+        for (const { key, verdict } of notices) {
+          // What was typed on a card lasts until it is answered. That the list lacks it says nothing: while the console
+          // reads what the bus holds, the list is empty.
+          if (verdict !== null) cardWork.keep(key, undefined);
+          const known = queries.getQueryState(["card", key]) !== undefined;
+          if (known) void queries.invalidateQueries({ queryKey: ["card", key] });
+        }
+      }),
+    [desk, queries],
+  );
   const { key } = cursor;
   const next = rows[placeOf(rows, key) + 1]?.key;
   useEffect(() => {
@@ -61,21 +65,29 @@ export const InboxScreen = () => {
   useEffect(() => shown(), [shown]);
   // Whether something is open or typed on the card.
   const engaged = useRef(false);
-  const onEngaged = useCallback((is: boolean) => { engaged.current = is; }, []);
-  const takeBack = useCallback(async (held?: string) => {
-    const from = cursor.now();
-    const taken = await undo(held) ?? [];
-    const [first] = taken;
-    if (first === undefined) return;
-    await Promise.all(taken.map((card) => queries.invalidateQueries({ queryKey: ["card", card] })));
-    // A late answer takes nobody from what is read or typed by now.
-    if (cursor.now() === from && !engaged.current) cursor.set(first);
-  }, [cursor, queries, undo]);
-  const onSent = useCallback((moveOn: boolean) => {
-    if (key === null) return;
-    void queries.invalidateQueries({ queryKey: ["card", key] });
-    if (moveOn) cursor.toNextAfter(key);
-  }, [cursor, key, queries]);
+  const onEngaged = useCallback((is: boolean) => {
+    engaged.current = is;
+  }, []);
+  const takeBack = useCallback(
+    async (held?: string) => {
+      const from = cursor.now();
+      const taken = (await undo(held)) ?? [];
+      const [first] = taken;
+      if (first === undefined) return;
+      await Promise.all(taken.map((card) => queries.invalidateQueries({ queryKey: ["card", card] })));
+      // A late answer takes nobody from what is read or typed by now.
+      if (cursor.now() === from && !engaged.current) cursor.set(first);
+    },
+    [cursor, queries, undo],
+  );
+  const onSent = useCallback(
+    (moveOn: boolean) => {
+      if (key === null) return;
+      void queries.invalidateQueries({ queryKey: ["card", key] });
+      if (moveOn) cursor.toNextAfter(key);
+    },
+    [cursor, key, queries],
+  );
 
   const list = useRef<HTMLDivElement>(null);
   // What held the focus goes with a card that is answered: whoever uses Tab or a screen reader goes on in the list.
@@ -89,20 +101,30 @@ export const InboxScreen = () => {
   }, [key, onFree]);
 
   const { drop } = selection;
-  const onAnswered = useCallback((answered: readonly string[]) => {
-    for (const card of answered) void queries.invalidateQueries({ queryKey: ["card", card] });
-    drop(answered);
-    if (!engaged.current) cursor.toNextAfter(...answered);
-  }, [cursor, drop, queries]);
+  const onAnswered = useCallback(
+    (answered: readonly string[]) => {
+      for (const card of answered) void queries.invalidateQueries({ queryKey: ["card", card] });
+      drop(answered);
+      if (!engaged.current) cursor.toNextAfter(...answered);
+    },
+    [cursor, drop, queries],
+  );
 
-  const onSnooze = useCallback((untilMs: number) => {
-    if (key === null) return;
-    cursor.toNextAfter(key);
-    snooze(key, untilMs);
-  }, [cursor, key, snooze]);
+  const onSnooze = useCallback(
+    (untilMs: number) => {
+      if (key === null) return;
+      cursor.toNextAfter(key);
+      snooze(key, untilMs);
+    },
+    [cursor, key, snooze],
+  );
 
-  useCommand("next", () => { cursor.move(1); });
-  useCommand("previous", () => { cursor.move(-1); });
+  useCommand("next", () => {
+    cursor.move(1);
+  });
+  useCommand("previous", () => {
+    cursor.move(-1);
+  });
   useCommand("mostUrgent", () => {
     const urgent = mostUrgent(awake);
     if (urgent === null) return;
@@ -110,7 +132,11 @@ export const InboxScreen = () => {
     if (placeOf(rows, urgent) < 0) setFilter("");
     cursor.set(urgent);
   });
-  useCommand("trace", () => void (key !== null && navigate({ to: "/traces/tree", search: { key, card: key } })), key !== null);
+  useCommand(
+    "trace",
+    () => void (key !== null && navigate({ to: "/traces/tree", search: { key, card: key } })),
+    key !== null,
+  );
   useCommand("undo", () => void takeBack());
   // A card that is done stays until the operator moves on.
   useCommand("back", () => {
@@ -124,25 +150,66 @@ export const InboxScreen = () => {
       <section className="flex min-h-0 flex-col border-r border-line" aria-label="Inbox">
         <header className="flex items-baseline gap-2 px-3.5 pt-3 pb-2">
           <h1 className="m-0 text-[15px] font-semibold">Inbox</h1>
-          <span className="text-text-3" data-testid="waiting">{rows.length === awake.length ? `${counted(awake.length)} waiting` : `${counted(rows.length)} of ${counted(awake.length)}`}</span>
+          <span className="text-text-3" data-testid="waiting">
+            {rows.length === awake.length
+              ? `${counted(awake.length)} waiting`
+              : `${counted(rows.length)} of ${counted(awake.length)}`}
+          </span>
           <SnoozedList snoozed={snoozed} onWake={wake} />
           <span className="ml-auto text-text-3">sorted by deadline</span>
         </header>
-        <FilterField label="Filter" placeholder="Filter: agent, tool, risk, text…" value={filter} onChange={setFilter} className="mx-3.5 mb-2" />
+        <FilterField
+          label="Filter"
+          placeholder="Filter: agent, tool, risk, text…"
+          value={filter}
+          onChange={setFilter}
+          className="mx-3.5 mb-2"
+        />
         {rows.length === awake.length ? null : <HiddenUrgent awake={awake} rows={rows} />}
         <Unread error={listError} className="mx-3.5 mt-0 mb-2" />
-        {loaded && awake.length > 0 && rows.length === 0 ? <p className="px-3.5 text-text-3">Nothing fits the filter. Esc clears it.</p> : null}
-        {selection.picked.length > 0 || selection.left === 0 || sent.sending ? null : <p role="status" className="m-0 px-3.5 pb-2 text-warn" data-testid="all-left">What was selected was answered, expired or put off meanwhile.</p>}
-        {selection.refusal === null ? null : <p role="status" className="m-0 px-3.5 pb-2 text-warn" data-testid="refusal">{selection.refusal}</p>}
+        {loaded && awake.length > 0 && rows.length === 0 ? (
+          <p className="px-3.5 text-text-3">Nothing fits the filter. Esc clears it.</p>
+        ) : null}
+        {selection.picked.length > 0 || selection.left === 0 || sent.sending ? null : (
+          <p role="status" className="m-0 px-3.5 pb-2 text-warn" data-testid="all-left">
+            What was selected was answered, expired or put off meanwhile.
+          </p>
+        )}
+        {selection.refusal === null ? null : (
+          <p role="status" className="m-0 px-3.5 pb-2 text-warn" data-testid="refusal">
+            {selection.refusal}
+          </p>
+        )}
         <InboxList scroller={list} rows={rows} cursor={key} picked={selection.picked} onSelect={cursor.set} />
         <SentTray list={sent.list} onUndo={() => void takeBack()} onSelect={cursor.set} />
         <Arrivals rows={all} />
       </section>
       <main className="flex min-h-0 min-w-0 flex-col">
-        {selection.picked.length > 0 ? <BatchPane picked={selection.picked} left={selection.left} sent={sent} onAnswered={onAnswered} onClear={selection.clear} /> : key === null ? (
-          loaded ? <EmptyInbox /> : <div className="grid flex-1 place-items-center text-text-3">Reading what waits…</div>
+        {selection.picked.length > 0 ? (
+          <BatchPane
+            picked={selection.picked}
+            left={selection.left}
+            sent={sent}
+            onAnswered={onAnswered}
+            onClear={selection.clear}
+          />
+        ) : key === null ? (
+          loaded ? (
+            <EmptyInbox />
+          ) : (
+            <div className="grid flex-1 place-items-center text-text-3">Reading what waits…</div>
+          )
         ) : (
-          <CardPane key={key} requestKey={key} sent={sent} onSent={onSent} onEngaged={onEngaged} onFree={onFree} onUndo={() => void takeBack(key)} onSnooze={onSnooze} />
+          <CardPane
+            key={key}
+            requestKey={key}
+            sent={sent}
+            onSent={onSent}
+            onEngaged={onEngaged}
+            onFree={onFree}
+            onUndo={() => void takeBack(key)}
+            onSnooze={onSnooze}
+          />
         )}
       </main>
     </div>

@@ -1,5 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { arm, armedFrom, disarmed, letGoAt, mayApprove, pressOf, type Arming, type ArmingEvent, type PointerPress } from "./arming";
+import {
+  arm,
+  armedFrom,
+  disarmed,
+  letGoAt,
+  mayApprove,
+  pressOf,
+  type Arming,
+  type ArmingEvent,
+  type PointerPress,
+} from "./arming";
 
 const run = (...events: ArmingEvent[]): Arming => events.reduce(arm, disarmed);
 const shown = (at: number, identity = "card/1"): ArmingEvent => ({ type: "shown", identity, at });
@@ -58,8 +68,16 @@ describe("a click", () => {
     ["of a pointer that is still down is that pointer's", down, { identity: "card/0", at: 100 }],
     ["right after its pointer was let go is that pointer's", letGoAt(down, 1_990), { identity: "card/0", at: 100 }],
     ["a moment after, as by touch, too", letGoAt(down, 1_601), { identity: "card/0", at: 100 }],
-    ["long after a pointer was let go elsewhere is a press of its own", letGoAt(down, 1_600), { identity: "card/1", at: 2_000 }],
-    ["is not made a pointer's by another one that is let go later", letGoAt(letGoAt(down, 1_000), 1_999), { identity: "card/1", at: 2_000 }],
+    [
+      "long after a pointer was let go elsewhere is a press of its own",
+      letGoAt(down, 1_600),
+      { identity: "card/1", at: 2_000 },
+    ],
+    [
+      "is not made a pointer's by another one that is let go later",
+      letGoAt(letGoAt(down, 1_000), 1_999),
+      { identity: "card/1", at: 2_000 },
+    ],
   ])("%s", (_, pointer, pressed) => {
     expect(pressOf(pointer, "card/1", 2_000)).toEqual({ ...pressed, repeat: false });
   });

@@ -32,7 +32,12 @@ export const arm = (state: Arming, event: ArmingEvent): Arming => {
     case "shown":
       return event.identity === state.identity
         ? state
-        : { ...state, identity: event.identity, stillSince: event.identity === null ? null : event.at, paintedAt: null };
+        : {
+            ...state,
+            identity: event.identity,
+            stillSince: event.identity === null ? null : event.at,
+            paintedAt: null,
+          };
     case "painted":
       return event.identity === state.identity && state.paintedAt === null ? { ...state, paintedAt: event.at } : state;
     case "focused":

@@ -1,5 +1,10 @@
 /** Works on all of `items` in their order, `width` of them at once, until `stopped` says so. Gives how many were begun. */
-export const atOnce = async <T>(items: readonly T[], width: number, work: (item: T) => Promise<unknown>, stopped: () => boolean = () => false): Promise<number> => {
+export const atOnce = async <T>(
+  items: readonly T[],
+  width: number,
+  work: (item: T) => Promise<unknown>,
+  stopped: () => boolean = () => false,
+): Promise<number> => {
   let begun = 0;
   const one = async (): Promise<void> => {
     while (!stopped()) {

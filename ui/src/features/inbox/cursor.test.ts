@@ -2,7 +2,10 @@ import { describe, expect, it } from "vitest";
 import { afterDecision, mostUrgent, moved, placeOf } from "./cursor";
 
 const rows = (...keys: string[]) =>
-  keys.map((key) => ({ key: key.replace("*", ""), state: key.endsWith("*") ? ("holding" as const) : ("pending" as const) }));
+  keys.map((key) => ({
+    key: key.replace("*", ""),
+    state: key.endsWith("*") ? ("holding" as const) : ("pending" as const),
+  }));
 
 describe("the cursor", () => {
   it("follows the item, not the row, when others arrive above it", () => {

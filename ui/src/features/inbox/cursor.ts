@@ -25,7 +25,12 @@ export const mostUrgent = (rows: Rows): string | null => rows.find((row) => row.
  * After a decision on `answered`: from `key` the next waiting card by deadline, else the first one, else the same. A card
  * that has left the list is followed by what came after it in `stood`, the list in which it stood last.
  */
-export const afterDecision = (rows: Rows, key: string, answered: readonly string[] = [key], stood: Rows = rows): string => {
+export const afterDecision = (
+  rows: Rows,
+  key: string,
+  answered: readonly string[] = [key],
+  stood: Rows = rows,
+): string => {
   // The list may not know yet that they are answered.
   const waiting = rows.filter((row) => row.state === "pending" && !answered.includes(row.key));
   const order = placeOf(rows, key) >= 0 ? rows : stood;

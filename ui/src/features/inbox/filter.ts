@@ -30,8 +30,13 @@ const textOf = (row: InboxRow, field: Field | null): string => {
     case "workspace":
       return row.workspace;
     case null:
-      return [row.agent, row.workspace, row.risk, row.key, ...[row.tool, row.summary, row.says, row.thread, row.run]
-        .map((text) => (text === null ? "" : plainText(text)))].join("\n");
+      return [
+        row.agent,
+        row.workspace,
+        row.risk,
+        row.key,
+        ...[row.tool, row.summary, row.says, row.thread, row.run].map((text) => (text === null ? "" : plainText(text))),
+      ].join("\n");
   }
 };
 

@@ -4,7 +4,11 @@ import { filterRows } from "./filter";
 import { countSoon, lineOf, linesOf, topOf } from "./groups";
 
 describe("the lines of the list", () => {
-  const rows = [row({ key: "a", deadlineMs: 30_000 }), row({ key: "b", deadlineMs: 59_999 }), row({ key: "c", deadlineMs: 60_000 })];
+  const rows = [
+    row({ key: "a", deadlineMs: 30_000 }),
+    row({ key: "b", deadlineMs: 59_999 }),
+    row({ key: "c", deadlineMs: 60_000 }),
+  ];
 
   const heads = (now: number): string[] =>
     linesOf(rows, countSoon(rows, now)).map((line) => (line.type === "heading" ? line.id : line.row.key));
@@ -25,13 +29,26 @@ describe("the lines of the list", () => {
 
 describe("the filter", () => {
   const rows = [
-    row({ key: "acme/bot/1", agent: "bot", tool: shown("send_email"), risk: "high", summary: shown("to: maria@acme.example") }),
+    row({
+      key: "acme/bot/1",
+      agent: "bot",
+      tool: shown("send_email"),
+      risk: "high",
+      summary: shown("to: maria@acme.example"),
+    }),
     row({ key: "acme/coder/2", agent: "coder", tool: shown("git.push"), risk: "medium", says: shown("Ship it") }),
   ];
 
   it.each([
-    ["", [1, 2]], ["MARIA", [1]], ["ship", [2]], ["risk:high", [1]], ["agent:coder push", [2]], ["bot push", []],
-    ["tool:send", [1]], ["  ", [1, 2]], ["risk:", [1, 2]],
+    ["", [1, 2]],
+    ["MARIA", [1]],
+    ["ship", [2]],
+    ["risk:high", [1]],
+    ["agent:coder push", [2]],
+    ["bot push", []],
+    ["tool:send", [1]],
+    ["  ", [1, 2]],
+    ["risk:", [1, 2]],
   ])("%j shows %j", (filter, numbers) => {
     expect(filterRows(rows, filter).map((entry) => Number(entry.key.slice(-1)))).toEqual(numbers);
   });

@@ -25,12 +25,17 @@ export const useOnScreen = (): OnScreen => {
   useEffect(() => {
     const places = [room.current, bottom.current];
     const seen = new Map<Element | null, boolean>();
-    const observer = new IntersectionObserver((entries) => {
-      for (const entry of entries) seen.set(entry.target, entry.isIntersecting && entry.intersectionRatio >= SEEN);
-      setInView(places.every((place) => seen.get(place) === true));
-    }, { threshold: SEEN });
+    const observer = new IntersectionObserver(
+      (entries) => {
+        for (const entry of entries) seen.set(entry.target, entry.isIntersecting && entry.intersectionRatio >= SEEN);
+        setInView(places.every((place) => seen.get(place) === true));
+      },
+      { threshold: SEEN },
+    );
     for (const place of places) if (place !== null) observer.observe(place);
-    return () => { observer.disconnect(); };
+    return () => {
+      observer.disconnect();
+    };
   }, []);
   return { area, room, bottom, inView };
 };
@@ -45,7 +50,12 @@ interface AskedAreaProps {
 export const AskedArea = ({ area, room, children }: AskedAreaProps) => (
   <div ref={area} className="relative flex min-h-0 flex-1 flex-col overflow-clip">
     {children}
-    <div ref={room} className="pointer-events-none invisible absolute inset-x-0 top-0 h-24 [@media(max-height:520px)]:h-16" aria-hidden="true" data-place="room" />
+    <div
+      ref={room}
+      className="pointer-events-none invisible absolute inset-x-0 top-0 h-24 [@media(max-height:520px)]:h-16"
+      aria-hidden="true"
+      data-place="room"
+    />
   </div>
 );
 
@@ -57,5 +67,7 @@ export const Bottom = ({ place }: { readonly place: Place }) => (
 /** Why nothing can be approved though everything is done. */
 export const TooSmall = ({ inView }: { readonly inView: boolean | null }) =>
   inView === false ? (
-    <p role="status" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad" data-testid="too-small">What is asked has no room here: make the window larger to approve it.</p>
+    <p role="status" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad" data-testid="too-small">
+      What is asked has no room here: make the window larger to approve it.
+    </p>
   ) : null;

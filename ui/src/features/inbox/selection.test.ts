@@ -7,8 +7,13 @@ const call = (key: string, more: Partial<InboxRow> = {}): InboxRow => row({ key,
 
 describe("a selection", () => {
   it.each<[string, Partial<InboxRow>]>([
-    ["high", { risk: "high", path: "high" }], ["critical", { risk: "critical", path: "critical" }], ["irreversible", { risk: "low", path: "critical" }],
-    ["a question", { kind: "question" }], ["a form", { kind: "form" }], ["held", { state: "holding" }], ["on its way", { state: "queued" }],
+    ["high", { risk: "high", path: "high" }],
+    ["critical", { risk: "critical", path: "critical" }],
+    ["irreversible", { risk: "low", path: "critical" }],
+    ["a question", { kind: "question" }],
+    ["a form", { kind: "form" }],
+    ["held", { state: "holding" }],
+    ["on its way", { state: "queued" }],
     ["for several operators", { votes: { required: 2, given: 0, apart: 0, mine: false } }],
   ])("never holds a call that is %s", (_, more) => {
     const rows = [call("a"), call("b", more), call("c")];
@@ -20,7 +25,9 @@ describe("a selection", () => {
   });
 
   it.each<[string, Partial<InboxRow>]>([
-    ["tool", { tool: shown("other") }], ["agent", { agent: "other" }], ["workspace", { workspace: "other" }],
+    ["tool", { tool: shown("other") }],
+    ["agent", { agent: "other" }],
+    ["workspace", { workspace: "other" }],
     ["look-alike tool", { tool: shown("delete_invoice⟨U+200B⟩") }],
   ])("holds calls of one tool and agent only: another %s is refused", (_, more) => {
     const rows = [call("a"), call("b", more), call("c")];
@@ -46,6 +53,9 @@ describe("a selection", () => {
   });
 
   it("lets go of what was answered, and keeps what was selected meanwhile", () => {
-    expect(without({ picked: ["a", "b", "c"], refusal: "no" }, ["a", "b", "gone"])).toEqual({ picked: ["c"], refusal: null });
+    expect(without({ picked: ["a", "b", "c"], refusal: "no" }, ["a", "b", "gone"])).toEqual({
+      picked: ["c"],
+      refusal: null,
+    });
   });
 });

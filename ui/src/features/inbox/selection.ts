@@ -13,7 +13,8 @@ type Row = Pick<InboxRow, "key" | "kind" | "tool" | "workspace" | "agent" | "pat
 export const whyNot = (row: Row): string | null => {
   if (row.state !== "pending") return "It no longer waits.";
   if (row.kind !== "tool_call") return "Questions and forms are answered one by one.";
-  if (row.path !== "low" || row.risk === "high" || row.risk === "critical") return "High and critical calls are decided one by one.";
+  if (row.path !== "low" || row.risk === "high" || row.risk === "critical")
+    return "High and critical calls are decided one by one.";
   return row.votes === null ? null : "What several operators decide is decided one by one.";
 };
 
@@ -42,23 +43,34 @@ const added = (picked: Picked, rows: readonly Row[], row: Row): Choice => {
   const reason = whyNot(row);
   if (reason !== null) return { picked, refusal: reason };
   const first = rowOf(rows, picked[0]);
-  if (first !== undefined && family(first) !== family(row)) return { picked, refusal: "Only calls of the same tool and agent can be selected together." };
+  if (first !== undefined && family(first) !== family(row))
+    return { picked, refusal: "Only calls of the same tool and agent can be selected together." };
   if (picked.length >= BATCH_MAX) return { picked, refusal: `No more than ${BATCH_MAX} at once.` };
   return { picked: kept([...picked, row.key], rows), refusal: null };
 };
 
 /** Those that were answered are in no more; what was selected meanwhile is. */
-export const without = (choice: Choice, answered: readonly string[]): Choice => ({ picked: choice.picked.filter((key) => !answered.includes(key)), refusal: null });
+export const without = (choice: Choice, answered: readonly string[]): Choice => ({
+  picked: choice.picked.filter((key) => !answered.includes(key)),
+  refusal: null,
+});
 
 /** X: the row in or out. */
 export const toggled = (picked: Picked, rows: readonly Row[], key: string): Choice => {
   const row = rowOf(rows, key);
   if (row === undefined) return { picked, refusal: null };
-  return picked.includes(key) ? { picked: picked.filter((other) => other !== key), refusal: null } : added(picked, rows, row);
+  return picked.includes(key)
+    ? { picked: picked.filter((other) => other !== key), refusal: null }
+    : added(picked, rows, row);
 };
 
 /** Shift+J, Shift+K: from the row at the cursor to the next one of the same tool and agent, which gets the cursor. */
-export const extended = (picked: Picked, rows: readonly Row[], key: string, step: 1 | -1): Choice & { readonly cursor: string } => {
+export const extended = (
+  picked: Picked,
+  rows: readonly Row[],
+  key: string,
+  step: 1 | -1,
+): Choice & { readonly cursor: string } => {
   const place = rows.findIndex((row) => row.key === key);
   const here = rows[place];
   if (here === undefined) return { picked, refusal: null, cursor: key };
@@ -66,7 +78,8 @@ export const extended = (picked: Picked, rows: readonly Row[], key: string, step
   if (start.refusal !== null) return { ...start, cursor: key };
   const way = step === 1 ? rows.slice(place + 1) : rows.slice(0, place).toReversed();
   const next = way.find((row) => whyNot(row) === null && family(row) === family(here));
-  if (next === undefined) return { picked: start.picked, refusal: "No more calls of this tool and agent that way.", cursor: key };
+  if (next === undefined)
+    return { picked: start.picked, refusal: "No more calls of this tool and agent that way.", cursor: key };
   if (start.picked.includes(next.key)) return { ...start, cursor: next.key };
   const after = added(start.picked, rows, next);
   return { ...after, cursor: after.refusal === null ? next.key : key };

@@ -3,16 +3,34 @@ import { row, shown } from "../../../test/build";
 import { fade, follow, note, put, sentState, shownAgain, undoable, wordsOf, type Sent } from "./sent";
 
 const sent = (more: Partial<Sent> = {}): Sent => ({
-  key: "a", name: shown("t"), batch: null, verdict: "approve", sentAs: "approve", state: "holding", releaseMs: 3_000, isVote: false, listed: false, by: null,
-  message: null, sinceMs: 0, ...more,
+  key: "a",
+  name: shown("t"),
+  batch: null,
+  verdict: "approve",
+  sentAs: "approve",
+  state: "holding",
+  releaseMs: 3_000,
+  isVote: false,
+  listed: false,
+  by: null,
+  message: null,
+  sinceMs: 0,
+  ...more,
 });
 
-const waits = (mine: boolean) => [row({ key: "a", state: "pending", votes: { required: 2, given: mine ? 1 : 0, apart: 0, mine } })];
+const waits = (mine: boolean) => [
+  row({ key: "a", state: "pending", votes: { required: 2, given: mine ? 1 : 0, apart: 0, mine } }),
+];
 
 describe("a sent verdict", () => {
   it("reads as stored only for what the stream has acknowledged", () => {
-    expect(["pending", "holding", "queued", "expired", "void"].map((state) => sentState(state as never)))
-      .toEqual(["voted", "holding", "queued", "failed", "failed"]);
+    expect(["pending", "holding", "queued", "expired", "void"].map((state) => sentState(state as never))).toEqual([
+      "voted",
+      "holding",
+      "queued",
+      "failed",
+      "failed",
+    ]);
     expect(sentState("decided")).toBe("stored");
   });
 
@@ -23,25 +41,35 @@ describe("a sent verdict", () => {
     expect(theirs[0]).toMatchObject({ state: "lost", by: shown("maria"), sentAs: "deny" });
   });
 
-  it.each(["expired", "withdrawn", "void"])("is told as not in force when its request is %s, and as nobody else's decision", (verdict) => {
-    for (const state of ["holding", "queued", "voted"] as const) {
-      const [after] = note([sent({ state })], { key: "a", verdict, by: null, mine: false }, 9);
-      expect(after).toMatchObject({ state: "over", sentAs: verdict, sinceMs: 9 });
-      expect(wordsOf(after as Sent).strong).toBe("not in force:");
-      expect(wordsOf(after as Sent).rest).not.toContain("first");
-    }
-  });
+  it.each(["expired", "withdrawn", "void"])(
+    "is told as not in force when its request is %s, and as nobody else's decision",
+    (verdict) => {
+      for (const state of ["holding", "queued", "voted"] as const) {
+        const [after] = note([sent({ state })], { key: "a", verdict, by: null, mine: false }, 9);
+        expect(after).toMatchObject({ state: "over", sentAs: verdict, sinceMs: 9 });
+        expect(wordsOf(after as Sent).strong).toBe("not in force:");
+        expect(wordsOf(after as Sent).rest).not.toContain("first");
+      }
+    },
+  );
 
   it("of several operators stands as a vote until they have decided", () => {
     const vote = sent({ isVote: true });
-    expect(follow([vote], [row({ key: "a", state: "holding" })], 1)[0]).toMatchObject({ state: "holding", listed: true });
+    expect(follow([vote], [row({ key: "a", state: "holding" })], 1)[0]).toMatchObject({
+      state: "holding",
+      listed: true,
+    });
     const released = follow([{ ...vote, listed: true }], waits(false), 3_000);
     expect(released[0]).toMatchObject({ state: "queued" });
     const voted = follow(released, waits(true), 3_050);
     expect(voted[0]).toMatchObject({ state: "voted" });
     expect(undoable(voted)).toEqual([]);
-    expect(note(voted, { key: "a", verdict: "approve", by: shown("ann"), mine: false }, 9)[0]).toMatchObject({ state: "stored" });
-    expect(note(voted, { key: "a", verdict: "deny", by: shown("ann"), mine: false }, 9)[0]).toMatchObject({ state: "lost" });
+    expect(note(voted, { key: "a", verdict: "approve", by: shown("ann"), mine: false }, 9)[0]).toMatchObject({
+      state: "stored",
+    });
+    expect(note(voted, { key: "a", verdict: "deny", by: shown("ann"), mine: false }, 9)[0]).toMatchObject({
+      state: "lost",
+    });
   });
 
   it("that was held and waits again was not sent, and is not offered to be taken back", () => {
@@ -76,7 +104,13 @@ describe("a sent verdict", () => {
   });
 
   it("can be undone with all that were given together with it and are still held, and with no other", () => {
-    const list = [sent({ key: "d", batch: 2 }), sent({ key: "c", batch: 2, state: "queued" }), sent({ key: "b", batch: 2 }), sent({ batch: 1 }), sent({ key: "alone" })];
+    const list = [
+      sent({ key: "d", batch: 2 }),
+      sent({ key: "c", batch: 2, state: "queued" }),
+      sent({ key: "b", batch: 2 }),
+      sent({ batch: 1 }),
+      sent({ key: "alone" }),
+    ];
     expect(undoable(list).map((entry) => entry.key)).toEqual(["d", "b"]);
     expect(undoable(list.slice(3)).map((entry) => entry.key)).toEqual(["a"]);
     expect(undoable(list.slice(4)).map((entry) => entry.key)).toEqual(["alone"]);
@@ -84,7 +118,11 @@ describe("a sent verdict", () => {
 
   it("waits for the stream once its hold is over, and is not taken back then", () => {
     const list = [sent(), sent({ key: "b" }), sent({ key: "c", state: "stored" })];
-    const rows = [row({ key: "a", state: "queued" }), row({ key: "b", state: "holding" }), row({ key: "c", state: "queued" })];
+    const rows = [
+      row({ key: "a", state: "queued" }),
+      row({ key: "b", state: "holding" }),
+      row({ key: "c", state: "queued" }),
+    ];
     const after = follow(list, rows, 9);
     expect(after.map(({ state }) => state)).toEqual(["queued", "holding", "stored"]);
     expect(undoable(after).map((entry) => entry.key)).toEqual(["b"]);

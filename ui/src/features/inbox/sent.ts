@@ -30,16 +30,23 @@ export interface Sent {
 }
 
 /** A request that still waits after a verdict was taken got a vote. */
-const STATE_OF: Partial<Record<CardState, SentState>> = { holding: "holding", queued: "queued", decided: "stored", pending: "voted" };
+const STATE_OF: Partial<Record<CardState, SentState>> = {
+  holding: "holding",
+  queued: "queued",
+  decided: "stored",
+  pending: "voted",
+};
 
 /** How an outcome reads; anything but an acknowledged one is not stored. */
 export const sentState = (state: CardState): SentState => STATE_OF[state] ?? "failed";
 
 export const put = (list: readonly Sent[], entry: Sent): readonly Sent[] => [
-  entry, ...list.filter((other) => other.key !== entry.key),
+  entry,
+  ...list.filter((other) => other.key !== entry.key),
 ];
 
-const isOpen = (entry: Sent): boolean => entry.state === "sending" || entry.state === "holding" || entry.state === "queued";
+const isOpen = (entry: Sent): boolean =>
+  entry.state === "sending" || entry.state === "holding" || entry.state === "queued";
 
 /** Ends of a request that nobody decided on. */
 const OVER: ReadonlySet<string> = new Set(["expired", "withdrawn", "void"]);
@@ -54,8 +61,15 @@ const ended = (entry: Sent, notice: DecidedNotice, verdict: string): SentState =
 /** News from the stream. Only a stored decision of this operator reads as stored. */
 export const note = (list: readonly Sent[], notice: DecidedNotice, nowMs: number): readonly Sent[] =>
   list.map((entry) => {
-    if (entry.key !== notice.key || notice.verdict === null || (!isOpen(entry) && entry.state !== "voted")) return entry;
-    return { ...entry, state: ended(entry, notice, notice.verdict), sentAs: notice.verdict, by: notice.by, sinceMs: nowMs };
+    if (entry.key !== notice.key || notice.verdict === null || (!isOpen(entry) && entry.state !== "voted"))
+      return entry;
+    return {
+      ...entry,
+      state: ended(entry, notice, notice.verdict),
+      sentAs: notice.verdict,
+      by: notice.by,
+      sinceMs: nowMs,
+    };
   });
 
 /** A hold that the list has not shown until so long after its end was dropped between two looks at it. */
@@ -64,16 +78,22 @@ const UNLISTED_MS = 10_000;
 type Row = Pick<InboxRow, "key" | "state" | "votes">;
 
 const followed = (entry: Sent, row: Row | undefined, nowMs: number): Sent => {
-  if (row === undefined || (entry.state !== "holding" && entry.state !== "queued" && entry.state !== "back")) return entry;
-  if (row.state === "holding") return entry.listed && entry.state === "holding" ? entry : { ...entry, state: "holding", listed: true };
-  if (row.state === "queued") return entry.state === "queued" && entry.listed ? entry : { ...entry, state: "queued", listed: true, sinceMs: nowMs };
+  if (row === undefined || (entry.state !== "holding" && entry.state !== "queued" && entry.state !== "back"))
+    return entry;
+  if (row.state === "holding")
+    return entry.listed && entry.state === "holding" ? entry : { ...entry, state: "holding", listed: true };
+  if (row.state === "queued")
+    return entry.state === "queued" && entry.listed
+      ? entry
+      : { ...entry, state: "queued", listed: true, sinceMs: nowMs };
   if (entry.state === "back") return entry;
   if (entry.isVote && row.votes?.mine === true) return { ...entry, state: "voted", sinceMs: nowMs };
   // The list may be older than the answer.
   const release = entry.releaseMs ?? entry.sinceMs;
   if (!entry.listed && nowMs < release + UNLISTED_MS) return entry;
   // A vote is on its way while its request waits.
-  if (entry.isVote && nowMs >= release) return entry.state === "queued" ? entry : { ...entry, state: "queued", sinceMs: nowMs };
+  if (entry.isVote && nowMs >= release)
+    return entry.state === "queued" ? entry : { ...entry, state: "queued", sinceMs: nowMs };
   return { ...entry, state: "back", sinceMs: nowMs };
 };
 
@@ -98,14 +118,27 @@ export const undoable = (list: readonly Sent[]): readonly Sent[] => {
  * it is the newest held row.
  */
 export const undoableKeys = (list: readonly Sent[], rows: readonly InboxRow[]): readonly string[] => {
-  const own = undoable(list).map((entry) => entry.key).toReversed();
+  const own = undoable(list)
+    .map((entry) => entry.key)
+    .toReversed();
   if (own.length > 0) return own;
   const held = rows.filter((row) => row.state === "holding" && !list.some((entry) => entry.key === row.key));
-  return held.toSorted((a, b) => b.seq - a.seq).slice(0, 1).map((row) => row.key);
+  return held
+    .toSorted((a, b) => b.seq - a.seq)
+    .slice(0, 1)
+    .map((row) => row.key);
 };
 
 const SEEN_MS: Record<SentState, number> = {
-  sending: Infinity, holding: Infinity, queued: Infinity, stored: 6_000, voted: 6_000, undone: 4_000, lost: 20_000, over: 20_000, back: 20_000,
+  sending: Infinity,
+  holding: Infinity,
+  queued: Infinity,
+  stored: 6_000,
+  voted: 6_000,
+  undone: 4_000,
+  lost: 20_000,
+  over: 20_000,
+  back: 20_000,
   failed: 20_000,
 };
 
@@ -120,7 +153,8 @@ export const shownAgain = (list: readonly Sent[], nowMs: number): readonly Sent[
   list.map((entry) => (isOpen(entry) ? entry : { ...entry, sinceMs: nowMs }));
 
 const HOW_IT_ENDED: Record<string, string> = {
-  expired: "it expired before your answer counted", withdrawn: "its agent took it back before your answer counted",
+  expired: "it expired before your answer counted",
+  withdrawn: "its agent took it back before your answer counted",
   void: "what stands in its place does not verify: look at the alarms",
 };
 
@@ -132,7 +166,10 @@ export const wordsOf = (entry: Sent): { readonly strong: string; readonly rest: 
     case "holding":
       return { strong: "held, not sent", rest: "" };
     case "queued":
-      return { strong: "", rest: entry.isVote ? "your vote is signed, on its way to the bus" : "signed, on its way to the bus" };
+      return {
+        strong: "",
+        rest: entry.isVote ? "your vote is signed, on its way to the bus" : "signed, on its way to the bus",
+      };
     case "stored":
       return { strong: pastOf(entry.sentAs), rest: ", on the bus" };
     case "voted":

@@ -2,7 +2,10 @@ import { describe, expect, it } from "vitest";
 import { backAt, BACK_MS, choicesOf, pruned, readSnoozes } from "./snooze";
 
 const HOUR = 3_600_000;
-const due = (deadlineMs: number, hasDeadline = true): { deadlineMs: number; hasDeadline: boolean } => ({ deadlineMs, hasDeadline });
+const due = (deadlineMs: number, hasDeadline = true): { deadlineMs: number; hasDeadline: boolean } => ({
+  deadlineMs,
+  hasDeadline,
+});
 
 describe("snoozing", () => {
   it("never offers a time beyond the minute before the deadline", () => {
@@ -14,8 +17,15 @@ describe("snoozing", () => {
     }
     expect(choicesOf(due(60_000), 0)).toEqual([]);
     expect(choicesOf(due(61_000), 0).map((choice) => choice.label)).toEqual(["until a minute before its deadline"]);
-    expect(choicesOf(due(HOUR + BACK_MS + 1), 0).map((choice) => choice.label)).toEqual(["5 minutes", "15 minutes", "1 hour", "until a minute before its deadline"]);
-    expect(choicesOf(due(1_000 * HOUR, false), 0).map((choice) => choice.label)).not.toContain("until a minute before its deadline");
+    expect(choicesOf(due(HOUR + BACK_MS + 1), 0).map((choice) => choice.label)).toEqual([
+      "5 minutes",
+      "15 minutes",
+      "1 hour",
+      "until a minute before its deadline",
+    ]);
+    expect(choicesOf(due(1_000 * HOUR, false), 0).map((choice) => choice.label)).not.toContain(
+      "until a minute before its deadline",
+    );
   });
 
   it.each([
@@ -30,6 +40,6 @@ describe("snoozing", () => {
 
   it("forgets what is over and what it cannot read", () => {
     expect(pruned({ a: 1, b: 3 }, 2)).toEqual({ b: 3 });
-    expect(["{\"a\":5,\"b\":\"x\"}", "no", "null", null].map(readSnoozes)).toEqual([{ a: 5 }, {}, {}, {}]);
+    expect(['{"a":5,"b":"x"}', "no", "null", null].map(readSnoozes)).toEqual([{ a: 5 }, {}, {}, {}]);
   });
 });

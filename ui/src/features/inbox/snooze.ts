@@ -12,7 +12,12 @@ interface SnoozeChoice {
   readonly untilMs: number;
 }
 
-const TIMES = [["5 minutes", 300_000], ["15 minutes", 900_000], ["1 hour", 3_600_000], ["4 hours", 14_400_000]] as const;
+const TIMES = [
+  ["5 minutes", 300_000],
+  ["15 minutes", 900_000],
+  ["1 hour", 3_600_000],
+  ["4 hours", 14_400_000],
+] as const;
 
 type Due = Pick<InboxRow, "deadlineMs" | "hasDeadline">;
 
@@ -20,12 +25,18 @@ type Due = Pick<InboxRow, "deadlineMs" | "hasDeadline">;
 export const choicesOf = (card: Due, nowMs: number): readonly SnoozeChoice[] => {
   const latest = card.deadlineMs - BACK_MS;
   if (latest <= nowMs) return [];
-  const times = TIMES.map(([label, ms]): SnoozeChoice => ({ label, untilMs: nowMs + ms })).filter((choice) => choice.untilMs < latest);
+  const times = TIMES.map(([label, ms]): SnoozeChoice => ({ label, untilMs: nowMs + ms })).filter(
+    (choice) => choice.untilMs < latest,
+  );
   return card.hasDeadline ? [...times, { label: "until a minute before its deadline", untilMs: latest }] : times;
 };
 
 /** When a row that is put off comes back; null for one that is not. A deadline that came closer counts. */
-export const backAt = (row: Pick<InboxRow, "key" | "deadlineMs" | "state">, snoozes: Snoozes, nowMs: number): number | null => {
+export const backAt = (
+  row: Pick<InboxRow, "key" | "deadlineMs" | "state">,
+  snoozes: Snoozes,
+  nowMs: number,
+): number | null => {
   const until = snoozes[row.key];
   if (until === undefined || row.state !== "pending") return null;
   const back = Math.min(until, row.deadlineMs - BACK_MS);
@@ -33,14 +44,17 @@ export const backAt = (row: Pick<InboxRow, "key" | "deadlineMs" | "state">, snoo
 };
 
 /** What is over is forgotten, whether its card is still there or not. */
-export const pruned = (snoozes: Snoozes, nowMs: number): Snoozes => Object.fromEntries(Object.entries(snoozes).filter(([, until]) => until > nowMs));
+export const pruned = (snoozes: Snoozes, nowMs: number): Snoozes =>
+  Object.fromEntries(Object.entries(snoozes).filter(([, until]) => until > nowMs));
 
 /** What this window kept; anything that it cannot read is nothing. */
 export const readSnoozes = (text: string | null): Snoozes => {
   try {
     const value: unknown = JSON.parse(text ?? "{}");
     if (typeof value !== "object" || value === null) return {};
-    return Object.fromEntries(Object.entries(value).filter((entry): entry is [string, number] => typeof entry[1] === "number"));
+    return Object.fromEntries(
+      Object.entries(value).filter((entry): entry is [string, number] => typeof entry[1] === "number"),
+    );
   } catch {
     return {};
   }

@@ -4,8 +4,20 @@ import type { Reveal } from "../../ipc/generated";
 import { approveKey, missingStep, noProgress, stepsOf, type Progress, type StepFacts } from "./steps";
 
 const reveal = (number: number, kind: Reveal["kind"]): Reveal => ({ reveal: number, kind, place: [] });
-const card = (more: Partial<StepFacts>): StepFacts => ({ path: "low", reveals: [], target: { text: "delete_invoice", pointer: null }, tool: wholeCard().tool, ...more });
-const named = (name: string): StepFacts["tool"] => ({ name: shown(name), description: null, namespace: null, origin: null, effects: null });
+const card = (more: Partial<StepFacts>): StepFacts => ({
+  path: "low",
+  reveals: [],
+  target: { text: "delete_invoice", pointer: null },
+  tool: wholeCard().tool,
+  ...more,
+});
+const named = (name: string): StepFacts["tool"] => ({
+  name: shown(name),
+  description: null,
+  namespace: null,
+  origin: null,
+  effects: null,
+});
 const did = (more: Partial<Progress>): Progress => ({ ...noProgress, ...more });
 
 describe("the way to an approval", () => {
@@ -61,7 +73,11 @@ describe("the way to an approval", () => {
     expect(missingStep(card({ reveals: both }), noProgress)).toBe("reveal");
     expect(missingStep(card({ reveals: both }), did({ revealed: new Set([1]) }))).toBeNull();
     expect(missingStep(card({ reveals: [reveal(0, "secret")] }), noProgress)).toBeNull();
-    expect(stepsOf(card({ path: "critical", reveals: both }), noProgress).map(({ id }) => id))
-      .toEqual(["read", "evidence", "reveal", "type"]);
+    expect(stepsOf(card({ path: "critical", reveals: both }), noProgress).map(({ id }) => id)).toEqual([
+      "read",
+      "evidence",
+      "reveal",
+      "type",
+    ]);
   });
 });

@@ -16,7 +16,13 @@ export interface Progress {
   readonly typed: string;
 }
 
-export const noProgress: Progress = { nameRead: false, readToEnd: false, evidenceOpen: false, revealed: new Set(), typed: "" };
+export const noProgress: Progress = {
+  nameRead: false,
+  readToEnd: false,
+  evidenceOpen: false,
+  revealed: new Set(),
+  typed: "",
+};
 
 /** A longer name may not fit the head of the card in the smallest window. */
 const NAME_FITS = 64;
@@ -38,8 +44,10 @@ export const stepsOf = (card: StepFacts, progress: Progress): Step[] => {
   const fits = card.tool === null || plainText(card.tool.name).length <= NAME_FITS;
   const name: Step[] = fits ? [] : [{ id: "name", done: progress.nameRead }];
   const read: Step = { id: "read", done: progress.readToEnd };
-  const reveals = card.path === "critical" ? card.reveals : card.reveals.filter(({ kind }) => kind === "hidden_characters");
-  const reveal: Step[] = reveals.length === 0 ? [] : [{ id: "reveal", done: unopened({ ...card, reveals }, progress) === 0 }];
+  const reveals =
+    card.path === "critical" ? card.reveals : card.reveals.filter(({ kind }) => kind === "hidden_characters");
+  const reveal: Step[] =
+    reveals.length === 0 ? [] : [{ id: "reveal", done: unopened({ ...card, reveals }, progress) === 0 }];
   switch (card.path) {
     case "low":
       return [...name, ...reveal];
@@ -61,4 +69,5 @@ export const missingStep = (card: StepFacts, progress: Progress): StepId | null 
   stepsOf(card, progress).find(({ done }) => !done)?.id ?? null;
 
 /** Which key approves on a way. */
-export const approveKey = (path: DecidePath, singleKeysOff: boolean): "approve" | "approvePath" => (path === "low" && !singleKeysOff ? "approve" : "approvePath");
+export const approveKey = (path: DecidePath, singleKeysOff: boolean): "approve" | "approvePath" =>
+  path === "low" && !singleKeysOff ? "approve" : "approvePath";

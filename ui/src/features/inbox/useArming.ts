@@ -26,7 +26,11 @@ const isTick = ({ target }: MutationRecord): boolean =>
  * nothing can be sent: then nothing of it is looked at, an editor that stands there changes with every key, and what is there when it is
  * attended again is new. A locked session disarms: a window may keep its focus behind the lock.
  */
-export const useArming = (identity: string | null, attended: boolean, area: RefObject<HTMLElement | null>): ArmingView => {
+export const useArming = (
+  identity: string | null,
+  attended: boolean,
+  area: RefObject<HTMLElement | null>,
+): ArmingView => {
   const [state, dispatch] = useReducer(arm, disarmed);
   const latest = useRef(state);
   const locked = useStatus()?.locked ?? false;
@@ -49,14 +53,17 @@ export const useArming = (identity: string | null, attended: boolean, area: RefO
       if (shown === null) return;
       // The second frame begins after the first one, which holds this content, was painted.
       frame = requestAnimationFrame(() => {
-        frame = requestAnimationFrame(() => { send({ type: "painted", identity: shown, at: performance.now() }); });
+        frame = requestAnimationFrame(() => {
+          send({ type: "painted", identity: shown, at: performance.now() });
+        });
       });
     };
     show();
     const observer = new MutationObserver((changes) => {
       if (!changes.every(isTick)) show();
     });
-    if (attended && area.current !== null) observer.observe(area.current, { subtree: true, childList: true, characterData: true });
+    if (attended && area.current !== null)
+      observer.observe(area.current, { subtree: true, childList: true, characterData: true });
     return () => {
       observer.disconnect();
       cancelAnimationFrame(frame);
@@ -66,7 +73,11 @@ export const useArming = (identity: string | null, attended: boolean, area: RefO
   const here = attended && !locked;
   useLayoutEffect(() => {
     const look = (): void => {
-      send(here && document.hasFocus() && document.visibilityState === "visible" ? { type: "focused", at: performance.now() } : { type: "lost" });
+      send(
+        here && document.hasFocus() && document.visibilityState === "visible"
+          ? { type: "focused", at: performance.now() }
+          : { type: "lost" },
+      );
     };
     look();
     window.addEventListener("focus", look);
@@ -84,12 +95,18 @@ export const useArming = (identity: string | null, attended: boolean, area: RefO
     const wait = from === null ? null : from - performance.now();
     setArmed(wait !== null && wait <= 0);
     if (wait === null || wait <= 0) return undefined;
-    const timer = setTimeout(() => { setArmed(true); }, wait);
-    return () => { clearTimeout(timer); };
+    const timer = setTimeout(() => {
+      setArmed(true);
+    }, wait);
+    return () => {
+      clearTimeout(timer);
+    };
   }, [from]);
 
   useEffect(() => {
-    const letGo = (event: PointerEvent): void => { pointer.current = letGoAt(pointer.current, event.timeStamp); };
+    const letGo = (event: PointerEvent): void => {
+      pointer.current = letGoAt(pointer.current, event.timeStamp);
+    };
     window.addEventListener("pointerup", letGo);
     window.addEventListener("pointercancel", letGo);
     return () => {
@@ -99,9 +116,12 @@ export const useArming = (identity: string | null, attended: boolean, area: RefO
   }, []);
 
   const accepts = useCallback(
-    (press: PressLike) => mayApprove(latest.current, { ...press, identity: latest.current.identity }), [],
+    (press: PressLike) => mayApprove(latest.current, { ...press, identity: latest.current.identity }),
+    [],
   );
-  const pressed = useCallback((at: number) => { pointer.current = { identity: latest.current.identity, at, upAt: null }; }, []);
+  const pressed = useCallback((at: number) => {
+    pointer.current = { identity: latest.current.identity, at, upAt: null };
+  }, []);
   const acceptsClick = useCallback((at: number) => {
     const press = pressOf(pointer.current, latest.current.identity, at);
     pointer.current = null;

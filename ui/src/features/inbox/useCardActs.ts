@@ -52,7 +52,9 @@ export const useCardActs = (card: Card, decide: Decide, onSent: (moveOn: boolean
   const opened = useRef<Panel | null>(panel);
   useLayoutEffect(() => {
     opened.current = panel;
-    return () => { opened.current = null; };
+    return () => {
+      opened.current = null;
+    };
   }, [panel]);
   const [revealed, setRevealed] = useState<ReadonlyMap<number, Revealed>>(new Map());
   const [earlier] = useState(() => {
@@ -71,14 +73,22 @@ export const useCardActs = (card: Card, decide: Decide, onSent: (moveOn: boolean
     const nothing = draft === null && kept === null && unsent === NOTHING;
     cardWork.keep(card.key, nothing ? undefined : { requestDigest, draft, kept, unsent });
   }, [card.key, draft, kept, requestDigest, unsent]);
-  const write = useCallback((more: Partial<Unsent>) => { setUnsent((before) => ({ ...before, ...more })); }, []);
+  const write = useCallback((more: Partial<Unsent>) => {
+    setUnsent((before) => ({ ...before, ...more }));
+  }, []);
   const [problem, setProblem] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
 
-  const openEvidence = useCallback(() => { setEvidenceOpen(true); }, []);
-  const sawName = useCallback(() => { setNameRead(true); }, []);
+  const openEvidence = useCallback(() => {
+    setEvidenceOpen(true);
+  }, []);
+  const sawName = useCallback(() => {
+    setNameRead(true);
+  }, []);
   const asked = `${card.origin.requestDigest} ${draft?.check.argsDigest ?? ""}`;
-  useEffect(() => { type(""); }, [asked]);
+  useEffect(() => {
+    type("");
+  }, [asked]);
   // A new version of the arguments, an edit of them, or a value that was hidden, must be read again.
   const content = `${asked} ${[...revealed.keys()].join(" ")}`;
   const progress = useMemo<Progress>(
@@ -107,28 +117,62 @@ export const useCardActs = (card: Card, decide: Decide, onSent: (moveOn: boolean
     }
   }, [card.key, card.reveals, desk, revealed]);
 
-  const send = useCallback(async (verdict: Verdict, more: Partial<DecideArgs> = {}) => {
-    if (busy) return;
-    setBusy(true);
-    setProblem(null);
-    const error = await decide(card, {
-      key: card.key, verdict, seenRequestDigest: card.origin.requestDigest, seenArgsDigest: card.origin.argsDigest,
-      edited: null, seenEditDigest: null, message: null, answer: null, typed: progress.typed === "" ? null : progress.typed,
-      revealed: [...progress.revealed], ...more,
-    });
-    setBusy(false);
-    if (error === null) {
-      const asItWas = opened.current === panel;
-      if (asItWas) open("none");
-      if (asItWas && panel !== "none") setUnsent(NOTHING);
-      onSent(asItWas);
-    } else {
-      setProblem(error.message);
-    }
-  }, [busy, card, decide, onSent, panel, progress]);
+  const send = useCallback(
+    async (verdict: Verdict, more: Partial<DecideArgs> = {}) => {
+      if (busy) return;
+      setBusy(true);
+      setProblem(null);
+      const error = await decide(card, {
+        key: card.key,
+        verdict,
+        seenRequestDigest: card.origin.requestDigest,
+        seenArgsDigest: card.origin.argsDigest,
+        edited: null,
+        seenEditDigest: null,
+        message: null,
+        answer: null,
+        typed: progress.typed === "" ? null : progress.typed,
+        revealed: [...progress.revealed],
+        ...more,
+      });
+      setBusy(false);
+      if (error === null) {
+        const asItWas = opened.current === panel;
+        if (asItWas) open("none");
+        if (asItWas && panel !== "none") setUnsent(NOTHING);
+        onSent(asItWas);
+      } else {
+        setProblem(error.message);
+      }
+    },
+    [busy, card, decide, onSent, panel, progress],
+  );
 
   const answer = useCallback((given: Answer) => send("respond", { answer: given }), [send]);
   const target = draft?.check.target ?? card.target;
   const missing = useMemo(() => missingStep({ ...card, target }, progress), [card, progress, target]);
-  return { panel, open, progress, openEvidence, type, content, sawEnd, sawName, missing, target, revealed, revealAll, draft, setDraft, kept, keep, unsent, write, problem, busy, send, answer };
+  return {
+    panel,
+    open,
+    progress,
+    openEvidence,
+    type,
+    content,
+    sawEnd,
+    sawName,
+    missing,
+    target,
+    revealed,
+    revealAll,
+    draft,
+    setDraft,
+    kept,
+    keep,
+    unsent,
+    write,
+    problem,
+    busy,
+    send,
+    answer,
+  };
 };

@@ -22,7 +22,9 @@ export const useCursor = (rows: readonly InboxRow[], start: string | null = null
   }, [rows, key]);
 
   const [first] = rows;
-  useEffect(() => { if (key === null && first !== undefined) set(first.key); }, [key, first]);
+  useEffect(() => {
+    if (key === null && first !== undefined) set(first.key);
+  }, [key, first]);
 
   const move = useCallback((step: 1 | -1) => {
     const now = latest.current;

@@ -26,10 +26,32 @@ export const useSelection = (rows: readonly InboxRow[], cursor: CursorView): Sel
     setChoice({ picked: next.picked, refusal: next.refusal });
     cursor.set(next.cursor);
   };
-  useCommand("select", () => { if (key !== null) setChoice(toggled(picked, rows, key)); }, key !== null);
-  useCommand("selectNext", () => { extend(1); }, key !== null);
-  useCommand("selectPrevious", () => { extend(-1); }, key !== null);
-  const clear = useCallback(() => { setChoice({ picked: [], refusal: null }); }, []);
-  const drop = useCallback((answered: readonly string[]) => { setChoice((before) => without(before, answered)); }, []);
+  useCommand(
+    "select",
+    () => {
+      if (key !== null) setChoice(toggled(picked, rows, key));
+    },
+    key !== null,
+  );
+  useCommand(
+    "selectNext",
+    () => {
+      extend(1);
+    },
+    key !== null,
+  );
+  useCommand(
+    "selectPrevious",
+    () => {
+      extend(-1);
+    },
+    key !== null,
+  );
+  const clear = useCallback(() => {
+    setChoice({ picked: [], refusal: null });
+  }, []);
+  const drop = useCallback((answered: readonly string[]) => {
+    setChoice((before) => without(before, answered));
+  }, []);
   return { picked, left: choice.picked.length - picked.length, refusal: choice.refusal, clear, drop };
 };

@@ -30,10 +30,22 @@ const LOOK_MS = 500;
 /** So many answers of a batch are on their way to the console at once. */
 const WIDTH = 8;
 
-const nameOf = (card: Card): Sent["name"] => card.tool?.name ?? card.question?.text ?? [{ kind: "text", text: card.requestId }];
+const nameOf = (card: Card): Sent["name"] =>
+  card.tool?.name ?? card.question?.text ?? [{ kind: "text", text: card.requestId }];
 
 const fresh = (key: string, name: Shown, verdict: Sent["verdict"], sinceMs: number): Sent => ({
-  key, name, batch: null, verdict, sentAs: verdict, isVote: false, state: "sending", listed: false, releaseMs: null, by: null, message: null, sinceMs,
+  key,
+  name,
+  batch: null,
+  verdict,
+  sentAs: verdict,
+  isVote: false,
+  state: "sending",
+  listed: false,
+  releaseMs: null,
+  by: null,
+  message: null,
+  sinceMs,
 });
 
 /** What became of the verdicts of this window. One for the whole page: an approval is still held while its operator looks elsewhere. */
@@ -52,12 +64,18 @@ export const useSentVerdicts = (): SentView => {
   const batches = useRef(0);
   const takingBack = useRef(new Set<string>());
 
-  useEffect(() => desk.onTouched((notices) => {
-    setList((before) => notices.reduce((sofar, notice) => note(sofar, notice, desk.now()), before));
-  }), [desk, setList]);
+  useEffect(
+    () =>
+      desk.onTouched((notices) => {
+        setList((before) => notices.reduce((sofar, notice) => note(sofar, notice, desk.now()), before));
+      }),
+    [desk, setList],
+  );
 
   const rows = useInboxRows();
-  useEffect(() => { setList((before) => follow(before, rows, desk.now())); }, [desk, rows, list, setList]);
+  useEffect(() => {
+    setList((before) => follow(before, rows, desk.now()));
+  }, [desk, rows, list, setList]);
 
   const some = list.length > 0;
   useEffect(() => {
@@ -69,92 +87,139 @@ export const useSentVerdicts = (): SentView => {
         return screens.current > 0 ? fade(told, now) : told;
       });
     }, LOOK_MS);
-    return () => { clearInterval(timer); };
+    return () => {
+      clearInterval(timer);
+    };
   }, [desk, setList, some]);
 
   const shown = useCallback(() => {
     screens.current += 1;
     setList((before) => (before.length === 0 ? before : shownAgain(before, desk.now())));
-    return () => { screens.current -= 1; };
+    return () => {
+      screens.current -= 1;
+    };
   }, [desk, setList]);
 
-  const give = useCallback(async (card: Card, args: DecideArgs, number: number | null): Promise<CallError | null> => {
-    const runs = args.verdict === "approve" || args.verdict === "modify";
-    const entry: Sent = { ...fresh(card.key, nameOf(card), args.verdict, desk.now()), batch: number, isVote: card.votes !== null && runs };
-    setList((before) => put(before, entry));
-    try {
-      const outcome = await desk.call("decide", args);
-      const state = sentState(outcome.state);
-      setList((before) => {
-        // News of the stream may have come before this answer.
-        const there = before.find((other) => other.key === card.key);
-        if (there !== undefined && there.state !== "sending") return before;
-        return put(before, { ...entry, state, sentAs: outcome.verdict, releaseMs: outcome.releaseMs, sinceMs: desk.now() });
-      });
-      return null;
-    } catch (thrown) {
-      const error = toCallError(thrown);
-      setList((before) => put(before, { ...entry, state: "failed", message: error.message, sinceMs: desk.now() }));
-      return error;
-    }
-  }, [desk, setList]);
+  const give = useCallback(
+    async (card: Card, args: DecideArgs, number: number | null): Promise<CallError | null> => {
+      const runs = args.verdict === "approve" || args.verdict === "modify";
+      const entry: Sent = {
+        ...fresh(card.key, nameOf(card), args.verdict, desk.now()),
+        batch: number,
+        isVote: card.votes !== null && runs,
+      };
+      setList((before) => put(before, entry));
+      try {
+        const outcome = await desk.call("decide", args);
+        const state = sentState(outcome.state);
+        setList((before) => {
+          // News of the stream may have come before this answer.
+          const there = before.find((other) => other.key === card.key);
+          if (there !== undefined && there.state !== "sending") return before;
+          return put(before, {
+            ...entry,
+            state,
+            sentAs: outcome.verdict,
+            releaseMs: outcome.releaseMs,
+            sinceMs: desk.now(),
+          });
+        });
+        return null;
+      } catch (thrown) {
+        const error = toCallError(thrown);
+        setList((before) => put(before, { ...entry, state: "failed", message: error.message, sinceMs: desk.now() }));
+        return error;
+      }
+    },
+    [desk, setList],
+  );
   const decide = useCallback((card: Card, args: DecideArgs) => give(card, args, null), [give]);
 
-  const stop = useCallback(() => { if (running.current !== null) running.current.stopped = true; }, []);
-  const decideAll = useCallback(async (cards: readonly Card[], argsOf: (card: Card) => DecideArgs): Promise<BatchEnd> => {
-    if (running.current !== null) return { begun: 0 };
-    const answers = cards.map((card) => ({ card, args: argsOf(card) }));
-    const run = { number: batches.current += 1, stopped: false, end: Promise.resolve<unknown>(null) };
-    running.current = run;
-    setSending(true);
-    const work = atOnce(answers, WIDTH, ({ card, args }) => give(card, args, run.number), () => run.stopped);
-    run.end = work;
-    try {
-      return { begun: await work };
-    } finally {
-      running.current = null;
-      setSending(false);
-    }
-  }, [give]);
+  const stop = useCallback(() => {
+    if (running.current !== null) running.current.stopped = true;
+  }, []);
+  const decideAll = useCallback(
+    async (cards: readonly Card[], argsOf: (card: Card) => DecideArgs): Promise<BatchEnd> => {
+      if (running.current !== null) return { begun: 0 };
+      const answers = cards.map((card) => ({ card, args: argsOf(card) }));
+      const run = { number: (batches.current += 1), stopped: false, end: Promise.resolve<unknown>(null) };
+      running.current = run;
+      setSending(true);
+      const work = atOnce(
+        answers,
+        WIDTH,
+        ({ card, args }) => give(card, args, run.number),
+        () => run.stopped,
+      );
+      run.end = work;
+      try {
+        return { begun: await work };
+      } finally {
+        running.current = null;
+        setSending(false);
+      }
+    },
+    [give],
+  );
 
-  const takeBack = useCallback(async (key: string): Promise<boolean> => {
-    // A page that was loaded again has forgotten what it held.
-    const held = latest.current.find((entry) => entry.key === key)
-      ?? fresh(key, desk.view().inbox.rows.find((row) => row.key === key)?.tool ?? [{ kind: "text", text: key }], "approve", desk.now());
-    try {
-      await desk.call("undo", { key });
-      setList((before) => put(before, { ...held, state: "undone", sinceMs: desk.now() }));
-      return true;
-    } catch (thrown) {
-      const { message } = toCallError(thrown);
-      setList((before) => (before.some((entry) => entry.key === key)
-        ? before.map((entry) => (entry.key === key ? { ...entry, message } : entry))
-        : put(before, { ...held, state: "failed", message, sinceMs: desk.now() })));
-      return false;
-    }
-  }, [desk, setList]);
+  const takeBack = useCallback(
+    async (key: string): Promise<boolean> => {
+      // A page that was loaded again has forgotten what it held.
+      const held =
+        latest.current.find((entry) => entry.key === key) ??
+        fresh(
+          key,
+          desk.view().inbox.rows.find((row) => row.key === key)?.tool ?? [{ kind: "text", text: key }],
+          "approve",
+          desk.now(),
+        );
+      try {
+        await desk.call("undo", { key });
+        setList((before) => put(before, { ...held, state: "undone", sinceMs: desk.now() }));
+        return true;
+      } catch (thrown) {
+        const { message } = toCallError(thrown);
+        setList((before) =>
+          before.some((entry) => entry.key === key)
+            ? before.map((entry) => (entry.key === key ? { ...entry, message } : entry))
+            : put(before, { ...held, state: "failed", message, sinceMs: desk.now() }),
+        );
+        return false;
+      }
+    },
+    [desk, setList],
+  );
 
-  const undo = useCallback(async (wanted?: string): Promise<readonly string[] | null> => {
-    let stops = false;
-    if (wanted === undefined && running.current !== null) {
-      stops = !running.current.stopped;
-      stop();
-      await running.current.end;
-    }
-    // What is on its way back is not asked for again: pressed once more, it is the one before.
-    const isHere = ({ key }: { readonly key: string }): boolean => !takingBack.current.has(key);
-    const keys = wanted === undefined ? undoableKeys(latest.current.filter(isHere), desk.view().inbox.rows.filter(isHere)) : [wanted];
-    if (keys.length === 0 && !stops) return null;
-    for (const key of keys) takingBack.current.add(key);
-    const taken = new Set<string>();
-    await atOnce(keys, WIDTH, async (key) => {
-      if (await takeBack(key)) taken.add(key);
-      takingBack.current.delete(key);
-    });
-    return keys.filter((key) => taken.has(key));
-  }, [desk, stop, takeBack]);
+  const undo = useCallback(
+    async (wanted?: string): Promise<readonly string[] | null> => {
+      let stops = false;
+      if (wanted === undefined && running.current !== null) {
+        stops = !running.current.stopped;
+        stop();
+        await running.current.end;
+      }
+      // What is on its way back is not asked for again: pressed once more, it is the one before.
+      const isHere = ({ key }: { readonly key: string }): boolean => !takingBack.current.has(key);
+      const keys =
+        wanted === undefined
+          ? undoableKeys(latest.current.filter(isHere), desk.view().inbox.rows.filter(isHere))
+          : [wanted];
+      if (keys.length === 0 && !stops) return null;
+      for (const key of keys) takingBack.current.add(key);
+      const taken = new Set<string>();
+      await atOnce(keys, WIDTH, async (key) => {
+        if (await takeBack(key)) taken.add(key);
+        takingBack.current.delete(key);
+      });
+      return keys.filter((key) => taken.has(key));
+    },
+    [desk, stop, takeBack],
+  );
 
-  return useMemo(() => ({ list, decide, decideAll, sending, stop, undo, shown }), [list, decide, decideAll, sending, stop, undo, shown]);
+  return useMemo(
+    () => ({ list, decide, decideAll, sending, stop, undo, shown }),
+    [list, decide, decideAll, sending, stop, undo, shown],
+  );
 };
 
 const SentContext = createContext<SentView | null>(null);

@@ -41,23 +41,47 @@ export const useSnoozes = (rows: readonly InboxRow[]): SnoozesView => {
   const { awake, snoozed } = useMemo(() => {
     const now = desk.now();
     if (Object.keys(snoozes).length === 0) return { awake: rows, snoozed: [] };
-    const off = rows.map((row) => ({ row, backMs: backAt(row, snoozes, now) })).filter((entry): entry is Snoozed => entry.backMs !== null);
+    const off = rows
+      .map((row) => ({ row, backMs: backAt(row, snoozes, now) }))
+      .filter((entry): entry is Snoozed => entry.backMs !== null);
     if (off.length === 0) return { awake: rows, snoozed: [] };
     const keys = new Set(off.map((entry) => entry.row.key));
     return { awake: rows.filter((row) => !keys.has(row.key)), snoozed: off.toSorted((a, b) => a.backMs - b.backMs) };
     // A card comes back with time: `tick` looks again.
-  // oxlint-disable-next-line react-hooks/exhaustive-deps
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [desk, rows, snoozes, tick]);
 
   const next = snoozed[0]?.backMs;
   useEffect(() => {
     if (next === undefined) return undefined;
-    const timer = setTimeout(() => { setTick((before) => before + 1); }, Math.min(Math.max(next - desk.now(), 250), 60_000));
-    return () => { clearTimeout(timer); };
+    const timer = setTimeout(
+      () => {
+        setTick((before) => before + 1);
+      },
+      Math.min(Math.max(next - desk.now(), 250), 60_000),
+    );
+    return () => {
+      clearTimeout(timer);
+    };
   }, [desk, next, tick]);
 
-  const keep = useCallback((change: (before: Snoozes) => Snoozes) => { write(change(pruned(read(), desk.now()))); }, [desk]);
-  const snooze = useCallback((key: string, untilMs: number) => { keep((before) => ({ ...before, [key]: untilMs })); }, [keep]);
-  const wake = useCallback((key: string) => { keep((before) => Object.fromEntries(Object.entries(before).filter(([other]) => other !== key))); }, [keep]);
+  const keep = useCallback(
+    (change: (before: Snoozes) => Snoozes) => {
+      write(change(pruned(read(), desk.now())));
+    },
+    [desk],
+  );
+  const snooze = useCallback(
+    (key: string, untilMs: number) => {
+      keep((before) => ({ ...before, [key]: untilMs }));
+    },
+    [keep],
+  );
+  const wake = useCallback(
+    (key: string) => {
+      keep((before) => Object.fromEntries(Object.entries(before).filter(([other]) => other !== key)));
+    },
+    [keep],
+  );
   return { awake, snoozed, snooze, wake };
 };

@@ -13,7 +13,10 @@ interface ChartProps {
 
 /** The lines of the chart, by the names of the colours in the style sheet and their dashes: no line is told by its hue alone. */
 export const SERIES = [
-  ["arrived", "Arrived", "--text-3", [1, 3]], ["allowed", "Approved", "--ok", []], ["denied", "Denied", "--bad", [9, 4]], ["expired", "Expired", "--warn", [4, 4]],
+  ["arrived", "Arrived", "--text-3", [1, 3]],
+  ["allowed", "Approved", "--ok", []],
+  ["denied", "Denied", "--bad", [9, 4]],
+  ["expired", "Expired", "--warn", [4, 4]],
 ] as const satisfies readonly (readonly [keyof VolumePiece, string, string, readonly number[]])[];
 
 const HEIGHT_PX = 220;
@@ -46,26 +49,56 @@ export const Chart = ({ volume, theme }: ChartProps) => {
     const style = getComputedStyle(document.documentElement);
     const colour = (name: string): string => style.getPropertyValue(name).trim();
     const longMs = (volume.at(-1)?.startMs ?? 0) - (volume[0]?.startMs ?? 0);
-    const axis = { stroke: colour("--text-3"), grid: { stroke: colour("--line-soft"), width: 1 }, ticks: { stroke: colour("--line"), width: 1 }, font: "11px Inter, sans-serif" };
+    const axis = {
+      stroke: colour("--text-3"),
+      grid: { stroke: colour("--line-soft"), width: 1 },
+      ticks: { stroke: colour("--line"), width: 1 },
+      font: "11px Inter, sans-serif",
+    };
     const options: uPlot.Options = {
-      width: Math.max(box.clientWidth, 1), height: HEIGHT_PX, legend: { show: false }, cursor: { show: false }, padding: [8, 24, 0, 0],
+      width: Math.max(box.clientWidth, 1),
+      height: HEIGHT_PX,
+      legend: { show: false },
+      cursor: { show: false },
+      padding: [8, 24, 0, 0],
       scales: { y: { range: (_, __, max) => [0, Math.max(max, 4)] } },
       axes: [
         { ...axis, space: 76, values: (_, splits) => timesOf(splits, longMs, today) },
-        { ...axis, size: (_, values) => DIGIT_PX * Math.max(3, ...(values ?? []).map((text) => text.length)) + AXIS_PX, incrs: WHOLE },
+        {
+          ...axis,
+          size: (_, values) => DIGIT_PX * Math.max(3, ...(values ?? []).map((text) => text.length)) + AXIS_PX,
+          incrs: WHOLE,
+        },
       ],
-      series: [{}, ...SERIES.map(([name, label, token, dash]) => ({
-        label, stroke: colour(token), width: name === "arrived" ? 1 : 1.75, points: { show: volume.length < 3 }, dash: [...dash],
-      }))],
+      series: [
+        {},
+        ...SERIES.map(([name, label, token, dash]) => ({
+          label,
+          stroke: colour(token),
+          width: name === "arrived" ? 1 : 1.75,
+          points: { show: volume.length < 3 },
+          dash: [...dash],
+        })),
+      ],
     };
     const times = volume.map((piece) => piece.startMs / 1_000);
     const plot = new uPlot(options, [times, ...SERIES.map(([name]) => volume.map((piece) => piece[name]))], box);
-    const sized = new ResizeObserver(() => { plot.setSize({ width: Math.max(box.clientWidth, 1), height: HEIGHT_PX }); });
+    const sized = new ResizeObserver(() => {
+      plot.setSize({ width: Math.max(box.clientWidth, 1), height: HEIGHT_PX });
+    });
     sized.observe(box);
     return () => {
       sized.disconnect();
       plot.destroy();
     };
   }, [volume, theme, today]);
-  return <div ref={place} className="min-w-0" role="img" aria-label="Requests over time; the table of the same name has the numbers" data-testid="chart" />;
+  return (
+    <div
+      ref={place}
+      className="min-w-0"
+      role="img"
+      aria-label="Requests over time; the table of the same name has the numbers"
+      data-testid="chart"
+    />
+  );
 };

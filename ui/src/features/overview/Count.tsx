@@ -14,7 +14,12 @@ export const Count = ({ value, label, find }: CountProps) => {
   const text = value.toLocaleString("en");
   if (value === 0 || find === null) return <>{text}</>;
   return (
-    <Link to="/history" search={{ find }} aria-label={`${label}: ${text}, show them in the history`} className="rounded-sm underline decoration-text-3 decoration-dotted decoration-1 underline-offset-4 hover:text-accent hover:decoration-accent hover:decoration-solid">
+    <Link
+      to="/history"
+      search={{ find }}
+      aria-label={`${label}: ${text}, show them in the history`}
+      className="rounded-sm underline decoration-text-3 decoration-dotted decoration-1 underline-offset-4 hover:text-accent hover:decoration-accent hover:decoration-solid"
+    >
       {text}
     </Link>
   );

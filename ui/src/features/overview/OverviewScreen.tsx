@@ -18,7 +18,12 @@ import { Region } from "../../components/Region";
 import { Failed } from "../../components/Failed";
 
 const HOUR = 3_600_000;
-const PERIODS = [["1 hour", HOUR, 60], ["24 hours", 24 * HOUR, 96], ["7 days", 168 * HOUR, 84], ["90 days", 2_160 * HOUR, 90]] as const;
+const PERIODS = [
+  ["1 hour", HOUR, 60],
+  ["24 hours", 24 * HOUR, 96],
+  ["7 days", 168 * HOUR, 84],
+  ["90 days", 2_160 * HOUR, 90],
+] as const;
 const AGAIN_MS = 15_000;
 /** The time that was chosen, by its place: a look at what a number counts must not lose it. */
 const chosenPeriod = createStore(1);
@@ -33,10 +38,32 @@ const Numbers = ({ view, day }: { readonly view: OverviewView; readonly day: boo
       <summary className="rounded px-1 text-text-2">The numbers</summary>
       <div className="mt-1 max-h-64 overflow-auto">
         <table className="selectable w-full" aria-label="Requests over time">
-          <thead className="sticky top-0 bg-bg text-left text-xs text-text-3"><tr><th className="font-normal">From</th>{SERIES.map(([name, label]) => <th key={name} className="pr-4 text-right font-normal">{label}</th>)}</tr></thead>
+          <thead className="sticky top-0 bg-bg text-left text-xs text-text-3">
+            <tr>
+              <th className="font-normal">From</th>
+              {SERIES.map(([name, label]) => (
+                <th key={name} className="pr-4 text-right font-normal">
+                  {label}
+                </th>
+              ))}
+            </tr>
+          </thead>
           <tbody>
             {filled.map((piece) => (
-              <tr key={piece.startMs} className="row-line"><th scope="row" className="py-1 text-left font-normal text-text-2">{day ? <Day ms={piece.startMs} /> : <Moment ms={piece.startMs} />}</th>{SERIES.map(([name, label]) => <td key={name} className={cell}><Count value={piece[name]} label={`${label} from ${formatMoment(piece.startMs, today)}`} find={finds.ofPiece(view, piece, name)} /></td>)}</tr>
+              <tr key={piece.startMs} className="row-line">
+                <th scope="row" className="py-1 text-left font-normal text-text-2">
+                  {day ? <Day ms={piece.startMs} /> : <Moment ms={piece.startMs} />}
+                </th>
+                {SERIES.map(([name, label]) => (
+                  <td key={name} className={cell}>
+                    <Count
+                      value={piece[name]}
+                      label={`${label} from ${formatMoment(piece.startMs, today)}`}
+                      find={finds.ofPiece(view, piece, name)}
+                    />
+                  </td>
+                ))}
+              </tr>
             ))}
           </tbody>
         </table>
@@ -48,17 +75,37 @@ const Numbers = ({ view, day }: { readonly view: OverviewView; readonly day: boo
 
 const Paces = ({ view }: { readonly view: OverviewView }) => (
   <Section title="Time that people took to decide, by agent and tool">
-    {view.paces.length === 0 ? <p className="m-0 text-text-3">People decided nothing in this time.</p> : (
+    {view.paces.length === 0 ? (
+      <p className="m-0 text-text-3">People decided nothing in this time.</p>
+    ) : (
       <table className="selectable w-full" data-testid="paces">
-        <thead className="text-left text-xs text-text-3"><tr><th className="pb-1.5 font-normal">Agent</th><th className="pb-1.5 font-normal">Tool</th><th className="pr-4 pb-1.5 text-right font-normal">Decided</th><th className="pr-4 pb-1.5 text-right font-normal">Median</th><th className="pr-4 pb-1.5 text-right font-normal">95 % within</th></tr></thead>
+        <thead className="text-left text-xs text-text-3">
+          <tr>
+            <th className="pb-1.5 font-normal">Agent</th>
+            <th className="pb-1.5 font-normal">Tool</th>
+            <th className="pr-4 pb-1.5 text-right font-normal">Decided</th>
+            <th className="pr-4 pb-1.5 text-right font-normal">Median</th>
+            <th className="pr-4 pb-1.5 text-right font-normal">95 % within</th>
+          </tr>
+        </thead>
         <tbody>
           {view.paces.map((pace, index) => (
             // The most decided first; drawn anew with every reading.
             // oxlint-disable-next-line react/no-array-index-key
             <tr key={index} className="row-line">
               <td className="py-1 text-text-2">{pace.agent ?? "others together"}</td>
-              <td className="py-1 font-mono text-xs">{pace.tool === null ? "" : <ShownText text={pace.tool.label} />}</td>
-              <td className={cell}><Count value={pace.decided} label={`Decided by people of ${pace.agent ?? ""}, ${pace.tool === null ? "" : plainText(pace.tool.label)}`} find={finds.ofPace(view, pace)} /></td><td className={cell}>{formatDuration(pace.medianMs)}</td><td className={cell}>{formatDuration(pace.p95Ms)}</td>
+              <td className="py-1 font-mono text-xs">
+                {pace.tool === null ? "" : <ShownText text={pace.tool.label} />}
+              </td>
+              <td className={cell}>
+                <Count
+                  value={pace.decided}
+                  label={`Decided by people of ${pace.agent ?? ""}, ${pace.tool === null ? "" : plainText(pace.tool.label)}`}
+                  find={finds.ofPace(view, pace)}
+                />
+              </td>
+              <td className={cell}>{formatDuration(pace.medianMs)}</td>
+              <td className={cell}>{formatDuration(pace.p95Ms)}</td>
             </tr>
           ))}
         </tbody>
@@ -71,13 +118,26 @@ const Verdicts = ({ view }: { readonly view: OverviewView }) => {
   const most = Math.max(...view.verdicts.map((verdict) => verdict.count), 1);
   return (
     <Section title="Verdicts">
-      {view.verdicts.length === 0 ? <p className="m-0 text-text-3">None yet.</p> : (
+      {view.verdicts.length === 0 ? (
+        <p className="m-0 text-text-3">None yet.</p>
+      ) : (
         <ul className="m-0 list-none p-0" data-testid="verdicts">
           {view.verdicts.map((verdict) => (
-            <li key={verdict.verdict.value} className="grid grid-cols-[150px_minmax(0,1fr)_64px] items-center gap-3 py-1">
+            <li
+              key={verdict.verdict.value}
+              className="grid grid-cols-[150px_minmax(0,1fr)_64px] items-center gap-3 py-1"
+            >
               <span className="truncate">{pastOf(plainText(verdict.verdict.label))}</span>
-              <span className="relative block h-2.5" aria-hidden="true"><i className="bar" style={{ left: 0, width: `${(100 * verdict.count) / most}%` }} /></span>
-              <span className="text-right font-mono text-xs"><Count value={verdict.count} label={pastOf(plainText(verdict.verdict.label))} find={finds.ofVerdict(view, verdict)} /></span>
+              <span className="relative block h-2.5" aria-hidden="true">
+                <i className="bar" style={{ left: 0, width: `${(100 * verdict.count) / most}%` }} />
+              </span>
+              <span className="text-right font-mono text-xs">
+                <Count
+                  value={verdict.count}
+                  label={pastOf(plainText(verdict.verdict.label))}
+                  find={finds.ofVerdict(view, verdict)}
+                />
+              </span>
             </li>
           ))}
         </ul>
@@ -93,7 +153,10 @@ export const OverviewScreen = () => {
   const theme = useShownTheme();
   const [name, length, pieces] = PERIODS[chosen] ?? PERIODS[1];
   const { data, error } = useQuery({
-    queryKey: ["overview", name], refetchInterval: AGAIN_MS, staleTime: 0, placeholderData: (before) => before,
+    queryKey: ["overview", name],
+    refetchInterval: AGAIN_MS,
+    staleTime: 0,
+    placeholderData: (before) => before,
     queryFn: () => {
       // Not a moment later: what came after the counting would be in the history and not in the number.
       const untilMs = Math.floor(desk.now());
@@ -105,7 +168,10 @@ export const OverviewScreen = () => {
       <header className="flex min-h-[52px] items-center gap-3 border-b border-line px-5">
         <h1 className="m-0 text-[15px] font-semibold">Overview</h1>
         <div
-          className="ml-auto flex gap-1.5" role="radiogroup" aria-label="Time" tabIndex={-1}
+          className="ml-auto flex gap-1.5"
+          role="radiogroup"
+          aria-label="Time"
+          tabIndex={-1}
           onKeyDown={(event) => {
             const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
             if (step === undefined) return;
@@ -116,19 +182,44 @@ export const OverviewScreen = () => {
           }}
         >
           {PERIODS.map(([label], place) => (
-            <button key={label} type="button" role="radio" aria-checked={place === chosen} tabIndex={place === chosen ? 0 : -1} className={`rounded-md border px-2.5 py-1 text-xs ${place === chosen ? "border-accent text-text" : "border-line text-text-2 hover:bg-raised"}`} onClick={() => { chosenPeriod.set(place); }}>{label}</button>
+            <button
+              key={label}
+              type="button"
+              role="radio"
+              aria-checked={place === chosen}
+              tabIndex={place === chosen ? 0 : -1}
+              className={`rounded-md border px-2.5 py-1 text-xs ${place === chosen ? "border-accent text-text" : "border-line text-text-2 hover:bg-raised"}`}
+              onClick={() => {
+                chosenPeriod.set(place);
+              }}
+            >
+              {label}
+            </button>
           ))}
         </div>
       </header>
       <Failed error={error} className="px-5" />
-      {data === undefined ? (error === null ? <div className="grid flex-1 place-items-center text-text-3">Reading…</div> : null) : (
+      {data === undefined ? (
+        error === null ? (
+          <div className="grid flex-1 place-items-center text-text-3">Reading…</div>
+        ) : null
+      ) : (
         <Region label="Numbers" className="@container flex-1 px-5 py-[18px]">
           <Figures view={data} />
           <Section title={`Requests over the last ${name}`}>
             <div className="mb-1 flex gap-4 text-xs text-text-2" aria-hidden="true">
               {SERIES.map(([series, label, token, dash]) => (
                 <span key={series} className="flex items-center gap-1.5">
-                  <svg width="22" height="2" viewBox="0 0 22 2"><line x2="22" y1="1" y2="1" stroke={`var(${token})`} strokeWidth="2" strokeDasharray={dash.join(" ")} /></svg>
+                  <svg width="22" height="2" viewBox="0 0 22 2">
+                    <line
+                      x2="22"
+                      y1="1"
+                      y2="1"
+                      stroke={`var(${token})`}
+                      strokeWidth="2"
+                      strokeDasharray={dash.join(" ")}
+                    />
+                  </svg>
                   {label}
                 </span>
               ))}
@@ -136,7 +227,10 @@ export const OverviewScreen = () => {
             <Chart volume={data.volume} theme={theme} />
             <Numbers view={data} day={length > 168 * HOUR} />
           </Section>
-          <div className="grid gap-x-10 @min-[900px]:grid-cols-[2fr_1fr]"><Paces view={data} /><Verdicts view={data} /></div>
+          <div className="grid gap-x-10 @min-[900px]:grid-cols-[2fr_1fr]">
+            <Paces view={data} />
+            <Verdicts view={data} />
+          </div>
         </Region>
       )}
     </main>

@@ -16,16 +16,25 @@ export const expired = (view: OverviewView): Find => ({ ...during(view), state: 
 /** Whenever they were given. */
 export const stalled: Find = { overdue: true };
 
-export const ofVerdict = (view: OverviewView, { verdict }: VerdictCount): Find => ({ ...during(view), verdict: verdict.value });
+export const ofVerdict = (view: OverviewView, { verdict }: VerdictCount): Find => ({
+  ...during(view),
+  verdict: verdict.value,
+});
 
 /** None for the pairs that are counted together, and for what is no tool call: no filter finds those alone. */
 export const ofPace = (view: OverviewView, { agent, tool }: PaceView): Find | null =>
   agent === null || tool === null ? null : { ...human(view), agent, tool: tool.value };
 
 const SERIES: Record<Exclude<keyof VolumePiece, "startMs">, Find> = {
-  arrived: {}, allowed: { state: "decided", verdict: "allowed" }, denied: { state: "decided", verdict: "refused" }, expired: { state: "expired" },
+  arrived: {},
+  allowed: { state: "decided", verdict: "allowed" },
+  denied: { state: "decided", verdict: "refused" },
+  expired: { state: "expired" },
 };
 
 /** A piece of the chart. The last one ends with the time. */
-export const ofPiece = (view: OverviewView, { startMs }: VolumePiece, series: keyof typeof SERIES): Find =>
-  ({ ...SERIES[series], sinceMs: startMs, untilMs: Math.min(startMs + view.stepMs, view.untilMs) });
+export const ofPiece = (view: OverviewView, { startMs }: VolumePiece, series: keyof typeof SERIES): Find => ({
+  ...SERIES[series],
+  sinceMs: startMs,
+  untilMs: Math.min(startMs + view.stepMs, view.untilMs),
+});

@@ -39,7 +39,9 @@ const useRejected = () => {
     again.current = tell;
     return stop;
   }, [queries, refetch]);
-  useEffect(() => { again.current?.(); }, [count]);
+  useEffect(() => {
+    again.current?.();
+  }, [count]);
   return query;
 };
 
@@ -47,32 +49,67 @@ const Detail = ({ row }: { readonly row: RejectedRow }) => {
   const desk = useDesk();
   const [raw, setRaw] = useState(false);
   const { data, error } = useQuery({
-    queryKey: ["rejected", row.key, row.atMs], queryFn: () => desk.call("rejected_detail", { key: row.key }),
+    queryKey: ["rejected", row.key, row.atMs],
+    queryFn: () => desk.call("rejected_detail", { key: row.key }),
   });
-  useCommand("raw", () => { setRaw(true); });
+  useCommand("raw", () => {
+    setRaw(true);
+  });
   return (
     <Region label="Rejected message" testId="rejected-detail" className="flex-1">
       <header className="border-b border-line px-7 pt-[18px] pb-3.5">
-        <div className="mb-1.5 text-xs text-text-3">Never approvable. Kept with its bytes, audited{data?.answered === true ? ", and the agent was told." : "."}</div>
+        <div className="mb-1.5 text-xs text-text-3">
+          Never approvable. Kept with its bytes, audited{data?.answered === true ? ", and the agent was told." : "."}
+        </div>
         <h2 className="selectable m-0 font-mono text-xl/tight font-semibold">{row.code}</h2>
         <p className="mt-2 mb-0 max-w-[760px] text-[14.5px]">{meaningOf(row.code)}</p>
       </header>
       <div className="px-7 py-[18px]">
         <h3>Where</h3>
         <dl className="selectable m-0 mb-5 grid grid-cols-[92px_1fr] gap-x-2 gap-y-[5px]">
-          <dt className="text-text-3">Detail</dt><dd className="m-0"><ShownText text={row.detail} block /></dd>
-          <dt className="text-text-3">Subject</dt><dd className="m-0 font-mono text-xs">{row.subject === null ? "Named no request" : <ShownText text={row.subject} />}</dd>
-          <dt className="text-text-3">Stored</dt><dd className="m-0"><Moment ms={row.atMs} exact /></dd>
-          {data === undefined ? null : <><dt className="text-text-3">Stream</dt><dd className="m-0 font-mono text-xs">#{data.streamSeq}</dd></>}
+          <dt className="text-text-3">Detail</dt>
+          <dd className="m-0">
+            <ShownText text={row.detail} block />
+          </dd>
+          <dt className="text-text-3">Subject</dt>
+          <dd className="m-0 font-mono text-xs">
+            {row.subject === null ? "Named no request" : <ShownText text={row.subject} />}
+          </dd>
+          <dt className="text-text-3">Stored</dt>
+          <dd className="m-0">
+            <Moment ms={row.atMs} exact />
+          </dd>
+          {data === undefined ? null : (
+            <>
+              <dt className="text-text-3">Stream</dt>
+              <dd className="m-0 font-mono text-xs">#{data.streamSeq}</dd>
+            </>
+          )}
         </dl>
         <h3>Bytes as received</h3>
         <Failed error={error} />
         {data === undefined ? null : <RawBytes chunks={[data.raw]} />}
         {data?.raw.next == null ? null : (
-          <button type="button" className="mt-3 rounded border border-line px-2 py-1 text-xs text-text-2" onClick={() => { setRaw(true); }}>All of it…</button>
+          <button
+            type="button"
+            className="mt-3 rounded border border-line px-2 py-1 text-xs text-text-2"
+            onClick={() => {
+              setRaw(true);
+            }}
+          >
+            All of it…
+          </button>
         )}
       </div>
-      {raw ? <RawDialog command="rejected_raw" requestKey={row.key} onClose={() => { setRaw(false); }} /> : null}
+      {raw ? (
+        <RawDialog
+          command="rejected_raw"
+          requestKey={row.key}
+          onClose={() => {
+            setRaw(false);
+          }}
+        />
+      ) : null}
     </Region>
   );
 };
@@ -88,8 +125,12 @@ export const RejectedScreen = () => {
     const next = at(step);
     if (next !== undefined) choose(next.key);
   };
-  useCommand("next", () => { move(1); });
-  useCommand("previous", () => { move(-1); });
+  useCommand("next", () => {
+    move(1);
+  });
+  useCommand("previous", () => {
+    move(-1);
+  });
   return (
     <div className="grid min-h-0 min-w-0 flex-1 grid-cols-[372px_minmax(0,1fr)] grid-rows-[minmax(0,1fr)]">
       <section className="flex min-h-0 flex-col border-r border-line" aria-label="Rejected">
@@ -99,15 +140,23 @@ export const RejectedScreen = () => {
           <span className="ml-auto text-text-3">newest first</span>
         </header>
         <RejectedList
-          rows={rows} chosen={row?.key ?? null} onChoose={choose}
-          onEnd={() => { if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage(); }}
+          rows={rows}
+          chosen={row?.key ?? null}
+          onChoose={choose}
+          onEnd={() => {
+            if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage();
+          }}
         />
       </section>
       <main className="flex min-h-0 min-w-0 flex-col">
         <Failed error={query.error} className="px-7" />
         {row === undefined ? (
-          <div className="grid flex-1 place-items-center text-text-3">{query.isPending ? "Reading…" : "No message was rejected."}</div>
-        ) : <Detail key={row.key} row={row} />}
+          <div className="grid flex-1 place-items-center text-text-3">
+            {query.isPending ? "Reading…" : "No message was rejected."}
+          </div>
+        ) : (
+          <Detail key={row.key} row={row} />
+        )}
       </main>
     </div>
   );

@@ -6,11 +6,27 @@ import type { RuleEffect, RuleRow } from "../../ipc/generated";
 import { changedRules } from "../../components/rules/unsaved";
 
 const ROW_PX = 58;
-const LOOKS: Record<RuleEffect, string> = { approve: "bg-ok-bg text-ok", ask: "bg-warn-bg text-warn", deny: "bg-bad-bg text-bad" };
+const LOOKS: Record<RuleEffect, string> = {
+  approve: "bg-ok-bg text-ok",
+  ask: "bg-warn-bg text-warn",
+  deny: "bg-bad-bg text-bad",
+};
 
-const EffectBadge = ({ effect, approvals = null, state = "on" }: { readonly effect: RuleEffect; readonly approvals?: number | null; readonly state?: RuleRow["state"] }) => (
-  <span className={`rounded px-2 py-0.5 text-center text-[11px] font-semibold whitespace-nowrap ${state === "off" ? "border border-line text-text-3" : state === "shadow" ? "border border-dashed border-warn-line text-warn" : LOOKS[effect]}`} data-effect={effect}>
-    {effect}{effect === "ask" && approvals !== null && approvals > 1 ? ` ×${approvals}` : ""}
+const EffectBadge = ({
+  effect,
+  approvals = null,
+  state = "on",
+}: {
+  readonly effect: RuleEffect;
+  readonly approvals?: number | null;
+  readonly state?: RuleRow["state"];
+}) => (
+  <span
+    className={`rounded px-2 py-0.5 text-center text-[11px] font-semibold whitespace-nowrap ${state === "off" ? "border border-line text-text-3" : state === "shadow" ? "border border-dashed border-warn-line text-warn" : LOOKS[effect]}`}
+    data-effect={effect}
+  >
+    {effect}
+    {effect === "ask" && approvals !== null && approvals > 1 ? ` ×${approvals}` : ""}
   </span>
 );
 
@@ -18,12 +34,18 @@ const usesOf = ({ state, effect, uses, today, shadows }: RuleRow): string => {
   if (state === "shadow") return `in the shadow: ${shadows.toLocaleString("en")}`;
   if (effect === "ask") return "";
   if (uses === 0) return "never used";
-  return effect === "approve" ? `${today.toLocaleString("en")} today, ${uses.toLocaleString("en")} ever` : `${uses.toLocaleString("en")} ever`;
+  return effect === "approve"
+    ? `${today.toLocaleString("en")} today, ${uses.toLocaleString("en")} ever`
+    : `${uses.toLocaleString("en")} ever`;
 };
 
 const endOf = (row: RuleRow, nowMs: number): { readonly text: string; readonly over: boolean } => {
-  if (row.expiresMs !== null && row.expiresMs <= nowMs) return { text: `ended ${formatDay(row.expiresMs, nowMs)}`, over: true };
-  const parts = [row.expiresMs === null ? (row.thread ? "ends with the thread" : "") : `until ${formatDay(row.expiresMs, nowMs)}`, row.limit ?? ""];
+  if (row.expiresMs !== null && row.expiresMs <= nowMs)
+    return { text: `ended ${formatDay(row.expiresMs, nowMs)}`, over: true };
+  const parts = [
+    row.expiresMs === null ? (row.thread ? "ends with the thread" : "") : `until ${formatDay(row.expiresMs, nowMs)}`,
+    row.limit ?? "",
+  ];
   return { text: parts.filter((part) => part !== "").join(", "), over: false };
 };
 
@@ -33,16 +55,32 @@ const Row = ({ row, changed, nowMs }: { readonly row: RuleRow; readonly changed:
     <>
       <EffectBadge effect={row.effect} approvals={row.approvals} state={row.state} />
       <span className="min-w-0">
-        <b className="block truncate font-semibold"><ShownText text={row.name} />{!changed ? null : <span className="ml-2 font-normal text-warn">changed, not saved</span>}</b>
+        <b className="block truncate font-semibold">
+          <ShownText text={row.name} />
+          {!changed ? null : <span className="ml-2 font-normal text-warn">changed, not saved</span>}
+        </b>
         <small className="block truncate text-xs text-text-3">
-          {row.state === "on" ? "" : `${row.state === "off" ? "off" : "shadow"}; `}<ShownText text={row.about} />
-          {row.regrets === 0 ? null : <span className="text-bad"> · {row.regrets} {row.regrets === 1 ? "regret" : "regrets"}</span>}
-          {row.lastError === null ? null : <span className="text-warn"> · last error: <ShownText text={row.lastError} /></span>}
+          {row.state === "on" ? "" : `${row.state === "off" ? "off" : "shadow"}; `}
+          <ShownText text={row.about} />
+          {row.regrets === 0 ? null : (
+            <span className="text-bad">
+              {" "}
+              · {row.regrets} {row.regrets === 1 ? "regret" : "regrets"}
+            </span>
+          )}
+          {row.lastError === null ? null : (
+            <span className="text-warn">
+              {" "}
+              · last error: <ShownText text={row.lastError} />
+            </span>
+          )}
         </small>
       </span>
       <span className="flex min-w-0 flex-col xl:contents">
         <span className="truncate text-text-3">{usesOf(row)}</span>
-        <span className={`max-xl:truncate xl:line-clamp-2 ${end.over ? "text-warn" : "text-text-3"}`} title={end.text}>{end.text}</span>
+        <span className={`max-xl:truncate xl:line-clamp-2 ${end.over ? "text-warn" : "text-text-3"}`} title={end.text}>
+          {end.text}
+        </span>
       </span>
     </>
   );
@@ -63,7 +101,13 @@ export const RuleList = ({ rows, workspace, chosen, nowMs, onChoose }: RuleListP
   const changed = useStore(changedRules.all);
   return (
     <VirtualList
-      label="Rules" rows={rows} nameOf={nameOf} rowPx={ROW_PX} marks={marks} chosen={chosen} onChoose={onChoose}
+      label="Rules"
+      rows={rows}
+      nameOf={nameOf}
+      rowPx={ROW_PX}
+      marks={marks}
+      chosen={chosen}
+      onChoose={onChoose}
       look="grid grid-cols-[78px_minmax(0,1fr)_150px_120px] max-xl:grid-cols-[70px_minmax(0,1fr)_132px] items-center gap-3 pr-5 pl-[17px]"
       renderRow={(row) => <Row row={row} changed={changed[`${workspace}/${row.id}`] !== undefined} nowMs={nowMs} />}
     />

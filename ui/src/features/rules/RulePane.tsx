@@ -37,9 +37,23 @@ const STATE: Record<RuleRow["state"], string> = { on: "on", off: "off", shadow: 
 /** What the rule did so far. */
 const Record = ({ row, nowMs }: { readonly row: RuleRow; readonly nowMs: number }) => (
   <p className="m-0 text-text-3" data-testid="rule-record">
-    version {row.version}{row.sinceMs === 0 ? null : <>, <Day ms={row.sinceMs} /></>}, {STATE[row.state]}. {row.uses === 0 ? "Never used" : row.uses === 1 ? "Used once" : `Used ${row.uses.toLocaleString("en")} times`}{row.lastUsedMs === null ? "" : `, last ${formatAgo(nowMs - row.lastUsedMs)}`}.
-    {" "}Last error: {row.lastError === null ? "none" : <span className="text-warn"><ShownText text={row.lastError} /></span>}.
-    {" "}Regrets: {row.regrets === 0 ? "none" : <b className="font-semibold text-bad">{row.regrets}</b>}.
+    version {row.version}
+    {row.sinceMs === 0 ? null : (
+      <>
+        , <Day ms={row.sinceMs} />
+      </>
+    )}
+    , {STATE[row.state]}.{" "}
+    {row.uses === 0 ? "Never used" : row.uses === 1 ? "Used once" : `Used ${row.uses.toLocaleString("en")} times`}
+    {row.lastUsedMs === null ? "" : `, last ${formatAgo(nowMs - row.lastUsedMs)}`}. Last error:{" "}
+    {row.lastError === null ? (
+      "none"
+    ) : (
+      <span className="text-warn">
+        <ShownText text={row.lastError} />
+      </span>
+    )}
+    . Regrets: {row.regrets === 0 ? "none" : <b className="font-semibold text-bad">{row.regrets}</b>}.
   </p>
 );
 
@@ -49,9 +63,22 @@ const Regrets = ({ row }: { readonly row: RuleRow }) =>
     <ul className="m-0 mt-2 max-h-24 list-none overflow-auto p-0 text-[12.5px]" data-testid="rule-regrets">
       {row.lastRegrets.map((regret) => (
         <li key={regret.key} className="py-0.5">
-          <Link to="/history/request" search={{ key: regret.key }} className="text-text hover:underline">{regret.key}</Link>
-          <span className="text-text-3">, version {regret.version}, <ShownText text={regret.by} />{regret.atMs === 0 ? null : <>, <Day ms={regret.atMs} /></>}</span>
-          {regret.reason === null ? null : <span className="text-text-2">: “<ShownText text={regret.reason} />”</span>}
+          <Link to="/history/request" search={{ key: regret.key }} className="text-text hover:underline">
+            {regret.key}
+          </Link>
+          <span className="text-text-3">
+            , version {regret.version}, <ShownText text={regret.by} />
+            {regret.atMs === 0 ? null : (
+              <>
+                , <Day ms={regret.atMs} />
+              </>
+            )}
+          </span>
+          {regret.reason === null ? null : (
+            <span className="text-text-2">
+              : “<ShownText text={regret.reason} />”
+            </span>
+          )}
         </li>
       ))}
     </ul>
@@ -66,9 +93,13 @@ export const RulePane = ({ workspace, row, gone, words, nowMs, onSaved }: RulePa
   const [removing, setRemoving] = useState(false);
   const { data, failureCount, failureReason } = useQuery({
     // A new version is a new text.
-    queryKey: ["rule", workspace, row.id, row.version], queryFn: () => desk.call("rule_text", { workspace, id: row.id }), placeholderData: (before) => (before?.id === row.id ? before : undefined), enabled: !gone,
+    queryKey: ["rule", workspace, row.id, row.version],
+    queryFn: () => desk.call("rule_text", { workspace, id: row.id }),
+    placeholderData: (before) => (before?.id === row.id ? before : undefined),
+    enabled: !gone,
     // It stays on what was read last until it can be read: somebody may be typing over it.
-    retry: true, retryDelay: (failures) => (failures === 0 ? SOON_MS : AGAIN_MS),
+    retry: true,
+    retryDelay: (failures) => (failures === 0 ? SOON_MS : AGAIN_MS),
   });
   const unread = failureCount > 1 ? failureReason : null;
   const [limits, setLimits] = useState(false);
@@ -89,35 +120,73 @@ export const RulePane = ({ workspace, row, gone, words, nowMs, onSaved }: RulePa
     await queries.invalidateQueries({ queryKey: ["rules"] });
   };
   return (
-    <article className="flex min-h-0 flex-1 flex-col" aria-label="Rule" data-testid="rule" data-id={row.id} data-state={row.state} data-version={row.version}>
+    <article
+      className="flex min-h-0 flex-1 flex-col"
+      aria-label="Rule"
+      data-testid="rule"
+      data-id={row.id}
+      data-state={row.state}
+      data-version={row.version}
+    >
       <header className="px-5 pt-[18px]">
-        <h2 className="selectable m-0 mb-1 text-base font-semibold"><ShownText text={row.name} /></h2>
+        <h2 className="selectable m-0 mb-1 text-base font-semibold">
+          <ShownText text={row.name} />
+        </h2>
         <Record row={row} nowMs={nowMs} />
-        {row.uses === 0 ? null : <Link className="text-xs text-accent hover:underline" to="/history" search={{ ws: workspace, rule: row.id }}>What it decided</Link>}
+        {row.uses === 0 ? null : (
+          <Link className="text-xs text-accent hover:underline" to="/history" search={{ ws: workspace, rule: row.id }}>
+            What it decided
+          </Link>
+        )}
         <RuleChanges workspace={workspace} id={row.id} version={row.version} />
         <Regrets row={row} />
       </header>
       {data === undefined ? (
-        <div className="grid flex-1 place-items-center text-text-3">{unread === null ? "Reading the rule…" : <Failed error={unread} className="px-5" />}</div>
+        <div className="grid flex-1 place-items-center text-text-3">
+          {unread === null ? "Reading the rule…" : <Failed error={unread} className="px-5" />}
+        </div>
       ) : (
         <>
           <Unread error={unread} className="mx-5 mt-3 mb-0" />
           <RuleDesk workspace={workspace} rule={data} words={words} state={row.state} gone={gone} onSaved={onSaved}>
-            <Button tone="quiet" disabled={gone || lost !== null || readOnly !== null} onClick={() => {
-              // What was told in a dialog that is closed was not told in this one.
-              setLimits(false);
-              setRemoving(true);
-            }}>Remove…</Button>
+            <Button
+              tone="quiet"
+              disabled={gone || lost !== null || readOnly !== null}
+              onClick={() => {
+                // What was told in a dialog that is closed was not told in this one.
+                setLimits(false);
+                setRemoving(true);
+              }}
+            >
+              Remove…
+            </Button>
           </RuleDesk>
         </>
       )}
       {removing ? (
-        <Confirm title="Remove this rule?" verb={limits ? "Remove all the same" : "Remove"} dangerous onConfirm={(here) => remove(false, here)} onClose={() => { setRemoving(false); setLimits(false); }}>
+        <Confirm
+          title="Remove this rule?"
+          verb={limits ? "Remove all the same" : "Remove"}
+          dangerous
+          onConfirm={(here) => remove(false, here)}
+          onClose={() => {
+            setRemoving(false);
+            setLimits(false);
+          }}
+        >
           Nothing is decided by it any more, in no console. What it decided stays in the history, with its words.
         </Confirm>
       ) : null}
       {denied === null ? null : (
-        <DeniedDialog denied={denied} verb={limits ? "Change other rules and remove it" : "Remove it all the same"} onConfirm={(here) => remove(true, here)} onClose={() => { setDenied(null); setLimits(false); }} />
+        <DeniedDialog
+          denied={denied}
+          verb={limits ? "Change other rules and remove it" : "Remove it all the same"}
+          onConfirm={(here) => remove(true, here)}
+          onClose={() => {
+            setDenied(null);
+            setLimits(false);
+          }}
+        />
       )}
     </article>
   );

@@ -22,7 +22,10 @@ export const useSuggestions = (workspace: string, revision: number): Suggestions
   const [refused, setRefused] = useState<string | null>(null);
   const { data, error } = useQuery({
     // Other rules suggest something else: until that is known, what was suggested before stands.
-    queryKey: ["suggestions", workspace, revision], queryFn: () => desk.call("suggestions", { workspace }), enabled: workspace !== "", staleTime: 0,
+    queryKey: ["suggestions", workspace, revision],
+    queryFn: () => desk.call("suggestions", { workspace }),
+    enabled: workspace !== "",
+    staleTime: 0,
     placeholderData: (before, query) => (query?.queryKey[1] === workspace ? before : undefined),
     refetchInterval: (query) => (query.state.data?.ready === false ? SEARCHING_MS : AGAIN_MS),
   });
@@ -35,5 +38,9 @@ export const useSuggestions = (workspace: string, revision: number): Suggestions
       setRefused(toCallError(thrown).message);
     }
   };
-  return { view: data ?? null, trouble: refused ?? data?.trouble ?? (error === null ? null : toCallError(error).message), dismiss };
+  return {
+    view: data ?? null,
+    trouble: refused ?? data?.trouble ?? (error === null ? null : toCallError(error).message),
+    dismiss,
+  };
 };

@@ -4,11 +4,16 @@ import type { SettingsView } from "../../ipc/generated";
 import { Facts, Name, Part } from "./Part";
 
 const LOGIN: Record<SettingsView["login"], string> = {
-  own_server: "with its own login key", nkey: "with the nkey of a file", creds: "with a .creds file", url: "with what stands in the address", none: "not at all: the server asks for nothing",
+  own_server: "with its own login key",
+  nkey: "with the nkey of a file",
+  creds: "with a .creds file",
+  url: "with what stands in the address",
+  none: "not at all: the server asks for nothing",
 };
 
 const INSECURE: Record<string, string> = {
-  single_account: "agents and consoles share one account: an agent could forge a stranger’s decision", no_tls: "the connection is not encrypted",
+  single_account: "agents and consoles share one account: an agent could forge a stranger’s decision",
+  no_tls: "the connection is not encrypted",
   open_permissions: "the bus does not keep agents apart",
 };
 
@@ -18,25 +23,81 @@ export const BusSettings = ({ settings }: { readonly settings: SettingsView }) =
   const { otlp } = settings;
   return (
     <>
-      <Part title="Bus" from={<>changed by <Name>nats_url</Name>, <Name>nats_creds</Name>, <Name>nats_nkey</Name>, <Name>tls_ca</Name>, <Name>tls_cert</Name> in config.toml, read at start</>}>
+      <Part
+        title="Bus"
+        from={
+          <>
+            changed by <Name>nats_url</Name>, <Name>nats_creds</Name>, <Name>nats_nkey</Name>, <Name>tls_ca</Name>,{" "}
+            <Name>tls_cert</Name> in config.toml, read at start
+          </>
+        }
+      >
         <Facts>
           <Fact name="Server">{settings.ownServer ? "The console’s own, on this machine" : "An outside server"}</Fact>
-          <Fact name="Address"><span className="font-mono text-xs">{status?.bus.url ?? "…"}</span>{status === null ? null : status.bus.connected ? `, connected${status.bus.serverVersion === null ? "" : `, NATS ${status.bus.serverVersion}`}` : <span className="text-warn">, cannot be reached now</span>}</Fact>
-          <Fact name="Logs in">{LOGIN[settings.login]}</Fact>
-          {settings.ownServer ? null : <Fact name="Trusts over TLS">{settings.tlsCa === null ? "the system’s authorities" : <span className="font-mono text-xs">{settings.tlsCa}</span>}{settings.tlsCert === null ? "" : <>, own certificate <span className="font-mono text-xs">{settings.tlsCert}</span></>}</Fact>}
-          <Fact name="Safety">
-            {status === null ? "…" : status.bus.insecure.length === 0 ? "Nothing insecure was found" : (
-              <ul className="m-0 list-none p-0 text-bad" data-testid="settings-insecure">{status.bus.insecure.map((word) => <li key={word}><b className="font-semibold">{word.replaceAll("_", " ")}</b>: {INSECURE[word] ?? "insecure"}</li>)}</ul>
+          <Fact name="Address">
+            <span className="font-mono text-xs">{status?.bus.url ?? "…"}</span>
+            {status === null ? null : status.bus.connected ? (
+              `, connected${status.bus.serverVersion === null ? "" : `, NATS ${status.bus.serverVersion}`}`
+            ) : (
+              <span className="text-warn">, cannot be reached now</span>
             )}
-            {settings.allowSingleAccount ? <div className="text-warn">One account for consoles and agents is accepted (<Name>allow_single_account</Name>).</div> : null}
+          </Fact>
+          <Fact name="Logs in">{LOGIN[settings.login]}</Fact>
+          {settings.ownServer ? null : (
+            <Fact name="Trusts over TLS">
+              {settings.tlsCa === null ? (
+                "the system’s authorities"
+              ) : (
+                <span className="font-mono text-xs">{settings.tlsCa}</span>
+              )}
+              {settings.tlsCert === null ? (
+                ""
+              ) : (
+                <>
+                  , own certificate <span className="font-mono text-xs">{settings.tlsCert}</span>
+                </>
+              )}
+            </Fact>
+          )}
+          <Fact name="Safety">
+            {status === null ? (
+              "…"
+            ) : status.bus.insecure.length === 0 ? (
+              "Nothing insecure was found"
+            ) : (
+              <ul className="m-0 list-none p-0 text-bad" data-testid="settings-insecure">
+                {status.bus.insecure.map((word) => (
+                  <li key={word}>
+                    <b className="font-semibold">{word.replaceAll("_", " ")}</b>: {INSECURE[word] ?? "insecure"}
+                  </li>
+                ))}
+              </ul>
+            )}
+            {settings.allowSingleAccount ? (
+              <div className="text-warn">
+                One account for consoles and agents is accepted (<Name>allow_single_account</Name>).
+              </div>
+            ) : null}
           </Fact>
         </Facts>
       </Part>
-      <Part title="OpenTelemetry" from={<>changed under <Name>[otlp]</Name> in config.toml, read at start</>}>
+      <Part
+        title="OpenTelemetry"
+        from={
+          <>
+            changed under <Name>[otlp]</Name> in config.toml, read at start
+          </>
+        }
+      >
         <Facts>
           <Fact name="Receives">
-            {otlp.http === null && otlp.grpc === null ? "Nothing: the receiver is off" : [otlp.http === null ? null : `HTTP at ${otlp.http}`, otlp.grpc === null ? null : `gRPC at ${otlp.grpc}`].filter((part) => part !== null).join(", ")}
-            {otlp.requireToken ? ", with a token only" : ""}{otlp.allowRemote ? ", also from other machines" : ""}
+            {otlp.http === null && otlp.grpc === null
+              ? "Nothing: the receiver is off"
+              : [otlp.http === null ? null : `HTTP at ${otlp.http}`, otlp.grpc === null ? null : `gRPC at ${otlp.grpc}`]
+                  .filter((part) => part !== null)
+                  .join(", ")}
+            {otlp.requireToken ? ", with a token only" : ""}
+            {otlp.allowRemote ? ", also from other machines" : ""}
           </Fact>
           <Fact name="Tells its answers to">{otlp.export ?? "Nobody"}</Fact>
         </Facts>

@@ -23,4 +23,6 @@ export const Facts = ({ children }: { readonly children: ReactNode }) => (
   <dl className="m-0 grid grid-cols-[220px_minmax(0,1fr)] gap-x-5 gap-y-2">{children}</dl>
 );
 
-export const Name = ({ children }: { readonly children: ReactNode }) => <code className="rounded bg-raised px-1 font-mono text-[11px]">{children}</code>;
+export const Name = ({ children }: { readonly children: ReactNode }) => (
+  <code className="rounded bg-raised px-1 font-mono text-[11px]">{children}</code>
+);

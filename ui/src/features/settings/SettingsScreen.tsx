@@ -9,15 +9,27 @@ import { Failed } from "../../components/Failed";
 /** What this window can change, and how the rest was set. */
 export const SettingsScreen = () => {
   const desk = useDesk();
-  const { data, error, isPending } = useQuery({ queryKey: ["settings"], queryFn: () => desk.call("settings", {}), staleTime: 0 });
+  const { data, error, isPending } = useQuery({
+    queryKey: ["settings"],
+    queryFn: () => desk.call("settings", {}),
+    staleTime: 0,
+  });
   return (
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls takes the keyboard
-    <main className="min-h-0 min-w-0 flex-1 overflow-auto px-7 py-[18px] outline-offset-[-2px]" aria-label="Settings" tabIndex={0}>
+    <main
+      className="min-h-0 min-w-0 flex-1 overflow-auto px-7 py-[18px] outline-offset-[-2px]"
+      aria-label="Settings"
+      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls takes the keyboard
+      tabIndex={0}
+    >
       <div className="max-w-[860px]">
         <h1 className="mt-0 mb-5 text-[15px] font-semibold">Settings</h1>
         <WindowSettings />
         <Failed error={error} />
-        {data === undefined ? (isPending ? <p className="text-text-3">Reading…</p> : null) : (
+        {data === undefined ? (
+          isPending ? (
+            <p className="text-text-3">Reading…</p>
+          ) : null
+        ) : (
           <>
             <BusSettings settings={data} />
             <IdentitySettings settings={data} />

@@ -20,14 +20,30 @@ const Choices = <N extends SettingName>({ name, title, means, choices }: Choices
   const [value, write] = useSetting(name);
   const id = useId();
   return (
-    <div className="row-line grid grid-cols-[220px_minmax(0,1fr)] gap-x-5 py-3 last:border-0" role="radiogroup" aria-labelledby={id} data-testid={`setting-${name}`}>
-      <div id={id} className="font-semibold">{title}</div>
+    <div
+      className="row-line grid grid-cols-[220px_minmax(0,1fr)] gap-x-5 py-3 last:border-0"
+      role="radiogroup"
+      aria-labelledby={id}
+      data-testid={`setting-${name}`}
+    >
+      <div id={id} className="font-semibold">
+        {title}
+      </div>
       <div>
         <div className="flex flex-wrap gap-5">
           {choices.map((choice) => (
             <label key={choice.value} className="flex items-center gap-2">
-              <input type="radio" name={id} value={choice.value} checked={value === choice.value} onChange={() => { write(choice.value); }} />
-              {choice.icon === undefined ? null : <choice.icon size={14} aria-hidden="true" className="text-text-3" />}{choice.label}
+              <input
+                type="radio"
+                name={id}
+                value={choice.value}
+                checked={value === choice.value}
+                onChange={() => {
+                  write(choice.value);
+                }}
+              />
+              {choice.icon === undefined ? null : <choice.icon size={14} aria-hidden="true" className="text-text-3" />}
+              {choice.label}
             </label>
           ))}
         </div>
@@ -41,16 +57,33 @@ const Choices = <N extends SettingName>({ name, title, means, choices }: Choices
 export const WindowSettings = () => (
   <Part title="This window" from="takes effect at once">
     <Choices
-      name="theme" title="Theme" means="System follows the desktop, also while the window is open."
-      choices={[{ value: "system", label: "System", icon: Monitor }, { value: "dark", label: "Dark", icon: Moon }, { value: "light", label: "Light", icon: Sun }]}
+      name="theme"
+      title="Theme"
+      means="System follows the desktop, also while the window is open."
+      choices={[
+        { value: "system", label: "System", icon: Monitor },
+        { value: "dark", label: "Dark", icon: Moon },
+        { value: "light", label: "Light", icon: Sun },
+      ]}
     />
     <Choices
-      name="singleKeys" title="Single keys" means="Off, only keys with Ctrl and Esc act: nothing can be approved or denied by a letter."
-      choices={[{ value: "on", label: "Act" }, { value: "off", label: "Off" }]}
+      name="singleKeys"
+      title="Single keys"
+      means="Off, only keys with Ctrl and Esc act: nothing can be approved or denied by a letter."
+      choices={[
+        { value: "on", label: "Act" },
+        { value: "off", label: "Off" },
+      ]}
     />
     <Choices
-      name="notifications" title="Desktop notifications" means="While the window is not in front. They never show arguments and never decide; alarms are told unless off."
-      choices={[{ value: "all", label: "Every request" }, { value: "urgent", label: "High and critical" }, { value: "off", label: "Off" }]}
+      name="notifications"
+      title="Desktop notifications"
+      means="While the window is not in front. They never show arguments and never decide; alarms are told unless off."
+      choices={[
+        { value: "all", label: "Every request" },
+        { value: "urgent", label: "High and critical" },
+        { value: "off", label: "Off" },
+      ]}
     />
   </Part>
 );

@@ -26,13 +26,25 @@ const marks = (line: SetupLineView) => ({ "data-testid": "setup-row", "data-key"
 
 export const SetupList = ({ lines, chosen, unsaved, onChoose }: SetupListProps) => (
   <VirtualList
-    label="Agents with their setup" rows={lines} nameOf={nameOf} rowPx={ROW_PX} look="grid grid-cols-[minmax(0,1fr)_auto] content-center gap-x-2 pr-3.5 pl-[11px]"
-    marks={marks} chosen={chosen} onChoose={onChoose}
+    label="Agents with their setup"
+    rows={lines}
+    nameOf={nameOf}
+    rowPx={ROW_PX}
+    look="grid grid-cols-[minmax(0,1fr)_auto] content-center gap-x-2 pr-3.5 pl-[11px]"
+    marks={marks}
+    chosen={chosen}
+    onChoose={onChoose}
     renderRow={(line) => (
       <>
-        <span className="min-w-0 font-mono text-[12.5px] font-semibold"><AgentKey of={line.key} /></span>
+        <span className="min-w-0 font-mono text-[12.5px] font-semibold">
+          <AgentKey of={line.key} />
+        </span>
         <span className="text-[11.5px] text-accent">{unsaved.has(line.key) ? "not saved" : ""}</span>
-        <span className={`col-span-2 truncate text-[11.5px] ${line.keys === null ? "text-warn" : line.keys === 0 ? "text-text-3" : "text-text-2"}`}>{says(line)}</span>
+        <span
+          className={`col-span-2 truncate text-[11.5px] ${line.keys === null ? "text-warn" : line.keys === 0 ? "text-text-3" : "text-text-2"}`}
+        >
+          {says(line)}
+        </span>
       </>
     )}
   />

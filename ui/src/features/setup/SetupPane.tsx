@@ -13,17 +13,34 @@ import { Region } from "../../components/Region";
 const Undeclared = ({ form }: { readonly form: SetupForm }) => {
   const { declared } = form;
   if (declared.type === "nothing") {
-    return <p className="m-0 max-w-[640px] text-text-2" data-testid="setup-nothing">This agent declares no setup keys, so there is nothing to set and no key can spare a question. An agent declares them in its hello (<code className="font-mono text-xs">setup_schema</code>).</p>;
+    return (
+      <p className="m-0 max-w-[640px] text-text-2" data-testid="setup-nothing">
+        This agent declares no setup keys, so there is nothing to set and no key can spare a question. An agent declares
+        them in its hello (<code className="font-mono text-xs">setup_schema</code>).
+      </p>
+    );
   }
   if (declared.type !== "wrong") return null;
   return (
-    <div role="note" className="max-w-[680px] rounded-[7px] border border-warn-line bg-warn-bg px-3 py-2 text-[12.5px] text-warn-text" data-testid="setup-wrong">
-      <p className="m-0">What the agent declares cannot be used, so none of its keys spares a question. Whoever wrote the agent has to mend it:</p>
+    <div
+      role="note"
+      className="max-w-[680px] rounded-[7px] border border-warn-line bg-warn-bg px-3 py-2 text-[12.5px] text-warn-text"
+      data-testid="setup-wrong"
+    >
+      <p className="m-0">
+        What the agent declares cannot be used, so none of its keys spares a question. Whoever wrote the agent has to
+        mend it:
+      </p>
       <ul className="selectable my-1 pl-5">
         {declared.problems.map((problem, place) => (
           // Problems keep the order of the declaration.
           // oxlint-disable-next-line react/no-array-index-key
-          <li key={place}><code className="font-mono text-xs"><ShownText text={problem.path} /></code> <ShownText text={problem.message} /></li>
+          <li key={place}>
+            <code className="font-mono text-xs">
+              <ShownText text={problem.path} />
+            </code>{" "}
+            <ShownText text={problem.message} />
+          </li>
         ))}
       </ul>
     </div>
@@ -34,23 +51,47 @@ const SaveBar = ({ state, blocked }: { readonly state: SetupFormState; readonly 
   const count = Object.keys(state.drafts?.typed ?? {}).length;
   const { changed } = state.form ?? {};
   return (
-    <div className="flex min-h-[63px] flex-wrap items-center justify-end gap-2.5 border-t border-line bg-panel px-7 py-3" data-testid="setup-bar">
+    <div
+      className="flex min-h-[63px] flex-wrap items-center justify-end gap-2.5 border-t border-line bg-panel px-7 py-3"
+      data-testid="setup-bar"
+    >
       <div className="min-w-0 flex-1 basis-64 text-text-2">
-        {state.trouble !== null ? <span role="alert" className="text-bad">{state.trouble}</span>
-          : blocked !== null ? <span className="text-warn">{blocked}</span>
-          : state.stale ? (
-            <span role="alert" className="text-warn" data-testid="setup-conflict">
-              {changed === undefined || changed === null ? "Somebody" : <ShownText text={changed.by} />} changed this setup while you were typing. Nothing of yours is saved or lost
-              {state.clashes.length > 0 ? `; you both changed ${state.clashes.join(", ")}` : "; you changed other keys"}.
-            </span>
-          ) : count > 0 ? `${count} ${count === 1 ? "change" : "changes"} not saved` : "Saved values hold in every console; they are not sent to the agent."}
+        {state.trouble !== null ? (
+          <span role="alert" className="text-bad">
+            {state.trouble}
+          </span>
+        ) : blocked !== null ? (
+          <span className="text-warn">{blocked}</span>
+        ) : state.stale ? (
+          <span role="alert" className="text-warn" data-testid="setup-conflict">
+            {changed === undefined || changed === null ? "Somebody" : <ShownText text={changed.by} />} changed this
+            setup while you were typing. Nothing of yours is saved or lost
+            {state.clashes.length > 0 ? `; you both changed ${state.clashes.join(", ")}` : "; you changed other keys"}.
+          </span>
+        ) : count > 0 ? (
+          `${count} ${count === 1 ? "change" : "changes"} not saved`
+        ) : (
+          "Saved values hold in every console; they are not sent to the agent."
+        )}
       </div>
       {count === 0 ? null : (
         <>
-          <Button tone="quiet" disabled={state.busy} onClick={state.drop}>Drop mine</Button>
-          {state.stale
-            ? <Button data-testid="setup-keep" onClick={state.keepMine}>Keep mine, then save</Button>
-            : <Button disabled={state.busy || blocked !== null} data-testid="setup-save" onClick={() => void state.save()}>{state.busy ? "Telling the bus…" : "Save"}</Button>}
+          <Button tone="quiet" disabled={state.busy} onClick={state.drop}>
+            Drop mine
+          </Button>
+          {state.stale ? (
+            <Button data-testid="setup-keep" onClick={state.keepMine}>
+              Keep mine, then save
+            </Button>
+          ) : (
+            <Button
+              disabled={state.busy || blocked !== null}
+              data-testid="setup-save"
+              onClick={() => void state.save()}
+            >
+              {state.busy ? "Telling the bus…" : "Save"}
+            </Button>
+          )}
         </>
       )}
     </div>
@@ -64,14 +105,36 @@ export const SetupPane = ({ agent }: { readonly agent: string }) => {
   const readOnly = useStatus()?.readOnly ?? null;
   const blocked = lost?.message ?? readOnly;
   const { form } = state;
-  if (form === undefined) return <div className="grid flex-1 place-items-center text-text-3">{state.trouble ?? "Reading…"}</div>;
+  if (form === undefined)
+    return <div className="grid flex-1 place-items-center text-text-3">{state.trouble ?? "Reading…"}</div>;
   return (
-    <article className="flex min-h-0 flex-1 flex-col" aria-label="Setup of an agent" data-testid="setup" data-key={form.key} data-revision={form.revision}>
+    <article
+      className="flex min-h-0 flex-1 flex-col"
+      aria-label="Setup of an agent"
+      data-testid="setup"
+      data-key={form.key}
+      data-revision={form.revision}
+    >
       <header className="border-b border-line px-7 pt-[18px] pb-3.5">
-        <div className="mb-1.5 text-xs text-text-3">workspace <em className="text-text-2 not-italic">{form.workspace}</em> / agent</div>
+        <div className="mb-1.5 text-xs text-text-3">
+          workspace <em className="text-text-2 not-italic">{form.workspace}</em> / agent
+        </div>
         <h2 className="selectable m-0 font-mono text-xl/tight font-semibold">{form.agent}</h2>
-        <p className="mt-2 mb-0 text-text-2">{form.changed === null ? "Nobody has set anything yet" : <>Changed last by <ShownText text={form.changed.by} />, <SetAt ms={form.changed.atMs} /></>}</p>
-        {form.readable ? null : <p role="alert" className="mt-2 mb-0 text-bad">What stands on the bus does not verify or cannot be read: no key spares a question. Saving puts a new setup in its place.</p>}
+        <p className="mt-2 mb-0 text-text-2">
+          {form.changed === null ? (
+            "Nobody has set anything yet"
+          ) : (
+            <>
+              Changed last by <ShownText text={form.changed.by} />, <SetAt ms={form.changed.atMs} />
+            </>
+          )}
+        </p>
+        {form.readable ? null : (
+          <p role="alert" className="mt-2 mb-0 text-bad">
+            What stands on the bus does not verify or cannot be read: no key spares a question. Saving puts a new setup
+            in its place.
+          </p>
+        )}
       </header>
       <Region label="Setup keys" className="@container flex-1 px-7 py-[18px]">
         <Undeclared form={form} />
@@ -79,14 +142,24 @@ export const SetupPane = ({ agent }: { readonly agent: string }) => {
           <Section key={group.name} title={group.name === "" ? "Without a group" : group.name}>
             {group.keys.map((field) => (
               <KeyRow
-                key={field.key} field={field} agent={form.key} draft={state.drafts?.typed[field.key]} clash={state.clashes.includes(field.key)}
-                problems={state.problems.filter((problem) => problem.key === field.key)} disabled={blocked !== null || state.busy}
-                onDraft={(draft) => { state.type(field, draft); }} onBinding={state.bind}
+                key={field.key}
+                field={field}
+                agent={form.key}
+                draft={state.drafts?.typed[field.key]}
+                clash={state.clashes.includes(field.key)}
+                problems={state.problems.filter((problem) => problem.key === field.key)}
+                disabled={blocked !== null || state.busy}
+                onDraft={(draft) => {
+                  state.type(field, draft);
+                }}
+                onBinding={state.bind}
               />
             ))}
           </Section>
         ))}
-        {form.leftovers.length === 0 ? null : <Leftovers form={form} disabled={blocked !== null || state.busy} onEdit={state.bind} />}
+        {form.leftovers.length === 0 ? null : (
+          <Leftovers form={form} disabled={blocked !== null || state.busy} onEdit={state.bind} />
+        )}
       </Region>
       <SaveBar state={state} blocked={blocked} />
     </article>

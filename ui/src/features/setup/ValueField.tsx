@@ -22,10 +22,26 @@ export const ValueField = ({ field, id, text, wrong, labelledBy, describedBy, on
   const placeholder = field.placeholder === null ? "" : plainText(field.placeholder);
   if (field.kind === "bool") {
     return (
-      <div className="flex gap-4" role="radiogroup" id={id} aria-labelledby={labelledBy} aria-describedby={describedBy} aria-invalid={wrong}>
+      <div
+        className="flex gap-4"
+        role="radiogroup"
+        id={id}
+        aria-labelledby={labelledBy}
+        aria-describedby={describedBy}
+        aria-invalid={wrong}
+      >
         {["true", "false"].map((choice) => (
           <label key={choice} className="flex items-center gap-1.5 font-mono text-xs">
-            <input type="radio" name={id} value={choice} checked={text === choice} onChange={() => { onText(choice); }} /> {choice}
+            <input
+              type="radio"
+              name={id}
+              value={choice}
+              checked={text === choice}
+              onChange={() => {
+                onText(choice);
+              }}
+            />{" "}
+            {choice}
           </label>
         ))}
       </div>
@@ -35,17 +51,29 @@ export const ValueField = ({ field, id, text, wrong, labelledBy, describedBy, on
     const mono = field.kind === "list_dict" ? "font-mono text-xs/[1.55]" : "";
     return (
       <textarea
-        {...shared} className={`${FIELD} ${border} ${mono} resize-y`} rows={field.kind === "list_dict" ? 7 : 4} value={text ?? ""}
-        placeholder={placeholder === "" && field.kind === "list_dict" ? "[]" : placeholder} onChange={(event) => { onText(event.target.value); }}
+        {...shared}
+        className={`${FIELD} ${border} ${mono} resize-y`}
+        rows={field.kind === "list_dict" ? 7 : 4}
+        value={text ?? ""}
+        placeholder={placeholder === "" && field.kind === "list_dict" ? "[]" : placeholder}
+        onChange={(event) => {
+          onText(event.target.value);
+        }}
       />
     );
   }
   const number = field.kind === "int" || field.kind === "float";
   return (
     <input
-      {...shared} type={field.secret ? "password" : "text"} inputMode={field.kind === "int" ? "numeric" : field.kind === "float" ? "decimal" : "text"}
+      {...shared}
+      type={field.secret ? "password" : "text"}
+      inputMode={field.kind === "int" ? "numeric" : field.kind === "float" ? "decimal" : "text"}
       className={`${FIELD} ${border} ${number ? "max-w-40 font-mono text-xs" : field.kind === "string_short" ? "max-w-[420px]" : ""}`}
-      value={text ?? ""} placeholder={placeholder} onChange={(event) => { onText(event.target.value); }}
+      value={text ?? ""}
+      placeholder={placeholder}
+      onChange={(event) => {
+        onText(event.target.value);
+      }}
     />
   );
 };

@@ -22,7 +22,13 @@ describe("drafts of a setup", () => {
     const keys = [setupKey({ key: "a" }), setupKey({ key: "b" })];
     const form = setupForm({ revision: 1, declared: { type: "keys", keys } });
     const first = typedWith(undefined, form, keys[0] ?? setupKey(), text("2"));
-    const newer = setupForm({ revision: 2, declared: { type: "keys", keys: [setupKey({ key: "a" }), setupKey({ key: "b", chosen: { ...chosen, json: "9" }, value: shown("9") })] } });
+    const newer = setupForm({
+      revision: 2,
+      declared: {
+        type: "keys",
+        keys: [setupKey({ key: "a" }), setupKey({ key: "b", chosen: { ...chosen, json: "9" }, value: shown("9") })],
+      },
+    });
     const both = typedWith(first, newer, setupKey({ key: "b" }), text("3"));
     expect([first?.base.revision, both?.base.revision]).toEqual([1, 1]);
     expect(first && clashes(newer, first)).toEqual([]);
@@ -30,7 +36,14 @@ describe("drafts of a setup", () => {
   });
 
   it("stand in the groups of the form, in its order", () => {
-    const keys = [setupKey({ key: "a", group: shown("Z") }), setupKey({ key: "b", group: null }), setupKey({ key: "c", group: shown("Z") })];
-    expect(groupsOf(keys).map((group) => [group.name, group.keys.map((key) => key.key).join("")])).toEqual([["Z", "ac"], ["", "b"]]);
+    const keys = [
+      setupKey({ key: "a", group: shown("Z") }),
+      setupKey({ key: "b", group: null }),
+      setupKey({ key: "c", group: shown("Z") }),
+    ];
+    expect(groupsOf(keys).map((group) => [group.name, group.keys.map((key) => key.key).join("")])).toEqual([
+      ["Z", "ac"],
+      ["", "b"],
+    ]);
   });
 });

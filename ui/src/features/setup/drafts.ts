@@ -13,9 +13,11 @@ export interface Drafts {
   readonly typed: Readonly<Record<string, Draft>>;
 }
 
-const isText = (kind: SetupType): boolean => kind === "string_short" || kind === "string_long" || kind === "string_multiline";
+const isText = (kind: SetupType): boolean =>
+  kind === "string_short" || kind === "string_long" || kind === "string_multiline";
 
-export const keysOf = (form: SetupForm): readonly SetupKeyView[] => (form.declared.type === "keys" ? form.declared.keys : []);
+export const keysOf = (form: SetupForm): readonly SetupKeyView[] =>
+  form.declared.type === "keys" ? form.declared.keys : [];
 
 /** What the field of a key holds before anybody types. */
 export const startText = (key: SetupKeyView): string => {
@@ -31,10 +33,17 @@ export const jsonOf = (kind: SetupType, text: string): string => (isText(kind) ?
 
 /** Whether a draft says anything else than what stands. */
 const differs = (key: SetupKeyView, draft: Draft): boolean =>
-  draft.type === "default" ? key.chosen !== null : key.chosen === null || key.chosen.json === null || draft.text !== startText(key);
+  draft.type === "default"
+    ? key.chosen !== null
+    : key.chosen === null || key.chosen.json === null || draft.text !== startText(key);
 
 /** The drafts with another one for a key; none, and one that changes nothing, is forgotten. */
-export const typedWith = (before: Drafts | undefined, form: SetupForm, key: SetupKeyView, draft: Draft | null): Drafts | undefined => {
+export const typedWith = (
+  before: Drafts | undefined,
+  form: SetupForm,
+  key: SetupKeyView,
+  draft: Draft | null,
+): Drafts | undefined => {
   const { [key.key]: _, ...others } = before?.typed ?? {};
   const typed = draft !== null && differs(key, draft) ? { ...others, [key.key]: draft } : others;
   return Object.keys(typed).length === 0 ? undefined : { base: before?.base ?? form, typed };
@@ -42,7 +51,9 @@ export const typedWith = (before: Drafts | undefined, form: SetupForm, key: Setu
 
 /** What is left of the drafts once `sent` was saved as `form`: what was typed since. */
 export const leftAfter = (now: Drafts | undefined, sent: Drafts, form: SetupForm): Drafts | undefined => {
-  const later = Object.entries(now?.typed ?? {}).filter(([key, draft]) => JSON.stringify(draft) !== JSON.stringify(sent.typed[key]));
+  const later = Object.entries(now?.typed ?? {}).filter(
+    ([key, draft]) => JSON.stringify(draft) !== JSON.stringify(sent.typed[key]),
+  );
   return later.length === 0 ? undefined : { base: form, typed: Object.fromEntries(later) };
 };
 
@@ -64,7 +75,9 @@ export const clashes = (form: SetupForm, drafts: Drafts): readonly string[] =>
   Object.keys(drafts.typed).filter((name) => stands(form, name) !== stands(drafts.base, name));
 
 /** Keys with what they belong to, in the order of the form. */
-export const groupsOf = (keys: readonly SetupKeyView[]): readonly { readonly name: string; readonly keys: readonly SetupKeyView[] }[] => {
+export const groupsOf = (
+  keys: readonly SetupKeyView[],
+): readonly { readonly name: string; readonly keys: readonly SetupKeyView[] }[] => {
   const groups = new Map<string, SetupKeyView[]>();
   for (const key of keys) {
     const name = key.group === null ? "" : plainText(key.group);
@@ -74,8 +87,7 @@ export const groupsOf = (keys: readonly SetupKeyView[]): readonly { readonly nam
 };
 
 /** Whether an agent fits what was typed: every word must occur in its name. */
-export const fits = (line: SetupLineView, filter: string): boolean =>
-  everyWordIn(line.key, filter);
+export const fits = (line: SetupLineView, filter: string): boolean => everyWordIn(line.key, filter);
 
 /** By `WORKSPACE/AGENT`: looking something up elsewhere loses nothing. */
 export const setupDrafts = createUnsaved<Drafts>();

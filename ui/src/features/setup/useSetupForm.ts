@@ -31,14 +31,20 @@ export interface SetupFormState {
   readonly bind: (edit: SetupEdit) => Promise<void>;
 }
 
-const words = (problems: readonly SetupProblem[]): string => problems.map((problem) => `${plainText(problem.path)}: ${plainText(problem.message)}`).join("; ");
+const words = (problems: readonly SetupProblem[]): string =>
+  problems.map((problem) => `${plainText(problem.path)}: ${plainText(problem.message)}`).join("; ");
 
 /** One agent's setup, what was typed over it, and how both come together. */
 export const useSetupForm = (agent: string): SetupFormState => {
   const desk = useDesk();
   const queries = useQueryClient();
   const queryKey = ["setup", agent];
-  const { data: form, error } = useQuery({ queryKey, queryFn: () => desk.call("setup_of", { agent }), refetchInterval: AGAIN_MS, staleTime: 0 });
+  const { data: form, error } = useQuery({
+    queryKey,
+    queryFn: () => desk.call("setup_of", { agent }),
+    refetchInterval: AGAIN_MS,
+    staleTime: 0,
+  });
   const drafts = useStore(setupDrafts.all)[agent];
   const [problems, setProblems] = useState<readonly SetupProblem[]>([]);
   const [failed, setFailed] = useState<string | null>(null);
@@ -48,7 +54,11 @@ export const useSetupForm = (agent: string): SetupFormState => {
   const stale = form !== undefined && drafts !== undefined && drafts.base.revision !== form.revision;
 
   /** Whether it stands now. What somebody else changed is shown at once. */
-  const send = async (shown: SetupForm, edits: SetupEdit[], stored: (form: SetupForm) => void): Promise<"stored" | "conflict" | readonly SetupProblem[]> => {
+  const send = async (
+    shown: SetupForm,
+    edits: SetupEdit[],
+    stored: (form: SetupForm) => void,
+  ): Promise<"stored" | "conflict" | readonly SetupProblem[]> => {
     const saved = await desk.call("setup_save", { agent, revision: shown.revision, edits });
     if (saved.type === "refused") return saved.problems;
     if (saved.type === "stored") stored(saved.form);
@@ -64,10 +74,16 @@ export const useSetupForm = (agent: string): SetupFormState => {
     setProblems([]);
     try {
       // The bus may take its time: what is typed until it answers is not part of what it stored.
-      const done = await send(drafts.base, editsOf(form, drafts), (next) => { setupDrafts.keep(agent, leftAfter(setupDrafts.of(agent), drafts, next)); });
+      const done = await send(drafts.base, editsOf(form, drafts), (next) => {
+        setupDrafts.keep(agent, leftAfter(setupDrafts.of(agent), drafts, next));
+      });
       if (done === "stored") return;
       // After a conflict the newer form is shown, and the drafts are stale.
-      if (!here.current) tellLate(title, `Nothing was saved, and nothing of yours is lost: ${done === "conflict" ? "somebody else changed it meanwhile." : words(done)}`);
+      if (!here.current)
+        tellLate(
+          title,
+          `Nothing was saved, and nothing of yours is lost: ${done === "conflict" ? "somebody else changed it meanwhile." : words(done)}`,
+        );
       else if (done !== "conflict") setProblems(done);
     } catch (thrown) {
       const { message } = toCallError(thrown);
@@ -89,16 +105,25 @@ export const useSetupForm = (agent: string): SetupFormState => {
         if (now !== undefined && now.base.revision === form.revision) setupDrafts.keep(agent, { ...now, base: next });
       });
       if (done === "stored") return;
-      throw new CallError("failed", done === "conflict"
-        ? "Somebody changed this setup in between; nothing was changed. Look at what stands now, then try again."
-        : words(done));
+      throw new CallError(
+        "failed",
+        done === "conflict"
+          ? "Somebody changed this setup in between; nothing was changed. Look at what stands now, then try again."
+          : words(done),
+      );
     } finally {
       setBusy(false);
     }
   };
 
   return {
-    form, drafts, stale, problems, busy, save, bind,
+    form,
+    drafts,
+    stale,
+    problems,
+    busy,
+    save,
+    bind,
     trouble: failed ?? (error === null ? null : toCallError(error).message),
     clashes: form === undefined || drafts === undefined || !stale ? [] : clashes(form, drafts),
     type: (key, draft) => {
@@ -106,7 +131,9 @@ export const useSetupForm = (agent: string): SetupFormState => {
       setProblems((before) => before.filter((problem) => problem.key !== key.key));
       setupDrafts.keep(agent, typedWith(drafts, form, key, draft));
     },
-    keepMine: () => { if (form !== undefined && drafts !== undefined) setupDrafts.keep(agent, { ...drafts, base: form }); },
+    keepMine: () => {
+      if (form !== undefined && drafts !== undefined) setupDrafts.keep(agent, { ...drafts, base: form });
+    },
     drop: () => {
       setProblems([]);
       setFailed(null);

@@ -15,27 +15,65 @@ export const Part = ({ part }: { readonly part: PartView }) => {
         <div data-part="text">
           {part.shortened === null ? null : (
             <span className={`${badge} mb-1 inline-block`} data-testid="shortened">
-              {part.shortened.type === "compressed" ? "compressed by the framework" : "truncated by the framework, compressing failed"}, from {part.shortened.from.toLocaleString("en")} characters
+              {part.shortened.type === "compressed"
+                ? "compressed by the framework"
+                : "truncated by the framework, compressing failed"}
+              , from {part.shortened.from.toLocaleString("en")} characters
             </span>
           )}
-          <pre className="selectable m-0 max-h-80 overflow-auto rounded-lg border border-line bg-panel px-3 py-2 font-mono text-xs/[1.55] whitespace-pre-wrap"><ShownText text={part.text} block /></pre>
-          {part.cut > 0 ? <p className="mt-1 mb-0 text-text-3">{formatSize(part.cut)} more; the bytes as received have all of it.</p> : null}
+          <pre className="selectable m-0 max-h-80 overflow-auto rounded-lg border border-line bg-panel px-3 py-2 font-mono text-xs/[1.55] whitespace-pre-wrap">
+            <ShownText text={part.text} block />
+          </pre>
+          {part.cut > 0 ? (
+            <p className="mt-1 mb-0 text-text-3">{formatSize(part.cut)} more; the bytes as received have all of it.</p>
+          ) : null}
         </div>
       );
     case "value":
       return (
         <div data-part="value">
           <Entries entries={part.entries} revealed={NOTHING} label="What came out" />
-          {part.cut ? <p className="mt-1 mb-0 text-text-3">The beginning of it; the bytes as received have all of it.</p> : null}
+          {part.cut ? (
+            <p className="mt-1 mb-0 text-text-3">The beginning of it; the bytes as received have all of it.</p>
+          ) : null}
         </div>
       );
     case "image":
-      return <Picture from="put out by the agent" mime={part.mime} data={part.data} width={part.width} height={part.height} />;
+      return (
+        <Picture
+          from="put out by the agent"
+          mime={part.mime}
+          data={part.data}
+          width={part.width}
+          height={part.height}
+        />
+      );
     case "file":
-      return <p className="selectable m-0 [overflow-wrap:anywhere]" data-part="file"><span className={badge}><ShownText text={part.mime} /></span> {formatSize(part.size)}, <span className="font-mono text-[11px] text-text-3">sha256 {part.sha256}</span></p>;
+      return (
+        <p className="selectable m-0 [overflow-wrap:anywhere]" data-part="file">
+          <span className={badge}>
+            <ShownText text={part.mime} />
+          </span>{" "}
+          {formatSize(part.size)}, <span className="font-mono text-[11px] text-text-3">sha256 {part.sha256}</span>
+        </p>
+      );
     case "reference":
-      return <p className="selectable m-0" data-part="reference"><span className={badge}>kept elsewhere</span> <code className="font-mono text-xs"><ShownText text={part.name} /></code></p>;
+      return (
+        <p className="selectable m-0" data-part="reference">
+          <span className={badge}>kept elsewhere</span>{" "}
+          <code className="font-mono text-xs">
+            <ShownText text={part.name} />
+          </code>
+        </p>
+      );
     case "wrong":
-      return <p className="m-0 text-warn-text" data-part="wrong"><span className={badge}><ShownText text={part.mime} /></span> not drawn: {part.why}</p>;
+      return (
+        <p className="m-0 text-warn-text" data-part="wrong">
+          <span className={badge}>
+            <ShownText text={part.mime} />
+          </span>{" "}
+          not drawn: {part.why}
+        </p>
+      );
   }
 };

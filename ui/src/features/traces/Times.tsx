@@ -9,8 +9,11 @@ const dollars = (value: number): string => `$${value < 0.01 ? value.toPrecision(
 
 /** Figures of one span beside those of all below it. */
 const FIGURES: readonly (readonly [keyof UsageView, string, (value: number) => string])[] = [
-  ["tokensCharged", "Tokens charged", count], ["inputTokens", "Tokens read", count], ["outputTokens", "Tokens written", count],
-  ["costUsd", "Cost", dollars], ["executionTimeMs", "Run time told", formatDuration],
+  ["tokensCharged", "Tokens charged", count],
+  ["inputTokens", "Tokens read", count],
+  ["outputTokens", "Tokens written", count],
+  ["costUsd", "Cost", dollars],
+  ["executionTimeMs", "Run time told", formatDuration],
 ];
 
 interface TimesProps {
@@ -29,19 +32,34 @@ export const Times = ({ line, tree, own }: TimesProps) => {
     <>
       <Section title="Time">
         <dl className="m-0 grid grid-cols-[104px_minmax(0,1fr)] gap-x-2 gap-y-[5px]">
-          <Fact name="Started"><Moment ms={start} exact /></Fact>
+          <Fact name="Started">
+            <Moment ms={start} exact />
+          </Fact>
           <Fact name="Took">{line.endMs === null ? `${formatDuration(length)} so far` : formatDuration(length)}</Fact>
-          {line.wait === null || line.kind === "request" ? null : <><Fact name="Decision">{formatDuration(waited)}</Fact><Fact name="Machine">{formatDuration(Math.max(length - waited, 0))}</Fact></>}
+          {line.wait === null || line.kind === "request" ? null : (
+            <>
+              <Fact name="Decision">{formatDuration(waited)}</Fact>
+              <Fact name="Machine">{formatDuration(Math.max(length - waited, 0))}</Fact>
+            </>
+          )}
         </dl>
       </Section>
       {figures.length === 0 ? null : (
         <Section title="Usage">
           <table className="w-full" data-testid="usage">
-            <thead className="text-left text-xs text-text-3"><tr><th className="font-normal">&nbsp;</th><th className="text-right font-normal">itself</th><th className="text-right font-normal">with all below</th></tr></thead>
+            <thead className="text-left text-xs text-text-3">
+              <tr>
+                <th className="font-normal">&nbsp;</th>
+                <th className="text-right font-normal">itself</th>
+                <th className="text-right font-normal">with all below</th>
+              </tr>
+            </thead>
             <tbody>
               {figures.map(([name, label, show]) => (
                 <tr key={name}>
-                  <th scope="row" className="text-left font-normal text-text-3">{label}</th>
+                  <th scope="row" className="text-left font-normal text-text-3">
+                    {label}
+                  </th>
                   <td className="text-right">{own === null || own[name] === 0 ? "–" : show(own[name])}</td>
                   <td className="text-right">{show(line.usage?.[name] ?? 0)}</td>
                 </tr>

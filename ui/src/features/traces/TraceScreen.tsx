@@ -51,23 +51,51 @@ const Trace = ({ tree, error, request }: TraceProps) => {
       <section className="flex min-h-0 min-w-0 flex-col border-r border-line" aria-label="Trace">
         <header className="flex min-h-[52px] items-center gap-2.5 overflow-hidden border-b border-line px-5 whitespace-nowrap">
           <h1 className="m-0 text-[15px] font-semibold">Trace</h1>
-          {tree.agents.slice(0, NAMED).map((agent) => <span key={agent} className={`${chip} shrink-0`}>agent <b className="font-semibold text-text">{agent}</b></span>)}
-          {tree.agents.length > NAMED ? <span className={chip} title={tree.agents.slice(NAMED).join(", ")}>+{tree.agents.length - NAMED}</span> : null}
+          {tree.agents.slice(0, NAMED).map((agent) => (
+            <span key={agent} className={`${chip} shrink-0`}>
+              agent <b className="font-semibold text-text">{agent}</b>
+            </span>
+          ))}
+          {tree.agents.length > NAMED ? (
+            <span className={chip} title={tree.agents.slice(NAMED).join(", ")}>
+              +{tree.agents.length - NAMED}
+            </span>
+          ) : null}
           <span className="min-w-0 truncate text-text-3" data-testid="trace-sum">
-            {spans.toLocaleString("en")} {spans === 1 ? "line" : "lines"}, {formatDuration(tree.durationMs)}, of which {formatDuration(tree.waitingMs)} waiting for a decision
+            {spans.toLocaleString("en")} {spans === 1 ? "line" : "lines"}, {formatDuration(tree.durationMs)}, of which{" "}
+            {formatDuration(tree.waitingMs)} waiting for a decision
           </span>
           <span className="flex-1" />
-          <Button className="!px-2.5 !py-1" onClick={state.fit}>Fit <Kbd command="fit" /></Button>
-          <Button className="!px-2.5 !py-1" disabled={card === null} onClick={openCard}>Card <Kbd command="trace" /></Button>
+          <Button className="!px-2.5 !py-1" onClick={state.fit}>
+            Fit <Kbd command="fit" />
+          </Button>
+          <Button className="!px-2.5 !py-1" disabled={card === null} onClick={openCard}>
+            Card <Kbd command="trace" />
+          </Button>
         </header>
         <Unread error={error} className="m-0 border-b border-bad-line bg-bad-bg px-5 py-1.5" />
-        {tree.truncated ? <p role="status" className="m-0 border-b border-warn-line bg-warn-bg px-5 py-1.5 text-warn-text">More is stored of this trace than is listed: the earliest spans are.</p> : null}
-        {tree.partlyRead ? <p role="status" className="m-0 border-b border-warn-line bg-warn-bg px-5 py-1.5 text-warn-text">This trace is too large to read every span: sums, error codes and marks are incomplete.</p> : null}
+        {tree.truncated ? (
+          <p role="status" className="m-0 border-b border-warn-line bg-warn-bg px-5 py-1.5 text-warn-text">
+            More is stored of this trace than is listed: the earliest spans are.
+          </p>
+        ) : null}
+        {tree.partlyRead ? (
+          <p role="status" className="m-0 border-b border-warn-line bg-warn-bg px-5 py-1.5 text-warn-text">
+            This trace is too large to read every span: sums, error codes and marks are incomplete.
+          </p>
+        ) : null}
         <TraceRows tree={tree} state={state} />
       </section>
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is read by keyboard alone too */}
-      <aside className="min-h-0 min-w-0 overflow-auto px-5 py-[18px] outline-offset-[-2px]" aria-label="Span" data-testid="span-detail" tabIndex={0}>
-        {line === undefined ? null : <LineDetail key={`${line.span ?? ""} ${line.request ?? ""}`} line={line} tree={tree} />}
+      <aside
+        className="min-h-0 min-w-0 overflow-auto px-5 py-[18px] outline-offset-[-2px]"
+        aria-label="Span"
+        data-testid="span-detail"
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is read by keyboard alone too
+        tabIndex={0}
+      >
+        {line === undefined ? null : (
+          <LineDetail key={`${line.span ?? ""} ${line.request ?? ""}`} line={line} tree={tree} />
+        )}
       </aside>
     </div>
   );
@@ -79,20 +107,32 @@ export const TraceScreen = () => {
   const desk = useDesk();
   const navigate = useNavigate();
   const { data, error } = useQuery({
-    queryKey: ["trace", key], queryFn: () => desk.call("trace_tree", { key }),
-    refetchInterval: (query) => againAfter(query.state.data), staleTime: 0,
+    queryKey: ["trace", key],
+    queryFn: () => desk.call("trace_tree", { key }),
+    refetchInterval: (query) => againAfter(query.state.data),
+    staleTime: 0,
   });
-  useCommand("back", () => void (card === undefined ? navigate({ to: "/traces" }) : navigate({ to: "/", search: { card } })));
-  if (data !== undefined) return <Trace key={key} tree={data} error={error} request={card ?? (key.includes("/") ? key : null)} />;
+  useCommand(
+    "back",
+    () => void (card === undefined ? navigate({ to: "/traces" }) : navigate({ to: "/", search: { card } })),
+  );
+  if (data !== undefined)
+    return <Trace key={key} tree={data} error={error} request={card ?? (key.includes("/") ? key : null)} />;
   const failed = error === null ? null : toCallError(error);
   return (
     <div className="grid flex-1 place-items-center text-text-3" data-testid="trace-empty">
-      {failed === null ? "Reading the trace…" : (
+      {failed === null ? (
+        "Reading the trace…"
+      ) : (
         <div className="max-w-prose px-7 text-center" role="alert">
           <p className={failed.code === "not_found" ? "text-text-2" : "text-bad"}>
-            {failed.code === "not_found" ? "There is no such trace: no span of it has reached this console." : failed.message}
+            {failed.code === "not_found"
+              ? "There is no such trace: no span of it has reached this console."
+              : failed.message}
           </p>
-          <p>An agent sends its steps as spans; a request alone has none. <kbd className="kbd">Esc</kbd> goes back.</p>
+          <p>
+            An agent sends its steps as spans; a request alone has none. <kbd className="kbd">Esc</kbd> goes back.
+          </p>
         </div>
       )}
     </div>

@@ -14,9 +14,12 @@ const AGAIN_MS = 3_000;
 const useTraces = () => {
   const desk = useDesk();
   return useInfiniteQuery({
-    queryKey: ["traces"], initialPageParam: null as number | null,
+    queryKey: ["traces"],
+    initialPageParam: null as number | null,
     queryFn: ({ pageParam }) => desk.call("traces_page", { before: pageParam }),
-    getNextPageParam: (page) => page.next, refetchInterval: AGAIN_MS, staleTime: 0,
+    getNextPageParam: (page) => page.next,
+    refetchInterval: AGAIN_MS,
+    staleTime: 0,
   });
 };
 
@@ -27,17 +30,33 @@ export const TracesScreen = () => {
   const field = useRef<HTMLInputElement>(null);
   // A trace that is written to while a page is read may stand on two of them.
   const seen = new Set<string>();
-  const rows = (query.data?.pages.flatMap((page) => page.rows) ?? []).filter((row) => !seen.has(row.key) && seen.add(row.key));
+  const rows = (query.data?.pages.flatMap((page) => page.rows) ?? []).filter(
+    (row) => !seen.has(row.key) && seen.add(row.key),
+  );
   const { row: chosen, choose, at } = useChosen(rows);
   const move = (step: 1 | -1): void => {
     const next = at(step);
     if (next !== undefined) choose(next.key);
   };
-  const open = (key: string | undefined): void => { if (key !== undefined) void navigate({ to: "/traces/tree", search: { key } }); };
-  useCommand("next", () => { move(1); });
-  useCommand("previous", () => { move(-1); });
-  useCommand("choose", () => { open(chosen?.key); }, rows.length > 0);
-  useCommand("filter", () => { field.current?.focus(); });
+  const open = (key: string | undefined): void => {
+    if (key !== undefined) void navigate({ to: "/traces/tree", search: { key } });
+  };
+  useCommand("next", () => {
+    move(1);
+  });
+  useCommand("previous", () => {
+    move(-1);
+  });
+  useCommand(
+    "choose",
+    () => {
+      open(chosen?.key);
+    },
+    rows.length > 0,
+  );
+  useCommand("filter", () => {
+    field.current?.focus();
+  });
   return (
     <main className="flex min-h-0 min-w-0 flex-1 flex-col" aria-label="Traces">
       <header className="flex min-h-[52px] items-center gap-3 border-b border-line px-5">
@@ -46,11 +65,20 @@ export const TracesScreen = () => {
         <span className="flex-1" />
         <form
           className="flex w-[340px] items-center rounded-[7px] border border-line bg-panel px-2.5 py-[5px] focus-within:border-accent"
-          onSubmit={(event) => { event.preventDefault(); open(field.current?.value.trim() || undefined); }}
+          onSubmit={(event) => {
+            event.preventDefault();
+            open(field.current?.value.trim() || undefined);
+          }}
         >
-          <label className="sr-only" htmlFor="trace-id">Trace id or request id</label>
+          <label className="sr-only" htmlFor="trace-id">
+            Trace id or request id
+          </label>
           <input
-            id="trace-id" ref={field} className="min-w-0 flex-1 bg-transparent outline-none" placeholder="Open a trace id or a request id" spellCheck={false}
+            id="trace-id"
+            ref={field}
+            className="min-w-0 flex-1 bg-transparent outline-none"
+            placeholder="Open a trace id or a request id"
+            spellCheck={false}
             onKeyDown={(event) => {
               if (event.key !== "Escape") return;
               event.preventDefault();
@@ -64,17 +92,27 @@ export const TracesScreen = () => {
       <Failed error={query.error} className="px-5" />
       {rows.length === 0 ? (
         <div className="grid flex-1 place-items-center text-text-3" data-testid="traces-empty">
-          {query.isPending ? "Reading…" : (
+          {query.isPending ? (
+            "Reading…"
+          ) : (
             <div className="max-w-[560px] px-7 text-center">
               <p className="text-[15px] text-text-2">No agent has told what it did yet.</p>
-              <p>What agents send as spans appears here as call trees: the adapters do so by themselves, and <code className="font-mono text-xs">gate.span(…)</code> of the SDK does it step by step.</p>
+              <p>
+                What agents send as spans appears here as call trees: the adapters do so by themselves, and{" "}
+                <code className="font-mono text-xs">gate.span(…)</code> of the SDK does it step by step.
+              </p>
             </div>
           )}
         </div>
       ) : (
         <TraceList
-          rows={rows} chosen={chosen?.key ?? null} onChoose={choose} onOpen={open}
-          onEnd={() => { if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage(); }}
+          rows={rows}
+          chosen={chosen?.key ?? null}
+          onChoose={choose}
+          onOpen={open}
+          onEnd={() => {
+            if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage();
+          }}
         />
       )}
     </main>

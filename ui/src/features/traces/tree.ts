@@ -17,7 +17,11 @@ export const placeOf = (lines: readonly Named[], key: LineKey): number => {
 
 /** The places of all lines that are remembered. */
 export const placesOf = (lines: readonly Named[], keys: ReadonlySet<LineKey>): ReadonlySet<number> =>
-  new Set(keys.size === 0 ? [] : lines.flatMap((line, place) => (keys.has(keyOf(line)) || keys.has(line.request ?? "") ? [place] : [])));
+  new Set(
+    keys.size === 0
+      ? []
+      : lines.flatMap((line, place) => (keys.has(keyOf(line)) || keys.has(line.request ?? "") ? [place] : [])),
+  );
 
 /** Which lines have something below them. */
 export const branches = (lines: Lines): readonly boolean[] => {
@@ -40,12 +44,17 @@ export const openPlaces = (lines: Lines, closed: ReadonlySet<number>): readonly 
 /** The open line that stands for a place: itself, or the closed branch that hides it. */
 export const standIn = (lines: Lines, closed: ReadonlySet<number>, place: number): number => {
   let shown = place;
-  for (let at = lines[place]?.parent ?? null; at !== null; at = lines[at]?.parent ?? null) if (closed.has(at)) shown = at;
+  for (let at = lines[place]?.parent ?? null; at !== null; at = lines[at]?.parent ?? null)
+    if (closed.has(at)) shown = at;
   return shown;
 };
 
 /** The next trouble after a place, round and round; null where there is none. */
-export const nextTrouble = (lines: readonly TraceLine[], from: number, isTrouble: (line: TraceLine) => boolean): number | null => {
+export const nextTrouble = (
+  lines: readonly TraceLine[],
+  from: number,
+  isTrouble: (line: TraceLine) => boolean,
+): number | null => {
   for (let step = 1; step <= lines.length; step += 1) {
     const place = (from + step) % lines.length;
     const line = lines[place];

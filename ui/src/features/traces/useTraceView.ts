@@ -22,7 +22,8 @@ export interface TraceViewState {
   readonly fit: () => void;
 }
 
-const endOf = (line: TraceLine, tree: TraceTree): number => Math.max(line.endMs ?? tree.durationMs, line.wait?.endMs ?? 0);
+const endOf = (line: TraceLine, tree: TraceTree): number =>
+  Math.max(line.endMs ?? tree.durationMs, line.wait?.endMs ?? 0);
 
 /** Cursor, closed branches and time window of one trace, with their keys. */
 export const useTraceView = (tree: TraceTree, start: number): TraceViewState => {
@@ -45,26 +46,41 @@ export const useTraceView = (tree: TraceTree, start: number): TraceViewState => 
     const row = places.indexOf(at) + step;
     setCursor(keyAt(places[Math.min(Math.max(row, 0), places.length - 1)] ?? at));
   };
-  const toggle = useCallback((key: LineKey) => {
-    setShut((now) => {
-      const next = new Set(now);
-      // It may have been closed before its span came.
-      const names = [key, lines[placeOf(lines, key)]?.request ?? key];
-      if (names.map((name) => next.delete(name)).every((was) => !was)) next.add(key);
-      return next;
-    });
-  }, [lines]);
-  const zoom = useCallback((factor: number, atMs: number) => {
-    setChosen((now) => {
-      const next = zoomed(now ?? whole(durationMs), factor, atMs, durationMs);
-      return next.to - next.from >= whole(durationMs).to ? null : next;
-    });
-  }, [durationMs]);
-  const fit = useCallback(() => { setChosen(null); }, []);
-  const middle = line === undefined ? durationMs / 2 : Math.min(Math.max((line.startMs + endOf(line, tree)) / 2, view.from), view.to);
+  const toggle = useCallback(
+    (key: LineKey) => {
+      setShut((now) => {
+        const next = new Set(now);
+        // It may have been closed before its span came.
+        const names = [key, lines[placeOf(lines, key)]?.request ?? key];
+        if (names.map((name) => next.delete(name)).every((was) => !was)) next.add(key);
+        return next;
+      });
+    },
+    [lines],
+  );
+  const zoom = useCallback(
+    (factor: number, atMs: number) => {
+      setChosen((now) => {
+        const next = zoomed(now ?? whole(durationMs), factor, atMs, durationMs);
+        return next.to - next.from >= whole(durationMs).to ? null : next;
+      });
+    },
+    [durationMs],
+  );
+  const fit = useCallback(() => {
+    setChosen(null);
+  }, []);
+  const middle =
+    line === undefined
+      ? durationMs / 2
+      : Math.min(Math.max((line.startMs + endOf(line, tree)) / 2, view.from), view.to);
 
-  useCommand("next", () => { move(1); });
-  useCommand("previous", () => { move(-1); });
+  useCommand("next", () => {
+    move(1);
+  });
+  useCommand("previous", () => {
+    move(-1);
+  });
   useCommand("close", () => {
     if (branch[at] === true && !closed.has(at)) toggle(keyAt(at));
     else if (line?.parent != null) setCursor(keyAt(line.parent));
@@ -79,12 +95,22 @@ export const useTraceView = (tree: TraceTree, start: number): TraceViewState => 
     setShut(new Set([...opened(lines, closed, found)].map(keyAt)));
     setCursor(keyAt(found));
   });
-  useCommand("closer", () => { zoom(STEP, middle); });
-  useCommand("farther", () => { zoom(1 / STEP, middle); });
-  useCommand("earlier", () => { if (chosen !== null) setChosen(panned(chosen, -PAN, durationMs)); });
-  useCommand("later", () => { if (chosen !== null) setChosen(panned(chosen, PAN, durationMs)); });
+  useCommand("closer", () => {
+    zoom(STEP, middle);
+  });
+  useCommand("farther", () => {
+    zoom(1 / STEP, middle);
+  });
+  useCommand("earlier", () => {
+    if (chosen !== null) setChosen(panned(chosen, -PAN, durationMs));
+  });
+  useCommand("later", () => {
+    if (chosen !== null) setChosen(panned(chosen, PAN, durationMs));
+  });
   useCommand("fit", fit);
-  useCommand("focusSpan", () => { if (line !== undefined) setChosen(around(line.startMs, endOf(line, tree), durationMs)); });
+  useCommand("focusSpan", () => {
+    if (line !== undefined) setChosen(around(line.startMs, endOf(line, tree), durationMs));
+  });
 
   return { places, branch, closed, at, view, choose: setCursor, toggle, zoom, fit };
 };

@@ -22,12 +22,14 @@ interface ActionBarProps {
 }
 
 const MORE: readonly (readonly [Verdict, string])[] = [
-  ["skip", "Skip: do not run it, no refusal"], ["escalate", "Hand on to the agent’s own next approver"],
+  ["skip", "Skip: do not run it, no refusal"],
+  ["escalate", "Hand on to the agent’s own next approver"],
 ];
 
 export const mayEdit = (card: Card): boolean => card.args !== null && card.allowed.includes("modify");
 export const mayAnswer = (card: Card): boolean => card.allowed.includes("respond");
-export const mayApproveCard = (card: Card, edited: boolean): boolean => card.allowed.includes(edited ? "modify" : "approve");
+export const mayApproveCard = (card: Card, edited: boolean): boolean =>
+  card.allowed.includes(edited ? "modify" : "approve");
 
 const labelOf = (card: Card, edited: boolean): string => {
   const what = card.votes === null ? "Approve" : "Vote to approve";
@@ -35,7 +37,8 @@ const labelOf = (card: Card, edited: boolean): string => {
 };
 
 /** Which line of the menu has the keyboard must be told at a look: Enter sends it. */
-const ITEM = "flex items-center justify-between gap-4 rounded px-3 py-1.5 -outline-offset-2 data-[disabled]:opacity-45 data-[highlighted]:bg-panel data-[highlighted]:outline-2 data-[highlighted]:outline-accent";
+const ITEM =
+  "flex items-center justify-between gap-4 rounded px-3 py-1.5 -outline-offset-2 data-[disabled]:opacity-45 data-[highlighted]:bg-panel data-[highlighted]:outline-2 data-[highlighted]:outline-accent";
 
 const HELD_MS = 100;
 
@@ -43,17 +46,26 @@ const Held = ({ releaseMs, onUndo }: { readonly releaseMs: number; readonly onUn
   const left = Math.max(releaseMs - useServerNow(HELD_MS), 0);
   return (
     <>
-      <b className="font-semibold text-warn-text" data-testid="held">Held, not sent</b>
+      <b className="font-semibold text-warn-text" data-testid="held">
+        Held, not sent
+      </b>
       <span className="font-mono text-text-2">{(left / 1_000).toFixed(1)} s</span>
-      <Button className="ml-auto" onClick={onUndo}>Undo <Kbd command="undo" /></Button>
+      <Button className="ml-auto" onClick={onUndo}>
+        Undo <Kbd command="undo" />
+      </Button>
     </>
   );
 };
 
 const CLOSED: Record<Card["state"], string> = {
-  pending: "", holding: "Held, not sent", queued: "Signed, on its way to the bus: not yet in force", decided: "Decided",
-  expired: "Expired: the agent has gone on without it", withdrawn: "Withdrawn: the agent no longer wants the answer",
-  rejected: "Rejected: not a request of the protocol", void: "Void: what is stored as its decision does not verify; the agent denies",
+  pending: "",
+  holding: "Held, not sent",
+  queued: "Signed, on its way to the bus: not yet in force",
+  decided: "Decided",
+  expired: "Expired: the agent has gone on without it",
+  withdrawn: "Withdrawn: the agent no longer wants the answer",
+  rejected: "Rejected: not a request of the protocol",
+  void: "Void: what is stored as its decision does not verify; the agent denies",
 };
 
 /** Why nothing can be done with a card that no longer waits. */
@@ -63,48 +75,144 @@ export const closedWords = (card: Card): string =>
 /** What can be done with the card; every button names its key. */
 export const ActionBar = ({ card, acts, arming, ready, blocked, onApprove, onUndo }: ActionBarProps) => {
   const command = useApproveKey(card.path);
-  const bar = "flex min-h-[63px] flex-wrap items-center gap-2.5 border-t border-line bg-panel px-7 py-[12px] max-lg:gap-2 [@media(max-height:520px)]:min-h-0 [@media(max-height:520px)]:py-1.5";
+  const bar =
+    "flex min-h-[63px] flex-wrap items-center gap-2.5 border-t border-line bg-panel px-7 py-[12px] max-lg:gap-2 [@media(max-height:520px)]:min-h-0 [@media(max-height:520px)]:py-1.5";
   if (card.state === "holding" && card.hold !== null) {
-    return <div className={bar}><Held releaseMs={card.hold.releaseMs} onUndo={onUndo} /></div>;
+    return (
+      <div className={bar}>
+        <Held releaseMs={card.hold.releaseMs} onUndo={onUndo} />
+      </div>
+    );
   }
   if (card.state !== "pending") {
-    return <div className={bar}><span className="inline-block text-text-2 first-letter:uppercase" data-testid="closed">{closedWords(card)}</span></div>;
+    return (
+      <div className={bar}>
+        <span className="inline-block text-text-2 first-letter:uppercase" data-testid="closed">
+          {closedWords(card)}
+        </span>
+      </div>
+    );
   }
   const edited = acts.draft !== null;
   const more = MORE.filter(([verdict]) => card.allowed.includes(verdict));
   return (
     <div className={bar} role="toolbar" aria-label="Decide">
-      <Button tone="deny" disabled={blocked} onClick={() => { acts.open("deny"); }}>Deny… <Kbd command="deny" quiet /></Button>
-      {mayEdit(card) ? <Button onClick={() => { acts.open("edit"); }}>Edit <Kbd command="edit" /></Button> : null}
-      {mayAnswer(card) ? <Button disabled={blocked} onClick={() => { acts.open("answer"); }}>Answer <Kbd command="answer" /></Button> : null}
-      {card.kind === "tool_call" ? <Button onClick={() => { acts.open("grant"); }}>Rule <Kbd command="grant" /></Button> : null}
+      <Button
+        tone="deny"
+        disabled={blocked}
+        onClick={() => {
+          acts.open("deny");
+        }}
+      >
+        Deny… <Kbd command="deny" quiet />
+      </Button>
+      {mayEdit(card) ? (
+        <Button
+          onClick={() => {
+            acts.open("edit");
+          }}
+        >
+          Edit <Kbd command="edit" />
+        </Button>
+      ) : null}
+      {mayAnswer(card) ? (
+        <Button
+          disabled={blocked}
+          onClick={() => {
+            acts.open("answer");
+          }}
+        >
+          Answer <Kbd command="answer" />
+        </Button>
+      ) : null}
+      {card.kind === "tool_call" ? (
+        <Button
+          onClick={() => {
+            acts.open("grant");
+          }}
+        >
+          Rule <Kbd command="grant" />
+        </Button>
+      ) : null}
       <Menu.Root>
         <Menu.Trigger asChild>
-          <Button tone="quiet" aria-label="More"><Ellipsis size={16} aria-hidden="true" /></Button>
+          <Button tone="quiet" aria-label="More">
+            <Ellipsis size={16} aria-hidden="true" />
+          </Button>
         </Menu.Trigger>
         <Menu.Portal>
-          <Menu.Content sideOffset={6} align="start" className="z-20 rounded-lg border border-line bg-raised p-1 shadow-lg">
+          <Menu.Content
+            sideOffset={6}
+            align="start"
+            className="z-20 rounded-lg border border-line bg-raised p-1 shadow-lg"
+          >
             {more.map(([verdict, label]) => (
-              <Menu.Item key={verdict} disabled={blocked} className={ITEM} onSelect={() => void acts.send(verdict)}>{label}</Menu.Item>
+              <Menu.Item key={verdict} disabled={blocked} className={ITEM} onSelect={() => void acts.send(verdict)}>
+                {label}
+              </Menu.Item>
             ))}
-            <Menu.Item disabled={blocked} className={`${ITEM} text-bad`} onSelect={() => { acts.open("terminate"); }}>
+            <Menu.Item
+              disabled={blocked}
+              className={`${ITEM} text-bad`}
+              onSelect={() => {
+                acts.open("terminate");
+              }}
+            >
               Deny and stop the agent… <Kbd command="terminate" />
             </Menu.Item>
-            <Menu.Item className={ITEM} onSelect={() => { acts.open("snooze"); }}>Snooze… <Kbd command="snooze" /></Menu.Item>
-            <Menu.Item className={ITEM} onSelect={() => { acts.open("raw"); }}>Bytes as received… <Kbd command="raw" /></Menu.Item>
-            <Menu.Item className={ITEM} onSelect={() => { acts.open("why"); }}>Why was I asked… <Kbd command="why" /></Menu.Item>
+            <Menu.Item
+              className={ITEM}
+              onSelect={() => {
+                acts.open("snooze");
+              }}
+            >
+              Snooze… <Kbd command="snooze" />
+            </Menu.Item>
+            <Menu.Item
+              className={ITEM}
+              onSelect={() => {
+                acts.open("raw");
+              }}
+            >
+              Bytes as received… <Kbd command="raw" />
+            </Menu.Item>
+            <Menu.Item
+              className={ITEM}
+              onSelect={() => {
+                acts.open("why");
+              }}
+            >
+              Why was I asked… <Kbd command="why" />
+            </Menu.Item>
           </Menu.Content>
         </Menu.Portal>
       </Menu.Root>
       {/* Where it does not fit beside them it stays at its end of the bar, and never comes to stand under the denial. */}
       <div className="ml-auto flex items-center gap-2.5">
         {acts.busy ? <span className="text-text-2">Sending…</span> : null}
-        {edited ? <Button tone="quiet" onClick={() => { acts.setDraft(null); }}>Drop the edit <kbd className="kbd">Esc</kbd></Button> : null}
+        {edited ? (
+          <Button
+            tone="quiet"
+            onClick={() => {
+              acts.setDraft(null);
+            }}
+          >
+            Drop the edit <kbd className="kbd">Esc</kbd>
+          </Button>
+        ) : null}
         {mayApproveCard(card, edited) ? (
-          <ApproveButton label={labelOf(card, edited)} command={command} arming={arming} ready={ready} onApprove={onApprove} />
+          <ApproveButton
+            label={labelOf(card, edited)}
+            command={command}
+            arming={arming}
+            ready={ready}
+            onApprove={onApprove}
+          />
         ) : card.kind !== "tool_call" ? null : (
           <span className="text-text-3" data-testid="no-approval">
-            {card.votes?.count.mine === true ? "Your vote is given and stands. You can still deny." : "This agent takes no approval here"}
+            {card.votes?.count.mine === true
+              ? "Your vote is given and stands. You can still deny."
+              : "This agent takes no approval here"}
           </span>
         )}
       </div>

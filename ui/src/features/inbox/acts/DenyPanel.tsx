@@ -24,7 +24,9 @@ interface DenyPanelProps {
 /** The reason of a denial. Enter sends it: denying is never delayed. */
 export const DenyPanel = ({ stops, canStop, busy, reason, onReason, onDeny, onClose }: DenyPanelProps) => {
   const field = useRef<HTMLInputElement>(null);
-  const send = (text: string): void => { onDeny(text.trim() === "" ? null : text.trim()); };
+  const send = (text: string): void => {
+    onDeny(text.trim() === "" ? null : text.trim());
+  };
   return (
     <form
       className="border-t border-line bg-panel px-7 py-[13px]"
@@ -37,7 +39,9 @@ export const DenyPanel = ({ stops, canStop, busy, reason, onReason, onDeny, onCl
       <div className="mb-2 flex flex-wrap gap-1.5">
         {PRESETS.map((preset) => (
           <button
-            key={preset} type="button" disabled={busy}
+            key={preset}
+            type="button"
+            disabled={busy}
             className="rounded-md border border-line px-2 py-1 text-xs text-text-2 hover:bg-raised hover:text-text"
             onClick={() => {
               onReason(preset);
@@ -56,15 +60,25 @@ export const DenyPanel = ({ stops, canStop, busy, reason, onReason, onDeny, onCl
           // oxlint-disable-next-line jsx-a11y/no-autofocus
           autoFocus
           className="min-w-0 flex-1 rounded-md border border-line bg-bg px-2.5 py-2 text-text max-lg:basis-full"
-          aria-label="Reason for the agent" placeholder="Why, or what to do instead (the agent reads this)"
-          value={reason} onChange={(event) => { onReason(event.target.value); }} maxLength={4_000}
+          aria-label="Reason for the agent"
+          placeholder="Why, or what to do instead (the agent reads this)"
+          value={reason}
+          onChange={(event) => {
+            onReason(event.target.value);
+          }}
+          maxLength={4_000}
         />
         <Button tone="deny" type="submit" disabled={busy} data-testid="send-denial">
-          {stops ? "Deny and stop" : "Deny"} <kbd className="kbd !border-current !bg-transparent !text-inherit">Enter</kbd>
+          {stops ? "Deny and stop" : "Deny"}{" "}
+          <kbd className="kbd !border-current !bg-transparent !text-inherit">Enter</kbd>
         </Button>
-        <Button tone="quiet" onClick={onClose}>Back <kbd className="kbd">Esc</kbd></Button>
+        <Button tone="quiet" onClick={onClose}>
+          Back <kbd className="kbd">Esc</kbd>
+        </Button>
       </div>
-      {stops && !canStop ? <p className="mt-2 mb-0 text-xs text-warn">This agent cannot be stopped from here: it is sent as a denial.</p> : null}
+      {stops && !canStop ? (
+        <p className="mt-2 mb-0 text-xs text-warn">This agent cannot be stopped from here: it is sent as a denial.</p>
+      ) : null}
     </form>
   );
 };

@@ -16,14 +16,34 @@ export const SnoozePanel = ({ card, onSnooze, onClose }: SnoozePanelProps) => {
   const desk = useDesk();
   const [choices] = useState(() => choicesOf(card, desk.now()));
   return (
-    <div className="flex flex-wrap items-center gap-2.5 border-t border-line bg-panel px-7 py-[13px]" role="toolbar" aria-label="Snooze" data-testid="snooze-panel">
-      <span className="text-text-2">{choices.length === 0 ? "It is due within a minute or so: it cannot be put off." : "Hide it here:"}</span>
+    <div
+      className="flex flex-wrap items-center gap-2.5 border-t border-line bg-panel px-7 py-[13px]"
+      role="toolbar"
+      aria-label="Snooze"
+      data-testid="snooze-panel"
+    >
+      <span className="text-text-2">
+        {choices.length === 0 ? "It is due within a minute or so: it cannot be put off." : "Hide it here:"}
+      </span>
       {choices.map((choice, place) => (
-        // oxlint-disable-next-line jsx-a11y/no-autofocus -- the key S asks for exactly this, and nothing here decides
-        <Button key={choice.label} autoFocus={place === 0} title={`back at ${formatMoment(choice.untilMs, desk.now())}`} onClick={() => { onSnooze(choice.untilMs); }}>{choice.label}</Button>
+        <Button
+          key={choice.label}
+          // oxlint-disable-next-line jsx-a11y/no-autofocus -- the key S asks for exactly this, and nothing here decides
+          autoFocus={place === 0}
+          title={`back at ${formatMoment(choice.untilMs, desk.now())}`}
+          onClick={() => {
+            onSnooze(choice.untilMs);
+          }}
+        >
+          {choice.label}
+        </Button>
       ))}
-      <Button tone="quiet" onClick={onClose}>Back <kbd className="kbd">Esc</kbd></Button>
-      <span className="ml-auto text-[11.5px] text-text-3">Nothing is decided, and nobody else is kept from deciding.</span>
+      <Button tone="quiet" onClick={onClose}>
+        Back <kbd className="kbd">Esc</kbd>
+      </Button>
+      <span className="ml-auto text-[11.5px] text-text-3">
+        Nothing is decided, and nobody else is kept from deciding.
+      </span>
     </div>
   );
 };

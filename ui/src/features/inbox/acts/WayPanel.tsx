@@ -5,10 +5,13 @@ import { stepsOf, type StepId } from "../steps";
 import type { CardActs } from "../useCardActs";
 
 /** What is asked for, and the name of its field. */
-const asked = (target: TypedTarget): string => (target.pointer === null ? "Type the tool’s name" : `Type the value of ${plainText(target.pointer)}`);
+const asked = (target: TypedTarget): string =>
+  target.pointer === null ? "Type the tool’s name" : `Type the value of ${plainText(target.pointer)}`;
 
 const untypable = (target: TypedTarget): string =>
-  target.pointer === null ? "Its name cannot be typed: deny it" : `The value of ${plainText(target.pointer)} cannot be typed: edit or deny it`;
+  target.pointer === null
+    ? "Its name cannot be typed: deny it"
+    : `The value of ${plainText(target.pointer)} cannot be typed: edit or deny it`;
 
 const LABEL: Record<StepId, (target: TypedTarget) => string> = {
   name: () => "Read the tool’s name to its end",
@@ -37,28 +40,66 @@ export const WayPanel = ({ card, acts, field }: WayPanelProps) => {
   if (steps.length === 0) return null;
   const strict = card.path === "critical";
   const differs = acts.target.text === null ? null : differsAt(acts.progress.typed, acts.target.text);
-  const title = <b className={`font-semibold ${strict ? "text-crit" : "text-text-2"}`}>{strict ? "Critical: all of these first" : "Before you approve"}</b>;
+  const title = (
+    <b className={`font-semibold ${strict ? "text-crit" : "text-text-2"}`}>
+      {strict ? "Critical: all of these first" : "Before you approve"}
+    </b>
+  );
   return (
-    <div className={`flex flex-wrap items-center gap-x-5 gap-y-1.5 border-t bg-panel px-7 py-2 ${strict ? "border-crit-line" : "border-line"}`} data-testid="way">
+    <div
+      className={`flex flex-wrap items-center gap-x-5 gap-y-1.5 border-t bg-panel px-7 py-2 ${strict ? "border-crit-line" : "border-line"}`}
+      data-testid="way"
+    >
       {strict ? (
         <div className="flex w-full items-center justify-between gap-5">
           {title}
           {acts.target.text === null ? null : (
             <input
-              ref={field} className="w-60 min-w-0 rounded-md border border-line bg-bg px-2 py-1 font-mono text-[12.5px] text-text"
-              aria-label={asked(acts.target)} placeholder={acts.target.pointer === null ? "the tool’s name" : `value of ${plainText(acts.target.pointer)}`} autoComplete="off" spellCheck={false}
-              value={acts.progress.typed} onChange={(event) => { acts.type(event.target.value); }}
-              onPaste={(event) => { event.preventDefault(); }} onDrop={(event) => { event.preventDefault(); }}
+              ref={field}
+              className="w-60 min-w-0 rounded-md border border-line bg-bg px-2 py-1 font-mono text-[12.5px] text-text"
+              aria-label={asked(acts.target)}
+              placeholder={
+                acts.target.pointer === null ? "the tool’s name" : `value of ${plainText(acts.target.pointer)}`
+              }
+              autoComplete="off"
+              spellCheck={false}
+              value={acts.progress.typed}
+              onChange={(event) => {
+                acts.type(event.target.value);
+              }}
+              onPaste={(event) => {
+                event.preventDefault();
+              }}
+              onDrop={(event) => {
+                event.preventDefault();
+              }}
             />
           )}
         </div>
-      ) : title}
-      <span role="status" className={differs === null ? "sr-only" : "w-full text-right text-xs text-warn"} data-testid="differs">{differs === null ? "" : `What you typed differs at character ${differs}.`}</span>
+      ) : (
+        title
+      )}
+      <span
+        role="status"
+        className={differs === null ? "sr-only" : "w-full text-right text-xs text-warn"}
+        data-testid="differs"
+      >
+        {differs === null ? "" : `What you typed differs at character ${differs}.`}
+      </span>
       <ol className="m-0 flex min-w-0 flex-1 list-none flex-wrap gap-x-4 gap-y-1 p-0">
         {steps.map((step) => (
-          <li key={step.id} className={`whitespace-nowrap max-lg:whitespace-normal ${step.done ? "text-text" : "text-text-2"}`} data-step={step.id} data-done={step.done}>
-            <span aria-hidden="true" className={`mr-1.5 inline-block size-2 rounded-full border-[1.5px] ${step.done ? "border-ok bg-ok" : "border-text-3"}`} />
-            {LABEL[step.id](acts.target)}<span className="sr-only">{step.done ? " (done)" : " (missing)"}</span>
+          <li
+            key={step.id}
+            className={`whitespace-nowrap max-lg:whitespace-normal ${step.done ? "text-text" : "text-text-2"}`}
+            data-step={step.id}
+            data-done={step.done}
+          >
+            <span
+              aria-hidden="true"
+              className={`mr-1.5 inline-block size-2 rounded-full border-[1.5px] ${step.done ? "border-ok bg-ok" : "border-text-3"}`}
+            />
+            {LABEL[step.id](acts.target)}
+            <span className="sr-only">{step.done ? " (done)" : " (missing)"}</span>
           </li>
         ))}
       </ol>

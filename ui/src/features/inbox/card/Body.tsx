@@ -18,13 +18,17 @@ import { Region } from "../../../components/Region";
 /** Everything that a card must show, in the order of the desk's design. */
 export const Body = ({ card, acts }: { readonly card: Card; readonly acts: CardActs }) => {
   const { content, draft, sawEnd } = acts;
-  const end = useSeenEnd<HTMLDivElement>(content, () => { sawEnd(content); });
+  const end = useSeenEnd<HTMLDivElement>(content, () => {
+    sawEnd(content);
+  });
   return (
     <Region label="What is asked" testId="card-body" className="@container flex-1">
       <div className="grid content-start gap-x-[26px] px-7 py-[18px] @min-[820px]:grid-cols-[1fr_304px]">
         <div className="min-w-0">
           {draft === null ? null : (
-            <Section title="Your edit, not sent"><DiffView lines={draft.check.diff} /></Section>
+            <Section title="Your edit, not sent">
+              <DiffView lines={draft.check.diff} />
+            </Section>
           )}
           <Asked card={card} />
           {card.args === null ? null : (

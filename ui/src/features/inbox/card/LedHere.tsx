@@ -18,29 +18,51 @@ export const LedHere = ({ request }: { readonly request: string }) => {
   const navigate = useNavigate();
   // Spans travel on a stream of their own and may come after the request.
   const { data, error } = useQuery({
-    queryKey: ["led", request], queryFn: () => desk.call("led_here", { key: request }),
+    queryKey: ["led", request],
+    queryFn: () => desk.call("led_here", { key: request }),
     refetchInterval: ({ state }) => ((state.data?.lines.length ?? 0) > 1 ? AGAIN_MS : FIRST_MS),
   });
   // The request alone tells nothing that the card does not.
-  if (data === undefined || data.lines.length < 2) return error === null ? null : <Section title={TITLE}><Unread error={error} /></Section>;
+  if (data === undefined || data.lines.length < 2)
+    return error === null ? null : (
+      <Section title={TITLE}>
+        <Unread error={error} />
+      </Section>
+    );
   const view = { from: data.fromMs, to: Math.max(data.toMs, data.fromMs + 1) };
   return (
     <Section title={TITLE}>
       <Unread error={error} />
       <div className="font-mono text-xs" data-testid="led-here">
-        {data.earlier > 0 ? <p className="mt-0 mb-1 font-sans text-text-3">{data.earlier} earlier {data.earlier === 1 ? "step" : "steps"}, in the trace</p> : null}
+        {data.earlier > 0 ? (
+          <p className="mt-0 mb-1 font-sans text-text-3">
+            {data.earlier} earlier {data.earlier === 1 ? "step" : "steps"}, in the trace
+          </p>
+        ) : null}
         <ol className="m-0 list-none p-0">
           {data.lines.map((line, index) => (
             // Steps keep their order.
-            // oxlint-disable-next-line react/no-array-index-key
-            <li key={index} className={`grid h-[25px] grid-cols-[minmax(110px,190px)_minmax(0,1fr)_76px] items-center gap-x-3 ${line.request === request ? "text-text" : "text-text-2"}`}>
-              <span className="truncate"><ShownText text={line.name} /></span>
+            <li
+              // oxlint-disable-next-line react/no-array-index-key
+              key={index}
+              className={`grid h-[25px] grid-cols-[minmax(110px,190px)_minmax(0,1fr)_76px] items-center gap-x-3 ${line.request === request ? "text-text" : "text-text-2"}`}
+            >
+              <span className="truncate">
+                <ShownText text={line.name} />
+              </span>
               <Bar line={line} view={view} untilMs={data.toMs} />
-              <span className={`truncate text-right ${isTrouble(line.look) ? "text-bad" : ""}`}>{outcomeOf(line)}<span className="sr-only">, {standingOf(line)}</span></span>
+              <span className={`truncate text-right ${isTrouble(line.look) ? "text-bad" : ""}`}>
+                {outcomeOf(line)}
+                <span className="sr-only">, {standingOf(line)}</span>
+              </span>
             </li>
           ))}
         </ol>
-        <button type="button" className="mt-1 rounded border border-line px-2 py-1 font-sans text-xs text-text-2 hover:bg-raised" onClick={() => void navigate({ to: "/traces/tree", search: { key: request, card: request } })}>
+        <button
+          type="button"
+          className="mt-1 rounded border border-line px-2 py-1 font-sans text-xs text-text-2 hover:bg-raised"
+          onClick={() => void navigate({ to: "/traces/tree", search: { key: request, card: request } })}
+        >
           The whole trace <Kbd command="trace" />
         </button>
       </div>

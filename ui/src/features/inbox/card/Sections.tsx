@@ -12,8 +12,11 @@ interface RevealedProps {
 }
 
 const EFFECTIVE: Record<string, string> = {
-  fixed: "Set by the framework", defaults: "Filled in by default", injected_names: "Injected, value not shown",
-  dropped_names: "Dropped", coerced: "Converted",
+  fixed: "Set by the framework",
+  defaults: "Filled in by default",
+  injected_names: "Injected, value not shown",
+  dropped_names: "Dropped",
+  coerced: "Converted",
 };
 
 /** What the framework will still change after the gate. */
@@ -36,43 +39,78 @@ export const Effective = ({ groups, revealed }: RevealedProps & { readonly group
   );
 
 /** Reasons to look twice, under everything that runs. */
-export const Warnings = ({ card, revealed }: RevealedProps & { readonly card: Card }) => card.warnings.length === 0 && card.reAsk === null && revealed.size === 0 ? null : (
-  <div className="mt-2 mb-5 flex flex-col gap-2">
-    {card.warnings.map((warning, index) => (
-      // Warnings keep their order.
-      // oxlint-disable-next-line react/no-array-index-key
-      <p key={index} role="note" className="m-0 rounded-[7px] border border-warn-line bg-warn-bg px-3 py-2 text-[12.5px] text-warn-text" data-warning={warning.code}>
-        <b><ShownText text={warning.place} /></b>{" "}<ShownText text={warning.message} />
-      </p>
-    ))}
-    {card.reAsk === null ? null : (
-      <p className="m-0 text-[12.5px] text-text-2">It repeats <Link to="/history/request" search={{ key: card.reAsk }} className="text-accent underline" data-testid="re-ask">{card.reAsk}</Link>, which was decided before.</p>
-    )}
-    {[...revealed.values()].map((open) => (
-      <p key={open.reveal} className="selectable m-0 rounded-[7px] border border-line bg-panel px-3 py-2 font-mono text-[12.5px] break-all">
-        <span className="mr-2 font-sans text-text-3">
-          <ShownText text={card.reveals[open.reveal]?.place ?? []} /> is exactly
-        </span>
-        {open.ascii}
-      </p>
-    ))}
-  </div>
-);
+export const Warnings = ({ card, revealed }: RevealedProps & { readonly card: Card }) =>
+  card.warnings.length === 0 && card.reAsk === null && revealed.size === 0 ? null : (
+    <div className="mt-2 mb-5 flex flex-col gap-2">
+      {card.warnings.map((warning, index) => (
+        // Warnings keep their order.
+        <p
+          // oxlint-disable-next-line react/no-array-index-key
+          key={index}
+          role="note"
+          className="m-0 rounded-[7px] border border-warn-line bg-warn-bg px-3 py-2 text-[12.5px] text-warn-text"
+          data-warning={warning.code}
+        >
+          <b>
+            <ShownText text={warning.place} />
+          </b>{" "}
+          <ShownText text={warning.message} />
+        </p>
+      ))}
+      {card.reAsk === null ? null : (
+        <p className="m-0 text-[12.5px] text-text-2">
+          It repeats{" "}
+          <Link
+            to="/history/request"
+            search={{ key: card.reAsk }}
+            className="text-accent underline"
+            data-testid="re-ask"
+          >
+            {card.reAsk}
+          </Link>
+          , which was decided before.
+        </p>
+      )}
+      {[...revealed.values()].map((open) => (
+        <p
+          key={open.reveal}
+          className="selectable m-0 rounded-[7px] border border-line bg-panel px-3 py-2 font-mono text-[12.5px] break-all"
+        >
+          <span className="mr-2 font-sans text-text-3">
+            <ShownText text={card.reveals[open.reveal]?.place ?? []} /> is exactly
+          </span>
+          {open.ascii}
+        </p>
+      ))}
+    </div>
+  );
 
 const DeltaLine = ({ delta, revealed }: RevealedProps & { readonly delta: Delta }) => (
   <tr className="align-top">
-    <th scope="row" className="w-px pr-6 text-left font-normal whitespace-nowrap"><ShownText text={delta.name} /></th>
+    <th scope="row" className="w-px pr-6 text-left font-normal whitespace-nowrap">
+      <ShownText text={delta.name} />
+    </th>
     <td>
-      {delta.same ? "same" : (
+      {delta.same ? (
+        "same"
+      ) : (
         <>
-          <span className="text-text-3">{delta.old.length === 0 ? "absent" : <Parts parts={delta.old} revealed={new Map()} />}</span>
+          <span className="text-text-3">
+            {delta.old.length === 0 ? "absent" : <Parts parts={delta.old} revealed={new Map()} />}
+          </span>
           {" → "}
-          <b className="font-semibold text-text">{delta.new.length === 0 ? "absent" : <Parts parts={delta.new} revealed={revealed} />}</b>
+          <b className="font-semibold text-text">
+            {delta.new.length === 0 ? "absent" : <Parts parts={delta.new} revealed={revealed} />}
+          </b>
           {delta.wider ? (
-            <em className="ml-2 inline-block rounded bg-warn-bg px-1.5 font-sans text-[11px] font-semibold whitespace-nowrap text-warn-text not-italic">wider</em>
+            <em className="ml-2 inline-block rounded bg-warn-bg px-1.5 font-sans text-[11px] font-semibold whitespace-nowrap text-warn-text not-italic">
+              wider
+            </em>
           ) : null}
           {delta.hidden ? (
-            <em className="ml-2 inline-block rounded bg-warn-bg px-1.5 font-sans text-[11px] font-semibold whitespace-nowrap text-warn-text not-italic">hidden character</em>
+            <em className="ml-2 inline-block rounded bg-warn-bg px-1.5 font-sans text-[11px] font-semibold whitespace-nowrap text-warn-text not-italic">
+              hidden character
+            </em>
           ) : null}
         </>
       )}
@@ -85,7 +123,12 @@ const Compared = ({ previous }: { readonly previous: PreviousCall }) => (
   <>
     Compared with {previous.agent === null ? "the one" : `a call of another agent, ${previous.agent},`}{" "}
     {previous.mine ? "you" : "that was"} {pastOf(previous.verdict)}{" "}
-    {previous.mine || previous.by === null ? null : <>by <ShownText text={previous.by} />{" "}</>}on <Day ms={previous.atMs} />
+    {previous.mine || previous.by === null ? null : (
+      <>
+        by <ShownText text={previous.by} />{" "}
+      </>
+    )}
+    on <Day ms={previous.atMs} />
   </>
 );
 
@@ -120,7 +163,11 @@ export const History = ({ messages, open, onOpen }: HistoryProps) => {
   return (
     <Section title={`Messages before it (${focus} ${focus === 1 ? "message" : "messages"}, told by the agent)`}>
       {open || messages.length <= SHOWN_CLOSED ? null : (
-        <button type="button" className="mb-2 rounded border border-line px-2 py-1 text-xs text-text-2 hover:bg-raised" onClick={onOpen}>
+        <button
+          type="button"
+          className="mb-2 rounded border border-line px-2 py-1 text-xs text-text-2 hover:bg-raised"
+          onClick={onOpen}
+        >
           Show {messages.length - SHOWN_CLOSED} earlier
         </button>
       )}
@@ -129,8 +176,12 @@ export const History = ({ messages, open, onOpen }: HistoryProps) => {
           // Messages keep their order.
           // oxlint-disable-next-line react/no-array-index-key
           <li key={index} className="mb-2">
-            <span className="mr-2 text-xs text-text-3"><ShownText text={message.role} /></span>
-            <span className="text-text-2"><ShownText text={message.content} block /></span>
+            <span className="mr-2 text-xs text-text-3">
+              <ShownText text={message.role} />
+            </span>
+            <span className="text-text-2">
+              <ShownText text={message.content} block />
+            </span>
           </li>
         ))}
       </ol>
@@ -143,15 +194,27 @@ export const Asked = ({ card }: { readonly card: Card }) => (
   <>
     {card.question === null ? null : (
       <Section title={`${card.agent} asks`}>
-        <p className="selectable mt-0 mb-2 text-[15px]"><ShownText text={card.question.text} block /></p>
-        {card.question.context === null ? null : <p className="selectable mt-0 text-text-2"><ShownText text={card.question.context} block /></p>}
+        <p className="selectable mt-0 mb-2 text-[15px]">
+          <ShownText text={card.question.text} block />
+        </p>
+        {card.question.context === null ? null : (
+          <p className="selectable mt-0 text-text-2">
+            <ShownText text={card.question.context} block />
+          </p>
+        )}
         <ul className="m-0 list-none p-0">
           {card.question.options.map((option, index) => (
             // Options keep their order.
             // oxlint-disable-next-line react/no-array-index-key
             <li key={index} className="row-line py-1.5 last:border-0">
-              <b className="font-semibold"><ShownText text={option.label} /></b>
-              {option.description === null ? null : <span className="ml-2 text-text-2"><ShownText text={option.description} /></span>}
+              <b className="font-semibold">
+                <ShownText text={option.label} />
+              </b>
+              {option.description === null ? null : (
+                <span className="ml-2 text-text-2">
+                  <ShownText text={option.description} />
+                </span>
+              )}
             </li>
           ))}
         </ul>
@@ -159,7 +222,9 @@ export const Asked = ({ card }: { readonly card: Card }) => (
     )}
     {card.form === null ? null : (
       <Section title="The answer must fit this schema">
-        <pre className="selectable m-0 overflow-auto rounded-lg border border-line bg-panel px-3 py-2 font-mono text-xs"><ShownText text={card.form.schema} block /></pre>
+        <pre className="selectable m-0 overflow-auto rounded-lg border border-line bg-panel px-3 py-2 font-mono text-xs">
+          <ShownText text={card.form.schema} block />
+        </pre>
       </Section>
     )}
   </>

@@ -10,7 +10,9 @@ const Vote = ({ vote }: { readonly vote: BallotView }) =>
   ) : (
     <li>
       {vote.mine ? "You" : <ShownText text={vote.by} />} <span className="text-text-2">{pastOf(vote.verdict)}</span>
-      <span className="text-text-3">, key {vote.keyTail}, <Moment ms={vote.atMs} /></span>
+      <span className="text-text-3">
+        , key {vote.keyTail}, <Moment ms={vote.atMs} />
+      </span>
     </li>
   );
 
@@ -24,14 +26,20 @@ export const Votes = ({ votes }: { readonly votes: VotesView }) => {
           {Array.from({ length: required }, (_, place) => (
             // Places in a row of equals.
             // oxlint-disable-next-line react/no-array-index-key
-            <i key={place} className={`size-2.5 rounded-full border-[1.5px] ${place < given ? "border-accent bg-accent" : "border-text-3"}`} />
+            <i
+              key={place}
+              className={`size-2.5 rounded-full border-[1.5px] ${place < given ? "border-accent bg-accent" : "border-text-3"}`}
+            />
           ))}
         </span>
-        <span>{given} of {required} approvals, {mine ? "yours is given" : "yours is missing"}</span>
+        <span>
+          {given} of {required} approvals, {mine ? "yours is given" : "yours is missing"}
+        </span>
       </div>
       {apart === 0 ? null : (
         <p className="m-0 mt-1.5 text-warn" data-testid="votes-apart">
-          {apart === 1 ? "1 vote is" : `${apart} votes are`} for something else and not counted here: another operator has to approve what one of them did, or somebody denies it.
+          {apart === 1 ? "1 vote is" : `${apart} votes are`} for something else and not counted here: another operator
+          has to approve what one of them did, or somebody denies it.
         </p>
       )}
       {votes.votes.length === 0 ? null : (

@@ -4,15 +4,22 @@ import { useEffect, useRef, type RefObject } from "react";
 export const useSeenEnd = <Place extends HTMLElement>(content: string, onSeen: () => void): RefObject<Place | null> => {
   const end = useRef<Place>(null);
   const latest = useRef(onSeen);
-  useEffect(() => { latest.current = onSeen; });
+  useEffect(() => {
+    latest.current = onSeen;
+  });
   useEffect(() => {
     const element = end.current;
     if (element === null) return undefined;
-    const observer = new IntersectionObserver((entries) => {
-      if (entries.some((entry) => entry.isIntersecting)) latest.current();
-    }, { threshold: 1 });
+    const observer = new IntersectionObserver(
+      (entries) => {
+        if (entries.some((entry) => entry.isIntersecting)) latest.current();
+      },
+      { threshold: 1 },
+    );
     observer.observe(element);
-    return () => { observer.disconnect(); };
+    return () => {
+      observer.disconnect();
+    };
   }, [content]);
   return end;
 };

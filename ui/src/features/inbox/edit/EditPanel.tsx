@@ -32,12 +32,15 @@ export const EditPanel = ({ card, draft, kept, onKeep, onDraft, onClose }: EditP
     write(next);
   }, []);
   const [trouble, setTrouble] = useState<string | null>(null);
-  const typed = useCallback((next: string) => {
-    setText(next);
-    onKeep(next);
-    // It was said of another text.
-    setTrouble(null);
-  }, [onKeep, setText]);
+  const typed = useCallback(
+    (next: string) => {
+      setText(next);
+      onKeep(next);
+      // It was said of another text.
+      setTrouble(null);
+    },
+    [onKeep, setText],
+  );
   const here = useHere();
   const asked = useRef(0);
   const [problems, setProblems] = useState(NO_PROBLEMS);
@@ -51,27 +54,34 @@ export const EditPanel = ({ card, draft, kept, onKeep, onDraft, onClose }: EditP
         setText(json);
         setInitial(json);
       },
-      (thrown: unknown) => { if (wanted) setTrouble(toCallError(thrown).message); },
+      (thrown: unknown) => {
+        if (wanted) setTrouble(toCallError(thrown).message);
+      },
     );
-    return () => { wanted = false; };
+    return () => {
+      wanted = false;
+    };
   }, [card.key, desk, initial, setText]);
 
   /** What the core says of the text; null where it says nothing, or nothing that still counts. */
-  const check = useCallback(async (json: string): Promise<EditCheck | null> => {
-    asked.current += 1;
-    const number = asked.current;
-    // Only the answer to what was asked last, of the text that stands, and none once the panel is left.
-    const counts = (): boolean => here.current && number === asked.current && json === latest.current;
-    try {
-      const found = await desk.call("check_edit", { key: card.key, json });
-      if (!counts()) return null;
-      setProblems(found.problems);
-      return found;
-    } catch (thrown) {
-      if (counts()) setTrouble(toCallError(thrown).message);
-      return null;
-    }
-  }, [card.key, desk, here]);
+  const check = useCallback(
+    async (json: string): Promise<EditCheck | null> => {
+      asked.current += 1;
+      const number = asked.current;
+      // Only the answer to what was asked last, of the text that stands, and none once the panel is left.
+      const counts = (): boolean => here.current && number === asked.current && json === latest.current;
+      try {
+        const found = await desk.call("check_edit", { key: card.key, json });
+        if (!counts()) return null;
+        setProblems(found.problems);
+        return found;
+      } catch (thrown) {
+        if (counts()) setTrouble(toCallError(thrown).message);
+        return null;
+      }
+    },
+    [card.key, desk, here],
+  );
 
   const comparing = useRef(false);
   useEffect(() => {
@@ -80,8 +90,12 @@ export const EditPanel = ({ card, draft, kept, onKeep, onDraft, onClose }: EditP
       return undefined;
     }
     // Typing is checked when it pauses; what is compared is checked again.
-    const timer = setTimeout(() => { if (!comparing.current) void check(text); }, 250);
-    return () => { clearTimeout(timer); };
+    const timer = setTimeout(() => {
+      if (!comparing.current) void check(text);
+    }, 250);
+    return () => {
+      clearTimeout(timer);
+    };
   }, [check, initial, text]);
 
   const compare = async (): Promise<void> => {
@@ -103,14 +117,26 @@ export const EditPanel = ({ card, draft, kept, onKeep, onDraft, onClose }: EditP
     }
   };
 
-  const marks = useMemo(() => problems.map(({ line, path, message }) => ({ line, text: `${plainText(path)} ${plainText(message)}`.trim() })), [problems]);
+  const marks = useMemo(
+    () =>
+      problems.map(({ line, path, message }) => ({ line, text: `${plainText(path)} ${plainText(message)}`.trim() })),
+    [problems],
+  );
 
   return (
     <section className="flex min-h-0 flex-1 flex-col gap-3 px-7 py-[18px]" aria-label="Edit the arguments">
-      <h3 className="!m-0">Edit the arguments, then compare. Hidden values keep their value while their placeholder stands.</h3>
-      {initial === null ? <p className="flex-1 text-text-3">Reading the arguments…</p> : (
+      <h3 className="!m-0">
+        Edit the arguments, then compare. Hidden values keep their value while their placeholder stands.
+      </h3>
+      {initial === null ? (
+        <p className="flex-1 text-text-3">Reading the arguments…</p>
+      ) : (
         <JsonEditor
-          initial={initial} label="Arguments as JSON" onChange={typed} onSubmit={() => void compare()} problems={marks}
+          initial={initial}
+          label="Arguments as JSON"
+          onChange={typed}
+          onSubmit={() => void compare()}
+          problems={marks}
         />
       )}
       <div role="alert" className="max-h-32 shrink-0 overflow-auto text-[12.5px] text-bad" data-testid="edit-problems">
@@ -120,13 +146,20 @@ export const EditPanel = ({ card, draft, kept, onKeep, onDraft, onClose }: EditP
           // oxlint-disable-next-line react/no-array-index-key
           <p key={index} className="m-0">
             {problem.line === null ? "" : `Line ${problem.line}: `}
-            <code className="font-mono"><ShownText text={problem.path} /></code> <ShownText text={problem.message} />
+            <code className="font-mono">
+              <ShownText text={problem.path} />
+            </code>{" "}
+            <ShownText text={problem.message} />
           </p>
         ))}
       </div>
       <div className="flex gap-2.5">
-        <Button onClick={() => void compare()} disabled={initial === null}>Compare <kbd className="kbd">Ctrl Enter</kbd></Button>
-        <Button tone="quiet" onClick={onClose}>Back <kbd className="kbd">Esc</kbd></Button>
+        <Button onClick={() => void compare()} disabled={initial === null}>
+          Compare <kbd className="kbd">Ctrl Enter</kbd>
+        </Button>
+        <Button tone="quiet" onClick={onClose}>
+          Back <kbd className="kbd">Esc</kbd>
+        </Button>
       </div>
     </section>
   );

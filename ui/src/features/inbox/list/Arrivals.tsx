@@ -38,6 +38,15 @@ export const Arrivals = ({ rows }: { readonly rows: readonly InboxRow[] }) => {
       waiting.current = [];
     }, GATHER_MS);
   }, [desk, loaded, rows]);
-  useEffect(() => () => { if (timer.current !== null) clearTimeout(timer.current); }, []);
-  return <div className="sr-only" role="status" data-testid="arrivals">{said}</div>;
+  useEffect(
+    () => () => {
+      if (timer.current !== null) clearTimeout(timer.current);
+    },
+    [],
+  );
+  return (
+    <div className="sr-only" role="status" data-testid="arrivals">
+      {said}
+    </div>
+  );
 };

@@ -7,21 +7,30 @@ export const EmptyInbox = () => {
   const desk = useDesk();
   const { data } = useQuery({ queryKey: ["connect_hint"], queryFn: () => desk.call("connect_hint", {}) });
   return (
-    <Region label="How to connect an agent" testId="empty" className="grid flex-1 grid-cols-[minmax(0,1fr)] place-items-center p-8">
+    <Region
+      label="How to connect an agent"
+      testId="empty"
+      className="grid flex-1 grid-cols-[minmax(0,1fr)] place-items-center p-8"
+    >
       <div className="w-full max-w-[640px]">
         <h2 className="mt-0 mb-1.5 text-[17px] font-semibold">Nothing waits</h2>
         <p className="mt-0 mb-5 text-text-2">Requests appear here as soon as an agent asks. To connect one:</p>
         {data === undefined ? null : (
           <>
             <dl className="selectable m-0 mb-5 grid grid-cols-[130px_minmax(0,1fr)] gap-x-3 gap-y-1.5 rounded-lg border border-line bg-panel px-4 py-3">
-              <dt className="text-text-3">Bus</dt><dd className="m-0 font-mono text-[12.5px] [overflow-wrap:anywhere]">{data.natsUrl}</dd>
+              <dt className="text-text-3">Bus</dt>
+              <dd className="m-0 font-mono text-[12.5px] [overflow-wrap:anywhere]">{data.natsUrl}</dd>
               <dt className="text-text-3">Enrolment file</dt>
-              <dd className="m-0 font-mono text-[12.5px] [overflow-wrap:anywhere]">{data.agentJson ?? "None on an outside server: enrol an agent with the command below."}</dd>
+              <dd className="m-0 font-mono text-[12.5px] [overflow-wrap:anywhere]">
+                {data.agentJson ?? "None on an outside server: enrol an agent with the command below."}
+              </dd>
             </dl>
             {data.commands.map(({ label, command }) => (
               <div key={command} className="mb-3">
                 <div className="mb-1 text-text-2">{label}</div>
-                <pre className="selectable m-0 overflow-auto rounded-lg border border-line bg-panel px-4 py-2.5 font-mono text-[12.5px] whitespace-pre-wrap">{command}</pre>
+                <pre className="selectable m-0 overflow-auto rounded-lg border border-line bg-panel px-4 py-2.5 font-mono text-[12.5px] whitespace-pre-wrap">
+                  {command}
+                </pre>
               </div>
             ))}
           </>

@@ -14,6 +14,8 @@ export const HiddenUrgent = ({ awake, rows }: HiddenUrgentProps) => {
   const now = useServerSecond();
   const hidden = countSoon(awake, now) - countSoon(rows, now);
   return hidden === 0 ? null : (
-    <p role="status" className="m-0 px-3.5 pb-2 text-bad" data-testid="hidden-urgent">{hidden} due within a minute {hidden === 1 ? "is" : "are"} hidden by the filter: <Kbd command="mostUrgent" /></p>
+    <p role="status" className="m-0 px-3.5 pb-2 text-bad" data-testid="hidden-urgent">
+      {hidden} due within a minute {hidden === 1 ? "is" : "are"} hidden by the filter: <Kbd command="mostUrgent" />
+    </p>
   );
 };

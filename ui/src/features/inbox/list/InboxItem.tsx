@@ -22,8 +22,18 @@ const STATE: Partial<Record<InboxRow["state"], string>> = { holding: "held, not 
 const Origin = ({ row }: { readonly row: InboxRow }) => (
   <>
     {row.agent}
-    {row.thread === null ? null : <> · thread <ShownText text={row.thread} /></>}
-    {row.thread !== null || row.run === null ? null : <> · run <ShownText text={row.run} /></>}
+    {row.thread === null ? null : (
+      <>
+        {" "}
+        · thread <ShownText text={row.thread} />
+      </>
+    )}
+    {row.thread !== null || row.run === null ? null : (
+      <>
+        {" "}
+        · run <ShownText text={row.run} />
+      </>
+    )}
   </>
 );
 
@@ -34,32 +44,68 @@ export const InboxItem = memo(function InboxItem({ row, selected, picked, place,
     // The list itself has the focus and the keys; the pointer may choose an option.
     // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus
     <div
-      id={optionId(row.key)} role="option" aria-selected={selected || picked} aria-posinset={place + 1} aria-setsize={count}
-      data-testid="row" data-key={row.key} data-picked={picked}
+      id={optionId(row.key)}
+      role="option"
+      aria-selected={selected || picked}
+      aria-posinset={place + 1}
+      aria-setsize={count}
+      data-testid="row"
+      data-key={row.key}
+      data-picked={picked}
       className={`row-line grid h-[72px] grid-cols-[minmax(0,1fr)_auto] content-center gap-x-2 gap-y-px border-l-[3px] py-2 pr-3.5 pl-[11px] ${selected ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
-      onClick={() => { onSelect(row.key); }}
+      onClick={() => {
+        onSelect(row.key);
+      }}
     >
       <span className="truncate font-mono text-[12.5px] font-semibold">
-        {picked ? <Check size={13} strokeWidth={3} className="mr-1.5 inline text-accent" aria-label="selected" /> : null}
-        {row.kind === "tool_call" ? <ShownText text={row.tool} /> : <span className="font-sans"><ShownText text={row.tool} /></span>}
+        {picked ? (
+          <Check size={13} strokeWidth={3} className="mr-1.5 inline text-accent" aria-label="selected" />
+        ) : null}
+        {row.kind === "tool_call" ? (
+          <ShownText text={row.tool} />
+        ) : (
+          <span className="font-sans">
+            <ShownText text={row.tool} />
+          </span>
+        )}
       </span>
       <RiskBadge risk={row.risk} />
       <span className="truncate text-text-2">
-        {row.summary.length > 0 ? <ShownText text={row.summary} /> : row.says === null ? null : (
-          <><span className="mr-1 rounded border border-line px-1 text-[10.5px] text-text-3">says</span><ShownText text={row.says} /></>
+        {row.summary.length > 0 ? (
+          <ShownText text={row.summary} />
+        ) : row.says === null ? null : (
+          <>
+            <span className="mr-1 rounded border border-line px-1 text-[10.5px] text-text-3">says</span>
+            <ShownText text={row.says} />
+          </>
         )}
       </span>
-      <span className="justify-self-end"><Countdown deadlineMs={row.deadlineMs} hasDeadline={row.hasDeadline} /></span>
+      <span className="justify-self-end">
+        <Countdown deadlineMs={row.deadlineMs} hasDeadline={row.hasDeadline} />
+      </span>
       <span className="truncate text-[11.5px] text-text-3">
         {state === undefined ? null : <b className="mr-1.5 font-semibold text-warn">{state}</b>}
         <Origin row={row} />
         {row.summary.length > 0 && row.says !== null ? (
-          <> · <span className="rounded border border-line px-1 text-[10.5px]">says</span> <ShownText text={row.says} /></>
+          <>
+            {" "}
+            · <span className="rounded border border-line px-1 text-[10.5px]">says</span> <ShownText text={row.says} />
+          </>
         ) : null}
       </span>
       <span className="flex gap-2 justify-self-end text-[11px]">
-        {row.votes === null ? null : <span className="text-text-2" title={row.votes.mine ? "Your vote is given" : "Your vote is missing"}>{row.votes.given} of {row.votes.required}{row.votes.mine ? ", voted" : ""}{row.votes.apart > 0 ? `, ${row.votes.apart} for something else` : ""}</span>}
-        {row.warned ? <span className="font-semibold text-warn" title="Look at its warnings">look twice</span> : null}
+        {row.votes === null ? null : (
+          <span className="text-text-2" title={row.votes.mine ? "Your vote is given" : "Your vote is missing"}>
+            {row.votes.given} of {row.votes.required}
+            {row.votes.mine ? ", voted" : ""}
+            {row.votes.apart > 0 ? `, ${row.votes.apart} for something else` : ""}
+          </span>
+        )}
+        {row.warned ? (
+          <span className="font-semibold text-warn" title="Look at its warnings">
+            look twice
+          </span>
+        ) : null}
       </span>
     </div>
   );

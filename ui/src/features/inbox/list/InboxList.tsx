@@ -33,7 +33,9 @@ export const InboxList = ({ scroller, rows, cursor, picked, onSelect }: InboxLis
     overscan: 8,
   });
   // Which lines are headings changes with time: sizes are looked up anew.
-  useLayoutEffect(() => { virtual.measure(); }, [lines, virtual]);
+  useLayoutEffect(() => {
+    virtual.measure();
+  }, [lines, virtual]);
 
   const place = lineOf(lines, cursor);
   const top = place < 0 ? null : topOf(lines, place);
@@ -43,9 +45,13 @@ export const InboxList = ({ scroller, rows, cursor, picked, onSelect }: InboxLis
   useEffect(() => {
     const element = scroller.current;
     if (element === null) return undefined;
-    const look = (): void => { scrolled.current = element.scrollTop; };
+    const look = (): void => {
+      scrolled.current = element.scrollTop;
+    };
     element.addEventListener("scroll", look, { passive: true });
-    return () => { element.removeEventListener("scroll", look); };
+    return () => {
+      element.removeEventListener("scroll", look);
+    };
   }, [scroller]);
   const scrollTo = (element: HTMLElement, wanted: number): void => {
     element.scrollTop = wanted;
@@ -63,24 +69,47 @@ export const InboxList = ({ scroller, rows, cursor, picked, onSelect }: InboxLis
     const at = before.current.top;
     if (element === null || cursor === null || at === null) return;
     if (at < element.scrollTop + HEADING_PX) scrollTo(element, at - HEADING_PX);
-    else if (at + ROW_PX > element.scrollTop + element.clientHeight) scrollTo(element, at + ROW_PX - element.clientHeight);
+    else if (at + ROW_PX > element.scrollTop + element.clientHeight)
+      scrollTo(element, at + ROW_PX - element.clientHeight);
   }, [cursor, scroller]);
 
   return (
     <div
-      ref={scroller} className="min-h-0 flex-1 overflow-auto outline-offset-[-2px]" role="listbox" tabIndex={0}
-      aria-label="Waiting requests, by deadline" aria-multiselectable={picked.length > 0} {...(place < 0 || cursor === null ? {} : { "aria-activedescendant": optionId(cursor) })}
+      ref={scroller}
+      className="min-h-0 flex-1 overflow-auto outline-offset-[-2px]"
+      role="listbox"
+      tabIndex={0}
+      aria-label="Waiting requests, by deadline"
+      aria-multiselectable={picked.length > 0}
+      {...(place < 0 || cursor === null ? {} : { "aria-activedescendant": optionId(cursor) })}
     >
       <div className="relative" style={{ height: virtual.getTotalSize() }} role="presentation">
         {virtual.getVirtualItems().map((item) => {
           const line = lines[item.index];
           if (line === undefined) return null;
           return (
-            <div key={item.key} role="presentation" className="absolute top-0 left-0 w-full" style={{ transform: `translateY(${item.start}px)` }}>
+            <div
+              key={item.key}
+              role="presentation"
+              className="absolute top-0 left-0 w-full"
+              style={{ transform: `translateY(${item.start}px)` }}
+            >
               {line.type === "heading" ? (
-                <div role="presentation" className="flex h-[30px] items-end px-3.5 pb-1 text-[11px] tracking-wide text-text-3">{HEADING[line.id]}</div>
+                <div
+                  role="presentation"
+                  className="flex h-[30px] items-end px-3.5 pb-1 text-[11px] tracking-wide text-text-3"
+                >
+                  {HEADING[line.id]}
+                </div>
               ) : (
-                <InboxItem row={line.row} place={line.place} count={rows.length} selected={line.row.key === cursor} picked={picked.includes(line.row.key)} onSelect={onSelect} />
+                <InboxItem
+                  row={line.row}
+                  place={line.place}
+                  count={rows.length}
+                  selected={line.row.key === cursor}
+                  picked={picked.includes(line.row.key)}
+                  onSelect={onSelect}
+                />
               )}
             </div>
           );
