@@ -13,7 +13,16 @@ case $scope in all | headless) ;; *) die "unknown scope '$scope'" ;; esac
 
 started=$SECONDS
 current=start
-trap 'code=$?; [ "$code" = 0 ] || printf "\n==> FAILED: %s (exit %s)\n" "$current" "$code" >&2' EXIT
+lane=
+lane_log=$(mktemp)
+ended() {
+  local code=$?
+  # A lane has a process group of its own (set -m): its tests end with it.
+  if [ -n "$lane" ]; then kill -- "-$lane" 2>/dev/null || true; cat "$lane_log"; fi
+  rm -f "$lane_log"
+  [ "$code" = 0 ] || printf "\n==> FAILED: %s (exit %s)\n" "$current" "$code" >&2
+}
+trap ended EXIT
 
 # step NAME COMMAND... runs one step and prints how long it took.
 step() {
@@ -23,6 +32,26 @@ step() {
   local begun=$SECONDS
   "$@"
   note "$current: $((SECONDS - begun)) s"
+}
+
+# beside COMMAND... runs a lane of steps next to the ones that follow; `joined` waits for it and prints what it printed.
+# What waits for one thread (a large crate, a linker, a server) leaves the other core to it.
+beside() {
+  set -m
+  (
+    trap '[ "$?" = 0 ] || printf "==> FAILED: %s\n" "$current"' EXIT
+    set -e
+    "$@"
+  ) >"$lane_log" 2>&1 &
+  lane=$!
+  set +m
+}
+joined() {
+  local code=0
+  wait "$lane" || code=$?
+  lane=
+  cat "$lane_log"
+  [ "$code" = 0 ] || { current="the steps beside it"; exit "$code"; }
 }
 
 in_ui() { (cd ui && CI=1 npm run --silent "$@"); }
@@ -56,6 +85,9 @@ own_console() {
 
 rust_docs() { RUSTDOCFLAGS=-Dwarnings cargo doc --quiet --no-deps --workspace "${features[@]}"; }
 
+# Everything that the later steps run, with one feature set.
+rust_build() { cargo build --quiet --workspace --all-targets "${features[@]}"; }
+
 rust_tests() {
   if cargo nextest --version >/dev/null 2>&1; then
     cargo nextest run --workspace "${features[@]}" --cargo-quiet
@@ -66,7 +98,6 @@ rust_tests() {
 
 # Everything breaks for two minutes, in one order, so that two runs can be compared; `make chaos` draws another each time.
 faults() {
-  cargo build --quiet "${features[@]}" -p countersign -p countersign-chaos -p xtask
   cargo xtask chaos --built --seconds 120 --seed 454212
 }
 
@@ -86,28 +117,40 @@ else
   step "set-up" scripts/setup.sh core python
 fi
 
-step "format" cargo fmt --all --check
-
-if [ "$scope" = all ]; then
+page_steps() {
   step "page: format" in_ui format:check
   step "page: types" in_ui typecheck
   step "page: lint" in_ui lint
   step "page: tests" in_ui test
-  step "page: build" npm_build
-fi
+}
+python_checks() {
+  step "Python: format" ruff format --quiet --check
+  step "Python: lint" ruff check --quiet
+  step "Python: types" types
+}
+first_lane() {
+  python_checks
+  [ "$scope" = headless ] || page_steps
+}
 
+step "format" cargo fmt --all --check
+# The window's build takes the page in.
+[ "$scope" = headless ] || step "page: build" npm_build
+
+beside first_lane
 step "tidy" cargo xtask tidy
 step "generated files" cargo xtask codegen --check
 step "clippy" cargo clippy --quiet --workspace --all-targets "${features[@]}" -- -D warnings
 step "Rust docs" rust_docs
-step "Rust tests" rust_tests
-step "Rust examples in docs" cargo test --quiet --workspace --doc "${features[@]}"
-step "faults under load" faults
+step "Rust build" rust_build
+joined
 
-step "Python: format" ruff format --quiet --check
-step "Python: lint" ruff check --quiet
-step "Python: types" types
-step "Python: tests" in_sdk pytest
+step "Rust tests" rust_tests
+# The only crate with examples that a reader copies.
+step "Rust examples in docs" cargo test --quiet --package countersign-sdk --doc
+beside step "Python: tests" in_sdk pytest
+step "faults under load" faults
+joined
 [ "$scope" = headless ] || step "real window" scripts/desktop-tests.sh --built
 
 current="tests left the person's own files alone"
