@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::RuleText;
-use crate::Shown;
+use countersign_wire::Shown;
 
 /// Asks what is suggested in a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

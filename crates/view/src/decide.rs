@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::CardState;
-use crate::{Scope, Shown, Verdict};
+use countersign_wire::{Scope, Shown, Verdict};
 
 /// The answer of a `respond`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::VotesCount;
-use crate::{RequestKind, Risk, Shown};
+use countersign_wire::{RequestKind, Risk, Shown};
 
 /// Which way an approval takes (operator's desk, "Deciding").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, TS)]

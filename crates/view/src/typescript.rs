@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use ts_rs::{Config, TS, TypeVisitor};
 
-use crate::ipc::*;
+use crate::*;
 
 macro_rules! declare {
     ($( $(#[$doc:meta])* $name:ident ( $args:ty ) -> $result:ty ),* $(,)?) => {
@@ -52,7 +52,7 @@ pub fn typescript() -> String {
     declarations.visit::<Commands>();
     declarations.visit::<InboxBatch>();
     declarations.visit::<IpcError>();
-    let head = "// Written by `cargo xtask codegen` from crates/wire. Do not edit.\n";
+    let head = "// Written by `cargo xtask codegen` from crates/view. Do not edit.\n";
     let body: Vec<_> = declarations.found.into_values().collect();
     format!("{head}\n{}", body.join("\n"))
 }

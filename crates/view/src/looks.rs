@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::DiffLine;
-use crate::Shown;
+use countersign_wire::Shown;
 
 /// One command of a shell command line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

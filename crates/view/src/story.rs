@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::{Card, DecisionView, HistoryRow, OnBusView, RawChunk, Rung};
-use crate::Shown;
+use countersign_wire::Shown;
 
 /// A vote of one operator on a request that several must agree on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

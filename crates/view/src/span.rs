@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::{ArgEntry, UsageView};
-use crate::Shown;
+use countersign_wire::Shown;
 
 /// Names a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]

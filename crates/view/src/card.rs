@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::{ArgLook, CardState, DecidePath, TypedTarget, VotesView};
-use crate::{RequestKind, Risk, Scope, Shown, Verdict};
+use countersign_wire::{RequestKind, Risk, Scope, Shown, Verdict};
 
 /// The tool that wants to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

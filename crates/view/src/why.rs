@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::RuleEffect;
-use crate::{Risk, Shown};
+use countersign_wire::{Risk, Shown};
 
 /// A rule that matches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

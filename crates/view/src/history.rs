@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::CardState;
-use crate::{RequestKind, Risk, Shown};
+use countersign_wire::{RequestKind, Risk, Shown};
 
 /// What to look for. Every given part must hold; an empty filter finds everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]

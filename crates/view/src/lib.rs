@@ -1,6 +1,6 @@
 //! The contract between the window and the core: every command and every shape that crosses it.
 //!
-//! Refuses to carry text of an agent in any other form than [`Shown`](crate::Shown), with four named
+//! Refuses to carry text of an agent in any other form than [`Shown`](countersign_wire::Shown), with four named
 //! exceptions: [`EditorText`] (JSON for an editor, itself pure ASCII), [`RuleText`] (the same in TOML),
 //! [`RawChunk::hex`], and the bytes of an image in [`PartView`], encoded anew.
 //! Nothing here depends on Tauri; the window implements the commands, the page imports the
@@ -33,6 +33,7 @@ mod suggest;
 mod text;
 mod tool_record;
 mod trace;
+mod typescript;
 mod votes;
 mod why;
 
@@ -94,6 +95,7 @@ pub use trace::{
     LedHere, LineKind, LineLook, LineRepair, LineWait, TraceArgs, TraceLine, TraceRow, TraceTree,
     TracesPage, TracesPageArgs, UsageView,
 };
+pub use typescript::typescript;
 pub use votes::{BallotView, VotesCount, VotesView};
 pub use why::{
     MatchedRule, MatrixCell, MatrixRow, MatrixView, NearRule, SetupReasonView, WhyDecided, WhyNow,

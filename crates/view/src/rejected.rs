@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::RawChunk;
-use crate::Shown;
+use countersign_wire::Shown;
 
 /// Asks for a page of rejected messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]

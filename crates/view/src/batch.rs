@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::{InboxRow, StatusView};
-use crate::Shown;
+use countersign_wire::Shown;
 
 /// One change of the list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{KeyRole, Risk, Shown};
+use countersign_wire::{KeyRole, Risk, Shown};
 
 /// How the console logs in to the bus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::Shown;
+use countersign_wire::Shown;
 
 /// Asks for one of a card's reveals.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

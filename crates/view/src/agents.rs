@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::BrakeView;
-use crate::{Risk, Shown};
+use countersign_wire::{Risk, Shown};
 
 /// Whether an agent is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
