@@ -1,9 +1,11 @@
 //! The fuzz target of rules on the kept corpus, cut short and with a byte changed. `make fuzz` looks for more.
 
+#![allow(clippy::unwrap_used)]
+
 use std::fs;
 use std::path::Path;
 
-#[path = "../../../../fuzz/src/rules.rs"]
+#[path = "../../../fuzz/src/rules.rs"]
 #[expect(unreachable_pub, reason = "the fuzz program calls it too")]
 mod target;
 
