@@ -1,6 +1,6 @@
 #![no_main]
 
-// Not in the library: only this target needs the console's core.
+// Not in the library: only this target needs the rules.
 #[path = "../src/rules.rs"]
 mod rules;
 

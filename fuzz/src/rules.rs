@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use countersign_core::domain::Timestamp;
-use countersign_core::domain::brakes::Braked;
-use countersign_core::policy::evaluate::{Asked, Outcome, Setting, Used, Uses, evaluate};
-use countersign_core::policy::read::{RULES_MAX, read_set};
-use countersign_core::policy::setup::read_schema;
-use countersign_core::policy::{Conditions, Effect, PolicySet, Rule, read_file};
+use countersign_domain::Timestamp;
+use countersign_domain::brakes::Braked;
+use countersign_rules::evaluate::{Asked, Outcome, Setting, Used, Uses, evaluate};
+use countersign_rules::read::{RULES_MAX, read_set};
+use countersign_rules::setup::read_schema;
+use countersign_rules::{Conditions, Effect, PolicySet, Rule, read_file};
 use countersign_wire::parse_request;
 use serde_json::{Value, json};
 

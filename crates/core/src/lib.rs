@@ -3,17 +3,15 @@
 //! Knows no window and prints nothing. [`App`] is the one handle: the window, the command line and
 //! the tests are its subscribers.
 
-pub mod bus;
-pub mod clock;
-pub mod data_dir;
-pub mod domain;
 pub mod error;
-pub mod identity;
 pub mod ops;
-pub mod policy;
 pub mod runtime;
-pub mod store;
-pub mod unfinished;
 
+pub use countersign_bus as bus;
+pub use countersign_bus::clock;
+pub use countersign_domain as domain;
+pub use countersign_keys::{data_dir, identity, unfinished};
+pub use countersign_rules as policy;
+pub use countersign_store as store;
 pub use error::OpError;
 pub use runtime::{App, AppEvent, Options, Role};

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use nkeys::{KeyPair, KeyPairType};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use ts_rs::TS;
 
 use crate::text_newtype::text_newtype;
 
@@ -57,9 +56,8 @@ text_newtype!(
 );
 
 /// What a signing key may sign.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, TS,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum KeyRole {
     /// What an operator decided.
@@ -79,7 +77,8 @@ impl KeyRole {
 crate::words::words!(KeyRole { Human => "human", Auto => "auto" });
 
 /// A key that an agent trusts (`trusted_keys` of `agent.json`).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct TrustedKey {
     /// The public key.
     pub key: PublicKey,

@@ -16,7 +16,6 @@ mod enrolment;
 mod error_code;
 mod handover;
 mod hello;
-pub mod ipc;
 mod json;
 mod keys;
 mod names;

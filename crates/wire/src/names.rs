@@ -7,7 +7,6 @@ use std::{fmt, str::FromStr, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use ts_rs::TS;
 
 use crate::text_newtype::text_newtype;
 
@@ -100,9 +99,8 @@ text_newtype!(
 );
 
 /// One agent of one workspace. Written `WORKSPACE/AGENT`.
-#[derive(
-    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, TS,
-)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct AgentKey {
     /// The workspace.
     pub workspace: WorkspaceName,
@@ -112,9 +110,8 @@ pub struct AgentKey {
 
 /// What identifies a request: always taken from the NATS subject. Written
 /// `WORKSPACE/AGENT/REQUEST_ID`.
-#[derive(
-    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, TS,
-)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct RequestKey {
     /// The workspace.
     pub workspace: WorkspaceName,

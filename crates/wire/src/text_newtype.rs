@@ -77,6 +77,7 @@ macro_rules! text_newtype {
 /// Shows a type to TypeScript as `string`.
 macro_rules! ts_as_string {
     ($name:ident) => {
+        #[cfg(feature = "typescript")]
         impl ts_rs::TS for $name {
             type WithoutGenerics = Self;
             type OptionInnerType = Self;

@@ -71,7 +71,7 @@ fn generated() -> anyhow::Result<BTreeMap<PathBuf, String>> {
         Path::new(PROTOCOL).join("asyncapi.yaml"),
         format!("{head}{asyncapi}"),
     );
-    files.insert(PathBuf::from(TYPESCRIPT), contract::typescript());
+    files.insert(PathBuf::from(TYPESCRIPT), countersign_view::typescript());
     Ok(files)
 }
 

@@ -6,7 +6,7 @@
 mod graph;
 mod migrations;
 mod names;
-mod rust_paths;
+mod purity;
 mod sizes;
 mod tree;
 mod ui_imports;
@@ -55,7 +55,7 @@ pub(crate) fn run(record_migrations: bool) -> anyhow::Result<()> {
     }
     let sources = tree::read(&root)?;
     let mut findings = check_sources(&sources)?;
-    findings.extend(graph::check(&graph::Graph::of_workspace(&root)?));
+    findings.extend(graph::check(&root)?);
     findings.extend(migrations::check(&root)?);
     findings.sort();
     for finding in &findings {
@@ -71,7 +71,7 @@ pub(crate) fn run(record_migrations: bool) -> anyhow::Result<()> {
 fn check_sources(sources: &[Source]) -> anyhow::Result<Vec<Finding>> {
     let mut findings = sizes::check(sources);
     findings.extend(names::check(sources)?);
-    findings.extend(rust_paths::check(sources)?);
+    findings.extend(purity::check(sources)?);
     findings.extend(ui_imports::check(sources)?);
     Ok(findings)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use countersign_core::AppEvent;
 use countersign_core::store::lines::LineRow;
-use countersign_wire::ipc::{DecidedNotice, InboxBatch, InboxChange, IpcError, StatusView};
+use countersign_view::{DecidedNotice, InboxBatch, InboxChange, IpcError, StatusView};
 use tauri::ipc::Channel;
 use tauri::{AppHandle, Manager as _, State};
 use tokio::sync::broadcast::Receiver;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use countersign_core::App;
-use countersign_wire::ipc::{IpcError, NotifyLevel, OtlpView};
+use countersign_view::{IpcError, NotifyLevel, OtlpView};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;

@@ -1,7 +1,7 @@
 //! Errors of the core as the page gets them: a code and an escaped sentence.
 
 use countersign_core::OpError;
-use countersign_wire::ipc::{IpcError, IpcErrorCode};
+use countersign_view::{IpcError, IpcErrorCode};
 
 use crate::secrets::hiding;
 

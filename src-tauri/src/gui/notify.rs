@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use countersign_core::AppEvent;
 use countersign_core::store::alarms::Alarm;
-use countersign_wire::ipc::NotifyLevel;
+use countersign_view::NotifyLevel;
 use notify_rust::{Hint, Notification, Timeout, Urgency};
 use tauri::{AppHandle, Manager as _};
 use tokio::sync::broadcast::Receiver;

@@ -1,4 +1,4 @@
-// Written by `cargo xtask codegen` from crates/wire. Do not edit.
+// Written by `cargo xtask codegen` from crates/view. Do not edit.
 
 /**
  * Says that the operator has seen an alarm.

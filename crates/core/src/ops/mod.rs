@@ -118,3 +118,16 @@ pub(crate) use writer::{Thread, Wires, WriterTask};
 
 pub use job::{Automatic, DecideCommand};
 pub use trusted::{Standing, TrustedKeys};
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+pub(crate) async fn temporary() -> (
+    tempfile::TempDir,
+    crate::store::Writer,
+    crate::store::Reader,
+) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("countersign.db");
+    let (writer, reader) = crate::store::open(&file).await.unwrap();
+    (folder, writer, reader)
+}

@@ -18,7 +18,6 @@ mod enrolled_first;
 mod expiry;
 mod faults;
 mod full_stream;
-mod fuzzed;
 mod held_back;
 mod joins;
 mod limits;

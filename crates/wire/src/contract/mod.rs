@@ -1,10 +1,9 @@
-//! The contract in the languages of others: JSON Schema, AsyncAPI and TypeScript.
+//! The contract in the languages of others: JSON Schema and AsyncAPI.
 //!
 //! Refuses to write files: `cargo xtask codegen` does, from what is built here
 //! out of the Rust types alone.
 
 mod asyncapi;
-mod typescript;
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
@@ -15,7 +14,6 @@ use crate::{
 };
 
 pub use asyncapi::asyncapi;
-pub use typescript::typescript;
 
 /// The JSON Schema (2020-12) of every message: the file's name before
 /// `.schema.json`, and the schema. Schemas allow unknown fields, as the protocol does;

@@ -13,7 +13,6 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
-use ts_rs::TS;
 
 pub use hiding::{Hiding, hides_whole, leaf_text};
 pub use names::is_secret_key;
@@ -21,10 +20,11 @@ pub use spans::{is_secret_value, secret_spans};
 
 /// A hidden value: how long it is, and 8 hexadecimal digits which tell equal
 /// values from different ones.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Redacted {
     /// Characters of the value.
-    #[ts(type = "number")]
+    #[cfg_attr(feature = "typescript", ts(type = "number"))]
     pub length: usize,
     /// 8 hexadecimal digits of a digest under a key that only this console has.
     pub keyed_digest: String,

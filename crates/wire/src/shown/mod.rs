@@ -10,16 +10,16 @@ mod warning;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use ts_rs::TS;
 
 pub use class::{is_hostile, judged};
 pub use json::{json_ascii_safe, json_shown, text_ascii_safe};
 pub use warning::{TextWarning, looks_like, warnings};
 
 /// A piece of shown text.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
-#[ts(export_to = "generated.ts")]
+#[cfg_attr(feature = "typescript", ts(export_to = "generated.ts"))]
 pub enum Segment {
     /// Text without hostile characters.
     Text {
@@ -32,14 +32,15 @@ pub enum Segment {
         code: String,
         /// What it is called, where that helps.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[ts(optional)]
+        #[cfg_attr(feature = "typescript", ts(optional))]
         name: Option<String>,
     },
 }
 
 /// Text that is safe to show, in order.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
-#[ts(export_to = "generated.ts")]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "typescript", ts(export_to = "generated.ts"))]
 pub struct Shown(pub Vec<Segment>);
 
 impl Shown {

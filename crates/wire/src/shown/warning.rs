@@ -4,7 +4,6 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use ts_rs::TS;
 use unicode_security::{MixedScript as _, skeleton};
 
 use super::class::is_hostile;
@@ -16,20 +15,21 @@ const MOST_BLANKS: usize = 8;
 const MOST_HOSTS: usize = 8;
 
 /// A reason to look twice at a text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "code", rename_all = "snake_case")]
-#[ts(export_to = "generated.ts")]
+#[cfg_attr(feature = "typescript", ts(export_to = "generated.ts"))]
 pub enum TextWarning {
     /// Characters that hide, reorder or forge text.
     HiddenCharacters {
         /// How many there are.
-        #[ts(type = "number")]
+        #[cfg_attr(feature = "typescript", ts(type = "number"))]
         count: usize,
     },
     /// A run of blanks which can push text out of sight.
     LongBlanks {
         /// The length of the longest run.
-        #[ts(type = "number")]
+        #[cfg_attr(feature = "typescript", ts(type = "number"))]
         length: usize,
     },
     /// A host name that mixes scripts or is written in Punycode.

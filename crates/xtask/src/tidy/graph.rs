@@ -1,234 +1,120 @@
-//! Who may depend on whom, read from `cargo metadata` (rules of direction in `docs/ARCHITECTURE.md`).
+//! What may not be reached from a crate in code that ships, at any depth.
 //!
-//! Refuses to change the lock file: one that does not fit fails the check.
+//! Who names whom is in the manifests, and Cargo keeps it; this is what comes along with them.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, ensure};
-use cargo_metadata::{DependencyKind, MetadataCommand};
 
 use super::Finding;
 
 const ROOT: &str = "countersign";
+const WINDOW: [&str; 5] = ["tauri", "wry", "tao", "gtk", "webkit2gtk"];
+const STORE: [&str; 2] = ["sqlx", "rusqlite"];
+const BUS: [&str; 1] = ["async-nats"];
 
-/// What a member may name of the workspace, in code that ships.
-const ALLOWED: [(&str, &[&str]); 4] = [
-    ("countersign-wire", &[]),
-    ("countersign-core", &["countersign-wire"]),
-    ("countersign-otlp", &["countersign-wire"]),
-    ("countersign-sdk", &["countersign-wire"]),
-];
-
-/// What may not be reached from a crate in code that ships, at any depth.
-const UNREACHABLE: [(&str, &[&str], &str); 3] = [
+/// Crates, what they do not reach, and why.
+const UNREACHABLE: [(&[&str], &[&[&str]], &str); 6] = [
     (
-        "countersign-sdk",
-        &["countersign-core", "sqlx", "sqlx-core", "tauri", "wry"],
+        &["countersign-wire", "countersign-domain"],
+        &[&["tokio", "ts-rs"], &STORE, &BUS, &WINDOW],
+        "it is pure: no I/O and no clock",
+    ),
+    (
+        &["countersign-rules", "countersign-keys"],
+        &[&STORE, &BUS, &WINDOW],
+        "it judges and signs without a store or a bus",
+    ),
+    (
+        &["countersign-store"],
+        &[&BUS, &WINDOW],
+        "the store does not know the bus",
+    ),
+    (
+        &["countersign-bus"],
+        &[&STORE, &WINDOW],
+        "the bus does not know the store",
+    ),
+    (
+        &["countersign-sdk"],
+        &[&["countersign-core", "ts-rs"], &STORE, &WINDOW],
         "an agent links the wire types and the bus client only",
     ),
     (
-        "countersign-core",
-        &["tauri", "wry", "gtk", "webkit2gtk"],
-        "the core runs without a window",
-    ),
-    (
-        ROOT,
-        &["tauri", "wry", "tao", "gtk", "webkit2gtk"],
+        &["countersign-core", ROOT],
+        &[&WINDOW],
         "without the feature `gui` the console needs no WebKit",
     ),
 ];
 
-/// The crates of the workspace and below it, with default features.
-#[derive(Debug, Default)]
-pub(super) struct Graph {
-    members: BTreeSet<String>,
-    /// Edges of code that ships.
-    normal: BTreeMap<String, BTreeSet<String>>,
-    /// Edges of every kind: also tests and build scripts.
-    any: BTreeMap<String, BTreeSet<String>>,
-}
-
-impl Graph {
-    /// # Errors
-    /// When `cargo metadata` fails.
-    pub(super) fn of_workspace(root: &Path) -> anyhow::Result<Self> {
-        let metadata = MetadataCommand::new()
-            .manifest_path(root.join("Cargo.toml"))
-            .other_options([
-                "--locked".to_owned(),
-                "--filter-platform".to_owned(),
-                host()?,
-            ])
-            .exec()
-            .context("cargo metadata failed")?;
-        let names: BTreeMap<_, _> = metadata
-            .packages
-            .iter()
-            .map(|package| (&package.id, package.name.to_string()))
-            .collect();
-        let mut graph = Self {
-            members: metadata
-                .workspace_members
-                .iter()
-                .filter_map(|id| names.get(id).cloned())
-                .collect(),
-            ..Self::default()
-        };
-        for node in metadata
-            .resolve
-            .context("cargo metadata resolved nothing")?
-            .nodes
-        {
-            let Some(from) = names.get(&node.id) else {
-                continue;
-            };
-            for dependency in &node.deps {
-                let Some(to) = names.get(&dependency.pkg) else {
-                    continue;
-                };
-                graph
-                    .any
-                    .entry(from.clone())
-                    .or_default()
-                    .insert(to.clone());
-                if dependency
-                    .dep_kinds
-                    .iter()
-                    .any(|kind| kind.kind == DependencyKind::Normal)
-                {
-                    graph
-                        .normal
-                        .entry(from.clone())
-                        .or_default()
-                        .insert(to.clone());
-                }
-            }
-        }
-        Ok(graph)
-    }
-
-    /// Everything below `from` in code that ships.
-    fn reached(&self, from: &str) -> BTreeSet<&str> {
-        let mut seen = BTreeSet::new();
-        let mut open = vec![from];
-        while let Some(next) = open.pop() {
-            for to in self.normal.get(next).into_iter().flatten() {
-                if seen.insert(to.as_str()) {
-                    open.push(to);
-                }
-            }
-        }
-        seen
-    }
-}
-
-pub(super) fn check(graph: &Graph) -> Vec<Finding> {
+/// # Errors
+/// When `cargo tree` fails, also because the lock file does not fit.
+pub(super) fn check(root: &Path) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    for (from, to) in &graph.any {
-        if to.contains(ROOT) {
-            findings.push(Finding::new(
-                from,
-                format!("depends on `{ROOT}`: nothing depends on the root package"),
-            ));
+    for (crates, forbidden, why) in UNREACHABLE {
+        for from in crates {
+            let reached = tree(root, &["--edges", "normal", "--package", from])?;
+            findings.extend(refused(from, &reached, forbidden, why));
         }
     }
-    for (member, allowed) in ALLOWED {
-        for to in graph.normal.get(member).into_iter().flatten() {
-            if graph.members.contains(to) && !allowed.contains(&to.as_str()) {
-                findings.push(Finding::new(
-                    member,
-                    format!("depends on `{to}`: that direction is not allowed"),
-                ));
-            }
-        }
-    }
-    for (from, forbidden, why) in UNREACHABLE {
-        let reached = graph.reached(from);
-        for crate_name in forbidden.iter().filter(|name| reached.contains(*name)) {
-            findings.push(Finding::new(from, format!("reaches `{crate_name}`: {why}")));
-        }
-    }
-    findings
+    let users = tree(root, &["--workspace", "--edges", "all", "--invert", ROOT])?;
+    let others = users.lines().filter(|user| name(user) != ROOT);
+    findings.extend(others.map(|user| {
+        let message = format!("depends on `{ROOT}`: nothing depends on the root package");
+        Finding::new(name(user), message)
+    }));
+    Ok(findings)
 }
 
-fn host() -> anyhow::Result<String> {
-    let output = Command::new("rustc")
-        .arg("-vV")
+fn refused(from: &str, tree: &str, forbidden: &[&[&str]], why: &str) -> Vec<Finding> {
+    let reached = |name_: &&&str| tree.lines().any(|line| name(line) == **name_);
+    let forbidden = forbidden.iter().copied().flatten();
+    forbidden
+        .filter(reached)
+        .map(|found| Finding::new(from, format!("reaches `{found}`: {why}")))
+        .collect()
+}
+
+/// Of a line such as `serde v1.0.0 (*)`.
+fn name(line: &str) -> &str {
+    line.split(' ').next().unwrap_or_default()
+}
+
+fn tree(root: &Path, arguments: &[&str]) -> anyhow::Result<String> {
+    let output = Command::new("cargo")
+        .current_dir(root)
+        .args(["tree", "--locked", "--prefix", "none"])
+        .args(arguments)
         .output()
-        .context("rustc does not run")?;
-    ensure!(output.status.success(), "rustc -vV failed");
-    String::from_utf8(output.stdout)?
-        .lines()
-        .find_map(|line| line.strip_prefix("host: ").map(str::to_owned))
-        .context("rustc -vV names no host")
+        .context("cargo does not run")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "cargo tree failed: {said}");
+    Ok(String::from_utf8(output.stdout)?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn graph(edges: &[(&str, &str)]) -> Graph {
-        let mut graph = Graph {
-            members: [
-                ROOT,
-                "countersign-core",
-                "countersign-sdk",
-                "countersign-wire",
-            ]
-            .map(str::to_owned)
-            .into(),
-            ..Graph::default()
-        };
-        for (from, to) in edges {
-            for map in [&mut graph.any, &mut graph.normal] {
-                map.entry((*from).to_owned())
-                    .or_default()
-                    .insert((*to).to_owned());
+    #[test]
+    fn each_forbidden_crate_is_found_at_any_depth() {
+        for (crates, forbidden, why) in UNREACHABLE {
+            for name in forbidden.iter().copied().flatten() {
+                let tree = format!("{} v0.1.0 (/here)\nbetween v1.0.0\n{name} v2.0.0 (*)\n", crates[0]);
+                let findings = refused(crates[0], &tree, forbidden, why);
+                assert_eq!(findings.len(), 1, "{} to {name}", crates[0]);
             }
         }
-        graph
-    }
-
-    #[test]
-    fn the_directions_of_the_architecture_pass() {
-        let allowed = [
-            (ROOT, "countersign-core"),
-            (ROOT, "countersign-sdk"),
-            ("countersign-core", "countersign-wire"),
-            ("countersign-sdk", "countersign-wire"),
-            ("countersign-core", "sqlx"),
-        ];
-        assert_eq!(check(&graph(&allowed)), []);
-    }
-
-    #[test]
-    fn every_other_direction_is_found() {
-        for edge in [
-            ("countersign-wire", "countersign-core"),
-            ("countersign-core", "countersign-sdk"),
-            ("countersign-sdk", "countersign-core"),
-            ("xtask", ROOT),
-        ] {
-            assert!(!check(&graph(&[edge])).is_empty(), "{edge:?}");
-        }
-    }
-
-    #[test]
-    fn a_forbidden_crate_is_found_at_any_depth() {
-        for (from, forbidden, _) in UNREACHABLE {
-            for name in forbidden {
-                let findings = check(&graph(&[(from, "between"), ("between", name)]));
-                assert_eq!(findings.len(), 1, "{from} to {name}");
-            }
-        }
+        let near = "countersign-store v0.1.0 (/here)\nsqlx-like v1.0.0\nasync-nats-like v1.0.0\n";
+        assert_eq!(refused("countersign-store", near, &[&STORE, &BUS], ""), []);
     }
 
     #[test]
     fn this_workspace_can_be_read() {
-        let graph = Graph::of_workspace(&super::super::workspace_root().unwrap()).unwrap();
-        assert!(graph.members.contains(ROOT));
-        assert!(graph.reached("countersign-core").contains("sqlx"));
+        let root = super::super::workspace_root().unwrap();
+        let edges = ["--edges", "normal", "--package", "countersign-core"];
+        let reached = tree(&root, &edges).unwrap();
+        assert!(reached.lines().any(|line| name(line) == "sqlx"));
     }
 }

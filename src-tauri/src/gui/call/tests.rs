@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use countersign_core::{App, Options};
 use countersign_testkit::TempData;
-use countersign_wire::ipc::OtlpView;
+use countersign_view::OtlpView;
 use countersign_wire::{AgentKey, args_digest};
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! The list of alarms, and that one was seen.
 
-use countersign_wire::ipc::{AcknowledgeArgs, AlarmItem, AlarmsView, IpcError, Nothing};
+use countersign_view::{AcknowledgeArgs, AlarmItem, AlarmsView, IpcError, Nothing};
 
 use crate::gui::desk::Desk;
 use crate::gui::fault::fault;

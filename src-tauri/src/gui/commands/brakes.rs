@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use countersign_wire::AgentKey;
-use countersign_wire::ipc::{
+use countersign_view::{
     BrakeArgs, BrakeOutcome, BypassArgs, IpcError, IpcErrorCode, PanicArgs,
 };
 

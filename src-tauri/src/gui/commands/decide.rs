@@ -5,7 +5,7 @@
 use countersign_core::OpError;
 use countersign_core::ops::DecideCommand;
 use countersign_core::ops::verdicts::Decided;
-use countersign_wire::ipc::{
+use countersign_view::{
     Answer, CardState, DecideArgs, DecideOutcome, DecidePath, IpcError, IpcErrorCode, KeyArgs,
     Nothing,
 };

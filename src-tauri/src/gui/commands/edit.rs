@@ -1,6 +1,6 @@
 //! Arguments for the editor, and the check of an edit.
 
-use countersign_wire::ipc::{
+use countersign_view::{
     CheckEditArgs, EditCheck, EditorText, IpcError, IpcErrorCode, KeyArgs,
 };
 

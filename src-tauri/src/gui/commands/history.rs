@@ -7,7 +7,7 @@ use countersign_core::domain::history::HistoryFilter;
 use countersign_core::domain::overview::CAUGHT;
 use countersign_core::domain::search::TextQuery;
 use countersign_core::domain::{State, Timestamp};
-use countersign_wire::ipc::{
+use countersign_view::{
     CardState, Facet, HistoryCount, HistoryFacets, HistoryFilterView, HistoryPage, HistoryPageArgs,
     HistoryState, IpcError, IpcErrorCode, KeyArgs, Nothing, RequestStoryView, SavedSearch,
     SavedSearches, SearchName,

@@ -3,7 +3,7 @@
 use countersign_core::domain::State;
 use countersign_core::store::lines::Filter;
 use countersign_wire::escape;
-use countersign_wire::ipc::{
+use countersign_view::{
     Card, InboxSnapshot, IpcError, IpcErrorCode, KeyArgs, Nothing, RevealArgs, Revealed,
 };
 use serde_json::json;

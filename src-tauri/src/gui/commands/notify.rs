@@ -1,6 +1,6 @@
 //! Which desktop notifications the page's operator wants.
 
-use countersign_wire::ipc::{IpcError, Nothing, NotifyArgs};
+use countersign_view::{IpcError, Nothing, NotifyArgs};
 
 use crate::gui::desk::Desk;
 

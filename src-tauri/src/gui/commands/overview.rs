@@ -3,7 +3,7 @@
 use countersign_core::domain::Timestamp;
 use countersign_core::domain::overview::{HASTY_MS, Pace};
 use countersign_wire::escape;
-use countersign_wire::ipc::{
+use countersign_view::{
     Facet, IpcError, OverviewArgs, OverviewView, PaceView, VerdictCount, VolumePiece,
 };
 

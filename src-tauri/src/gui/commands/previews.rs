@@ -4,7 +4,7 @@ use countersign_core::domain::Timestamp;
 use countersign_core::policy::preview::Case;
 use countersign_core::policy::simulate::Flip;
 use countersign_wire::Hiding;
-use countersign_wire::ipc::{
+use countersign_view::{
     DeniedCalls, IpcError, IpcErrorCode, Nothing, PreviewCase, PreviewNumber, PreviewReport,
     PreviewView, RuleEffect, StartPreviewArgs,
 };

@@ -1,7 +1,7 @@
 //! Bytes as received, in parts.
 
 use countersign_core::store::lines::LineRow;
-use countersign_wire::ipc::{IpcError, IpcErrorCode, RawArgs, RawChunk};
+use countersign_view::{IpcError, IpcErrorCode, RawArgs, RawChunk};
 use countersign_wire::{is_secret_value, request_digest};
 use serde_json::json;
 

@@ -2,7 +2,7 @@
 
 use countersign_core::domain::State;
 use countersign_core::store::lines::{Filter, LineRow};
-use countersign_wire::ipc::{
+use countersign_view::{
     IpcError, IpcErrorCode, KeyArgs, RejectedDetail, RejectedPage, RejectedPageArgs, RejectedRow,
 };
 use countersign_wire::{escape, request_subject};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use countersign_core::ops::rule_changes::{Kind, SignedChange};
-use countersign_wire::ipc::{IpcError, RuleArgs, RuleChangeKind, RuleChangeView, RuleChangesView};
+use countersign_view::{IpcError, RuleArgs, RuleChangeKind, RuleChangeView, RuleChangesView};
 
 use super::rules::workspace;
 use super::suggest::operator_names;

@@ -15,7 +15,7 @@ use countersign_core::policy::draft::{ALWAYS_DAYS, Grant};
 use countersign_core::policy::read::FIELDS;
 use countersign_core::policy::{Effect, Enabled, FileProblem, Rule};
 use countersign_wire::WorkspaceName;
-use countersign_wire::ipc::{
+use countersign_view::{
     CheckRuleArgs, DeniedCalls, DraftRuleArgs, GrantReach, IpcError, IpcErrorCode, Nothing,
     RegretArgs, RegretOutcome, RemoveRuleArgs, RemovedRule, RuleArgs, RuleCheck, RuleProblem,
     RuleText, RuleWords, RulesArgs, RulesView, SaveRuleArgs, SavedRule, SuspendedView,
@@ -266,8 +266,8 @@ async fn denied(
     denied_calls(desk, found.as_deref()).await.map(Some)
 }
 
-fn enabled(state: countersign_wire::ipc::RuleState) -> Enabled {
-    use countersign_wire::ipc::RuleState;
+fn enabled(state: countersign_view::RuleState) -> Enabled {
+    use countersign_view::RuleState;
     match state {
         RuleState::On => Enabled::On,
         RuleState::Off => Enabled::Off,

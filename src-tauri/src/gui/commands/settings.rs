@@ -1,6 +1,6 @@
 //! How this console was started. Nothing here changes a setting: flags, environment and file do.
 
-use countersign_wire::ipc::{FolderView, IpcError, Nothing, SettingsView};
+use countersign_view::{FolderView, IpcError, Nothing, SettingsView};
 
 use crate::cli::CONFIG_FILE;
 use crate::gui::desk::Desk;

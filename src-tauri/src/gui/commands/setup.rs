@@ -3,7 +3,7 @@
 use countersign_core::ops::setup::{Saved, SetupChange};
 use countersign_wire::AgentKey;
 use countersign_wire::escape;
-use countersign_wire::ipc::{
+use countersign_view::{
     IpcError, IpcErrorCode, Nothing, SetupArgs, SetupEdit, SetupForm, SetupLines, SetupProblem,
     SetupSaveArgs, SetupSaved,
 };

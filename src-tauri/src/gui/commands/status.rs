@@ -4,7 +4,7 @@ use std::path::Path;
 
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::pace::NEWEST;
-use countersign_wire::ipc::{
+use countersign_view::{
     ConnectCommand, ConnectHint, IpcError, Nothing, ServerTime, StatusView, TodayArgs, TodayView,
 };
 

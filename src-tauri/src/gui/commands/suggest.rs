@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use countersign_core::ops::suggest::Suggestion;
 use countersign_core::policy::Enabled;
 use countersign_core::policy::suggest::{APPROVALS_MIN, WINDOW_DAYS};
-use countersign_wire::ipc::{
+use countersign_view::{
     DismissArgs, IpcError, IpcErrorCode, Nothing, SuggestionView, SuggestionsArgs, SuggestionsView,
 };
 

@@ -1,7 +1,7 @@
 //! The record of a card's tool.
 
 use countersign_core::ops::tool_record::NEWEST;
-use countersign_wire::ipc::{IpcError, KeyArgs, ToolRecordView};
+use countersign_view::{IpcError, KeyArgs, ToolRecordView};
 
 use crate::gui::desk::Desk;
 use crate::gui::fault::fault;

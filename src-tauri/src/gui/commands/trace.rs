@@ -2,7 +2,7 @@
 
 use countersign_core::OpError;
 use countersign_core::ops::trace::Trace;
-use countersign_wire::ipc::{
+use countersign_view::{
     IpcError, IpcErrorCode, KeyArgs, LedHere, RawArgs, RawChunk, SpanArgs, SpanView, TraceArgs,
     TraceTree, TracesPage, TracesPageArgs,
 };

@@ -2,7 +2,7 @@
 
 use countersign_core::store::alarms::Alarm;
 use countersign_core::store::lines::LineRow;
-use countersign_wire::ipc::NotifyLevel;
+use countersign_view::NotifyLevel;
 use countersign_wire::{RequestKey, Risk, is_secret_value};
 
 /// Characters of a tool's name that may stand in a notification.

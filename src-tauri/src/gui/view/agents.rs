@@ -2,7 +2,7 @@
 
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::agents::{AgentReport, Presence, ToolReport};
-use countersign_wire::ipc::{
+use countersign_view::{
     AgentPresence, AgentToolView, AgentView, BrakeView, CredentialView, HelloFaultView,
     InstanceView, ToolTarget,
 };

@@ -5,7 +5,7 @@ use countersign_core::domain::alarm::words;
 use countersign_core::ops::operators::Listed;
 use countersign_core::store::alarms::Alarm;
 use countersign_wire::RequestKey;
-use countersign_wire::ipc::{AlarmItem, AlarmSeen};
+use countersign_view::{AlarmItem, AlarmSeen};
 
 use super::hidden::escape;
 use super::progress::key_tail;

@@ -2,7 +2,7 @@
 //!
 //! Refuses to shorten anything.
 
-use countersign_wire::ipc::{ArgEntry, ArgPart, Reveal, RevealKind};
+use countersign_view::{ArgEntry, ArgPart, Reveal, RevealKind};
 use countersign_wire::{
     Redacted, TextWarning, escape_lines, hides_whole, leaf_text, secret_spans, text_ascii_safe,
     warnings,

@@ -1,7 +1,7 @@
 //! One request whole.
 
 use countersign_core::store::re_asks::EarlierCall;
-use countersign_wire::ipc::{
+use countersign_view::{
     Card, DecidePath, EffectiveGroup, FormView, HistoryMessage, HoldView, NativeDigest, OptionView,
     OriginView, QuestionView, RevealKind, Said, ToolView,
 };
@@ -207,8 +207,8 @@ fn effective(effective: &Effective, key: &[u8; 32]) -> Vec<EffectiveGroup> {
 }
 
 /// Entries whose hidden values cannot be opened from the card.
-pub(super) fn hidden_for_good(walked: Walked) -> Vec<countersign_wire::ipc::ArgEntry> {
-    use countersign_wire::ipc::ArgPart;
+pub(super) fn hidden_for_good(walked: Walked) -> Vec<countersign_view::ArgEntry> {
+    use countersign_view::ArgPart;
     let mut entries = walked.entries;
     for part in entries.iter_mut().flat_map(|entry| entry.value.iter_mut()) {
         if let ArgPart::Hidden { reveal, .. } = part {

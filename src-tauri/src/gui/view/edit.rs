@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use countersign_core::ops::edited::misfits;
-use countersign_wire::ipc::{DiffKind, DiffLine, EditCheck, EditProblem};
+use countersign_view::{DiffKind, DiffLine, EditCheck, EditProblem};
 use countersign_wire::{
     Redacted, Shown, args_digest, escape, hides_whole, leaf_text, secret_spans, text_ascii_safe,
 };

@@ -7,7 +7,7 @@ use countersign_core::store::audit::hex;
 use countersign_core::store::audit_refs::AuditRef as LogRow;
 use countersign_core::store::decisions::StoredDecision;
 use countersign_core::store::lines::LineRow;
-use countersign_wire::ipc::{
+use countersign_view::{
     AuditRef, CardState, HistoryRow, RequestStoryView, RuleRef, SignatureView, VoteView,
 };
 use countersign_wire::{Hiding, Risk, escape, escape_lines, json_value, request_digest};

@@ -1,6 +1,6 @@
 //! The difference from the nearest earlier decided call of the same tool, and whose that was. Praises nothing.
 
-use countersign_wire::ipc::{ArgEntry, ArgPart, Delta, PreviousCall};
+use countersign_view::{ArgEntry, ArgPart, Delta, PreviousCall};
 use countersign_wire::{Shown, escape};
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! Bytes as received, for the eye.
 
-use countersign_wire::ipc::RawChunk;
+use countersign_view::RawChunk;
 use countersign_wire::{Segment, Shown, escape_lines};
 
 /// Bytes of one part.

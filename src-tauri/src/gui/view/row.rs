@@ -2,7 +2,7 @@
 
 use countersign_core::ops::listed_names::shown_name;
 use countersign_core::store::lines::LineRow;
-use countersign_wire::ipc::{CardState, DecidedNotice, InboxRow};
+use countersign_view::{CardState, DecidedNotice, InboxRow};
 use countersign_wire::{ApprovalRequest, RequestKind, Risk, Shown, hides_whole, warnings};
 use serde_json::Value;
 

@@ -8,7 +8,7 @@ use countersign_core::policy::rule::per;
 use countersign_core::policy::{Effect, Enabled, Rule};
 use countersign_core::store::decisions::StoredDecision;
 use countersign_core::store::lines::LineRow;
-use countersign_wire::ipc::{
+use countersign_view::{
     MatchedRule, NearRule, RegretView, RuleEffect, RuleRow, RuleState, SetupReasonView, WhyDecided,
     WhyNow,
 };

@@ -7,7 +7,7 @@ use countersign_core::bus::Credentials;
 use countersign_core::domain::StallLimits;
 use countersign_core::domain::retention::{Kind, Retention};
 use countersign_core::ops::operators::Listed;
-use countersign_wire::ipc::{
+use countersign_view::{
     FolderView, LoginKind, OperatorLine, OtlpView, OwnKey, SettingsView, StallView, StoreLimit,
 };
 

@@ -8,7 +8,7 @@ use countersign_core::ops::setup::{
 };
 use countersign_core::policy::read::Problem;
 use countersign_core::policy::setup::{Field, FieldType};
-use countersign_wire::ipc::{
+use countersign_view::{
     SetupBinding, SetupChanged, SetupChosen, SetupDeclared, SetupElement, SetupForm, SetupKeyView,
     SetupLeftover, SetupLineView, SetupProblem, SetupType,
 };

@@ -4,7 +4,7 @@ use countersign_core::App;
 use countersign_core::domain::alarm::sentence;
 use countersign_core::ops::status::Status;
 use countersign_core::store::audit::hex;
-use countersign_wire::ipc::{AlarmView, AuditView, BrakeView, BusView, BypassView, StatusView};
+use countersign_view::{AlarmView, AuditView, BrakeView, BusView, BypassView, StatusView};
 use countersign_wire::{AgentBrake, escape};
 
 use super::progress::key_tail;

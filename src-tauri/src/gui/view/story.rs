@@ -9,7 +9,7 @@ use countersign_core::store::outbox::OutboxRow;
 use countersign_core::store::quarantine::Contradicting;
 use countersign_core::store::re_asks::EarlierCall;
 use countersign_core::store::receipts::StoredReceipt;
-use countersign_wire::ipc::{CardState, IpcError, IpcErrorCode, TypedTarget};
+use countersign_view::{CardState, IpcError, IpcErrorCode, TypedTarget};
 use countersign_wire::{ApprovalRequest, CallWarning, RequestKey, request_digest};
 use serde_json::Value;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use countersign_core::ops::suggest::Suggestion;
 use countersign_core::policy::rule::ArgTest;
-use countersign_wire::ipc::{RuleText, SuggestionView};
+use countersign_view::{RuleText, SuggestionView};
 use serde_json::Value;
 
 use super::hidden::escape;

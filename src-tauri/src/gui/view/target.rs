@@ -2,7 +2,7 @@
 //!
 //! Refuses to let the agent choose it: an operator does, else it is the tool's name.
 
-use countersign_wire::ipc::{RevealKind, TypedTarget};
+use countersign_view::{RevealKind, TypedTarget};
 use countersign_wire::{escape, is_hostile, leaf_text};
 use serde_json::Value;
 

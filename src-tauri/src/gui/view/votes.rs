@@ -3,7 +3,7 @@
 use countersign_core::ops::votes::told::{Approvals, ShownVote};
 use countersign_core::store::lines::LineRow;
 use countersign_wire::escape;
-use countersign_wire::ipc::{BallotView, VotesCount, VotesView};
+use countersign_view::{BallotView, VotesCount, VotesView};
 
 use super::progress::key_tail;
 use super::story::Story;

@@ -1,6 +1,6 @@
 //! Reasons to look twice at a card.
 
-use countersign_wire::ipc::WarningView;
+use countersign_view::WarningView;
 use countersign_wire::{ApprovalRequest, TextWarning, warnings};
 use serde_json::Value;
 

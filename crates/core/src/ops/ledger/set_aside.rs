@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use crate::domain::Timestamp;
     use crate::ops::ledger::Gathered;
-    use crate::store::temporary;
+    use crate::ops::temporary;
 
     #[tokio::test]
     async fn one_sender_fills_no_disk_with_what_fits_nowhere() {

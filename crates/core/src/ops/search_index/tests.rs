@@ -9,7 +9,8 @@ use super::*;
 use crate::domain::Timestamp;
 use crate::domain::history::HistoryFilter;
 use crate::domain::search::TextQuery;
-use crate::store::{Reader, Writer, history, retention, temporary};
+use crate::ops::temporary;
+use crate::store::{Reader, Writer, history, retention};
 
 /// Adds a decided request and gives its row.
 async fn add(writer: &mut Writer, seq: i64, words: &str) -> i64 {

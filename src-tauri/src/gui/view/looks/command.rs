@@ -4,7 +4,7 @@
 //! is not understood stays one part. The shell's rules for quotes and operators (POSIX.1-2024, section 2.3); a comment
 //! is divided as if it were none, and aliases, here-documents and what a word comes to are left to the shell.
 
-use countersign_wire::ipc::{ArgLook, CommandPart};
+use countersign_view::{ArgLook, CommandPart};
 
 use crate::gui::view::hidden::{escape, without_secrets};
 

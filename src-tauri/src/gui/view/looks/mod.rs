@@ -5,7 +5,7 @@
 mod change;
 mod command;
 
-use countersign_wire::ipc::{ArgLook, PartView};
+use countersign_view::{ArgLook, PartView};
 use serde_json::{Map, Value};
 
 use super::hidden::escape;

@@ -1,6 +1,6 @@
 //! The beginning of what is long.
 
-use countersign_wire::ipc::{ArgEntry, ArgPart};
+use countersign_view::{ArgEntry, ArgPart};
 use countersign_wire::{Segment, Shown, escape_lines, judged};
 
 /// Bytes that are shown of one value.

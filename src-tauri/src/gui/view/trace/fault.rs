@@ -1,7 +1,7 @@
 //! What went wrong in a span.
 
 use countersign_core::domain::trace::FaultKind;
-use countersign_wire::ipc::{SpanFault, SpanFaultKind};
+use countersign_view::{SpanFault, SpanFaultKind};
 use countersign_wire::{Shown, escape, escape_lines};
 use serde_json::Value;
 

@@ -5,7 +5,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use countersign_wire::ipc::PartView;
+use countersign_view::PartView;
 use imagesize::ImageType;
 
 /// Pixels of an image that is drawn, at most.

@@ -2,7 +2,7 @@
 
 use countersign_core::ops::traces::TraceLine;
 use countersign_wire::escape;
-use countersign_wire::ipc::TraceRow;
+use countersign_view::TraceRow;
 
 /// How the page names a row of the list.
 pub(crate) const ROW: &str = "trace:";

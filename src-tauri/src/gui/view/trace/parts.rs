@@ -1,6 +1,6 @@
 //! What a span put out, piece by piece, and what it keeps elsewhere.
 
-use countersign_wire::ipc::{ArtifactView, ChainCall, PartView, ShortenedView};
+use countersign_view::{ArtifactView, ChainCall, PartView, ShortenedView};
 use countersign_wire::{Sha256Digest, escape};
 use serde_json::Value;
 

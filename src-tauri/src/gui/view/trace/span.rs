@@ -2,7 +2,7 @@
 
 use countersign_core::domain::trace::Used;
 use countersign_core::store::span_bodies::WholeSpan;
-use countersign_wire::ipc::{ArgEntry, NamedId, SpanView};
+use countersign_view::{ArgEntry, NamedId, SpanView};
 use countersign_wire::{Shown, escape, json_value};
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! Conversations that a call began and may wait for, on the lines of the page.
 
 use countersign_core::domain::trace::{Run, subchats};
-use countersign_wire::ipc::{LineKind, LineLook, TraceLine};
+use countersign_view::{LineKind, LineLook, TraceLine};
 
 /// Names the subchats among the lines of a tree, each parent before its children, by the conversation of each line, and counts
 /// for every line those right below it that go on.

@@ -1,0 +1,123 @@
+//! Calls of one agent and tool that look alike.
+//!
+//! Refuses to keep a secret: arguments that hold one are told apart by their digest alone.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use serde_json::Value;
+
+use super::Decided;
+use crate::domain::Timestamp;
+use crate::rule::ArgTest;
+
+/// Values of one argument that a rule lists; more are no narrow rule.
+const VALUES_MAX: usize = 10;
+/// Different calls of a group that are told apart.
+const DIGESTS_MAX: usize = 1_000;
+const SAMPLES: usize = 5;
+
+/// Approvals of the same.
+#[derive(Debug, Clone)]
+pub(super) struct Exact {
+    pub(super) approvals: u64,
+    pub(super) operators: BTreeSet<String>,
+    pub(super) first: Timestamp,
+    pub(super) last: Timestamp,
+    pub(super) requests: VecDeque<String>,
+    /// The arguments; none where a rule cannot name them.
+    pub(super) args: Option<BTreeMap<String, ArgTest>>,
+}
+
+impl Default for Exact {
+    fn default() -> Self {
+        Self {
+            approvals: 0,
+            operators: BTreeSet::new(),
+            first: Timestamp(0),
+            last: Timestamp(0),
+            requests: VecDeque::new(),
+            args: None,
+        }
+    }
+}
+
+impl Exact {
+    fn take(&mut self, call: &Decided<'_>) {
+        if self.approvals == 0 {
+            self.first = call.at;
+        }
+        self.approvals += 1;
+        self.last = call.at;
+        self.operators.insert(call.operator.to_owned());
+        self.requests.push_back(call.request_id.to_owned());
+        if self.requests.len() > SAMPLES {
+            self.requests.pop_front();
+        }
+    }
+}
+
+/// Calls whose arguments have the same names.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Group {
+    /// All of them.
+    pub(super) exact: Exact,
+    pub(super) by_digest: BTreeMap<String, Exact>,
+    values: BTreeMap<String, Vec<Value>>,
+    /// Somewhere a rule cannot name the arguments.
+    unnamed: bool,
+}
+
+impl Group {
+    pub(super) fn take(
+        &mut self,
+        call: &Decided<'_>,
+        named: Option<BTreeMap<String, Value>>,
+        digest: &str,
+    ) {
+        self.exact.take(call);
+        if self.by_digest.contains_key(digest) || self.by_digest.len() < DIGESTS_MAX {
+            let exact = self.by_digest.entry(digest.to_owned()).or_default();
+            exact.take(call);
+            exact.args = named.as_ref().map(|named| {
+                let one = |(at, value): (&String, &Value)| (at.clone(), is(value.clone()));
+                named.iter().map(one).collect()
+            });
+        }
+        let Some(named) = named else {
+            self.unnamed = true;
+            return;
+        };
+        for (pointer, value) in named {
+            let values = self.values.entry(pointer).or_default();
+            if values.len() <= VALUES_MAX && !values.contains(&value) {
+                values.push(value);
+            }
+        }
+    }
+
+    /// Every argument as all these calls had it: one value, or one of a few.
+    pub(super) fn alike(&self) -> Option<BTreeMap<String, ArgTest>> {
+        if self.unnamed || self.values.is_empty() {
+            return None;
+        }
+        let test = |(pointer, values): (&String, &Vec<Value>)| {
+            let test = match values.as_slice() {
+                [one] => is(one.clone()),
+                several if several.len() <= VALUES_MAX => ArgTest {
+                    one_of: Some(several.to_vec()),
+                    ..ArgTest::default()
+                },
+                _ => return None,
+            };
+            Some((pointer.clone(), test))
+        };
+        self.values.iter().map(test).collect()
+    }
+}
+
+fn is(value: Value) -> ArgTest {
+    ArgTest {
+        eq: Some(value),
+        ..ArgTest::default()
+    }
+}

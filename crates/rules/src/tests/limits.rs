@@ -1,0 +1,129 @@
+//! Limits, sums and their windows.
+
+use super::*;
+use crate::simulate::{Past, Simulation};
+
+#[test]
+fn past_its_limit_or_its_sum_a_rule_asks() {
+    let args = json!({"amount": 10});
+    let policy = set(vec![
+        rule(
+            "r",
+            "approve",
+            json!({
+                "limit": {"count": 3, "per": "1h"},
+                "sum": {"pointer": "/amount", "max": 100, "per": "1h"},
+            }),
+        ),
+        rule("zz", "approve", json!({})),
+    ]);
+    for (count, sum, wanted) in [
+        (0, 0.0, "approve r"),
+        (2, 90.0, "approve r"),
+        (3, 0.0, "ask r 1"),
+        (0, 90.1, "ask r 1"),
+    ] {
+        let uses: Uses = [("r".to_owned(), Used { count, sum })].into();
+        let conditions = Conditions::default();
+        let setting = Setting {
+            now: noon(),
+            approves_off: None,
+            author_may: true,
+            bypass: None,
+            uses: &uses,
+            explain: false,
+            conditions: &conditions,
+        };
+        let found = evaluate(&policy, &pay(&args), &setting);
+        assert_eq!(word(&policy, &found), wanted, "{count} {sum}");
+    }
+}
+
+#[test]
+fn a_limited_rule_of_which_nothing_is_known_asks_and_says_so() {
+    let args = json!({"amount": 10});
+    let policy = set(vec![rule(
+        "r",
+        "approve",
+        json!({"limit": {"count": 3, "per": "1h"}}),
+    )]);
+    let uses = Uses::new();
+    let conditions = Conditions::default();
+    let setting = Setting {
+        now: noon(),
+        approves_off: None,
+        author_may: true,
+        bypass: None,
+        uses: &uses,
+        explain: false,
+        conditions: &conditions,
+    };
+    let found = evaluate(&policy, &pay(&args), &setting);
+    assert_eq!(word(&policy, &found), "ask r 1");
+    assert_eq!(found.unknown_uses, [0]);
+}
+
+#[test]
+fn an_amount_that_cannot_count_asks() {
+    let sum = json!({"sum": {"pointer": "/amount", "max": 100, "per": "1h"}});
+    let policy = set(vec![rule("r", "approve", sum)]);
+    for args in [
+        json!({"amount": -1}),
+        json!({"amount": "10"}),
+        json!({"amount": null}),
+        json!({"amount": [1]}),
+        json!({}),
+    ] {
+        let found = judge(&policy, &pay(&args));
+        assert_eq!(word(&policy, &found), "ask r 1", "{args}");
+        assert_eq!(found.troubles, [(0, Trouble::Amount)]);
+    }
+}
+
+#[test]
+fn a_window_lets_go_of_what_is_older() {
+    let policy = set(vec![rule(
+        "r",
+        "approve",
+        json!({"limit": {"count": 2, "per": "1m"}}),
+    )]);
+    let conditions = Conditions::default();
+    let mut simulation = Simulation::new(&policy, &conditions);
+    let args = json!({"amount": 10});
+    let asked = pay(&args);
+    let mut decided = Vec::new();
+    for second in [0, 10, 20, 59, 60, 61, 69, 70, 200] {
+        let at = noon().plus_ms(second * 1_000);
+        let past = Past {
+            asked: &asked,
+            request: 1,
+            request_id: "r1",
+            at,
+            person: None,
+            ran: false,
+        };
+        decided.push((second, word(&policy, &simulation.judge(&past))));
+    }
+    let approved: Vec<i64> = decided
+        .iter()
+        .filter(|(_, word)| word == "approve r")
+        .map(|(second, _)| *second)
+        .collect();
+    assert_eq!(approved, [0, 10, 60, 70, 200]);
+}
+
+#[test]
+fn a_limit_is_no_condition_of_the_other_rules() {
+    let args = json!({"amount": 10});
+    let policy = set(vec![rule(
+        "r",
+        "deny",
+        json!({"args": {"/amount": {"gt": 5}}}),
+    )]);
+    assert_eq!(word(&policy, &judge(&policy, &pay(&args))), "deny r");
+    let instead = Says::Ask {
+        approvals: 1,
+        instead: Some(Instead::Limit),
+    };
+    assert_ne!(instead, Says::Approve);
+}

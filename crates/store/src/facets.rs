@@ -1,0 +1,109 @@
+//! Which values occur in the history, for its filters.
+//!
+//! Refuses to look at every request: each value is one step of an index.
+
+use super::history_source::{agents, workspaces};
+use super::{Reader, StoreError};
+
+/// Values of one kind at most.
+const MOST: usize = 500;
+
+/// The values that occur, in their order, at most 500 of a kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facets {
+    /// Workspaces; the empty one of messages without a valid subject is left out.
+    pub workspaces: Vec<String>,
+    /// Workspace and agent.
+    pub agents: Vec<(String, String)>,
+    /// Tool names as agents wrote them.
+    pub tools: Vec<String>,
+    /// Public keys that signed a decision.
+    pub signers: Vec<String>,
+    /// Ids of rules that decided.
+    pub rules: Vec<String>,
+}
+
+/// Reads them.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn read(reader: &Reader) -> Result<Facets, StoreError> {
+    let mut facets = Facets {
+        workspaces: workspaces(reader, MOST).await?,
+        signers: steps(reader, SIGNERS, "").await?,
+        rules: steps(reader, RULES, "").await?,
+        ..Facets::default()
+    };
+    facets.workspaces.retain(|workspace| !workspace.is_empty());
+    for workspace in &facets.workspaces {
+        let room = MOST.saturating_sub(facets.agents.len());
+        let named = agents(reader, workspace, room).await?;
+        facets
+            .agents
+            .extend(named.into_iter().map(|agent| (workspace.clone(), agent)));
+        if facets.tools.len() < MOST {
+            facets.tools.extend(steps(reader, TOOLS, workspace).await?);
+        }
+    }
+    facets.tools.sort_unstable();
+    facets.tools.dedup();
+    facets.tools.truncate(MOST);
+    Ok(facets)
+}
+
+const TOOLS: &str = "WITH RECURSIVE name(word) AS (
+      SELECT min(tool) FROM requests WHERE ws = ?1
+      UNION ALL
+      SELECT (SELECT min(tool) FROM requests WHERE ws = ?1 AND tool > name.word) FROM name WHERE name.word IS NOT NULL)
+    SELECT word FROM name WHERE word IS NOT NULL LIMIT ?2";
+const SIGNERS: &str = "WITH RECURSIVE name(word) AS (
+      SELECT min(key) FROM decisions WHERE request IS NOT NULL AND ?1 = ''
+      UNION ALL
+      SELECT (SELECT min(key) FROM decisions WHERE request IS NOT NULL AND key > name.word)
+      FROM name WHERE name.word IS NOT NULL)
+    SELECT word FROM name WHERE word IS NOT NULL LIMIT ?2";
+const RULES: &str = "WITH RECURSIVE name(word) AS (
+      SELECT min(rule_id) FROM decisions WHERE rule_id IS NOT NULL AND ?1 = ''
+      UNION ALL
+      SELECT (SELECT min(rule_id) FROM decisions WHERE rule_id IS NOT NULL AND rule_id > name.word)
+      FROM name WHERE name.word IS NOT NULL)
+    SELECT word FROM name WHERE word IS NOT NULL LIMIT ?2";
+
+async fn steps(
+    reader: &Reader,
+    sql: &'static str,
+    within: &str,
+) -> Result<Vec<String>, StoreError> {
+    Ok(sqlx::query_scalar(sql)
+        .bind(within)
+        .bind(i64::try_from(MOST).unwrap_or(i64::MAX))
+        .fetch_all(&reader.0)
+        .await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::temporary;
+
+    #[tokio::test]
+    async fn no_facet_reads_a_whole_table() {
+        let (_folder, mut writer, reader) = temporary().await;
+        for sql in [TOOLS, SIGNERS, RULES] {
+            let plan: Vec<(i64, i64, i64, String)> =
+                sqlx::query_as(sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}")))
+                    .fetch_all(&mut *writer.connection)
+                    .await
+                    .unwrap();
+            for (.., step) in plan {
+                let whole = step.starts_with("SCAN requests") || step.starts_with("SCAN decisions");
+                // The smallest of an index is its first entry.
+                assert!(
+                    !whole || step.contains("USING COVERING INDEX"),
+                    "{sql}\n{step}"
+                );
+            }
+        }
+        assert_eq!(read(&reader).await.unwrap(), Facets::default());
+    }
+}

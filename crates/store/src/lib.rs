@@ -1,0 +1,88 @@
+//! SQLite: one file a table, or a question to several; rows in and domain values out.
+//!
+//! Knows nothing of the bus and decides nothing. A row type never leaves this module except as a
+//! plain value that a caller may read.
+
+use countersign_domain as domain;
+
+pub mod agent_instances;
+pub mod agents;
+pub mod alarms;
+pub mod answered;
+pub mod approvals;
+pub mod askers;
+pub mod audit;
+mod audit_hash;
+pub mod audit_refs;
+pub mod backup;
+mod block_times;
+mod bulk;
+pub mod bundle;
+pub mod bus_stream;
+mod conditions;
+pub mod decisions;
+mod direct;
+pub mod early_receipts;
+mod error;
+pub mod export;
+pub mod facets;
+mod fates;
+pub mod history;
+mod history_narrow;
+#[cfg(test)]
+mod history_plans;
+mod history_source;
+pub mod lines;
+mod log_sync;
+pub mod meta;
+pub mod outbox;
+pub mod overview;
+pub mod policy;
+pub mod policy_history;
+pub mod policy_versions;
+mod pool;
+pub mod proofs;
+pub mod quarantine;
+pub mod quorum;
+pub mod re_asks;
+mod reader_direct;
+pub mod receipts;
+pub mod redefined;
+pub mod republish;
+pub mod request_states;
+pub mod requests;
+pub mod retention;
+pub mod rule_notes;
+pub mod rule_record;
+pub mod rule_uses;
+pub mod search_index;
+pub mod simulated;
+pub mod span_bodies;
+pub mod span_retention;
+pub mod spans;
+pub mod stalls;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod tests_agents;
+#[cfg(test)]
+mod tests_schema;
+pub mod to_judge;
+pub mod tombstones;
+pub mod tool_record;
+pub mod tools;
+pub mod traces;
+pub mod typed_targets;
+pub mod ui_state;
+pub mod unanswered;
+mod updates;
+pub mod vote_outbox;
+pub mod votes;
+
+pub use direct::{Transaction, WriteConnection};
+pub use error::StoreError;
+pub use log_sync::LogSync;
+#[cfg(test)]
+pub(crate) use pool::temporary;
+pub use pool::{Reader, Writer, look_through, open, open_beside, open_read_only, open_telling};
+pub use updates::{UpdateStep, Updates, unknown_step};

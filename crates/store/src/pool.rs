@@ -1,0 +1,414 @@
+//! Connections: exactly one that writes, a few that read, the same PRAGMAs on all.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+use sqlx::{ConnectOptions, Connection, SqliteConnection};
+
+use super::StoreError;
+use super::direct::{Transaction, WriteConnection};
+use super::log_sync::LogSync;
+use super::updates::{Updates, bring_up, refuse_older};
+
+pub(super) static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
+
+const READERS: u32 = 4;
+const BUSY_LIMIT: Duration = Duration::from_secs(10);
+/// Less than a console may take to stop.
+const FOLD_BACK_WAIT: &str = "PRAGMA busy_timeout = 1000";
+/// 16 MiB: with four times as many, looking through them costs more than finding them there saves.
+const CACHE: &str = "-16384";
+/// 8 MiB for each reader: a look at everything that waits must not fill the memory four times.
+const READER_CACHE: &str = "-8192";
+/// Every bulk statement exists in seven sizes (see [`super::bulk`]), so the default of 100 would
+/// throw prepared statements away.
+const PREPARED_STATEMENTS: usize = 400;
+
+/// The one connection that writes.
+#[derive(Debug)]
+pub struct Writer {
+    /// Outside of a transaction for reading alone.
+    pub connection: WriteConnection,
+    path: PathBuf,
+    /// Pages that the file may have; for tests of a full disk.
+    page_limit: Option<Arc<AtomicU32>>,
+    /// Somebody else brings the log to the disk.
+    synced_apart: bool,
+}
+
+impl Writer {
+    /// Lets the file grow to so many pages and no further, as a full disk does: for tests. The limit is
+    /// read again whenever the connection is replaced.
+    ///
+    /// # Errors
+    /// [`StoreError::Sqlite`].
+    pub async fn limit_pages(&mut self, limit: Arc<AtomicU32>) -> Result<(), StoreError> {
+        self.page_limit = Some(limit);
+        self.apply_page_limit().await
+    }
+
+    /// Commits without waiting for the disk from now on: whoever has the log must [`LogSync::sync`] it before
+    /// a commit is called one that stands.
+    ///
+    /// # Errors
+    /// [`StoreError`]; every commit then waits for the disk, as before.
+    pub async fn sync_apart(&mut self) -> Result<LogSync, StoreError> {
+        let log = LogSync::beside(&self.path)
+            .map_err(|error| StoreError::NotDurable(error.to_string()))?;
+        self.synced_apart = true;
+        self.apply_synchronous().await?;
+        Ok(log)
+    }
+
+    async fn apply_synchronous(&mut self) -> Result<(), StoreError> {
+        if self.synced_apart {
+            sqlx::query("PRAGMA synchronous = NORMAL")
+                .execute(&mut *self.connection)
+                .await?;
+        }
+        Ok(())
+    }
+
+    async fn apply_page_limit(&mut self) -> Result<(), StoreError> {
+        if let Some(limit) = &self.page_limit {
+            let sql = format!("PRAGMA max_page_count = {}", limit.load(Ordering::Relaxed));
+            // A number only.
+            sqlx::query(sqlx::AssertSqlSafe(sql))
+                .execute(&mut *self.connection)
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Starts a transaction that holds the write lock from its first statement on, so that what it
+    /// reads cannot change before it commits.
+    ///
+    /// # Errors
+    /// [`StoreError::Sqlite`] when another process keeps the lock for longer than ten seconds.
+    pub async fn begin(&mut self) -> Result<Transaction<'_>, StoreError> {
+        Transaction::begin(&mut self.connection).await
+    }
+
+    /// Takes the write lock where nobody has it, so that [`Writer::begin`] does not wait; false when somebody else
+    /// has it.
+    ///
+    /// # Errors
+    /// [`StoreError::Sqlite`].
+    pub async fn try_lock(&mut self) -> Result<bool, StoreError> {
+        self.connection.try_lock(BUSY_LIMIT).await
+    }
+
+    /// Gives back a lock that [`Writer::try_lock`] took, where no transaction follows.
+    pub fn unlock(&mut self) {
+        self.connection.unlock();
+    }
+
+    /// Whether so much is in the write-ahead log that [`Writer::copy_log`] should be asked for, after a
+    /// [`Transaction::commit_only`].
+    pub fn log_is_long(&self) -> bool {
+        self.connection.log_is_long()
+    }
+
+    /// Copies the write-ahead log into the file, as far as nobody reads what is in the file now. Takes as long as the
+    /// disk takes for 32 MiB.
+    pub async fn copy_log(&mut self) {
+        self.connection.copy_log().await;
+    }
+
+    /// A number that changes when another process commits.
+    ///
+    /// # Errors
+    /// [`StoreError::Sqlite`] when the file cannot be read.
+    pub async fn data_version(&mut self) -> Result<i64, StoreError> {
+        let version = self.connection.direct(|sqlite| {
+            let mut select = sqlite.prepare_cached("PRAGMA data_version")?;
+            select.query_row([], |row| row.get(0))
+        });
+        version.await
+    }
+
+    /// Copies the write-ahead log back into the file. SQLite does so by itself only when the last
+    /// connection to close is one that may write; a console's readers outlive its writer. Without it
+    /// the file alone is no copy, and pages in the log hide what happens to those in the file.
+    ///
+    /// Somebody who reads for longer than a second leaves a part of it to the next start.
+    ///
+    /// # Errors
+    /// [`StoreError::Sqlite`] when a page cannot be written; the log then stays.
+    pub async fn fold_log_back(&mut self) -> Result<(), StoreError> {
+        for pragma in [FOLD_BACK_WAIT, "PRAGMA wal_checkpoint(TRUNCATE)"] {
+            sqlx::query(pragma).execute(&mut *self.connection).await?;
+        }
+        Ok(())
+    }
+
+    /// Closes the connection.
+    ///
+    /// # Errors
+    /// [`StoreError::Sqlite`] when SQLite cannot end what it had begun.
+    pub async fn close(self) -> Result<(), StoreError> {
+        self.connection.close().await
+    }
+
+    /// Replaces the connection. After a failed transaction SQLite may have rolled back by itself, which
+    /// the old connection's bookkeeping does not know.
+    ///
+    /// # Errors
+    /// [`StoreError::Sqlite`]; the old connection then stays.
+    pub async fn reopen(&mut self) -> Result<(), StoreError> {
+        let connection = writing(&self.path).connect().await?;
+        self.connection = WriteConnection::of(connection).await?;
+        self.apply_synchronous().await?;
+        self.apply_page_limit().await
+    }
+}
+
+/// A few connections that cannot write.
+#[derive(Debug, Clone)]
+pub struct Reader(pub SqlitePool);
+
+impl Reader {
+    /// Closes all of them.
+    pub async fn close(&self) {
+        self.0.close().await;
+    }
+}
+
+pub(super) fn options(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .journal_mode(SqliteJournalMode::Wal)
+        // A decision that was acknowledged to a person must survive a power cut (see also `sync_apart`).
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .busy_timeout(BUSY_LIMIT)
+        .statement_cache_capacity(PREPARED_STATEMENTS)
+        .pragma("trusted_schema", "OFF")
+        .pragma("cell_size_check", "ON")
+        .pragma("temp_store", "MEMORY")
+        .pragma("cache_size", CACHE)
+        // 32 MiB, for connections that no `WriteConnection` looks after: an update of the store.
+        .pragma("wal_autocheckpoint", "8000")
+        .disable_statement_logging()
+}
+
+/// It is also used by others than sqlx's thread (see [`WriteConnection`]).
+pub(super) fn writing(path: &Path) -> SqliteConnectOptions {
+    options(path).serialized(true)
+}
+
+/// Opens the file for reading and writing, makes it if it is missing, and brings it to this version.
+///
+/// # Errors
+/// [`StoreError`] when the file cannot be opened or belongs to another version.
+pub async fn open(path: &Path) -> Result<(Writer, Reader), StoreError> {
+    open_telling(path, &Updates::default()).await
+}
+
+/// As [`open`], and tells how far it is where a store of before takes its time.
+///
+/// # Errors
+/// As [`open`].
+pub async fn open_telling(path: &Path, told: &Updates) -> Result<(Writer, Reader), StoreError> {
+    let mut writer = writing(path).create_if_missing(true).connect().await?;
+    bring_up(&MIGRATIONS, &mut writer, told).await?;
+    opened(path, writer).await
+}
+
+/// Opens the file of a console that runs, to work beside it.
+///
+/// # Errors
+/// As [`open`]; [`StoreError::Older`] where that console would have to bring it to this version.
+pub async fn open_beside(path: &Path) -> Result<(Writer, Reader), StoreError> {
+    let mut writer = writing(path).connect().await?;
+    refuse_older(&MIGRATIONS, &mut writer).await?;
+    opened(path, writer).await
+}
+
+async fn opened(path: &Path, writer: SqliteConnection) -> Result<(Writer, Reader), StoreError> {
+    let connection = WriteConnection::of(writer).await?;
+    let reader = open_read_only(path).await?;
+    let writer = Writer {
+        connection,
+        path: path.to_owned(),
+        page_limit: None,
+        synced_apart: false,
+    };
+    Ok((writer, reader))
+}
+
+/// Whether every page of the file hangs together; indexes are not compared with their tables.
+///
+/// # Errors
+/// [`StoreError::Corrupt`] with the first fault.
+pub(super) async fn quick_check(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    let fault: String = sqlx::query_scalar("PRAGMA quick_check(1)")
+        .fetch_one(connection)
+        .await?;
+    match fault.as_str() {
+        "ok" => Ok(()),
+        fault => Err(StoreError::corrupt(fault)),
+    }
+}
+
+/// Opens an existing file for reading only.
+///
+/// # Errors
+/// [`StoreError`] when there is no such file.
+pub async fn open_read_only(path: &Path) -> Result<Reader, StoreError> {
+    let options = options(path)
+        .read_only(true)
+        .pragma("cache_size", READER_CACHE);
+    match readers(options.clone()).await {
+        Err(error) if error.is_read_only() && !has_log(path) => {
+            // SQLite cannot put its files beside it; without a log nobody else is writing either.
+            readers(options.immutable(true)).await
+        }
+        opened => opened,
+    }
+}
+
+async fn readers(options: SqliteConnectOptions) -> Result<Reader, StoreError> {
+    let pool = SqlitePoolOptions::new()
+        .max_connections(READERS)
+        .acquire_timeout(BUSY_LIMIT)
+        .connect_with(options)
+        .await?;
+    Ok(Reader(pool))
+}
+
+fn has_log(path: &Path) -> bool {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    std::fs::metadata(log).is_ok_and(|log| log.len() > 0)
+}
+
+/// Looks through the pages of an existing file for as long as `limit`, before anybody writes to it.
+///
+/// # Errors
+/// [`StoreError::Damaged`], [`StoreError::Corrupt`].
+pub async fn look_through(path: &Path, limit: Duration) -> Result<(), StoreError> {
+    const STEPS: i32 = 10_000;
+    match std::fs::metadata(path) {
+        Err(_) => return Ok(()),
+        Ok(file) if file.len() == 0 => return Err(StoreError::corrupt("nothing at all")),
+        Ok(_) => {}
+    }
+    let mut connection = options(path)
+        .read_only(true)
+        .pragma("cache_size", READER_CACHE)
+        .connect()
+        .await?;
+    let give_up = tokio::time::Instant::now() + limit;
+    connection
+        .lock_handle()
+        .await?
+        .set_progress_handler(STEPS, move || tokio::time::Instant::now() < give_up);
+    let found = quick_check(&mut connection).await;
+    connection.lock_handle().await?.remove_progress_handler();
+    connection.close().await?;
+    match found {
+        Err(error) if error.is_interrupted() => {
+            tracing::info!("the database is too large to be looked through at every start");
+            Ok(())
+        }
+        found => found,
+    }
+}
+
+#[cfg(test)]
+pub(crate) async fn temporary() -> (tempfile::TempDir, Writer, Reader) {
+    let folder = tempfile::tempdir().unwrap();
+    let (writer, reader) = open(&folder.path().join("countersign.db")).await.unwrap();
+    (folder, writer, reader)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::requests;
+
+    #[tokio::test]
+    async fn every_connection_has_the_same_pragmas() {
+        let (_folder, mut writer, reader) = temporary().await;
+        for (pragma, expected) in [
+            ("journal_mode", "wal"),
+            ("synchronous", "2"),
+            ("foreign_keys", "1"),
+            ("trusted_schema", "0"),
+        ] {
+            let sql = format!("SELECT CAST({pragma} AS TEXT) FROM pragma_{pragma}");
+            let written: String = sqlx::query_scalar(sqlx::AssertSqlSafe(sql.clone()))
+                .fetch_one(&mut *writer.connection)
+                .await
+                .unwrap();
+            let read: String = sqlx::query_scalar(sqlx::AssertSqlSafe(sql))
+                .fetch_one(&reader.0)
+                .await
+                .unwrap();
+            assert_eq!(
+                (written.as_str(), read.as_str()),
+                (expected, expected),
+                "{pragma}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn who_syncs_apart_keeps_doing_so_on_a_connection_that_replaces_the_first() {
+        let (_folder, mut writer, _reader) = temporary().await;
+        let log = writer.sync_apart().await.unwrap();
+        for _ in 0..2 {
+            let synchronous: i64 = sqlx::query_scalar("PRAGMA synchronous")
+                .fetch_one(&mut *writer.connection)
+                .await
+                .unwrap();
+            assert_eq!(synchronous, 1, "NORMAL");
+            let tx = writer.begin().await.unwrap();
+            tx.commit().await.unwrap();
+            log.sync().unwrap();
+            writer.reopen().await.unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_reader_cannot_write() {
+        let (_folder, _writer, reader) = temporary().await;
+        let refused = sqlx::query("DELETE FROM meta").execute(&reader.0).await;
+        assert!(StoreError::from(refused.unwrap_err()).is_read_only());
+    }
+
+    #[tokio::test]
+    async fn no_prepared_statement_outlives_its_connection() {
+        let (folder, mut writer, reader) = temporary().await;
+        let known = ["acme/bot/r1".parse().unwrap()];
+        for _ in 0..2 {
+            let mut tx = writer.begin().await.unwrap();
+            for _ in 0..2 {
+                requests::records(&mut tx, &known).await.unwrap();
+            }
+            drop(tx);
+            writer.reopen().await.unwrap();
+        }
+        let mut tx = writer.begin().await.unwrap();
+        requests::records(&mut tx, &known).await.unwrap();
+        tx.commit().await.unwrap();
+        reader.close().await;
+        writer.close().await.unwrap();
+        // SQLite removes it with the last connection, which a statement would have kept open.
+        assert!(!folder.path().join("countersign.db-wal").exists());
+    }
+
+    #[tokio::test]
+    async fn opening_twice_changes_nothing() {
+        let (folder, writer, reader) = temporary().await;
+        reader.close().await;
+        writer.close().await.unwrap();
+        open(&folder.path().join("countersign.db")).await.unwrap();
+    }
+}

@@ -1,0 +1,145 @@
+use std::path::Path;
+
+use sqlx::migrate::MigrationType;
+use sqlx::{ConnectOptions as _, Connection as _, SqlSafeStr as _};
+
+use super::*;
+use crate::pool;
+
+const EARLIER: i64 = 20_261_122_220_000;
+/// Long enough that whoever stops it has the time.
+const SLOW: &str = "CREATE TABLE counted AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000000) SELECT i FROM n";
+
+fn steps(sources: &[(&'static str, &'static str)]) -> Migrator {
+    let steps = sources.iter().zip(1..).map(|((what, sql), version)| {
+        Migration::new(
+            version,
+            (*what).into(),
+            MigrationType::Simple,
+            sql.into_sql_str(),
+            false,
+        )
+    });
+    Migrator::with_migrations(steps.collect())
+}
+
+async fn connected(path: &Path) -> SqliteConnection {
+    let options = pool::options(path).create_if_missing(true);
+    options.connect().await.unwrap()
+}
+
+async fn done(store: &mut SqliteConnection) -> Vec<i64> {
+    let done = store.list_applied_migrations(DONE).await.unwrap();
+    done.iter().map(|step| step.version).collect()
+}
+
+/// Everything that is told from now on.
+fn listen(told: &Updates) -> tokio::task::JoinHandle<Vec<(usize, usize, String)>> {
+    let mut news = told.subscribe();
+    tokio::spawn(async move {
+        let mut heard = Vec::new();
+        while news.changed().await.is_ok() {
+            if let Some(step) = news.borrow_and_update().clone() {
+                heard.push((step.number, step.of, step.what));
+            }
+        }
+        heard
+    })
+}
+
+#[tokio::test]
+async fn a_store_of_an_earlier_version_is_brought_up_step_by_step_and_each_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("countersign.db");
+    let mut store = connected(&path).await;
+    pool::MIGRATIONS.run_to(EARLIER, &mut store).await.unwrap();
+    store.close().await.unwrap();
+    let told = Updates::default();
+    let heard = listen(&told);
+    let (writer, reader) = pool::open_telling(&path, &told).await.unwrap();
+    assert_eq!(*told.borrow(), None);
+    drop(told);
+    let later: Vec<_> = pool::MIGRATIONS
+        .iter()
+        .filter(|step| step.version > EARLIER)
+        .collect();
+    // A listener may miss a step that ends at once, never the number of them.
+    for (number, of, what) in heard.await.unwrap() {
+        assert_eq!(of, later.len());
+        assert_eq!(what, later[number - 1].description);
+    }
+    reader.close().await;
+    writer.close().await.unwrap();
+    let mut store = connected(&path).await;
+    assert_eq!(
+        done(&mut store).await.len(),
+        pool::MIGRATIONS.iter().count()
+    );
+}
+
+#[tokio::test]
+async fn a_new_store_and_one_of_this_version_tell_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("countersign.db");
+    for _ in 0..2 {
+        let told = Updates::default();
+        let heard = listen(&told);
+        let (writer, reader) = pool::open_telling(&path, &told).await.unwrap();
+        drop(told);
+        assert_eq!(heard.await.unwrap(), []);
+        reader.close().await;
+        writer.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn an_update_that_is_stopped_keeps_its_finished_steps_and_goes_on_at_the_next_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("stopped.db");
+    let mut store = connected(&path).await;
+    let first = ("create first", "CREATE TABLE first(a)");
+    let second = ("fill second", "CREATE TABLE second(a)");
+    steps(&[first]).run(&mut store).await.unwrap();
+    let all = steps(&[first, second, ("count", SLOW)]);
+    let told = Updates::default();
+    let mut news = told.subscribe();
+    // Its borrow would keep the update from taking back what it told.
+    let counting = async {
+        let second = |step: &Option<UpdateStep>| step.as_ref().is_some_and(|step| step.number == 2);
+        let step = news.wait_for(second).await.unwrap().clone();
+        step.unwrap().what
+    };
+    tokio::select! {
+        what = counting => assert_eq!(what, "count"),
+        ended = bring_up(&all, &mut store, &told) => panic!("it was not slow enough: {ended:?}"),
+    }
+    assert_eq!(*told.borrow(), None);
+    drop(store);
+    let mut store = connected(&path).await;
+    assert_eq!(done(&mut store).await, [1, 2]);
+    bring_up(&all, &mut store, &told).await.unwrap();
+    assert_eq!(done(&mut store).await, [1, 2, 3]);
+    let counted: i64 = sqlx::query_scalar("SELECT count(*) FROM counted")
+        .fetch_one(&mut store)
+        .await
+        .unwrap();
+    assert_eq!(counted, 3_000_000);
+}
+
+#[tokio::test]
+async fn a_step_that_was_changed_or_is_unknown_is_refused_as_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = connected(&folder.path().join("changed.db")).await;
+    let first = ("create first", "CREATE TABLE first(a)");
+    let second = ("create second", "CREATE TABLE second(a)");
+    steps(&[first, second]).run(&mut store).await.unwrap();
+    let told = Updates::default();
+    let changed = steps(&[first, ("create second", "CREATE TABLE second(b)")]);
+    for other in [changed, steps(&[first])] {
+        let refused = bring_up(&other, &mut store, &told).await;
+        assert!(
+            matches!(refused, Err(StoreError::Migrate(_))),
+            "{refused:?}"
+        );
+    }
+}

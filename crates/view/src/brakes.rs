@@ -1,0 +1,71 @@
+//! Panic, pause and stop from the window.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use countersign_wire::{AgentBrake, Risk};
+
+/// How an agent is held back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum BrakeState {
+    /// Not at all.
+    Running,
+    /// Its automatic approvals are off.
+    Paused,
+    /// Its waiting calls are terminated and new ones denied.
+    Stopped,
+}
+
+impl From<BrakeState> for AgentBrake {
+    fn from(state: BrakeState) -> Self {
+        match state {
+            BrakeState::Running => Self::Running,
+            BrakeState::Paused => Self::Paused,
+            BrakeState::Stopped => Self::Stopped,
+        }
+    }
+}
+
+/// Holds an agent back, or lets it go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct BrakeArgs {
+    /// `WORKSPACE/AGENT`.
+    pub agent: String,
+    /// From now on.
+    pub state: BrakeState,
+}
+
+/// Turns every automatic approval in every console off, or lets them be given again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct PanicArgs {
+    /// From now on.
+    pub on: bool,
+}
+
+/// How far a bypass goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct BypassFor {
+    /// The highest risk; never critical.
+    pub up_to: Risk,
+    /// How long from now, in seconds; at most 8 hours.
+    pub seconds: u32,
+}
+
+/// Lets calls of an agent run without asking for a while, or ends that before its time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct BypassArgs {
+    /// `WORKSPACE/AGENT`.
+    pub agent: String,
+    /// None ends it.
+    pub grant: Option<BypassFor>,
+}
+
+/// A brake that stands on the bus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct BrakeOutcome {
+    /// Waiting calls that were terminated or denied.
+    #[ts(type = "number")]
+    pub terminated: u64,
+}

@@ -1,0 +1,185 @@
+//! The history: every request with filters, page by page.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use super::CardState;
+use countersign_wire::{RequestKind, Risk, Shown};
+
+/// What to look for. Every given part must hold; an empty filter finds everything.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", default)]
+pub struct HistoryFilterView {
+    /// Plain words that must all occur, `"…"` a phrase, a trailing `*` a prefix; never an error.
+    pub text: String,
+    /// Workspace.
+    pub workspace: Option<String>,
+    /// `WORKSPACE/AGENT`, or an agent's name in any workspace.
+    pub agent: Option<String>,
+    /// Tool name, whole; the value of a facet, not the text that is shown.
+    pub tool: Option<String>,
+    /// Effective risk.
+    pub risk: Option<Risk>,
+    /// Where it stands.
+    pub state: Option<HistoryState>,
+    /// Verdict, or several: `allowed` for `approve` and `modify`, `refused` for `deny` and `terminate`,
+    /// `caught` for `modify`, `deny` and `terminate`.
+    pub verdict: Option<String>,
+    /// Who decided: `operator`, `rule`, `setup_key`, `timeout`, `agent`, `system`; `automatic` for `rule` and `setup_key`.
+    pub origin: Option<String>,
+    /// Public key of the operator who signed the decision.
+    pub operator: Option<String>,
+    /// Id of the rule that decided.
+    pub rule: Option<String>,
+    /// Decided in less than this after it was stored.
+    #[ts(type = "number | null")]
+    pub took_under_ms: Option<i64>,
+    /// Only answers whose delivery is overdue now.
+    pub overdue: bool,
+    /// Stored at or after.
+    #[ts(type = "number | null")]
+    pub since_ms: Option<i64>,
+    /// Stored before.
+    #[ts(type = "number | null")]
+    pub until_ms: Option<i64>,
+}
+
+/// Where a request may stand: one state, or the several in which nothing is decided yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum HistoryState {
+    /// `pending`, `holding` or `queued`.
+    Waiting,
+    /// Exactly this one.
+    #[serde(untagged)]
+    One(CardState),
+}
+
+/// Asks for a page.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct HistoryPageArgs {
+    /// What to look for.
+    pub filter: HistoryFilterView,
+    /// Cursor of the page before; none for the newest.
+    #[ts(type = "number | null")]
+    pub after: Option<i64>,
+}
+
+/// One line of the history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct HistoryRow {
+    /// `WORKSPACE/AGENT/ID`, or `rejected:N`: the identity of the row.
+    pub key: String,
+    /// Order of arrival.
+    #[ts(type = "number")]
+    pub seq: i64,
+    /// Request id.
+    pub request_id: String,
+    /// Workspace; empty where the subject gave none.
+    pub workspace: String,
+    /// Agent; empty where the subject gave none.
+    pub agent: String,
+    /// What was asked; none for what was rejected.
+    pub kind: Option<RequestKind>,
+    /// The tool's name.
+    pub tool: Option<Shown>,
+    /// Effective risk.
+    pub risk: Risk,
+    /// Where it stands.
+    pub state: CardState,
+    /// The verdict as it reads everywhere.
+    pub verdict: Option<Shown>,
+    /// Who decided: `operator`, `rule`, `setup_key`, `timeout`, `agent`, `system`.
+    pub origin: Option<Shown>,
+    /// Name of the operator or the console.
+    pub by: Option<Shown>,
+    /// Whether this console's operator decided it.
+    pub mine: bool,
+    /// What the agent was told.
+    pub message: Option<Shown>,
+    /// The rule that decided.
+    pub rule: Option<Shown>,
+    /// How far the decision came: the words of the command line contract.
+    pub delivery: String,
+    /// Why it was rejected.
+    pub error_code: Option<String>,
+    /// The server's stamp of the stored request.
+    #[ts(type = "number")]
+    pub stored_ms: i64,
+    /// When it was decided.
+    #[ts(type = "number | null")]
+    pub decided_ms: Option<i64>,
+}
+
+/// A page of the history, newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct HistoryPage {
+    /// The lines. A page may be short, or empty, and still not be the last.
+    pub rows: Vec<HistoryRow>,
+    /// Cursor of the next page; none at the end.
+    #[ts(type = "number | null")]
+    pub next: Option<i64>,
+    /// Requests whose words are not indexed yet: a search for text does not find them. 0 without a text.
+    #[ts(type = "number")]
+    pub unindexed: u64,
+}
+
+/// How many requests pass a filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct HistoryCount {
+    /// So many were counted.
+    #[ts(type = "number")]
+    pub requests: i64,
+    /// There are no more. Otherwise these are the newest, and counting the rest takes too long.
+    pub whole: bool,
+}
+
+/// A value that a filter can take, and how it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct Facet {
+    /// What goes into the filter. Never shown.
+    pub value: String,
+    /// How it reads.
+    pub label: Shown,
+}
+
+/// The values that occur, for the filters; at most 500 of a kind, in alphabetical order.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct HistoryFacets {
+    /// Workspaces.
+    pub workspaces: Vec<Facet>,
+    /// `WORKSPACE/AGENT`.
+    pub agents: Vec<Facet>,
+    /// Tools.
+    pub tools: Vec<Facet>,
+    /// Operators by their key.
+    pub operators: Vec<Facet>,
+    /// Rules by their id.
+    pub rules: Vec<Facet>,
+}
+
+/// A filter with a name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct SavedSearch {
+    /// Its name, 1 to 80 characters.
+    pub name: String,
+    /// What it looks for.
+    pub filter: HistoryFilterView,
+}
+
+/// The saved searches, in alphabetical order.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct SavedSearches {
+    /// At most 200.
+    pub searches: Vec<SavedSearch>,
+}
+
+/// Names one saved search.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct SearchName {
+    /// Its name.
+    pub name: String,
+}

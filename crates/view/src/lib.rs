@@ -1,0 +1,103 @@
+//! The contract between the window and the core: every command and every shape that crosses it.
+//!
+//! Refuses to carry text of an agent in any other form than [`Shown`](countersign_wire::Shown), with four named
+//! exceptions: [`EditorText`] (JSON for an editor, itself pure ASCII), [`RuleText`] (the same in TOML),
+//! [`RawChunk::hex`], and the bytes of an image in [`PartView`], encoded anew.
+//! Nothing here depends on Tauri; the window implements the commands, the page imports the
+//! generated TypeScript.
+//!
+//! Times are milliseconds since the Unix epoch by the server's clock unless a field says otherwise.
+
+mod agents;
+mod alarms;
+mod batch;
+mod brakes;
+mod card;
+mod commands;
+mod decide;
+mod error;
+mod history;
+mod inbox;
+mod looks;
+mod notify;
+mod overview;
+mod rejected;
+mod rule_changes;
+mod rules;
+mod settings;
+mod setup;
+mod span;
+mod status;
+mod story;
+mod suggest;
+mod text;
+mod tool_record;
+mod trace;
+mod typescript;
+mod votes;
+mod why;
+
+pub use agents::{
+    AgentPresence, AgentToolView, AgentView, AgentsView, ChooseTargetArgs, CredentialView,
+    HelloFaultView, InstanceView, ToolTarget,
+};
+pub use alarms::{AcknowledgeArgs, AlarmItem, AlarmSeen, AlarmsView};
+pub use batch::{DecidedNotice, InboxBatch, InboxChange};
+pub use brakes::{BrakeArgs, BrakeOutcome, BrakeState, BypassArgs, BypassFor, PanicArgs};
+pub use card::{
+    ArgEntry, ArgPart, Card, DecisionView, Delta, EffectiveGroup, FormView, HistoryMessage,
+    HoldView, NativeDigest, OnBusView, OptionView, OriginView, PreviousCall, QuestionView, Reveal,
+    RevealKind, Rung, RungName, RungState, Said, ToolView, WarningView,
+};
+pub use commands::{COMMANDS, CommandName, Nothing};
+pub use decide::{
+    Answer, CheckEditArgs, DecideArgs, DecideOutcome, DiffKind, DiffLine, EditCheck, EditProblem,
+    EditorText, TypedTarget,
+};
+pub use error::{IpcError, IpcErrorCode};
+pub use history::{
+    Facet, HistoryCount, HistoryFacets, HistoryFilterView, HistoryPage, HistoryPageArgs,
+    HistoryRow, HistoryState, SavedSearch, SavedSearches, SearchName,
+};
+pub use inbox::{CardState, DecidePath, InboxRow, InboxSnapshot, KeyArgs};
+pub use looks::{ArgLook, CommandPart};
+pub use notify::{NotifyArgs, NotifyLevel};
+pub use overview::{OverviewArgs, OverviewView, PaceView, VerdictCount, VolumePiece};
+pub use rejected::{RejectedDetail, RejectedPage, RejectedPageArgs, RejectedRow};
+pub use rule_changes::{RuleChangeKind, RuleChangeView, RuleChangesView};
+pub use rules::{
+    CheckRuleArgs, DeniedCalls, DraftRuleArgs, GrantReach, PreviewCase, PreviewNumber,
+    PreviewReport, PreviewView, RegretArgs, RegretOutcome, RegretView, RemoveRuleArgs, RemovedRule,
+    RuleArgs, RuleCheck, RuleEffect, RuleProblem, RuleRow, RuleState, RuleText, RuleWords,
+    RulesArgs, RulesView, SaveRuleArgs, SavedRule, StartPreviewArgs, SuspendedView,
+};
+pub use settings::{
+    FolderView, LoginKind, OperatorLine, OtlpView, OwnKey, SettingsView, StallView, StoreLimit,
+};
+pub use setup::{
+    SetupArgs, SetupBinding, SetupChanged, SetupChosen, SetupDeclared, SetupEdit, SetupElement,
+    SetupForm, SetupKeyView, SetupLeftover, SetupLineView, SetupLines, SetupProblem, SetupSaveArgs,
+    SetupSaved, SetupType,
+};
+pub use span::{
+    ArtifactView, ChainCall, NamedId, PartView, ShortenedView, SpanArgs, SpanFault, SpanFaultKind,
+    SpanView,
+};
+pub use status::{
+    AlarmView, AuditView, BrakeView, BusView, BypassView, ConnectCommand, ConnectHint, ServerTime,
+    StatusView, TodayArgs, TodayView,
+};
+pub use story::{AuditRef, RequestStoryView, RuleRef, SignatureView, VoteView};
+pub use suggest::{DismissArgs, SuggestionView, SuggestionsArgs, SuggestionsView};
+pub use text::{RawArgs, RawChunk, RevealArgs, Revealed};
+pub use tool_record::ToolRecordView;
+pub use trace::{
+    LedHere, LineKind, LineLook, LineRepair, LineWait, TraceArgs, TraceLine, TraceRow, TraceTree,
+    TracesPage, TracesPageArgs, UsageView,
+};
+pub use typescript::typescript;
+pub use votes::{BallotView, VotesCount, VotesView};
+pub use why::{
+    MatchedRule, MatrixCell, MatrixRow, MatrixView, NearRule, SetupReasonView, WhyDecided, WhyNow,
+    WhyView,
+};
