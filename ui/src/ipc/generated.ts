@@ -748,6 +748,8 @@ durationMs: number | null,
  */
 argsDigest: Shown | null, };
 
+export type AnswerCheck = { problems: Array<EditProblem>, };
+
 /**
  * Asks whether an edit may be sent.
  */
@@ -836,6 +838,7 @@ editable: [KeyArgs, EditorText],
  * Whether edited arguments may be sent, and how they differ.
  */
 check_edit: [CheckEditArgs, EditCheck], 
+check_answer: [CheckEditArgs, AnswerCheck], 
 /**
  * Gives a verdict.
  */
@@ -1420,6 +1423,14 @@ path: string,
 exists: boolean, };
 
 /**
+ * The fields of a form.
+ */
+export type FormFields = { 
+structure: string, 
+initial: string, 
+texts: Array<Shown>, };
+
+/**
  * A form.
  */
 export type FormView = { 
@@ -1428,9 +1439,13 @@ export type FormView = {
  */
 schema: Shown, 
 /**
- * A first answer to fill in: JSON in pure ASCII.
+ * Its fields; none where only JSON can answer it.
  */
-skeleton: string, };
+fields: FormFields | null, 
+/**
+ * Why it has no fields.
+ */
+jsonOnly: Shown | null, };
 
 /**
  * How far a grant reaches.
