@@ -124,7 +124,7 @@ describe("a form", () => {
         {
           needed: { suggested: { text: "4410", value: "4410" } },
           may: { suggested: { text: "ok", value: "ok" } },
-          hidden: { suggested: { text: "⟨U+202E⟩evil" } },
+          hidden: { suggested: { text: "unseen" } },
         },
         ["needed"],
         '{"may":"ok"}',
@@ -133,13 +133,15 @@ describe("a form", () => {
     expect(screen.getByLabelText<HTMLInputElement>(/^needed/u).value).toBe("");
     expect(screen.getByLabelText<HTMLInputElement>(/^may/u).value).toBe("ok");
     expect(screen.getAllByText("Suggested by the agent")).toHaveLength(1);
-    expect(screen.getByText("⟨U+202E⟩evil")).toBeDefined();
+    expect(count("unseen")).toBe(1);
     expect(screen.getAllByRole("button", { name: "Use" })).toHaveLength(1);
     sendKeys();
     await screen.findByText("Required.");
     expect(sent(console)).toEqual([]);
     fireEvent.click(screen.getByRole("button", { name: "Use" }));
     expect(screen.getAllByText("Suggested by the agent")).toHaveLength(2);
+    // The button is gone with that: the keyboard goes on in the field.
+    expect(document.activeElement).toBe(screen.getByLabelText(/^needed/u));
     sendKeys();
     await waitFor(() => {
       expect(sent(console)).toEqual([{ needed: "4410", may: "ok" }]);
@@ -173,14 +175,14 @@ describe("a form", () => {
   });
 
   it("does not send what was typed while it was checked", async () => {
-    let answer: (check: AnswerCheck) => void = () => undefined;
-    const console = await desk(formOf({ why: {} }, ["why"]), () => new Promise((done) => (answer = done)));
+    const asked: ((check: AnswerCheck) => void)[] = [];
+    const console = await desk(formOf({ why: {} }, ["why"]), () => new Promise((done) => asked.push(done)));
     const why = screen.getByLabelText(/^why/u);
     fireEvent.change(why, { target: { value: "yes" } });
     sendKeys();
     fireEvent.change(why, { target: { value: "yes, but" } });
     await act(async () => {
-      answer({ problems: [] });
+      asked[0]?.({ problems: [] });
       await Promise.resolve();
     });
     expect(sent(console)).toEqual([]);
@@ -258,37 +260,37 @@ describe("a form", () => {
     );
     await desk(form);
     expect(count(evil)).toBeGreaterThanOrEqual(4);
-    expect(document.querySelectorAll("[data-testid=card] :is(img, a, b b, em, strong, script)")).toHaveLength(0);
+    expect(document.querySelectorAll("[aria-label=Answer] :is(img, a, b, em, strong, script)")).toHaveLength(0);
   });
 });
 
-describe("digits", () => {
-  const ask = async (allowFreeform = true): Promise<FakeConsole> => {
-    const options = ["keep", "drop", "later"].map((label) => ({ label: shown(label), description: null }));
-    const console = fakeConsole({
-      rows: [row({ deadlineMs: FAR })],
-      cards: [
-        card({
-          deadlineMs: FAR,
-          kind: "question",
-          tool: null,
-          args: null,
-          allowed: ["respond", "deny"],
-          question: { text: shown("Which?"), context: null, options, allowFreeform },
-        }),
-      ],
-      answers: { decide: ({ verdict }) => ({ state: "decided", verdict, releaseMs: null }) },
-    });
-    render(<App transport={console} />);
-    await screen.findByTestId("card");
-    return console;
-  };
-  const chosen = (): (string | undefined)[] =>
-    screen
-      .getAllByRole<HTMLInputElement>("radio")
-      .filter(({ checked }) => checked)
-      .map((radio) => radio.closest("label")?.textContent);
+const ask = async (allowFreeform = true): Promise<FakeConsole> => {
+  const options = ["keep", "drop", "later"].map((label) => ({ label: shown(label), description: null }));
+  const console = fakeConsole({
+    rows: [row({ deadlineMs: FAR })],
+    cards: [
+      card({
+        deadlineMs: FAR,
+        kind: "question",
+        tool: null,
+        args: null,
+        allowed: ["respond", "deny"],
+        question: { text: shown("Which?"), context: null, options, allowFreeform },
+      }),
+    ],
+    answers: { decide: ({ verdict }) => ({ state: "decided", verdict, releaseMs: null }) },
+  });
+  render(<App transport={console} />);
+  await screen.findByTestId("card");
+  return console;
+};
+const chosen = (): (string | undefined)[] =>
+  screen
+    .getAllByRole<HTMLInputElement>("radio")
+    .filter(({ checked }) => checked)
+    .map((radio) => radio.closest("label")?.textContent);
 
+describe("digits", () => {
   it("choose an option of a question, before its answer is open and after, and send nothing", async () => {
     const console = await ask();
     press("2");

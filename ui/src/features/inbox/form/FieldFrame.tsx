@@ -36,6 +36,14 @@ export const FieldWords = ({ field, id }: { readonly field: Field; readonly id: 
 export const FieldProblem = ({ field, id }: { readonly field: Field; readonly id: string }) =>
   field.problem === null ? null : <Line id={id} text={field.problem} className="text-bad" />;
 
+/** Gives the keyboard to the field around something that goes; to a group as a whole. */
+export const focusField = (from: Element): void => {
+  const field = from.closest<HTMLElement>("[data-field]");
+  const control =
+    field?.dataset["field"] === "one" ? field.querySelector<HTMLElement>("input, textarea, select") : field;
+  control?.focus();
+};
+
 interface SuggestionProps {
   readonly field: Field;
   /** The field holds it. */
@@ -51,8 +59,15 @@ export const Suggestion = ({ field, taken }: SuggestionProps) => {
       <span className="max-h-24 min-w-0 overflow-auto py-0.5">
         The agent suggests: <ShownText text={field.suggestion} block />
       </span>
-      {field.useSuggestion === null ? null : (
-        <Button className="!px-2 !py-0.5 !text-[12px]" onClick={field.useSuggestion}>
+      {field.takeSuggestion === null ? null : (
+        <Button
+          className="!px-2 !py-0.5 !text-[12px]"
+          onClick={({ currentTarget }) => {
+            // The button goes with it.
+            focusField(currentTarget);
+            field.takeSuggestion?.();
+          }}
+        >
           Use
         </Button>
       )}
@@ -62,5 +77,7 @@ export const Suggestion = ({ field, taken }: SuggestionProps) => {
 
 /** Label, words, control, suggestion and problem of what is filled in as one. */
 export const FieldFrame = ({ children }: { readonly children: ReactNode }) => (
-  <div className="grid gap-1.5">{children}</div>
+  <div data-field="one" className="grid gap-1.5">
+    {children}
+  </div>
 );

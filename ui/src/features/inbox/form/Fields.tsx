@@ -1,4 +1,5 @@
-import Form from "@rjsf/core";
+// The index would bring the library's own tests' checker, which compiles code.
+import Form from "@rjsf/core/lib/components/Form.js";
 import type { RJSFSchema, ValidatorType } from "@rjsf/utils";
 import { useMemo } from "react";
 import type { Shown } from "../../../ipc/generated";

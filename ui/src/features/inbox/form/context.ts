@@ -19,7 +19,7 @@ interface FieldView {
   readonly problem: Shown | null;
   readonly suggestion: Shown | null;
   /** Fills in what the agent suggests; null where no field would show it as it is. */
-  readonly useSuggestion: (() => void) | null;
+  readonly takeSuggestion: (() => void) | null;
   readonly textOf: (place: TextPlace) => Shown;
 }
 
@@ -36,7 +36,7 @@ export const useField = (of: Structure, path: readonly (string | number)[]): Fie
     hint: at(of.hint),
     problem: form.problems.get(pointerOf(path)) ?? null,
     suggestion: at(suggested?.text),
-    useSuggestion:
+    takeSuggestion:
       suggested === undefined || !("value" in suggested)
         ? null
         : () => {

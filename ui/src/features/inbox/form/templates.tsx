@@ -9,7 +9,7 @@ import { Plus, X } from "lucide-react";
 import { useId, type ReactNode } from "react";
 import { Button } from "../../../components/Button";
 import { useField } from "./context";
-import { FieldProblem, FieldTitle, FieldWords, Suggestion } from "./FieldFrame";
+import { FieldProblem, focusField, FieldTitle, FieldWords, Suggestion } from "./FieldFrame";
 import type { Structure } from "./structure";
 
 interface GroupProps {
@@ -30,7 +30,9 @@ const Group = ({ of, path, required, filled, children }: GroupProps) => {
       role="group"
       aria-labelledby={`${id}-label`}
       aria-describedby={`${id}-words ${id}-problem`}
-      className={path.length === 0 ? "grid gap-5" : "grid gap-3 border-l-2 border-line pl-4"}
+      data-field="group"
+      tabIndex={-1}
+      className={`outline-none ${path.length === 0 ? "grid gap-5" : "grid gap-3 border-l-2 border-line pl-4"}`}
     >
       <div className="grid gap-1.5">
         <span id={`${id}-label`} className="font-semibold">
@@ -89,7 +91,10 @@ export const ArrayFieldItemTemplate = ({ children, buttonsProps, index }: ArrayF
       tone="quiet"
       className="!px-2 !py-1.5"
       aria-label={`Remove entry ${index + 1}`}
-      onClick={buttonsProps.onRemoveItem}
+      onClick={(event) => {
+        focusField(event.currentTarget);
+        buttonsProps.onRemoveItem(event);
+      }}
     >
       <X size={14} aria-hidden="true" />
     </Button>
