@@ -155,5 +155,7 @@ export const readNumber = (text: string): number | string => {
     .replace(/^[-0.]+/u, "")
     .replace(".", "")
     .split(/e/iu);
-  return NUMBER.test(text) && digits.length <= DIGITS && Number.isFinite(number) ? number : text;
+  // Beyond these, digits are lost: nothing is left of 1e-400.
+  const isWithin = Number.isFinite(number) && (digits === "" || Math.abs(number) > 1e-300);
+  return NUMBER.test(text) && digits.length <= DIGITS && isWithin ? number : text;
 };
