@@ -180,11 +180,20 @@ mod tests {
                     schema["$schema"] = json!(dialect);
                 }
                 let form = request("form", json!({ "response_schema": schema }));
-                assert!(fitted(&form, Some(answer(json!({"x": good}), None))).is_ok(), "{format}");
+                assert!(
+                    fitted(&form, Some(answer(json!({"x": good}), None))).is_ok(),
+                    "{format}"
+                );
                 let refused = fitted(&form, Some(answer(json!({"x": bad}), None))).unwrap_err();
                 let refused = refused.to_string();
-                assert!(refused.contains("/x does not fit the form"), "{format}: {refused}");
-                assert!(refused.contains(format) && !refused.contains(bad), "{refused}");
+                assert!(
+                    refused.contains("/x does not fit the form"),
+                    "{format}: {refused}"
+                );
+                assert!(
+                    refused.contains(format) && !refused.contains(bad),
+                    "{refused}"
+                );
             }
         }
         let unknown = json!({"type": "string", "format": "shoe-size"});

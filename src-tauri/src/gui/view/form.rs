@@ -186,7 +186,9 @@ impl<'s> Reader<'s> {
         let default = default?;
         let shown = words(default);
         // Fields show what they hold as it is: nothing hidden gets into one.
-        let raw = default.as_str().map_or_else(|| format!("{default:#}"), str::to_owned);
+        let raw = default
+            .as_str()
+            .map_or_else(|| format!("{default:#}"), str::to_owned);
         let seen = shown.marks() == 0 && shown.original() == Some(raw);
         let mut suggested = json!({ "text": self.text(shown) });
         let usable = seen && is_exact(default) && holds(out, default);
@@ -208,11 +210,17 @@ impl<'s> Reader<'s> {
         let properties = node.get("properties").and_then(Value::as_object);
         let properties = properties.filter(|map| !map.is_empty());
         let properties = properties.ok_or("it does not say which fields it has")?;
-        if node.get("additionalProperties").is_some_and(Value::is_object) {
+        if node
+            .get("additionalProperties")
+            .is_some_and(Value::is_object)
+        {
             return Err("it has fields with names of their own".into());
         }
         let required: Vec<&str> = node.names("required");
-        if let Some(name) = required.iter().find(|name| !properties.contains_key(**name)) {
+        if let Some(name) = required
+            .iter()
+            .find(|name| !properties.contains_key(**name))
+        {
             return Err(format!("it requires `{name}` and does not describe it").into());
         }
         let (mut fields, mut initial) = (Map::new(), Map::new());

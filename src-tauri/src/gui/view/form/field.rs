@@ -91,7 +91,11 @@ impl<'s> Node<'s> {
 
     pub(super) fn names(&self, word: &str) -> Vec<&'s str> {
         let listed = self.get(word).and_then(Value::as_array);
-        listed.into_iter().flatten().filter_map(Value::as_str).collect()
+        listed
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect()
     }
 
     /// The values of `oneOf` or `anyOf` with their titles, where each schema of them is a single value.
@@ -124,7 +128,10 @@ impl<'s> Node<'s> {
 
 /// The values that a field can be chosen from; none where it is written.
 pub(super) fn choices<'s>(node: &Node<'s>) -> Result<Option<Vec<Choice<'s>>>, Unfit> {
-    let listed = match (node.get("enum").and_then(Value::as_array), node.get("const")) {
+    let listed = match (
+        node.get("enum").and_then(Value::as_array),
+        node.get("const"),
+    ) {
         (None, None) => node.titled(),
         (Some(values), None) => Some(values.iter().map(|value| (None, value)).collect()),
         (None, Some(value)) => Some(vec![(None, value)]),

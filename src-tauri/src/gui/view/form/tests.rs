@@ -14,7 +14,15 @@ fn field(schema: &Value) -> Value {
         let Some(map) = value.as_object_mut() else {
             return;
         };
-        for word in ["title", "name", "description", "hint", "label", "sends", "text"] {
+        for word in [
+            "title",
+            "name",
+            "description",
+            "hint",
+            "label",
+            "sends",
+            "text",
+        ] {
             if let Some(Value::String(at)) = map.get_mut(word) {
                 at.clone_from(&texts[at.parse::<usize>().unwrap()]);
             }
@@ -128,7 +136,8 @@ fn a_default_that_a_field_would_not_show_as_it_is_never_gets_into_one() {
     ] {
         let of = field(&json!({"type": "string", "default": default}));
         assert!(of["suggested"].get("value").is_none(), "{of}");
-        let form = json!({"type": "object", "properties": {"x": {"default": default, "type": "string"}}});
+        let form =
+            json!({"type": "object", "properties": {"x": {"default": default, "type": "string"}}});
         assert_eq!(read(&form).1, json!({}), "{default}");
     }
     let hidden = field(&json!({"type": "string", "default": "ok\u{202e}live"}));
@@ -162,22 +171,52 @@ fn what_fields_cannot_show_is_answered_as_json_and_it_is_said_why() {
     for (schema, why) in [
         (json!(true), "takes anything"),
         (json!({"type": "object"}), "does not say which fields"),
-        (json!({"type": "object", "properties": many}), "more than 500"),
+        (
+            json!({"type": "object", "properties": many}),
+            "more than 500",
+        ),
         (with(json!({"$ref": "#"})), "nest too deep"),
-        (with(json!({"$ref": "https://example.com/schema.json"})), "outside of it"),
+        (
+            with(json!({"$ref": "https://example.com/schema.json"})),
+            "outside of it",
+        ),
         (with(json!({"$ref": "#/$defs/none"})), "outside of it"),
         (with(json!({"type": "string", "if": {}})), "`if`"),
         (with(json!({"not": {"type": "string"}})), "`not`"),
-        (with(json!({"anyOf": [{"type": "string"}, {"type": "integer"}]})), "choice between"),
-        (with(json!({"type": ["string", "integer"]})), "several types"),
+        (
+            with(json!({"anyOf": [{"type": "string"}, {"type": "integer"}]})),
+            "choice between",
+        ),
+        (
+            with(json!({"type": ["string", "integer"]})),
+            "several types",
+        ),
         (with(json!({})), "no type"),
-        (with(json!({"enum": [9_007_199_254_740_993_i64]})), "loses digits"),
-        (with(json!({"type": "object", "additionalProperties": {"type": "string"}})), "which fields"),
+        (
+            with(json!({"enum": [9_007_199_254_740_993_i64]})),
+            "loses digits",
+        ),
+        (
+            with(json!({"type": "object", "additionalProperties": {"type": "string"}})),
+            "which fields",
+        ),
         (with(json!({"type": "array"})), "what is in it"),
-        (with(json!({"allOf": [{"type": "string"}, {"minLength": 1}]})), "choice between"),
-        (json!({"type": "object", "required": ["y"], "properties": {"x": {"type": "string"}}}), "requires `y`"),
-        (json!({"type": "object", "required": ["x"], "properties": {"x": {"type": ["string", "null"]}}}), "also be null"),
-        (json!({"type": "object", "properties": {"__proto__": {"type": "string"}}}), "`__proto__`"),
+        (
+            with(json!({"allOf": [{"type": "string"}, {"minLength": 1}]})),
+            "choice between",
+        ),
+        (
+            json!({"type": "object", "required": ["y"], "properties": {"x": {"type": "string"}}}),
+            "requires `y`",
+        ),
+        (
+            json!({"type": "object", "required": ["x"], "properties": {"x": {"type": ["string", "null"]}}}),
+            "also be null",
+        ),
+        (
+            json!({"type": "object", "properties": {"__proto__": {"type": "string"}}}),
+            "`__proto__`",
+        ),
     ] {
         let told = json_only(&schema).unwrap_or_default();
         assert!(told.contains(why), "{schema}: {told}");
@@ -189,7 +228,10 @@ fn what_fields_cannot_show_is_answered_as_json_and_it_is_said_why() {
 fn a_small_schema_that_grows_without_end_is_left_at_once() {
     let doubled = |at: usize| {
         let next = json!({ "$ref": format!("#/$defs/d{}", at + 1) });
-        (format!("d{at}"), json!({"type": "object", "properties": {"a": next, "b": next}}))
+        (
+            format!("d{at}"),
+            json!({"type": "object", "properties": {"a": next, "b": next}}),
+        )
     };
     let mut defs: Map<String, Value> = (0..40).map(doubled).collect();
     defs.insert("d40".to_owned(), json!({"type": "string"}));
