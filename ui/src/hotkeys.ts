@@ -45,6 +45,11 @@ export const hotkeys = {
   terminate: { keys: ["Shift+D"], label: "Deny and stop the agent", group: "Decide" },
   edit: { keys: ["E"], label: "Edit the arguments", group: "Decide" },
   answer: { keys: ["R"], label: "Answer", group: "Decide" },
+  option: {
+    keys: ["1", "2", "3", "4", "5", "6", "7", "8", "9"],
+    label: "Choose an option of a question, send nothing",
+    group: "Decide",
+  },
   snooze: { keys: ["S"], label: "Snooze: hide it for a while, decide nothing", group: "Decide" },
   grant: { keys: ["P"], label: "Draft the narrowest rule from this card", group: "Decide" },
   undo: { keys: ["Z"], label: "Take a held approval back", group: "Decide" },
@@ -171,6 +176,10 @@ const MODIFIERS: ReadonlySet<string> = new Set([
   "Fn",
 ]);
 export const isModifier = (key: string): boolean => MODIFIERS.has(key);
+
+/** The place of the option that a digit chooses. */
+export const optionOf = (stroke: Stroke): number | null =>
+  /^[1-9]$/u.test(spell(stroke)) ? Number(stroke.key) - 1 : null;
 
 /** The circumstances of a stroke. */
 export interface StrokeContext {

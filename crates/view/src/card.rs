@@ -134,11 +134,25 @@ pub struct QuestionView {
 
 /// A form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
 pub struct FormView {
     /// The schema of the answer, indented.
     pub schema: Shown,
-    /// A first answer to fill in: JSON in pure ASCII.
-    pub skeleton: String,
+    /// Its fields; none where only JSON can answer it.
+    pub fields: Option<FormFields>,
+    /// Why it has no fields.
+    pub json_only: Option<Shown>,
+}
+
+/// The fields of a form.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct FormFields {
+    /// JSON Schema of what can be filled in, without rules and texts: the places of texts in `texts` stand for them.
+    pub structure: String,
+    /// JSON of what is filled in at first: the agent's defaults of fields that may stay empty.
+    pub initial: String,
+    /// The agent's texts.
+    pub texts: Vec<Shown>,
 }
 
 /// The framework's own digest: kept and shown, not trusted.

@@ -29,6 +29,8 @@ macro_rules! with_ipc_commands {
             editable(KeyArgs) -> EditorText,
             /// Whether edited arguments may be sent, and how they differ.
             check_edit(CheckEditArgs) -> EditCheck,
+            /// Whether the answer of a form fits its schema.
+            check_answer(CheckEditArgs) -> AnswerCheck,
             /// Gives a verdict.
             decide(DecideArgs) -> DecideOutcome,
             /// Takes a held approval back.

@@ -81,7 +81,7 @@ pub struct EditorText {
     pub json: String,
 }
 
-/// Asks whether an edit may be sent.
+/// Asks whether an edit, or the answer of a form, may be sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct CheckEditArgs {
     /// Which request.
@@ -90,15 +90,22 @@ pub struct CheckEditArgs {
     pub json: String,
 }
 
-/// What is wrong with an edit, and where.
+/// What is wrong with an edit or an answer, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct EditProblem {
     /// Line in the editor, from 1; none where the place is unknown.
     pub line: Option<u32>,
-    /// JSON pointer into the arguments.
+    /// JSON pointer into the arguments or the answer.
     pub path: Shown,
     /// What is wrong.
     pub message: Shown,
+}
+
+/// Whether the answer of a form may be sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct AnswerCheck {
+    /// Empty when it may be sent.
+    pub problems: Vec<EditProblem>,
 }
 
 /// How a line of the diff stands.

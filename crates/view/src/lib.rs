@@ -45,14 +45,14 @@ pub use alarms::{AcknowledgeArgs, AlarmItem, AlarmSeen, AlarmsView};
 pub use batch::{DecidedNotice, InboxBatch, InboxChange};
 pub use brakes::{BrakeArgs, BrakeOutcome, BrakeState, BypassArgs, BypassFor, PanicArgs};
 pub use card::{
-    ArgEntry, ArgPart, Card, DecisionView, Delta, EffectiveGroup, FormView, HistoryMessage,
-    HoldView, NativeDigest, OnBusView, OptionView, OriginView, PreviousCall, QuestionView, Reveal,
-    RevealKind, Rung, RungName, RungState, Said, ToolView, WarningView,
+    ArgEntry, ArgPart, Card, DecisionView, Delta, EffectiveGroup, FormFields, FormView,
+    HistoryMessage, HoldView, NativeDigest, OnBusView, OptionView, OriginView, PreviousCall,
+    QuestionView, Reveal, RevealKind, Rung, RungName, RungState, Said, ToolView, WarningView,
 };
 pub use commands::{COMMANDS, CommandName, Nothing};
 pub use decide::{
-    Answer, CheckEditArgs, DecideArgs, DecideOutcome, DiffKind, DiffLine, EditCheck, EditProblem,
-    EditorText, TypedTarget,
+    Answer, AnswerCheck, CheckEditArgs, DecideArgs, DecideOutcome, DiffKind, DiffLine, EditCheck,
+    EditProblem, EditorText, TypedTarget,
 };
 pub use error::{IpcError, IpcErrorCode};
 pub use history::{

@@ -1,6 +1,6 @@
 """Asks what it is told, all at once, runs what may run, and prints one line of JSON for each end.
 
-Each argument is a JSON object: the fields of a `ToolCall` or a `Question` (`kind`), and `timeout` in seconds.
+Each argument is a JSON object: the fields of a `ToolCall`, or of what `kind` says, and `timeout` in seconds.
 Refuses to run anything else than the decided arguments.
 """
 
@@ -11,7 +11,7 @@ import json
 import sys
 from typing import Any
 
-from countersign import Gate, Question, ToolCall
+from countersign import Form, Gate, Question, ToolCall
 
 
 def report(**line: Any) -> None:
@@ -22,9 +22,9 @@ async def one(gate: Gate, fields: dict[str, Any]) -> None:
     kind, timeout = fields.pop("kind", "tool_call"), fields.pop("timeout", 60)
     if "allowed_verdicts" in fields:
         fields["allowed_verdicts"] = tuple(fields["allowed_verdicts"])
-    call = Question(**fields) if kind == "question" else ToolCall(**fields)
+    call = {"question": Question, "form": Form}.get(kind, ToolCall)(**fields)
     decision = await gate.ask(call, timeout=timeout)
-    name = fields.get("name", fields.get("text"))
+    name = fields.get("name", fields.get("text", fields.get("title")))
     if not decision.allowed:
         report(asked=name, verdict=decision.verdict, message=decision.message, response=decision.response)
         return

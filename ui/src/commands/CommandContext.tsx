@@ -17,6 +17,7 @@ import {
   resolveStroke,
   TYPED_GUARD_MS,
   type CommandId,
+  type Stroke,
 } from "../hotkeys";
 import { useSetting } from "./settings";
 import { takesText } from "./text";
@@ -25,6 +26,8 @@ import { takesText } from "./text";
 interface CommandPress {
   readonly at: number;
   readonly repeat: boolean;
+  /** What was pressed, where it was a key. */
+  readonly stroke?: Stroke;
 }
 
 /** False says that there was nothing to do: the next handler is asked. */
@@ -145,7 +148,7 @@ export const CommandProvider = ({ children }: { readonly children: ReactNode }) 
         return;
       }
       if (event.repeat && definitionOf(command).repeats !== true) return;
-      if (run(command, { at: event.timeStamp, repeat: event.repeat })) event.preventDefault();
+      if (run(command, { at: event.timeStamp, repeat: event.repeat, stroke: event })) event.preventDefault();
     };
     window.addEventListener("focus", onFocus);
     window.addEventListener("keydown", onKeyDown);

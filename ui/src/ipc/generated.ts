@@ -291,6 +291,15 @@ text: string, } | { "type": "form",
 json: string, };
 
 /**
+ * Whether the answer of a form may be sent.
+ */
+export type AnswerCheck = { 
+/**
+ * Empty when it may be sent.
+ */
+problems: Array<EditProblem>, };
+
+/**
  * One top-level entry of the arguments, in the order received and never shortened.
  */
 export type ArgEntry = { 
@@ -749,7 +758,7 @@ durationMs: number | null,
 argsDigest: Shown | null, };
 
 /**
- * Asks whether an edit may be sent.
+ * Asks whether an edit, or the answer of a form, may be sent.
  */
 export type CheckEditArgs = { 
 /**
@@ -836,6 +845,10 @@ editable: [KeyArgs, EditorText],
  * Whether edited arguments may be sent, and how they differ.
  */
 check_edit: [CheckEditArgs, EditCheck], 
+/**
+ * Whether the answer of a form fits its schema.
+ */
+check_answer: [CheckEditArgs, AnswerCheck], 
 /**
  * Gives a verdict.
  */
@@ -1350,7 +1363,7 @@ changed: boolean,
 diff: Array<DiffLine>, };
 
 /**
- * What is wrong with an edit, and where.
+ * What is wrong with an edit or an answer, and where.
  */
 export type EditProblem = { 
 /**
@@ -1358,7 +1371,7 @@ export type EditProblem = {
  */
 line: number | null, 
 /**
- * JSON pointer into the arguments.
+ * JSON pointer into the arguments or the answer.
  */
 path: Shown, 
 /**
@@ -1420,6 +1433,23 @@ path: string,
 exists: boolean, };
 
 /**
+ * The fields of a form.
+ */
+export type FormFields = { 
+/**
+ * JSON Schema of what can be filled in, without rules and texts: the places of texts in `texts` stand for them.
+ */
+structure: string, 
+/**
+ * JSON of what is filled in at first: the agent's defaults of fields that may stay empty.
+ */
+initial: string, 
+/**
+ * The agent's texts.
+ */
+texts: Array<Shown>, };
+
+/**
  * A form.
  */
 export type FormView = { 
@@ -1428,9 +1458,13 @@ export type FormView = {
  */
 schema: Shown, 
 /**
- * A first answer to fill in: JSON in pure ASCII.
+ * Its fields; none where only JSON can answer it.
  */
-skeleton: string, };
+fields: FormFields | null, 
+/**
+ * Why it has no fields.
+ */
+jsonOnly: Shown | null, };
 
 /**
  * How far a grant reaches.

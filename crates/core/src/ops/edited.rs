@@ -4,6 +4,8 @@
 //! keep the console busy, must not block a narrower edit.
 
 use countersign_wire::ApprovalRequest;
+use jsonschema::ValidationError;
+use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
 use super::schema_cost::is_affordable;
@@ -30,13 +32,30 @@ pub fn misfits(schema: &Value, args: &Value) -> Vec<Misfit> {
     let Ok(validator) = jsonschema::validator_for(schema) else {
         return Vec::new();
     };
-    let errors = validator.iter_errors(args).take(MISFITS);
+    first_misfits(&validator, args)
+}
+
+/// The first places that a schema does not allow.
+pub(super) fn first_misfits(validator: &jsonschema::Validator, value: &Value) -> Vec<Misfit> {
+    let errors = validator.iter_errors(value).take(MISFITS);
     errors
         .map(|error| Misfit {
-            place: error.instance_path().to_string(),
+            place: place(&error),
             why: error.masked().to_string(),
         })
         .collect()
+}
+
+/// Where an error is; of something that is missing, where it would be.
+fn place(error: &ValidationError<'_>) -> String {
+    let mut place = error.instance_path().to_string();
+    if let ValidationErrorKind::Required { property } = error.kind()
+        && let Some(name) = property.as_str()
+    {
+        place.push('/');
+        place.push_str(&name.replace('~', "~0").replace('/', "~1"));
+    }
+    place
 }
 
 /// Holds an edit against the schema in its request, where there is one.
@@ -87,7 +106,7 @@ mod tests {
         checked(&raw, Some(&json!({"n": 1}))).unwrap();
         for (bad, place) in [
             (json!({"n": "hidden"}), "/n does not fit"),
-            (json!({}), "the edit as a whole does not fit"),
+            (json!({}), "/n does not fit"),
             (json!("hidden"), "the edit as a whole does not fit"),
         ] {
             let refused = checked(&raw, Some(&bad)).unwrap_err();

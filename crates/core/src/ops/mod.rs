@@ -68,7 +68,7 @@ pub mod recover;
 pub mod regrets;
 mod relay;
 mod reports;
-mod response;
+pub mod response;
 pub mod restore;
 pub mod retention;
 mod rows_check;

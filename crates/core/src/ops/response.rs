@@ -1,9 +1,31 @@
 //! Whether an answer fits what was asked (protocol, section 3).
 
 use countersign_wire::{ApprovalRequest, RequestKind, Response};
+use serde_json::Value;
 
+use super::edited::{Misfit, first_misfits};
 use super::schema_cost::is_affordable;
 use crate::error::OpError;
+
+/// Where an answer differs from what a form's schema asks for, formats included, the first 20 places.
+///
+/// # Errors
+/// [`OpError::InvalidArgs`] for a schema against which nothing can be checked.
+pub fn misfits(schema: &Value, content: &Value) -> Result<Vec<Misfit>, OpError> {
+    if !is_affordable(schema, content) {
+        return Err(OpError::InvalidArgs(
+            "whether the answer fits the form cannot be told in bounded time, or only by following a reference that is none to `#` or `#/…`; deny the request".to_owned(),
+        ));
+    }
+    // In JSON Schema a format is only a remark by default. A form that asks for an address means one.
+    let validator = jsonschema::options()
+        .should_validate_formats(true)
+        .build(schema)
+        .map_err(|_| {
+            OpError::InvalidArgs("the form's schema is not valid; deny the request".to_owned())
+        })?;
+    Ok(first_misfits(&validator, content))
+}
 
 /// The answer, where it fits the question's options or the form's schema. An option without a key is chosen by its
 /// label as the content; what else is written chooses none.
@@ -50,26 +72,12 @@ pub(crate) fn fitted(raw: &[u8], response: Option<Response>) -> Result<Response,
             Ok(response)
         }
         (RequestKind::Form, _, Some(schema)) => {
-            if !is_affordable(&schema, &response.content) {
-                return Err(invalid(
-                    "whether the answer fits the form cannot be told in bounded time, or only by following a reference that is none to `#` or `#/…`; deny the request".to_owned(),
-                ));
-            }
-            let schema = jsonschema::validator_for(&schema).map_err(|_| {
-                invalid("the form's schema is not valid; deny the request".to_owned())
-            })?;
-            let error = schema.iter_errors(&response.content).next();
-            if let Some(error) = error {
-                let place = error.instance_path().to_string();
-                let place = if place.is_empty() {
-                    "the answer".to_owned()
-                } else {
-                    place
+            if let Some(Misfit { place, why }) = misfits(&schema, &response.content)?.first() {
+                let place = match place.as_str() {
+                    "" => "the answer",
+                    place => place,
                 };
-                return Err(invalid(format!(
-                    "{place} does not fit the form: {}",
-                    error.masked()
-                )));
+                return Err(invalid(format!("{place} does not fit the form: {why}")));
             }
             Ok(response)
         }
@@ -80,7 +88,7 @@ pub(crate) fn fitted(raw: &[u8], response: Option<Response>) -> Result<Response,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     fn request(kind: &str, extra: Value) -> Vec<u8> {
         let mut request = json!({
@@ -149,6 +157,47 @@ mod tests {
             wrong.contains("/n does not fit the form: value is not of type"),
             "{wrong}"
         );
+    }
+
+    #[test]
+    fn a_form_takes_a_text_in_the_format_that_it_asks_for() {
+        for (format, good, bad) in [
+            ("email", "ana@example.com", "ana at example.com"),
+            ("uri", "https://example.com/a?b=c", "example.com/a b"),
+            ("date", "2026-02-28", "2026-02-30"),
+            ("date", "2024-02-29", "29.02.2024"),
+            ("date-time", "2026-11-25T23:00:00Z", "2026-11-25 23:00"),
+            ("time", "23:00:00Z", "25:00:00Z"),
+            ("uuid", "9f1c2e34-5a6b-4c7d-8e9f-0a1b2c3d4e5f", "9f1c2e34"),
+            ("ipv4", "192.0.2.7", "192.0.2.256"),
+            ("hostname", "db.example.com", "-db.example.com"),
+        ] {
+            let field = json!({"type": "string", "format": format});
+            let schema = json!({"type": "object", "properties": {"x": field}});
+            for dialect in [None, Some("http://json-schema.org/draft-07/schema#")] {
+                let mut schema = schema.clone();
+                if let Some(dialect) = dialect {
+                    schema["$schema"] = json!(dialect);
+                }
+                let form = request("form", json!({ "response_schema": schema }));
+                assert!(
+                    fitted(&form, Some(answer(json!({"x": good}), None))).is_ok(),
+                    "{format}"
+                );
+                let refused = fitted(&form, Some(answer(json!({"x": bad}), None))).unwrap_err();
+                let refused = refused.to_string();
+                assert!(
+                    refused.contains("/x does not fit the form"),
+                    "{format}: {refused}"
+                );
+                assert!(
+                    refused.contains(format) && !refused.contains(bad),
+                    "{refused}"
+                );
+            }
+        }
+        let unknown = json!({"type": "string", "format": "shoe-size"});
+        assert_eq!(misfits(&unknown, &json!("42")).unwrap(), Vec::new());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 const STEPS: u32 = 1_000_000;
 /// Schemas within schemas, references included. Values end at 64 levels.
 const DEPTH: u32 = 512;
-/// Steps that a regular expression counts for, and one that [`goes_back`].
+/// Steps that a regular expression or a format counts for, and an expression that [`goes_back`].
 const PATTERN: u32 = 20;
 const BACKTRACKING: u32 = 20_000;
 
@@ -82,7 +82,12 @@ impl<'s> Walk<'s> {
             match value {
                 Value::Object(fields) => self.fields(words, fields, depth + 1)?,
                 Value::Array(items) => self.items(words, items, depth + 1)?,
-                Value::String(_) => self.pattern(words.get("pattern"))?,
+                Value::String(_) => {
+                    self.pattern(words.get("pattern"))?;
+                    if words.contains_key("format") {
+                        self.spend(PATTERN as usize)?;
+                    }
+                }
                 _ => {}
             }
         }

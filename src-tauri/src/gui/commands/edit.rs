@@ -1,12 +1,12 @@
-//! Arguments for the editor, and the check of an edit.
+//! Arguments for the editor, and the check of an edit or of a form's answer.
 
 use countersign_view::{
-    CheckEditArgs, EditCheck, EditorText, IpcError, IpcErrorCode, KeyArgs,
+    AnswerCheck, CheckEditArgs, EditCheck, EditorText, IpcError, IpcErrorCode, KeyArgs,
 };
 
 use crate::gui::desk::Desk;
-use crate::gui::fault::refuse;
-use crate::gui::view::{edit_check, editor_text};
+use crate::gui::fault::{fault, refuse};
+use crate::gui::view::{answer_check, edit_check, editor_text};
 
 pub(crate) async fn editable(desk: &Desk, args: KeyArgs) -> Result<EditorText, IpcError> {
     let story = desk.story(&args.key).await?;
@@ -41,4 +41,18 @@ pub(crate) async fn check_edit(desk: &Desk, args: CheckEditArgs) -> Result<EditC
         target: target.map(|edited| story.typed_target(Some(edited), key)),
         ..checked.check
     })
+}
+
+pub(crate) async fn check_answer(
+    desk: &Desk,
+    args: CheckEditArgs,
+) -> Result<AnswerCheck, IpcError> {
+    let story = desk.story(&args.key).await?;
+    let Some(schema) = &story.request.response_schema else {
+        return Err(refuse(
+            IpcErrorCode::InvalidArgs,
+            "this request is not a form; answer it in words",
+        ));
+    };
+    answer_check(schema, &args.json).map_err(fault)
 }

@@ -26,7 +26,7 @@ pub(crate) use agents::{agents_list, choose_target};
 pub(crate) use alarms::{acknowledge_alarm, alarms_list};
 pub(crate) use brakes::{brake, bypass, panic};
 pub(crate) use decide::{decide, undo};
-pub(crate) use edit::{check_edit, editable};
+pub(crate) use edit::{check_answer, check_edit, editable};
 pub(crate) use history::{
     forget_search, history_count, history_facets, history_page, request_story, save_search,
     saved_searches,

@@ -2,7 +2,7 @@
 
 use countersign_core::store::re_asks::EarlierCall;
 use countersign_view::{
-    Card, DecidePath, EffectiveGroup, FormView, HistoryMessage, HoldView, NativeDigest, OptionView,
+    Card, DecidePath, EffectiveGroup, HistoryMessage, HoldView, NativeDigest, OptionView,
     OriginView, QuestionView, RevealKind, Said, ToolView,
 };
 use countersign_wire::{
@@ -11,7 +11,7 @@ use countersign_wire::{
 use serde_json::{Value, json};
 
 use super::args::{Walked, walk};
-use super::edit::editor_text;
+use super::form::form_view;
 use super::hidden::{escape, escape_lines, json_shown};
 use super::looks::looks;
 use super::previous::previous;
@@ -85,7 +85,7 @@ pub(crate) fn card_view(
         re_ask: story.repeats.as_ref().map(re_asked),
         history: history(request),
         question: question(request),
-        form: request.response_schema.as_ref().map(form),
+        form: request.response_schema.as_ref().map(form_view),
         target: story.typed_target(request.args.as_ref(), key),
         thread: text(request.thread_id.as_ref()),
         run: text(request.run_id.as_ref()),
@@ -255,38 +255,6 @@ fn question(request: &ApprovalRequest) -> Option<QuestionView> {
         // Without options there is nothing but own words.
         allow_freeform: question.allow_freeform.unwrap_or(options.is_empty()),
     })
-}
-
-fn form(schema: &Value) -> FormView {
-    FormView {
-        schema: json_shown(schema),
-        skeleton: editor_text(&skeleton(schema), &[0; 32]),
-    }
-}
-
-/// A first answer: the schema's required properties with their defaults or empty values.
-fn skeleton(schema: &Value) -> Value {
-    if let Some(default) = schema.get("default") {
-        return default.clone();
-    }
-    if let Some(first) = schema.get("enum").and_then(|values| values.get(0)) {
-        return first.clone();
-    }
-    match schema.get("type").and_then(Value::as_str) {
-        Some("string") => json!(""),
-        Some("number" | "integer") => json!(0),
-        Some("boolean") => json!(false),
-        Some("array") => json!([]),
-        Some("null") => Value::Null,
-        _ => {
-            let properties = schema.get("properties").and_then(Value::as_object);
-            let fields = properties.into_iter().flatten();
-            fields
-                .map(|(name, schema)| (name.clone(), skeleton(schema)))
-                .collect::<serde_json::Map<_, _>>()
-                .into()
-        }
-    }
 }
 
 fn origin(story: &Story) -> OriginView {

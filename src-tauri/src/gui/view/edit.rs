@@ -4,8 +4,10 @@
 
 use std::time::Duration;
 
+use countersign_core::OpError;
 use countersign_core::ops::edited::misfits;
-use countersign_view::{DiffKind, DiffLine, EditCheck, EditProblem};
+use countersign_core::ops::response;
+use countersign_view::{AnswerCheck, DiffKind, DiffLine, EditCheck, EditProblem};
 use countersign_wire::{
     Redacted, Shown, args_digest, escape, hides_whole, leaf_text, secret_spans, text_ascii_safe,
 };
@@ -94,6 +96,26 @@ pub(crate) fn edit_check(
         check,
         value: usable.then_some(value),
     }
+}
+
+/// Checks the answer of a form as the core does before it takes one.
+///
+/// # Errors
+/// A schema against which nothing can be checked.
+pub(crate) fn answer_check(schema: &Value, text: &str) -> Result<AnswerCheck, OpError> {
+    let problems = match strict_json(text) {
+        Ok(value) => {
+            let misfits = response::misfits(schema, &value)?;
+            let of = misfits.iter();
+            of.map(|of| problem(&of.place, &of.why, text)).collect()
+        }
+        Err(JsonProblem { line, message }) => vec![EditProblem {
+            line,
+            path: escape(""),
+            message: escape(&message),
+        }],
+    };
+    Ok(AnswerCheck { problems })
 }
 
 fn refused(problems: Vec<EditProblem>) -> EditCheck {

@@ -1,8 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
-import { useCallback, useEffect, useLayoutEffect, useRef } from "react";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { RawDialog } from "../../components/RawDialog";
 import { useCommand, useCovered, useWriting } from "../../commands/CommandContext";
 import { CommandText } from "../../components/CommandText";
+import { optionOf } from "../../hotkeys";
 import { useBlocked, useDesk, useServerSecond } from "../../desk/DeskContext";
 import type { Card } from "../../ipc/generated";
 import { ActionBar, closedWords, mayAnswer, mayApproveCard, mayEdit } from "./acts/ActionBar";
@@ -129,12 +130,27 @@ const CardView = ({ card, sent, onSent, onEngaged, onFree, onUndo, onSnooze }: C
     },
     pending && mayEdit(card),
   );
+  const [option, setOption] = useState<number | null>(null);
+  useEffect(() => {
+    if (acts.panel !== "answer") setOption(null);
+  }, [acts.panel]);
   useCommand(
     "answer",
     () => {
       acts.open("answer");
     },
     pending && blocked === null && mayAnswer(card),
+  );
+  useCommand(
+    "option",
+    ({ stroke }) => {
+      const index = stroke === undefined ? null : optionOf(stroke);
+      if (index !== null && index >= (card.question?.options.length ?? 0)) return false;
+      setOption(index);
+      acts.open("answer");
+      return true;
+    },
+    pending && blocked === null && mayAnswer(card) && card.question !== null,
   );
   useCommand(
     "snooze",
@@ -242,6 +258,7 @@ const CardView = ({ card, sent, onSent, onEngaged, onFree, onUndo, onSnooze }: C
           card={card}
           busy={acts.busy}
           unsent={acts.unsent}
+          option={option}
           onWrite={acts.write}
           onAnswer={(answer) => void acts.answer(answer)}
           onClose={close}

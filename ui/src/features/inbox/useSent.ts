@@ -31,7 +31,9 @@ const LOOK_MS = 500;
 const WIDTH = 8;
 
 const nameOf = (card: Card): Sent["name"] =>
-  card.tool?.name ?? card.question?.text ?? [{ kind: "text", text: card.requestId }];
+  card.tool?.name ??
+  card.question?.text ??
+  card.says.find(({ field }) => field === "title")?.text ?? [{ kind: "text", text: card.kind }];
 
 const fresh = (key: string, name: Shown, verdict: Sent["verdict"], sinceMs: number): Sent => ({
   key,

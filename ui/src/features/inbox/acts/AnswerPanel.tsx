@@ -1,75 +1,67 @@
 import { useState } from "react";
+import { optionOf } from "../../../hotkeys";
+import { takesText } from "../../../commands/text";
 import { Button } from "../../../components/Button";
 import { ShownText } from "../../../components/ShownText";
 import type { Answer, Card } from "../../../ipc/generated";
 import type { Unsent } from "../unsaved";
-import type { EditorProblem } from "../../../components/code/CodeField";
-import { JsonEditor } from "../edit/JsonEditor";
+import { FormAnswer } from "../form/FormAnswer";
 
 interface AnswerPanelProps {
   readonly card: Card;
   readonly busy: boolean;
   readonly unsent: Unsent;
+  /** The option of a question that a digit chose. */
+  readonly option: number | null;
   readonly onWrite: (more: Partial<Unsent>) => void;
   readonly onAnswer: (answer: Answer) => void;
   readonly onClose: () => void;
 }
 
-const NONE: readonly EditorProblem[] = [];
-
-const FormAnswer = ({ card, busy, unsent, onWrite, onAnswer, onClose }: AnswerPanelProps) => {
-  const [initial] = useState(unsent.form ?? card.form?.skeleton ?? "{}");
-  const json = unsent.form ?? initial;
-  return (
-    <div className="flex h-72 flex-col gap-2.5 border-t border-line bg-panel px-7 py-[13px]">
-      <JsonEditor
-        initial={initial}
-        label="Answer as JSON"
-        problems={NONE}
-        onChange={(form) => {
-          onWrite({ form });
-        }}
-        onSubmit={() => {
-          onAnswer({ type: "form", json });
-        }}
-      />
-      <div className="flex gap-2.5">
-        <Button
-          disabled={busy}
-          onClick={() => {
-            onAnswer({ type: "form", json });
-          }}
-        >
-          Answer <kbd className="kbd">Ctrl Enter</kbd>
-        </Button>
-        <Button tone="quiet" onClick={onClose}>
-          Back <kbd className="kbd">Esc</kbd>
-        </Button>
-      </div>
-    </div>
-  );
-};
-
-/** Answers a question by an option, by words, or both; a form as JSON. Checked again by the core. */
+/** Answers a question by an option, by words, or both. Digits choose an option and send nothing. */
 export const AnswerPanel = (props: AnswerPanelProps) => {
   const {
     card,
     busy,
-    unsent: { answer: text },
+    option,
+    unsent: { answer: text, form: kept },
     onWrite,
     onAnswer,
     onClose,
   } = props;
-  const [chosen, setChosen] = useState<number | null>(null);
-  if (card.form !== null) return <FormAnswer {...props} />;
+  const [chosen, setChosen] = useState(option);
+  if (card.form !== null)
+    return (
+      <FormAnswer
+        requestKey={card.key}
+        form={card.form}
+        busy={busy}
+        kept={kept}
+        onKeep={(form) => {
+          onWrite({ form });
+        }}
+        onAnswer={(json) => {
+          onAnswer({ type: "form", json });
+        }}
+        onClose={onClose}
+      />
+    );
   const options = card.question?.options ?? [];
   const words = card.question === null || card.question.allowFreeform || options.length === 0;
   const written = text.trim();
   const ready = chosen !== null || written !== "";
   return (
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- digits choose from every option
     <form
       className="border-t border-line bg-panel px-7 py-[13px]"
       aria-label="Answer"
+      onKeyDown={(event) => {
+        const index = optionOf(event.nativeEvent);
+        if (index === null || index >= options.length || takesText(event.target)) return;
+        event.preventDefault();
+        setChosen(index);
+        event.currentTarget.querySelectorAll<HTMLElement>("input[type=radio]")[index]?.focus();
+      }}
       onSubmit={(event) => {
         event.preventDefault();
         if (chosen !== null) onAnswer({ type: "option", index: chosen, text: written === "" ? null : written });
@@ -77,7 +69,7 @@ export const AnswerPanel = (props: AnswerPanelProps) => {
       }}
     >
       <div role="radiogroup" aria-label="Options" className="mb-2 flex max-h-[30vh] flex-wrap gap-1.5 overflow-auto">
-        {options.map((option, index) => (
+        {options.map(({ label }, index) => (
           // Options keep their order; their place is what is sent.
           <label
             // oxlint-disable-next-line react/no-array-index-key
@@ -92,9 +84,10 @@ export const AnswerPanel = (props: AnswerPanelProps) => {
                 setChosen(index);
               }}
               // oxlint-disable-next-line jsx-a11y/no-autofocus -- the key R asks for exactly this
-              autoFocus={index === 0}
+              autoFocus={index === (chosen ?? 0)}
             />
-            <ShownText text={option.label} />
+            <ShownText text={label} />
+            {index < 9 ? <kbd className="kbd">{index + 1}</kbd> : null}
           </label>
         ))}
       </div>

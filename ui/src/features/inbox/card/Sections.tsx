@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
+import { FormOutline } from "../form/FormOutline";
 import { Section } from "../../../components/Section";
 import { ShownText } from "../../../components/ShownText";
 import { Entries, Parts } from "../../../components/Values";
@@ -220,12 +221,6 @@ export const Asked = ({ card }: { readonly card: Card }) => (
         </ul>
       </Section>
     )}
-    {card.form === null ? null : (
-      <Section title="The answer must fit this schema">
-        <pre className="selectable m-0 overflow-auto rounded-lg border border-line bg-panel px-3 py-2 font-mono text-xs">
-          <ShownText text={card.form.schema} block />
-        </pre>
-      </Section>
-    )}
+    {card.form === null ? null : <FormOutline form={card.form} />}
   </>
 );

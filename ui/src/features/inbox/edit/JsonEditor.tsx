@@ -7,6 +7,7 @@ interface JsonEditorProps {
   readonly problems: readonly EditorProblem[];
   readonly onChange: (text: string) => void;
   readonly onSubmit: () => void;
+  readonly takesFocus?: boolean;
 }
 
 const language = json();
