@@ -40,6 +40,14 @@ pub(crate) fn json(flag: &str, value: &str) -> Result<Value, Failure> {
     }
 }
 
+/// A JSON object itself, a file that holds JSON, or standard input for `-`. No path begins with a brace without `./`.
+pub(crate) fn json_or_file(flag: &str, value: &str) -> Result<Value, Failure> {
+    match value.trim_start().starts_with('{') {
+        true => parse(flag, value),
+        false => json_file(flag, Path::new(value)),
+    }
+}
+
 /// JSON of a file, or of standard input for `-`.
 pub(crate) fn json_file(flag: &str, path: &Path) -> Result<Value, Failure> {
     if path == Path::new("-") {
