@@ -16,8 +16,8 @@ const open = async (agents: AgentView[], more: { status?: StatusView } = {}): Pr
     ...more,
     answers: {
       agents_list: () => ({ agents, serverMs: 60_000 }),
-      brake: () => ({ terminated: 0 }),
-      panic: () => ({ terminated: 0 }),
+      brake: () => ({ terminated: 0, waiting: null }),
+      panic: () => ({ terminated: 0, waiting: null }),
     },
   });
   render(<App transport={console} />);
@@ -99,7 +99,7 @@ describe("agents", () => {
     console.answers.brake = () =>
       new Promise((done) => {
         answer = () => {
-          done({ terminated: 0 });
+          done({ terminated: 0, waiting: null });
         };
       });
     fireEvent.click(within(brakes()).getByText("Pause…"));
@@ -195,7 +195,7 @@ describe("agents", () => {
     expect(console.argsOf("brake")).toEqual([]);
     fireEvent.click(screen.getByTestId("confirm-yes"));
     await waitFor(() => {
-      expect(console.argsOf("brake")).toEqual([{ agent: "acme/bot", state: "stopped" }]);
+      expect(console.argsOf("brake")).toEqual([{ agent: "acme/bot", state: "stopped", acceptWaiting: [] }]);
     });
     await waitFor(() => {
       expect(screen.queryByTestId("confirm")).toBeNull();
@@ -236,7 +236,7 @@ describe("agents", () => {
 describe("a bypass", () => {
   it("is started for a risk and a time after one more question", async () => {
     const console = await open([agent({ key: "acme/bot" })]);
-    console.answers.bypass = () => ({ terminated: 0 });
+    console.answers.bypass = () => ({ terminated: 0, waiting: null });
     fireEvent.click(within(brakes()).getByText("Bypass…"));
     expect((await screen.findByTestId("confirm")).textContent).toContain("critical calls always ask");
     fireEvent.change(screen.getByTestId("bypass-risk"), { target: { value: "medium" } });
@@ -296,7 +296,7 @@ describe("panic", () => {
     const console = await open([]);
     press(">", chord);
     await waitFor(() => {
-      expect(console.argsOf("panic")).toEqual([{ on: true }]);
+      expect(console.argsOf("panic")).toEqual([{ on: true, acceptWaiting: [] }]);
     });
     await screen.findByText(/Panic is on/);
   });
@@ -355,7 +355,7 @@ describe("panic", () => {
       });
     });
     expect(document.activeElement).toBe(filter);
-    expect([screen.queryByRole("dialog"), console.argsOf("panic")]).toEqual([null, [{ on: true }]]);
+    expect([screen.queryByRole("dialog"), console.argsOf("panic")]).toEqual([null, [{ on: true, acceptWaiting: [] }]]);
     fireEvent.click(screen.getByText("Seen"));
     await waitFor(() => {
       expect(screen.queryByTestId("late-failure")).toBeNull();
@@ -387,7 +387,7 @@ describe("panic", () => {
     press(">", chord);
     fireEvent.click(await screen.findByTestId("confirm-yes"));
     await waitFor(() => {
-      expect(console.argsOf("panic")).toEqual([{ on: false }]);
+      expect(console.argsOf("panic")).toEqual([{ on: false, acceptWaiting: [] }]);
     });
   });
 

@@ -26,8 +26,8 @@ const open = async (rules: RuleRow[], answers: FakeConsole["answers"] = {}): Pro
     answers: {
       rules_list: () => ({ workspace: "acme", workspaces: ["acme", "beta"], revision: 1, rules, serverMs: 0 }),
       rule_text: ({ id }) => text({ id }),
-      save_rule: () => ({ id: "small", version: 4, conflict: null, gone: false, denied: null }),
-      remove_rule: () => ({ denied: null }),
+      save_rule: () => ({ id: "small", version: 4, conflict: null, gone: false, denied: null, waiting: null }),
+      remove_rule: () => ({ denied: null, waiting: null }),
       ...tried(previewReport()),
       ...answers,
     },
@@ -59,7 +59,7 @@ const onCard = async (answers: FakeConsole["answers"]): Promise<FakeConsole> => 
     answers: {
       draft_rule: ({ reach }) => text({ version: 0, text: `id = "delete-invoice"\n# ${reach}\n` }),
       rule_text: () => text({ version: 1 }),
-      save_rule: () => ({ id: "delete-invoice", version: 1, conflict: null, gone: false, denied: null }),
+      save_rule: () => ({ id: "delete-invoice", version: 1, conflict: null, gone: false, denied: null, waiting: null }),
       ...tried(previewReport({ approve: 3, agreed: 3 })),
       ...answers,
     },
@@ -193,8 +193,9 @@ describe("the rules", () => {
               conflict: text({ version: 4, text: 'id = "small"\neffect = "deny"\n' }),
               gone: false,
               denied: null,
+              waiting: null,
             }
-          : { id: "small", version: 5, conflict: null, gone: false, denied: null },
+          : { id: "small", version: 5, conflict: null, gone: false, denied: null, waiting: null },
     });
     await ready("Enable");
     fireEvent.click(screen.getByText("Run in shadow"));
@@ -230,7 +231,7 @@ describe("the rules", () => {
     fireEvent.click(await screen.findByTestId("confirm-yes"));
     await waitFor(() => {
       expect(console.argsOf("remove_rule")).toEqual([
-        { workspace: "acme", id: "small", acceptLimits: false, acceptDenied: false },
+        { workspace: "acme", id: "small", acceptLimits: false, acceptDenied: false, acceptWaiting: [] },
       ]);
     });
   });
@@ -254,8 +255,9 @@ describe("the rules", () => {
         conflict: null,
         gone: false,
         denied: acceptDenied ? null : held,
+        waiting: null,
       }),
-      remove_rule: ({ acceptDenied }) => ({ denied: acceptDenied ? null : held }),
+      remove_rule: ({ acceptDenied }) => ({ denied: acceptDenied ? null : held, waiting: null }),
     });
     const button = await screen.findByText<HTMLButtonElement>(verb);
     await waitFor(
@@ -291,6 +293,7 @@ describe("the rules", () => {
           conflict: null,
           gone: false,
           denied: acceptLimits ? null : { count: null, calls: [] },
+          waiting: null,
         };
       },
     });
@@ -319,7 +322,7 @@ describe("the rules", () => {
     const console = await open([ruleRow({ state: "off" })], {
       save_rule: ({ sure }) => {
         if (!sure) throw new CallError("not_armed", "no whole simulation");
-        return { id: "small", version: 4, conflict: null, gone: false, denied: null };
+        return { id: "small", version: 4, conflict: null, gone: false, denied: null, waiting: null };
       },
     });
     await ready("Enable");
