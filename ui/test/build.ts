@@ -21,6 +21,7 @@ import type {
   StatusView,
   TraceLine,
   TraceTree,
+  WaitingCalls,
 } from "../src/ipc/generated";
 
 /** Text in which `⟨U+202E⟩` stands for a mark, as the core would send it. */
@@ -390,6 +391,15 @@ export const ruleRow = (more: Partial<RuleRow> = {}): RuleRow => ({
   thread: false,
   limit: null,
   ...more,
+});
+
+export const waitingCalls = (keys: string[]): WaitingCalls => ({
+  keys,
+  calls: keys.map((key, index) => ({
+    row: historyRow(index, { key, state: "pending", verdict: null }),
+    summary: shown("INV-1"),
+    rule: "approve",
+  })),
 });
 
 export const previewReport = (more: Partial<PreviewReport> = {}): PreviewReport => ({

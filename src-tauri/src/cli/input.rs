@@ -147,6 +147,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn arguments_are_taken_from_the_flag_itself_or_from_a_file() {
+        let data = countersign_testkit::TempData::new();
+        let path = data.path().join("args.json");
+        std::fs::write(&path, "{\"a\": 1}").unwrap();
+        let wanted = serde_json::json!({"a": 1});
+        for given in ["{\"a\": 1}", " {\"a\": 1}", path.to_str().unwrap()] {
+            assert_eq!(json_or_file("--args", given).unwrap(), wanted, "{given}");
+        }
+        assert!(json_or_file("--args", "{\"a\": 1, \"a\": 2}").is_err());
+        let (path, text) = (json_or_file("--args", "args.json"), "cannot be read");
+        assert!(format!("{path:?}").contains(text));
+    }
+
+    #[test]
     fn json_that_two_readers_would_understand_differently_is_refused() {
         for (text, good) in [
             ("{}", true),

@@ -1,6 +1,6 @@
 import { act, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import { agent, agentTool, batch, shown, status } from "../../test/build";
+import { agent, agentTool, batch, shown, status, waitingCalls } from "../../test/build";
 import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
 import { CallError } from "../ipc/transport";
 import type { AgentView, StatusView } from "../ipc/generated";
@@ -91,6 +91,41 @@ describe("agents", () => {
     await waitFor(() => {
       expect(console.argsOf("choose_target")).toEqual([{ agent: "acme/bot", tool: "pay", pointer: "/amount" }]);
     });
+  });
+
+  it("go on with calls that wait only after these were named", async () => {
+    const held = waitingCalls(["acme/bot/r7", "acme/bot/r8"]);
+    const console = await open([agent({ brake: { agent: "acme/bot", stopped: false, by: shown("maria") } })]);
+    console.answers.brake = ({ acceptWaiting }) => ({ terminated: 0, waiting: acceptWaiting.length === 2 ? null : held });
+    fireEvent.click(within(brakes()).getByText("Resume…"));
+    fireEvent.click(await screen.findByTestId("confirm-yes"));
+    await screen.findByTestId("waiting-calls");
+    fireEvent.click(screen.getByText("Resume and approve all 2"));
+    await waitFor(() => {
+      expect(console.argsOf("brake").map((args) => args.acceptWaiting)).toEqual([[], held.keys]);
+    });
+    await waitFor(() => {
+      expect(screen.queryByRole("dialog")).toBeNull();
+    });
+  });
+
+  it.each([
+    [{ presence: "live" as const }, "Not paused. Rules and setup keys apply."],
+    [{ presence: "silent" as const, lastSeenMs: 60_000 - 50 * 60_000 }, "Not paused, silent for 50 minutes."],
+    [{ presence: "silent" as const, lastSeenMs: 60_000 - 60 * 60_000 }, "Not paused, silent for 1 hour."],
+    [{ presence: "unheard" as const, lastSeenMs: null }, "Not paused, never heard. Rules and setup keys apply."],
+  ])("that nobody holds back say how long they were silent: %o", async (more, words) => {
+    await open([agent(more)]);
+    expect(brakes().textContent).toContain(words);
+  });
+
+  it("mark a tool that a later hello left out, in full contrast, and no other", async () => {
+    await open([
+      agent({ tools: [agentTool({ name: shown("pay") }), agentTool({ name: shown("gone"), unlisted: true })] }),
+    ]);
+    const [pay, gone] = screen.getAllByTestId("tool");
+    expect([pay?.textContent, gone?.textContent].map((text) => text?.includes("no longer listed"))).toEqual([false, true]);
+    expect(gone?.className).not.toContain("opacity");
   });
 
   it("are not kept from another question by the late answer to one that was left", async () => {
@@ -388,6 +423,23 @@ describe("panic", () => {
     fireEvent.click(await screen.findByTestId("confirm-yes"));
     await waitFor(() => {
       expect(console.argsOf("panic")).toEqual([{ on: false, acceptWaiting: [] }]);
+    });
+  });
+
+  it("is turned off with calls that wait only after they were named", async () => {
+    const held = waitingCalls(["acme/bot/r7"]);
+    const console = await open([], { status: status({ panic: shown("maria") }) });
+    console.answers.panic = ({ acceptWaiting }) => ({ terminated: 0, waiting: acceptWaiting.length === 1 ? null : held });
+    await screen.findByTestId("panic");
+    press(">", chord);
+    fireEvent.click(await screen.findByTestId("confirm-yes"));
+    expect((await screen.findByTestId("waiting-calls")).textContent).toContain("1 call that is still waiting");
+    fireEvent.click(screen.getByText("Turn panic off and approve it"));
+    await waitFor(() => {
+      expect(console.argsOf("panic").map((args) => args.acceptWaiting)).toEqual([[], held.keys]);
+    });
+    await waitFor(() => {
+      expect(screen.queryByRole("dialog")).toBeNull();
     });
   });
 

@@ -159,3 +159,28 @@ impl App {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::alarm::words;
+
+    #[test]
+    fn a_locked_store_is_not_told_to_be_one_without_space() {
+        for (locked, code, says, not) in [
+            (true, "store_locked", "lock", "space"),
+            (false, "store_failed", "space", "lock is released"),
+        ] {
+            let health = Health {
+                store_failed: Some("it".to_owned()),
+                locked,
+                ..Health::default()
+            };
+            let alarm = StoreFailed::of(&health).map(|of| of.alarm());
+            let alarm = alarm.unwrap_or_default();
+            let (_, next) = words(&alarm.code, &alarm.subject);
+            assert_eq!(alarm.code, code);
+            assert!(next.contains(says) && !next.contains(not), "{next}");
+        }
+    }
+}
