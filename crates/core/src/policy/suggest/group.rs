@@ -91,8 +91,8 @@ impl Group {
         };
         for (pointer, value) in named {
             let values = self.values.entry(pointer).or_default();
-            match values.iter_mut().find(|(known, _)| *known == value) {
-                Some((_, count)) => *count += 1,
+            match values.iter().position(|(known, _)| *known == value) {
+                Some(place) => values[place].1 += 1,
                 None if values.len() <= VALUES_MAX => values.push((value, 1)),
                 None => {}
             }
