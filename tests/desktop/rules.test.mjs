@@ -30,9 +30,12 @@ onDesk("a card becomes the narrowest rule, which then decides by itself until so
   await page.reads('thread_id = ["T1"]', '[data-testid="grant"] .cm-content');
   await page.reads("INV-1", '[data-testid="grant"] .cm-content');
   await page.sees('[data-testid="preview-words"]');
-  assert.match(await page.text('[data-testid="preview-words"]'), /1 approved that nobody has decided/);
+  assert.match(await page.text('[data-testid="preview-words"]'), /Would approve 1 call that is still waiting/);
   await page.reads("delete_invoice", '[data-testid="samples"]');
   await click(page, '[data-testid="grant"]', "Enable");
+  await page.reads("INV-1", '[data-testid="waiting-calls"]');
+  assert.deepEqual(await rows(desk), [], "nothing is saved before the waiting call was accepted");
+  await page.click('[data-testid="confirm-yes"]');
   await page.reads("delete-invoice", '[data-testid="grant-done"]');
   // What waited is judged again, and let run by the rule.
   assert.equal(JSON.parse((await first.done).out.trim()).verdict, "approve");

@@ -239,6 +239,119 @@ async fn an_approval_of_what_a_person_denied_is_asked_about_when_what_stood_over
     }
 }
 
+/// The refusal of a command whose change would approve waiting calls: which ones it names.
+fn waiting_named(desk: &Desk, command: &[&str]) -> Value {
+    let ended = desk.run(&[command, &["--json"]].concat());
+    let (exit, code, message) = ended.error();
+    assert_eq!(
+        (exit, code.as_str()),
+        (6, "verdict_not_allowed"),
+        "{command:?}: {message}"
+    );
+    assert!(message.contains("--accept-waiting"), "{message}");
+    let told: Value =
+        serde_json::from_str(ended.err.lines().last().unwrap_or_default()).expect("JSON");
+    told["error"]["decides_waiting"].clone()
+}
+
+#[tokio::test]
+async fn calls_that_wait_are_named_before_a_rule_approves_them_and_nothing_changes_until_that_was_accepted()
+ {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    agent.ask(&agent.request("r1")).await;
+    agent
+        .ask(&agent.request("high").set("risk", json!("critical")))
+        .await;
+    for id in ["r1", "high"] {
+        desk.show_in_state(id, "pending");
+    }
+    let off = MAILS.replace("effect", "enabled = false\neffect");
+    let over = "\n[[rule]]\nid = \"people\"\neffect = \"ask\"\ntool = \"send_mail\"\n";
+    let (on, off) = (file(&desk, "on.toml", MAILS), file(&desk, "off.toml", &off));
+    let beside = file(&desk, "beside.toml", &format!("{MAILS}{over}"));
+    let policy = file(&desk, "policy.yaml", "allow: [send_mail]\n");
+    let import = [
+        "rules",
+        "import",
+        "--from",
+        "selectools",
+        &policy,
+        "--apply",
+    ];
+    let before = || desk.lines(&["rules", "list", "--json"]);
+
+    desk.run(&["rules", "apply", &off]).success();
+    let stood = before();
+    for command in [
+        &["rules", "apply", &on][..],
+        &["rules", "enable", "mails"],
+        &import,
+    ] {
+        assert_eq!(waiting_named(&desk, command), json!(["r1"]), "{command:?}");
+        assert_eq!(before(), stood, "{command:?}");
+        assert_eq!(show(&desk, "r1")["state"], "pending");
+    }
+    // Also where what stood over an approval goes.
+    desk.run(&["rules", "apply", &beside]).success();
+    for command in [
+        &["rules", "disable", "people"][..],
+        &["rules", "remove", "people"],
+    ] {
+        assert_eq!(waiting_named(&desk, command), json!(["r1"]), "{command:?}");
+    }
+    let done = desk.json(&["rules", "apply", &on, "--accept-waiting", "--json"]);
+    assert_eq!(done["decides_waiting"], json!(["r1"]));
+    let shown = desk.show_in_state("r1", "decided");
+    assert_eq!(shown["rule"], "mails");
+    // No call is left that another change of the rules would approve.
+    let done = desk.json(&["rules", "apply", &off, "--json"]);
+    assert_eq!(done["decides_waiting"], json!([]));
+    let done = desk.json(&["rules", "enable", "mails", "--json"]);
+    assert_eq!(done["decides_waiting"], json!([]));
+    assert_eq!(show(&desk, "high")["state"], "pending");
+}
+
+#[tokio::test]
+async fn the_end_of_panic_or_of_a_pause_names_the_waiting_calls_that_it_approves() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    let limit = format!("{MAILS}limit = {{ count = 3, per = \"1h\" }}\n");
+    let rules = file(&desk, "rules.toml", &limit);
+    desk.run(&["rules", "apply", &rules]).success();
+    for (begin, end, asked, named) in [
+        (
+            ["panic", "on"],
+            ["panic", "off"],
+            ["r1", "r2"],
+            json!(["r1", "r2"]),
+        ),
+        // The rule's limit lets one more run.
+        (
+            ["pause", "local"],
+            ["resume", "local"],
+            ["r3", "r4"],
+            json!(["r3"]),
+        ),
+    ] {
+        desk.run(&begin).success();
+        for id in asked {
+            agent.ask(&agent.request(id)).await;
+            desk.show_in_state(id, "pending");
+        }
+        assert_eq!(waiting_named(&desk, &end), named);
+        assert_eq!(show(&desk, asked[0])["state"], "pending", "{end:?}");
+        let done = desk.json(&[&end[..], &["--accept-waiting", "--json"]].concat());
+        assert_eq!(done["decides_waiting"], named);
+        desk.show_in_state(asked[0], "decided");
+        // What goes on already lets nothing new run.
+        desk.run(&end).success();
+    }
+    assert_eq!(show(&desk, "r4")["state"], "pending");
+}
+
 #[tokio::test]
 async fn a_bypass_is_set_shown_and_ended() {
     let desk = Desk::new();
@@ -333,7 +446,7 @@ async fn what_people_approve_again_and_again_is_suggested_and_stays_off() {
     agent.ask(&agent.request("r5")).await;
     desk.show_in_state("r5", "pending");
     let id = rule["id"].as_str().expect("an id");
-    desk.json(&["rules", "enable", id, "--json"]);
+    desk.json(&["rules", "enable", id, "--accept-waiting", "--json"]);
     let shown = desk.show_in_state("r5", "decided");
     assert_eq!(
         (&shown["origin"], &shown["rule"]),

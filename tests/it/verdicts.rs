@@ -94,30 +94,27 @@ async fn terminate_falls_back_to_deny_and_says_so() {
 }
 
 #[tokio::test]
-async fn edited_arguments_come_from_a_file_and_carry_their_own_digest() {
+async fn edited_arguments_come_from_a_file_or_the_flag_and_carry_their_own_digest() {
     let Round {
         desk,
         agent,
         _console,
     } = round().await;
-    agent.ask(&agent.request("r1")).await;
-    desk.show_in_state("r1", "pending");
+    let text = "{\"to\": \"b\", \"copies\": 1}";
     let file = desk.path().join("edited.json");
-    std::fs::write(&file, "{\"to\": \"b\", \"copies\": 1}\n").unwrap();
-    desk.run(&[
-        "approve",
-        "r1",
-        "--args",
-        file.to_str().unwrap(),
-        "--message",
-        "one is enough",
-    ])
-    .success();
+    std::fs::write(&file, text).unwrap();
     let edited = json!({"to": "b", "copies": 1});
-    let decision = agent.decision("r1").await.unwrap();
-    assert_eq!(decision["edited_args"], edited);
-    assert_eq!(decision["args_digest"], digest_of(&edited));
-    assert_eq!(decision["message"], "one is enough");
+    for (id, args) in [("r1", file.to_str().unwrap()), ("r2", text)] {
+        agent.ask(&agent.request(id)).await;
+        desk.show_in_state(id, "pending");
+        let message = "one is enough";
+        desk.run(&["approve", id, "--args", args, "--message", message])
+            .success();
+        let decision = agent.decision(id).await.unwrap();
+        assert_eq!(decision["edited_args"], edited, "{id}");
+        assert_eq!(decision["args_digest"], digest_of(&edited));
+        assert_eq!(decision["message"], message);
+    }
 }
 
 #[tokio::test]

@@ -21,6 +21,7 @@ import type {
   StatusView,
   TraceLine,
   TraceTree,
+  WaitingCalls,
 } from "../src/ipc/generated";
 
 /** Text in which `⟨U+202E⟩` stands for a mark, as the core would send it. */
@@ -177,7 +178,7 @@ export const agentTool = (more: Partial<AgentToolView> = {}): AgentToolView => (
   unknownRisk: null,
   origin: null,
   gated: true,
-  listed: true,
+  unlisted: false,
   strict: false,
   strictFaults: [],
   looksLike: null,
@@ -392,6 +393,15 @@ export const ruleRow = (more: Partial<RuleRow> = {}): RuleRow => ({
   ...more,
 });
 
+export const waitingCalls = (keys: string[]): WaitingCalls => ({
+  keys,
+  calls: keys.map((key, index) => ({
+    row: historyRow(index, { key, state: "pending", verdict: null }),
+    summary: shown("INV-1"),
+    rule: "approve",
+  })),
+});
+
 export const previewReport = (more: Partial<PreviewReport> = {}): PreviewReport => ({
   total: 10,
   approve: 0,
@@ -401,6 +411,7 @@ export const previewReport = (more: Partial<PreviewReport> = {}): PreviewReport 
   denied: 0,
   refused: 0,
   unseen: 0,
+  waiting: 0,
   newlyHigh: 0,
   newlyCritical: 0,
   unsure: 0,

@@ -39,6 +39,7 @@ export const asSaved = (more: Partial<SavedRule> = {}): SavedRule => ({
   conflict: null,
   gone: false,
   denied: null,
+  waiting: null,
   ...more,
 });
 

@@ -10,6 +10,7 @@ use crate::data_dir::DataDirError;
 use crate::domain::{DecideRefusal, State};
 use crate::identity::IdentityError;
 use crate::ops::operators::ChangeError;
+use crate::ops::waiting_calls::WaitingCall;
 use crate::store::StoreError;
 
 /// Why an operation was not done. Nothing was changed unless the variant says so.
@@ -65,6 +66,9 @@ pub enum OpError {
     /// A file turns on rules whose decisions people called wrong.
     #[error("people called wrong what these rules decided, and the file turns them on again: {0}")]
     Regretted(String),
+    /// A change would approve calls that wait, and nobody has accepted that.
+    #[error("this would approve {} still waiting: {}", calls(.0.len()), named(.0))]
+    DecidesWaiting(Vec<WaitingCall>),
     /// What was seen is not what is stored.
     #[error("{0}")]
     DigestDiffers(String),
@@ -99,6 +103,28 @@ pub enum OpError {
     Failed(String),
 }
 
+/// Waiting calls that a message names; the others are counted.
+const NAMED: usize = 5;
+
+fn calls(count: usize) -> String {
+    match count {
+        1 => "1 call that is".to_owned(),
+        more => format!("{more} calls that are"),
+    }
+}
+
+fn named(calls: &[WaitingCall]) -> String {
+    let first: Vec<String> = calls
+        .iter()
+        .take(NAMED)
+        .map(|of| of.key.to_string())
+        .collect();
+    match calls.len().saturating_sub(NAMED) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
 impl OpError {
     /// The stable code of the command line contract.
     #[must_use]
@@ -111,7 +137,9 @@ impl OpError {
             Self::Ambiguous { .. } => ErrorCode::AmbiguousId,
             Self::AlreadyDecided { .. } | Self::AlreadyVoted { .. } => ErrorCode::AlreadyDecided,
             Self::Expired(_) => ErrorCode::Expired,
-            Self::VerdictNotAllowed(_) | Self::Regretted(_) => ErrorCode::VerdictNotAllowed,
+            Self::VerdictNotAllowed(_) | Self::Regretted(_) | Self::DecidesWaiting(_) => {
+                ErrorCode::VerdictNotAllowed
+            }
             Self::DigestDiffers(_) => ErrorCode::DigestDiffers,
             Self::NotApprovable(_) => ErrorCode::NotApprovable,
             Self::InvalidArgs(_) => ErrorCode::InvalidArgs,

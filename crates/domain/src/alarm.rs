@@ -21,6 +21,8 @@ pub enum AlarmCode {
     ReadOnly,
     /// The store takes no writes.
     StoreFailed,
+    /// Another program holds the store's lock.
+    StoreLocked,
     /// A panic, pause or stop does not verify.
     BrakeUnverified,
     /// A workspace's rules do not verify or cannot be read.
@@ -66,6 +68,7 @@ impl AlarmCode {
             Self::VoidVote,
             Self::ReadOnly,
             Self::StoreFailed,
+            Self::StoreLocked,
             Self::BrakeUnverified,
             Self::RulesUnusable,
             Self::SetupUnusable,
@@ -96,6 +99,7 @@ impl AlarmCode {
             Self::VoidVote => "void_vote",
             Self::ReadOnly => "read_only",
             Self::StoreFailed => "store_failed",
+            Self::StoreLocked => "store_locked",
             Self::BrakeUnverified => "brake_unverified",
             Self::RulesUnusable => "rules_unusable",
             Self::SetupUnusable => "setup_unusable",
@@ -149,6 +153,9 @@ impl AlarmCode {
             }
             Self::StoreFailed => {
                 "Nothing can be written to this console's store, so it decides nothing."
+            }
+            Self::StoreLocked => {
+                "Another program has locked this console's database, so nothing can be written and nothing is decided."
             }
             Self::BrakeUnverified => {
                 "A panic, pause or stop on the bus does not verify, or is an older one in the place of the last, and counts as set; such a bypass lets nothing run."
@@ -218,6 +225,9 @@ impl AlarmCode {
             Self::StoreFailed => {
                 "Free space, or make the data folder writable, and it goes on by itself; a damaged file needs `countersign restore`, and a disk that failed a new start."
             }
+            Self::StoreLocked => {
+                "Close the program that has `countersign.db` open, such as a database browser or a copy of the folder (`fuser countersign.db` names it). Writing resumes when the lock is released."
+            }
             Self::BrakeUnverified => {
                 "Find out who wrote it, then set it again (`countersign panic`, `pause` or `resume`)."
             }
@@ -260,7 +270,7 @@ impl AlarmCode {
     /// Whether it tells of a state that lasts: it ends when the state does, and not before.
     #[must_use]
     pub fn lasts(self) -> bool {
-        matches!(self, Self::ReadOnly | Self::StoreFailed)
+        matches!(self, Self::ReadOnly | Self::StoreFailed | Self::StoreLocked)
     }
 }
 

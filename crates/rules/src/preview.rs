@@ -49,6 +49,8 @@ pub struct Preview {
     pub refused: u64,
     /// It would have let run what no person decided.
     pub unseen: u64,
+    /// Of these, still waiting.
+    pub waiting: u64,
     /// High risks that would have run though nobody had let them.
     pub newly_high: u64,
     /// Critical ones.
@@ -103,6 +105,7 @@ impl Tally {
                 of.approve += 1;
                 of.agreed += u64::from(ran);
                 of.unseen += u64::from(past.person.is_none());
+                of.waiting += u64::from(past.waits);
                 if refused {
                     of.denied += 1;
                     keep(&mut self.denied, &case);

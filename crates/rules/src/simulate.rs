@@ -29,6 +29,8 @@ pub struct Past<'a> {
     pub person: Option<Verdict>,
     /// Whether a person or a rule let it run.
     pub ran: bool,
+    /// Whether it still waits.
+    pub waits: bool,
 }
 
 /// A request on which the rules differ from a person.

@@ -56,3 +56,38 @@ pub async fn waiting_by_agent(
     .fetch_all(tx)
     .await?)
 }
+
+/// A tool that an agent has asked to run.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct AskedTool {
+    /// Its name.
+    pub tool: String,
+    /// Effective risk of the newest call.
+    pub risk: String,
+    /// The payload of that call.
+    pub raw: Vec<u8>,
+}
+
+/// The tools of an agent's newest `calls` calls, each with the newest one.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn tools(
+    reader: &Reader,
+    (ws, agent): (&str, &str),
+    calls: i64,
+) -> Result<Vec<AskedTool>, StoreError> {
+    Ok(sqlx::query_as(
+        "SELECT r.tool, r.risk, r.raw FROM (
+           SELECT max(id) AS id FROM (
+             SELECT id, tool FROM requests WHERE ws = ? AND agent = ? AND state <> 'rejected'
+             ORDER BY id DESC LIMIT ?)
+           WHERE tool IS NOT NULL GROUP BY tool) newest
+         JOIN requests r ON r.id = newest.id ORDER BY r.tool",
+    )
+    .bind(ws)
+    .bind(agent)
+    .bind(calls)
+    .fetch_all(&reader.0)
+    .await?)
+}

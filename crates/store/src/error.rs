@@ -146,6 +146,12 @@ impl StoreError {
         )
     }
 
+    /// Whether another process held the file for too long.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        matches!(self, Self::Busy(_))
+    }
+
     pub(crate) fn corrupt(what: impl Into<String>) -> Self {
         Self::Corrupt { what: what.into() }
     }

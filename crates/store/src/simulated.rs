@@ -4,7 +4,8 @@ use super::{Reader, StoreError};
 
 /// In the order of the rows. With an index on the workspace every page would gather and sort all of its
 /// requests again: hence the `+`.
-const PAGE: &str = "SELECT id, ws, agent, request_id, raw, stored_at, verdict, origin FROM requests
+const PAGE: &str =
+    "SELECT id, ws, agent, request_id, raw, stored_at, state, verdict, origin FROM requests
     WHERE id > ? AND +ws = ? AND stored_at >= ? AND state <> 'rejected' AND length(raw) > 0
     ORDER BY id LIMIT ?";
 
@@ -23,6 +24,8 @@ pub struct PastRow {
     pub raw: Vec<u8>,
     /// The server's stamp, ms.
     pub stored_at: i64,
+    /// Life-cycle state.
+    pub state: String,
     /// As it reads everywhere.
     pub verdict: Option<String>,
     /// Who decided.

@@ -4,7 +4,7 @@ use rusqlite::OptionalExtension as _;
 use sqlx::SqliteConnection;
 
 use super::direct::WriteConnection;
-use super::{StoreError, redefined};
+use super::{Reader, StoreError, redefined};
 use crate::domain::Timestamp;
 
 /// Row numbers of requests that wait behind row `after`.
@@ -24,6 +24,51 @@ pub async fn waiting(
     .bind(limit)
     .fetch_all(tx)
     .await?)
+}
+
+/// A waiting request as a trial of other rules needs it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitingRow {
+    /// Row number.
+    pub id: i64,
+    /// `WS/AGENT/ID`.
+    pub key: String,
+    /// Payload as received.
+    pub raw: Vec<u8>,
+    /// As in [`ToJudge`].
+    pub redefined_at: Option<Timestamp>,
+}
+
+/// Requests of a workspace that wait behind row `after` and are not over at `now`.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn waiting_in(
+    reader: &Reader,
+    (ws, now): (&str, Timestamp),
+    after: i64,
+    limit: i64,
+) -> Result<Vec<WaitingRow>, StoreError> {
+    let sql = format!(
+        "SELECT r.id, r.ws || '/' || r.agent || '/' || r.request_id, r.raw, {}
+         WHERE r.state <> 'decided' AND r.state = 'pending' AND r.id > ? AND r.ws = ? AND r.deadline_at > ?
+         ORDER BY r.id LIMIT ?",
+        redefined::OF_REQUEST
+    );
+    let rows: Vec<(i64, String, Vec<u8>, Option<i64>)> = sqlx::query_as(sqlx::AssertSqlSafe(sql))
+        .bind(after)
+        .bind(ws)
+        .bind(now.0)
+        .bind(limit)
+        .fetch_all(&reader.0)
+        .await?;
+    let row = |(id, key, raw, at): (_, _, _, Option<i64>)| WaitingRow {
+        id,
+        key,
+        raw,
+        redefined_at: at.map(Timestamp),
+    };
+    Ok(rows.into_iter().map(row).collect())
 }
 
 /// What a judgement needs of a request beside its record.

@@ -59,8 +59,8 @@ pub struct AgentToolView {
     pub origin: Option<Shown>,
     /// False when it runs at the model's provider: no person can be asked first.
     pub gated: bool,
-    /// False when the last hello no longer lists it.
-    pub listed: bool,
+    /// An earlier hello listed it, and the last one lists other tools without it.
+    pub unlisted: bool,
     /// Whether the model must keep to the schema.
     pub strict: bool,
     /// Where a strict tool's schema is not strict.

@@ -5,6 +5,8 @@ use ts_rs::TS;
 
 use countersign_wire::{AgentBrake, Risk};
 
+use super::WaitingCalls;
+
 /// How an agent is held back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
@@ -34,13 +36,19 @@ pub struct BrakeArgs {
     pub agent: String,
     /// From now on.
     pub state: BrakeState,
+    /// As in [`super::SaveRuleArgs`].
+    #[serde(rename = "acceptWaiting")]
+    pub accept_waiting: Vec<String>,
 }
 
 /// Turns every automatic approval in every console off, or lets them be given again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct PanicArgs {
     /// From now on.
     pub on: bool,
+    /// As in [`super::SaveRuleArgs`].
+    #[serde(rename = "acceptWaiting")]
+    pub accept_waiting: Vec<String>,
 }
 
 /// How far a bypass goes.
@@ -63,9 +71,11 @@ pub struct BypassArgs {
 }
 
 /// A brake that stands on the bus.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct BrakeOutcome {
     /// Waiting calls that were terminated or denied.
     #[ts(type = "number")]
     pub terminated: u64,
+    /// Nothing was changed: the operator is to be asked about these.
+    pub waiting: Option<WaitingCalls>,
 }

@@ -69,7 +69,7 @@ pub use rules::{
     CheckRuleArgs, DeniedCalls, DraftRuleArgs, GrantReach, PreviewCase, PreviewNumber,
     PreviewReport, PreviewView, RegretArgs, RegretOutcome, RegretView, RemoveRuleArgs, RemovedRule,
     RuleArgs, RuleCheck, RuleEffect, RuleProblem, RuleRow, RuleState, RuleText, RuleWords,
-    RulesArgs, RulesView, SaveRuleArgs, SavedRule, StartPreviewArgs, SuspendedView,
+    RulesArgs, RulesView, SaveRuleArgs, SavedRule, StartPreviewArgs, SuspendedView, WaitingCalls,
 };
 pub use settings::{
     FolderView, LoginKind, OperatorLine, OtlpView, OwnKey, SettingsView, StallView, StoreLimit,

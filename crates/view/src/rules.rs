@@ -240,6 +240,9 @@ pub struct SaveRuleArgs {
     /// The operator was shown the calls that people denied and this change lets run. Without it such a change is
     /// not made.
     pub accept_denied: bool,
+    /// The waiting calls that the operator was shown and wants approved. Where this change approves others, it is not
+    /// made.
+    pub accept_waiting: Vec<String>,
 }
 
 /// Takes a rule away.
@@ -254,6 +257,17 @@ pub struct RemoveRuleArgs {
     pub accept_limits: bool,
     /// As in [`SaveRuleArgs`].
     pub accept_denied: bool,
+    /// As in [`SaveRuleArgs`].
+    pub accept_waiting: Vec<String>,
+}
+
+/// Waiting calls that a change would approve at once. Nothing was changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct WaitingCalls {
+    /// All of them, `WORKSPACE/AGENT/ID`: what the operator then accepts.
+    pub keys: Vec<String>,
+    /// Those that wait longest; at most 20.
+    pub calls: Vec<PreviewCase>,
 }
 
 /// Calls that people denied and a change of the rules would let run. Nothing was changed.
@@ -271,6 +285,8 @@ pub struct DeniedCalls {
 pub struct RemovedRule {
     /// Nothing was removed: the operator is to be asked about these.
     pub denied: Option<DeniedCalls>,
+    /// The same.
+    pub waiting: Option<WaitingCalls>,
 }
 
 /// What became of a rule that was saved.
@@ -288,6 +304,8 @@ pub struct SavedRule {
     pub gone: bool,
     /// Nothing was saved: the operator is to be asked about these.
     pub denied: Option<DeniedCalls>,
+    /// The same.
+    pub waiting: Option<WaitingCalls>,
 }
 
 /// Begins a simulation of one rule by itself; one that runs ends.
@@ -348,6 +366,9 @@ pub struct PreviewReport {
     /// It would have let run what no person decided.
     #[ts(type = "number")]
     pub unseen: u64,
+    /// Of these, still waiting.
+    #[ts(type = "number")]
+    pub waiting: u64,
     /// High risks that would have run though nobody had let them.
     #[ts(type = "number")]
     pub newly_high: u64,

@@ -95,7 +95,7 @@ fn tool(tool: &ToolReport) -> Value {
         "risk": tool.risk.as_deref().map(|word| Risk::effective(word).as_str()),
         "origin": text(tool.origin.as_ref()),
         "gated": tool.gated,
-        "listed": tool.listed,
+        "listed": tool.listed, "unlisted": tool.unlisted,
         "strict": tool.strict,
         "strict_faults": tool.strict_faults.iter().map(strict_fault).collect::<Vec<_>>(),
         "looks_like": text(tool.looks_like.as_ref()),
@@ -204,10 +204,10 @@ fn tool_lines(tool: &ToolReport, lines: &mut Vec<String>) {
         .risk
         .as_deref()
         .map(|word| format!(" ({})", Risk::effective(word)));
-    let listed = if tool.listed {
-        ""
-    } else {
+    let listed = if tool.unlisted {
         ", no longer listed"
+    } else {
+        ""
     };
     lines.push(format!(
         "  tool {}{}{listed}",

@@ -151,11 +151,18 @@ pub(crate) enum Command {
         /// `on` or `off`.
         #[arg(value_enum)]
         state: OnOff,
+        #[command(flatten)]
+        accept: AcceptWaiting,
     },
     /// Turn the automatic approvals of one agent off.
     Pause(Agent),
     /// Let an agent go on after a pause or a stop.
-    Resume(Agent),
+    Resume {
+        #[command(flatten)]
+        agent: Agent,
+        #[command(flatten)]
+        accept: AcceptWaiting,
+    },
     /// Terminate an agent's waiting calls and deny new ones until it is resumed.
     Stop(Agent),
     /// Let calls of one agent up to a risk run without asking for a while.
@@ -283,6 +290,13 @@ pub(crate) struct Show {
 pub(crate) enum OnOff {
     On,
     Off,
+}
+
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct AcceptWaiting {
+    /// Also where calls that are still waiting would be approved.
+    #[arg(long)]
+    pub(crate) accept_waiting: bool,
 }
 
 #[derive(Debug, Args)]

@@ -4,22 +4,37 @@
 
 use countersign_core::App;
 use countersign_core::ops::agents::AgentReport;
+use countersign_core::ops::waiting_calls::WaitingCall;
 use countersign_wire::{AgentBrake, AgentKey};
 use serde_json::json;
 
-use super::args::{Agent, OnOff};
+use super::args::{AcceptWaiting, Agent, OnOff};
 use super::config::Settings;
 use super::console::deciding_here;
 use super::enroll::key;
-use super::failure::Failure;
+use super::failure::{Failure, ids};
 use super::output::{Output, wrong};
 
 /// Turns automatic approvals off everywhere, or lets them be given again.
-pub(crate) async fn panic(settings: &Settings, out: Output, state: OnOff) -> Result<(), Failure> {
+pub(crate) async fn panic(
+    settings: &Settings,
+    out: Output,
+    state: OnOff,
+    accept: AcceptWaiting,
+) -> Result<(), Failure> {
     let on = state == OnOff::On;
-    let set = deciding_here(settings, async |app| Ok(app.set_panic(on).await?)).await?;
+    let (set, waiting) = deciding_here(settings, async |app| {
+        let waiting = match on {
+            true => Vec::new(),
+            false => accepted(app.waiting_calls_without(None).await?, accept)?,
+        };
+        Ok((app.set_panic(on).await?, waiting))
+    })
+    .await?;
     if out.json {
-        return Ok(out.json_line(&json!({ "panic": on, "revision": set.revision }))?);
+        let (revision, waiting) = (set.revision, ids(&waiting));
+        let told = json!({ "panic": on, "revision": revision, "decides_waiting": waiting });
+        return Ok(out.json_line(&told)?);
     }
     let text = match on {
         true => wrong("panic is on: no console approves anything automatically"),
@@ -28,19 +43,32 @@ pub(crate) async fn panic(settings: &Settings, out: Output, state: OnOff) -> Res
     Ok(out.line(&text)?)
 }
 
+/// The waiting calls that are approved by letting go; refused where that was not accepted.
+fn accepted(calls: Vec<WaitingCall>, accept: AcceptWaiting) -> Result<Vec<WaitingCall>, Failure> {
+    match calls.is_empty() || accept.accept_waiting {
+        true => Ok(calls),
+        false => Err(Failure::Waiting(calls)),
+    }
+}
+
 /// Turns one agent's automatic approvals off.
 pub(crate) async fn pause(settings: &Settings, out: Output, agent: &Agent) -> Result<(), Failure> {
-    set(settings, out, agent, AgentBrake::Paused).await
+    set(settings, out, agent, (AgentBrake::Paused, None)).await
 }
 
 /// Ends a pause or a stop.
-pub(crate) async fn resume(settings: &Settings, out: Output, agent: &Agent) -> Result<(), Failure> {
-    set(settings, out, agent, AgentBrake::Running).await
+pub(crate) async fn resume(
+    settings: &Settings,
+    out: Output,
+    agent: &Agent,
+    accept: AcceptWaiting,
+) -> Result<(), Failure> {
+    set(settings, out, agent, (AgentBrake::Running, Some(accept))).await
 }
 
 /// Terminates what waits of an agent and denies what comes.
 pub(crate) async fn stop(settings: &Settings, out: Output, agent: &Agent) -> Result<(), Failure> {
-    set(settings, out, agent, AgentBrake::Stopped).await
+    set(settings, out, agent, (AgentBrake::Stopped, None)).await
 }
 
 /// A brake can be meant for an agent that is yet to come, and be a slip of the pen in an emergency. What
@@ -65,12 +93,17 @@ async fn set(
     settings: &Settings,
     out: Output,
     agent: &Agent,
-    state: AgentBrake,
+    (state, accept): (AgentBrake, Option<AcceptWaiting>),
 ) -> Result<(), Failure> {
     let agent = key(settings, agent)?;
-    let (set, known, idle) = deciding_here(settings, async |app| {
+    let (waiting, set, known, idle) = deciding_here(settings, async |app| {
+        let waiting = match accept {
+            Some(accept) => accepted(app.waiting_calls_without(Some(&agent)).await?, accept)?,
+            None => Vec::new(),
+        };
         let set = app.set_brake(&agent, state).await?;
-        Ok((set, is_known(app, &agent).await, app.why_not_by_itself()))
+        let known = is_known(app, &agent).await;
+        Ok((waiting, set, known, app.why_not_by_itself()))
     })
     .await?;
     let idle = idle.filter(|_| state == AgentBrake::Stopped);
@@ -79,6 +112,7 @@ async fn set(
         return Ok(out.json_line(&json!({
             "workspace": workspace, "agent": name, "state": state, "revision": set.revision,
             "terminated": set.terminated, "left": set.left, "known": known, "not_by_itself": idle,
+            "decides_waiting": ids(&waiting),
         }))?);
     }
     if !known {

@@ -28,7 +28,7 @@ pub(crate) async fn approve(
     let edited = approve
         .args
         .as_deref()
-        .map(|path| input::json_file("--args", path));
+        .map(|given| input::json_or_file("--args", given));
     let edited_args = edited.transpose()?;
     let message = input::optional_text("--message", approve.message)?;
     let verdict = if edited_args.is_some() {

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use countersign_core::OpError;
+use countersign_core::ops::waiting_calls::WaitingCall;
 use countersign_wire::{ErrorCode, json_ascii_safe};
 use serde_json::json;
 
@@ -21,6 +22,8 @@ pub(crate) enum Failure {
         /// For a person.
         message: String,
     },
+    /// A change that would approve waiting calls, without the flag that accepts them.
+    Waiting(Vec<WaitingCall>),
     /// Whoever read our output has had enough; nothing failed.
     NobodyReads,
     /// The command has already told how it ended on standard output.
@@ -48,7 +51,7 @@ impl Failure {
     pub(crate) fn answered(told: Result<(), Self>, answer: Result<(), Self>) -> Result<(), Self> {
         match (told, answer) {
             (Ok(()) | Err(Self::NobodyReads), answer) => answer,
-            (Err(_), Err(refused @ Self::Reported { .. })) => Err(refused),
+            (Err(_), Err(refused @ (Self::Reported { .. } | Self::Waiting(_)))) => Err(refused),
             (Err(untold), _) => Err(untold),
         }
     }
@@ -66,11 +69,12 @@ impl Failure {
     /// Prints the message and returns the exit code.
     pub(crate) fn report(&self, json: bool) -> ExitCode {
         match self {
-            Self::Reported { code, message } => {
-                let text = shown(*code, message, json);
-                // With standard error gone there is nobody left to tell.
-                let _ = writeln!(io::stderr(), "{text}");
-                code.exit_code().into()
+            Self::Reported { code, message } => tell(*code, &shown(*code, message, json, &[])),
+            Self::Waiting(calls) => {
+                let why = OpError::DecidesWaiting(calls.clone());
+                let message =
+                    format!("{why}. Nothing was changed; look at them, then add --accept-waiting");
+                tell(why.code(), &shown(why.code(), &message, json, calls))
             }
             Self::NobodyReads => ExitCode::SUCCESS,
             Self::Told(code) => code.exit_code().into(),
@@ -78,10 +82,27 @@ impl Failure {
     }
 }
 
-fn shown(code: ErrorCode, message: &str, json: bool) -> String {
+fn tell(code: ErrorCode, text: &str) -> ExitCode {
+    // With standard error gone there is nobody left to tell.
+    let _ = writeln!(io::stderr(), "{text}");
+    code.exit_code().into()
+}
+
+/// Request ids of waiting calls.
+pub(crate) fn ids(calls: &[WaitingCall]) -> Vec<String> {
+    calls
+        .iter()
+        .map(|of| of.key.request_id.to_string())
+        .collect()
+}
+
+fn shown(code: ErrorCode, message: &str, json: bool, waiting: &[WaitingCall]) -> String {
     let message = Secrets::Hidden.block(message);
     if json {
-        let error = json!({ "error": { "code": code.as_str(), "message": message } });
+        let mut error = json!({ "error": { "code": code.as_str(), "message": message } });
+        if !waiting.is_empty() {
+            error["error"]["decides_waiting"] = json!(ids(waiting));
+        }
         json_ascii_safe(&error)
     } else {
         format!("countersign: {message}")
@@ -90,6 +111,9 @@ fn shown(code: ErrorCode, message: &str, json: bool) -> String {
 
 impl From<OpError> for Failure {
     fn from(error: OpError) -> Self {
+        if let OpError::DecidesWaiting(calls) = error {
+            return Self::Waiting(calls);
+        }
         Self::new(error.code(), error.to_string())
     }
 }
@@ -117,6 +141,7 @@ mod tests {
         let code = |ended: Result<(), Failure>| match ended {
             Ok(()) | Err(Failure::NobodyReads) => 0,
             Err(Failure::Told(code) | Failure::Reported { code, .. }) => code.exit_code(),
+            Err(Failure::Waiting(_)) => 6,
         };
         let unread = || Err(Failure::NobodyReads);
         let told = || Err(Failure::Told(ErrorCode::Failed));
@@ -146,7 +171,12 @@ mod tests {
 
     #[test]
     fn an_error_is_one_json_object_without_hostile_characters() {
-        let text = shown(ErrorCode::NotFound, "no \u{202e}such\u{1b}[2J id", true);
+        let text = shown(
+            ErrorCode::NotFound,
+            "no \u{202e}such\u{1b}[2J id",
+            true,
+            &[],
+        );
         assert!(
             !text
                 .chars()

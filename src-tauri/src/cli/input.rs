@@ -40,6 +40,14 @@ pub(crate) fn json(flag: &str, value: &str) -> Result<Value, Failure> {
     }
 }
 
+/// A JSON object itself, a file that holds JSON, or standard input for `-`. No path begins with a brace without `./`.
+pub(crate) fn json_or_file(flag: &str, value: &str) -> Result<Value, Failure> {
+    match value.trim_start().starts_with('{') {
+        true => parse(flag, value),
+        false => json_file(flag, Path::new(value)),
+    }
+}
+
 /// JSON of a file, or of standard input for `-`.
 pub(crate) fn json_file(flag: &str, path: &Path) -> Result<Value, Failure> {
     if path == Path::new("-") {
@@ -137,6 +145,20 @@ fn invalid(flag: &str, why: &str) -> Failure {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn arguments_are_taken_from_the_flag_itself_or_from_a_file() {
+        let data = countersign_testkit::TempData::new();
+        let path = data.path().join("args.json");
+        std::fs::write(&path, "{\"a\": 1}").unwrap();
+        let wanted = serde_json::json!({"a": 1});
+        for given in ["{\"a\": 1}", " {\"a\": 1}", path.to_str().unwrap()] {
+            assert_eq!(json_or_file("--args", given).unwrap(), wanted, "{given}");
+        }
+        assert!(json_or_file("--args", "{\"a\": 1, \"a\": 2}").is_err());
+        let (path, text) = (json_or_file("--args", "args.json"), "cannot be read");
+        assert!(format!("{path:?}").contains(text));
+    }
 
     #[test]
     fn json_that_two_readers_would_understand_differently_is_refused() {

@@ -14,6 +14,7 @@ use std::path::Path;
 use countersign_core::clock::{BusClock, Clock as _};
 use countersign_core::ops::rules::{Accepted, RulesChange, RulesChanged};
 use countersign_core::ops::simulate::Progress;
+use countersign_core::ops::waiting_calls::AcceptWaiting;
 use countersign_core::policy::remarks::remarks;
 use countersign_core::policy::simulate::Report;
 use countersign_core::policy::{Enabled, FileProblem, Rule, read_file};
@@ -24,7 +25,7 @@ use serde_json::{Value, json};
 use super::args::{AcceptFile, Rules};
 use super::config::Settings;
 use super::console::{deciding, reading};
-use super::failure::Failure;
+use super::failure::{Failure, ids};
 use super::input;
 use super::output::{Output, plain, wrong};
 use super::{unread, when};
@@ -189,6 +190,10 @@ pub(super) async fn changed(
     let accepted = Accepted {
         limits: accept.change.accept_limits,
         regrets: accept.accept_regrets,
+        waiting: match accept.change.accept_waiting {
+            true => AcceptWaiting::All,
+            false => AcceptWaiting::None,
+        },
     };
     let or = match change {
         RulesChange::Replace { .. } => "write enabled = false into the file, or ",
@@ -231,12 +236,14 @@ async fn change(
         turned_on,
         restored,
         shift,
+        decides_waiting,
     } = done;
+    let waiting = ids(&decides_waiting);
     if out.json {
         return Ok(out.json_line(&json!({
             "workspace": workspace.as_ref(), "revision": revision, "added": added, "changed": changed,
             "removed": removed, "unchanged": unchanged.len(), "turned_on": turned_on, "restored": restored,
-            "approve_less": shift.loses, "approve_more": shift.gains,
+            "approve_less": shift.loses, "approve_more": shift.gains, "decides_waiting": waiting,
         }))?);
     }
     for (word, ids) in [
@@ -265,6 +272,9 @@ async fn change(
         for id in ids {
             out.line(&format!("approves {word} than before: {id}"))?;
         }
+    }
+    for id in &waiting {
+        out.line(&format!("approves {}, which was waiting", plain(id)))?;
     }
     Ok(())
 }

@@ -1,9 +1,12 @@
 import { useEffect, useRef, useState } from "react";
-import { Confirm } from "../components/Confirm";
+import { ASKS_MORE, Confirm } from "../components/Confirm";
 import { tellLate } from "../components/lateFailures";
 import { Overlay } from "../components/Overlay";
-import { useHere } from "../components/useHere";
+import { WaitingDialog } from "../components/rules/WaitingDialog";
+import { whyWaiting } from "../components/rules/whyNot";
+import { useHere, type Here } from "../components/useHere";
 import { useDesk, useStatus } from "../desk/DeskContext";
+import type { WaitingCalls } from "../ipc/generated";
 import { toCallError } from "../ipc/transport";
 
 interface PanicProps {
@@ -22,7 +25,7 @@ const PanicOn = ({ onClose, isLast }: PanicProps) => {
   useEffect(() => {
     if (asked.current) return;
     asked.current = true;
-    desk.call("panic", { on: true }).then(
+    desk.call("panic", { on: true, acceptWaiting: [] }).then(
       () => {
         setOn(true);
       },
@@ -54,16 +57,30 @@ const PanicOn = ({ onClose, isLast }: PanicProps) => {
 export const PanicDialog = ({ onClose, isLast }: PanicProps) => {
   const desk = useDesk();
   const [wasOn] = useState((useStatus()?.panic ?? null) !== null);
-  return wasOn ? (
+  const [waiting, setWaiting] = useState<WaitingCalls | null>(null);
+  const off = async (acceptWaiting: string[], here: Here): Promise<unknown> => {
+    const { waiting: calls } = await desk.call("panic", { on: false, acceptWaiting });
+    if (calls === null) return null;
+    if (here.current) setWaiting(calls);
+    else tellLate("Turn panic off?", whyWaiting(calls));
+    return ASKS_MORE;
+  };
+  if (!wasOn) return <PanicOn onClose={onClose} isLast={isLast} />;
+  return waiting === null ? (
     <Confirm
       title="Turn panic off?"
       verb="Turn panic off"
-      onConfirm={() => desk.call("panic", { on: false })}
+      onConfirm={(here) => off([], here)}
       onClose={onClose}
     >
       Rules and setup keys may approve calls automatically again, in every console.
     </Confirm>
   ) : (
-    <PanicOn onClose={onClose} isLast={isLast} />
+    <WaitingDialog
+      waiting={waiting}
+      verb="Turn panic off"
+      onConfirm={(here) => off(waiting.keys, here)}
+      onClose={onClose}
+    />
   );
 };

@@ -1,6 +1,6 @@
 import { act, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import { agent, agentTool, batch, shown, status } from "../../test/build";
+import { agent, agentTool, batch, shown, status, waitingCalls } from "../../test/build";
 import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
 import { CallError } from "../ipc/transport";
 import type { AgentView, StatusView } from "../ipc/generated";
@@ -16,8 +16,8 @@ const open = async (agents: AgentView[], more: { status?: StatusView } = {}): Pr
     ...more,
     answers: {
       agents_list: () => ({ agents, serverMs: 60_000 }),
-      brake: () => ({ terminated: 0 }),
-      panic: () => ({ terminated: 0 }),
+      brake: () => ({ terminated: 0, waiting: null }),
+      panic: () => ({ terminated: 0, waiting: null }),
     },
   });
   render(<App transport={console} />);
@@ -93,13 +93,48 @@ describe("agents", () => {
     });
   });
 
+  it("go on with calls that wait only after these were named", async () => {
+    const held = waitingCalls(["acme/bot/r7", "acme/bot/r8"]);
+    const console = await open([agent({ brake: { agent: "acme/bot", stopped: false, by: shown("maria") } })]);
+    console.answers.brake = ({ acceptWaiting }) => ({ terminated: 0, waiting: acceptWaiting.length === 2 ? null : held });
+    fireEvent.click(within(brakes()).getByText("Resume…"));
+    fireEvent.click(await screen.findByTestId("confirm-yes"));
+    await screen.findByTestId("waiting-calls");
+    fireEvent.click(screen.getByText("Resume and approve all 2"));
+    await waitFor(() => {
+      expect(console.argsOf("brake").map((args) => args.acceptWaiting)).toEqual([[], held.keys]);
+    });
+    await waitFor(() => {
+      expect(screen.queryByRole("dialog")).toBeNull();
+    });
+  });
+
+  it.each([
+    [{ presence: "live" as const }, "Not paused. Rules and setup keys apply."],
+    [{ presence: "silent" as const, lastSeenMs: 60_000 - 50 * 60_000 }, "Not paused, silent for 50 minutes."],
+    [{ presence: "silent" as const, lastSeenMs: 60_000 - 60 * 60_000 }, "Not paused, silent for 1 hour."],
+    [{ presence: "unheard" as const, lastSeenMs: null }, "Not paused, never heard. Rules and setup keys apply."],
+  ])("that nobody holds back say how long they were silent: %o", async (more, words) => {
+    await open([agent(more)]);
+    expect(brakes().textContent).toContain(words);
+  });
+
+  it("mark a tool that a later hello left out, in full contrast, and no other", async () => {
+    await open([
+      agent({ tools: [agentTool({ name: shown("pay") }), agentTool({ name: shown("gone"), unlisted: true })] }),
+    ]);
+    const [pay, gone] = screen.getAllByTestId("tool");
+    expect([pay?.textContent, gone?.textContent].map((text) => text?.includes("no longer listed"))).toEqual([false, true]);
+    expect(gone?.className).not.toContain("opacity");
+  });
+
   it("are not kept from another question by the late answer to one that was left", async () => {
     const console = await open([agent()]);
     let answer!: () => void;
     console.answers.brake = () =>
       new Promise((done) => {
         answer = () => {
-          done({ terminated: 0 });
+          done({ terminated: 0, waiting: null });
         };
       });
     fireEvent.click(within(brakes()).getByText("Pause…"));
@@ -195,7 +230,7 @@ describe("agents", () => {
     expect(console.argsOf("brake")).toEqual([]);
     fireEvent.click(screen.getByTestId("confirm-yes"));
     await waitFor(() => {
-      expect(console.argsOf("brake")).toEqual([{ agent: "acme/bot", state: "stopped" }]);
+      expect(console.argsOf("brake")).toEqual([{ agent: "acme/bot", state: "stopped", acceptWaiting: [] }]);
     });
     await waitFor(() => {
       expect(screen.queryByTestId("confirm")).toBeNull();
@@ -236,7 +271,7 @@ describe("agents", () => {
 describe("a bypass", () => {
   it("is started for a risk and a time after one more question", async () => {
     const console = await open([agent({ key: "acme/bot" })]);
-    console.answers.bypass = () => ({ terminated: 0 });
+    console.answers.bypass = () => ({ terminated: 0, waiting: null });
     fireEvent.click(within(brakes()).getByText("Bypass…"));
     expect((await screen.findByTestId("confirm")).textContent).toContain("critical calls always ask");
     fireEvent.change(screen.getByTestId("bypass-risk"), { target: { value: "medium" } });
@@ -296,7 +331,7 @@ describe("panic", () => {
     const console = await open([]);
     press(">", chord);
     await waitFor(() => {
-      expect(console.argsOf("panic")).toEqual([{ on: true }]);
+      expect(console.argsOf("panic")).toEqual([{ on: true, acceptWaiting: [] }]);
     });
     await screen.findByText(/Panic is on/);
   });
@@ -355,7 +390,7 @@ describe("panic", () => {
       });
     });
     expect(document.activeElement).toBe(filter);
-    expect([screen.queryByRole("dialog"), console.argsOf("panic")]).toEqual([null, [{ on: true }]]);
+    expect([screen.queryByRole("dialog"), console.argsOf("panic")]).toEqual([null, [{ on: true, acceptWaiting: [] }]]);
     fireEvent.click(screen.getByText("Seen"));
     await waitFor(() => {
       expect(screen.queryByTestId("late-failure")).toBeNull();
@@ -387,7 +422,24 @@ describe("panic", () => {
     press(">", chord);
     fireEvent.click(await screen.findByTestId("confirm-yes"));
     await waitFor(() => {
-      expect(console.argsOf("panic")).toEqual([{ on: false }]);
+      expect(console.argsOf("panic")).toEqual([{ on: false, acceptWaiting: [] }]);
+    });
+  });
+
+  it("is turned off with calls that wait only after they were named", async () => {
+    const held = waitingCalls(["acme/bot/r7"]);
+    const console = await open([], { status: status({ panic: shown("maria") }) });
+    console.answers.panic = ({ acceptWaiting }) => ({ terminated: 0, waiting: acceptWaiting.length === 1 ? null : held });
+    await screen.findByTestId("panic");
+    press(">", chord);
+    fireEvent.click(await screen.findByTestId("confirm-yes"));
+    expect((await screen.findByTestId("waiting-calls")).textContent).toContain("1 call that is still waiting");
+    fireEvent.click(screen.getByText("Turn panic off and approve it"));
+    await waitFor(() => {
+      expect(console.argsOf("panic").map((args) => args.acceptWaiting)).toEqual([[], held.keys]);
+    });
+    await waitFor(() => {
+      expect(screen.queryByRole("dialog")).toBeNull();
     });
   });
 

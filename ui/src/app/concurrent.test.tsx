@@ -149,7 +149,7 @@ describe("a rule that is edited", () => {
   it("stays with what was typed when somebody else removes it, and can be made anew", async () => {
     const list = [ruleRow({ id: "other" }), ruleRow()];
     const console = await rules(list, {
-      save_rule: () => ({ id: "small", version: 1, conflict: null, gone: false, denied: null }),
+      save_rule: () => ({ id: "small", version: 1, conflict: null, gone: false, denied: null, waiting: null }),
     });
     press("j");
     await waitFor(() => {
@@ -187,13 +187,13 @@ describe("a rule that is edited", () => {
     await typed("# two\n");
     console.answers.rule_text = () => text({ version: 4, text: 'id = "small"\neffect = "ask"\n# one\n' });
     list[0] = ruleRow({ version: 4 });
-    saved.resolve({ id: "small", version: 4, conflict: null, gone: false, denied: null });
+    saved.resolve({ id: "small", version: 4, conflict: null, gone: false, denied: null, waiting: null });
     await waitFor(() => {
       expect(screen.getByTestId("rule").dataset["version"]).toBe("4");
     }, AGAIN);
     expect(await shownText()).toContain("# one\n# two");
     expect(screen.queryByTestId("conflict")).toBeNull();
-    console.answers.save_rule = () => ({ id: "small", version: 5, conflict: null, gone: false, denied: null });
+    console.answers.save_rule = () => ({ id: "small", version: 5, conflict: null, gone: false, denied: null, waiting: null });
     await waitFor(() => {
       expect(screen.getByText<HTMLButtonElement>("Save").disabled).toBe(false);
     });
@@ -209,7 +209,7 @@ describe("a rule that is edited", () => {
   it("is told as saved once it is, also where it cannot be read again", async () => {
     const list = [ruleRow()];
     const console = await rules(list, {
-      save_rule: () => ({ id: "small", version: 4, conflict: null, gone: false, denied: null }),
+      save_rule: () => ({ id: "small", version: 4, conflict: null, gone: false, denied: null, waiting: null }),
     });
     console.answers.rule_text = () => {
       throw new CallError("failed", "the store is busy");
@@ -256,7 +256,7 @@ describe("a rule that is edited", () => {
       });
     });
     expect(screen.queryByTestId("conflict")).toBeNull();
-    saved.resolve({ id: "small", version: 4, conflict: null, gone: false, denied: null });
+    saved.resolve({ id: "small", version: 4, conflict: null, gone: false, denied: null, waiting: null });
     await waitFor(() => {
       expect(screen.queryByText("Telling the bus…")).toBeNull();
     });
@@ -278,7 +278,7 @@ describe("a rule that is edited", () => {
     await typed("# two\n");
     console.answers.rule_text = () => text({ version: 4, text: `${text().text}# one\n` });
     list[0] = ruleRow({ version: 4 });
-    saved.resolve({ id: "small", version: 4, conflict: null, gone: false, denied: null });
+    saved.resolve({ id: "small", version: 4, conflict: null, gone: false, denied: null, waiting: null });
     await act(async () => {
       await saved.promise;
     });

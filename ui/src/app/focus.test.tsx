@@ -192,7 +192,7 @@ describe("the focus", () => {
         agents_list: () => ({ agents, serverMs: 0 }),
         brake: () => {
           agents[0] = agent({ key: "acme/bot", brake: { agent: "acme/bot", stopped: true, by: shown("ann") } });
-          return { terminated: 0 };
+          return { terminated: 0, waiting: null };
         },
       },
     });

@@ -259,7 +259,7 @@ const saving = async (): Promise<(saved: SavedRule) => Promise<void>> => {
   await screen.findByText("Telling the bus…");
   return answer.give;
 };
-const SAVED: SavedRule = { id: "small", version: 4, conflict: null, gone: false, denied: null };
+const SAVED: SavedRule = { id: "small", version: 4, conflict: null, gone: false, denied: null, waiting: null };
 
 describe("a rule whose saving is answered late", () => {
   it("takes nobody out of the inbox, nor throws away the reason that is typed there", async () => {

@@ -1,6 +1,6 @@
 import { act, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import { card, historyRow, previewReport, row, ruleRow, shown, story } from "../../test/build";
+import { card, historyRow, previewReport, row, ruleRow, shown, story, waitingCalls } from "../../test/build";
 import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
 import { CallError } from "../ipc/transport";
 import type { PreviewReport, RuleRow, RuleText } from "../ipc/generated";
@@ -26,8 +26,8 @@ const open = async (rules: RuleRow[], answers: FakeConsole["answers"] = {}): Pro
     answers: {
       rules_list: () => ({ workspace: "acme", workspaces: ["acme", "beta"], revision: 1, rules, serverMs: 0 }),
       rule_text: ({ id }) => text({ id }),
-      save_rule: () => ({ id: "small", version: 4, conflict: null, gone: false, denied: null }),
-      remove_rule: () => ({ denied: null }),
+      save_rule: () => ({ id: "small", version: 4, conflict: null, gone: false, denied: null, waiting: null }),
+      remove_rule: () => ({ denied: null, waiting: null }),
       ...tried(previewReport()),
       ...answers,
     },
@@ -59,7 +59,7 @@ const onCard = async (answers: FakeConsole["answers"]): Promise<FakeConsole> => 
     answers: {
       draft_rule: ({ reach }) => text({ version: 0, text: `id = "delete-invoice"\n# ${reach}\n` }),
       rule_text: () => text({ version: 1 }),
-      save_rule: () => ({ id: "delete-invoice", version: 1, conflict: null, gone: false, denied: null }),
+      save_rule: () => ({ id: "delete-invoice", version: 1, conflict: null, gone: false, denied: null, waiting: null }),
       ...tried(previewReport({ approve: 3, agreed: 3 })),
       ...answers,
     },
@@ -157,6 +157,55 @@ describe("the rules", () => {
     });
   });
 
+  it.each(["rule", "card"])("name the waiting calls that Enable of a %s approves, and want one more yes", async (of) => {
+    const held = waitingCalls(["acme/bot/r7", "acme/bot/r8"]);
+    const more = waitingCalls([...held.keys, "acme/bot/r9"]);
+    const save: FakeConsole["answers"]["save_rule"] = ({ acceptWaiting }) => {
+      const waiting = acceptWaiting.length === 0 ? held : acceptWaiting.length === 2 ? more : null;
+      return { id: "small", version: waiting === null ? 4 : null, conflict: null, gone: false, denied: null, waiting };
+    };
+    const answers = { save_rule: save, ...tried(previewReport({ approve: 2, unseen: 3, waiting: 2 })) };
+    const console = await (of === "rule" ? open([ruleRow({ state: "off" })], answers) : onCard(answers));
+    if (of === "card") press("p");
+    await ready("Enable");
+    expect(screen.getByTestId("preview-words").textContent).toContain("Would approve 2 calls that are still waiting.");
+    expect(screen.getByTestId("preview-words").textContent).toContain("1 approved that no person decided.");
+    fireEvent.click(await enable());
+    const asked = await screen.findByTestId("waiting-calls");
+    expect(asked.textContent).toContain("Would approve 2 calls that are still waiting. Nothing was changed.");
+    expect(within(asked).getAllByRole("listitem")).toHaveLength(2);
+    expect(document.activeElement?.textContent).toContain("Cancel");
+    const accepted = (): string[][] => console.argsOf("save_rule").map((args) => args.acceptWaiting);
+    expect(accepted()).toEqual([[]]);
+    // Another call came meanwhile: what was not shown is not accepted.
+    fireEvent.click(screen.getByText("Enable and approve all 2"));
+    await screen.findByText("Enable and approve all 3");
+    expect(accepted()).toEqual([[], held.keys]);
+    fireEvent.click(screen.getByTestId("confirm-yes"));
+    await waitFor(() => {
+      expect(accepted()).toEqual([[], held.keys, more.keys]);
+    });
+    await waitFor(() => {
+      expect(screen.queryByTestId("waiting-calls")).toBeNull();
+    });
+  });
+
+  it("name the waiting calls that a removal approves, and want one more yes", async () => {
+    const held = waitingCalls(["acme/bot/r7"]);
+    const console = await open([ruleRow({ effect: "ask" })], {
+      remove_rule: ({ acceptWaiting }) => ({ denied: null, waiting: acceptWaiting.length === 1 ? null : held }),
+    });
+    await remove();
+    expect((await screen.findByTestId("waiting-calls")).textContent).toContain("1 call that is still waiting");
+    fireEvent.click(screen.getByText("Remove and approve it"));
+    await waitFor(() => {
+      expect(console.argsOf("remove_rule").map((args) => [args.acceptDenied, args.acceptWaiting])).toEqual([
+        [false, []],
+        [false, held.keys],
+      ]);
+    });
+  });
+
   it("show progress, and a stop leaves the rule unproven", async () => {
     let stopped = false;
     const console = await open([ruleRow({ state: "off" })], {
@@ -193,8 +242,9 @@ describe("the rules", () => {
               conflict: text({ version: 4, text: 'id = "small"\neffect = "deny"\n' }),
               gone: false,
               denied: null,
+              waiting: null,
             }
-          : { id: "small", version: 5, conflict: null, gone: false, denied: null },
+          : { id: "small", version: 5, conflict: null, gone: false, denied: null, waiting: null },
     });
     await ready("Enable");
     fireEvent.click(screen.getByText("Run in shadow"));
@@ -230,7 +280,7 @@ describe("the rules", () => {
     fireEvent.click(await screen.findByTestId("confirm-yes"));
     await waitFor(() => {
       expect(console.argsOf("remove_rule")).toEqual([
-        { workspace: "acme", id: "small", acceptLimits: false, acceptDenied: false },
+        { workspace: "acme", id: "small", acceptLimits: false, acceptDenied: false, acceptWaiting: [] },
       ]);
     });
   });
@@ -254,8 +304,9 @@ describe("the rules", () => {
         conflict: null,
         gone: false,
         denied: acceptDenied ? null : held,
+        waiting: null,
       }),
-      remove_rule: ({ acceptDenied }) => ({ denied: acceptDenied ? null : held }),
+      remove_rule: ({ acceptDenied }) => ({ denied: acceptDenied ? null : held, waiting: null }),
     });
     const button = await screen.findByText<HTMLButtonElement>(verb);
     await waitFor(
@@ -291,6 +342,7 @@ describe("the rules", () => {
           conflict: null,
           gone: false,
           denied: acceptLimits ? null : { count: null, calls: [] },
+          waiting: null,
         };
       },
     });
@@ -319,7 +371,7 @@ describe("the rules", () => {
     const console = await open([ruleRow({ state: "off" })], {
       save_rule: ({ sure }) => {
         if (!sure) throw new CallError("not_armed", "no whole simulation");
-        return { id: "small", version: 4, conflict: null, gone: false, denied: null };
+        return { id: "small", version: 4, conflict: null, gone: false, denied: null, waiting: null };
       },
     });
     await ready("Enable");

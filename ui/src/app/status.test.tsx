@@ -68,11 +68,11 @@ describe("the status bar", () => {
   });
 
   it("names the panic key, and asks for panic when it is pressed", async () => {
-    const console = await open({}, { panic: () => ({ terminated: 0 }) });
+    const console = await open({}, { panic: () => ({ terminated: 0, waiting: null }) });
     expect(screen.getByTestId("panic-key").textContent).toBe("Panic Ctrl ⇧ .");
     fireEvent.click(screen.getByTestId("panic-key"));
     await waitFor(() => {
-      expect(console.argsOf("panic")).toEqual([{ on: true }]);
+      expect(console.argsOf("panic")).toEqual([{ on: true, acceptWaiting: [] }]);
     });
   });
 

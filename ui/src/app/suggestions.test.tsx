@@ -51,8 +51,8 @@ const open = async (answers: FakeConsole["answers"]): Promise<FakeConsole> => {
     answers: {
       rules_list: () => ({ workspace: "acme", workspaces: ["acme"], revision: 1, rules: [ruleRow()], serverMs: 0 }),
       rule_text: ({ id }) => ({ id, version: 3, text: `id = "${id}"\neffect = "approve"\n` }),
-      remove_rule: () => ({ denied: null }),
-      save_rule: () => ({ id: "pay", version: 1, conflict: null, gone: false, denied: null }),
+      remove_rule: () => ({ denied: null, waiting: null }),
+      save_rule: () => ({ id: "pay", version: 1, conflict: null, gone: false, denied: null, waiting: null }),
       dismiss_suggestion: () => ({}),
       start_preview: () => ({ number: 1 }),
       preview: () => ({ done: 1, of: 1, report: previewReport({ approve: 7, agreed: 7 }), trouble: null }),
@@ -94,7 +94,7 @@ describe("suggested rules", () => {
       suggestions: () => found(revision === 1 ? [suggestion("pay")] : []),
       save_rule: () => {
         revision = 2;
-        return { id: "pay", version: 1, conflict: null, gone: false, denied: null };
+        return { id: "pay", version: 1, conflict: null, gone: false, denied: null, waiting: null };
       },
     });
     await screen.findByTestId("suggestion");
@@ -171,11 +171,11 @@ describe("a rule's page", () => {
     const console = await open({
       save_rule: ({ acceptLimits }) => {
         held(acceptLimits);
-        return { id: "small", version: 4, conflict: null, gone: false, denied: null };
+        return { id: "small", version: 4, conflict: null, gone: false, denied: null, waiting: null };
       },
       remove_rule: ({ acceptLimits }) => {
         held(acceptLimits);
-        return { denied: null };
+        return { denied: null, waiting: null };
       },
     });
     const off = await screen.findByText("Turn off");

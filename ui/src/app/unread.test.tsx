@@ -1,6 +1,6 @@
 import { act, render, screen, waitFor, within } from "@testing-library/react";
 import { expect, it } from "vitest";
-import { batch, card, row, story, traceLine, traceTree } from "../../test/build";
+import { batch, card, row, status, story, traceLine, traceTree } from "../../test/build";
 import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
 import { CallError } from "../ipc/transport";
 import { App } from "./App";
@@ -71,4 +71,15 @@ it("the inbox says that its list could not be read, and the status bar that the 
     },
     { timeout: 8_000 },
   );
+});
+
+it.each([
+  ["the list is not read yet", { inbox_snapshot: () => new Promise<never>(() => {}) }, {}],
+  ["the console still reads what the bus holds", {}, { status: status({ caughtUp: false }) }],
+])("the inbox gives no number while %s", async (_, answers, more) => {
+  window.location.hash = "#/";
+  render(<App transport={fakeConsole({ answers, ...more })} />);
+  await screen.findByText("Reading the waiting calls…");
+  expect(screen.getByTestId("waiting").textContent).toBe("reading…");
+  expect(screen.queryByTestId("empty")).toBeNull();
 });

@@ -5,6 +5,8 @@ import { tellLate } from "./lateFailures";
 import { Overlay } from "./Overlay";
 import { useHere, type Here } from "./useHere";
 
+export const ASKS_MORE = "asks more";
+
 interface ConfirmProps {
   readonly title: string;
   /** What it will do, and to whom. */
@@ -14,7 +16,10 @@ interface ConfirmProps {
   readonly dangerous?: boolean;
   /** What the button says while it is done. */
   readonly doing?: string;
-  /** Told whether the dialog that asked is still open: an answer that comes later belongs into no other one. */
+  /**
+   * Told whether the dialog that asked is still open: an answer that comes later belongs into no other one. `ASKS_MORE`
+   * leaves it open: there is one more question.
+   */
   readonly onConfirm: (here: Here) => Promise<unknown>;
   readonly onClose: () => void;
 }
@@ -36,9 +41,9 @@ export const Confirm = ({
     setBusy(true);
     setTrouble(null);
     try {
-      await onConfirm(here);
+      const answer = await onConfirm(here);
       // Closed meanwhile, it would close what was opened after it.
-      if (here.current) onClose();
+      if (here.current && answer !== ASKS_MORE) onClose();
     } catch (thrown) {
       const why = toCallError(thrown).message;
       if (here.current) setTrouble(why);

@@ -43,6 +43,20 @@ export const formatAgo = (agoMs: number): string => {
   return `${Math.floor(seconds / 86_400)} d ago`;
 };
 
+/** `50 minutes`, `1 hour`. */
+export const formatFor = (ms: number): string => {
+  const seconds = Math.max(Math.floor(ms / 1_000), 0);
+  const [count, unit] =
+    seconds < 60
+      ? [seconds, "second"]
+      : seconds < 3_600
+        ? [Math.floor(seconds / 60), "minute"]
+        : seconds < 86_400
+          ? [Math.floor(seconds / 3_600), "hour"]
+          : [Math.floor(seconds / 86_400), "day"];
+  return `${count} ${unit}${count === 1 ? "" : "s"}`;
+};
+
 /** Wall-clock time of the operator's zone, 24 hours; alone only for what is of today. */
 export const formatTime = (ms: number, exact = false): string => {
   const date = new Date(ms);

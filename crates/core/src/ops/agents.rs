@@ -81,8 +81,10 @@ pub struct ToolReport {
     pub origin: Option<String>,
     /// False when it runs at the model's provider: no person can be asked first.
     pub gated: bool,
-    /// False when the last hello no longer lists it.
+    /// Whether the last hello lists it.
     pub listed: bool,
+    /// Whether an earlier hello listed it, and the last one lists other tools without it.
+    pub unlisted: bool,
     /// Whether the model must keep to the schema.
     pub strict: bool,
     /// Where a strict tool's schema is not strict; paths point into the hello.
@@ -296,6 +298,7 @@ fn skill_names(hello: &Hello) -> Vec<String> {
 
 fn tool_reports(rows: Vec<ToolRow>, chosen: &[TypedTargetRow]) -> Vec<ToolReport> {
     let names: Vec<String> = rows.iter().map(|row| row.name.clone()).collect();
+    let lists_tools = rows.iter().any(|row| row.place.is_some());
     rows.into_iter()
         .map(|row| {
             let tool = row.def.as_deref().and_then(read_definition);
@@ -322,6 +325,7 @@ fn tool_reports(rows: Vec<ToolRow>, chosen: &[TypedTargetRow]) -> Vec<ToolReport
                 looks_like: looks_like(&row.name, others).map(str::to_owned),
                 gated: !tool.as_ref().is_some_and(|tool| tool.is_beyond_the_gate()),
                 listed: row.place.is_some(),
+                unlisted: lists_tools && row.place.is_none() && row.def_digest.is_some(),
                 changed: row.approved_digest.is_some() && row.approved_digest != row.def_digest,
                 digest: row.def_digest,
                 changed_at: row.changed_at.map(Timestamp),

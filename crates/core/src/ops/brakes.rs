@@ -5,6 +5,8 @@
 
 mod said;
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use countersign_wire::{AgentBrake, AgentKey, PolicyKey};
 
@@ -14,10 +16,12 @@ use super::listed_names::words;
 use super::policy_intake::{Came, Place, Taken};
 use super::policy_value::{self, Put, TRIES};
 use super::trusted::{Standing, TrustedKeys};
+use super::waiting_calls::{Trial, WaitingCall};
 use crate::domain::brakes::Brakes;
 use crate::domain::{AlarmCode, Timestamp};
 use crate::error::OpError;
 use crate::runtime::{App, Role, Shared};
+use crate::store::askers;
 use crate::store::policy::{self, PolicyRow};
 
 /// Who set a brake that does not verify, for display.
@@ -140,6 +144,40 @@ impl App {
             terminated,
             left,
         })
+    }
+
+    /// The waiting calls that would be approved at once if panic were off, or this agent neither paused nor stopped.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn waiting_calls_without(
+        &self,
+        agent: Option<&AgentKey>,
+    ) -> Result<Vec<WaitingCall>, OpError> {
+        let before = self.brakes().await?;
+        let said = match agent {
+            Some(agent) => Said::Agent(agent.clone(), AgentBrake::Running),
+            None => Said::Panic(false),
+        };
+        let mut after = before.clone();
+        let setting = Setting {
+            revision: u64::MAX,
+            by: String::new(),
+            signer: String::new(),
+            at: self.now(),
+        };
+        said.set(&mut after, setting);
+        let asked = askers::waiting(self.reader()).await?.into_iter();
+        let mut workspaces: Vec<_> = asked.filter_map(|(ws, ..)| ws.parse().ok()).collect();
+        workspaces.dedup();
+        let mut calls = Vec::new();
+        for ws in workspaces {
+            let in_force = self.judged_by(&ws).await?;
+            let was = Trial::new(Arc::clone(&in_force), before.clone());
+            let is = Trial::new(in_force, after.clone());
+            calls.extend(self.newly_approved(&ws, Some(was), is).await?);
+        }
+        Ok(calls)
     }
 
     /// The brakes as this folder's console knows them, without the bypasses of those who count no longer: they let

@@ -4,17 +4,21 @@
 
 use std::collections::BTreeMap;
 
-use countersign_wire::{AgentKey, Risk, WorkspaceName};
+use countersign_wire::{AgentKey, Risk, WorkspaceName, request_fields};
 
+use super::agents::AgentReport;
 use super::bypass::standing;
 use crate::domain::Timestamp;
 use crate::error::OpError;
 use crate::policy::matrix::{Cell, Known, Matrix, RISKS};
 use crate::runtime::App;
-use crate::store::redefined;
+use crate::store::askers::AskedTool;
+use crate::store::{askers, redefined};
 
 /// Tools that are judged; more are only counted.
 const ROWS_MAX: usize = 200;
+/// An agent's newest calls whose tools are judged, beside those that it lists.
+const CALLS: i64 = 1_000;
 
 /// A tool and what happens to it.
 #[derive(Debug, Clone)]
@@ -23,16 +27,53 @@ pub struct ToolCells {
     pub agent: String,
     /// Its name: the agent's word.
     pub tool: String,
-    /// The risk that its agent gives it.
+    /// The risk that its agent gives it, or its newest call has.
     pub risk: Option<Risk>,
     /// In the order of the risks.
     pub cells: Vec<Cell>,
 }
 
+/// A tool that a person can be asked about.
+struct Gated {
+    name: String,
+    risk: Option<Risk>,
+    origin: Option<String>,
+}
+
+/// The tools that an agent lists, then those that it has asked for.
+fn gated(agent: &AgentReport, asked: Vec<AskedTool>) -> Vec<Gated> {
+    let listed = agent.tools.iter().filter(|tool| tool.listed);
+    let mut found: Vec<Gated> = listed
+        .clone()
+        .filter(|tool| tool.gated)
+        .map(|tool| Gated {
+            name: tool.name.clone(),
+            risk: tool.risk.as_deref().map(Risk::effective),
+            origin: tool.origin.clone(),
+        })
+        .collect();
+    let known: Vec<&str> = listed.map(|tool| tool.name.as_str()).collect();
+    let asked = asked
+        .into_iter()
+        .filter(|of| !known.contains(&of.tool.as_str()));
+    found.extend(asked.map(|of| Gated {
+        risk: Some(Risk::effective(&of.risk)),
+        origin: request_fields(&of.raw).and_then(|fields| {
+            fields
+                .get("tool")?
+                .get("origin")?
+                .as_str()
+                .map(str::to_owned)
+        }),
+        name: of.tool,
+    }));
+    found
+}
+
 /// Tools by risks.
 #[derive(Debug, Clone)]
 pub struct ToolMatrix {
-    /// By agent, then in the order of its hello.
+    /// By agent, then in the order of its hello, then by name.
     pub rows: Vec<ToolCells>,
     /// Tools that are left out.
     pub more: usize,
@@ -61,12 +102,17 @@ impl App {
         let brakes = self.brakes().await?;
         let mut agents = self.agents().await?;
         agents.retain(|agent| agent.workspace == ws && agent.revoked_at.is_none());
+        let mut known = Vec::with_capacity(agents.len());
+        for agent in agents {
+            let asked = askers::tools(self.reader(), (ws, &agent.agent), CALLS).await?;
+            known.push((gated(&agent, asked), agent));
+        }
         let now = self.now();
         let judging = tokio::task::spawn_blocking(move || {
             let rules = in_force.set.rules().iter().map(|of| of.rule.clone());
             let matrix = Matrix::new(rules.collect(), now, in_force.replaced)?;
             let (mut rows, mut more) = (Vec::new(), 0);
-            for agent in &agents {
+            for (tools, agent) in &known {
                 let key = format!("{}/{}", agent.workspace, agent.agent).parse::<AgentKey>();
                 let key = key.ok();
                 let off = key
@@ -76,7 +122,7 @@ impl App {
                     let key = key.as_ref()?;
                     standing(&trusted, &brakes, (key, risk), now)
                 });
-                for tool in agent.tools.iter().filter(|tool| tool.gated && tool.listed) {
+                for tool in tools {
                     if rows.len() == ROWS_MAX {
                         more += 1;
                         continue;
@@ -95,7 +141,7 @@ impl App {
                     rows.push(ToolCells {
                         agent: agent.agent.clone(),
                         tool: tool.name.clone(),
-                        risk: tool.risk.as_deref().map(Risk::effective),
+                        risk: tool.risk,
                         cells,
                     });
                 }

@@ -98,6 +98,7 @@ mod turns;
 mod typed_targets;
 pub mod verdicts;
 pub mod votes;
+pub mod waiting_calls;
 mod went_back;
 pub mod why;
 mod writer;

@@ -8,6 +8,8 @@ mod loosened;
 mod set;
 mod signed;
 
+use std::sync::Arc;
+
 use countersign_wire::{PolicyKey, Risk, WorkspaceName};
 
 pub use self::change::{Accepted, RulesChange, RulesChanged};
@@ -17,9 +19,12 @@ pub(super) use self::loosened::loosened;
 pub use self::set::RuleSet;
 use self::set::{read, unreadable};
 pub use self::signed::Shift;
+use super::policies::InForce;
 use super::policy_value::{Stands, TRIES, pause};
+use super::waiting_calls::{Trial, WaitingCall};
 use crate::domain::Timestamp;
 use crate::error::OpError;
+use crate::policy::PolicySet;
 use crate::runtime::App;
 use crate::store::{policy, policy_versions, rule_record};
 
@@ -85,8 +90,8 @@ impl App {
     /// # Errors
     /// [`OpError::NotFound`], [`OpError::InvalidArgs`], [`OpError::BusUnreachable`],
     /// [`OpError::ReadOnly`]; [`OpError::VerdictNotAllowed`] where it would change what other rules
-    /// approve ([`Shift`]), or hold back less than the operator may allow; [`OpError::Regretted`]. Nothing is
-    /// changed then.
+    /// approve ([`Shift`]), or hold back less than the operator may allow; [`OpError::Regretted`];
+    /// [`OpError::DecidesWaiting`]. Nothing is changed then.
     pub async fn change_rules(
         &self,
         workspace: &WorkspaceName,
@@ -129,6 +134,11 @@ impl App {
             let refuses = !accepted.limits && !matches!(change, RulesChange::Regret(..));
             if refuses && !done.shift.is_empty() {
                 return Err(OpError::VerdictNotAllowed(done.shift.words()));
+            }
+            // A regret turns off what decides; what that leaves to others is asked about where it is given.
+            if !matches!(change, RulesChange::Regret(..)) {
+                let calls = self.would_approve(workspace, (&before, &author), &after, now);
+                done.decides_waiting = accepted.waiting.check(calls.await?)?;
             }
             let payload = after.payload(&self.identity().operator, now);
             if let Some(revision) = writer.put_object(&key, revision, &payload).await? {
@@ -185,6 +195,34 @@ impl App {
             (Some(why), _) => return Err(why),
         };
         Ok((before, None))
+    }
+
+    /// The waiting calls that a change approves.
+    async fn would_approve(
+        &self,
+        workspace: &WorkspaceName,
+        (before, author): (&Before, &Option<(String, Timestamp)>),
+        after: &RuleSet,
+        now: Timestamp,
+    ) -> Result<Vec<WaitingCall>, OpError> {
+        let failed = |why: String| OpError::Failed(format!("the rules before and after: {why}"));
+        let (setup, brakes) = (self.setup_in_force(workspace).await?, self.brakes().await?);
+        let trial = |set: &RuleSet, authors: Vec<(String, Timestamp)>| {
+            let set = PolicySet::new(set.rules.clone(), setup.clone()).map_err(failed)?;
+            let in_force = InForce {
+                set,
+                authors,
+                replaced: None,
+            };
+            Ok::<_, OpError>(Trial::new(Arc::new(in_force), brakes.clone()))
+        };
+        let was = match before.stands {
+            true => Some(trial(&before.set, author.iter().cloned().collect())?),
+            false => None,
+        };
+        let own = (self.identity().human_key().to_string(), now);
+        self.newly_approved(workspace, was, trial(after, vec![own])?)
+            .await
     }
 
     fn shift(

@@ -11,7 +11,7 @@ use countersign_wire::{
 use tokio::sync::mpsc::{self, Receiver};
 
 use super::setup::{SetupValue, schema_of};
-use crate::domain::Timestamp;
+use crate::domain::{State, Timestamp};
 use crate::error::OpError;
 use crate::policy::simulate::{Past, Report, Simulation};
 use crate::policy::{Asked, Conditions, PolicySet, Rule, SetupInForce};
@@ -51,6 +51,7 @@ pub(super) fn with_past(row: &PastRow, judge: impl FnOnce(&Past<'_>)) {
         at: Timestamp(row.stored_at),
         person: decided.filter(|_| by_person),
         ran,
+        waits: row.state == State::Pending.as_str(),
     });
 }
 

@@ -29,6 +29,9 @@ pub(crate) struct StoreFailed {
     pub(crate) why: String,
     /// The server's time, ms.
     pub(crate) since: i64,
+    /// Another program holds the lock.
+    #[serde(default)]
+    pub(crate) locked: bool,
 }
 
 impl StoreFailed {
@@ -36,12 +39,20 @@ impl StoreFailed {
         Some(Self {
             why: health.store_failed.clone()?,
             since: health.failed_at.map_or(0, |at| at.0),
+            locked: health.locked,
         })
+    }
+
+    fn code(&self) -> AlarmCode {
+        match self.locked {
+            true => AlarmCode::StoreLocked,
+            false => AlarmCode::StoreFailed,
+        }
     }
 
     fn alarm(&self) -> Alarm {
         Alarm {
-            code: AlarmCode::StoreFailed.as_str().to_owned(),
+            code: self.code().as_str().to_owned(),
             subject: SUBJECT.to_owned(),
             at: self.since,
             ..Alarm::default()
@@ -55,7 +66,7 @@ fn write(folder: &Path, state: Option<&StoreFailed>) -> io::Result<()> {
         Some(state) => {
             let short = StoreFailed {
                 why: state.why.chars().take(LENGTH / 8).collect(),
-                since: state.since,
+                ..*state
             };
             serde_json::to_vec(&short)?
         }
@@ -110,7 +121,9 @@ impl App {
         self.tell_folder(None);
         loop {
             let now = StoreFailed::of(&health.borrow_and_update());
-            if now.is_some() != told.is_some() {
+            if now.is_some() != told.is_some()
+                || now.as_ref().map(|of| of.locked) != told.as_ref().map(|of| of.locked)
+            {
                 self.tell_folder(now.as_ref());
                 if let (Some(before), None) = (&told, &now) {
                     self.note_end(before).await;
@@ -132,7 +145,7 @@ impl App {
 
     async fn note_end(&self, failed: &StoreFailed) {
         let detail = json!({
-            "code": AlarmCode::StoreFailed.as_str(), "since": Timestamp(failed.since).rfc3339(),
+            "code": failed.code().as_str(), "since": Timestamp(failed.since).rfc3339(),
         });
         let written = self
             .record("alarm_cleared", SUBJECT.to_owned(), detail)
@@ -145,6 +158,31 @@ impl App {
                 });
             }
             Err(error) => tracing::warn!(%error, "that the store works again is not audited"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::alarm::words;
+
+    #[test]
+    fn a_locked_store_is_not_told_to_be_one_without_space() {
+        for (locked, code, says, not) in [
+            (true, "store_locked", "lock", "space"),
+            (false, "store_failed", "space", "lock is released"),
+        ] {
+            let health = Health {
+                store_failed: Some("it".to_owned()),
+                locked,
+                ..Health::default()
+            };
+            let alarm = StoreFailed::of(&health).map(|of| of.alarm());
+            let alarm = alarm.unwrap_or_default();
+            let (_, next) = words(&alarm.code, &alarm.subject);
+            assert_eq!(alarm.code, code);
+            assert!(next.contains(says) && !next.contains(not), "{next}");
         }
     }
 }

@@ -164,7 +164,7 @@ impl App {
 }
 
 /// What a rule has approved in its windows; none where too much would have to be read for it.
-async fn used_so_far(
+pub(super) async fn used_so_far(
     reader: &Reader,
     workspace: &WorkspaceName,
     rule: &Rule,

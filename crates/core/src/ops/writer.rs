@@ -292,13 +292,13 @@ impl WriterTask {
                 tracing::error!(%error, "a change could not be written");
                 // Behind what failed before: the older revision of a value must not be the one that stays.
                 self.backlog.extend(kept);
-                self.failed(error.is_damaged(), error.to_string());
+                self.failed((error.is_damaged(), error.is_busy()), error.to_string());
             }
         }
     }
 
     /// Leaves the store alone for a while, or for ever where it is broken.
-    fn failed(&mut self, broken: bool, why: String) {
+    fn failed(&mut self, (broken, locked): (bool, bool), why: String) {
         self.damaged = broken;
         self.ledger.forget();
         let wait = self
@@ -315,9 +315,10 @@ impl WriterTask {
             wait,
         });
         let now = self.ledger.clock.now();
-        self.wires
-            .health
-            .send_modify(|health| health.fails(why, now));
+        self.wires.health.send_modify(|health| {
+            health.fails(why, now);
+            health.locked = locked;
+        });
         self.publish_event(AppEvent::Status);
     }
 
@@ -328,7 +329,7 @@ impl WriterTask {
             return false;
         };
         if !self.damaged {
-            self.failed(true, why);
+            self.failed((true, false), why);
         }
         true
     }

@@ -51,6 +51,8 @@ pub type Positions = BTreeMap<&'static str, StreamPlace>;
 pub struct Health {
     /// Why the last change could not be written.
     pub store_failed: Option<String>,
+    /// Whether that is because another program holds its lock.
+    pub locked: bool,
     /// Since when; kept until the audit log was told of the end, for a full disk takes a small write between two large
     /// ones.
     pub failed_at: Option<Timestamp>,

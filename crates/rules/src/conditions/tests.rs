@@ -52,6 +52,17 @@ fn a_condition_answers_from_what_the_request_says() {
             json!({}),
             true,
         ),
+        // Noon in UTC: standard time in November, summer time in July.
+        (
+            "now.getHours('Europe/Berlin') == 13 && now.getHours('America/New_York') == 7",
+            json!({}),
+            true,
+        ),
+        (
+            "timestamp('2026-07-01T12:00:00Z').getHours('Europe/Berlin') == 14",
+            json!({}),
+            true,
+        ),
         ("args.a == [1, 2]", json!({"a": [1, 2]}), true),
         ("args == {'a': 1}", json!({"a": 1}), true),
         ("args.a != [1, 'x']", json!({"a": [2, "x"]}), true),

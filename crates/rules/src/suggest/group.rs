@@ -11,7 +11,9 @@ use crate::domain::Timestamp;
 use crate::rule::ArgTest;
 
 /// Values of one argument that a rule lists; more are no narrow rule.
-const VALUES_MAX: usize = 10;
+const VALUES_MAX: usize = 5;
+/// How often each of them was approved; a value that does not repeat will not match again.
+const REPEATS_MIN: u64 = 2;
 /// Different calls of a group that are told apart.
 const DIGESTS_MAX: usize = 1_000;
 const SAMPLES: usize = 5;
@@ -62,7 +64,7 @@ pub(super) struct Group {
     /// All of them.
     pub(super) exact: Exact,
     pub(super) by_digest: BTreeMap<String, Exact>,
-    values: BTreeMap<String, Vec<Value>>,
+    values: BTreeMap<String, Vec<(Value, u64)>>,
     /// Somewhere a rule cannot name the arguments.
     unnamed: bool,
 }
@@ -89,22 +91,25 @@ impl Group {
         };
         for (pointer, value) in named {
             let values = self.values.entry(pointer).or_default();
-            if values.len() <= VALUES_MAX && !values.contains(&value) {
-                values.push(value);
+            match values.iter().position(|(known, _)| *known == value) {
+                Some(place) => values[place].1 += 1,
+                None if values.len() <= VALUES_MAX => values.push((value, 1)),
+                None => {}
             }
         }
     }
 
-    /// Every argument as all these calls had it: one value, or one of a few.
+    /// Every argument as all these calls had it: one value, or one of a few that repeat.
     pub(super) fn alike(&self) -> Option<BTreeMap<String, ArgTest>> {
         if self.unnamed || self.values.is_empty() {
             return None;
         }
-        let test = |(pointer, values): (&String, &Vec<Value>)| {
+        let test = |(pointer, values): (&String, &Vec<(Value, u64)>)| {
+            let repeat = values.iter().all(|(_, count)| *count >= REPEATS_MIN);
             let test = match values.as_slice() {
-                [one] => is(one.clone()),
-                several if several.len() <= VALUES_MAX => ArgTest {
-                    one_of: Some(several.to_vec()),
+                [(one, _)] => is(one.clone()),
+                several if several.len() <= VALUES_MAX && repeat => ArgTest {
+                    one_of: Some(several.iter().map(|(value, _)| value.clone()).collect()),
                     ..ArgTest::default()
                 },
                 _ => return None,

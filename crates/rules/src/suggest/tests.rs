@@ -111,6 +111,20 @@ fn a_few_values_are_listed_and_a_denial_of_others_leaves_the_exact_ones() {
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].rule.matchers.args["/to"].eq, Some(json!("a")));
     assert_eq!(found[0].approvals, 6);
+    let rare = [approved(to("a"), 5), approved(to("b"), 1)].concat();
+    let found = suggest(&rare);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(
+        found[0].rule.matchers.args["/to"].eq,
+        Some(json!("a")),
+        "a value that came once will not match again"
+    );
+    let of = |values: u8| -> Vec<(Value, Verdict)> {
+        (0..values)
+            .flat_map(|n| approved(to(&n.to_string()), 2))
+            .collect()
+    };
+    assert_eq!((suggest(&of(5)).len(), suggest(&of(6)).len()), (1, 0));
     let many: Vec<_> = (0..20)
         .map(|n| (to(&n.to_string()), Verdict::Approve))
         .collect();
@@ -163,6 +177,25 @@ fn nothing_is_suggested_that_a_rule_says_or_none_may_say() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_suggestion_lists_only_values_that_repeat_and_few_of_them(
+        calls in prop::collection::vec((0_u8..9, 0_u8..3), 0..60),
+    ) {
+        let args = |(to, amount): &(u8, u8)| json!({"to": to, "amount": amount});
+        let calls: Vec<Value> = calls.iter().map(args).collect();
+        let given: Vec<_> = calls.iter().map(|args| (args.clone(), Verdict::Approve)).collect();
+        for found in suggest(&given) {
+            for (pointer, test) in &found.rule.matchers.args {
+                let listed = test.one_of.clone().unwrap_or_default();
+                prop_assert!(listed.len() <= 5);
+                for value in listed.iter().chain(&test.eq) {
+                    let times = calls.iter().filter(|args| args.pointer(pointer) == Some(value)).count();
+                    prop_assert!(times >= 2, "{} {}", pointer, value);
+                }
+            }
+        }
+    }
 
     #[test]
     fn a_suggestion_approves_nothing_that_a_person_denied(

@@ -101,6 +101,7 @@ fn a_window_lets_go_of_what_is_older() {
             at,
             person: None,
             ran: false,
+            waits: false,
         };
         decided.push((second, word(&policy, &simulation.judge(&past))));
     }

@@ -27,6 +27,7 @@ fn preview(rule: Rule, calls: &[Call]) -> Preview {
             at: noon(),
             person: *person,
             ran: *ran,
+            waits: person.is_none() && !ran,
         };
         let found = simulation.judge(&past);
         tally.add(&past, &found);
@@ -66,6 +67,7 @@ fn an_approve_is_held_against_what_people_decided_and_what_nobody_saw() {
         (found.agreed, found.denied, found.refused, found.unseen),
         (3, 1, 0, 2)
     );
+    assert_eq!(found.waiting, 1, "the other was let run by a rule");
     assert_eq!((found.newly_high, found.newly_critical), (1, 0));
     assert_eq!(
         found

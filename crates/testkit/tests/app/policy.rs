@@ -2,7 +2,8 @@
 
 use countersign_core::App;
 use countersign_core::domain::AlarmCode;
-use countersign_core::ops::rules::{RulesChange, RulesChanged};
+use countersign_core::ops::rules::{Accepted, RulesChange, RulesChanged};
+use countersign_core::ops::waiting_calls::AcceptWaiting;
 use countersign_core::policy::read_file;
 use countersign_wire::{Context, PolicyKey, SignedEnvelope, WorkspaceName};
 use serde_json::json;
@@ -27,7 +28,18 @@ pub(crate) fn acme() -> WorkspaceName {
 pub(crate) async fn apply(app: &App, file: &str) -> RulesChanged {
     let rules = read_file(file).unwrap();
     let change = RulesChange::Replace { rules, seen: None };
-    app.change_rules(&acme(), &change).await.unwrap()
+    change_all(app, &change).await
+}
+
+/// Changes the rules, whatever waits.
+pub(crate) async fn change_all(app: &App, change: &RulesChange) -> RulesChanged {
+    let accepted = Accepted {
+        waiting: AcceptWaiting::All,
+        ..Accepted::default()
+    };
+    app.change_rules_accepting(&acme(), change, accepted)
+        .await
+        .unwrap()
 }
 
 /// Rules that cannot be read.

@@ -82,6 +82,9 @@ pub(crate) struct Accept {
     /// Also where the rules would then have let run what a person denied.
     #[arg(long)]
     pub(crate) accept_flips: bool,
+    /// Also where calls that are still waiting would be approved.
+    #[arg(long)]
+    pub(crate) accept_waiting: bool,
 }
 
 /// What may follow from a file of rules.

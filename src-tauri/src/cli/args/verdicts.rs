@@ -10,9 +10,9 @@ use super::Id;
 pub(crate) struct Approve {
     #[command(flatten)]
     pub(crate) id: Id,
-    /// Approve these arguments instead: a JSON file; `-` reads standard input.
-    #[arg(long, value_name = "FILE|-")]
-    pub(crate) args: Option<PathBuf>,
+    /// Approve these arguments instead: JSON as `{…}`, a JSON file, or `-` for standard input.
+    #[arg(long, value_name = "JSON|FILE|-")]
+    pub(crate) args: Option<String>,
     /// For the agent; `-` reads standard input.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) message: Option<String>,

@@ -16,7 +16,7 @@ use super::shown::toml_of;
 use crate::cli::args::{ImportFrom, ImportRules};
 use crate::cli::config::Settings;
 use crate::cli::console::{deciding, reading};
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, ids};
 use crate::cli::input;
 use crate::cli::output::{Output, doubtful, plain};
 
@@ -138,6 +138,7 @@ fn as_json(from: ImportFrom, found: &Imported, done: Option<&RulesChanged>) -> V
         "from": from.word(), "rules": rules, "carried": carried, "left_out": left_out,
         "applied": done.is_some(), "revision": done.map(|done| done.revision),
         "added": done.map(|done| &done.added),
+        "decides_waiting": done.map(|done| ids(&done.decides_waiting)),
         "kept": done.map(|done| kept(found, done)),
     })
 }

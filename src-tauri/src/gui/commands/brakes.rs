@@ -2,29 +2,58 @@
 
 use std::time::Duration;
 
-use countersign_view::{BrakeArgs, BrakeOutcome, BypassArgs, IpcError, IpcErrorCode, PanicArgs};
+use countersign_core::ops::waiting_calls::AcceptWaiting;
+use countersign_view::{
+    BrakeArgs, BrakeOutcome, BrakeState, BypassArgs, IpcError, IpcErrorCode, PanicArgs,
+    WaitingCalls,
+};
 use countersign_wire::AgentKey;
 
+use super::previews::waiting_calls;
 use crate::gui::desk::Desk;
 use crate::gui::fault::{fault, refuse};
 
 pub(crate) async fn brake(desk: &Desk, args: BrakeArgs) -> Result<BrakeOutcome, IpcError> {
     let agent = agent(&args.agent)?;
-    let set = desk
-        .app
-        .set_brake(&agent, args.state.into())
-        .await
-        .map_err(fault)?;
-    Ok(BrakeOutcome {
-        terminated: set.terminated,
-    })
+    let waiting = match args.state {
+        BrakeState::Running => waiting(desk, Some(&agent), args.accept_waiting).await?,
+        BrakeState::Paused | BrakeState::Stopped => None,
+    };
+    if waiting.is_some() {
+        return Ok(outcome(0, waiting));
+    }
+    let set = desk.app.set_brake(&agent, args.state.into()).await;
+    Ok(outcome(set.map_err(fault)?.terminated, None))
+}
+
+fn outcome(terminated: u64, waiting: Option<WaitingCalls>) -> BrakeOutcome {
+    BrakeOutcome {
+        terminated,
+        waiting,
+    }
+}
+
+/// The waiting calls that letting go would approve, where the operator was not shown all of them.
+async fn waiting(
+    desk: &Desk,
+    agent: Option<&AgentKey>,
+    shown: Vec<String>,
+) -> Result<Option<WaitingCalls>, IpcError> {
+    let calls = desk.app.waiting_calls_without(agent).await.map_err(fault)?;
+    match AcceptWaiting::These(shown).covers(&calls) {
+        true => Ok(None),
+        false => waiting_calls(desk, &calls).await.map(Some),
+    }
 }
 
 pub(crate) async fn panic(desk: &Desk, args: PanicArgs) -> Result<BrakeOutcome, IpcError> {
+    if !args.on
+        && let Some(waiting) = waiting(desk, None, args.accept_waiting).await?
+    {
+        return Ok(outcome(0, Some(waiting)));
+    }
     let set = desk.app.set_panic(args.on).await.map_err(fault)?;
-    Ok(BrakeOutcome {
-        terminated: set.terminated,
-    })
+    Ok(outcome(set.terminated, None))
 }
 
 pub(crate) async fn bypass(desk: &Desk, args: BypassArgs) -> Result<BrakeOutcome, IpcError> {
@@ -36,9 +65,7 @@ pub(crate) async fn bypass(desk: &Desk, args: BypassArgs) -> Result<BrakeOutcome
         }
         None => desk.app.end_bypass(&agent).await,
     };
-    Ok(BrakeOutcome {
-        terminated: set.map_err(fault)?.terminated,
-    })
+    Ok(outcome(set.map_err(fault)?.terminated, None))
 }
 
 fn agent(key: &str) -> Result<AgentKey, IpcError> {

@@ -1,11 +1,12 @@
 //! Tries a rule on the past while the operator looks on.
 
 use countersign_core::domain::Timestamp;
+use countersign_core::ops::waiting_calls::WaitingCall;
 use countersign_core::policy::preview::Case;
 use countersign_core::policy::simulate::Flip;
 use countersign_view::{
     DeniedCalls, IpcError, IpcErrorCode, Nothing, PreviewCase, PreviewNumber, PreviewReport,
-    PreviewView, RuleEffect, StartPreviewArgs,
+    PreviewView, RuleEffect, StartPreviewArgs, WaitingCalls,
 };
 use countersign_wire::Hiding;
 
@@ -54,6 +55,7 @@ pub(crate) async fn preview(desk: &Desk, args: PreviewNumber) -> Result<PreviewV
                 denied: found.denied,
                 refused: found.refused,
                 unseen: found.unseen,
+                waiting: found.waiting,
                 newly_high: found.newly_high,
                 newly_critical: found.newly_critical,
                 unsure: found.unsure,
@@ -81,6 +83,18 @@ pub(super) async fn denied_calls(
     Ok(DeniedCalls {
         count: flips.and_then(|flips| flips.len().try_into().ok()),
         calls: cases(desk, newest.map(|flip| (flip.request, RuleEffect::Approve))).await?,
+    })
+}
+
+/// Waiting calls that a change would approve at once.
+pub(super) async fn waiting_calls(
+    desk: &Desk,
+    waiting: &[WaitingCall],
+) -> Result<WaitingCalls, IpcError> {
+    let first = waiting.iter().map(|of| (of.request, RuleEffect::Approve));
+    Ok(WaitingCalls {
+        keys: waiting.iter().map(|of| of.key.to_string()).collect(),
+        calls: cases(desk, first).await?,
     })
 }
 

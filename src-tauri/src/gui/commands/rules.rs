@@ -6,9 +6,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use countersign_core::OpError;
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::regrets::{Denied, Regretting, Suspended};
 use countersign_core::ops::rules::{Accepted, RuleSet, RulesChange};
+use countersign_core::ops::waiting_calls::AcceptWaiting;
 use countersign_core::policy::body::{read_rule, write_rule};
 use countersign_core::policy::condition::{FUNCTIONS, VARIABLES};
 use countersign_core::policy::draft::{ALWAYS_DAYS, Grant};
@@ -21,7 +23,7 @@ use countersign_view::{
 };
 use countersign_wire::WorkspaceName;
 
-use super::previews::denied_calls;
+use super::previews::{denied_calls, waiting_calls};
 use crate::gui::desk::Desk;
 use crate::gui::fault::{fault, refuse};
 use crate::gui::view::{rule_effect, rule_row, rule_state};
@@ -201,9 +203,10 @@ pub(crate) async fn save_rule(desk: &Desk, args: SaveRuleArgs) -> Result<SavedRu
             conflict: None,
             gone: false,
             denied: Some(denied),
+            waiting: None,
         });
     }
-    let accepted = accepted(args.accept_limits);
+    let accepted = accepted(args.accept_limits, args.accept_waiting);
     let done = desk
         .app
         .change_rules_accepting(&workspace, &change, accepted)
@@ -220,6 +223,15 @@ pub(crate) async fn save_rule(desk: &Desk, args: SaveRuleArgs) -> Result<SavedRu
             conflict: None,
             gone: false,
             denied: None,
+            waiting: None,
+        }),
+        Err(OpError::DecidesWaiting(calls)) => Ok(SavedRule {
+            id,
+            version: None,
+            conflict: None,
+            gone: false,
+            denied: None,
+            waiting: Some(waiting_calls(desk, &calls).await?),
         }),
         // Somebody else was first between the look and the change.
         Err(error) => match desk.app.rules(&workspace).await {
@@ -245,6 +257,7 @@ fn not_seen(set: &RuleSet, id: &str, seen: Option<u64>) -> Result<Option<SavedRu
         gone: conflict.is_none(),
         conflict,
         denied: None,
+        waiting: None,
     }))
 }
 
@@ -275,9 +288,10 @@ fn enabled(state: countersign_view::RuleState) -> Enabled {
     }
 }
 
-fn accepted(limits: bool) -> Accepted {
+fn accepted(limits: bool, waiting: Vec<String>) -> Accepted {
     Accepted {
         limits,
+        waiting: AcceptWaiting::These(waiting),
         ..Accepted::default()
     }
 }
@@ -291,13 +305,25 @@ pub(crate) async fn remove_rule(
     let change = RulesChange::Remove(args.id);
     let denied = denied(desk, &workspace, &change, args.accept_denied).await?;
     if denied.is_some() {
-        return Ok(RemovedRule { denied });
+        return Ok(RemovedRule {
+            denied,
+            waiting: None,
+        });
     }
-    desk.app
-        .change_rules_accepting(&workspace, &change, accepted(args.accept_limits))
-        .await
-        .map_err(fault)?;
-    Ok(RemovedRule { denied: None })
+    let accepted = accepted(args.accept_limits, args.accept_waiting);
+    let done = desk
+        .app
+        .change_rules_accepting(&workspace, &change, accepted)
+        .await;
+    let waiting = match done {
+        Ok(_) => None,
+        Err(OpError::DecidesWaiting(calls)) => Some(waiting_calls(desk, &calls).await?),
+        Err(error) => return Err(fault(error)),
+    };
+    Ok(RemovedRule {
+        denied: None,
+        waiting,
+    })
 }
 
 /// A rule for what this request asks, for a person to read first.

@@ -93,7 +93,7 @@ fn tool(tool: &ToolReport) -> AgentToolView {
             .map(escape),
         origin: text(tool.origin.as_ref()),
         gated: tool.gated,
-        listed: tool.listed,
+        unlisted: tool.unlisted,
         strict: tool.strict,
         strict_faults: tool
             .strict_faults

@@ -7,7 +7,7 @@ import { Day } from "../Moment";
 
 const what = ({ row }: PreviewCase): string => {
   if (row.verdict !== null) return pastOf(plainText(row.verdict));
-  return row.state === "pending" ? "waits" : row.state;
+  return row.state === "pending" ? "waiting" : row.state;
 };
 
 /** Calls of the past, each a way to its story. */

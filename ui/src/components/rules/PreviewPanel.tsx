@@ -4,20 +4,22 @@ import { Share } from "../Share";
 import { ShownText } from "../ShownText";
 import type { PreviewReport, RuleEffect } from "../../ipc/generated";
 import { Cases } from "./Cases";
+import { waitingWords } from "./WaitingDialog";
 import { DAYS, type Days, type RulePreview } from "./usePreview";
 
 const count = (value: number): string => value.toLocaleString("en");
 const SPANS: Record<Days, string> = { 90: "last 90 days", 30: "last 30 days", 7: "last 7 days", 0: "everything" };
 
 const Words = ({ report, effect }: { readonly report: PreviewReport; readonly effect: RuleEffect | null }) => {
-  const { approve, ask, deny, agreed, denied, refused, unseen } = report;
+  const { approve, ask, deny, agreed, denied, refused, unseen, waiting } = report;
   if (approve + ask + deny === 0) return <>It matches none of them.</>;
   const words = [
     effect === "deny" ? `${count(deny)} denied, ${count(agreed)} of them as people did.` : "",
     effect === "approve" && (agreed > 0 || denied + unseen === 0) ? `${count(agreed)} approved as people did.` : "",
     refused > 0 ? `${count(refused)} denied that a person had let run.` : "",
     denied > 0 ? `${count(denied)} approved that a person had denied.` : "",
-    unseen > 0 ? `${count(unseen)} approved that nobody has decided.` : "",
+    waiting > 0 ? waitingWords(waiting) : "",
+    unseen > waiting ? `${count(unseen - waiting)} approved that no person decided.` : "",
     ask > 0
       ? effect === "ask"
         ? `${count(ask)} left to people.`
@@ -81,7 +83,7 @@ const Found = ({ report, effect }: { readonly report: PreviewReport; readonly ef
         </Section>
       )}
       {report.samples.length === 0 ? null : (
-        <Section title="The last that it matches">
+        <Section title="Latest matches">
           <Cases cases={report.samples} more={0} testId="samples" />
         </Section>
       )}

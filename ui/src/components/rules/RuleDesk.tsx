@@ -15,6 +15,7 @@ import { usePreview } from "./usePreview";
 import { useRuleEdit, type Accepted } from "./useRuleEdit";
 import { Region } from "../Region";
 import { useHere } from "../useHere";
+import { WaitingDialog } from "./WaitingDialog";
 
 interface RuleDeskProps {
   readonly workspace: string;
@@ -186,6 +187,16 @@ export const RuleDesk = ({
             edit.letGo(held);
           }}
           onConfirm={() => save(held.state, { ...held.accepted, denied: true })}
+        />
+      ) : null}
+      {held?.why === "waiting" ? (
+        <WaitingDialog
+          waiting={held.calls}
+          verb={held.state === "on" ? "Enable" : "Save"}
+          onClose={() => {
+            edit.letGo(held);
+          }}
+          onConfirm={() => save(held.state, { ...held.accepted, waiting: held.calls.keys })}
         />
       ) : null}
       {held?.why === "unproven" ? (

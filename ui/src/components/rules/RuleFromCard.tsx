@@ -14,8 +14,8 @@ const REACH: readonly (readonly [GrantReach, string])[] = [
 
 const Done = ({ saved }: { readonly saved: SavedRule }) => (
   <p className="m-0 text-text-2" data-testid="grant-done">
-    The rule <b className="font-mono font-semibold text-text">{saved.id}</b> stands on the bus, version {saved.version}.
-    What waits is judged again.
+    Rule <b className="font-mono font-semibold text-text">{saved.id}</b> is saved, version {saved.version}. While it is
+    active, calls that match it are approved without a question.
   </p>
 );
 

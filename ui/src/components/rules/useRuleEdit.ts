@@ -3,14 +3,14 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useDesk } from "../../desk/DeskContext";
 import { useStore } from "../../desk/store";
-import type { DeniedCalls, RuleCheck, RuleState, RuleText, SavedRule } from "../../ipc/generated";
+import type { DeniedCalls, RuleCheck, RuleState, RuleText, SavedRule, WaitingCalls } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
 import { tellLate } from "../lateFailures";
 import { useHere } from "../useHere";
 import { savedRules, savingRules } from "./saving";
 import { changedRules } from "./unsaved";
 import { useRuleCheck } from "./useRuleCheck";
-import { questionOf, whyConflict, whyDenied } from "./whyNot";
+import { questionOf, whyConflict, whyDenied, whyWaiting } from "./whyNot";
 
 /** What the operator was told and wants all the same. */
 export interface Accepted {
@@ -20,12 +20,15 @@ export interface Accepted {
   readonly limits?: boolean;
   /** Calls that people denied and that would run. */
   readonly denied?: boolean;
+  /** Waiting calls that it approves at once. */
+  readonly waiting?: readonly string[];
 }
 
 /** A saving that was not made: why, and how it was tried. */
 export type Held = { readonly state: RuleState | null; readonly accepted: Accepted } & (
   | { readonly why: "limits"; readonly message: string }
   | { readonly why: "denied"; readonly calls: DeniedCalls }
+  | { readonly why: "waiting"; readonly calls: WaitingCalls }
   | { readonly why: "unproven" }
 );
 
@@ -121,12 +124,12 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
     if (!edited || given.text === text) begin(given);
     // What was saved here, as the console writes it.
     else if (given.version === base.version || given.version === seen) setBase(given);
-    else setConflict({ id: given.id, version: null, conflict: given, gone: false, denied: null });
+    else setConflict({ id: given.id, version: null, conflict: given, gone: false, denied: null, waiting: null });
   }, [base, begin, busy, edited, given, seen, text]);
 
   useEffect(() => {
     if (gone)
-      setConflict((before) => before ?? { id: given.id, version: null, conflict: null, gone: true, denied: null });
+      setConflict((before) => before ?? { id: given.id, version: null, conflict: null, gone: true, denied: null, waiting: null });
   }, [given.id, gone]);
 
   const setText = useCallback(
@@ -141,7 +144,7 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
   );
 
   const save = async (state: RuleState | null, accepted: Accepted = {}): Promise<SavedRule | null> => {
-    const { sure = false, limits = false, denied = false } = accepted;
+    const { sure = false, limits = false, denied = false, waiting = [] } = accepted;
     /** Whoever has left the editor is told what it would have asked. */
     const tell = (show: () => void, why: string): null => {
       if (here.current) show();
@@ -160,12 +163,17 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
         sure,
         acceptLimits: limits,
         acceptDenied: denied,
+        acceptWaiting: [...waiting],
       });
-      const { denied: calls } = saved;
+      const { denied: calls, waiting: wait } = saved;
       if (calls !== null)
         return tell(() => {
           setHeld({ why: "denied", calls, state, accepted });
         }, whyDenied(calls));
+      if (wait !== null)
+        return tell(() => {
+          setHeld({ why: "waiting", calls: wait, state, accepted });
+        }, whyWaiting(wait));
       if (saved.version === null)
         return tell(() => {
           setConflict(saved);

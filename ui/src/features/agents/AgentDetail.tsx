@@ -14,7 +14,7 @@ const PRESENCE: Record<AgentView["presence"], string> = {
 };
 
 const Copies = ({ agent, nowMs }: { readonly agent: AgentView; readonly nowMs: number }) => (
-  <Section title="Copies that were heard">
+  <Section title="Running instances">
     <ul className="selectable m-0 list-none p-0" data-testid="instances">
       {agent.instances.map((instance, index) => (
         // Those heard last come first; drawn anew with every reading.
@@ -156,6 +156,6 @@ export const AgentDetail = ({ agent, nowMs }: { readonly agent: AgentView; reado
         </Section>
       )}
     </Region>
-    <BrakeBar agent={agent} />
+    <BrakeBar agent={agent} nowMs={nowMs} />
   </article>
 );

@@ -1,10 +1,15 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Button } from "../../components/Button";
-import { Confirm } from "../../components/Confirm";
+import { ASKS_MORE, Confirm } from "../../components/Confirm";
+import { tellLate } from "../../components/lateFailures";
+import { WaitingDialog } from "../../components/rules/WaitingDialog";
+import { whyWaiting } from "../../components/rules/whyNot";
 import { ShownText } from "../../components/ShownText";
+import type { Here } from "../../components/useHere";
+import { formatFor } from "../../desk/clock";
 import { useDesk, useLost, useStatus } from "../../desk/DeskContext";
-import type { AgentView, BrakeState } from "../../ipc/generated";
+import type { AgentView, BrakeState, WaitingCalls } from "../../ipc/generated";
 import { BypassBar } from "./BypassBar";
 
 interface Brake {
@@ -30,8 +35,15 @@ const RESUME: Brake = {
   means: "Rules and setup keys may approve its calls again, and its new calls reach the inbox.",
 };
 
+/** How an agent is that nobody holds back. */
+const restState = ({ presence, lastSeenMs }: AgentView, nowMs: number): string => {
+  if (presence === "unheard") return "Not paused, never heard. Rules and setup keys apply.";
+  if (presence === "live" || lastSeenMs === null) return "Not paused. Rules and setup keys apply.";
+  return `Not paused, silent for ${formatFor(nowMs - lastSeenMs)}.`;
+};
+
 /** Pauses, stops and resumes, each asked once more. */
-export const BrakeBar = ({ agent }: { readonly agent: AgentView }) => {
+export const BrakeBar = ({ agent, nowMs }: { readonly agent: AgentView; readonly nowMs: number }) => {
   const desk = useDesk();
   const queries = useQueryClient();
   const lost = useLost();
@@ -39,9 +51,20 @@ export const BrakeBar = ({ agent }: { readonly agent: AgentView }) => {
   const [asked, setAsked] = useState<Brake | null>(null);
   const { brake } = agent;
   const offered = brake === null ? [PAUSE, STOP] : brake.stopped ? [RESUME] : [RESUME, STOP];
-  const set = async (wanted: Brake): Promise<void> => {
-    await desk.call("brake", { agent: agent.key, state: wanted.state });
+  const [waiting, setWaiting] = useState<WaitingCalls | null>(null);
+  const set = async (wanted: Brake, acceptWaiting: string[], here: Here): Promise<unknown> => {
+    const { waiting: calls } = await desk.call("brake", { agent: agent.key, state: wanted.state, acceptWaiting });
+    if (calls !== null) {
+      if (here.current) setWaiting(calls);
+      else tellLate(`${wanted.verb} ${agent.key}?`, whyWaiting(calls));
+      return ASKS_MORE;
+    }
     await queries.invalidateQueries({ queryKey: ["agents"] });
+    return null;
+  };
+  const close = (): void => {
+    setAsked(null);
+    setWaiting(null);
   };
   return (
     <div
@@ -52,7 +75,7 @@ export const BrakeBar = ({ agent }: { readonly agent: AgentView }) => {
     >
       <span className="mr-auto text-text-2">
         {brake === null ? (
-          "It runs: rules and setup keys apply."
+          restState(agent, nowMs)
         ) : (
           <>
             <b className={`font-semibold ${brake.stopped ? "text-bad" : "text-warn"}`}>
@@ -75,18 +98,23 @@ export const BrakeBar = ({ agent }: { readonly agent: AgentView }) => {
           {choice.verb}…
         </Button>
       ))}
-      {asked === null ? null : (
+      {asked === null ? null : waiting === null ? (
         <Confirm
           title={`${asked.verb} ${agent.key}?`}
           verb={asked.verb}
           dangerous={asked === STOP}
-          onConfirm={() => set(asked)}
-          onClose={() => {
-            setAsked(null);
-          }}
+          onConfirm={(here) => set(asked, [], here)}
+          onClose={close}
         >
           {asked.means}
         </Confirm>
+      ) : (
+        <WaitingDialog
+          waiting={waiting}
+          verb={asked.verb}
+          onConfirm={(here) => set(asked, waiting.keys, here)}
+          onClose={close}
+        />
       )}
     </div>
   );

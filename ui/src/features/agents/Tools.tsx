@@ -30,7 +30,7 @@ const Change = ({ tool }: { readonly tool: AgentToolView }) => (
 const Tool = ({ agent, tool }: { readonly agent: string; readonly tool: AgentToolView }) => {
   const [open, setOpen] = useState(false);
   return (
-    <li className={`row-line py-2.5 last:border-0 ${tool.listed ? "" : "opacity-60"}`} data-testid="tool">
+    <li className="row-line py-2.5 last:border-0" data-testid="tool">
       <div className="flex flex-wrap items-center gap-2">
         <span className="font-mono text-[12.5px] font-semibold">
           <ShownText text={tool.name} />
@@ -68,7 +68,7 @@ const Tool = ({ agent, tool }: { readonly agent: string; readonly tool: AgentToo
             )}
           </button>
         ) : null}
-        {tool.listed ? null : <span className="text-[11.5px] text-text-3">no longer listed by the agent</span>}
+        {tool.unlisted ? <span className="text-[11.5px] text-text-3">no longer listed by the agent</span> : null}
         <span className="ml-auto flex gap-3 text-[11.5px] text-text-3">
           {tool.typed === null ? null : <TypedTarget agent={agent} tool={tool} typed={tool.typed} />}
           {tool.origin === null ? null : <ShownText text={tool.origin} />}

@@ -4,7 +4,7 @@ import { useCallback, useDeferredValue, useEffect, useRef, useState } from "reac
 import { useCommand } from "../../commands/CommandContext";
 import { FilterField } from "../../components/FilterField";
 import { Unread } from "../../components/Unread";
-import { useDesk, useInboxRows, useListError, useLoaded } from "../../desk/DeskContext";
+import { useDesk, useInboxRows, useListError, useLoaded, useStatus } from "../../desk/DeskContext";
 import { BatchPane } from "./BatchPane";
 import { CardPane } from "./CardPane";
 import { mostUrgent, placeOf } from "./cursor";
@@ -30,6 +30,9 @@ export const InboxScreen = () => {
   const all = useInboxRows();
   const loaded = useLoaded();
   const listError = useListError();
+  const status = useStatus();
+  // While the console reads what the bus holds, its list is empty.
+  const known = loaded && (all.length > 0 || status === null || status.caughtUp || !status.bus.connected);
   const [filter, setFilter] = useState("");
   const wanted = useDeferredValue(filter);
   const { awake, snoozed, snooze, wake } = useSnoozes(all);
@@ -151,9 +154,11 @@ export const InboxScreen = () => {
         <header className="flex items-baseline gap-2 px-3.5 pt-3 pb-2">
           <h1 className="m-0 text-[15px] font-semibold">Inbox</h1>
           <span className="text-text-3" data-testid="waiting">
-            {rows.length === awake.length
-              ? `${counted(awake.length)} waiting`
-              : `${counted(rows.length)} of ${counted(awake.length)}`}
+            {!known
+              ? "reading…"
+              : rows.length === awake.length
+                ? `${counted(awake.length)} waiting`
+                : `${counted(rows.length)} of ${counted(awake.length)}`}
           </span>
           <SnoozedList snoozed={snoozed} onWake={wake} />
           <span className="ml-auto text-text-3">sorted by deadline</span>
@@ -194,10 +199,10 @@ export const InboxScreen = () => {
             onClear={selection.clear}
           />
         ) : key === null ? (
-          loaded ? (
+          known ? (
             <EmptyInbox />
           ) : (
-            <div className="grid flex-1 place-items-center text-text-3">Reading what waits…</div>
+            <div className="grid flex-1 place-items-center text-text-3">Reading the waiting calls…</div>
           )
         ) : (
           <CardPane

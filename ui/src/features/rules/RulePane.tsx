@@ -7,11 +7,12 @@ import { tellLate } from "../../components/lateFailures";
 import { ShownText } from "../../components/ShownText";
 import { formatAgo } from "../../desk/clock";
 import { useDesk, useLost, useStatus } from "../../desk/DeskContext";
-import type { DeniedCalls, RuleRow, RuleWords, SavedRule } from "../../ipc/generated";
+import type { DeniedCalls, RuleRow, RuleWords, SavedRule, WaitingCalls } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
 import { DeniedDialog } from "../../components/rules/DeniedDialog";
 import { RuleDesk } from "../../components/rules/RuleDesk";
-import { whyDenied } from "../../components/rules/whyNot";
+import { whyDenied, whyWaiting } from "../../components/rules/whyNot";
+import { WaitingDialog } from "../../components/rules/WaitingDialog";
 import { Unread } from "../../components/Unread";
 import type { Here } from "../../components/useHere";
 import { Day } from "../../components/Moment";
@@ -104,9 +105,22 @@ export const RulePane = ({ workspace, row, gone, words, nowMs, onSaved }: RulePa
   const unread = failureCount > 1 ? failureReason : null;
   const [limits, setLimits] = useState(false);
   const [denied, setDenied] = useState<DeniedCalls | null>(null);
-  const remove = async (acceptDenied: boolean, here: Here): Promise<void> => {
+  // With what was accepted before it.
+  const [waiting, setWaiting] = useState<{ calls: WaitingCalls; acceptDenied: boolean } | null>(null);
+  const remove = async (acceptDenied: boolean, acceptWaiting: string[], here: Here): Promise<void> => {
     try {
-      const removed = await desk.call("remove_rule", { workspace, id: row.id, acceptLimits: limits, acceptDenied });
+      const removed = await desk.call("remove_rule", {
+        workspace,
+        id: row.id,
+        acceptLimits: limits,
+        acceptDenied,
+        acceptWaiting,
+      });
+      if (removed.waiting !== null) {
+        if (here.current) setWaiting({ calls: removed.waiting, acceptDenied });
+        else tellLate(`Remove the rule ${row.id}?`, whyWaiting(removed.waiting));
+        return;
+      }
       if (removed.denied !== null) {
         if (here.current) setDenied(removed.denied);
         else tellLate(`Remove the rule ${row.id}?`, whyDenied(removed.denied));
@@ -168,7 +182,7 @@ export const RulePane = ({ workspace, row, gone, words, nowMs, onSaved }: RulePa
           title="Remove this rule?"
           verb={limits ? "Remove all the same" : "Remove"}
           dangerous
-          onConfirm={(here) => remove(false, here)}
+          onConfirm={(here) => remove(false, [], here)}
           onClose={() => {
             setRemoving(false);
             setLimits(false);
@@ -181,9 +195,20 @@ export const RulePane = ({ workspace, row, gone, words, nowMs, onSaved }: RulePa
         <DeniedDialog
           denied={denied}
           verb={limits ? "Change other rules and remove it" : "Remove it all the same"}
-          onConfirm={(here) => remove(true, here)}
+          onConfirm={(here) => remove(true, [], here)}
           onClose={() => {
             setDenied(null);
+            setLimits(false);
+          }}
+        />
+      )}
+      {waiting === null ? null : (
+        <WaitingDialog
+          waiting={waiting.calls}
+          verb="Remove"
+          onConfirm={(here) => remove(waiting.acceptDenied, waiting.calls.keys, here)}
+          onClose={() => {
+            setWaiting(null);
             setLimits(false);
           }}
         />

@@ -2,6 +2,7 @@
 
 use super::signed::Shift;
 use crate::ops::regrets::Regret;
+use crate::ops::waiting_calls::{AcceptWaiting, WaitingCall};
 use crate::policy::{Enabled, Rule};
 
 /// How to change a set.
@@ -53,14 +54,18 @@ pub struct RulesChanged {
     pub restored: bool,
     /// What it did to rules that it left as they were.
     pub shift: Shift,
+    /// Calls that waited and are approved by it.
+    pub decides_waiting: Vec<WaitingCall>,
 }
 
 /// What a person was asked about and accepted; a change is refused for what was not.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Accepted {
     /// Rules that it leaves as they are approve something else under the limits of this operator, who signs them
     /// with it.
     pub limits: bool,
     /// A file turns on what was switched off because people called what it decided wrong.
     pub regrets: bool,
+    /// Calls that wait are approved by it.
+    pub waiting: AcceptWaiting,
 }
