@@ -88,8 +88,8 @@ const What = ({ story }: { readonly story: RequestStoryView }) => {
             </Section>
           )}
           {card.args === null ? null : (
-            <Section title="Arguments at the gate">
-              <Entries entries={card.args} revealed={NOTHING} label="Arguments at the gate" />
+            <Section title="Arguments">
+              <Entries entries={card.args} revealed={NOTHING} label="Arguments" />
             </Section>
           )}
           {card.warnings.map((warning, index) => (

@@ -64,7 +64,7 @@ const One = ({ card, why }: { readonly card: Card; readonly why: string | null }
         <ShownText text={said.text} block />
       </p>
     ))}
-    <Entries entries={card.args ?? []} revealed={NOTHING} label="Arguments at the gate" />
+    <Entries entries={card.args ?? []} revealed={NOTHING} label="Arguments" />
     <Warnings card={card} revealed={NOTHING} />
     <Effective groups={card.effective} revealed={NOTHING} />
     {why === null ? null : (

@@ -39,6 +39,16 @@ export const InboxScreen = () => {
   const cursor = useCursor(rows, start ?? null);
   const sent = useSent();
   const selection = useSelection(rows, cursor);
+  const { set: goTo } = cursor;
+  const { clear: unselect } = selection;
+  // The palette asks for a card also while the inbox is open.
+  useEffect(() => {
+    if (start === undefined) return;
+    goTo(start);
+    setFilter("");
+    unselect();
+    void navigate({ to: "/", search: {}, replace: true });
+  }, [goTo, navigate, start, unselect]);
 
   // An open card reads itself again when something happened to it.
   useEffect(
