@@ -8,15 +8,17 @@ let started;
 export const display = () => (started ??= start());
 
 const start = async () => {
-  // -displayfd picks a free display and writes its number once it accepts clients. It ends with this process, however that ends.
-  const xvfb = spawn("setpriv", ["--pdeathsig", "TERM", "Xvfb", "-displayfd", "3", "-screen", "0", "1440x900x24", "-nolisten", "tcp", "-noreset"], {
+  // Its number is of this process: two that start at once never take the same. -displayfd writes it once clients are accepted.
+  // It ends with this process, however that ends.
+  const name = `:${100 + (process.pid % 50_000)}`;
+  const xvfb = spawn("setpriv", ["--pdeathsig", "TERM", "Xvfb", name, "-displayfd", "3", "-screen", "0", "1440x900x24", "-nolisten", "tcp", "-noreset"], {
     stdio: ["ignore", "ignore", "ignore", "pipe"],
   });
-  const [number] = await Promise.race([once(xvfb.stdio[3], "data"), once(xvfb, "exit").then(() => [null])]);
-  if (number === null) throw new Error("Xvfb did not start");
+  const [ready] = await Promise.race([once(xvfb.stdio[3], "data"), once(xvfb, "exit").then(() => [null])]);
+  if (ready === null) throw new Error("Xvfb did not start");
   xvfb.stdio[3].destroy();
   xvfb.unref();
-  process.env.DISPLAY = `:${String(number).trim()}`;
+  process.env.DISPLAY = name;
   delete process.env.WAYLAND_DISPLAY;
   // Without these two every launch leaves a session bus and an accessibility bus behind.
   Object.assign(process.env, { DBUS_SESSION_BUS_ADDRESS: "disabled:", NO_AT_BRIDGE: "1" });

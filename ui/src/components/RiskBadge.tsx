@@ -17,7 +17,7 @@ interface RiskBadgeProps {
 
 export const RiskBadge = ({ risk, large = false, small = false }: RiskBadgeProps) => (
   <span
-    className={`justify-self-end rounded px-[7px] font-semibold ${LOOKS[risk]} ${large ? "py-0.5 text-xs" : small ? "h-[15px] text-[11px] leading-[15px]" : "h-[18px] text-[11px] leading-[18px]"}`}
+    className={`justify-self-end rounded px-[7px] font-semibold ${LOOKS[risk]} ${large ? "py-0.5 text-xs" : small ? "h-[15px] self-center text-[11px] leading-[15px]" : "h-[18px] text-[11px] leading-[18px]"}`}
     data-risk={risk}
   >
     {risk}

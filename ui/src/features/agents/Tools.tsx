@@ -30,7 +30,7 @@ const Change = ({ tool }: { readonly tool: AgentToolView }) => (
 const Tool = ({ agent, tool }: { readonly agent: string; readonly tool: AgentToolView }) => {
   const [open, setOpen] = useState(false);
   return (
-    <li className={`row-line py-2.5 last:border-0 ${tool.listed ? "" : "opacity-60"}`} data-testid="tool">
+    <li className="row-line py-2.5 last:border-0" data-testid="tool">
       <div className="flex flex-wrap items-center gap-2">
         <span className="font-mono text-[12.5px] font-semibold">
           <ShownText text={tool.name} />

@@ -41,7 +41,7 @@ export const WayPanel = ({ card, acts, field }: WayPanelProps) => {
   const strict = card.path === "critical";
   const differs = acts.target.text === null ? null : differsAt(acts.progress.typed, acts.target.text);
   const title = (
-    <b className={`font-semibold ${strict ? "text-crit" : "text-text-2"}`}>
+    <b className={`font-semibold short:sr-only ${strict ? "text-crit" : "text-text-2"}`}>
       {strict ? "Critical: complete every step to approve" : "Before you approve"}
     </b>
   );
@@ -51,12 +51,12 @@ export const WayPanel = ({ card, acts, field }: WayPanelProps) => {
       data-testid="way"
     >
       {strict ? (
-        <div className="flex w-full items-center justify-between gap-5">
+        <div className="flex w-full items-center justify-between gap-5 short:order-last short:w-auto">
           {title}
           {acts.target.text === null ? null : (
             <input
               ref={field}
-              className="w-60 min-w-0 rounded-md border border-line bg-bg px-2 py-1 font-mono text-[12.5px] text-text"
+              className="w-60 min-w-0 short:w-44 rounded-md border border-line bg-bg px-2 py-1 font-mono text-[12.5px] text-text"
               aria-label={asked(acts.target)}
               placeholder={
                 acts.target.pointer === null ? "the tool’s name" : `value of ${plainText(acts.target.pointer)}`

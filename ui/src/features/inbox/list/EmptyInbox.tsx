@@ -13,7 +13,7 @@ export const EmptyInbox = () => {
       testId="empty"
       className="grid flex-1 grid-cols-[minmax(0,1fr)] place-items-center p-8"
     >
-      <div className="w-full max-w-[640px]">
+      <div className="w-full max-w-[720px]">
         <h2 className="mt-0 mb-1.5 text-[17px] font-semibold">Nothing is waiting</h2>
         <p className="mt-0 mb-5 text-text-2">Requests appear here as soon as an agent asks. To connect one:</p>
         {data === undefined ? null : (
