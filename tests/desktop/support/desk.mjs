@@ -58,7 +58,11 @@ export class Desk {
     for (const child of this.#agents.splice(0)) child.kill("SIGKILL");
     const { out } = await this.command("inbox", "--json");
     const left = out.trim().split("\n").filter(Boolean).map((line) => JSON.parse(line));
-    await Promise.all(left.map(({ request_id: id }) => this.command("deny", id)));
+    for (const { request_id: id } of left) {
+      const { code, err } = await this.command("deny", id);
+      // It may have expired, or been held, meanwhile.
+      if (code !== 0 && code !== 4 && code !== 5) throw new Error(err);
+    }
     await this.browser.run("localStorage.clear(); localStorage.setItem('countersign.theme', 'dark'); location.hash = '#/'; location.reload(); return 1");
     await this.browser.resize(1_440, 900);
     await this.browser.sees('[data-testid="empty"]');
