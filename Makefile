@@ -2,7 +2,7 @@
 # after the first time. The steps are in scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check desktop-test fuzz audit demo bench chaos build ui codegen fmt setup clean
+.PHONY: help run test check desktop-test screens fuzz audit demo bench chaos build ui codegen fmt setup clean
 
 help: ## show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,6 +18,9 @@ check: ## the part of test that needs no window: format, lints, docs, tests of R
 
 desktop-test: ## only the tests in the real window
 	@scripts/desktop-tests.sh
+
+screens: ## make the pictures of docs/screens anew: make screens [STORIES="inbox rules"]
+	@scripts/desktop-tests.sh screens $(STORIES)
 
 fuzz: ## look for inputs that break a reader: make fuzz [COUNT=20000] [TARGETS="request digest"]
 	@scripts/fuzz.sh

@@ -226,7 +226,7 @@ onDesk("the second of two operators sees that one has voted, not who or what, an
   await page.press("a");
   assert.equal(lines(await agent.done)[0].verdict, "approve");
   await page.reads("Grace", '[data-testid="card"]');
-});
+}, { fresh: true });
 
 onDesk("letters beside the options of an answer are no commands, and after an answer the keyboard goes on in the list", async (desk, page) => {
   const asked = await desk.agent("asks.py", JSON.stringify({

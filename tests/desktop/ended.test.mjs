@@ -4,6 +4,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
+import { display } from "./support/display.mjs";
 import { until } from "./support/webdriver.mjs";
 
 /** The processes below `pid` that draw the page. */
@@ -18,6 +19,7 @@ const pagesOf = async (pid) => {
 };
 
 test("a page whose process is killed is loaded again, three times a minute, and then the window says so", { timeout: 120_000 }, async () => {
+  await display();
   const data = await mkdtemp(path.join(tmpdir(), "countersign desk "));
   // Not through the driver: its session ends with the page.
   const app = spawn(process.env.COUNTERSIGN_APP, [], {

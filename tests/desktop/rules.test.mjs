@@ -84,7 +84,7 @@ onDesk("a card becomes the narrowest rule, which then decides by itself until so
   await page.press("g");
   await page.press("q");
   await page.reads("2 waiting", '[data-testid="waiting"]');
-});
+}, { fresh: true });
 
 onDesk("a rule that would approve what a person denied is told so, asked twice, and can run in the shadow instead", async (desk, page) => {
   const asked = await desk.agent("asks.py", call("INV-7"));
@@ -121,7 +121,7 @@ onDesk("a rule that would approve what a person denied is told so, asked twice, 
   await page.sees('[data-testid="matrix"], [data-testid="matrix-empty"]');
   await page.press(KEYS.escape);
   await page.sees('[data-testid="rule"]');
-});
+}, { fresh: true });
 
 onDesk("what people approved five times is suggested with its evidence, opens in the shadow, and tells who changed it since", async (desk, page) => {
   const pay = JSON.stringify({ name: "pay", args: { to: "ada", amount: 5 }, risk: "low", timeout: 60 });
@@ -147,7 +147,7 @@ onDesk("what people approved five times is suggested with its evidence, opens in
   await desk.command("rules", "disable", rule.id);
   await page.reads("version 2: turned off", '[data-testid="rule-changes"]');
   await page.reads("maria", '[data-testid="rule-changes"]');
-});
+}, { fresh: true });
 
 const OVER = 'schema = 1\n[[rule]]\nid = "go"\neffect = "approve"\ntool = "delete_invoice"\nexpires_at = "2099-01-01T00:00:00Z"\n[[rule]]\nid = "never"\neffect = "deny"\ntool = "delete_invoice"\n';
 
@@ -175,4 +175,4 @@ onDesk("a rule that keeps what a person denied from running is turned off only a
   await page.sees('[data-testid="denied-calls"]');
   await page.click('[data-testid="confirm-yes"]');
   await page.sees('[data-testid="rule"][data-id="never"][data-state="off"]');
-});
+}, { fresh: true });

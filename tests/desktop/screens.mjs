@@ -1,11 +1,12 @@
-// Pictures of the real window for the documentation: `COUNTERSIGN_APP=… node tests/desktop/screens.mjs [STORY…]`, all stories without a name.
+// Pictures of the real window for the documentation, and what axe says of it: `make screens`, or
+// `COUNTERSIGN_APP=… node tests/desktop/screens.mjs [STORY…]`, all stories without a name.
 import { copyFile, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import * as inbox from "./screens/inbox.mjs";
 import * as rules from "./screens/rules.mjs";
-import { OUT } from "./screens/shots.mjs";
+import { OUT, walk } from "./screens/shots.mjs";
 import * as trouble from "./screens/trouble.mjs";
 import * as watching from "./screens/watching.mjs";
 
@@ -31,6 +32,7 @@ const onDesk = async (work) => {
   }
 };
 
+walk.pictures = true;
 await mkdir(OUT, { recursive: true });
 const wanted = process.argv.slice(2);
 for (const [name, story] of Object.entries({ ...inbox, ...watching, ...rules, ...trouble })) {
@@ -38,3 +40,5 @@ for (const [name, story] of Object.entries({ ...inbox, ...watching, ...rules, ..
 }
 
 await rm(FOLDER, { recursive: true, force: true });
+for (const fault of walk.faults) process.stderr.write(`${fault}\n`);
+process.exitCode = walk.faults.length === 0 ? 0 : 1;

@@ -62,7 +62,7 @@ onDesk("a span shows its error, its parts and its picture, and fetches nothing",
   await page.reads("1,204", '[data-testid="usage"]');
   const asked = await page.run("return window.asked.filter((name) => !name.startsWith('ipc:') && !name.includes('ipc.localhost') && !name.includes('/assets/'))");
   assert.deepEqual(asked, []);
-});
+}, { fresh: true });
 
 /** What the tree shows: name, word of the kind, look, depth. */
 const drawn = (page) => page.run(`return [...document.querySelectorAll('[data-testid=line]')].map((line) => {

@@ -8,6 +8,8 @@ type Answers = { [N in CommandName]?: (args: ArgsOf<N>) => ResultOf<N> | Promise
 export interface FakeConsole extends Transport {
   readonly asked: { readonly name: CommandName; readonly args: unknown }[];
   readonly answers: Answers;
+  /** Every size that the page asked for. */
+  readonly zooms: number[];
   send(batch: InboxBatch): void;
   argsOf<N extends CommandName>(name: N): ArgsOf<N>[];
 }
@@ -23,6 +25,7 @@ interface FakeConsoleContent {
 export const fakeConsole = (content: FakeConsoleContent = {}): FakeConsole => {
   const listeners = new Set<(batch: InboxBatch) => void>();
   const asked: FakeConsole["asked"] = [];
+  const zooms: number[] = [];
   const serverMs = content.serverMs ?? (() => 0);
   const answers: Answers = {
     inbox_snapshot: () => ({ number: 0, rows: [...(content.rows ?? [])], serverMs: serverMs() }),
@@ -67,6 +70,7 @@ export const fakeConsole = (content: FakeConsoleContent = {}): FakeConsole => {
   return {
     asked,
     answers,
+    zooms,
     async call<N extends CommandName>(name: N, args: ArgsOf<N>): Promise<ResultOf<N>> {
       asked.push({ name, args });
       const answer = answers[name];
@@ -76,6 +80,9 @@ export const fakeConsole = (content: FakeConsoleContent = {}): FakeConsole => {
     async subscribe(onBatch) {
       listeners.add(onBatch);
       return () => listeners.delete(onBatch);
+    },
+    async zoom(factor) {
+      zooms.push(factor);
     },
     send(batch) {
       for (const listener of listeners) listener(batch);

@@ -1,10 +1,21 @@
-// Pictures of a desk, named after what they show.
+// The states of a desk, one after the other: each is looked at by axe in both themes, and some become pictures named after what they show.
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { violations } from "../support/axe.mjs";
 import { until } from "../support/webdriver.mjs";
 
 export const OUT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../../docs/screens");
+
+/** What a walk over the stories does and has found. */
+export const walk = {
+  /** Pictures are written. */
+  pictures: false,
+  /** The paths of the screens that were looked at. */
+  visited: new Set(),
+  /** What axe says, each with the state and the theme. */
+  faults: [],
+};
 
 /** Chooses the theme as a person does, round the button in the status bar. */
 const choose = (page, theme) =>
@@ -13,15 +24,25 @@ const choose = (page, theme) =>
     theme,
   ));
 
-/** A picture in either theme. */
-export const save = async (desk, name) => {
+const look = async ({ browser: page }, name, picture) => {
   for (const theme of ["dark", "light"]) {
-    await choose(desk.browser, theme);
-    await writeFile(path.join(OUT, `${name}-${theme}.png`), await desk.browser.picture());
+    await choose(page, theme);
+    if (picture) {
+      const file = `${name}-${theme}.png`;
+      await writeFile(path.join(OUT, file), await page.picture());
+      process.stdout.write(`docs/screens/${file}\n`);
+    }
+    walk.faults.push(...(await violations(page)).map((fault) => `${name}, ${theme}: ${fault}`));
   }
-  await choose(desk.browser, "dark");
-  process.stdout.write(`docs/screens/${name}-{dark,light}.png\n`);
+  await choose(page, "dark");
+  walk.visited.add(await page.run("return location.hash.slice(1).split('?')[0] || '/'"));
 };
 
-/** Waits until nothing moves any more. */
-export const settled = () => new Promise((done) => setTimeout(done, 700));
+/** A state that the documentation shows. */
+export const save = (desk, name) => look(desk, name, walk.pictures);
+
+/** A state that is only looked at. */
+export const check = (desk, name) => look(desk, name, false);
+
+/** Waits until nothing moves any more: a picture is sharp. */
+export const settled = () => new Promise((done) => setTimeout(done, walk.pictures ? 700 : 150));

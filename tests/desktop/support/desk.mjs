@@ -1,11 +1,12 @@
-// A desk of its own for every test: fresh data folder, embedded bus, real window, real agents.
+// A desk for the tests of a file: data folder of its own, embedded bus, real window, real agents.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { display } from "./display.mjs";
 import { Browser, until } from "./webdriver.mjs";
 
 const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../..");
@@ -27,12 +28,45 @@ export class Desk {
 
   static async open(env = {}) {
     if (APP === undefined || !existsSync(APP)) throw new Error("set COUNTERSIGN_APP to a binary built with the feature gui");
+    await display();
     const desk = new Desk();
     desk.data = await mkdtemp(path.join(tmpdir(), "countersign desk "));
-    desk.browser = await Browser.open(APP, { env: { ...desk.env, ...env }, log: path.join(desk.data, "driver.log") });
+    await desk.#show(env);
     await desk.browser.run("localStorage.setItem('countersign.theme', 'dark')");
-    await desk.browser.reads("Connected to NATS", '[data-testid="connection"]');
     return desk;
+  }
+
+  async #show(env) {
+    this.browser = await Browser.open(APP, { env: { ...this.env, ...env }, log: path.join(this.data, "driver.log") });
+    await this.browser.reads("Connected to NATS", '[data-testid="connection"]');
+  }
+
+  async #leave() {
+    await this.browser?.close();
+    // The embedded server ends with its console.
+    await until("the console has stopped", async () => !(await lockedBy(this.data)), 10_000).catch(() => {});
+  }
+
+  /** Closes the window, which ends the console, and opens it on the same data. */
+  async reopen() {
+    await this.#leave();
+    await this.#show({});
+  }
+
+  /** As it was opened, but for what is stored: no agent runs, nothing waits, and the page has forgotten what was set and typed. */
+  async clear() {
+    for (const child of this.#agents.splice(0)) child.kill("SIGKILL");
+    const { out } = await this.command("inbox", "--json");
+    const left = out.trim().split("\n").filter(Boolean).map((line) => JSON.parse(line));
+    for (const { request_id: id } of left) {
+      const { code, err } = await this.command("deny", id);
+      // It may have expired, or been held, meanwhile.
+      if (code !== 0 && code !== 4 && code !== 5) throw new Error(err);
+    }
+    await this.browser.run("localStorage.clear(); localStorage.setItem('countersign.theme', 'dark'); location.hash = '#/'; location.reload(); return 1");
+    await this.browser.resize(1_440, 900);
+    await this.browser.sees('[data-testid="empty"]');
+    await this.browser.reads("Connected to NATS", '[data-testid="connection"]');
   }
 
   get env() {
@@ -115,22 +149,31 @@ export class Desk {
 
   async close() {
     for (const child of this.#agents) child.kill("SIGKILL");
-    await this.browser?.close();
-    // The embedded server ends with its console.
-    await until("the console has stopped", async () => !(await lockedBy(this.data)), 10_000).catch(() => {});
+    await this.#leave();
     await rm(this.data, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 }
 
-/** A test at a desk of its own. */
-export const onDesk = (name, work, { timeout = 120_000 } = {}) =>
+let shared = null;
+after(() => shared?.close());
+
+/**
+ * A test at the desk of its file, which is cleared after it; `fresh`: at one of its own, for a test that counts what is stored or
+ * leaves more behind than calls. After a failure the next test begins at a new one.
+ */
+export const onDesk = (name, work, { timeout = 120_000, fresh = false } = {}) =>
   test(name, { timeout }, async () => {
-    const desk = await Desk.open();
+    const desk = fresh || shared === null ? await Desk.open() : shared;
+    if (!fresh) shared = null;
     try {
       await work(desk, desk.browser);
-    } finally {
+      if (!fresh) await desk.clear();
+    } catch (error) {
       await desk.close();
+      throw error;
     }
+    if (fresh) await desk.close();
+    else shared = desk;
   });
 
 const lockedBy = async (data) => {

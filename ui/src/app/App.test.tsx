@@ -211,9 +211,9 @@ describe("the ways of high and critical", () => {
     expect(field.placeholder).toBe("the tool’s name");
     for (const [typed, told] of [
       ["delete", ""],
-      ["delete invoice", "What you typed differs at character 7."],
+      ["delete invoice", "Character 7 does not match."],
       ["delete_invoice", ""],
-      ["delete_invoices", "What you typed differs at character 15."],
+      ["delete_invoices", "Character 15 does not match."],
     ] as const) {
       fireEvent.change(field, { target: { value: typed } });
       expect(screen.getByTestId("differs").textContent).toBe(told);
@@ -307,7 +307,7 @@ describe("the list", () => {
 
   it("says how to connect an agent when it is empty", async () => {
     await desk([], []);
-    expect(within(await screen.findByTestId("empty")).getByText(/Nothing waits/)).toBeTruthy();
+    expect(within(await screen.findByTestId("empty")).getByText(/Nothing is waiting/)).toBeTruthy();
     expect(await screen.findByText(/agent\.json$/)).toBeTruthy();
   });
 });

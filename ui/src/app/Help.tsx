@@ -1,5 +1,5 @@
 import { Overlay } from "../components/Overlay";
-import { commandGroups, commandIds, definitionOf, printKeys } from "../hotkeys";
+import { commandGroups, commandIds, definitionOf, hintOf, printKeys } from "../hotkeys";
 import { useSetting } from "../commands/settings";
 
 /** Every key, drawn from the registry. */
@@ -28,6 +28,13 @@ export const Help = ({ onClose }: { readonly onClose: () => void }) => {
           </dl>
         </section>
       ))}
+      <section className="mb-4">
+        <h3>Find</h3>
+        <p className="m-0">
+          <kbd className="kbd">{hintOf("palette")}</kbd> and a few letters find a waiting call by its tool, agent or
+          arguments, an agent by its name or tools, and a rule by its name.
+        </p>
+      </section>
       <p className="text-text-2">
         Enter, Space and digits never approve. Single keys are dead while you type and for a moment after the window
         gains focus.

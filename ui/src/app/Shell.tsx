@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "react";
 import { useCommand } from "../commands/CommandContext";
 import { useOwnMenu } from "../commands/menu";
 import { useTheme } from "../commands/theme";
+import { useZoom } from "../commands/zoom";
 import { useDesk, useLost } from "../desk/DeskContext";
 import { AlarmsDialog } from "../features/alarms/AlarmsDialog";
 import { undoableKeys } from "../features/inbox/sent";
@@ -21,6 +22,7 @@ export const Shell = () => {
   useTheme();
   useOwnMenu();
   useNotifications();
+  useZoom();
   const navigate = useNavigate();
   const router = useRouter();
   const desk = useDesk();
@@ -88,7 +90,7 @@ export const Shell = () => {
           </p>
         )}
         <LateFailures />
-        <div className="grid min-h-0 flex-1 grid-cols-[56px_minmax(0,1fr)] grid-rows-[minmax(0,1fr)]">
+        <div className="grid min-h-0 flex-1 grid-cols-[auto_minmax(0,1fr)] grid-rows-[minmax(0,1fr)]">
           <Navigation />
           <div className="flex min-h-0 min-w-0">
             <SentProvider value={sent}>

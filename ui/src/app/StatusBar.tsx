@@ -4,7 +4,6 @@ import { nextChoice, useSetting } from "../commands/settings";
 import { plainText } from "../components/shown";
 import { ShownText } from "../components/ShownText";
 import { useStatus } from "../desk/DeskContext";
-import type { AuditView } from "../ipc/generated";
 import { Approving } from "./status/Approving";
 import { Brakes, Panic } from "./status/Brakes";
 import { Connection, Insecure } from "./status/Connection";
@@ -70,22 +69,6 @@ const ThemeButton = () => {
 /** What has no room goes to a second line, which is out of sight: nothing is cut in its middle. */
 const WHOLE_OR_NOT = "flex h-7 flex-wrap overflow-hidden leading-7 [&>*]:shrink-0";
 
-const number = (seq: number): string => `#${seq.toLocaleString("en")}`;
-
-const Audit = ({ audit }: { readonly audit: AuditView }) => {
-  const behind = audit.anchoredSeq === null ? "not anchored yet" : `anchored to ${number(audit.anchoredSeq)}`;
-  return (
-    <div
-      title={`Its last hash is ${audit.hash}; ${behind}`}
-      className={`${WHOLE_OR_NOT} min-w-min shrink-[100000] justify-end max-lg:hidden`}
-      data-testid="audit"
-    >
-      <span>Audit chain at {number(audit.seq)}</span>
-      <span className="whitespace-pre">, {behind}</span>
-    </div>
-  );
-};
-
 /** What waits for the second key of a sequence: the next letter is none of its own. */
 const OpenSequence = () => {
   const open = useOpenSequence();
@@ -100,7 +83,7 @@ const OpenSequence = () => {
   );
 };
 
-/** Connection, backlog, what is approved automatically, alarms, operator and audit head. */
+/** Connection, backlog, what is approved automatically, alarms and operator. */
 export const StatusBar = () => {
   const status = useStatus();
   const [singleKeys] = useSetting("singleKeys");
@@ -137,7 +120,6 @@ export const StatusBar = () => {
       <OpenSequence />
       {status === null ? null : (
         <>
-          <Audit audit={status.audit} />
           <span className="flex shrink-0" title={plainText(status.operator)}>
             <span className="max-w-32 truncate">
               <ShownText text={status.operator} />

@@ -123,7 +123,7 @@ it("what was typed and not compared outlives a look at the card, and ends when a
   fireEvent.click(screen.getByRole("button", { name: /^Compare/u }));
   await asked.at(-1)?.answer(check('{"a":1}'));
   await screen.findByTestId("diff");
-  fireEvent.click(screen.getByText(/^Drop the edit/u));
+  fireEvent.click(screen.getByText(/^Discard edit/u));
   press("e");
   await waitFor(() => {
     expect(document.querySelector(".cm-content")?.textContent).toBe("{}");

@@ -54,7 +54,12 @@ const trace = createRoute({
   }),
 });
 
-const agents = createRoute({ getParentRoute: () => root, path: "/agents", component: AgentsScreen });
+const agents = createRoute({
+  getParentRoute: () => root,
+  path: "/agents",
+  component: AgentsScreen,
+  validateSearch: (search): { agent?: string } => optional(search, "agent"),
+});
 
 const rules = createRoute({
   getParentRoute: () => root,

@@ -6,6 +6,9 @@ const CHOICES = {
   theme: ["system", "dark", "light"],
   singleKeys: ["on", "off"],
   notifications: ["all", "urgent", "off"],
+  screenNames: ["wide", "always"],
+  // In percent; the first one counts where none is kept.
+  zoom: ["100", "67", "80", "90", "110", "125", "150", "175", "200", "250", "300"],
 } as const;
 
 export type SettingName = keyof typeof CHOICES;
@@ -36,6 +39,12 @@ export const useSetting = <N extends SettingName>(name: N): [SettingValue<N>, (v
     [name],
   );
   return [value, write];
+};
+
+/** The next larger (1) or smaller (-1) zoom; the same at the end. */
+export const nextZoom = (zoom: SettingValue<"zoom">, step: 1 | -1): SettingValue<"zoom"> => {
+  const sizes = CHOICES.zoom.toSorted((a, b) => Number(a) - Number(b));
+  return sizes[sizes.indexOf(zoom) + step] ?? zoom;
 };
 
 /** The choice after this one, round and round. */

@@ -19,6 +19,8 @@ interface ListBesideProps<T> {
   readonly name: string;
   readonly all: readonly T[];
   readonly fits: (one: T, filter: string) => boolean;
+  /** What the screen was opened for. */
+  readonly start?: string | null;
   /** What is shown while nobody has chosen; without it the first. */
   readonly first?: (one: T) => boolean;
   readonly pending: boolean;
@@ -37,6 +39,7 @@ export const ListBeside = <T extends { readonly key: string }>({
   name,
   all,
   fits,
+  start = null,
   first,
   pending,
   error,
@@ -44,8 +47,13 @@ export const ListBeside = <T extends { readonly key: string }>({
   renderList,
   renderDetail,
 }: ListBesideProps<T>) => {
-  const [chosen, setChosen] = useState<string | null>(null);
+  const [chosen, setChosen] = useState<string | null>(start);
   const [filter, setFilter] = useState("");
+  useEffect(() => {
+    if (start === null) return;
+    setChosen(start);
+    setFilter("");
+  }, [start]);
   const rows = all.filter((one) => fits(one, filter));
   const usual = first === undefined ? undefined : rows.find(first);
   const shown = rows.find((one) => one.key === chosen) ?? usual ?? rows[0];

@@ -49,6 +49,19 @@ const goOnFrom = ({ before, around, below }: Origin): void => {
   if (document.activeElement === document.body && below !== null) goOnFrom(below);
 };
 
+const FIELD =
+  "input[type=radio]:checked, input:not([type=radio], :disabled), select:not(:disabled), textarea:not(:disabled)";
+
+/** The first field that is in view; else what scrolls, for the arrows. No button, so that a stray Enter does nothing. */
+const focusFirst = (event: Event): void => {
+  event.preventDefault();
+  const body = event.target instanceof HTMLElement ? event.target.querySelector<HTMLElement>("[role=region]") : null;
+  const field = body?.querySelector<HTMLElement>(FIELD);
+  const inView = (one: HTMLElement): boolean =>
+    body !== null && one.getBoundingClientRect().bottom <= body.getBoundingClientRect().bottom;
+  (field !== null && field !== undefined && inView(field) ? field : body)?.focus({ preventScroll: true });
+};
+
 /** A dialog over the desk. Whatever had the keyboard before has it afterwards. */
 export const Overlay = ({ title, wide = false, onClose, children }: OverlayProps) => {
   const [origin] = useState(originNow);
@@ -76,6 +89,7 @@ export const Overlay = ({ title, wide = false, onClose, children }: OverlayProps
         <Dialog.Overlay className="fixed inset-0 z-30 bg-scrim" />
         <Dialog.Content
           aria-describedby={undefined}
+          onOpenAutoFocus={focusFirst}
           onCloseAutoFocus={giveBack}
           className={`fixed top-[10vh] left-1/2 z-40 flex max-h-[80vh] -translate-x-1/2 flex-col overflow-hidden rounded-xl border border-line bg-panel shadow-2xl ${wide ? "w-[min(1000px,92vw)]" : "w-[min(620px,92vw)]"}`}
         >

@@ -9,9 +9,15 @@ const LOOKS: Record<Risk, string> = {
   safe: "bg-panel text-text-3 outline-1 -outline-offset-1 outline-line-soft",
 };
 
-export const RiskBadge = ({ risk, large = false }: { readonly risk: Risk; readonly large?: boolean }) => (
+interface RiskBadgeProps {
+  readonly risk: Risk;
+  readonly large?: boolean;
+  readonly small?: boolean;
+}
+
+export const RiskBadge = ({ risk, large = false, small = false }: RiskBadgeProps) => (
   <span
-    className={`justify-self-end rounded px-[7px] font-semibold ${LOOKS[risk]} ${large ? "py-0.5 text-xs" : "h-[18px] text-[11px] leading-[18px]"}`}
+    className={`justify-self-end rounded px-[7px] font-semibold ${LOOKS[risk]} ${large ? "py-0.5 text-xs" : small ? "h-[15px] self-center text-[11px] leading-[15px]" : "h-[18px] text-[11px] leading-[18px]"}`}
     data-risk={risk}
   >
     {risk}

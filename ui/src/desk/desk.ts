@@ -30,6 +30,8 @@ export interface Desk {
   /** Somebody asked outside of the page to turn panic off. */
   onPanicAsked(listener: () => void): () => void;
   call<N extends CommandName>(name: N, args: ArgsOf<N>): Promise<ResultOf<N>>;
+  /** How large the page is drawn; 1 is its usual size. */
+  zoom(factor: number): Promise<void>;
   /** The server's time. */
   now(): number;
   /** Connects and keeps the connection until the returned function is called. */
@@ -173,6 +175,7 @@ export const createDesk = (transport: Transport): Desk => {
     onTouched: touched.subscribe,
     onPanicAsked: panicAsked.subscribe,
     call,
+    zoom: (factor) => transport.zoom(factor),
     now: () => serverNow(clock, performance.now()),
     start: () => {
       running = true;

@@ -1,5 +1,6 @@
 /** The only module that speaks to the shell. */
 import { Channel, invoke } from "@tauri-apps/api/core";
+import { getCurrentWebview } from "@tauri-apps/api/webview";
 import type { InboxBatch } from "./generated";
 import { limited } from "./limits";
 import { toCallError, type ArgsOf, type CommandName, type ResultOf, type Transport } from "./transport";
@@ -27,4 +28,5 @@ export const shell: Transport = {
       open = false;
     };
   },
+  zoom: (factor) => getCurrentWebview().setZoom(factor),
 };

@@ -10,6 +10,8 @@ export interface Transport {
   call<N extends CommandName>(name: N, args: ArgsOf<N>): Promise<ResultOf<N>>;
   /** Batches in order, until the returned function is called. */
   subscribe(onBatch: (batch: InboxBatch) => void): Promise<() => void>;
+  /** How large the page is drawn; 1 is its usual size. */
+  zoom(factor: number): Promise<void>;
 }
 
 /** A failed command: branch on `code`, show `message`. */

@@ -51,8 +51,8 @@ pub(crate) async fn connect_hint(desk: &Desk, _: Nothing) -> Result<ConnectHint,
     }];
     if let Some(path) = &desk.agent_json {
         commands.push(ConnectCommand {
-            label: "Start an agent of this machine that uses the SDK".to_owned(),
-            command: format!("COUNTERSIGN_AGENT_JSON={} python agent.py", quoted(path)),
+            label: "Ask from Python, with sdk/python of the source installed".to_owned(),
+            command: python(path),
         });
     }
     commands.push(ConnectCommand {
@@ -67,6 +67,21 @@ pub(crate) async fn connect_hint(desk: &Desk, _: Nothing) -> Result<ConnectHint,
             .map(|path| path.display().to_string()),
         commands,
     })
+}
+
+/// A whole agent.
+fn python(agent_json: &Path) -> String {
+    let path = serde_json::Value::from(agent_json.display().to_string());
+    format!(
+        r#"from countersign import SyncGate, ToolCall
+
+with SyncGate({path}) as gate:
+    call = ToolCall(name="send_email", args={{"to": "maria@acme.example"}}, risk="medium")
+    decision = gate.ask(call, timeout=900)
+    if decision.allowed:
+        print("sending to", decision.args["to"])
+        gate.receipt(decision, "executed", executed_args_digest=decision.args_digest)"#
+    )
 }
 
 /// A path as one word of a shell.

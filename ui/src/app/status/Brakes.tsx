@@ -10,7 +10,7 @@ export const Panic = ({ panic }: { readonly panic: StatusView["panic"] }) => {
     <button
       type="button"
       className="flex items-center gap-1.5 rounded px-1 hover:bg-raised hover:text-text"
-      aria-label="Panic: every automatic approval off"
+      title="Turn every automatic approval off"
       data-testid="panic-key"
       onClick={(event) => {
         run("panic", { at: event.timeStamp, repeat: false });

@@ -84,7 +84,8 @@ export const CodeField = ({
           lintGutter(),
           look,
           EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ "aria-label": label }),
+          // What scrolls is reached by Tab, also by programs that do not count an editable text as such.
+          EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
           // Tab leaves the field as it leaves any other.
           keymap.of([submit, ...defaultKeymap, ...historyKeymap]),
           EditorView.updateListener.of((update) => {

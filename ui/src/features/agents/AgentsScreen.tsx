@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { useSearch } from "@tanstack/react-router";
 import { ListBeside } from "../../components/ListBeside";
 import { useDesk } from "../../desk/DeskContext";
 import { AgentDetail } from "./AgentDetail";
@@ -11,6 +12,7 @@ const AGAIN_MS = 3_000;
 /** Who is there, with which tools, and what holds them back. */
 export const AgentsScreen = () => {
   const desk = useDesk();
+  const { agent: start } = useSearch({ from: "/agents" });
   const { data, error, isPending } = useQuery({
     queryKey: ["agents"],
     queryFn: () => desk.call("agents_list", {}),
@@ -24,6 +26,7 @@ export const AgentsScreen = () => {
       name="agents"
       hint="name, framework, tool"
       all={all}
+      start={start ?? null}
       fits={fits}
       pending={isPending}
       error={error}

@@ -42,9 +42,10 @@ const Head = ({ story }: { readonly story: RequestStoryView }) => {
         / request <em className="text-text-2 not-italic">{row.requestId}</em>
       </div>
       <div className="flex items-center gap-2.5">
-        <h1 className="selectable m-0 min-w-0 font-mono text-xl/tight font-semibold">
+        <h1 className="sr-only">Request</h1>
+        <h2 className="selectable m-0 min-w-0 font-mono text-xl/tight font-semibold">
           {row.tool === null ? (row.kind ?? "no request") : <ShownText text={row.tool} />}
-        </h1>
+        </h2>
         {row.state === "rejected" ? null : <RiskBadge risk={row.risk} large />}
         <span className="ml-auto text-[14.5px] text-text-2" data-testid="story-outcome">
           {outcomeOf(row)}
@@ -88,8 +89,8 @@ const What = ({ story }: { readonly story: RequestStoryView }) => {
             </Section>
           )}
           {card.args === null ? null : (
-            <Section title="Arguments at the gate">
-              <Entries entries={card.args} revealed={NOTHING} label="Arguments at the gate" />
+            <Section title="Arguments">
+              <Entries entries={card.args} revealed={NOTHING} label="Arguments" />
             </Section>
           )}
           {card.warnings.map((warning, index) => (

@@ -41,7 +41,7 @@ const holdsBack = (card: Card, now: number): string | null => {
     default:
       return "holds hidden characters: open it alone and reveal them (V)";
   }
-  return mayApproveCard(card, false) ? null : "takes no approval here";
+  return mayApproveCard(card, false) ? null : "does not accept approvals here";
 };
 
 const One = ({ card, why }: { readonly card: Card; readonly why: string | null }) => (
@@ -64,7 +64,7 @@ const One = ({ card, why }: { readonly card: Card; readonly why: string | null }
         <ShownText text={said.text} block />
       </p>
     ))}
-    <Entries entries={card.args ?? []} revealed={NOTHING} label="Arguments at the gate" />
+    <Entries entries={card.args ?? []} revealed={NOTHING} label="Arguments" />
     <Warnings card={card} revealed={NOTHING} />
     <Effective groups={card.effective} revealed={NOTHING} />
     {why === null ? null : (

@@ -42,6 +42,16 @@ export const InboxScreen = () => {
   const cursor = useCursor(rows, start ?? null);
   const sent = useSent();
   const selection = useSelection(rows, cursor);
+  const { set: goTo } = cursor;
+  const { clear: unselect } = selection;
+  // The palette asks for a card also while the inbox is open.
+  useEffect(() => {
+    if (start === undefined) return;
+    goTo(start);
+    setFilter("");
+    unselect();
+    void navigate({ to: "/", search: {}, replace: true });
+  }, [goTo, navigate, start, unselect]);
 
   // An open card reads itself again when something happened to it.
   useEffect(
@@ -149,7 +159,7 @@ export const InboxScreen = () => {
   });
 
   return (
-    <div className="grid min-h-0 min-w-0 flex-1 grid-cols-[372px_minmax(0,1fr)] max-[900px]:grid-cols-[240px_minmax(0,1fr)] grid-rows-[minmax(0,1fr)]">
+    <div className="grid min-h-0 min-w-0 flex-1 grid-cols-[372px_minmax(0,1fr)] max-[900px]:grid-cols-[240px_minmax(0,1fr)] max-[800px]:grid-cols-[190px_minmax(0,1fr)] grid-rows-[minmax(0,1fr)]">
       <section className="flex min-h-0 flex-col border-r border-line" aria-label="Inbox">
         <header className="flex items-baseline gap-2 px-3.5 pt-3 pb-2">
           <h1 className="m-0 text-[15px] font-semibold">Inbox</h1>
@@ -161,7 +171,7 @@ export const InboxScreen = () => {
                 : `${counted(rows.length)} of ${counted(awake.length)}`}
           </span>
           <SnoozedList snoozed={snoozed} onWake={wake} />
-          <span className="ml-auto text-text-3">sorted by deadline</span>
+          <span className="ml-auto text-text-3 max-[800px]:hidden">sorted by deadline</span>
         </header>
         <FilterField
           label="Filter"

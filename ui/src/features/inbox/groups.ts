@@ -7,7 +7,7 @@ export type Line =
   | { readonly type: "row"; readonly row: InboxRow; readonly place: number };
 
 export const HEADING_PX = 30;
-export const ROW_PX = 72;
+export const ROW_PX = 36;
 
 /** How many rows are due within a minute: a prefix, because the rows are in deadline order. */
 export const countSoon = (rows: readonly InboxRow[], nowMs: number): number => {

@@ -22,7 +22,7 @@ describe("the lines of the list", () => {
   it("know where they stand", () => {
     const lines = linesOf(rows, countSoon(rows, 0));
     expect(lineOf(lines, "c")).toBe(4);
-    expect(topOf(lines, 4)).toBe(30 + 72 + 72 + 30);
+    expect(topOf(lines, 4)).toBe(30 + 36 + 36 + 30);
     expect(lineOf(lines, "x")).toBe(-1);
   });
 });

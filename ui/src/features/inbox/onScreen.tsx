@@ -52,7 +52,7 @@ export const AskedArea = ({ area, room, children }: AskedAreaProps) => (
     {children}
     <div
       ref={room}
-      className="pointer-events-none invisible absolute inset-x-0 top-0 h-24 [@media(max-height:520px)]:h-16"
+      className="pointer-events-none invisible absolute inset-x-0 top-0 h-24 short:h-16"
       aria-hidden="true"
       data-place="room"
     />

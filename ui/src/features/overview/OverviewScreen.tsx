@@ -205,6 +205,7 @@ export const OverviewScreen = () => {
         ) : null
       ) : (
         <Region label="Numbers" className="@container flex-1 px-5 py-[18px]">
+          <h2 className="sr-only">Numbers of the last {name}</h2>
           <Figures view={data} />
           <Section title={`Requests over the last ${name}`}>
             <div className="mb-1 flex gap-4 text-xs text-text-2" aria-hidden="true">

@@ -67,9 +67,18 @@ export const WindowSettings = () => (
       ]}
     />
     <Choices
+      name="screenNames"
+      title="Names of the screens"
+      means="Below the icons on the left. Wide is 1,200 px or more."
+      choices={[
+        { value: "wide", label: "In a wide window" },
+        { value: "always", label: "Always" },
+      ]}
+    />
+    <Choices
       name="singleKeys"
       title="Single keys"
-      means="Off, only keys with Ctrl and Esc act: nothing can be approved or denied by a letter."
+      means="When off, only Ctrl shortcuts and Esc work."
       choices={[
         { value: "on", label: "Act" },
         { value: "off", label: "Off" },

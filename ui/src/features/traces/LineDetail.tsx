@@ -33,8 +33,8 @@ const Gate = ({ request }: { readonly request: string }) => {
     <div data-testid="gate">
       {data.decision === null ? null : <Decision decision={data.decision} />}
       {data.args === null || (data.decision?.edited.length ?? 0) > 0 ? null : (
-        <Section title="Arguments at the gate">
-          <Entries entries={data.args} revealed={NOTHING} label="Arguments at the gate" />
+        <Section title="Arguments">
+          <Entries entries={data.args} revealed={NOTHING} label="Arguments" />
         </Section>
       )}
       <Ladder card={data} />

@@ -60,7 +60,8 @@ const draw = (row: TraceRow) => (
     </span>
     <span className="text-right whitespace-nowrap text-text-3">
       {row.spans.toLocaleString("en")}
-      {row.longer ? "+" : ""} {row.spans === 1 ? "span" : "spans"}
+      {row.longer ? "+" : ""}
+      <span className="sr-only"> {row.spans === 1 ? "span" : "spans"}</span>
     </span>
     <State row={row} />
   </>

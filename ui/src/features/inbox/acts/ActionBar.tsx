@@ -22,8 +22,8 @@ interface ActionBarProps {
 }
 
 const MORE: readonly (readonly [Verdict, string])[] = [
-  ["skip", "Skip: do not run it, no refusal"],
-  ["escalate", "Hand on to the agent’s own next approver"],
+  ["skip", "Skip without denying"],
+  ["escalate", "Escalate to the agent’s next approver"],
 ];
 
 export const mayEdit = (card: Card): boolean => card.args !== null && card.allowed.includes("modify");
@@ -76,7 +76,7 @@ export const closedWords = (card: Card): string =>
 export const ActionBar = ({ card, acts, arming, ready, blocked, onApprove, onUndo }: ActionBarProps) => {
   const command = useApproveKey(card.path);
   const bar =
-    "flex min-h-[63px] flex-wrap items-center gap-2.5 border-t border-line bg-panel px-7 py-[12px] max-lg:gap-2 [@media(max-height:520px)]:min-h-0 [@media(max-height:520px)]:py-1.5";
+    "flex min-h-[63px] flex-wrap items-center gap-2.5 border-t border-line bg-panel px-7 py-[12px] max-lg:gap-2 short:min-h-0 short:gap-1.5 short:px-4 short:py-1.5 short:[&_button]:gap-1.5 short:[&_button]:px-2 short:[&_button]:py-1";
   if (card.state === "holding" && card.hold !== null) {
     return (
       <div className={bar}>
@@ -197,7 +197,7 @@ export const ActionBar = ({ card, acts, arming, ready, blocked, onApprove, onUnd
               acts.setDraft(null);
             }}
           >
-            Drop the edit <kbd className="kbd">Esc</kbd>
+            Discard edit <kbd className="kbd">Esc</kbd>
           </Button>
         ) : null}
         {mayApproveCard(card, edited) ? (
@@ -212,7 +212,7 @@ export const ActionBar = ({ card, acts, arming, ready, blocked, onApprove, onUnd
           <span className="text-text-3" data-testid="no-approval">
             {card.votes?.count.mine === true
               ? "Your vote is given and stands. You can still deny."
-              : "This agent takes no approval here"}
+              : "This agent does not accept approvals here"}
           </span>
         )}
       </div>

@@ -16,7 +16,7 @@ const untypable = (target: TypedTarget): string =>
 const LABEL: Record<StepId, (target: TypedTarget) => string> = {
   name: () => "Read the tool’s name to its end",
   read: () => "Read the arguments to their end",
-  evidence: () => "Open what led here",
+  evidence: () => "Open the earlier messages",
   reveal: () => "Reveal what is hidden (V)",
   type: (target) => (target.text === null ? untypable(target) : asked(target)),
 };
@@ -41,22 +41,22 @@ export const WayPanel = ({ card, acts, field }: WayPanelProps) => {
   const strict = card.path === "critical";
   const differs = acts.target.text === null ? null : differsAt(acts.progress.typed, acts.target.text);
   const title = (
-    <b className={`font-semibold ${strict ? "text-crit" : "text-text-2"}`}>
-      {strict ? "Critical: all of these first" : "Before you approve"}
+    <b className={`font-semibold short:sr-only ${strict ? "text-crit" : "text-text-2"}`}>
+      {strict ? "Critical: complete every step to approve" : "Before you approve"}
     </b>
   );
   return (
     <div
-      className={`flex flex-wrap items-center gap-x-5 gap-y-1.5 border-t bg-panel px-7 py-2 ${strict ? "border-crit-line" : "border-line"}`}
+      className={`flex flex-wrap items-center gap-x-5 gap-y-1.5 border-t bg-panel px-7 py-2 short:gap-y-1 short:px-4 short:py-1 ${strict ? "border-crit-line" : "border-line"}`}
       data-testid="way"
     >
       {strict ? (
-        <div className="flex w-full items-center justify-between gap-5">
+        <div className="flex w-full items-center justify-between gap-5 short:order-last short:w-auto">
           {title}
           {acts.target.text === null ? null : (
             <input
               ref={field}
-              className="w-60 min-w-0 rounded-md border border-line bg-bg px-2 py-1 font-mono text-[12.5px] text-text"
+              className="w-60 min-w-0 short:w-44 rounded-md border border-line bg-bg px-2 py-1 font-mono text-[12.5px] text-text"
               aria-label={asked(acts.target)}
               placeholder={
                 acts.target.pointer === null ? "the tool’s name" : `value of ${plainText(acts.target.pointer)}`
@@ -84,7 +84,7 @@ export const WayPanel = ({ card, acts, field }: WayPanelProps) => {
         className={differs === null ? "sr-only" : "w-full text-right text-xs text-warn"}
         data-testid="differs"
       >
-        {differs === null ? "" : `What you typed differs at character ${differs}.`}
+        {differs === null ? "" : `Character ${differs} does not match.`}
       </span>
       <ol className="m-0 flex min-w-0 flex-1 list-none flex-wrap gap-x-4 gap-y-1 p-0">
         {steps.map((step) => (

@@ -23,7 +23,7 @@ export const Body = ({ card, acts }: { readonly card: Card; readonly acts: CardA
   });
   return (
     <Region label="What is asked" testId="card-body" className="@container flex-1">
-      <div className="grid content-start gap-x-[26px] px-7 py-[18px] @min-[820px]:grid-cols-[1fr_304px]">
+      <div className="grid content-start gap-x-[26px] px-7 py-[18px] short:px-4 short:py-2 @min-[820px]:grid-cols-[1fr_304px]">
         <div className="min-w-0">
           {draft === null ? null : (
             <Section title="Your edit, not sent">
@@ -33,8 +33,8 @@ export const Body = ({ card, acts }: { readonly card: Card; readonly acts: CardA
           <Asked card={card} />
           {card.args === null ? null : (
             <section className={card.effective.length === 0 ? "" : "mb-5"}>
-              <h3>Arguments at the gate</h3>
-              <Entries entries={card.args} revealed={acts.revealed} label="Arguments at the gate" />
+              <h3>Arguments</h3>
+              <Entries entries={card.args} revealed={acts.revealed} label="Arguments" />
               <Looks looks={card.looks} />
             </section>
           )}

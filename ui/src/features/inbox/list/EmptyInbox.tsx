@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useDesk } from "../../../desk/DeskContext";
+import { CopyButton } from "../../../components/CopyButton";
 import { Region } from "../../../components/Region";
 
 /** How to connect an agent, with the real paths of this console. */
@@ -12,8 +13,8 @@ export const EmptyInbox = () => {
       testId="empty"
       className="grid flex-1 grid-cols-[minmax(0,1fr)] place-items-center p-8"
     >
-      <div className="w-full max-w-[640px]">
-        <h2 className="mt-0 mb-1.5 text-[17px] font-semibold">Nothing waits</h2>
+      <div className="w-full max-w-[720px]">
+        <h2 className="mt-0 mb-1.5 text-[17px] font-semibold">Nothing is waiting</h2>
         <p className="mt-0 mb-5 text-text-2">Requests appear here as soon as an agent asks. To connect one:</p>
         {data === undefined ? null : (
           <>
@@ -27,7 +28,9 @@ export const EmptyInbox = () => {
             </dl>
             {data.commands.map(({ label, command }) => (
               <div key={command} className="mb-3">
-                <div className="mb-1 text-text-2">{label}</div>
+                <div className="mb-1 flex items-baseline justify-between gap-3 text-text-2">
+                  {label} <CopyButton text={command} of={label} />
+                </div>
                 <pre className="selectable m-0 overflow-auto rounded-lg border border-line bg-panel px-4 py-2.5 font-mono text-[12.5px] whitespace-pre-wrap">
                   {command}
                 </pre>

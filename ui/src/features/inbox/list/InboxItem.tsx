@@ -37,7 +37,7 @@ const Origin = ({ row }: { readonly row: InboxRow }) => (
   </>
 );
 
-/** One line of the list: key arguments first, the agent's words second and marked as such. */
+/** One row of the list: key arguments first, the agent's words second and marked as such. */
 export const InboxItem = memo(function InboxItem({ row, selected, picked, place, count, onSelect }: InboxItemProps) {
   const state = STATE[row.state];
   return (
@@ -52,48 +52,41 @@ export const InboxItem = memo(function InboxItem({ row, selected, picked, place,
       data-testid="row"
       data-key={row.key}
       data-picked={picked}
-      className={`row-line grid h-[72px] grid-cols-[minmax(0,1fr)_auto] content-center gap-x-2 gap-y-px border-l-[3px] py-2 pr-3.5 pl-[11px] ${selected ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
+      className={`row-line grid h-[36px] grid-cols-[minmax(0,1fr)_auto] content-center gap-x-2 border-l-[3px] pr-3.5 pl-[11px] ${selected ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
       onClick={() => {
         onSelect(row.key);
       }}
     >
-      <span className="truncate font-mono text-[12.5px] font-semibold">
-        {picked ? (
-          <Check size={13} strokeWidth={3} className="mr-1.5 inline text-accent" aria-label="selected" />
-        ) : null}
-        {row.kind === "tool_call" ? (
-          <ShownText text={row.tool} />
-        ) : (
-          <span className="font-sans">
+      <span className="flex min-w-0 items-baseline gap-2 leading-[17px]">
+        <span className="max-w-[75%] shrink-0 truncate font-mono text-[12.5px] font-semibold">
+          {picked ? (
+            <Check size={13} strokeWidth={3} className="mr-1.5 inline text-accent" aria-label="selected" />
+          ) : null}
+          {row.kind === "tool_call" ? (
             <ShownText text={row.tool} />
+          ) : (
+            <span className="font-sans">
+              <ShownText text={row.tool} />
+            </span>
+          )}
+        </span>
+        <span className="min-w-0 truncate text-[11.5px] text-text-3">
+          <Origin row={row} />
+        </span>
+      </span>
+      <RiskBadge risk={row.risk} small />
+      <span className="min-w-0 truncate text-[12px]/[16px] text-text-2">
+        {state === undefined ? null : <b className="mr-1.5 font-semibold text-warn">{state}</b>}
+        {row.summary.length > 0 ? <ShownText text={row.summary} /> : null}
+        {row.says === null ? null : (
+          <span className={row.summary.length > 0 ? "text-text-3" : ""}>
+            {row.summary.length > 0 ? " · " : ""}
+            <span className="mr-1 rounded border border-line px-1 text-[10.5px] text-text-3">says</span>
+            <ShownText text={row.says} />
           </span>
         )}
       </span>
-      <RiskBadge risk={row.risk} />
-      <span className="truncate text-text-2">
-        {row.summary.length > 0 ? (
-          <ShownText text={row.summary} />
-        ) : row.says === null ? null : (
-          <>
-            <span className="mr-1 rounded border border-line px-1 text-[10.5px] text-text-3">says</span>
-            <ShownText text={row.says} />
-          </>
-        )}
-      </span>
-      <span className="justify-self-end">
-        <Countdown deadlineMs={row.deadlineMs} hasDeadline={row.hasDeadline} />
-      </span>
-      <span className="truncate text-[11.5px] text-text-3">
-        {state === undefined ? null : <b className="mr-1.5 font-semibold text-warn">{state}</b>}
-        <Origin row={row} />
-        {row.summary.length > 0 && row.says !== null ? (
-          <>
-            {" "}
-            · <span className="rounded border border-line px-1 text-[10.5px]">says</span> <ShownText text={row.says} />
-          </>
-        ) : null}
-      </span>
-      <span className="flex gap-2 justify-self-end text-[11px]">
+      <span className="flex items-baseline gap-2 justify-self-end text-[11px]/[16px]">
         {row.votes === null ? null : (
           <span className="text-text-2" title={row.votes.mine ? "Your vote is given" : "Your vote is missing"}>
             {row.votes.given} of {row.votes.required}
@@ -106,6 +99,7 @@ export const InboxItem = memo(function InboxItem({ row, selected, picked, place,
             look twice
           </span>
         ) : null}
+        <Countdown deadlineMs={row.deadlineMs} hasDeadline={row.hasDeadline} />
       </span>
     </div>
   );
