@@ -154,7 +154,7 @@ const Story = ({ story, error }: { readonly story: RequestStoryView; readonly er
   );
   useCommand("trace", openTrace, hasTrace);
   return (
-    <article
+    <main
       className="flex min-h-0 min-w-0 flex-1 flex-col"
       aria-label="Story of a request"
       data-testid="story"
@@ -229,7 +229,7 @@ const Story = ({ story, error }: { readonly story: RequestStoryView; readonly er
           }}
         />
       ) : null}
-    </article>
+    </main>
   );
 };
 

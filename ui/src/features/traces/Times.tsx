@@ -49,7 +49,7 @@ export const Times = ({ line, tree, own }: TimesProps) => {
           <table className="w-full" data-testid="usage">
             <thead className="text-left text-xs text-text-3">
               <tr>
-                <th className="font-normal">&nbsp;</th>
+                <th className="text-left font-normal">Figure</th>
                 <th className="text-right font-normal">itself</th>
                 <th className="text-right font-normal">with all below</th>
               </tr>

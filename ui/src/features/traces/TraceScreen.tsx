@@ -48,7 +48,7 @@ const Trace = ({ tree, error, request }: TraceProps) => {
   const spans = tree.lines.length;
   return (
     <div className="grid min-h-0 min-w-0 flex-1 grid-cols-[minmax(0,1fr)_min(400px,34%)] grid-rows-[minmax(0,1fr)]">
-      <section className="flex min-h-0 min-w-0 flex-col border-r border-line" aria-label="Trace">
+      <main className="flex min-h-0 min-w-0 flex-col border-r border-line" aria-label="Trace">
         <header className="flex min-h-[52px] items-center gap-2.5 overflow-hidden border-b border-line px-5 whitespace-nowrap">
           <h1 className="m-0 text-[15px] font-semibold">Trace</h1>
           {tree.agents.slice(0, NAMED).map((agent) => (
@@ -85,7 +85,7 @@ const Trace = ({ tree, error, request }: TraceProps) => {
           </p>
         ) : null}
         <TraceRows tree={tree} state={state} />
-      </section>
+      </main>
       <aside
         className="min-h-0 min-w-0 overflow-auto px-5 py-[18px] outline-offset-[-2px]"
         aria-label="Span"
