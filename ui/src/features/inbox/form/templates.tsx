@@ -37,7 +37,7 @@ const Group = ({ of, path, required, filled, children }: GroupProps) => {
       <div className="grid gap-1.5">
         <span id={`${id}-label`} className="font-semibold">
           {typeof last === "number" ? `Entry ${last + 1}` : null}
-          <FieldTitle field={field} required={required && path.length > 0} />
+          <FieldTitle field={field} required={required && typeof last === "string"} />
         </span>
         <FieldWords field={field} id={`${id}-words`} />
       </div>
@@ -86,7 +86,7 @@ export const ArrayFieldTemplate = ({
 
 export const ArrayFieldItemTemplate = ({ children, buttonsProps, index }: ArrayFieldItemTemplateProps) => (
   <div className="flex items-start gap-2">
-    <div className="min-w-0 flex-1">{children}</div>
+    <div className="max-w-2xl min-w-0 flex-1">{children}</div>
     <Button
       tone="quiet"
       className="!px-2 !py-1.5"
