@@ -38,11 +38,7 @@ export const Leaf = ({ schema, formData, fieldPathId, onChange, required = false
       onChange(value, path);
     },
   };
-  const title = inList ? (
-    `Entry ${Number(path.at(-1)) + 1}`
-  ) : (
-    <FieldTitle field={field} required={required} />
-  );
+  const title = inList ? `Entry ${Number(path.at(-1)) + 1}` : <FieldTitle field={field} required={required} />;
   return (
     <FieldFrame>
       {options === undefined ? (
