@@ -1,5 +1,4 @@
 import { act, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
-import userEvent from "@testing-library/user-event";
 import { describe, expect, it } from "vitest";
 import { card, row, shown } from "../../test/build";
 import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
@@ -20,8 +19,7 @@ const formOf = (fields: Record<string, Partial<Structure>>, required: readonly s
   const texts: Shown[] = [];
   const text = (words: string): string => String(texts.push(shown(words)) - 1);
   const one = (field: Partial<Structure>, title: string | null): object => ({
-    type: "string",
-    kind: "string",
+    ...(field.type === undefined ? { type: "string", kind: "string" } : {}),
     ...(title === null ? {} : { title: text(title) }),
     ...field,
     ...(field.choices === undefined
@@ -107,11 +105,14 @@ describe("a form", () => {
         "why",
       ]),
     );
-    const user = userEvent.setup();
-    await user.click(screen.getByLabelText("second"));
-    await user.click(screen.getByLabelText("No"));
-    await user.type(screen.getByLabelText(/^amount/u), "1.505");
-    await user.type(screen.getByLabelText(/^why/u), "because");
+    fireEvent.click(screen.getByLabelText("second"));
+    fireEvent.click(screen.getByLabelText("No"));
+    const amount = screen.getByLabelText<HTMLInputElement>(/^amount/u);
+    for (const value of ["1", "1.", "1.5", "1.50", "1.505"]) {
+      fireEvent.change(amount, { target: { value } });
+      expect(amount.value).toBe(value);
+    }
+    fireEvent.change(screen.getByLabelText(/^why/u), { target: { value: "because" } });
     sendKeys();
     await waitFor(() => {
       expect(sent(console)).toEqual([{ way: "second", sure: false, amount: 1.505, why: "because" }]);
@@ -172,6 +173,18 @@ describe("a form", () => {
       expect(count(bad)).toBe(0);
     });
     expect(mail.getAttribute("aria-invalid")).toBe("false");
+  });
+
+  it("asks for the fields of a group, and not for the group beside them", async () => {
+    const inner = { type: "object", required: ["n"], properties: { n: { type: "string", kind: "string" } } } as const;
+    const form = formOf({ why: {}, part: inner }, ["why", "part"]);
+    const console = await desk(form, () => problem("/part", '"part" is a required property'));
+    sendKeys();
+    await screen.findAllByText("Required.");
+    await waitFor(() => {
+      expect(console.argsOf("check_answer").length).toBeGreaterThan(0);
+    });
+    expect([count("Required."), count("is a required property")]).toEqual([2, 0]);
   });
 
   it("does not send what was typed while it was checked", async () => {

@@ -186,10 +186,7 @@ impl<'s> Reader<'s> {
         let default = default?;
         let shown = words(default);
         // Fields show what they hold as it is: nothing hidden gets into one.
-        let raw = default
-            .as_str()
-            .map_or_else(|| format!("{default:#}"), str::to_owned);
-        let seen = shown.marks() == 0 && shown.original() == Some(raw);
+        let seen = shown.marks() == 0 && shown.original() == Some(plain(default));
         let mut suggested = json!({ "text": self.text(shown) });
         let usable = seen && is_exact(default) && holds(out, default);
         let initial = usable.then(|| default.clone());
@@ -290,9 +287,23 @@ impl<'s> Reader<'s> {
 /// A value as a person reads it: a text as it is, anything else as JSON.
 fn words(value: &Value) -> Shown {
     match value {
-        Value::String(text) => escape_lines(text),
-        other => json_shown(other),
+        Value::Object(_) => json_shown(value),
+        Value::Array(items) if items.iter().any(is_container) => json_shown(value),
+        other => escape_lines(&plain(other)),
     }
+}
+
+/// The same before it is escaped: on one line where there is nothing to indent.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) if !items.iter().any(is_container) => value.to_string(),
+        other => format!("{other:#}"),
+    }
+}
+
+fn is_container(value: &Value) -> bool {
+    value.is_array() || value.is_object()
 }
 
 #[cfg(test)]

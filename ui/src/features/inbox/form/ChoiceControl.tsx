@@ -31,27 +31,29 @@ export const ChoiceControl = (props: ChoiceControlProps) => {
   const said = { "aria-labelledby": `${id}-label`, "aria-describedby": describedBy };
   if (!several && options.length > FEW)
     return (
-      <Select
-        id={id}
-        {...said}
-        aria-required={required}
-        aria-invalid={invalid}
-        className={`max-w-2xl py-1.5 ${invalid ? "!border-bad" : "border-line"}`}
-        value={options.findIndex(isChosen)}
-        onChange={({ target }) => {
-          onChange(options[Number(target.value)]?.value);
-        }}
-      >
-        <option value={-1}>{required ? "Choose…" : "No answer"}</option>
-        {options.map(({ label, sends }, index) => (
-          // Choices keep their order.
-          // oxlint-disable-next-line react/no-array-index-key
-          <option key={index} value={index}>
-            {plainText(label)}
-            {sends === null ? "" : ` (${plainText(sends)})`}
-          </option>
-        ))}
-      </Select>
+      <div className="flex">
+        <Select
+          id={id}
+          {...said}
+          aria-required={required}
+          aria-invalid={invalid}
+          className={`max-w-2xl py-1.5 ${invalid ? "!border-bad" : "border-line"}`}
+          value={options.findIndex(isChosen)}
+          onChange={({ target }) => {
+            onChange(options[Number(target.value)]?.value);
+          }}
+        >
+          <option value={-1}>{required ? "Choose…" : "No answer"}</option>
+          {options.map(({ label, sends }, index) => (
+            // Choices keep their order.
+            // oxlint-disable-next-line react/no-array-index-key
+            <option key={index} value={index}>
+              {plainText(label)}
+              {sends === null ? "" : ` (${plainText(sends)})`}
+            </option>
+          ))}
+        </Select>
+      </div>
     );
   const pick = (option: Option): void => {
     if (!several) {

@@ -135,7 +135,7 @@ export const FormAnswer = ({ requestKey, form, busy, kept, onKeep, onAnswer, onC
           </p>
         ))}
       </div>
-      <div className="flex shrink-0 gap-2.5 px-7 py-[13px]">
+      <div className="flex shrink-0 gap-2.5 border-t border-line-soft px-7 py-[13px]">
         <Button disabled={busy} onClick={() => void send()}>
           Answer <kbd className="kbd">Ctrl Enter</kbd>
         </Button>

@@ -38,19 +38,15 @@ export const Leaf = ({ schema, formData, fieldPathId, onChange, required = false
       onChange(value, path);
     },
   };
-  const title = inList ? (
-    <span className="sr-only">Entry {Number(path.at(-1)) + 1}</span>
-  ) : (
-    <FieldTitle field={field} required={required} />
-  );
+  const title = inList ? `Entry ${Number(path.at(-1)) + 1}` : <FieldTitle field={field} required={required} />;
   return (
     <FieldFrame>
       {options === undefined ? (
-        <label htmlFor={id} className="font-semibold">
+        <label htmlFor={id} className={inList ? "sr-only" : "font-semibold"}>
           {title}
         </label>
       ) : (
-        <span id={`${id}-label`} className="font-semibold">
+        <span id={`${id}-label`} className={inList ? "sr-only" : "font-semibold"}>
           {title}
         </span>
       )}

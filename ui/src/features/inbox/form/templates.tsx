@@ -25,6 +25,7 @@ const Group = ({ of, path, required, filled, children }: GroupProps) => {
   const field = useField(of, path);
   const id = useId();
   const last = path.at(-1);
+  const isNamed = path.length > 0 || field.title !== null || field.description !== null;
   return (
     <div
       role="group"
@@ -34,13 +35,15 @@ const Group = ({ of, path, required, filled, children }: GroupProps) => {
       tabIndex={-1}
       className={`outline-none ${path.length === 0 ? "grid gap-5" : "grid gap-3 border-l-2 border-line pl-4"}`}
     >
-      <div className="grid gap-1.5">
-        <span id={`${id}-label`} className="font-semibold">
-          {typeof last === "number" ? `Entry ${last + 1}` : null}
-          <FieldTitle field={field} required={required && path.length > 0} />
-        </span>
-        <FieldWords field={field} id={`${id}-words`} />
-      </div>
+      {isNamed ? (
+        <div className="grid gap-1.5">
+          <span id={`${id}-label`} className="font-semibold">
+            {typeof last === "number" ? `Entry ${last + 1}` : null}
+            <FieldTitle field={field} required={required && typeof last === "string"} />
+          </span>
+          <FieldWords field={field} id={`${id}-words`} />
+        </div>
+      ) : null}
       {children}
       <Suggestion
         field={field}
@@ -86,7 +89,7 @@ export const ArrayFieldTemplate = ({
 
 export const ArrayFieldItemTemplate = ({ children, buttonsProps, index }: ArrayFieldItemTemplateProps) => (
   <div className="flex items-start gap-2">
-    <div className="min-w-0 flex-1">{children}</div>
+    <div className="max-w-2xl min-w-0 flex-1">{children}</div>
     <Button
       tone="quiet"
       className="!px-2 !py-1.5"

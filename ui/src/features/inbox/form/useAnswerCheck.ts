@@ -67,13 +67,16 @@ export const useAnswerCheck = (key: string, structure: Structure | null, data: u
     const places = new Map<string, Shown>(
       [...gaps].map(([place, text]): [string, Shown] => [place, [{ kind: "text", text }]]),
     );
+    /** Something there is asked for already; of a group, one of its fields. */
+    const isAsked = (place: string): boolean =>
+      places.has(place) || [...gaps.keys()].some((gap) => gap.startsWith(`${place}/`));
     const rest: EditProblem[] = [];
     const before = said === null ? undefined : fromJson(said.json);
     for (const problem of said?.problems ?? []) {
       const place = plainText(problem.path);
       if (structure === null || !isDrawn(structure, place)) rest.push(problem);
       // What was empty when it was checked and is filled in by now is checked again in a moment.
-      else if (!places.has(place) && (valueAt(before, place) !== undefined || valueAt(data, place) === undefined))
+      else if (!isAsked(place) && (valueAt(before, place) !== undefined || valueAt(data, place) === undefined))
         places.set(place, problem.message);
     }
     return [places, rest] as const;
