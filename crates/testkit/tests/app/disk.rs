@@ -6,10 +6,9 @@ use std::time::Duration;
 use countersign_core::ops::verdicts::Decided;
 use countersign_core::{App, OpError};
 use countersign_wire::Verdict;
-use sqlx::ConnectOptions as _;
-use sqlx::sqlite::SqliteConnectOptions;
 
 use crate::agent::{Desk, LIMIT, caught_up, in_state, inbox_ids, listed, options, until, verdict};
+use crate::spy::connect;
 
 /// The flag with which SQLite opens its files, and the console does not open the log that it syncs.
 const O_NOFOLLOW: u32 = 0o400_000;
@@ -122,15 +121,15 @@ async fn a_disk_that_refuses_to_keep_what_was_written_ends_all_writing_and_what_
 async fn a_store_that_another_program_holds_is_told_to_be_locked_until_it_lets_go() {
     let desk = Desk::open().await;
     let agent = desk.agent("bot").await;
-    let file = desk.data.path().join("countersign.db");
-    let options = SqliteConnectOptions::new().filename(file);
-    let mut other = options.connect().await.unwrap();
+    let mut other = connect(&desk.data).await;
     sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
     agent.ask(&agent.request("r1")).await;
     let codes = async || {
         let status = desk.app.status().await.unwrap();
         status.alarms.into_iter().map(|alarm| alarm.code).collect::<Vec<_>>()
     };
+    // The writer waits 10 s for a lock.
+    tokio::time::sleep(LIMIT).await;
     until("the lock is told", async || codes().await == ["store_locked"]).await;
     sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
     until("the lock is over", async || codes().await.is_empty()).await;
