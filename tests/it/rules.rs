@@ -85,7 +85,7 @@ async fn a_rule_that_a_person_called_wrong_is_turned_on_by_no_file_until_that_wa
     let told = |file: &str, more: &[&'static str]| -> Value {
         serde_json::from_str(&apply(file, more).success().out).expect("one line of JSON")
     };
-    told(&rules, &[]);
+    assert_eq!(told(&rules, &[])["added_again"], json!([]));
     // Turned off by a person: it is said that it acts again.
     desk.json(&["rules", "disable", "mails", "--json"]);
     assert_eq!(told(&rules, &[])["turned_on"], json!(["mails"]));
@@ -111,6 +111,8 @@ async fn a_rule_that_a_person_called_wrong_is_turned_on_by_no_file_until_that_wa
     }
     let done = told(&rules, &["--accept-regrets"]);
     assert_eq!(done["added"], json!(["mails"]));
+    // An id that is given out again is told of.
+    assert_eq!(done["added_again"], json!(["mails"]));
     // What acts goes on.
     assert_eq!(told(&rules, &[])["unchanged"], 1);
 }

@@ -228,7 +228,7 @@ async fn change(
     .await?;
     let RulesChanged {
         revision,
-        rules: _,
+        rules,
         added,
         changed,
         removed,
@@ -239,11 +239,19 @@ async fn change(
         decides_waiting,
     } = done;
     let waiting = ids(&decides_waiting);
+    // Only a rule that was removed before comes with a later version.
+    let is_again = |rule: &Rule| rule.version > 1 && added.contains(&rule.id);
+    let again: Vec<&str> = rules
+        .iter()
+        .filter(|rule| is_again(rule))
+        .map(|rule| rule.id.as_str())
+        .collect();
     if out.json {
         return Ok(out.json_line(&json!({
             "workspace": workspace.as_ref(), "revision": revision, "added": added, "changed": changed,
             "removed": removed, "unchanged": unchanged.len(), "turned_on": turned_on, "restored": restored,
             "approve_less": shift.loses, "approve_more": shift.gains, "decides_waiting": waiting,
+            "added_again": again,
         }))?);
     }
     for (word, ids) in [
@@ -272,6 +280,11 @@ async fn change(
         for id in ids {
             out.line(&format!("approves {word} than before: {id}"))?;
         }
+    }
+    for id in again {
+        out.line(&format!(
+            "{id} was removed before: its versions, uses and regrets go on"
+        ))?;
     }
     for id in &waiting {
         out.line(&format!("approves {}, which was waiting", plain(id)))?;

@@ -351,6 +351,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_tool_is_no_longer_listed_only_where_the_last_hello_lists_others() {
+        let row = |name: &str, place: Option<i64>, defined: bool| ToolRow {
+            name: name.to_owned(),
+            place,
+            def_digest: defined.then(|| "sha256:aa".to_owned()),
+            ..ToolRow::default()
+        };
+        let unlisted = |rows: Vec<ToolRow>| -> Vec<String> {
+            let told = tool_reports(rows, &[]).into_iter();
+            told.filter(|tool| tool.unlisted).map(|tool| tool.name).collect()
+        };
+        let asked = row("asked", None, false);
+        let gone = row("gone", None, true);
+        assert_eq!(unlisted(vec![asked.clone(), gone.clone()]), Vec::<String>::new());
+        assert_eq!(unlisted(vec![row("a", Some(0), true), gone, asked]), ["gone"]);
+    }
+
+    #[test]
     fn a_declaration_of_setup_keys_that_cannot_be_used_is_a_fault_of_its_hello() {
         let field = |name: &str| json!({"bs_name": name, "bs_type": "bool", "bs_default": true, "bs_group": "g"});
         let hello =

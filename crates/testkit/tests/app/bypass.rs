@@ -11,7 +11,7 @@ use countersign_wire::{AgentBrake, AgentKey, ErrorCode, Risk, Verdict};
 use serde_json::json;
 
 use crate::agent::{Desk, colleague, in_state, listed, until, verdict};
-use crate::policy::{INVOICES, acme, apply};
+use crate::policy::{INVOICES, acme, apply, change_all};
 
 fn bot() -> AgentKey {
     "acme/bot".parse().unwrap()
@@ -209,7 +209,7 @@ async fn a_regret_suspends_what_decided_and_is_told_to_all() {
     tokio::time::sleep(Duration::from_millis(900)).await;
     assert_eq!(listed(&desk.app, "r3").await.state, "pending");
     let on = RulesChange::Enable("invoices".into(), Enabled::On);
-    desk.app.change_rules(&acme(), &on).await.unwrap();
+    change_all(&desk.app, &on).await;
     assert_eq!(agent.decision("r3").await["rule"]["version"], 3);
     assert_eq!(
         desk.app.rules(&acme()).await.unwrap().regrets["invoices"].count,

@@ -8,6 +8,7 @@ use countersign_core::{App, OpError};
 use countersign_wire::Verdict;
 
 use crate::agent::{Desk, LIMIT, caught_up, in_state, inbox_ids, listed, options, until, verdict};
+use crate::spy::connect;
 
 /// The flag with which SQLite opens its files, and the console does not open the log that it syncs.
 const O_NOFOLLOW: u32 = 0o400_000;
@@ -114,4 +115,24 @@ async fn a_disk_that_refuses_to_keep_what_was_written_ends_all_writing_and_what_
     assert_eq!(app.status().await.unwrap().store_failed, None);
     assert_eq!(app.audit_verify(None).await.unwrap().first_bad, None);
     app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_another_program_holds_is_told_to_be_locked_until_it_lets_go() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let mut other = connect(&desk.data).await;
+    sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+    agent.ask(&agent.request("r1")).await;
+    let codes = async || {
+        let status = desk.app.status().await.unwrap();
+        status.alarms.into_iter().map(|alarm| alarm.code).collect::<Vec<_>>()
+    };
+    // The writer waits 10 s for a lock.
+    tokio::time::sleep(LIMIT).await;
+    until("the lock is told", async || codes().await == ["store_locked"]).await;
+    sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
+    until("the lock is over", async || codes().await.is_empty()).await;
+    listed(&desk.app, "r1").await;
+    desk.app.shutdown().await;
 }

@@ -124,3 +124,33 @@ async fn rules_that_cannot_be_read_are_told_to_decide_nothing() {
         desk.app.shutdown().await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_matrix_has_the_tools_that_asked_beside_those_of_hellos() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let mut request = agent.request("r1");
+    request["risk"] = json!("high");
+    request["tool"]["origin"] = json!("mcp");
+    agent.ask(&request).await;
+    listed(&desk.app, "r1").await;
+    let rule = "schema = 1\n[[rule]]\nid = \"no-mcp\"\neffect = \"deny\"\ntool = \"*\"\norigin = \"mcp\"\n";
+    apply(&desk.app, rule).await;
+    let rows = async || desk.app.matrix(&acme()).await.unwrap().rows;
+    until("the rule is known", async || {
+        let rows = rows().await;
+        rows.iter().all(|row| row.cells.iter().all(|cell| cell.outcome.as_str() == "deny"))
+    })
+    .await;
+    let asked = rows().await;
+    assert_eq!(asked.len(), 1);
+    assert_eq!(
+        (asked[0].tool.as_str(), asked[0].risk),
+        ("delete_invoice", Some(Risk::High))
+    );
+    // Once its hello lists it, that counts, and it is there once.
+    hello(&desk, &agent).await;
+    let both = rows().await;
+    assert_eq!((both.len(), both[0].risk), (1, None));
+    desk.app.shutdown().await;
+}

@@ -51,9 +51,9 @@ async fn what_a_person_denied_is_let_run_by_no_rule_that_ends_until_the_operator
     let elsewhere = never.replace("pay", "refund");
     let save = |text: &str, state: &str, shown: bool| {
         json!({"workspace": "acme", "text": text, "state": state, "seenVersion": 1, "sure": false,
-            "acceptLimits": false, "acceptDenied": shown})
+            "acceptLimits": false, "acceptDenied": shown, "acceptWaiting": []})
     };
-    let remove = |shown: bool| json!({"workspace": "acme", "id": "never", "acceptLimits": false, "acceptDenied": shown});
+    let remove = |shown: bool| json!({"workspace": "acme", "id": "never", "acceptLimits": false, "acceptDenied": shown, "acceptWaiting": []});
     for (name, args) in [
         ("save_rule", save(never, "off", false)),
         ("save_rule", save(never, "shadow", false)),
@@ -104,5 +104,35 @@ async fn what_a_person_denied_is_let_run_by_no_regret_until_the_operator_was_sho
     );
     let off = ("never".to_owned(), "off".to_owned());
     assert!(states(&page).await.contains(&off));
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_approves_only_the_waiting_calls_that_the_operator_was_shown() {
+    let page = Page::open().await;
+    let bot = page.agent("acme/bot").await;
+    bot.ask("r1", ("pay", "low"), json!({})).await;
+    page.in_state("r1", "pending").await;
+    let pays = "id = \"pays\"\neffect = \"approve\"\ntool = [\"pay\"]\nexpires_at = \"2999-01-01T00:00:00Z\"\n";
+    let save = |shown: &Value| {
+        json!({"workspace": "acme", "text": pays, "state": "on", "seenVersion": null, "sure": true,
+            "acceptLimits": false, "acceptDenied": false, "acceptWaiting": shown})
+    };
+    let asked = page.call("save_rule", save(&json!([]))).await;
+    assert_eq!(asked["version"], json!(null));
+    let keys = &asked["waiting"]["keys"];
+    assert_eq!(keys, &json!(["acme/bot/r1"]));
+    assert_eq!(asked["waiting"]["calls"][0]["row"]["requestId"], "r1");
+    // Another one came, which nobody was shown.
+    bot.ask("r2", ("pay", "low"), json!({})).await;
+    page.in_state("r2", "pending").await;
+    let asked = page.call("save_rule", save(keys)).await;
+    let keys = &asked["waiting"]["keys"];
+    assert_eq!(keys, &json!(["acme/bot/r1", "acme/bot/r2"]));
+    assert_eq!(states(&page).await, []);
+    let saved = page.call("save_rule", save(keys)).await;
+    assert_eq!((&saved["version"], &saved["waiting"]), (&json!(1), &json!(null)));
+    page.in_state("r1", "decided").await;
+    page.in_state("r2", "decided").await;
     page.close().await;
 }
