@@ -90,15 +90,18 @@ async fn in_json_the_request_keeps_its_exact_values_and_human_fields_carry_marks
             assert!(warning[field].is_string(), "{field} of {warning}");
         }
     }
-    let unknown = warnings.iter().find(|warning| warning["code"] == "unknown_risk");
-    let words = "The agent's word for the risk is not known and counts as critical: extreme⟨U+202E⟩.";
+    let unknown = warnings
+        .iter()
+        .find(|warning| warning["code"] == "unknown_risk");
+    let words =
+        "The agent's word for the risk is not known and counts as critical: extreme⟨U+202E⟩.";
     assert_eq!(unknown.unwrap()["message"], words);
     let person = desk.run(&["show", "r1"]).success().out;
-    assert!(person.contains(&format!("{words} (unknown_risk)")), "{person}");
-    let codes: Vec<&Value> = warnings
-        .iter()
-        .map(|warning| &warning["code"])
-        .collect();
+    assert!(
+        person.contains(&format!("{words} (unknown_risk)")),
+        "{person}"
+    );
+    let codes: Vec<&Value> = warnings.iter().map(|warning| &warning["code"]).collect();
     assert!(codes.contains(&&json!("hidden_characters")), "{codes:?}");
 }
 

@@ -127,12 +127,17 @@ fn an_ask_waits_15_minutes_says_so_and_is_no_copy_of_its_agent() {
     let _console = Console::start(&desk);
     for _ in 0..3 {
         let asking = desk.start(&["ask", "--tool", "t"], Stdio::null());
-        let waiting = eventually(|| desk.lines(&["inbox", "--json"]).pop().ok_or("nothing asked"));
+        let waiting = eventually(|| {
+            desk.lines(&["inbox", "--json"])
+                .pop()
+                .ok_or("nothing asked")
+        });
         let id = waiting["request_id"].as_str().unwrap();
         let request = desk.show_in_state(id, "pending")["request"].clone();
         let at = |name: &str| {
             let text = request[name].as_str().unwrap();
-            time::OffsetDateTime::parse(text, &time::format_description::well_known::Rfc3339).unwrap()
+            time::OffsetDateTime::parse(text, &time::format_description::well_known::Rfc3339)
+                .unwrap()
         };
         assert_eq!((at("expires_at") - at("requested_at")).whole_seconds(), 900);
         assert_eq!(request["agent"]["instance_id"], "ask");

@@ -251,7 +251,10 @@ async fn a_call_whose_request_is_decided_waits_for_its_subchats_and_a_failed_one
     }
     for (id, error) in [
         ("e1", json!({"code": 402, "message": "no balance"})),
-        ("e2", json!({"code": "428", "missing_keys": ["STRIPE_KEY", "A\u{202e}"]})),
+        (
+            "e2",
+            json!({"code": "428", "missing_keys": ["STRIPE_KEY", "A\u{202e}"]}),
+        ),
         ("e3", json!({"code": "502"})),
         ("e4", json!({"type": "ValueError"})),
     ] {
@@ -261,7 +264,11 @@ async fn a_call_whose_request_is_decided_waits_for_its_subchats_and_a_failed_one
     }
     tree(&desk, TRACE, 7, |_| true);
     let text = || desk.run(&["trace", TRACE]).success().out;
-    assert!(text().contains("waiting for a decision since"), "{}", text());
+    assert!(
+        text().contains("waiting for a decision since"),
+        "{}",
+        text()
+    );
     desk.run(&["approve", "r1"]).success();
     desk.show_in_state("r1", "decided");
     let text = text();

@@ -222,7 +222,8 @@ fn tool_lines(tool: &ToolReport, lines: &mut Vec<String>) {
         )));
     }
     if !tool.gated {
-        let origin = text(tool.origin.as_ref()).map_or_else(String::new, |origin| format!(" (origin {origin})"));
+        let origin = text(tool.origin.as_ref())
+            .map_or_else(String::new, |origin| format!(" (origin {origin})"));
         lines.push(doubtful(&format!(
             "    its agent cannot hold it{origin}: nobody can be asked before"
         )));

@@ -93,7 +93,12 @@ async fn connected(gate: GateBuilder, seconds: u64) -> Result<Gate, Failure> {
 
 /// In the largest unit that says it whole.
 fn span(seconds: u64) -> String {
-    let units = [(86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")];
+    let units = [
+        (86_400, "day"),
+        (3_600, "hour"),
+        (60, "minute"),
+        (1, "second"),
+    ];
     let whole = units.into_iter().find(|(unit, _)| seconds % unit == 0);
     let (unit, name) = whole.unwrap_or((1, "second"));
     match seconds / unit {

@@ -185,8 +185,7 @@ mod tests {
             signs.add(&once, Timestamp(number));
         }
         let mut runs = sign("bot", "");
-        runs.payload =
-            Bytes::from_static(b"{\"v\":1,\"instance_id\":\"a\",\"one_shot\":false}");
+        runs.payload = Bytes::from_static(b"{\"v\":1,\"instance_id\":\"a\",\"one_shot\":false}");
         signs.add(&runs, Timestamp(3));
         let heard = signs.take();
         assert_eq!(heard.agents[0].1, Timestamp(39));

@@ -156,7 +156,8 @@ async fn judge(ledger: &mut Ledger, batch: &mut Batch<'_>, ids: &[i64]) -> Resul
         if let Look::Stalled(stall) = seen
             && (is_contradicted(batch, &watched).await?
                 || stall == Stall::NotExecuted
-                    && (is_script(batch, &watched).await? || reports_nothing(batch, &watched).await?))
+                    && (is_script(batch, &watched).await?
+                        || reports_nothing(batch, &watched).await?))
         {
             seen = Look::Done;
         }

@@ -26,12 +26,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 #[derive(Deserialize)]
 struct Request<'a> {
-    #[serde(
-        borrow,
-        default,
-        rename = "resourceSpans",
-        alias = "resource_spans"
-    )]
+    #[serde(borrow, default, rename = "resourceSpans", alias = "resource_spans")]
     groups: Option<Vec<Group<'a>>>,
 }
 
@@ -134,9 +129,7 @@ fn span(from: Fields<'_>) -> Result<Span, Bad> {
         span_id: from.id("spanId"),
         parent_span_id: from.id("parentSpanId"),
         name: from.text("name")?,
-        kind: from.word("kind", |name| {
-            SpanKind::from_str_name(name).map(i32::from)
-        })?,
+        kind: from.word("kind", |name| SpanKind::from_str_name(name).map(i32::from))?,
         start_time_unix_nano: from.whole("startTimeUnixNano")?,
         end_time_unix_nano: from.whole("endTimeUnixNano")?,
         attributes: from.list("attributes", pair)?,
@@ -203,9 +196,7 @@ fn any(value: &Value) -> Result<AnyValue, Bad> {
             "stringValue" | "string_value" => {
                 Any::StringValue(value.as_str().ok_or(Bad("stringValue"))?.to_owned())
             }
-            "boolValue" | "bool_value" => {
-                Any::BoolValue(value.as_bool().ok_or(Bad("boolValue"))?)
-            }
+            "boolValue" | "bool_value" => Any::BoolValue(value.as_bool().ok_or(Bad("boolValue"))?),
             "intValue" | "int_value" => {
                 let number = integer(value).and_then(|number| i64::try_from(number).ok());
                 Any::IntValue(number.ok_or(Bad("intValue"))?)
@@ -231,8 +222,9 @@ fn any(value: &Value) -> Result<AnyValue, Bad> {
 /// A whole number, as number or text, with an exponent or without.
 fn integer(value: &Value) -> Option<i128> {
     let exact = match value {
-        Value::Number(number) => (number.as_i64().map(i128::from))
-            .or_else(|| number.as_u64().map(i128::from)),
+        Value::Number(number) => {
+            (number.as_i64().map(i128::from)).or_else(|| number.as_u64().map(i128::from))
+        }
         Value::String(text) => text.parse().ok(),
         _ => None,
     };

@@ -93,7 +93,9 @@ fn listed(value: Value) -> Value {
         return listed(inner);
     }
     let numbers: Option<Vec<u32>> = fields.keys().map(|name| name.parse().ok()).collect();
-    let fields = fields.into_iter().map(|(name, value)| (name, listed(value)));
+    let fields = fields
+        .into_iter()
+        .map(|(name, value)| (name, listed(value)));
     match numbers {
         Some(numbers) if !numbers.is_empty() => {
             let mut items: Vec<_> = numbers.into_iter().zip(fields).collect();

@@ -36,10 +36,14 @@ fn operation(word: &str) -> Option<SpanKind> {
 fn vercel(word: &str) -> Option<SpanKind> {
     Some(match word {
         "ai.toolCall" => SpanKind::Tool,
-        "ai.embed" | "ai.embed.doEmbed" | "ai.embedMany" | "ai.embedMany.doEmbed" => SpanKind::Embedding,
+        "ai.embed" | "ai.embed.doEmbed" | "ai.embedMany" | "ai.embedMany.doEmbed" => {
+            SpanKind::Embedding
+        }
         "ai.rerank" | "ai.rerank.doRerank" => SpanKind::Retriever,
         word if word.ends_with(".doGenerate") || word.ends_with(".doStream") => SpanKind::Llm,
-        "ai.generateText" | "ai.streamText" | "ai.generateObject" | "ai.streamObject" => SpanKind::Chain,
+        "ai.generateText" | "ai.streamText" | "ai.generateObject" | "ai.streamObject" => {
+            SpanKind::Chain
+        }
         _ => return None,
     })
 }

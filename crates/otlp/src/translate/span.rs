@@ -42,7 +42,8 @@ pub(super) fn event(span: &OtlpSpan, source: &Source<'_>) -> Result<Vec<u8>, Ref
     };
     // Langfuse calls the span after the tool.
     let is_langfuse_tool = kind == SpanKind::Tool && attributes.has("langfuse.observation.type");
-    let named = (is_langfuse_tool && (1..=ID).contains(&span.name.len())).then(|| span.name.clone());
+    let named =
+        (is_langfuse_tool && (1..=ID).contains(&span.name.len())).then(|| span.name.clone());
     let args_digest = match &content.arguments {
         Some(arguments) if kind == SpanKind::Tool => {
             args_digest(arguments).ok().map(|digest| digest.to_string())

@@ -132,10 +132,9 @@ pub(super) fn attributes(
 
 /// Events that are no messages.
 fn events(span: &Span, content: &Content<'_>, left_out: &mut u64) -> Vec<Value> {
-    let others = span
-        .events
-        .iter()
-        .filter(|event| !(content.from_events && event.name.starts_with("gen_ai.")) || event.name == DETAILS);
+    let others = span.events.iter().filter(|event| {
+        !(content.from_events && event.name.starts_with("gen_ai.")) || event.name == DETAILS
+    });
     let mut budget = Budget::new(MOST);
     let mut kept = Vec::new();
     for event in others {

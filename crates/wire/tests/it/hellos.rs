@@ -95,10 +95,22 @@ fn a_tools_own_word_on_its_gate_goes_before_its_origin() {
         (json!({"name": "t", "origin": "local"}), false),
         (json!({"name": "t", "origin": "hosted"}), true),
         (json!({"name": "t", "origin": "provider_defined"}), true),
-        (json!({"name": "t", "origin": "provider_defined", "gated": null}), true),
-        (json!({"name": "t", "origin": "provider_defined", "gated": true}), false),
-        (json!({"name": "t", "origin": "hosted", "gated": true}), false),
-        (json!({"name": "t", "origin": "local", "gated": false}), true),
+        (
+            json!({"name": "t", "origin": "provider_defined", "gated": null}),
+            true,
+        ),
+        (
+            json!({"name": "t", "origin": "provider_defined", "gated": true}),
+            false,
+        ),
+        (
+            json!({"name": "t", "origin": "hosted", "gated": true}),
+            false,
+        ),
+        (
+            json!({"name": "t", "origin": "local", "gated": false}),
+            true,
+        ),
         (json!({"name": "t", "gated": false}), true),
     ] {
         let report = read(&json!({"v": 1, "agent": {"name": "bot"}, "tools": [tool]}));

@@ -52,7 +52,8 @@ pub(super) fn of(
         .as_ref()
         .and_then(|request| request.get("risk")?.as_str());
     if let Some(word) = risk.filter(|word| Risk::from_word(word).is_none()) {
-        let words = format!("The agent's word for the risk is not known and counts as critical: {word}.");
+        let words =
+            format!("The agent's word for the risk is not known and counts as critical: {word}.");
         found.push(json!({ "code": "unknown_risk", "at": "/risk", "word": plain(word), "message": plain(&words) }));
     }
     if let Some(request) = &request {

@@ -43,7 +43,10 @@ fn a_field_of_a_map_that_names_no_group_is_in_the_general_one() {
     // A list has to say it.
     let mut listed = bare;
     listed["bs_name"] = json!("one");
-    assert_eq!(read_schema(&json!([listed])).unwrap_err()[0].place(), "0.bs_group");
+    assert_eq!(
+        read_schema(&json!([listed])).unwrap_err()[0].place(),
+        "0.bs_group"
+    );
 }
 
 #[test]

@@ -114,7 +114,10 @@ fn null_is_the_default_of_every_field_at_every_level() {
     for (value, expected) in [
         (json!({"arrayValue": {"values": null}}), json!([])),
         (json!({"kvlistValue": {"values": null}}), json!({})),
-        (json!({"arrayValue": {"values": [null, {}]}}), json!([null, null])),
+        (
+            json!({"arrayValue": {"values": [null, {}]}}),
+            json!([null, null]),
+        ),
         (json!({"stringValue": "v", "intValue": null}), json!("v")),
     ] {
         assert_eq!(attributes(&one(with_value(value)))["k"], expected);
@@ -152,7 +155,10 @@ fn numbers_may_be_numbers_or_texts_of_any_notation() {
         (json!({"intValue": 1e2}), json!(100)),
         (json!({"intValue": 3.0}), json!(3)),
         (json!({"intValue": i64::MAX}), json!("9223372036854775807")),
-        (json!({"intValue": "-9223372036854775808"}), json!("-9223372036854775808")),
+        (
+            json!({"intValue": "-9223372036854775808"}),
+            json!("-9223372036854775808"),
+        ),
         (json!({"boolValue": true}), json!(true)),
     ] {
         let told = attributes(&one(with_value(value.clone())));
@@ -167,7 +173,9 @@ fn numbers_may_be_numbers_or_texts_of_any_notation() {
         let read = one(with(json!({"startTimeUnixNano": start})));
         assert_eq!(read.started_at.unix_millis(), 1_795_600_000_000, "{start}");
     }
-    let told = one(with(json!({"droppedAttributesCount": "4", "droppedLinksCount": 2.0, "flags": 257})));
+    let told = one(with(
+        json!({"droppedAttributesCount": "4", "droppedLinksCount": 2.0, "flags": 257}),
+    ));
     let told = attributes(&told);
     assert_eq!(told["otel.dropped_attributes_count"], 4);
     assert_eq!(told["otel.dropped_links_count"], 2);
@@ -275,32 +283,63 @@ fn ids_are_hexadecimal_of_either_case_and_bytes_are_base64_of_either_alphabet() 
 
 #[test]
 fn a_span_that_cannot_be_read_is_counted_and_the_others_are_taken() {
-    let deep = (0..60).fold(json!({"intValue": 1}), |inner, _| {
-        json!({"arrayValue": {"values": [inner]}})
-    });
+    let deep = (0..60).fold(
+        json!({"intValue": 1}),
+        |inner, _| json!({"arrayValue": {"values": [inner]}}),
+    );
     let field = |name| Some(Refusal::Unreadable(name));
     for (bad, why) in [
-        (with(json!({"traceId": "z".repeat(32)})), Some(Refusal::TraceId)),
+        (
+            with(json!({"traceId": "z".repeat(32)})),
+            Some(Refusal::TraceId),
+        ),
         (with(json!({"traceId": "abc123"})), Some(Refusal::TraceId)),
-        (with(json!({"traceId": "CvdlGRbNQ92ESOshHIAxnA=="})), Some(Refusal::TraceId)),
+        (
+            with(json!({"traceId": "CvdlGRbNQ92ESOshHIAxnA=="})),
+            Some(Refusal::TraceId),
+        ),
         (with(json!({"traceId": null})), Some(Refusal::TraceId)),
         (with(json!({"spanId": "span0001"})), Some(Refusal::SpanId)),
-        (with(json!({"spanId": [0, 240, 103]})), Some(Refusal::SpanId)),
-        (with(json!({"parentSpanId": "zzzzzzzz"})), Some(Refusal::ParentSpanId)),
-        (with(json!({"startTimeUnixNano": null, "endTimeUnixNano": null})), Some(Refusal::StartTime)),
-        (with(json!({"startTimeUnixNano": "2026-11-25T09:00:00Z"})), field("startTimeUnixNano")),
-        (with(json!({"endTimeUnixNano": -1})), field("endTimeUnixNano")),
+        (
+            with(json!({"spanId": [0, 240, 103]})),
+            Some(Refusal::SpanId),
+        ),
+        (
+            with(json!({"parentSpanId": "zzzzzzzz"})),
+            Some(Refusal::ParentSpanId),
+        ),
+        (
+            with(json!({"startTimeUnixNano": null, "endTimeUnixNano": null})),
+            Some(Refusal::StartTime),
+        ),
+        (
+            with(json!({"startTimeUnixNano": "2026-11-25T09:00:00Z"})),
+            field("startTimeUnixNano"),
+        ),
+        (
+            with(json!({"endTimeUnixNano": -1})),
+            field("endTimeUnixNano"),
+        ),
         (with(json!({"name": 5})), field("name")),
         (with(json!({"kind": "CLIENT"})), field("kind")),
         (with(json!({"status": "ERROR"})), field("status")),
         (with(json!({"status": {"code": "FAILED"}})), field("code")),
         (with(json!({"attributes": {"k": "v"}})), field("attributes")),
         (with(json!({"attributes": ["k"]})), field("attributes")),
-        (with(json!({"droppedEventsCount": 4_294_967_296_u64})), field("droppedEventsCount")),
+        (
+            with(json!({"droppedEventsCount": 4_294_967_296_u64})),
+            field("droppedEventsCount"),
+        ),
         (with_value(json!("v")), field("value")),
-        (with_value(json!({"intValue": "99999999999999999999"})), field("intValue")),
+        (
+            with_value(json!({"intValue": "99999999999999999999"})),
+            field("intValue"),
+        ),
         (with_value(json!({"intValue": 1.5})), field("intValue")),
-        (with_value(json!({"doubleValue": "much"})), field("doubleValue")),
+        (
+            with_value(json!({"doubleValue": "much"})),
+            field("doubleValue"),
+        ),
         (with_value(json!({"boolValue": "true"})), field("boolValue")),
         (with_value(json!({"stringValue": 1})), field("stringValue")),
         (with_value(json!({"bytesValue": "*"})), field("bytesValue")),
@@ -322,7 +361,9 @@ fn a_span_that_cannot_be_read_is_counted_and_the_others_are_taken() {
     let (read, refused, why) = events(&two.to_string());
     assert_eq!((read.len(), refused, why), (2, 2, field("attributes")));
     // A link without ids costs the link only.
-    let told = one(with(json!({"links": [{"traceId": [10, 247], "spanId": "x"}]})));
+    let told = one(with(
+        json!({"links": [{"traceId": [10, 247], "spanId": "x"}]}),
+    ));
     assert_eq!(attributes(&told)["countersign.left_out"], 1);
 }
 

@@ -63,7 +63,10 @@ fn each_operation_of_vercels_ai_sdk_has_its_kind() {
         let read = one(span(&[("operation.name", &called)]));
         assert_eq!(read.kind, kind, "{called}");
     }
-    assert_eq!(one(span(&[("operation.name", "checkout")])).kind, SpanKind::Chain);
+    assert_eq!(
+        one(span(&[("operation.name", "checkout")])).kind,
+        SpanKind::Chain
+    );
 }
 
 #[test]
@@ -112,7 +115,10 @@ fn texts_and_tokens_of_vercels_ai_sdk() {
             ("ai.prompt.messages", asked.as_str()),
         ];
         all.extend(answer);
-        one(with_tokens(span(&all), ["ai.usage.inputTokens", "ai.usage.outputTokens"]))
+        one(with_tokens(
+            span(&all),
+            ["ai.usage.inputTokens", "ai.usage.outputTokens"],
+        ))
     };
     let read = stream(&[("ai.response.text", "Paid")]);
     assert_eq!(value(read.input.as_ref()), asked);
@@ -123,11 +129,20 @@ fn texts_and_tokens_of_vercels_ai_sdk() {
     assert_eq!(texts(&read), [calls]);
     assert_eq!(texts(&stream(&[("ai.response.object", "{}")])), ["{}"]);
     let older = span(&[("ai.operationId", "ai.generateText.doGenerate")]);
-    let older = one(with_tokens(older, ["ai.usage.promptTokens", "ai.usage.completionTokens"]));
+    let older = one(with_tokens(
+        older,
+        ["ai.usage.promptTokens", "ai.usage.completionTokens"],
+    ));
     assert_eq!(tokens(&older), Some((Some(12.0), Some(3.0))));
     // It repeats the sums of its steps.
-    let outer = span(&[("ai.operationId", "ai.streamText"), ("ai.prompt", r#"{"prompt":"Pay"}"#)]);
-    let outer = one(with_tokens(outer, ["ai.usage.inputTokens", "ai.usage.outputTokens"]));
+    let outer = span(&[
+        ("ai.operationId", "ai.streamText"),
+        ("ai.prompt", r#"{"prompt":"Pay"}"#),
+    ]);
+    let outer = one(with_tokens(
+        outer,
+        ["ai.usage.inputTokens", "ai.usage.outputTokens"],
+    ));
     assert_eq!(tokens(&outer), None);
     assert_eq!(value(outer.input.as_ref()), json!({"prompt": "Pay"}));
     // Of an embedding both say the same.
@@ -137,7 +152,10 @@ fn texts_and_tokens_of_vercels_ai_sdk() {
         ("ai.embedMany", Some((Some(7.0), None))),
         ("ai.embedMany.doEmbed", None),
     ] {
-        let mut given = span(&[("ai.operationId", operation), ("ai.value", "\"a sunny day\"")]);
+        let mut given = span(&[
+            ("ai.operationId", operation),
+            ("ai.value", "\"a sunny day\""),
+        ]);
         given.attributes.push(pair("ai.usage.tokens", whole(7)));
         let read = one(given);
         assert_eq!(tokens(&read), counted, "{operation}");
@@ -166,7 +184,10 @@ fn each_observation_of_langfuse_has_its_kind() {
         assert_eq!(read.tool_name.as_deref(), named, "{word}");
     }
     // The word for everything says less than the rest of the span.
-    let plain = [("langfuse.observation.type", "span"), ("gen_ai.request.model", "m")];
+    let plain = [
+        ("langfuse.observation.type", "span"),
+        ("gen_ai.request.model", "m"),
+    ];
     assert_eq!(one(span(&plain)).kind, SpanKind::Llm);
 }
 
@@ -182,9 +203,18 @@ fn an_observation_of_langfuse_says_texts_tokens_cost_and_error() {
     let digest = args_digest(&json!({"amount": 5})).unwrap().to_string();
     assert_eq!(read.args_digest, Some(digest));
     for (usage, counted) in [
-        (r#"{"input":12,"output":3,"total":15}"#, Some((Some(12.0), Some(3.0)))),
-        (r#"{"input_tokens":12,"output_tokens":3}"#, Some((Some(12.0), Some(3.0)))),
-        (r#"{"prompt_tokens":12,"completion_tokens":3}"#, Some((Some(12.0), Some(3.0)))),
+        (
+            r#"{"input":12,"output":3,"total":15}"#,
+            Some((Some(12.0), Some(3.0))),
+        ),
+        (
+            r#"{"input_tokens":12,"output_tokens":3}"#,
+            Some((Some(12.0), Some(3.0))),
+        ),
+        (
+            r#"{"prompt_tokens":12,"completion_tokens":3}"#,
+            Some((Some(12.0), Some(3.0))),
+        ),
         (r#"{"promptTokens":12}"#, Some((Some(12.0), None))),
         (r#"{"input":-1,"output":"3"}"#, None),
         ("no json", None),
@@ -198,7 +228,10 @@ fn an_observation_of_langfuse_says_texts_tokens_cost_and_error() {
     }
     let priced = one(span(&[
         ("langfuse.observation.type", "generation"),
-        ("langfuse.observation.cost_details", r#"{"input":0.01,"total":0.25}"#),
+        (
+            "langfuse.observation.cost_details",
+            r#"{"input":0.01,"total":0.25}"#,
+        ),
     ]));
     assert_eq!(priced.usage.unwrap().cost_usd, Some(0.25));
     for (level, status) in [
@@ -226,7 +259,10 @@ fn logfires_message_is_the_name_and_its_level_tells_an_error() {
     };
     let told = [("logfire.msg", "running tool: pay")];
     assert_eq!(one(named(&told)).name, "running tool: pay");
-    assert_eq!(one(named(&[("logfire.msg", "")])).name, "running tool: {tool}");
+    assert_eq!(
+        one(named(&[("logfire.msg", "")])).name,
+        "running tool: {tool}"
+    );
     assert_eq!(one(named(&[])).name, "running tool: {tool}");
     let long = "x".repeat(5_000);
     assert!(one(named(&[("logfire.msg", &long)])).name.len() <= 1_024);
@@ -237,7 +273,9 @@ fn logfires_message_is_the_name_and_its_level_tells_an_error() {
         (21, SpanStatus::Error),
     ] {
         let mut given = named(&told);
-        given.attributes.push(pair("logfire.level_num", whole(level)));
+        given
+            .attributes
+            .push(pair("logfire.level_num", whole(level)));
         let read = one(given);
         assert_eq!(read.status, Some(status), "{level}");
         let message = read.error.and_then(|error| error.message);
@@ -251,7 +289,10 @@ fn logfires_message_is_the_name_and_its_level_tells_an_error() {
         ("gen_ai.tool.name", "pay"),
     ];
     let read = one(named(&tool));
-    assert_eq!((read.kind, read.tool_name.as_deref()), (SpanKind::Tool, Some("pay")));
+    assert_eq!(
+        (read.kind, read.tool_name.as_deref()),
+        (SpanKind::Tool, Some("pay"))
+    );
 }
 
 #[test]
@@ -275,7 +316,10 @@ fn messages_that_came_as_one_attribute_a_field_are_put_together() {
             (name(answered, 0, "content"), "done"),
             (name(answered, 0, "finish_reason"), "stop"),
         ];
-        let given: Vec<_> = given.iter().map(|(name, text)| (name.as_str(), *text)).collect();
+        let given: Vec<_> = given
+            .iter()
+            .map(|(name, text)| (name.as_str(), *text))
+            .collect();
         let read = one(span(&given));
         assert_eq!(read.kind, SpanKind::Llm);
         assert_eq!(
@@ -296,7 +340,10 @@ fn calls_and_parts_of_indexed_messages_keep_their_place() {
         ("gen_ai.completion.0.tool_calls.1.name", "second"),
         ("gen_ai.completion.0.tool_calls.0.name", "first"),
         ("gen_ai.completion.0.tool_calls.0.arguments", r#"{"a":1}"#),
-        ("gen_ai.prompt.0.content", r#"[{"type":"text","text":"hi"}]"#),
+        (
+            "gen_ai.prompt.0.content",
+            r#"[{"type":"text","text":"hi"}]"#,
+        ),
     ]));
     let calls = json!([{"name": "first", "arguments": r#"{"a":1}"#}, {"name": "second"}]);
     let told: Value = serde_json::from_str(&texts(&read)[0]).unwrap();
@@ -309,17 +356,29 @@ fn calls_and_parts_of_indexed_messages_keep_their_place() {
     let open = one(span(&[
         ("openinference.span.kind", "LLM"),
         ("llm.input_messages.0.message.role", "user"),
-        ("llm.input_messages.0.message.contents.0.message_content.type", "text"),
-        ("llm.input_messages.0.message.contents.0.message_content.text", "hi"),
+        (
+            "llm.input_messages.0.message.contents.0.message_content.type",
+            "text",
+        ),
+        (
+            "llm.input_messages.0.message.contents.0.message_content.text",
+            "hi",
+        ),
         ("llm.output_messages.0.message.role", "assistant"),
         ("llm.output_messages.0.message.content", "I pay"),
-        ("llm.output_messages.0.message.tool_calls.0.tool_call.function.name", "pay"),
+        (
+            "llm.output_messages.0.message.tool_calls.0.tool_call.function.name",
+            "pay",
+        ),
     ]));
     assert_eq!(
         value(open.input.as_ref()),
         json!([{"role": "user", "contents": [{"type": "text", "text": "hi"}]}])
     );
-    assert_eq!(texts(&open), ["I pay", r#"{"tool_calls":[{"function":{"name":"pay"}}]}"#]);
+    assert_eq!(
+        texts(&open),
+        ["I pay", r#"{"tool_calls":[{"function":{"name":"pay"}}]}"#]
+    );
     // What is there already is not put under a text, nor the other way round.
     let clash = one(span(&[
         ("gen_ai.prompt.0.content", "text"),
@@ -328,9 +387,16 @@ fn calls_and_parts_of_indexed_messages_keep_their_place() {
         ("gen_ai.prompt.template", "none of them"),
         ("gen_ai.prompt.x.content", "none of them"),
     ]));
-    assert_eq!(value(clash.input.as_ref()), json!([{"content": "text"}, {"content": "last"}]));
+    assert_eq!(
+        value(clash.input.as_ref()),
+        json!([{"content": "text"}, {"content": "last"}])
+    );
     let kept = attributes(&clash);
-    for name in ["gen_ai.prompt.0.content.type", "gen_ai.prompt.template", "gen_ai.prompt.x.content"] {
+    for name in [
+        "gen_ai.prompt.0.content.type",
+        "gen_ai.prompt.template",
+        "gen_ai.prompt.x.content",
+    ] {
         assert!(kept[name].is_string(), "{name}");
     }
     let long = "é".repeat(20_000);
@@ -370,10 +436,15 @@ fn the_event_of_an_operation_says_what_its_span_does_not() {
     assert_eq!(kept.get("gen_ai.input.messages"), None, "once is enough");
     // What the span says itself goes first, and an event of another name says nothing of the span.
     let mut own = given.clone();
-    own.attributes.push(pair("gen_ai.operation.name", text("execute_tool")));
-    own.attributes.push(pair("gen_ai.usage.input_tokens", whole(1)));
+    own.attributes
+        .push(pair("gen_ai.operation.name", text("execute_tool")));
+    own.attributes
+        .push(pair("gen_ai.usage.input_tokens", whole(1)));
     let read = one(own);
-    assert_eq!((read.kind, tokens(&read)), (SpanKind::Tool, Some((Some(1.0), Some(3.0)))));
+    assert_eq!(
+        (read.kind, tokens(&read)),
+        (SpanKind::Tool, Some((Some(1.0), Some(3.0))))
+    );
     given.events[0].name = "gen_ai.client.inference.operation.detail".into();
     let read = one(given);
     assert_eq!((read.kind, read.usage.is_none()), (SpanKind::Chain, true));
@@ -387,7 +458,10 @@ fn the_event_of_an_operation_says_what_its_span_does_not() {
         })),
     };
     let message = KeyValueList {
-        values: vec![pair("role", text("user")), pair("parts", list(Any::KvlistValue(part)))],
+        values: vec![
+            pair("role", text("user")),
+            pair("parts", list(Any::KvlistValue(part))),
+        ],
     };
     let mut structured = span(&[]);
     structured.events = vec![event(vec![pair(
@@ -401,7 +475,9 @@ fn the_event_of_an_operation_says_what_its_span_does_not() {
 fn only_arguments_with_a_canonical_form_have_a_digest_and_others_stay_as_they_came() {
     let tool = |arguments: AnyValue| {
         let mut given = span(&[("gen_ai.operation.name", "execute_tool")]);
-        given.attributes.push(pair("gen_ai.tool.call.arguments", arguments));
+        given
+            .attributes
+            .push(pair("gen_ai.tool.call.arguments", arguments));
         one(given)
     };
     for arguments in [
@@ -419,7 +495,11 @@ fn only_arguments_with_a_canonical_form_have_a_digest_and_others_stay_as_they_ca
         assert_eq!(read.args_digest, None, "{arguments}");
         assert_eq!(value(read.input.as_ref()), json!(arguments));
     }
-    for arguments in [r#"{"b":1,"a":[{"b":2}]}"#, r#"{"n":9007199254740991,"e":1e3}"#, "[]"] {
+    for arguments in [
+        r#"{"b":1,"a":[{"b":2}]}"#,
+        r#"{"n":9007199254740991,"e":1e3}"#,
+        "[]",
+    ] {
         let read = tool(text(arguments));
         let given: Value = serde_json::from_str(arguments).unwrap();
         let digest = args_digest(&given).unwrap().to_string();
@@ -431,10 +511,19 @@ fn only_arguments_with_a_canonical_form_have_a_digest_and_others_stay_as_they_ca
     let any = |value| AnyValue { value: Some(value) };
     for (arguments, certain) in [
         (object(vec![pair("a", whole(1))]), true),
-        (object(vec![pair("a", whole(1)), pair("a", whole(2))]), false),
+        (
+            object(vec![pair("a", whole(1)), pair("a", whole(2))]),
+            false,
+        ),
         (object(vec![pair("a", whole(i64::MAX))]), false),
-        (object(vec![pair("a", any(Any::DoubleValue(f64::NAN)))]), false),
-        (object(vec![pair("a", any(Any::BytesValue(vec![1])))]), false),
+        (
+            object(vec![pair("a", any(Any::DoubleValue(f64::NAN)))]),
+            false,
+        ),
+        (
+            object(vec![pair("a", any(Any::BytesValue(vec![1])))]),
+            false,
+        ),
         (object(vec![pair("a", text(&"x".repeat(20_000)))]), false),
     ] {
         let read = tool(arguments.clone());
