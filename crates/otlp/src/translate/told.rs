@@ -2,7 +2,7 @@
 
 use countersign_wire::{AgentKey, KeptJson};
 use data_encoding::HEXLOWER;
-use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue};
+use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope};
 use opentelemetry_proto::tonic::resource::v1::Resource;
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind as OtlpKind;
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, Span};
@@ -139,14 +139,7 @@ fn events(span: &Span, content: &Content<'_>, left_out: &mut u64) -> Vec<Value> 
     let mut kept = Vec::new();
     for event in others {
         let spent = kept.len() >= LISTED;
-        let list = (!spent).then(|| match event.name.as_str() {
-            DETAILS => {
-                let told = |pair: &&KeyValue| !content.told.contains(pair.key.as_str());
-                let others: Vec<_> = event.attributes.iter().filter(told).cloned().collect();
-                budget.pairs(&others, 5)
-            }
-            _ => budget.pairs(&event.attributes, 5),
-        });
+        let list = (!spent).then(|| budget.pairs(&event.attributes, 5));
         match list {
             Some(attributes) => kept.push(json!({
                 "name": cut(&event.name, 256),

@@ -433,7 +433,6 @@ fn the_event_of_an_operation_says_what_its_span_does_not() {
     assert_eq!(read.status, Some(SpanStatus::Timeout));
     let kept = &attributes(&read)["otel.events"][0]["attributes"];
     assert_eq!(kept["gen_ai.system_instructions"], "Be brief");
-    assert_eq!(kept.get("gen_ai.input.messages"), None, "once is enough");
     // What the span says itself goes first, and an event of another name says nothing of the span.
     let mut own = given.clone();
     own.attributes
