@@ -14,6 +14,7 @@ fn hello() -> Value {
             {"name": "send_email", "risk": "high", "strict": true, "args_schema": open},
             {"description": "a tool without a name"},
             {"name": "web_search", "origin": "hosted", "risk": "odd"},
+            {"name": "apply_patch", "origin": "provider_defined", "gated": true},
             {"name": "send_emai1", "description": "looks the same", "new_field": 1},
         ],
         "credentials": [{"tool_name": "send_email", "artifact_id": "a1", "status": "incomplete",
@@ -71,6 +72,7 @@ async fn an_agent_is_told_with_its_tools_their_faults_and_its_credentials() {
         [
             ("send_email", &json!(true)),
             ("web_search", &json!(false)),
+            ("apply_patch", &json!(true)),
             ("send_emai1", &json!(true))
         ]
     );
@@ -79,7 +81,7 @@ async fn an_agent_is_told_with_its_tools_their_faults_and_its_credentials() {
         json!([{"path": "/tools/0/args_schema/properties/cc", "what": "not listed in required"}])
     );
     assert_eq!(tools[1]["risk"], "critical", "an unknown word is the worst");
-    assert_eq!(tools[2]["looks_like"], "send_email");
+    assert_eq!(tools[3]["looks_like"], "send_email");
     assert_eq!(
         line["faults"],
         json!([
@@ -114,6 +116,14 @@ async fn several_copies_of_one_agent_are_shown_and_so_is_a_hello_that_cannot_be_
     let console = Console::start(&desk);
     let agent = Agent::connect(console.agent_json()).await;
     says(&agent, "hello", &hello()).await;
+    for number in 0..40 {
+        let once = json!({"v": 1, "instance_id": format!("once-{number}"), "one_shot": true});
+        says(&agent, "alive", &once).await;
+        let mut asks = hello();
+        asks["instance_id"] = once["instance_id"].clone();
+        asks["one_shot"] = json!(true);
+        says(&agent, "hello", &asks).await;
+    }
     for copy in ["copy-1", "copy-2", "copy-1"] {
         says(&agent, "alive", &json!({"v": 1, "instance_id": copy})).await;
     }
@@ -144,7 +154,7 @@ async fn several_copies_of_one_agent_are_shown_and_so_is_a_hello_that_cannot_be_
     let line = listed(&desk, |line| line["hello_fault"].is_string());
     assert_eq!(
         line["tools"].as_array().unwrap().len(),
-        3,
+        4,
         "what was said before stands"
     );
     desk.run(&["pause", "default/local"]).success();

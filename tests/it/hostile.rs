@@ -75,6 +75,7 @@ async fn in_json_the_request_keeps_its_exact_values_and_human_fields_carry_marks
     let request = agent
         .request("r1")
         .args(args.clone())
+        .set("risk", json!("extreme\u{202e}"))
         .set("tool", json!({ "name": "a\u{202e}b" }));
     let pretty = serde_json::to_vec_pretty(&request.0).unwrap();
     agent.publish("request", "r1", pretty).await;
@@ -83,12 +84,24 @@ async fn in_json_the_request_keeps_its_exact_values_and_human_fields_carry_marks
     assert_eq!(shown["request"]["args"], args);
     assert_eq!(shown["tool"], "a⟨U+202E⟩b");
     assert_eq!(desk.json(&["inbox", "--json"])["tool"], "a⟨U+202E⟩b");
-    let codes: Vec<&Value> = shown["warnings"]
-        .as_array()
-        .unwrap()
+    let warnings = shown["warnings"].as_array().unwrap();
+    for warning in warnings {
+        for field in ["code", "at", "message"] {
+            assert!(warning[field].is_string(), "{field} of {warning}");
+        }
+    }
+    let unknown = warnings
         .iter()
-        .map(|warning| &warning["code"])
-        .collect();
+        .find(|warning| warning["code"] == "unknown_risk");
+    let words =
+        "The agent's word for the risk is not known and counts as critical: extreme⟨U+202E⟩.";
+    assert_eq!(unknown.unwrap()["message"], words);
+    let person = desk.run(&["show", "r1"]).success().out;
+    assert!(
+        person.contains(&format!("{words} (unknown_risk)")),
+        "{person}"
+    );
+    let codes: Vec<&Value> = warnings.iter().map(|warning| &warning["code"]).collect();
     assert!(codes.contains(&&json!("hidden_characters")), "{codes:?}");
 }
 

@@ -122,6 +122,36 @@ fn an_ask_with_an_enrolment_that_others_can_read_warns() {
 }
 
 #[test]
+fn an_ask_waits_15_minutes_says_so_and_is_no_copy_of_its_agent() {
+    let desk = Desk::new();
+    let _console = Console::start(&desk);
+    for _ in 0..3 {
+        let asking = desk.start(&["ask", "--tool", "t"], Stdio::null());
+        let waiting = eventually(|| {
+            desk.lines(&["inbox", "--json"])
+                .pop()
+                .ok_or("nothing asked")
+        });
+        let id = waiting["request_id"].as_str().unwrap();
+        let request = desk.show_in_state(id, "pending")["request"].clone();
+        let at = |name: &str| {
+            let text = request[name].as_str().unwrap();
+            time::OffsetDateTime::parse(text, &time::format_description::well_known::Rfc3339)
+                .unwrap()
+        };
+        assert_eq!((at("expires_at") - at("requested_at")).whole_seconds(), 900);
+        assert_eq!(request["agent"]["instance_id"], "ask");
+        let agents = desk.lines(&["agents", "--json"]);
+        let local = agents.iter().find(|line| line["agent"] == "local").unwrap();
+        assert_eq!(local["instances"], serde_json::json!([]));
+        desk.run(&["approve", id]).success();
+        let asked = ended(asking.wait_with_output().unwrap());
+        assert_eq!((asked.code, asked.out.as_str()), (0, "{}\n"));
+        assert!(asked.err.contains("up to 15 minutes"), "{asked:?}");
+    }
+}
+
+#[test]
 fn a_rule_whose_time_is_over_is_remarked_and_no_mistake() {
     const LATE: &str = "schema = 1\n[[rule]]\nid = \"mails\"\nname = \"Mails\"\neffect = \"approve\"\n\
                         tool = [\"send_mail\"]\nexpires_at = \"2020-01-01T00:00:00Z\"\n";

@@ -227,6 +227,64 @@ async fn a_run_in_another_conversation_is_a_subchat_and_the_call_says_how_many_i
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_call_whose_request_is_decided_waits_for_its_subchats_and_a_failed_one_says_why() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    let mut request = agent.request("r1");
+    request.0["traceparent"] = json!(format!("00-{TRACE}-00f067aa0ba902b7-01"));
+    agent.ask(&request).await;
+    let of = |thread: &str, mut span: Value, status: &str| {
+        (span["thread_id"], span["status"]) = (json!(thread), json!(status));
+        span
+    };
+    let mut call = of(
+        "main",
+        span("00f067aa0ba902b7", None, "tool", "hand_out", (1, None)),
+        "waiting",
+    );
+    call["request_id"] = json!("r1");
+    tell(&agent, &call).await;
+    for (id, thread) in [("n1", "north"), ("s1", "south")] {
+        let chat = span(id, Some("00f067aa0ba902b7"), "agent", thread, (2, None));
+        tell(&agent, &of(thread, chat, "running")).await;
+    }
+    for (id, error) in [
+        ("e1", json!({"code": 402, "message": "no balance"})),
+        (
+            "e2",
+            json!({"code": "428", "missing_keys": ["STRIPE_KEY", "A\u{202e}"]}),
+        ),
+        ("e3", json!({"code": "502"})),
+        ("e4", json!({"type": "ValueError"})),
+    ] {
+        let mut failed = span(id, None, "tool", id, (3, Some(4)));
+        (failed["status"], failed["error"]) = (json!("error"), error);
+        tell(&agent, &failed).await;
+    }
+    tree(&desk, TRACE, 7, |_| true);
+    let text = || desk.run(&["trace", TRACE]).success().out;
+    assert!(
+        text().contains("waiting for a decision since"),
+        "{}",
+        text()
+    );
+    desk.run(&["approve", "r1"]).success();
+    desk.show_in_state("r1", "decided");
+    let text = text();
+    for words in [
+        "tool hand_out, not ended, waits for 2 subchats, approve after",
+        "tool e1, 1 ms, error 402\n",
+        "tool e2, 1 ms, error 428, missing STRIPE_KEY A⟨U+202E⟩\n",
+        "tool e3, 1 ms, error 502\n",
+        "tool e4, 1 ms, error\n",
+    ] {
+        assert!(text.contains(words), "{words} is not in {text}");
+    }
+    assert!(!text.contains("waiting for a decision since"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_request_tells_where_it_stands_in_its_agents_trace() {
     let desk = Desk::new();
     let console = Console::start(&desk);

@@ -5,12 +5,13 @@
 use countersign_wire::{ApprovalRequest, CallWarning, Credential, ToldBy};
 
 /// Words of agents for a credential that is as it should be.
-const COMPLETE: [&str; 10] = [
+const COMPLETE: [&str; 11] = [
     "active",
     "available",
     "complete",
     "configured",
     "connected",
+    "not_required",
     "ok",
     "present",
     "ready",
@@ -222,6 +223,10 @@ mod tests {
             (credential("send", Some("ok"), &[]), 0),
             (credential("send", Some("Configured"), &[]), 0),
             (credential("send", None, &[]), 0),
+            (credential("send", Some("not_required"), &[]), 0),
+            (credential("send", Some("NOT_REQUIRED"), &[]), 0),
+            (credential("send", Some("required"), &[]), 1),
+            (credential("send", Some("pending_credentials"), &["K"]), 1),
             (credential("send", Some("ok"), &["K"]), 1),
             (credential("send", Some("expired"), &[]), 1),
             (credential("other", Some("expired"), &["K"]), 0),

@@ -220,7 +220,9 @@ impl Reader {
                 None
             }
         };
-        let group = text(self, "bs_group");
+        // Flexus' maps have no groups.
+        let no_group = (name.is_some() && !inner).then(|| "General".to_owned());
+        let group = text(self, "bs_group").or(no_group);
         if group.is_none() && !inner && !map.contains_key("bs_group") {
             self.bad("bs_group", "is missing");
         }

@@ -21,6 +21,9 @@ pub struct Alive {
     /// Which of several running copies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance_id: Option<String>,
+    /// It asks once and ends: it is no running copy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub one_shot: Option<bool>,
 }
 
 /// Reads a sign of life.

@@ -24,6 +24,9 @@ pub struct Hello {
     /// Which of several running copies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance_id: Option<String>,
+    /// It asks once and ends: it is no running copy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub one_shot: Option<bool>,
     /// The tools that it can call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<HelloTool>>,
@@ -56,9 +59,12 @@ pub struct HelloTool {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
     /// Where it comes from, in the words of a request's tool; what is `hosted` or `provider_defined`
-    /// runs at the provider and cannot be gated.
+    /// runs at the provider and cannot be gated, unless `gated` says otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
+    /// Whether the agent holds a call of it until a person has answered; where it is absent, `origin` decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gated: Option<bool>,
 }
 
 /// The state of a credential, never its value.
@@ -115,9 +121,12 @@ pub struct HelloReport {
 }
 
 impl HelloTool {
-    /// Whether the call runs at the model's provider, so that the agent cannot hold it until a person
-    /// has answered.
+    /// Whether the agent cannot hold the call until a person has answered: by its own word, else because it runs
+    /// at the model's provider.
     pub fn is_beyond_the_gate(&self) -> bool {
+        if let Some(gated) = self.gated {
+            return !gated;
+        }
         let origin = self.origin.as_deref().and_then(ToolOrigin::from_word);
         matches!(
             origin,

@@ -151,6 +151,7 @@ fn listed(names: &[String]) -> String {
 
 fn introduction() -> Introduction {
     let tool = |name: &str, risk: Risk, schema| HelloTool {
+        gated: None,
         name: name.to_owned(),
         description: None,
         args_schema: Some(schema),

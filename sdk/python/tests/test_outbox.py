@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import math
 
 import pytest
@@ -209,6 +210,37 @@ class AwayBus:
         if not self.connected:
             raise NotSentError("away")
         self.taken.append(payload)
+
+
+@pytest.mark.parametrize("stopped", [False, True], ids=["while it pauses", "before it begins"])
+async def test_a_hello_that_closing_cuts_off_is_no_warning_and_a_receipt_is(own, caplog, stopped):
+    caplog.set_level("INFO", logger="countersign")
+    async with Gate.connect(own.enrolment()) as gate:
+        await asyncio.to_thread(own.server.stop)
+        async with asyncio.timeout(5):
+            while gate._bus.connected:
+                await asyncio.sleep(0.01)
+        gate._say_hello()
+        gate._outbox.post(Letter("countersign.v1.receipt.a.b.c", b"{}"))
+        if not stopped:
+            await asyncio.sleep(0.1)
+    levels = {
+        record.getMessage().split(".")[2]: record.levelname
+        for record in caplog.records
+        if record.getMessage().startswith("not delivered on countersign.v1.")
+    }
+    assert levels == {"hello": "INFO", "receipt": "WARNING"}
+
+
+async def test_a_hello_that_the_bus_refuses_is_a_warning(caplog):
+    class RefusingBus(AwayBus):
+        async def store(self, subject: str, payload: bytes, **options: object) -> None:
+            raise BusRefusedError("no")
+
+    hellos = Outbox(RefusingBus(0), io_timeout=1, closing_level=logging.INFO)
+    with pytest.raises(BusRefusedError):
+        await hellos.post(Letter("countersign.v1.hello.a.b", b"{}"))
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
 
 
 @pytest.mark.parametrize(("takes", "told"), [(0, ["3 messages"]), (1, ["2 messages"]), (3, [])])

@@ -91,7 +91,8 @@ impl Gate {
         let keyring = Keyring::new(trust);
         // An operator may have been retired since the enrolment.
         keyring.refresh(&bus).await;
-        let instance_id = uuid::Uuid::new_v4().to_string();
+        let one_shot = options.introduction.one_shot.clone();
+        let instance_id = one_shot.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
         let gate = Self {
             inner: Arc::new(Inner {
                 outbox: Outbox::start(bus.clone(), options.max_waiting, stop.clone()),
@@ -110,7 +111,7 @@ impl Gate {
             }),
         };
         gate.introduce(&options.introduction).await?;
-        presence::spawn(&gate.inner, instance_id);
+        presence::spawn(&gate.inner, &options.introduction);
         Ok(gate)
     }
 

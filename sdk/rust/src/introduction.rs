@@ -17,6 +17,8 @@ pub struct Introduction {
     pub framework: Option<(String, String)>,
     /// The agent that started it.
     pub parent: Option<String>,
+    /// The name of a process that asks once and ends, the same each time. None: a running copy with an id of its own.
+    pub one_shot: Option<String>,
     /// The tools that it can call.
     pub tools: Vec<HelloTool>,
     /// Its setup keys: a list or a map of `bs_*` fields.
@@ -51,6 +53,7 @@ impl Introduction {
             v: 1,
             agent: self.agent(key, instance_id.as_deref().unwrap_or_default()),
             instance_id,
+            one_shot: self.one_shot.is_some().then_some(true),
             tools: (!self.tools.is_empty()).then(|| self.tools.clone()),
             setup_schema: self.setup_schema.clone(),
             credentials: (!self.credentials.is_empty()).then(|| self.credentials.clone()),

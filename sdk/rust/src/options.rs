@@ -128,6 +128,13 @@ impl GateBuilder {
         self
     }
 
+    /// A process that asks once and ends, under the same name each time: consoles do not count it among the running
+    /// copies of the agent.
+    pub fn one_shot(mut self, name: impl Into<String>) -> Self {
+        self.introduction.one_shot = Some(name.into());
+        self
+    }
+
     /// All that hello says.
     pub fn introduction(mut self, introduction: Introduction) -> Self {
         self.introduction = introduction;

@@ -9,12 +9,14 @@ use countersign_wire::{Alive, alive_subject};
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::gate::Inner;
+use crate::introduction::Introduction;
 
-pub(crate) fn spawn(inner: &Arc<Inner>, instance_id: String) {
+pub(crate) fn spawn(inner: &Arc<Inner>, introduction: &Introduction) {
     let subject = alive_subject(&inner.key);
     let sign = Alive {
         v: 1,
-        instance_id: Some(instance_id),
+        instance_id: inner.info.instance_id.clone(),
+        one_shot: introduction.one_shot.is_some().then_some(true),
     };
     let payload = Bytes::from(serde_json::to_vec(&sign).unwrap_or_default());
     let mut ticks = interval(inner.timing.alive_every);

@@ -222,9 +222,10 @@ fn tool_lines(tool: &ToolReport, lines: &mut Vec<String>) {
         )));
     }
     if !tool.gated {
-        let origin = text(tool.origin.as_ref()).unwrap_or_default();
+        let origin = text(tool.origin.as_ref())
+            .map_or_else(String::new, |origin| format!(" (origin {origin})"));
         lines.push(doubtful(&format!(
-            "    runs at the provider ({origin}): nobody can be asked before"
+            "    its agent cannot hold it{origin}: nobody can be asked before"
         )));
     }
     if let Some(other) = &tool.looks_like {

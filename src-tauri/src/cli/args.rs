@@ -225,9 +225,9 @@ pub(crate) struct Ask {
     /// Why, in the agent's words.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) explain: Option<String>,
-    /// Seconds to wait for the answer [default: 30 days].
-    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=2_592_000))]
-    pub(crate) timeout: Option<u64>,
+    /// Seconds to wait for the answer, at most 30 days.
+    #[arg(long, value_name = "S", default_value_t = 900, value_parser = clap::value_parser!(u64).range(1..=2_592_000))]
+    pub(crate) timeout: u64,
     /// Enrolment file [env: COUNTERSIGN_AGENT_JSON] [default: that of the agent `local` in the data folder].
     #[arg(long, value_name = "FILE")]
     pub(crate) agent_json: Option<PathBuf>,

@@ -42,8 +42,14 @@ pub(crate) async fn run(settings: &Settings, out: Output, ask: Ask) -> Result<()
     let enrolment = enrolment(settings, ask.agent_json)?;
     warn_of_readers(out, &enrolment);
     hide_under_login_of(&enrolment);
-    let gate = Gate::builder(enrolment).framework("countersign ask", env!("CARGO_PKG_VERSION"));
+    let gate = Gate::builder(enrolment)
+        .framework("countersign ask", env!("CARGO_PKG_VERSION"))
+        .one_shot("ask");
     let gate = connected(gate, ask.timeout).await?;
+    out.remark(&format!(
+        "waiting up to {} for an answer (--timeout)",
+        span(ask.timeout)
+    ));
     let mut asking = gate.ask(question);
     let handle = asking.handle();
     let (answer, stopped) = tokio::select! {
@@ -71,8 +77,8 @@ pub(crate) async fn run(settings: &Settings, out: Output, ask: Ask) -> Result<()
 }
 
 /// A server that takes the connection and says nothing is not waited for longer than a person would be.
-async fn connected(gate: GateBuilder, seconds: Option<u64>) -> Result<Gate, Failure> {
-    let limit = seconds.map_or(Duration::MAX, Duration::from_secs);
+async fn connected(gate: GateBuilder, seconds: u64) -> Result<Gate, Failure> {
+    let limit = Duration::from_secs(seconds);
     match tokio::time::timeout(limit, gate.connect()).await {
         Ok(gate) => gate.map_err(|error| failed(&error)),
         Err(_) => Err(Failure::new(
@@ -82,6 +88,22 @@ async fn connected(gate: GateBuilder, seconds: Option<u64>) -> Result<Gate, Fail
                 limit.as_secs()
             ),
         )),
+    }
+}
+
+/// In the largest unit that says it whole.
+fn span(seconds: u64) -> String {
+    let units = [
+        (86_400, "day"),
+        (3_600, "hour"),
+        (60, "minute"),
+        (1, "second"),
+    ];
+    let whole = units.into_iter().find(|(unit, _)| seconds % unit == 0);
+    let (unit, name) = whole.unwrap_or((1, "second"));
+    match seconds / unit {
+        1 => format!("1 {name}"),
+        many => format!("{many} {name}s"),
     }
 }
 
@@ -114,10 +136,7 @@ fn question(ask: &Ask) -> Result<Question, Failure> {
         Some(text) => question.explain(input::text("--explain", text.clone())?),
         None => question,
     };
-    Ok(match ask.timeout {
-        Some(seconds) => question.timeout(Duration::from_secs(seconds)),
-        None => question.no_timeout(),
-    })
+    Ok(question.timeout(Duration::from_secs(ask.timeout)))
 }
 
 fn enrolment(settings: &Settings, named: Option<PathBuf>) -> Result<PathBuf, Failure> {

@@ -11,6 +11,7 @@ use countersign_core::App;
 use countersign_core::domain::Timestamp;
 use countersign_core::domain::trace::{Look, Run, Subchat, span_state, subchats};
 use countersign_core::ops::trace::{Entry, Trace};
+use countersign_wire::json_value;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -23,6 +24,8 @@ use tree::nested;
 
 /// Bodies read for one answer, in spans; those after it are listed without.
 const BODIES: usize = 5_000;
+/// Missing credentials of one span that are named.
+const MISSING: usize = 50;
 
 /// Prints the trace with this id, or the one of this request.
 pub(crate) async fn run(settings: &Settings, out: Output, id: &str) -> Result<(), Failure> {
@@ -33,7 +36,7 @@ pub(crate) async fn run(settings: &Settings, out: Output, id: &str) -> Result<()
         if out.json {
             return Ok(out.json_line(&as_json(&trace, &bodies, &subchats))?);
         }
-        for line in lines(&trace, &subchats, app.now()) {
+        for line in lines(&trace, &bodies, &subchats, app.now()) {
             out.line(&line)?;
         }
         if trace.truncated {
@@ -92,7 +95,12 @@ fn as_json(trace: &Trace, bodies: &HashMap<i64, Vec<u8>>, subchats: &[Subchat]) 
     })
 }
 
-fn lines(trace: &Trace, subchats: &[Subchat], now: Timestamp) -> Vec<String> {
+fn lines(
+    trace: &Trace,
+    bodies: &HashMap<i64, Vec<u8>>,
+    subchats: &[Subchat],
+    now: Timestamp,
+) -> Vec<String> {
     let mut text = vec![heading(&format!(
         "{}: {} lines, {}, of which {} waiting for a decision",
         plain(&trace.trace_id),
@@ -107,7 +115,8 @@ fn lines(trace: &Trace, subchats: &[Subchat], now: Timestamp) -> Vec<String> {
             text.push(format!("  {who}"));
             agent = Some(who);
         }
-        text.push(line(entry, *subchat, now));
+        let body = entry.span.as_ref().and_then(|span| bodies.get(&span.id));
+        text.push(line(entry, *subchat, &fault(body), now));
     }
     text
 }
@@ -122,9 +131,11 @@ fn who(entry: &Entry) -> String {
 }
 
 /// One line: place, kind, name, state and time.
-fn line(entry: &Entry, subchat: Subchat, now: Timestamp) -> String {
+fn line(entry: &Entry, subchat: Subchat, fault: &str, now: Timestamp) -> String {
     let indent = "  ".repeat(entry.place.depth + 2);
     let mut words = Vec::new();
+    let state = entry.gate.as_ref().map(|gate| gate.state.as_str());
+    let decides = matches!(state, Some("pending" | "holding" | "queued"));
     match (&entry.span, &entry.gate) {
         (Some(span), _) => {
             let kind = match subchat.is_one {
@@ -140,8 +151,9 @@ fn line(entry: &Entry, subchat: Subchat, now: Timestamp) -> String {
             words.extend(
                 span.status.as_deref().filter(|status| *status != "ok").map(
                     |status| match status {
-                        "error" | "denied" | "timeout" | "incomplete" => wrong(status),
-                        "waiting" if entry.gate.is_none() => doubtful(&awaited(subchat.awaited)),
+                        "error" => wrong(fault),
+                        "denied" | "timeout" | "incomplete" => wrong(status),
+                        "waiting" if !decides => doubtful(&awaited(subchat.awaited)),
                         other => doubtful(other),
                     },
                 ),
@@ -156,24 +168,43 @@ fn line(entry: &Entry, subchat: Subchat, now: Timestamp) -> String {
     if let Some(gate) = &entry.gate {
         let verdict = gate.verdict.as_deref().unwrap_or(&gate.state);
         let waited = seconds(entry.waiting_ms.unwrap_or(0));
-        words.push(match gate.state.as_str() {
-            "pending" | "holding" | "queued" => {
-                let left = when::left(Timestamp(gate.deadline_at), now);
-                doubtful(&format!(
-                    "waiting for a decision since {waited}, {left} left"
-                ))
-            }
-            _ => format!(
+        words.push(if decides {
+            let left = when::left(Timestamp(gate.deadline_at), now);
+            doubtful(&format!(
+                "waiting for a decision since {waited}, {left} left"
+            ))
+        } else {
+            format!(
                 "{} after {waited} ({})",
                 plain(verdict),
                 plain(&gate.request_id)
-            ),
+            )
         });
     }
     for repair in &entry.place.repairs {
         words.push(doubtful(&repair.as_str().replace('_', " ")));
     }
     format!("{indent}{}", words.join(", "))
+}
+
+/// `error` with its code, and the names of what is missing.
+fn fault(body: Option<&Vec<u8>>) -> String {
+    let body = body.and_then(|body| json_value(body)).unwrap_or_default();
+    let error = &body["error"];
+    let mut words = "error".to_owned();
+    match &error["code"] {
+        Value::String(code) => words.push_str(&format!(" {}", plain(code))),
+        Value::Number(code) => words.push_str(&format!(" {code}")),
+        _ => {}
+    }
+    let attributes = &body["attributes"]["missing_keys"];
+    let missing = error["missing_keys"].as_array().or(attributes.as_array());
+    let names = missing.into_iter().flatten().filter_map(Value::as_str);
+    let names: Vec<String> = names.take(MISSING).map(plain).collect();
+    if !names.is_empty() {
+        words.push_str(&format!(", missing {}", names.join(" ")));
+    }
+    words
 }
 
 /// What a span waits for that waits for no decision.

@@ -147,6 +147,14 @@ describe("a trace", () => {
           subchats: 1,
           wait: { startMs: 0, endMs: 1, verdict: null, origin: null, by: null },
         }),
+        ...[2, 0].map((subchats) =>
+          traceLine({
+            name: shown("approved"),
+            ...waiting,
+            subchats,
+            wait: { startMs: 0, endMs: 1, verdict: "approve", origin: "operator", by: null },
+          }),
+        ),
       ]),
     });
     const said = screen.getAllByTestId("line").map((line) => line.textContent);
@@ -156,6 +164,8 @@ describe("a trace", () => {
       "waits for 1 subchat",
       "waits",
       "waits for a decision",
+      "waits for 2 subchats",
+      "waits",
     ]);
     expect(said[1]).toMatch(/^subchatask the north/);
   });

@@ -57,6 +57,7 @@ impl Signs {
         // Who may publish on the subject is alive, whatever the message says.
         let instance = parse_alive(&sign.payload)
             .ok()
+            .filter(|alive| alive.one_shot != Some(true))
             .map(|alive| alive.instance_id.unwrap_or_default())
             .filter(|id| id.len() <= INSTANCE);
         if self.heard.len() >= AGENTS && !self.heard.contains_key(&agent) {
@@ -171,6 +172,25 @@ mod tests {
         let agents: Vec<_> = heard.agents.iter().map(|(_, at)| at.0).collect();
         assert_eq!(agents, [9_999, 9_998]);
         assert_eq!(signs.take(), HeardSigns::default());
+    }
+
+    #[test]
+    fn processes_that_ask_once_are_heard_and_are_no_copies() {
+        let mut signs = Signs::default();
+        for number in 0..40 {
+            let mut once = sign("bot", "");
+            once.payload = Bytes::from(format!(
+                "{{\"v\":1,\"instance_id\":\"{number}\",\"one_shot\":true}}"
+            ));
+            signs.add(&once, Timestamp(number));
+        }
+        let mut runs = sign("bot", "");
+        runs.payload = Bytes::from_static(b"{\"v\":1,\"instance_id\":\"a\",\"one_shot\":false}");
+        signs.add(&runs, Timestamp(3));
+        let heard = signs.take();
+        assert_eq!(heard.agents[0].1, Timestamp(39));
+        let copies: Vec<&str> = heard.copies.iter().map(|copy| &*copy.instance_id).collect();
+        assert_eq!(copies, ["a"]);
     }
 
     #[test]

@@ -168,6 +168,9 @@ async fn introduce(
         at,
     };
     agents::note_hello(batch.tx, agent, &new).await?;
+    if hello.one_shot == Some(true) {
+        return Ok(());
+    }
     let heard = Heard {
         agent: agent.clone(),
         instance_id: hello.instance_id.clone().unwrap_or_default(),

@@ -4,13 +4,15 @@
 //! Refuses to cost the way of a decision anything: answers are looked at when their time has come, in the
 //! order of the stream, and only those that wait then are remembered one by one.
 
-use countersign_wire::{RequestKey, Verdict, decision_subject, parse_request, request_subject};
+use countersign_wire::{
+    RequestKey, Verdict, decision_subject, json_value, parse_request, request_subject,
+};
 
 use super::ledger::{Batch, Ledger};
 use crate::domain::stall::{Look, Progress, judge_progress};
 use crate::domain::{AlarmCode, Stall, StallLimits, Timestamp};
 use crate::store::stalls::{self, Watched};
-use crate::store::{StoreError, meta, quarantine, requests};
+use crate::store::{StoreError, meta, quarantine, receipts, requests};
 
 const AT_ONCE: i64 = 500;
 /// Answers are looked at no more often than this.
@@ -21,6 +23,8 @@ const MOST: i64 = 200;
 const TURN_MS: i64 = 30_000;
 /// Agents of this framework hand the decision to a script and are gone before it runs.
 const SCRIPT: &str = "countersign ask";
+/// What an agent says in `degraded` that cannot see the call run.
+const NO_REPORT: &str = "no_execution_report";
 
 /// How long after it was stored a decision is looked at.
 pub(super) fn first_look_ms(limits: &StallLimits) -> i64 {
@@ -151,7 +155,9 @@ async fn judge(ledger: &mut Ledger, batch: &mut Batch<'_>, ids: &[i64]) -> Resul
         let mut seen = judge_progress(&progress(ledger, &watched), &ledger.stall_limits, batch.now);
         if let Look::Stalled(stall) = seen
             && (is_contradicted(batch, &watched).await?
-                || stall == Stall::NotExecuted && is_script(batch, &watched).await?)
+                || stall == Stall::NotExecuted
+                    && (is_script(batch, &watched).await?
+                        || reports_nothing(batch, &watched).await?))
         {
             seen = Look::Done;
         }
@@ -225,6 +231,19 @@ async fn is_script(batch: &mut Batch<'_>, watched: &Watched) -> Result<bool, Sto
     let raw = requests::payload(batch.tx, watched.request).await?;
     let parsed = parse_request(&request_subject(&key), &raw.unwrap_or_default());
     Ok(parsed.is_ok_and(|parsed| parsed.request.agent.framework.as_deref() == Some(SCRIPT)))
+}
+
+/// Whether its receipt said that nobody will tell what became of the call.
+async fn reports_nothing(batch: &mut Batch<'_>, watched: &Watched) -> Result<bool, StoreError> {
+    let Ok(key) = name(watched).parse::<RequestKey>() else {
+        return Ok(false);
+    };
+    let receipts = receipts::of_requests(batch.tx, &[key]).await?;
+    Ok(receipts.iter().any(|receipt| {
+        let said = json_value(&receipt.detail).unwrap_or_default();
+        let degraded = said["degraded"].as_array().into_iter().flatten();
+        receipt.stage == "received" && degraded.into_iter().any(|word| word == NO_REPORT)
+    }))
 }
 
 fn name(watched: &Watched) -> String {

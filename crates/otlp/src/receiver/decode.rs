@@ -7,8 +7,36 @@ use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use prost::Message as _;
 
 use super::BODY_MAX;
+use super::json;
 use super::status::{Reason, Refused};
 use super::weight::{check_json, check_protobuf};
+use crate::translate::Refusal;
+
+/// An export request as far as it can be read.
+#[derive(Default)]
+pub(super) struct Body {
+    pub(super) request: ExportTraceServiceRequest,
+    /// Spans that cannot be read.
+    pub(super) refused: usize,
+    /// Why the first of them cannot.
+    pub(super) why: Option<Refusal>,
+}
+
+impl Body {
+    pub(super) fn refuse(&mut self, why: Refusal) {
+        self.refused += 1;
+        self.why.get_or_insert(why);
+    }
+}
+
+impl From<ExportTraceServiceRequest> for Body {
+    fn from(request: ExportTraceServiceRequest) -> Self {
+        Self {
+            request,
+            ..Self::default()
+        }
+    }
+}
 
 /// How a body is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,10 +65,13 @@ impl Encoding {
         }
     }
 
-    pub(super) fn read(self, body: &[u8]) -> Result<ExportTraceServiceRequest, Refused> {
+    pub(super) fn read(self, body: &[u8]) -> Result<Body, Refused> {
         match self {
-            Self::Protobuf => protobuf(body),
-            Self::Json => json(body),
+            Self::Protobuf => protobuf(body).map(Body::from),
+            Self::Json => {
+                check_json(body)?;
+                json::read(body).map_err(|error| unreadable("JSON", &error))
+            }
         }
     }
 }
@@ -48,11 +79,6 @@ impl Encoding {
 pub(super) fn protobuf(body: &[u8]) -> Result<ExportTraceServiceRequest, Refused> {
     check_protobuf(body)?;
     ExportTraceServiceRequest::decode(body).map_err(|error| unreadable("protobuf", &error))
-}
-
-fn json(body: &[u8]) -> Result<ExportTraceServiceRequest, Refused> {
-    check_json(body)?;
-    serde_json::from_slice(body).map_err(|error| unreadable("JSON", &error))
 }
 
 fn unreadable(form: &str, error: &dyn std::error::Error) -> Refused {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_wire::Sha256Digest;
-use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::decode::Body;
 use super::status::{Reason, Refused};
 use super::{Options, Sink};
 use crate::translate::{Refusal, Sender, translate};
@@ -92,16 +92,21 @@ impl Intake {
     /// Translates and stores; done when all of it is stored.
     pub(super) async fn take(
         &self,
-        request: ExportTraceServiceRequest,
+        body: impl Into<Body>,
         sender: Sender,
     ) -> Result<Taken, Refused> {
+        let Body {
+            request,
+            refused,
+            why,
+        } = body.into();
         // Some milliseconds of work for a large request: the other tasks go on meanwhile.
         let translated = tokio::task::spawn_blocking(move || translate(&request, &sender))
             .await
             .map_err(|_| Refused::new(Reason::Unavailable, "the console stops"))?;
         let taken = Taken {
-            refused: translated.refused,
-            why: translated.why,
+            refused: refused + translated.refused,
+            why: why.or(translated.why),
         };
         if translated.events.is_empty() {
             return Ok(taken);

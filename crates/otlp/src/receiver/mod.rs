@@ -8,6 +8,7 @@ mod decode;
 mod grpc;
 mod http;
 mod intake;
+mod json;
 mod status;
 mod weight;
 

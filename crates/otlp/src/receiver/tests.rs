@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod json_forms;
 mod over_grpc;
 mod over_http;
 mod weights;

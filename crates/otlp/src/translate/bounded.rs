@@ -64,6 +64,8 @@ pub(super) struct Budget {
     left: usize,
     /// Values and parts of values that were left out.
     pub(super) left_out: u64,
+    /// Something is written otherwise than it came, for want of such a value in JSON.
+    pub(super) changed: bool,
 }
 
 impl Budget {
@@ -71,6 +73,7 @@ impl Budget {
         Self {
             left: bytes,
             left_out: 0,
+            changed: false,
         }
     }
 
@@ -88,9 +91,18 @@ impl Budget {
         match value {
             Any::StringValue(text) => self.text(text),
             Any::BoolValue(word) => self.take(6).map(|()| Value::Bool(*word)),
-            Any::IntValue(number) => self.take(24).map(|()| whole(*number)),
-            Any::DoubleValue(number) => self.take(32).map(|()| double(*number)),
-            Any::BytesValue(bytes) => self.bytes(bytes),
+            Any::IntValue(number) => {
+                self.take(24)?;
+                Some(self.noted(whole(*number)))
+            }
+            Any::DoubleValue(number) => {
+                self.take(32)?;
+                Some(self.noted(double(*number)))
+            }
+            Any::BytesValue(bytes) => {
+                self.changed = true;
+                self.bytes(bytes)
+            }
             Any::ArrayValue(_) | Any::KvlistValue(_) if depth >= DEEPEST => {
                 self.left_out += 1;
                 self.text(TOO_DEEP)
@@ -114,6 +126,12 @@ impl Budget {
             // Only profiles have a table of strings to look it up in.
             Any::StringValueStrindex(_) => self.take(5).map(|()| Value::Null),
         }
+    }
+
+    /// Notes a number that had to become a text.
+    fn noted(&mut self, value: Value) -> Value {
+        self.changed |= value.is_string();
+        value
     }
 
     /// Names and values; of two with one name the first is kept.

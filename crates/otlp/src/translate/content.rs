@@ -2,12 +2,16 @@
 //!
 //! Refuses to leave a text out for being too long: its beginning is kept, and how long it was.
 
-use countersign_wire::{KeptJson, json_value};
+use std::collections::HashSet;
+
+use countersign_wire::{KeptJson, certain_value};
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
+use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue};
 use opentelemetry_proto::tonic::trace::v1::Span;
 use serde_json::{Map, Value, json};
 
 use super::bounded::{Budget, DEEPEST, cut};
+use super::indexed::{ANSWERED, ASKED, messages};
 use super::lookup::Attributes;
 
 /// Bytes of JSON that are kept of what went in, and of what came out.
@@ -15,20 +19,31 @@ pub(super) const MOST: usize = 256 * 1024;
 /// Parts of an output.
 const PARTS: usize = 256;
 
-const INPUTS: [&str; 8] = [
+const INPUTS: [&str; 14] = [
     "gen_ai.tool.call.arguments",
     "tool_arguments",
+    "ai.toolCall.args",
     "gen_ai.input.messages",
+    "ai.prompt.messages",
+    "ai.prompt",
+    "ai.values",
+    "ai.value",
+    "langfuse.observation.input",
     "input.value",
     "traceloop.entity.input",
     "gen_ai.prompt",
     "events",
     "pydantic_ai.all_messages",
 ];
-const OUTPUTS: [&str; 7] = [
+const OUTPUTS: [&str; 12] = [
     "gen_ai.tool.call.result",
     "tool_response",
+    "ai.toolCall.result",
     "gen_ai.output.messages",
+    "ai.response.text",
+    "ai.response.object",
+    "ai.response.toolCalls",
+    "langfuse.observation.output",
     "output.value",
     "traceloop.entity.output",
     "gen_ai.completion",
@@ -40,28 +55,32 @@ const OUTPUTS: [&str; 7] = [
 pub(super) struct Content<'a> {
     pub(super) input: Option<KeptJson>,
     pub(super) output: Option<KeptJson>,
-    /// The input as a value, where it was written as JSON.
+    /// The input as a value, where that is exactly what came.
     pub(super) arguments: Option<Value>,
     /// Names of attributes that need not be kept twice.
-    pub(super) told: Vec<&'a str>,
+    pub(super) told: HashSet<&'a str>,
     /// Whether messages came as the span's events.
     pub(super) from_events: bool,
 }
 
 /// Finds it.
 pub(super) fn content(span: &Span) -> Content<'_> {
-    let attributes = Attributes(&span.attributes);
+    let attributes = Attributes::of_span(span);
     let mut content = Content::default();
-    let mut first = |names: &[&'static str]| {
+    let mut first = |names: &[&'static str], prefixes: &[&str]| {
+        let says = |value: &&Any| !matches!(value, Any::StringValue(text) if text.is_empty());
         let found = names
             .iter()
-            .find_map(|name| Some((*name, attributes.get(name)?)));
-        found.map(|(name, value)| {
-            content.told.push(name);
-            read(value)
-        })
+            .find_map(|name| Some((*name, attributes.get(name).filter(says)?)));
+        if let Some((name, value)) = found {
+            content.told.insert(name);
+            return Some(read(value));
+        }
+        let (messages, told) = messages(attributes, prefixes)?;
+        content.told.extend(told);
+        Some(Read::Json(messages))
     };
-    let (input, output) = (first(&INPUTS), first(&OUTPUTS));
+    let (input, output) = (first(&INPUTS, &ASKED), first(&OUTPUTS, &ANSWERED));
     let (mut asked, mut answered) = (Vec::new(), Vec::new());
     for event in &span.events {
         let list = match event.name.as_str() {
@@ -72,7 +91,7 @@ pub(super) fn content(span: &Span) -> Content<'_> {
         };
         content.from_events = true;
         if list.len() < PARTS {
-            list.push(message(&event.name, Attributes(&event.attributes)));
+            list.push(message(&event.name, &event.attributes));
         }
     }
     let listed = |list: Vec<Value>| (!list.is_empty()).then_some(Read::Json(Value::Array(list)));
@@ -94,9 +113,9 @@ fn is_message(name: &str) -> bool {
         .is_some_and(|role| matches!(role, "system" | "user" | "assistant" | "tool"))
 }
 
-fn message(name: &str, event: Attributes<'_>) -> Value {
+fn message(name: &str, event: &[KeyValue]) -> Value {
     let mut budget = Budget::new(MOST / 2);
-    let mut fields = budget.pairs(event.0, 1);
+    let mut fields = budget.pairs(event, 1);
     let role = name
         .strip_prefix("gen_ai.")
         .and_then(|rest| rest.strip_suffix(".message"));
@@ -108,28 +127,32 @@ fn message(name: &str, event: Attributes<'_>) -> Value {
 
 enum Read {
     Json(Value),
+    /// A value of which something is left out or written otherwise.
+    Changed(Value),
     Text(String),
 }
 
 impl Read {
     fn value(&self) -> Value {
         match self {
-            Self::Json(value) => value.clone(),
+            Self::Json(value) | Self::Changed(value) => value.clone(),
             Self::Text(text) => Value::String(text.clone()),
         }
     }
 }
 
-/// An attribute's value; a text that is a JSON array or object is read as what it says.
+/// An attribute's value; a text that is a JSON array or object is read as what it says, if every reader reads the same.
 fn read(value: &Any) -> Read {
     if let Any::StringValue(text) = value {
         return text_or_json(text);
     }
-    let value = opentelemetry_proto::tonic::common::v1::AnyValue {
+    let value = AnyValue {
         value: Some(value.clone()),
     };
-    match Budget::new(MOST).value(&value, 1) {
+    let mut budget = Budget::new(MOST);
+    match budget.value(&value, 1) {
         Some(Value::String(text)) => Read::Text(text),
+        Some(value) if budget.changed || budget.left_out > 0 => Read::Changed(value),
         Some(value) => Read::Json(value),
         None => Read::Text(String::new()),
     }
@@ -139,7 +162,7 @@ fn text_or_json(text: &str) -> Read {
     let structured = matches!(text.trim_start().as_bytes().first(), Some(b'{' | b'['));
     if structured
         && text.len() <= MOST
-        && let Some(value) = json_value(text.as_bytes())
+        && let Some(value) = certain_value(text.as_bytes())
         && depth(&value) <= DEEPEST
     {
         return Read::Json(value);
@@ -185,17 +208,17 @@ fn part(kind: &str, content: impl Into<Value>) -> Value {
 fn parts(output: Read) -> Vec<Value> {
     let value = match output {
         Read::Text(text) => return vec![part("text", text)],
-        Read::Json(value) => value,
+        Read::Json(value) | Read::Changed(value) => value,
     };
     let messages = match &value {
-        Value::Array(items) if items.iter().any(has_parts) => items,
+        Value::Array(items) if items.iter().any(is_chat) => items,
         _ => return vec![part("text", value.to_string())],
     };
     let mut found = Vec::new();
     for message in messages {
         match message.get("parts").and_then(Value::as_array) {
             Some(parts) => found.extend(parts.iter().filter_map(Value::as_object).map(of_part)),
-            None => found.push(part("text", message.to_string())),
+            None => of_message(message, &mut found),
         }
         if found.len() > PARTS {
             let left_out = format!("[more than {PARTS} parts]");
@@ -207,8 +230,27 @@ fn parts(output: Read) -> Vec<Value> {
     found
 }
 
-fn has_parts(message: &Value) -> bool {
-    message.get("parts").is_some_and(Value::is_array)
+fn is_chat(value: &Value) -> bool {
+    let older = value.get("role").is_some() && value.get("content").is_some_and(Value::is_string);
+    older || value.get("parts").is_some_and(Value::is_array)
+}
+
+/// A message of the older form: what it says, and then whatever else there is, such as calls of tools.
+fn of_message(message: &Value, found: &mut Vec<Value>) {
+    let mut rest = message.clone();
+    if let Some(fields) = rest.as_object_mut()
+        && fields.contains_key("role")
+    {
+        if let Some(Value::String(text)) = fields.get("content") {
+            found.push(part("text", text.as_str()));
+            fields.shift_remove("content");
+        }
+        fields.shift_remove("role");
+        if fields.is_empty() {
+            return;
+        }
+    }
+    found.push(part("text", rest.to_string()));
 }
 
 /// A part of a message of the conventions: text, an image or file inline, or something else as JSON.

@@ -2,6 +2,7 @@
 
 use countersign_wire::SpanKind;
 
+use super::indexed::is_of_message;
 use super::lookup::Attributes;
 
 /// The kind; a span that says nothing of GenAI is a step of a chain, so that what lies below it keeps its place.
@@ -10,7 +11,9 @@ use super::lookup::Attributes;
 pub(super) fn kind(span: Attributes<'_>) -> SpanKind {
     span.text("gen_ai.operation.name")
         .and_then(operation)
+        .or_else(|| span.vercel_operation().and_then(vercel))
         .or_else(|| span.text("openinference.span.kind").and_then(openinference))
+        .or_else(|| span.text("langfuse.observation.type").and_then(langfuse))
         .or_else(|| span.text("traceloop.span.kind").and_then(traceloop))
         .or_else(|| span.text("llm.request.type").and_then(request_type))
         .unwrap_or_else(|| by_presence(span))
@@ -25,6 +28,35 @@ fn operation(word: &str) -> Option<SpanKind> {
         "invoke_workflow" => SpanKind::Chain,
         "embeddings" => SpanKind::Embedding,
         "retrieval" => SpanKind::Retriever,
+        _ => return None,
+    })
+}
+
+/// `ai.operationId` of the AI SDK of Vercel. What is not named `do…` calls those, and sums up what they used.
+fn vercel(word: &str) -> Option<SpanKind> {
+    Some(match word {
+        "ai.toolCall" => SpanKind::Tool,
+        "ai.embed" | "ai.embed.doEmbed" | "ai.embedMany" | "ai.embedMany.doEmbed" => {
+            SpanKind::Embedding
+        }
+        "ai.rerank" | "ai.rerank.doRerank" => SpanKind::Retriever,
+        word if word.ends_with(".doGenerate") || word.ends_with(".doStream") => SpanKind::Llm,
+        "ai.generateText" | "ai.streamText" | "ai.generateObject" | "ai.streamObject" => {
+            SpanKind::Chain
+        }
+        _ => return None,
+    })
+}
+
+/// `langfuse.observation.type`; `span` is what it says of everything else.
+fn langfuse(word: &str) -> Option<SpanKind> {
+    Some(match word {
+        "generation" => SpanKind::Llm,
+        "tool" => SpanKind::Tool,
+        "agent" => SpanKind::Agent,
+        "retriever" => SpanKind::Retriever,
+        "embedding" => SpanKind::Embedding,
+        "chain" | "event" | "evaluator" | "guardrail" => SpanKind::Chain,
         _ => return None,
     })
 }
@@ -72,7 +104,8 @@ fn by_presence(span: Attributes<'_>) -> SpanKind {
         "gen_ai.request.model",
         "gen_ai.response.model",
         "llm.model_name",
-    ]) {
+    ]) || span.all().any(|(name, _)| is_of_message(name))
+    {
         SpanKind::Llm
     } else if has(&["gen_ai.agent.name", "gen_ai.agent.id"]) {
         SpanKind::Agent

@@ -2,15 +2,49 @@
 
 use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
+use opentelemetry_proto::tonic::trace::v1::Span;
+
+/// The event in which the conventions let a span say what it could say in its own attributes.
+pub(super) const DETAILS: &str = "gen_ai.client.inference.operation.details";
 
 /// The attributes of one thing; of two with one name the first counts.
 #[derive(Clone, Copy)]
-pub(super) struct Attributes<'a>(pub(super) &'a [KeyValue]);
+pub(super) struct Attributes<'a> {
+    own: &'a [KeyValue],
+    details: &'a [KeyValue],
+}
 
 impl<'a> Attributes<'a> {
+    pub(super) fn of(own: &'a [KeyValue]) -> Self {
+        Self { own, details: &[] }
+    }
+
+    /// Those of a span and, after them, of its event [`DETAILS`].
+    pub(super) fn of_span(span: &'a Span) -> Self {
+        let details = span.events.iter().find(|event| event.name == DETAILS);
+        Self {
+            own: &span.attributes,
+            details: details.map_or(&[], |event| &event.attributes),
+        }
+    }
+
+    /// Every name with its value.
+    pub(super) fn all(self) -> impl Iterator<Item = (&'a str, &'a Value)> {
+        let pairs = self.own.iter().chain(self.details);
+        pairs.filter_map(|pair| Some((&*pair.key, pair.value.as_ref()?.value.as_ref()?)))
+    }
+
     pub(super) fn get(self, name: &str) -> Option<&'a Value> {
-        let found = self.0.iter().find(|pair| pair.key == name)?;
+        let mut pairs = self.own.iter().chain(self.details);
+        let found = pairs.find(|pair| pair.key == name)?;
         found.value.as_ref()?.value.as_ref()
+    }
+
+    /// What the AI SDK of Vercel does; before its version 4 a name of the caller's stood behind it.
+    pub(super) fn vercel_operation(self) -> Option<&'a str> {
+        let word = self.first_text(&["ai.operationId", "operation.name"])?;
+        let word = word.split(' ').next()?;
+        word.starts_with("ai.").then_some(word)
     }
 
     pub(super) fn has(self, name: &str) -> bool {

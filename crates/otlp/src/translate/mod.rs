@@ -6,6 +6,7 @@
 mod agent;
 mod bounded;
 mod content;
+mod indexed;
 mod kind;
 mod lookup;
 mod outcome;
@@ -69,6 +70,9 @@ pub enum Refusal {
     /// One of too many.
     #[error("more than {SPANS_MAX} spans in one request; send smaller batches")]
     TooMany,
+    /// A field that its JSON may not have so.
+    #[error("{0} is not as OTLP writes it in JSON")]
+    Unreadable(&'static str),
     /// Cannot be written as an event.
     #[error("the span cannot be written as an event")]
     Unwritable,
@@ -120,4 +124,4 @@ fn read_scope(
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

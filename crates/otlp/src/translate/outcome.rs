@@ -12,13 +12,17 @@ use super::lookup::Attributes;
 const MESSAGE: usize = 8 * 1024;
 /// Bytes of an error's type that are kept.
 const TYPE: usize = 256;
+/// The least level of Logfire that is an error.
+const LOGFIRE_ERROR: i64 = 17;
 
 /// Status and error. Never `denied` or `waiting`: those say what a person did or is to do.
 pub(super) fn outcome(span: &Span) -> (SpanStatus, Option<SpanError>) {
-    let attributes = Attributes(&span.attributes);
+    let attributes = Attributes::of_span(span);
     let status = span.status.as_ref();
     let failed = status.is_some_and(|status| status.code == StatusCode::Error as i32)
-        || attributes.has("error.type");
+        || attributes.has("error.type")
+        || attributes.text("langfuse.observation.level") == Some("ERROR")
+        || attributes.whole("logfire.level_num") >= Some(LOGFIRE_ERROR);
     if !failed {
         let word = match span.end_time_unix_nano {
             0 => SpanStatus::Running,
@@ -29,7 +33,7 @@ pub(super) fn outcome(span: &Span) -> (SpanStatus, Option<SpanError>) {
     let exceptions = || span.events.iter().filter(|event| event.name == "exception");
     let of_exception = |name: &str| {
         let last = exceptions().next_back()?;
-        Attributes(&last.attributes).text(name)
+        Attributes::of(&last.attributes).text(name)
     };
     let error_type = attributes
         .text("error.type")
@@ -37,7 +41,8 @@ pub(super) fn outcome(span: &Span) -> (SpanStatus, Option<SpanError>) {
     let message = status
         .map(|status| status.message.as_str())
         .filter(|message| !message.is_empty())
-        .or_else(|| of_exception("exception.message"));
+        .or_else(|| of_exception("exception.message"))
+        .or_else(|| attributes.first_text(&["langfuse.observation.status_message", "logfire.msg"]));
     let error = SpanError {
         error_type: error_type.map(|text| cut(text, TYPE)),
         code: code(attributes),

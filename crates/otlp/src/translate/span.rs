@@ -32,7 +32,7 @@ pub(super) fn event(span: &OtlpSpan, source: &Source<'_>) -> Result<Vec<u8>, Ref
     let started_at = moment(span.start_time_unix_nano)
         .or(ended_at)
         .ok_or(Refusal::StartTime)?;
-    let attributes = Attributes(&span.attributes);
+    let attributes = Attributes::of_span(span);
     let kind = kind(attributes);
     let (status, error) = outcome(span);
     let content = content(span);
@@ -40,6 +40,10 @@ pub(super) fn event(span: &OtlpSpan, source: &Source<'_>) -> Result<Vec<u8>, Ref
         let text = attributes.first_text(names);
         text.filter(|text| text.len() <= ID).map(str::to_owned)
     };
+    // Langfuse calls the span after the tool.
+    let is_langfuse_tool = kind == SpanKind::Tool && attributes.has("langfuse.observation.type");
+    let named =
+        (is_langfuse_tool && (1..=ID).contains(&span.name.len())).then(|| span.name.clone());
     let args_digest = match &content.arguments {
         Some(arguments) if kind == SpanKind::Tool => {
             args_digest(arguments).ok().map(|digest| digest.to_string())
@@ -59,10 +63,10 @@ pub(super) fn event(span: &OtlpSpan, source: &Source<'_>) -> Result<Vec<u8>, Ref
         status: Some(status),
         run_id: None,
         thread_id: short(&["gen_ai.conversation.id", "session.id"]),
-        call_id: short(&["gen_ai.tool.call.id", "tool_call.id"]),
+        call_id: short(&["gen_ai.tool.call.id", "tool_call.id", "ai.toolCall.id"]),
         // Only an agent that asks may say which request a span waits for.
         request_id: None,
-        tool_name: short(&["gen_ai.tool.name", "tool.name"]),
+        tool_name: short(&["gen_ai.tool.name", "tool.name", "ai.toolCall.name"]).or(named),
         args_digest,
         attributes: told::attributes(span, source, &content),
         input: content.input,
@@ -78,9 +82,10 @@ pub(super) fn event(span: &OtlpSpan, source: &Source<'_>) -> Result<Vec<u8>, Ref
     Ok(payload)
 }
 
-/// What is being done; a span without a name is called after its tool or operation.
+/// What is being done: Logfire's message, of which the name is the template; a span without a name is called after its
+/// tool or operation.
 fn name(span: &OtlpSpan, attributes: Attributes<'_>) -> String {
-    let name = match span.name.as_str() {
+    let name = match attributes.text("logfire.msg").unwrap_or(&span.name) {
         "" => attributes
             .first_text(&["gen_ai.tool.name", "gen_ai.operation.name"])
             .unwrap_or("unnamed span"),

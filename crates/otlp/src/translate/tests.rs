@@ -2,7 +2,8 @@
 
 mod conventions;
 mod corpus;
-mod hostile;
+mod frameworks;
+pub(crate) mod hostile;
 
 use countersign_wire::{Span, event_subject, parse_span};
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;

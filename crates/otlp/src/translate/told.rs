@@ -12,7 +12,7 @@ use super::Sender;
 use super::agent::agent_of_service;
 use super::bounded::{Budget, cut};
 use super::content::Content;
-use super::lookup::Attributes;
+use super::lookup::{Attributes, DETAILS};
 
 /// Bytes of JSON that are kept of a span's attributes, events and links, each.
 const MOST: usize = 96 * 1024;
@@ -44,7 +44,7 @@ impl<'a> Origin<'a> {
             Sender::Agent(agent) => agent.clone(),
             Sender::Anybody(workspace) => {
                 let attributes = group.resource.as_ref().map(|known| &*known.attributes);
-                let service = Attributes(attributes.unwrap_or_default()).text("service.name");
+                let service = Attributes::of(attributes.unwrap_or_default()).text("service.name");
                 AgentKey {
                     workspace: workspace.clone(),
                     agent: agent_of_service(service)?,
@@ -73,7 +73,7 @@ pub(super) fn attributes(
     for pair in &span.attributes {
         if pair.key.starts_with(OURS) {
             budget.left_out += 1;
-        } else if !content.told.contains(&pair.key.as_str()) {
+        } else if !content.told.contains(pair.key.as_str()) {
             budget.put(&mut kept, &pair.key, pair.value.as_ref(), 3);
         }
     }
@@ -132,10 +132,9 @@ pub(super) fn attributes(
 
 /// Events that are no messages.
 fn events(span: &Span, content: &Content<'_>, left_out: &mut u64) -> Vec<Value> {
-    let others = span
-        .events
-        .iter()
-        .filter(|event| !(content.from_events && event.name.starts_with("gen_ai.")));
+    let others = span.events.iter().filter(|event| {
+        !(content.from_events && event.name.starts_with("gen_ai.")) || event.name == DETAILS
+    });
     let mut budget = Budget::new(MOST);
     let mut kept = Vec::new();
     for event in others {

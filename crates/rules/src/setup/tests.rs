@@ -30,6 +30,26 @@ fn all_seven_types_are_taken_as_a_list_and_as_a_map() {
 }
 
 #[test]
+fn a_field_of_a_map_that_names_no_group_is_in_the_general_one() {
+    let bare = json!({"bs_type": "bool", "bs_default": true});
+    let mut named = bare.clone();
+    named["bs_group"] = json!("Own");
+    let rows = json!({"bs_type": "list_dict", "bs_default": [], "bs_elements": {"x1": {"bs_type": "int"}}});
+    let map = json!({"one": bare.clone(), "two": named, "rows": rows});
+    let SetupSchema(fields) = read_schema(&map).unwrap();
+    let groups: Vec<_> = fields.iter().map(|field| field.group.as_deref()).collect();
+    assert_eq!(groups, [Some("General"), Some("Own"), Some("General")]);
+    assert_eq!(fields[2].elements[0].group, None);
+    // A list has to say it.
+    let mut listed = bare;
+    listed["bs_name"] = json!("one");
+    assert_eq!(
+        read_schema(&json!([listed])).unwrap_err()[0].place(),
+        "0.bs_group"
+    );
+}
+
+#[test]
 fn what_is_wrong_with_a_declaration_is_told_with_its_path() {
     let with = |key: &str, value: Value| {
         let mut field = field("bool", json!(true));

@@ -178,6 +178,14 @@ async fn a_rung_that_does_not_come_in_time_is_an_alarm_until_it_moves() {
         .unwrap();
     let id = agent.decision("r3").await["decision_id"].clone();
     agent.receipt("r3", id.as_str().unwrap(), "received").await;
+    let id = approved(&desk, &agent, "r4", Verdict::Approve).await;
+    let receipt = json!({
+        "v": 1, "decision_id": id, "stage": "received", "at": "2026-11-21T12:00:01.000Z",
+        "degraded": ["edit_in_history", "no_execution_report"],
+    });
+    let receipt = serde_json::to_vec(&receipt).unwrap();
+    let subject = agent.subject("receipt", "r4");
+    agent.client.request(subject, receipt.into()).await.unwrap();
     tokio::time::sleep(Duration::from_millis(2_000)).await;
     assert_eq!(desk.app.status().await.unwrap().alarms, []);
     assert_eq!(desk.app.audit_verify(None).await.unwrap().first_bad, None);

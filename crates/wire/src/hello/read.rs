@@ -107,6 +107,8 @@ impl Reader {
         let agent = self.agent(key, root.get("agent").copied())?;
         let instance_id = self.value("/instance_id", root.get("instance_id").copied());
         let instance_id = instance_id.and_then(|value| self.short("/instance_id", value));
+        let one_shot = self.value("/one_shot", root.get("one_shot").copied());
+        let one_shot = one_shot.and_then(|value| self.bool("/one_shot", value));
         let (tools, definitions) = self.tools(root.get("tools").copied());
         let setup_schema = self.value("/setup_schema", root.get("setup_schema").copied());
         let setup_schema = setup_schema.filter(|schema| {
@@ -123,6 +125,7 @@ impl Reader {
                 v: 1,
                 agent,
                 instance_id,
+                one_shot,
                 tools,
                 setup_schema,
                 credentials,
@@ -209,14 +212,11 @@ impl Reader {
         let description = self.text(path, &mut fields, "description");
         let risk = self.text(path, &mut fields, "risk");
         let origin = self.text(path, &mut fields, "origin");
-        let strict = match fields.remove("strict").filter(|value| !value.is_null()) {
-            None => None,
-            Some(Value::Bool(strict)) => Some(strict),
-            Some(_) => {
-                self.fault(step(path, "strict"), "not true or false");
-                None
-            }
+        let mut word = |name: &str| {
+            let value = fields.remove(name)?;
+            self.bool(&step(path, name), value)
         };
+        let (strict, gated) = (word("strict"), word("gated"));
         let args_schema = fields
             .remove("args_schema")
             .filter(|value| !value.is_null());
@@ -234,6 +234,7 @@ impl Reader {
             risk,
             strict,
             origin,
+            gated,
         })
     }
 
@@ -300,6 +301,13 @@ impl Reader {
             entries.truncate(LISTED);
         }
         Some(entries)
+    }
+
+    fn bool(&mut self, path: &str, value: Value) -> Option<bool> {
+        if !value.is_null() && !value.is_boolean() {
+            self.fault(path, "not true or false");
+        }
+        value.as_bool()
     }
 
     fn text(&mut self, path: &str, fields: &mut Map<String, Value>, name: &str) -> Option<String> {

@@ -12,6 +12,8 @@ use serde::{
 };
 use serde_json::{Map, Value};
 
+use super::scan;
+
 /// How the keys begin that are serde_json's own.
 pub(super) const PRIVATE: &str = "$serde_json::private::";
 
@@ -24,6 +26,13 @@ pub fn json_value(text: &[u8]) -> Option<Value> {
     serde_json::from_slice(text)
         .ok()
         .map(|CheckedValue(value)| value)
+}
+
+/// The same where every reader takes the text for the same value: without equal keys, numbers that a double does not
+/// hold, and halves of surrogate pairs. Only such a text has a canonical form.
+pub fn certain_value(text: &[u8]) -> Option<Value> {
+    scan(text, usize::MAX, &[]).ok()?;
+    json_value(text)
 }
 
 /// Whether the text is JSON with a key that is serde_json's own.

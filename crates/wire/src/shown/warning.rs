@@ -39,6 +39,36 @@ pub enum TextWarning {
     },
 }
 
+impl TextWarning {
+    /// Its code, the word of the wire.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::HiddenCharacters { .. } => "hidden_characters",
+            Self::LongBlanks { .. } => "long_blanks",
+            Self::MixedScriptHost { .. } => "mixed_script_host",
+        }
+    }
+
+    /// What is to be said of the text, for a person. Not escaped.
+    pub fn words(&self) -> String {
+        match self {
+            Self::HiddenCharacters { count: 1 } => {
+                "holds a character that cannot be seen or reorders text. It is marked in place."
+                    .to_owned()
+            }
+            Self::HiddenCharacters { count } => format!(
+                "holds {count} characters that cannot be seen or reorder text. They are marked in place."
+            ),
+            Self::LongBlanks { length } => {
+                format!("holds {length} blanks in a row: text may stand out of sight.")
+            }
+            Self::MixedScriptHost { host } => {
+                format!("names a host that mixes scripts or hides its letters: {host}")
+            }
+        }
+    }
+}
+
 /// Looks a text over. Line feeds and tabs count as blanks, not as hidden.
 pub fn warnings(text: &str) -> Vec<TextWarning> {
     let mut found = Vec::new();

@@ -23,7 +23,7 @@ fn names(report: &HelloReport) -> Vec<&str> {
 fn one_bad_tool_does_not_lose_the_others_and_is_named_by_its_path() {
     let report = read(&json!({"v": 1, "agent": {"name": "bot"}, "tools": [
         {"name": "good"}, 7, {"description": "no name"}, {"name": 5}, {"name": ""},
-        {"name": "odd", "strict": "yes", "args_schema": [], "risk": 3, "description": {}},
+        {"name": "odd", "strict": "yes", "gated": 1, "args_schema": [], "risk": 3, "description": {}},
         {"name": "good", "risk": "safe"}, null, {"name": "x".repeat(201)}, {"name": "last", "strict": true},
     ]}));
     assert_eq!(names(&report), ["good", "odd", "last"]);
@@ -38,6 +38,7 @@ fn one_bad_tool_does_not_lose_the_others_and_is_named_by_its_path() {
             "/tools/5/description",
             "/tools/5/risk",
             "/tools/5/strict",
+            "/tools/5/gated",
             "/tools/5/args_schema",
             "/tools/6/name",
             "/tools/7",
@@ -55,6 +56,7 @@ fn a_bad_part_does_not_lose_the_others() {
     let parts = [
         ("/agent/type", "agent", json!({"name": "bot", "type": 1})),
         ("/instance_id", "instance_id", json!(["x"])),
+        ("/one_shot", "one_shot", json!("yes")),
         ("/tools", "tools", json!({"name": "t"})),
         ("/setup_schema", "setup_schema", json!("bs")),
         ("/credentials", "credentials", json!(true)),
@@ -84,6 +86,37 @@ fn a_bad_part_does_not_lose_the_others() {
         [""],
         "an integer that readers differ on is told"
     );
+}
+
+#[test]
+fn a_tools_own_word_on_its_gate_goes_before_its_origin() {
+    for (tool, beyond) in [
+        (json!({"name": "t"}), false),
+        (json!({"name": "t", "origin": "local"}), false),
+        (json!({"name": "t", "origin": "hosted"}), true),
+        (json!({"name": "t", "origin": "provider_defined"}), true),
+        (
+            json!({"name": "t", "origin": "provider_defined", "gated": null}),
+            true,
+        ),
+        (
+            json!({"name": "t", "origin": "provider_defined", "gated": true}),
+            false,
+        ),
+        (
+            json!({"name": "t", "origin": "hosted", "gated": true}),
+            false,
+        ),
+        (
+            json!({"name": "t", "origin": "local", "gated": false}),
+            true,
+        ),
+        (json!({"name": "t", "gated": false}), true),
+    ] {
+        let report = read(&json!({"v": 1, "agent": {"name": "bot"}, "tools": [tool]}));
+        let read = &report.hello.tools.as_ref().unwrap()[0];
+        assert_eq!(read.is_beyond_the_gate(), beyond, "{tool}");
+    }
 }
 
 #[test]

@@ -278,8 +278,8 @@ class Gate:
         )
         self._outbox = Outbox(self._bus, io_timeout=IO_SECONDS)
         self._afterwards = Afterwards(self._outbox)
-        # Apart, because they are no requests and no receipts.
-        self._hellos = Outbox(self._bus, io_timeout=IO_SECONDS)
+        # Apart, because they are no requests and no receipts. An agent that ends needs no introduction.
+        self._hellos = Outbox(self._bus, io_timeout=IO_SECONDS, closing_level=logging.INFO)
         try:
             prefix = f"countersign.v1.decided.{known.workspace}.{known.agent}"
             await self._bus.subscribe(f"{prefix}.*", self._on_hint)

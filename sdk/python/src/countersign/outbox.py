@@ -37,8 +37,10 @@ class Letter:
 class Outbox:
     """Where letters are handed in. Its owner sees to it that no more than a limit wait (`len`)."""
 
-    def __init__(self, bus: Bus, *, io_timeout: float) -> None:
+    def __init__(self, bus: Bus, *, io_timeout: float, closing_level: int = logging.WARNING) -> None:
+        """`closing_level` is that of the log line for each letter that the gate's end cuts off."""
         self._bus = bus
+        self._closing_level = closing_level
         self._io_timeout = io_timeout
         self._unsent: set[asyncio.Task[None]] = set()
         self._last: dict[str, asyncio.Task[None]] = {}
@@ -76,9 +78,10 @@ class Outbox:
         self._unsent.discard(task)
         if self._last.get(letter.subject) is task:
             del self._last[letter.subject]
-        why = "the gate was closed before" if task.cancelled() else task.exception()
+        why = GateClosedError("the gate was closed before") if task.cancelled() else task.exception()
         if why is not None:
-            log.warning("not delivered on %s: %s", letter.subject, why)
+            level = self._closing_level if isinstance(why, GateClosedError) else logging.WARNING
+            log.log(level, "not delivered on %s: %s", letter.subject, why)
 
     async def _deliver(self, letter: Letter, before: asyncio.Task[None] | None, until: float) -> None:
         if before is not None:

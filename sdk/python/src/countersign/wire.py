@@ -40,7 +40,7 @@ class Introduction(TypedDict, total=False):
     """What an agent says of itself on `countersign.v1.hello.…`; None: nothing."""
 
     tools: list[dict[str, Any]] | None
-    """The tools that it can call: `name`, `description`, `args_schema`, `risk`, `strict`, `origin`."""
+    """The tools that it can call: `name`, `description`, `args_schema`, `risk`, `strict`, `origin`, `gated`."""
     setup_schema: list[dict[str, Any]] | dict[str, Any] | None
     """Its setup keys: a list or a map of `bs_*` fields."""
     credentials: list[dict[str, Any]] | None

@@ -54,7 +54,10 @@ pub(super) fn lines(
             warnings
                 .iter()
                 .map(|warning| match warning["message"].as_str() {
-                    Some(words) => doubtful(&format!("  {words}")),
+                    Some(words) => {
+                        let code = warning["code"].as_str().unwrap_or_default();
+                        doubtful(&format!("  {words} ({code})"))
+                    }
                     None => doubtful(&format!("  {warning}")),
                 }),
         );

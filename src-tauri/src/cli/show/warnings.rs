@@ -43,13 +43,18 @@ pub(super) fn of(
     if let Some(tool) = &line.tool
         && let Some(other) = looks_like(tool, known.iter().map(String::as_str))
     {
-        found.push(json!({ "code": "look_alike_tool", "at": "/tool/name", "other": plain(other) }));
+        let words = format!("The tool's name looks like that of another tool: {other}.");
+        found.push(json!({
+            "code": "look_alike_tool", "at": "/tool/name", "other": plain(other), "message": plain(&words),
+        }));
     }
     let risk = request
         .as_ref()
         .and_then(|request| request.get("risk")?.as_str());
     if let Some(word) = risk.filter(|word| Risk::from_word(word).is_none()) {
-        found.push(json!({ "code": "unknown_risk", "at": "/risk", "word": plain(word) }));
+        let words =
+            format!("The agent's word for the risk is not known and counts as critical: {word}.");
+        found.push(json!({ "code": "unknown_risk", "at": "/risk", "word": plain(word), "message": plain(&words) }));
     }
     if let Some(request) = &request {
         walk(request, &mut String::new(), &mut found);
@@ -57,7 +62,8 @@ pub(super) fn of(
     let more = found.len().saturating_sub(LISTED);
     if more > 0 {
         found.truncate(LISTED);
-        found.push(json!({ "code": "more_warnings", "count": more }));
+        let words = format!("{more} more warnings of these kinds.");
+        found.push(json!({ "code": "more_warnings", "at": "", "count": more, "message": words }));
     }
     found
 }
@@ -80,6 +86,13 @@ fn caution(warning: &CallWarning) -> Value {
     }
     let (what, words) = warning.words();
     told["message"] = plain(&format!("{what} {words}")).into();
+    told["at"] = match warning {
+        CallWarning::ToolChanged { .. } | CallWarning::CredentialIncomplete { .. } => "/tool/name",
+        CallWarning::OutsideSkill { .. } => "/skill",
+        CallWarning::TightenUnreadable => "/expires_at",
+        _ => "",
+    }
+    .into();
     told
 }
 
@@ -112,17 +125,12 @@ fn step(value: &Value, name: &str, at: &mut String, found: &mut Vec<Value>) {
 
 fn look(text: &str, at: &str, found: &mut Vec<Value>) {
     for warning in warnings(text) {
-        let at = plain(at);
-        found.push(match warning {
-            TextWarning::HiddenCharacters { count } => {
-                json!({ "code": "hidden_characters", "at": at, "count": count })
-            }
-            TextWarning::LongBlanks { length } => {
-                json!({ "code": "long_blanks", "at": at, "length": length })
-            }
-            TextWarning::MixedScriptHost { host } => {
-                json!({ "code": "mixed_script_host", "at": at, "host": plain(&host) })
-            }
-        });
+        let mut told = serde_json::to_value(&warning).unwrap_or_default();
+        if let TextWarning::MixedScriptHost { host } = &warning {
+            told["host"] = plain(host).into();
+        }
+        told["message"] = plain(&format!("{at} {}", warning.words())).into();
+        told["at"] = plain(at).into();
+        found.push(told);
     }
 }

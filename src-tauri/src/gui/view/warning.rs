@@ -1,7 +1,7 @@
 //! Reasons to look twice at a card.
 
 use countersign_view::WarningView;
-use countersign_wire::{ApprovalRequest, TextWarning, warnings};
+use countersign_wire::{ApprovalRequest, warnings};
 use serde_json::Value;
 
 use super::hidden::escape;
@@ -122,28 +122,7 @@ fn in_value(place: &str, value: &Value, found: &mut Vec<WarningView>) {
 
 fn in_text(place: &str, text: &str, found: &mut Vec<WarningView>) {
     for warning in warnings(text) {
-        let (code, message) = match warning {
-            TextWarning::HiddenCharacters { count: 1 } => (
-                "hidden_characters",
-                "holds a character that cannot be seen or reorders text. It is marked in place."
-                    .to_owned(),
-            ),
-            TextWarning::HiddenCharacters { count } => (
-                "hidden_characters",
-                format!(
-                    "holds {count} characters that cannot be seen or reorder text. They are marked in place."
-                ),
-            ),
-            TextWarning::LongBlanks { length } => (
-                "long_blanks",
-                format!("holds {length} blanks in a row: text may stand out of sight."),
-            ),
-            TextWarning::MixedScriptHost { host } => (
-                "mixed_script_host",
-                format!("names a host that mixes scripts or hides its letters: {host}"),
-            ),
-        };
-        found.push(view(code, place, &message));
+        found.push(view(warning.code(), place, &warning.words()));
     }
 }
 

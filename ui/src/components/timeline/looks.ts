@@ -62,7 +62,7 @@ const LOOK_WORDS: Record<LineLook, string> = {
 /** How a line stands, in words; what it waits for where that is known. */
 export const standingOf = ({ look, wait, subchats }: Pick<TraceLine, "look" | "wait" | "subchats">): string => {
   if (look !== "waiting") return LOOK_WORDS[look];
-  if (wait !== null) return "waits for a decision";
+  if (wait !== null && wait.verdict === null) return "waits for a decision";
   return subchats === 0 ? LOOK_WORDS.waiting : `waits for ${subchats} ${subchats === 1 ? "subchat" : "subchats"}`;
 };
 

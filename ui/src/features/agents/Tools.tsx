@@ -44,7 +44,7 @@ const Tool = ({ agent, tool }: { readonly agent: string; readonly tool: AgentToo
         {tool.gated ? null : (
           <span
             className={`${tag} bg-bad-bg text-bad`}
-            title="It runs at the model’s provider: no person can be asked first"
+            title="Its agent cannot hold the call: no person can be asked first"
           >
             cannot be gated
           </span>

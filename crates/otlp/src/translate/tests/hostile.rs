@@ -223,6 +223,14 @@ fn key_value(value: impl Strategy<Value = AnyValue>) -> impl Strategy<Value = Ke
             "service.name",
             "countersign.sender",
             "openinference.span.kind",
+            "gen_ai.prompt.0.content",
+            "gen_ai.prompt.0.content.1.text",
+            "llm.output_messages.7.message.content",
+            "ai.operationId",
+            "ai.response.text",
+            "langfuse.observation.type",
+            "langfuse.observation.usage_details",
+            "logfire.msg",
             "events",
             "content",
         ])
@@ -247,7 +255,8 @@ fn bytes(length: usize) -> impl Strategy<Value = Vec<u8>> {
 prop_compose! {
     fn any_event()(
         name in prop_oneof![
-            Just("gen_ai.user.message".to_owned()), Just("gen_ai.choice".to_owned()),
+            Just("gen_ai.user.message".to_owned()),
+            Just("gen_ai.client.inference.operation.details".to_owned()), Just("gen_ai.choice".to_owned()),
             Just("exception".to_owned()), any::<String>(),
         ],
         attributes in vec(key_value(any_value()), 0..4),
@@ -280,7 +289,7 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn any_request()(
+    pub(crate) fn any_request()(
         groups in vec((
             prop::option::of(vec(key_value(any_value()), 0..3)),
             vec((any::<String>(), vec(any_span(), 0..4)), 0..3),
