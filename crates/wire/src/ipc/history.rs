@@ -33,7 +33,7 @@ pub struct HistoryFilterView {
     pub rule: Option<String>,
     /// Decided in less than this after it was stored.
     #[ts(type = "number | null")]
-    pub took_under_ms: Option<i64>,
+    pub front_under_ms: Option<i64>,
     /// Only answers whose delivery is overdue now.
     pub overdue: bool,
     /// Stored at or after.
