@@ -116,8 +116,9 @@ impl App {
     }
 }
 
-/// Name of who decided an earlier call.
-pub(crate) fn decider(earlier: &EarlierCall) -> Option<String> {
+/// The name of who decided an earlier call.
+#[must_use]
+pub fn decider(earlier: &EarlierCall) -> Option<String> {
     let by: Value = serde_json::from_str(earlier.decided_by.as_deref()?).ok()?;
     shown_name(&by)
 }

@@ -287,7 +287,7 @@ async fn insert(writer: &mut Writer, fake: &Fake) {
         .unwrap();
     if fake.verdict.is_some() {
         // What was looked at and is not what was decided tells nothing.
-        sqlx::query("INSERT INTO looked(request, decision_id, front_ms) VALUES (?1, 'd' || iif(?2 < 5, ?1, 0), ?2)")
+        sqlx::query("INSERT INTO looked(request, decision_id, front_ms) VALUES (?1, 'd' || iif(?2 = 1, 0, ?1), ?2)")
             .bind(id)
             .bind(fake.front)
             .execute(&mut *connection)
@@ -385,7 +385,7 @@ fn passes(fake: &Fake, filter: &HistoryFilter) -> bool {
             .is_none_or(|wanted| wanted.contains(&state))
         && filter
             .front_under_ms
-            .is_none_or(|under| decided && fake.front < under)
+            .is_none_or(|under| decided && fake.front < under && fake.front != 1)
         && (!filter.overdue || fake.stall.is_some())
         && filter
             .signers

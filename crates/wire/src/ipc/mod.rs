@@ -45,8 +45,8 @@ pub use batch::{DecidedNotice, InboxBatch, InboxChange};
 pub use brakes::{BrakeArgs, BrakeOutcome, BrakeState, BypassArgs, BypassFor, PanicArgs};
 pub use card::{
     ArgEntry, ArgPart, Card, DecisionView, Delta, EffectiveGroup, FormView, HistoryMessage,
-    HoldView, NativeDigest, OnBusView, OptionView, OriginView, PreviousCall, QuestionView, Reveal,
-    RevealKind, Rung, RungName, RungState, Said, ToolView, WarningView,
+    HoldView, NativeDigest, OnBusView, OptionView, OriginView, PreviousCall, QuestionView,
+    ReAskView, Reveal, RevealKind, Rung, RungName, RungState, Said, ToolView, WarningView,
 };
 pub use commands::{COMMANDS, CommandName, Nothing};
 pub use decide::{

@@ -189,6 +189,7 @@ pub(crate) async fn request_story(
         &desk.hiding_key,
         &own_key,
         &desk.production,
+        desk.app.now(),
     ))
 }
 
