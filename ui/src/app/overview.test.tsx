@@ -80,7 +80,7 @@ it.each([
   ["Still waiting: 1", { ...TIME, state: "waiting" }],
   ["Decided by people: 4", { ...TIME, state: "decided", origin: "operator" }],
   ["Decided automatically: 3", { ...TIME, state: "decided", origin: "automatic" }],
-  ["By people in under 2 s: 1", { ...TIME, state: "decided", origin: "operator", tookUnderMs: 2_000 }],
+  ["By people in under 2 s: 1", { ...TIME, state: "decided", origin: "operator", frontUnderMs: 2_000 }],
   ["Denied or edited by people: 2", { ...TIME, state: "decided", origin: "operator", verdict: "caught" }],
   ["Expired: 1", { ...TIME, state: "expired" }],
   ["Delivery overdue now: 2", { overdue: true }],

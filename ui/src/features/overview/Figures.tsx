@@ -57,14 +57,15 @@ export const Figures = ({ view }: { readonly view: OverviewView }) => {
       <Counted label="Decided by people" value={view.human} find={finds.human(view)} of={decided} />
       <Counted label="Decided automatically" value={view.automatic} find={finds.automatic(view)} of={decided} />
       <Counted
-        label={`By people in under ${view.hastyMs / 1_000} s`}
+        label={`In front for under ${view.hastyMs / 1_000} s`}
         value={view.hasty}
         find={finds.hasty(view)}
         of={view.human}
       />
       <Counted label="Denied or edited by people" value={view.caught} find={finds.caught(view)} of={view.human} />
-      <Figure label="By people: median · 95 %">
-        {view.pace === null ? "–" : `${formatDuration(view.pace.medianMs)} · ${formatDuration(view.pace.p95Ms)}`}
+      <Figure label="By people: median in front · waiting">
+        {view.frontMs === null ? "–" : formatDuration(view.frontMs)} ·{" "}
+        {view.pace === null ? "–" : formatDuration(view.pace.medianMs)}
       </Figure>
       <Counted label="Expired" value={view.expired} find={finds.expired(view)} of={arrived} tone="text-warn" />
       <Counted label="Delivery overdue now" value={view.stalled} find={finds.stalled} tone="text-bad" />
