@@ -47,7 +47,7 @@ const inPlace = (panel: Panel): boolean =>
   panel === "deny" || panel === "terminate" || panel === "answer" || panel === "edit" || panel === "snooze";
 
 const CardView = ({ card, sent, onSent, onEngaged, onFree, onUndo, onSnooze }: CardViewProps) => {
-  const front = useRef(() => 0);
+  const front = useRef<() => number>(() => 0);
   const { decide } = sent;
   const looked = useCallback(
     (one: Card, args: DecideArgs) => decide(one, { ...args, frontMs: front.current() }),

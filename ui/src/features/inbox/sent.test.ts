@@ -5,6 +5,7 @@ import { fade, follow, note, put, sentState, shownAgain, undoable, wordsOf, type
 const sent = (more: Partial<Sent> = {}): Sent => ({
   key: "a",
   name: shown("t"),
+  args: [],
   batch: null,
   verdict: "approve",
   sentAs: "approve",

@@ -57,7 +57,7 @@ export const Figures = ({ view }: { readonly view: OverviewView }) => {
       <Counted label="Decided by people" value={view.human} find={finds.human(view)} of={decided} />
       <Counted label="Decided automatically" value={view.automatic} find={finds.automatic(view)} of={decided} />
       <Counted
-        label={`In front for under ${view.hastyMs / 1_000} s`}
+        label={`By people in under ${view.hastyMs / 1_000} s`}
         value={view.hasty}
         find={finds.hasty(view)}
         of={view.human}

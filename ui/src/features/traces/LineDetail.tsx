@@ -31,10 +31,10 @@ const Gate = ({ request }: { readonly request: string }) => {
   }
   return (
     <div data-testid="gate">
-      {data.decision === null ? null : <Decision decision={data.decision} />}
+      {data.decision === null ? null : <Decision decision={data.decision} workspace={data.workspace} />}
       {data.args === null || (data.decision?.edited.length ?? 0) > 0 ? null : (
-        <Section title="Arguments at the gate">
-          <Entries entries={data.args} revealed={NOTHING} label="Arguments at the gate" />
+        <Section title="Arguments">
+          <Entries entries={data.args} revealed={NOTHING} label="Arguments" />
         </Section>
       )}
       <Ladder card={data} />
