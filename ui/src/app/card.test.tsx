@@ -71,8 +71,8 @@ describe("the call that a card is compared with", () => {
   });
 });
 
+const line = (kind: DiffKind, text: string) => ({ kind, text: shown(text) });
 describe("arguments of several lines", () => {
-  const line = (kind: DiffKind, text: string) => ({ kind, text: shown(text) });
   it("are told once where they changed, line by line", async () => {
     const lines = [line("same", "Dear Ann"), line("old", "10 EUR"), line("new", "90 EUR")];
     const body = { name: shown("body"), old: [], new: [], lines, same: false, hidden: false, wider: true };
@@ -108,17 +108,17 @@ describe("arguments of several lines", () => {
   });
 });
 
-it("every section of a card keeps the same distance to the next one", async () => {
-  const at = (more: Partial<Card>) => card({ deadlineMs: 600_000, ...more });
-  const effective = [{ name: shown("defaults"), entries: [arg("n", "1")] }];
-  for (const one of [at({}), at({ effective })]) {
-    const { unmount } = render(<App transport={fakeConsole({ rows: [row({ deadlineMs: 600_000 })], cards: [one] })} />);
-    await screen.findByTestId("card");
-    const gaps = [...screen.getByTestId("card-body").querySelectorAll("section")].map(({ className }) => className);
-    expect(gaps.length).toBeGreaterThan(2);
-    expect(new Set(gaps)).toEqual(new Set(["mb-5"]));
-    unmount();
-  }
+const late = (more: Partial<Card>) => card({ deadlineMs: 600_000, ...more });
+const effective = [{ name: shown("defaults"), entries: [arg("n", "1")] }];
+it.each([
+  ["nothing else", late({})],
+  ["defaults", late({ effective })],
+])("every section of a card with %s keeps the same distance to the next one", async (_, one) => {
+  render(<App transport={fakeConsole({ rows: [row({ deadlineMs: 600_000 })], cards: [one] })} />);
+  await screen.findByTestId("card");
+  const gaps = [...screen.getByTestId("card-body").querySelectorAll("section")].map(({ className }) => className);
+  expect(gaps.length).toBeGreaterThan(2);
+  expect(new Set(gaps)).toEqual(new Set(["mb-5"]));
 });
 
 describe("what was decided without a person", () => {

@@ -18,7 +18,13 @@ const cut = (segments: readonly Segment[]): Shown => {
     const length = segment.kind === "text" ? segment.text.length : segment.code.length;
     if (segment.kind === "text" && length > left) {
       // Never half of a character.
-      line.push(text(`${[...segment.text.slice(0, left + 1)].slice(0, -1).join("")}…`));
+      line.push(
+        text(
+          `${Array.from(segment.text.slice(0, left + 1))
+            .slice(0, -1)
+            .join("")}…`,
+        ),
+      );
       break;
     }
     line.push(segment);
@@ -36,11 +42,10 @@ export const differing = (cards: readonly Pick<Card, "key" | "args">[]): Readonl
     args: (args ?? []).map((entry) => ({ entry, id: JSON.stringify([entry.name, entry.value]) })),
   }));
   for (const { args } of entries) for (const { id } of args) seen.set(id, (seen.get(id) ?? 0) + 1);
-  return new Map(
-    entries.map(({ key, args }) => {
-      const own = cards.length === 1 ? args : args.filter(({ id }) => seen.get(id) !== cards.length);
-      const segments = own.flatMap(({ entry }, place) => [...(place === 0 ? [] : [text(", ")]), ...segmentsOf(entry)]);
-      return [key, cut(segments)];
-    }),
-  );
+  const lines = new Map<string, Shown>();
+  for (const { key, args } of entries) {
+    const own = cards.length === 1 ? args : args.filter(({ id }) => seen.get(id) !== cards.length);
+    lines.set(key, cut(own.flatMap(({ entry }, place) => [text(place === 0 ? "" : ", "), ...segmentsOf(entry)])));
+  }
+  return lines;
 };

@@ -103,10 +103,10 @@ export const useSentVerdicts = (): SentView => {
   }, [desk, setList]);
 
   const give = useCallback(
-    async (card: Card, args: DecideArgs, shown: Shown, number: number | null): Promise<CallError | null> => {
+    async (card: Card, args: DecideArgs, line: Shown, number: number | null): Promise<CallError | null> => {
       const runs = args.verdict === "approve" || args.verdict === "modify";
       const entry: Sent = {
-        ...fresh(card.key, nameOf(card), shown, args.verdict, desk.now()),
+        ...fresh(card.key, nameOf(card), line, args.verdict, desk.now()),
         batch: number,
         isVote: card.votes !== null && runs,
       };

@@ -59,7 +59,10 @@ export const DenyPanel = ({ stops, canStop, busy, reason, onReason, onDeny, onCl
               field.current?.focus();
             }}
           >
-            {preset} <kbd className="kbd">{place + 1}</kbd>
+            {preset}{" "}
+            <kbd className="kbd" aria-hidden="true">
+              {place + 1}
+            </kbd>
           </button>
         ))}
       </div>

@@ -87,10 +87,12 @@ export const SentTray = ({ list, onUndo, onSelect }: SentTrayProps) => {
             ))}
           </ol>
           {/* In one place, whatever becomes of the rows. */}
-          <div className="flex justify-end border-t border-line px-3.5 py-1.5">
-            <Button className="!px-2.5 !py-1 !text-xs" disabled={held.length === 0} onClick={onUndo}>
-              {held.length > 1 ? `Undo all ${held.length}` : "Undo"} <Kbd command="undo" />
-            </Button>
+          <div className="flex min-h-[38px] justify-end border-t border-line px-3.5 py-1.5">
+            {held.length === 0 ? null : (
+              <Button className="!px-2.5 !py-1 !text-xs" onClick={onUndo}>
+                {held.length > 1 ? `Undo all ${held.length}` : "Undo"} <Kbd command="undo" />
+              </Button>
+            )}
           </div>
         </div>
       )}
