@@ -29,7 +29,7 @@ const later = <T,>() => {
   return { promise, resolve };
 };
 
-const args = (place: number) => [arg("invoice_id", `"INV-${place}"`), arg("reason", '"duplicate"')];
+const argsOf = (place: number) => [arg("invoice_id", `"INV-${place}"`), arg("reason", '"duplicate"')];
 
 interface Desk {
   readonly rows?: Partial<InboxRow>[];
@@ -145,7 +145,7 @@ describe("several calls of one tool", () => {
   });
 
   it("are told apart by the arguments that differ, here and below the list", async () => {
-    const console = await two({ cards: [{ args: args(1) }, { args: args(2) }] });
+    const console = await two({ cards: [{ args: argsOf(1) }, { args: argsOf(2) }] });
     await waitFor(() => {
       expect(screen.getAllByTestId("differs").map((one) => one.textContent)).toEqual([
         'delete_invoice invoice_id: "INV-1"',

@@ -10,7 +10,7 @@ pub fn nearest<T>(
     now: &Value,
     approved: impl IntoIterator<Item = (T, Value)>,
 ) -> Option<(T, Value)> {
-    let mut best = None;
+    let mut best: Option<(usize, T, Value)> = None;
     for (call, args) in approved {
         let shared = shared(now, &args);
         if best.as_ref().is_none_or(|(most, ..)| shared > *most) {

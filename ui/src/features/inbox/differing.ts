@@ -45,7 +45,7 @@ export const differing = (cards: readonly Pick<Card, "key" | "args">[]): Readonl
   const lines = new Map<string, Shown>();
   for (const { key, args } of entries) {
     const own = cards.length === 1 ? args : args.filter(({ id }) => seen.get(id) !== cards.length);
-    lines.set(key, cut(own.flatMap(({ entry }, place) => [text(place === 0 ? "" : ", "), ...segmentsOf(entry)])));
+    lines.set(key, cut(own.flatMap(({ entry }, place) => [text(place === 0 ? "" : ", ")].concat(segmentsOf(entry)))));
   }
   return lines;
 };
