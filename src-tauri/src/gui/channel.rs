@@ -188,7 +188,7 @@ async fn batch(
     };
     let mut changes: Vec<InboxChange> = rows.iter().filter_map(change).collect();
     // Only what is in the list is marked; a mark that cannot be read must not be missed.
-    let mut listed: Vec<_> = changes.iter_mut().filter_map(listed_row).collect();
+    let listed: Vec<_> = changes.iter_mut().filter_map(listed_row).collect();
     let ids: Vec<i64> = listed.iter().map(|row| row.seq).collect();
     let marks = match ids.is_empty() {
         true => Ok(Marks::default()),
@@ -196,7 +196,7 @@ async fn batch(
     };
     let unmarked = marks.is_err();
     match marks {
-        Ok(marks) => mark(listed.iter_mut().map(|row| &mut **row), &marks),
+        Ok(marks) => mark(listed, &marks),
         Err(error) => tracing::warn!(%error, "the marks of changed rows could not be read"),
     }
     InboxBatch {
@@ -220,7 +220,7 @@ fn change(row: &LineRow) -> Option<InboxChange> {
 
 fn listed_row(change: &mut InboxChange) -> Option<&mut InboxRow> {
     match change {
-        InboxChange::Put { row } => Some(row),
+        InboxChange::Put { row } => Some(row.as_mut()),
         InboxChange::Gone { .. } => None,
     }
 }

@@ -226,8 +226,7 @@ fn by_rule(story: &RequestStory) -> Option<String> {
             format!("  by rule {named}, version {version}: countersign rules show {id} --workspace {ws}")
         }
         (Some("setup_key"), _) => {
-            let agent = agent(line);
-            format!("  by setup key {id}: countersign setup show {agent}")
+            format!("  by setup key {id}: countersign setup list --workspace {ws}")
         }
         _ => format!("  by {id}"),
     })

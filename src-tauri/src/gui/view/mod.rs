@@ -27,7 +27,7 @@ mod warning;
 pub(crate) use agents::agent_view;
 pub(crate) use alarms::alarm_item;
 pub(crate) use args::{ascii_literal, walk};
-pub(crate) use card::{card_view, path_of, reveals};
+pub(crate) use card::{card_view, reveals};
 pub(crate) use edit::{edit_check, editor_text};
 pub(crate) use history::{HistoryReading, history_row, story_view};
 pub(crate) use progress::key_tail;

@@ -47,7 +47,7 @@ fn deltas(then: &Value, now: &Value, key: &[u8; 32]) -> Vec<Delta> {
         .map(|entry| {
             let (before, after) = (find(&old, entry), find(&new, entry));
             let same = same(&before, &after);
-            let lines = match !same && [&before, &after].into_iter().any(has_lines) {
+            let lines = match !same && (has_lines(&before) || has_lines(&after)) {
                 true => changed_lines(entry, (then, now), key),
                 false => Vec::new(),
             };
@@ -66,7 +66,7 @@ fn deltas(then: &Value, now: &Value, key: &[u8; 32]) -> Vec<Delta> {
         .collect()
 }
 
-fn has_lines(parts: &Vec<ArgPart>) -> bool {
+fn has_lines(parts: &[ArgPart]) -> bool {
     parts.iter().any(|part| match part {
         ArgPart::Text { text } => text.plain().contains('\n'),
         ArgPart::Hidden { .. } => false,
