@@ -60,8 +60,38 @@ async fn how_far_an_approval_is_meant_is_recorded_and_the_next_call_is_asked_all
     }
     let words = again["warnings"][0]["message"].as_str().unwrap();
     assert!(
-        words.starts_with("The very same call was answered with approve by Test Operator"),
+        words.starts_with("Same call as ")
+            && words.contains("/r-session (approved by Test Operator, "),
         "{words}"
+    );
+}
+
+#[tokio::test]
+async fn a_call_that_a_person_denied_says_who_and_why_when_it_is_asked_again() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    agent.ask(&agent.request("r-first")).await;
+    desk.show_in_state("r-first", "pending");
+    desk.run(&["deny", "r-first", "--message", "wrong account\u{202e}"])
+        .success();
+    desk.show_in_state("r-first", "decided");
+    agent.ask(&agent.request("r-again")).await;
+    let again = desk.show_in_state("r-again", "pending");
+    assert_eq!(codes(&again), ["denied_before"]);
+    let warning = &again["warnings"][0];
+    assert_eq!(warning["by"], "Test Operator");
+    assert_eq!(warning["reason"], "wrong account\\u{202e}");
+    let words = warning["message"].as_str().unwrap();
+    assert!(
+        words.starts_with("Test Operator denied this exact call ")
+            && words.contains(" ago: wrong account"),
+        "{words}"
+    );
+    let text = desk.run(&["show", "r-again"]).success().out;
+    assert!(
+        text.contains("Test Operator denied this exact call "),
+        "{text}"
     );
 }
 

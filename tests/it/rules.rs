@@ -29,7 +29,8 @@ async fn a_regret_switches_a_rule_off_and_shows_with_it() {
     let desk = Desk::new();
     let console = Console::start(&desk);
     let agent = Agent::connect(console.agent_json()).await;
-    let rules = file(&desk, "rules.toml", MAILS);
+    let named = MAILS.replace("effect", "name = \"Mails to us\"\neffect");
+    let rules = file(&desk, "rules.toml", &named);
     let applied = desk.json(&["rules", "apply", &rules, "--json"]);
     assert_eq!(applied["added"], json!(["mails"]));
     agent.ask(&agent.request("r1")).await;
@@ -38,6 +39,13 @@ async fn a_regret_switches_a_rule_off_and_shows_with_it() {
         (&shown["origin"], &shown["rule"]),
         (&json!("rule"), &json!("mails"))
     );
+    assert_eq!(
+        (&shown["rule_name"], &shown["rule_version"]),
+        (&json!("Mails to us"), &json!(1))
+    );
+    let text = desk.run(&["show", "r1"]).success().out;
+    let by = "by rule Mails to us (mails), version 1: countersign rules show mails --workspace ";
+    assert!(text.contains(by), "{text}");
 
     let done = desk.json(&[
         "rules",

@@ -58,6 +58,7 @@ export const row = (more: Partial<InboxRow> = {}): InboxRow => ({
   storedMs: 0,
   state: "pending",
   warned: false,
+  deniedBefore: false,
   votes: null,
   ...more,
 });

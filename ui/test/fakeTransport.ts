@@ -38,7 +38,7 @@ export const fakeConsole = (content: FakeConsoleContent = {}): FakeConsole => {
     },
     led_here: () => ({ lines: [], earlier: 0, fromMs: 0, toMs: 0 }),
     tool_record: () => ({ approved: 0, denied: 0, expired: 0, other: 0, automatic: 0, medianMs: null, newest: 1000 }),
-    today: () => ({ decided: 0, medianMs: null, newest: 1000 }),
+    today: () => ({ decided: 0, waitingMs: null, frontMs: null, newest: 1000 }),
     traces_page: () => ({ rows: [], next: null }),
     why: () => ({ now: null, decided: null }),
     rules_list: () => ({ workspace: "acme", workspaces: ["acme"], revision: 0, rules: [], serverMs: 0 }),

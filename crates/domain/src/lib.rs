@@ -25,6 +25,7 @@ pub mod stall;
 pub mod timestamp;
 pub mod tool_record;
 pub mod trace;
+pub mod yardstick;
 
 pub use agreement::is_vote;
 pub use alarm::AlarmCode;

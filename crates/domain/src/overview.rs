@@ -5,11 +5,12 @@
 use std::collections::BTreeMap;
 
 use super::fate::Fate;
+use super::pace::median;
 use super::{State, Timestamp};
 
 /// Pairs of agent and tool that are told apart; later ones are counted together.
 const PAIRS: usize = 500;
-/// A person's decision in less than this was hardly read.
+/// What was in front of a person for less than this was hardly read.
 pub const HASTY_MS: i64 = 2_000;
 
 /// Verdicts with which a person does not let a call run as it was asked.
@@ -24,6 +25,8 @@ pub struct Fact {
     pub tool: Option<String>,
     /// What became of it.
     pub fate: Fate,
+    /// How long its card was in front and armed before a person decided in this console's window, ms.
+    pub front_ms: Option<i64>,
 }
 
 /// How many requests came in a piece of time, by what became of them.
@@ -39,7 +42,7 @@ pub struct Volume {
     pub expired: u64,
 }
 
-/// How long people took to decide about a tool of an agent.
+/// How long calls of a tool of an agent waited until people decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pace {
     /// `WS/AGENT`; empty where pairs are counted together.
@@ -48,9 +51,9 @@ pub struct Pace {
     pub tool: Option<String>,
     /// Decisions of people.
     pub decided: u64,
-    /// Half of them took no longer, ms.
+    /// Half of them waited no longer, ms.
     pub median_ms: i64,
-    /// 95 of 100 took no longer, ms.
+    /// 95 of 100 waited no longer, ms.
     pub p95_ms: i64,
 }
 
@@ -63,10 +66,13 @@ pub struct Overview {
     pub volume: Vec<Volume>,
     /// Verdicts and how often each was given, most frequent first.
     pub verdicts: Vec<(String, u64)>,
-    /// Time that people took to decide, most decisions first.
+    /// How long calls waited until people decided, most decisions first.
     pub paces: Vec<Pace>,
     /// Of all their decisions together; none when there is none.
     pub pace: Option<Pace>,
+    /// Half of the cards that were decided in this console's window were no longer in front and armed, ms; none
+    /// when there is none.
+    pub front_ms: Option<i64>,
     /// Requests that still wait.
     pub open: u64,
     /// Ended without an answer.
@@ -75,7 +81,7 @@ pub struct Overview {
     pub automatic: u64,
     /// Decided by people.
     pub human: u64,
-    /// Of these, in less than two seconds.
+    /// Of these, decided in this console's window less than two seconds after the card was in front and armed.
     pub hasty: u64,
     /// Of what people decided, what they did not let run as it was asked: edited, denied or terminated.
     pub caught: u64,
@@ -88,6 +94,7 @@ pub struct Counting {
     overview: Overview,
     verdicts: BTreeMap<String, u64>,
     times: BTreeMap<(String, Option<String>), Vec<i64>>,
+    fronts: Vec<i64>,
 }
 
 impl Counting {
@@ -104,6 +111,7 @@ impl Counting {
             },
             verdicts: BTreeMap::new(),
             times: BTreeMap::new(),
+            fronts: Vec::new(),
         }
     }
 
@@ -139,11 +147,11 @@ impl Counting {
             Some("deny" | "terminate") => volume.denied += 1,
             _ => {}
         }
-        let took = fate.took_ms();
         match fate.origin.as_deref() {
             Some("operator") => {
                 overview.human += 1;
-                overview.hasty += u64::from(took.is_some_and(|took| took < HASTY_MS));
+                overview.hasty += u64::from(fact.front_ms.is_some_and(|front| front < HASTY_MS));
+                self.fronts.extend(fact.front_ms);
                 let verdict = fate.verdict.as_deref();
                 overview.caught += u64::from(verdict.is_some_and(|word| CAUGHT.contains(&word)));
             }
@@ -151,7 +159,9 @@ impl Counting {
             _ => {}
         }
         // What rules decide takes no time, and would tell nothing of people.
-        let took = took.filter(|_| fate.origin.as_deref() == Some("operator"));
+        let took = fate
+            .took_ms()
+            .filter(|_| fate.origin.as_deref() == Some("operator"));
         if let Some(took) = took {
             let mut pair = (fact.agent, fact.tool);
             if !self.times.contains_key(&pair) && self.times.len() >= PAIRS {
@@ -166,6 +176,7 @@ impl Counting {
     pub fn finish(mut self) -> Overview {
         let mut all: Vec<i64> = self.times.values().flatten().copied().collect();
         self.overview.pace = pace(String::new(), None, &mut all);
+        self.overview.front_ms = median(&mut self.fronts);
         self.overview.paces = self
             .times
             .into_iter()
@@ -214,7 +225,32 @@ mod tests {
                 stored_at: Timestamp(stored),
                 decided_at: took.map(|took| Timestamp(stored + took)),
             },
+            front_ms: None,
         }
+    }
+
+    #[test]
+    fn hasty_is_what_was_in_front_for_a_moment_however_long_it_waited() {
+        let mut counting = Counting::new(Timestamp(0), 100, 1);
+        for (origin, waited, front) in [
+            ("operator", 90_000, Some(1_999)),
+            ("operator", 90_000, Some(0)),
+            ("operator", 90_000, Some(2_000)),
+            ("operator", 90_000, Some(9_000)),
+            // By the command line, and at another console.
+            ("operator", 1, None),
+            ("rule", 0, None),
+        ] {
+            counting.add(Fact {
+                front_ms: front,
+                ..fact(1, State::Decided, "approve", origin, Some(waited))
+            });
+        }
+        let seen = counting.finish();
+        assert_eq!((seen.human, seen.hasty), (5, 2));
+        assert_eq!(seen.front_ms, Some(1_999));
+        assert_eq!(seen.pace.map(|pace| pace.median_ms), Some(90_000));
+        assert_eq!(Counting::new(Timestamp(0), 1, 1).finish().front_ms, None);
     }
 
     #[test]
@@ -247,7 +283,7 @@ mod tests {
                 seen.caught,
                 seen.expired
             ),
-            (2, 1, 1, 1, 1)
+            (2, 1, 0, 1, 1)
         );
         assert_eq!(seen.verdicts.iter().map(|(_, count)| count).sum::<u64>(), 5);
         let pace = seen

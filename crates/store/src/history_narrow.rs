@@ -7,6 +7,7 @@ use sqlx::{QueryBuilder, Sqlite};
 
 use super::conditions;
 use super::history_source::{Source, Span};
+use super::looked::front_ms;
 use crate::domain::history::HistoryFilter;
 
 /// A condition that an entry of one index tells.
@@ -111,7 +112,7 @@ fn needs_row(source: &Source, filter: &HistoryFilter) -> bool {
         None => named(&filter.agent, "agent") || named(&filter.tool, "tool"),
     };
     let decided = filter.states.is_some() && filter.undecided_states().is_none();
-    let time = filter.since.is_some() || filter.until.is_some() || filter.took_under_ms.is_some();
+    let time = filter.since.is_some() || filter.until.is_some() || filter.front_under_ms.is_some();
     by_name || decided || time
 }
 
@@ -186,8 +187,8 @@ fn row(query: &mut QueryBuilder<Sqlite>, filter: &HistoryFilter) {
     let told = filter.undecided_states().is_some();
     conditions::stands_in(query, filter.states.as_deref().filter(|_| !told));
     conditions::stored(query, filter.since, filter.until);
-    if let Some(under) = filter.took_under_ms {
-        query.push(" AND r.decided_at - r.stored_at < ");
+    if let Some(under) = filter.front_under_ms {
+        query.push(concat!(" AND ", front_ms!("r.id"), " < "));
         query.push_bind(under);
     }
 }

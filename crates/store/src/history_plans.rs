@@ -80,7 +80,7 @@ fn single_filters() -> Vec<HistoryFilter> {
             ..none()
         },
         HistoryFilter {
-            took_under_ms: Some(3),
+            front_under_ms: Some(3),
             ..none()
         },
         HistoryFilter {
@@ -156,7 +156,7 @@ fn both(one: HistoryFilter, other: HistoryFilter) -> HistoryFilter {
         states: one.states.or(other.states),
         verdicts: one.verdicts.or(other.verdicts),
         origins: one.origins.or(other.origins),
-        took_under_ms: one.took_under_ms.or(other.took_under_ms),
+        front_under_ms: one.front_under_ms.or(other.front_under_ms),
         overdue: one.overdue || other.overdue,
         signers: one.signers.or(other.signers),
         rule: one.rule.or(other.rule),
@@ -186,7 +186,7 @@ async fn what_else_must_hold_is_told_by_indexes_and_by_rows_only_where_there_is_
             // What has no index that ends with the row number.
             let by_row = filter.since.is_some()
                 || filter.states.as_deref() == Some(&[State::Decided])
-                || filter.took_under_ms.is_some()
+                || filter.front_under_ms.is_some()
                 || filter.overdue
                 || filter.signers.is_some()
                 || filter.workspace.is_some() != (filter.agent.is_some() || filter.tool.is_some());
@@ -214,7 +214,7 @@ struct Fake {
     key: &'static str,
     rule: Option<&'static str>,
     stored_at: i64,
-    took: i64,
+    front: i64,
     stall: Option<&'static str>,
     words: &'static str,
 }
@@ -231,7 +231,7 @@ impl Default for Fake {
             key: "U1",
             rule: None,
             stored_at: 1,
-            took: 0,
+            front: 0,
             stall: None,
             words: "word",
         }
@@ -254,7 +254,7 @@ async fn insert(writer: &mut Writer, fake: &Fake) {
     .bind(if fake.verdict.is_some() { "decided" } else { "expired" })
     .bind(fake.verdict)
     .bind(fake.verdict.map(|_| fake.origin))
-    .bind(fake.verdict.map(|_| fake.stored_at + fake.took))
+    .bind(fake.verdict.map(|_| fake.stored_at))
     .fetch_one(&mut *connection)
     .await
     .unwrap();
@@ -286,9 +286,16 @@ async fn insert(writer: &mut Writer, fake: &Fake) {
         .await
         .unwrap();
     if fake.verdict.is_some() {
+        // What was looked at and is not what was decided tells nothing.
+        sqlx::query("INSERT INTO looked(request, decision_id, front_ms) VALUES (?1, 'd' || iif(?2 = 1, 0, ?1), ?2)")
+            .bind(id)
+            .bind(fake.front)
+            .execute(&mut *connection)
+            .await
+            .unwrap();
         sqlx::query(
-            "INSERT INTO decisions(request, ws, agent, request_id, payload, key, rule_id, stream_epoch, stream_seq, stored_at)
-             VALUES (?1, ?2, ?3, 'r' || ?1, x'', ?4, ?5, 'e', ?1, 0)",
+            "INSERT INTO decisions(decision_id, request, ws, agent, request_id, payload, key, rule_id, stream_epoch, stream_seq, stored_at)
+             VALUES ('d' || ?1, ?1, ?2, ?3, 'r' || ?1, x'', ?4, ?5, 'e', ?1, 0)",
         )
         .bind(id)
         .bind(fake.ws)
@@ -330,7 +337,7 @@ fn fakes() -> impl Strategy<Value = Vec<Fake>> {
             risk,
             verdict,
             (origin, key, rule),
-            (stored_at, took, stall),
+            (stored_at, front, stall),
             words,
         )| Fake {
             ws,
@@ -342,7 +349,7 @@ fn fakes() -> impl Strategy<Value = Vec<Fake>> {
             key,
             rule,
             stored_at,
-            took,
+            front,
             stall,
             words,
         },
@@ -377,8 +384,8 @@ fn passes(fake: &Fake, filter: &HistoryFilter) -> bool {
             .as_ref()
             .is_none_or(|wanted| wanted.contains(&state))
         && filter
-            .took_under_ms
-            .is_none_or(|under| decided && fake.took < under)
+            .front_under_ms
+            .is_none_or(|under| decided && fake.front < under && fake.front != 1)
         && (!filter.overdue || fake.stall.is_some())
         && filter
             .signers

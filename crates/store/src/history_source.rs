@@ -63,7 +63,7 @@ impl Source {
             filter.states.is_some(),
             filter.verdicts.is_some(),
             filter.origins.is_some(),
-            filter.took_under_ms.is_some(),
+            filter.front_under_ms.is_some(),
             filter.overdue,
             filter.signers.is_some(),
             filter.rule.is_some(),

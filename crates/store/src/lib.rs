@@ -34,6 +34,7 @@ mod history_plans;
 mod history_source;
 pub mod lines;
 mod log_sync;
+pub mod looked;
 pub mod meta;
 pub mod outbox;
 pub mod overview;

@@ -4,6 +4,7 @@ use futures::TryStreamExt;
 use sqlx::{QueryBuilder, Sqlite};
 
 use super::history_source::span;
+use super::looked::front_ms;
 use super::{Reader, StoreError, conditions, fates};
 use crate::domain::history::HistoryFilter;
 use crate::domain::overview::Fact;
@@ -17,6 +18,7 @@ type Row = (
     Option<String>,
     i64,
     Option<i64>,
+    Option<i64>,
 );
 
 /// Hands every request that passes the time and the workspace of a filter to `each`.
@@ -29,9 +31,12 @@ pub async fn facts(
     mut each: impl FnMut(Fact),
 ) -> Result<(), StoreError> {
     let span = span(reader, filter).await?;
-    let mut query = QueryBuilder::<Sqlite>::new(
-        "SELECT ws, agent, tool, state, verdict, origin, stored_at, decided_at FROM requests r WHERE id > ",
-    );
+    let mut query = QueryBuilder::<Sqlite>::new(concat!(
+        "SELECT ws, agent, tool, state, verdict, origin, stored_at, decided_at,
+         CASE origin WHEN 'operator' THEN ",
+        front_ms!("r.id"),
+        " END FROM requests r WHERE id > ",
+    ));
     query
         .push_bind(span.above)
         .push(" AND id < ")
@@ -39,13 +44,14 @@ pub async fn facts(
     conditions::stored(&mut query, filter.since, filter.until);
     conditions::equal(&mut query, [("ws", &filter.workspace)]);
     let mut rows = query.build_query_as::<Row>().fetch(&reader.0);
-    while let Some((ws, agent, tool, state, verdict, origin, stored, decided)) =
+    while let Some((ws, agent, tool, state, verdict, origin, stored, decided, front_ms)) =
         rows.try_next().await?
     {
         each(Fact {
             agent: format!("{ws}/{agent}"),
             tool,
             fate: fates::read((state, verdict, origin, stored, decided))?,
+            front_ms,
         });
     }
     Ok(())

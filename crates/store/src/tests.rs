@@ -181,32 +181,51 @@ async fn a_tool_s_record_reads_an_agent_s_newest_calls_before_a_row_and_no_older
 }
 
 #[tokio::test]
-async fn a_call_is_compared_with_the_agent_s_own_first_and_with_a_person_s_decision_first() {
+async fn approved_calls_alone_are_compared_the_agent_s_own_first_and_then_a_person_s() {
     let (_folder, mut writer, reader) = temporary().await;
     filled(&mut writer, 10).await;
     others(&mut writer, "tool-0", 11..=14).await;
     let found = async |limit: i64| {
-        let line = lines::earlier_decided(&reader, bot(i64::MAX), limit).await;
-        line.unwrap().map(|line| (line.agent, line.request_seq))
+        let calls = lines::approved_before(&reader, bot(i64::MAX), limit).await;
+        let args = calls
+            .unwrap()
+            .into_iter()
+            .map(|(_, args)| args["n"].as_i64());
+        args.map(Option::unwrap).collect::<Vec<_>>()
     };
-    assert_eq!(found(10).await, None, "nothing is decided");
-    for (seq, origin, nearest) in [
-        (12, "rule", ("evil", 12)),
-        (13, "rule", ("evil", 13)),
-        (11, "operator", ("evil", 11)),
-        (6, "rule", ("bot", 6)),
-        (8, "rule", ("bot", 8)),
-        (4, "operator", ("bot", 4)),
+    assert_eq!(found(10).await, [0; 0], "nothing is decided");
+    for (seq, verdict, origin, compared) in [
+        (14, "deny", "operator", vec![]),
+        (12, "approve", "rule", vec![12]),
+        (13, "approve", "rule", vec![13, 12]),
+        (11, "approve", "operator", vec![11]),
+        (2, "skip", "operator", vec![11]),
+        (6, "approve", "rule", vec![6]),
+        (8, "approve", "setup_key", vec![8, 6]),
+        (4, "modify", "operator", vec![40]),
+        (10, "respond", "operator", vec![40]),
         // Of another tool.
-        (9, "operator", ("bot", 4)),
+        (9, "approve", "operator", vec![40]),
     ] {
-        let decided = "UPDATE requests SET state = 'decided', origin = ? WHERE stream_seq = ?";
-        let decided = sqlx::query(decided).bind(origin).bind(seq);
+        let decided = "UPDATE requests SET state = 'decided', verdict = ?1, origin = ?2,
+            raw = CAST('{\"args\":{\"n\":' || ?3 || '}}' AS BLOB) WHERE stream_seq = ?3";
+        let decided = sqlx::query(decided).bind(verdict).bind(origin).bind(seq);
         decided.execute(&mut *writer.connection).await.unwrap();
-        assert_eq!(found(10).await, Some((nearest.0.to_owned(), nearest.1)));
+        if verdict == "modify" {
+            sqlx::query(
+                "INSERT INTO decisions(request, ws, agent, request_id, payload, stream_epoch, stream_seq, stored_at)
+                 SELECT id, ws, agent, request_id, CAST('{\"edited_args\":{\"n\":40}}' AS BLOB), 'e', 1, 0
+                 FROM requests WHERE stream_seq = ?",
+            )
+            .bind(seq)
+            .execute(&mut *writer.connection)
+            .await
+            .unwrap();
+        }
+        assert_eq!(found(10).await, compared, "{seq} {verdict}");
     }
-    // Its own decided ones are behind what is looked at.
-    assert_eq!(found(2).await, Some(("evil".to_owned(), 13)));
+    // Its own approved ones are behind what is looked at.
+    assert_eq!(found(2).await, [13]);
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Table `requests`: the newest calls of one tool by one agent, and how long people took lately.
 
 use super::fates::{self, FateRow};
+use super::looked::front_ms;
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
 use crate::domain::fate::Fate;
@@ -84,8 +85,8 @@ pub async fn of_tool(
     Ok(Earlier { fates: fates?, cut })
 }
 
-/// How long each decision of a person took that was stored at `since` or later, ms: those about the newest
-/// `limit` requests that people decided.
+/// How long each request waited that a person decided at `since` or later, and how long its card was in front of the
+/// person where this console's window measured it, ms: of the newest `limit` requests that people decided.
 ///
 /// # Errors
 /// [`StoreError::Sqlite`].
@@ -93,13 +94,15 @@ pub async fn people_took(
     reader: &Reader,
     since: Timestamp,
     limit: i64,
-) -> Result<Vec<i64>, StoreError> {
-    Ok(sqlx::query_scalar(
-        "SELECT max(decided_at - stored_at, 0) FROM (
-           SELECT state, stored_at, decided_at FROM requests INDEXED BY requests_by_origin
-           WHERE origin = 'operator' ORDER BY id DESC LIMIT ?)
+) -> Result<Vec<(i64, Option<i64>)>, StoreError> {
+    Ok(sqlx::query_as(concat!(
+        "SELECT max(decided_at - stored_at, 0), ",
+        front_ms!("r.id"),
+        " FROM (
+           SELECT id, state, stored_at, decided_at FROM requests INDEXED BY requests_by_origin
+           WHERE origin = 'operator' ORDER BY id DESC LIMIT ?) r
          WHERE state = 'decided' AND decided_at >= ?",
-    )
+    ))
     .bind(limit)
     .bind(since.0)
     .fetch_all(&reader.0)
@@ -142,7 +145,8 @@ mod tests {
         }
         let found = async |since: i64, limit: i64| {
             let took = people_took(&reader, Timestamp(since), limit).await;
-            took.unwrap()
+            let waited = took.unwrap().into_iter().map(|(waited, _)| waited);
+            waited.collect::<Vec<_>>()
         };
         assert_eq!(found(2_000, 100).await, [0, 1_300, 1_000]);
         assert_eq!(found(2_000, 3).await, [0, 1_300]);

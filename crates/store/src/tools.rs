@@ -316,3 +316,20 @@ pub async fn one(
         .fetch_optional(&reader.0)
         .await?)
 }
+
+/// Which of these requests are calls of a tool that a person approved when it, or a call of it, described it
+/// otherwise.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn changed(reader: &Reader, requests: &[i64]) -> Result<Vec<i64>, StoreError> {
+    Ok(sqlx::query_scalar(
+        "SELECT r.id FROM json_each(?) wanted CROSS JOIN requests r ON r.id = wanted.value
+         CROSS JOIN tools t ON t.ws = r.ws AND t.agent = r.agent AND t.name = r.tool
+         WHERE (t.approved_digest IS NOT NULL AND t.approved_digest IS NOT t.def_digest)
+         OR (t.call_approved_at IS NOT NULL AND t.call_digest IS NOT r.tool_digest)",
+    )
+    .bind(serde_json::Value::from(requests).to_string())
+    .fetch_all(&reader.0)
+    .await?)
+}

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::{ArgLook, CardState, DecidePath, TypedTarget, VotesView};
+use super::{ArgLook, CardState, DecidePath, DiffLine, RuleRef, TypedTarget, VotesView};
 use countersign_wire::{RequestKind, Risk, Scope, Shown, Verdict};
 
 /// The tool that wants to run.
@@ -77,6 +77,8 @@ pub struct WarningView {
     pub place: Shown,
     /// What it means.
     pub message: Shown,
+    /// `WORKSPACE/AGENT/ID` of the earlier call that it is about.
+    pub request: Option<String>,
 }
 
 /// Why a value is revealed by a key press.
@@ -229,6 +231,8 @@ pub struct DecisionView {
     pub mine: bool,
     /// What they told the agent.
     pub message: Option<Shown>,
+    /// The rule or the setup key that decided; none where a person did.
+    pub rule: Option<RuleRef>,
     /// How far it was meant, where that is more than this call; it grants nothing by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
@@ -272,10 +276,12 @@ pub struct HoldView {
 pub struct Delta {
     /// The argument.
     pub name: Shown,
-    /// Then; none when it is new. Empty with `new` empty means that both are the same.
+    /// Then; none when it is new, and where `lines` tells both.
     pub old: Vec<ArgPart>,
-    /// Now; none when it is gone.
+    /// Now; none when it is gone, and where `lines` tells both.
     pub new: Vec<ArgPart>,
+    /// Both line by line, where one of them has several lines; empty otherwise.
+    pub lines: Vec<DiffLine>,
     /// Whether both are the same.
     pub same: bool,
     /// The new value holds characters that cannot be seen.
@@ -284,7 +290,7 @@ pub struct Delta {
     pub wider: bool,
 }
 
-/// The nearest earlier decided call of the same tool, by the same agent where it has one.
+/// The nearest approved call of the same tool, by the same agent where it has one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct PreviousCall {
@@ -301,6 +307,21 @@ pub struct PreviousCall {
     pub agent: Option<String>,
     /// The arguments of both, name by name.
     pub deltas: Vec<Delta>,
+}
+
+/// The same call, decided before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ReAskView {
+    /// `WORKSPACE/AGENT/ID`.
+    pub key: String,
+    /// Its verdict.
+    pub verdict: String,
+    /// Who decided it.
+    pub by: Option<Shown>,
+    /// When.
+    #[ts(type = "number")]
+    pub at_ms: i64,
 }
 
 /// Where a request comes from.
@@ -365,10 +386,10 @@ pub struct Card {
     pub warnings: Vec<WarningView>,
     /// What V opens.
     pub reveals: Vec<Reveal>,
-    /// The nearest earlier decided call of the same tool.
+    /// The nearest approved call of the same tool.
     pub previous: Option<PreviousCall>,
-    /// `WORKSPACE/AGENT/ID` of the newest call that this one repeats. Nothing follows from it by itself.
-    pub re_ask: Option<String>,
+    /// The newest call that this one repeats; none where a warning tells of it. Nothing follows from it.
+    pub re_ask: Option<ReAskView>,
     /// Messages that led here.
     pub history: Vec<HistoryMessage>,
     /// The question.

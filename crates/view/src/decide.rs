@@ -58,6 +58,10 @@ pub struct DecideArgs {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub scope: Option<Scope>,
+    /// How long the card was in front and armed, ms. Of several cards that were decided together: the share of each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "number")]
+    pub front_ms: Option<u32>,
 }
 
 /// What became of a verdict. Only `decided` means that the stream has acknowledged it.

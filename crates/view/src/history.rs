@@ -31,9 +31,9 @@ pub struct HistoryFilterView {
     pub operator: Option<String>,
     /// Id of the rule that decided.
     pub rule: Option<String>,
-    /// Decided in less than this after it was stored.
+    /// Decided in this console's window while its card was in front and armed for less than this.
     #[ts(type = "number | null")]
-    pub took_under_ms: Option<i64>,
+    pub front_under_ms: Option<i64>,
     /// Only answers whose delivery is overdue now.
     pub overdue: bool,
     /// Stored at or after.

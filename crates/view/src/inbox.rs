@@ -100,8 +100,10 @@ pub struct InboxRow {
     pub stored_ms: i64,
     /// Where it stands: pending, holding or queued.
     pub state: CardState,
-    /// The text holds characters that are shown as marks, or another warning applies.
+    /// The card has a warning of weight.
     pub warned: bool,
+    /// A person denied the same call before.
+    pub denied_before: bool,
     /// How far the operators are, where several must agree.
     pub votes: Option<VotesCount>,
 }

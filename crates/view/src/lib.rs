@@ -47,7 +47,8 @@ pub use brakes::{BrakeArgs, BrakeOutcome, BrakeState, BypassArgs, BypassFor, Pan
 pub use card::{
     ArgEntry, ArgPart, Card, DecisionView, Delta, EffectiveGroup, FormFields, FormView,
     HistoryMessage, HoldView, NativeDigest, OnBusView, OptionView, OriginView, PreviousCall,
-    QuestionView, Reveal, RevealKind, Rung, RungName, RungState, Said, ToolView, WarningView,
+    QuestionView, ReAskView, Reveal, RevealKind, Rung, RungName, RungState, Said, ToolView,
+    WarningView,
 };
 pub use commands::{COMMANDS, CommandName, Nothing};
 pub use decide::{

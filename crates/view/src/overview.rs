@@ -52,7 +52,7 @@ pub struct VerdictCount {
     pub count: u64,
 }
 
-/// How long people took to decide.
+/// How long calls waited until people decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct PaceView {
@@ -63,10 +63,10 @@ pub struct PaceView {
     /// Decisions of people.
     #[ts(type = "number")]
     pub decided: u64,
-    /// Half of them took no longer.
+    /// Half of them waited no longer.
     #[ts(type = "number")]
     pub median_ms: i64,
-    /// 95 of 100 took no longer.
+    /// 95 of 100 waited no longer.
     #[ts(type = "number")]
     pub p95_ms: i64,
 }
@@ -92,6 +92,10 @@ pub struct OverviewView {
     pub paces: Vec<PaceView>,
     /// Of all decisions of people together; none when there is none.
     pub pace: Option<PaceView>,
+    /// Half of the cards that were decided in this console's window were no longer in front and armed; none when
+    /// there is none.
+    #[ts(type = "number | null")]
+    pub front_ms: Option<i64>,
     /// Requests of the time that still wait.
     #[ts(type = "number")]
     pub open: u64,
@@ -107,7 +111,7 @@ pub struct OverviewView {
     /// Decided by people.
     #[ts(type = "number")]
     pub human: u64,
-    /// Of these, in less than `hasty_ms`.
+    /// Of these, in this console's window less than `hasty_ms` after the card was in front and armed.
     #[ts(type = "number")]
     pub hasty: u64,
     /// Of what people decided, what they did not let run as it was asked: edited, denied or terminated.

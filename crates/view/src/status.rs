@@ -139,9 +139,13 @@ pub struct TodayView {
     /// Decisions.
     #[ts(type = "number")]
     pub decided: u64,
-    /// Half of them took no longer; none when there is none.
+    /// Half of the requests waited no longer; none when there is none.
     #[ts(type = "number | null")]
-    pub median_ms: Option<i64>,
+    pub waiting_ms: Option<i64>,
+    /// Half of the cards that were decided in this console's window were no longer in front and armed; none when
+    /// there is none.
+    #[ts(type = "number | null")]
+    pub front_ms: Option<i64>,
     /// No more requests than these are looked at, the newest that people decided.
     pub newest: u32,
 }

@@ -31,6 +31,8 @@ pub struct VoteView {
 pub struct RuleRef {
     /// Its id.
     pub id: Shown,
+    /// Its name in the set that was in force; none where that is not kept here, and of a setup key.
+    pub name: Option<Shown>,
     /// Its version.
     #[ts(type = "number | null")]
     pub version: Option<i64>,

@@ -45,7 +45,7 @@ pub enum CallWarning {
         /// Names of values that are missing.
         missing_keys: Vec<String>,
     },
-    /// The very same call was decided before it was asked again. It is linked, never approved by itself.
+    /// The same call was decided before it was asked again. It is linked, never approved by itself.
     ReAsk {
         /// The newest earlier one, `WORKSPACE/AGENT/ID`.
         request: String,
@@ -53,6 +53,17 @@ pub enum CallWarning {
         verdict: String,
         /// Who gave it.
         by: Option<String>,
+        /// How long before this one was stored, ms.
+        before_ms: i64,
+    },
+    /// A person denied the same call, and none has approved it since: the window approves it in the way of high risk.
+    DeniedBefore {
+        /// The denied one, `WORKSPACE/AGENT/ID`.
+        request: String,
+        /// Who denied it.
+        by: Option<String>,
+        /// Why, as the agent was told.
+        reason: Option<String>,
         /// How long before this one was stored, ms.
         before_ms: i64,
     },
@@ -70,13 +81,24 @@ impl CallWarning {
             Self::OutsideSkill { .. } => "outside_skill",
             Self::CredentialIncomplete { .. } => "credential_incomplete",
             Self::ReAsk { .. } => "re_ask",
+            Self::DeniedBefore { .. } => "denied_before",
             Self::TightenUnreadable => "tighten_unreadable",
             Self::ReceiptUnreadable => "receipt_unreadable",
         }
     }
 
-    /// What it is about and what is to be said of that, for a person. Not escaped.
-    pub fn words(&self) -> (&'static str, String) {
+    /// Whether it marks the call in a list: most calls carry none of these.
+    pub fn has_weight(&self) -> bool {
+        matches!(
+            self,
+            Self::ToolChanged { .. } | Self::OutsideSkill { .. } | Self::DeniedBefore { .. }
+        )
+    }
+
+    /// What it is about and what is to be said of that, for a person who reads it so long after the call was
+    /// stored. Not escaped.
+    pub fn words(&self, asked_ms_ago: i64) -> (&str, String) {
+        let ago = |before_ms: i64| span(before_ms.saturating_add(asked_ms_ago.max(0)));
         match self {
             Self::ToolChanged { told_by, .. } => {
                 let told = match told_by {
@@ -122,10 +144,23 @@ impl CallWarning {
                     .as_ref()
                     .map_or_else(String::new, |by| format!(" by {by}"));
                 let why = format!(
-                    "was answered with {verdict}{by} {} before: {request}. Nothing follows from that by itself.",
-                    span(*before_ms)
+                    "as {request} ({}{by}, {} ago).",
+                    past(verdict),
+                    ago(*before_ms)
                 );
-                ("The very same call", why)
+                ("Same call", why)
+            }
+            Self::DeniedBefore {
+                by,
+                reason,
+                before_ms,
+                ..
+            } => {
+                let reason = reason
+                    .as_ref()
+                    .map_or_else(|| ".".to_owned(), |reason| format!(": {reason}"));
+                let why = format!("denied this exact call {} ago{reason}", ago(*before_ms));
+                (by.as_deref().unwrap_or("An operator"), why)
             }
             Self::TightenUnreadable => (
                 "The deadline",
@@ -141,6 +176,20 @@ impl CallWarning {
     }
 }
 
+/// A verdict as what was done.
+fn past(verdict: &str) -> &str {
+    match verdict {
+        "approve" => "approved",
+        "modify" => "approved with edits",
+        "deny" => "denied",
+        "skip" => "skipped",
+        "respond" => "answered",
+        "escalate" => "escalated",
+        "terminate" => "denied, agent stopped",
+        other => other,
+    }
+}
+
 /// A span of time in the largest unit of which it holds at least one.
 fn span(ms: i64) -> String {
     let seconds = ms.max(0) / 1_000;
@@ -148,6 +197,7 @@ fn span(ms: i64) -> String {
         0..60 => format!("{seconds} s"),
         60..3_600 => format!("{} min", seconds / 60),
         3_600..86_400 => format!("{} h", seconds / 3_600),
+        86_400..172_800 => "1 day".to_owned(),
         _ => format!("{} days", seconds / 86_400),
     }
 }
@@ -180,6 +230,7 @@ mod tests {
                 by: Some("Ada".to_owned()),
                 before_ms: 130_000,
             },
+            denied(Some("Ada"), Some("wrong account")),
         ];
         for warning in &all {
             assert_eq!(
@@ -187,16 +238,58 @@ mod tests {
                 warning.code()
             );
         }
-        assert_eq!(
-            all[2].words().1,
-            "is not complete, missing K, L (kept in a)."
-        );
-        assert!(
-            all[3]
-                .words()
-                .1
-                .starts_with("was answered with deny by Ada 2 min before: acme/bot/r1.")
-        );
+    }
+
+    fn denied(by: Option<&str>, reason: Option<&str>) -> CallWarning {
+        CallWarning::DeniedBefore {
+            request: "acme/bot/r1".to_owned(),
+            by: by.map(str::to_owned),
+            reason: reason.map(str::to_owned),
+            before_ms: 3_500_000,
+        }
+    }
+
+    #[test]
+    fn a_warning_says_who_did_what_and_how_long_ago_that_is_now() {
+        let credential = CallWarning::CredentialIncomplete {
+            artifact_id: Some("a".to_owned()),
+            status: None,
+            missing_keys: vec!["K".to_owned(), "L".to_owned()],
+        };
+        let re_ask = |verdict: &str| CallWarning::ReAsk {
+            request: "acme/bot/r1".to_owned(),
+            verdict: verdict.to_owned(),
+            by: Some("Ada".to_owned()),
+            before_ms: 130_000,
+        };
+        let table = [
+            (
+                credential,
+                "A credential of the tool is not complete, missing K, L (kept in a).",
+            ),
+            (
+                re_ask("approve"),
+                "Same call as acme/bot/r1 (approved by Ada, 3 min ago).",
+            ),
+            (
+                re_ask("skip"),
+                "Same call as acme/bot/r1 (skipped by Ada, 3 min ago).",
+            ),
+            (
+                denied(Some("operator"), None),
+                "operator denied this exact call 1 h ago.",
+            ),
+            (
+                denied(None, Some("wrong account")),
+                "An operator denied this exact call 1 h ago: wrong account",
+            ),
+        ];
+        for (warning, told) in table {
+            let (what, words) = warning.words(100_000);
+            assert_eq!(format!("{what} {words}"), told);
+        }
+        // A clock that went back makes nothing younger than it was.
+        assert!(re_ask("deny").words(-9_000_000).1.ends_with("2 min ago)."));
     }
 
     #[test]
@@ -207,7 +300,8 @@ mod tests {
             (60_000, "1 min"),
             (3_599_999, "59 min"),
             (3_600_000, "1 h"),
-            (86_400_000, "1 days"),
+            (86_400_000, "1 day"),
+            (172_800_000, "2 days"),
         ];
         for (ms, told) in table {
             assert_eq!(span(ms), told);

@@ -54,7 +54,10 @@ struct Shown<'a> {
     receipts: Vec<Value>,
     trace: Option<Value>,
     alarms: Vec<Value>,
-    // The very same call, decided before this one was asked.
+    // The rule that decided: `rule` of the line is its id.
+    rule_name: Option<String>,
+    rule_version: Option<i64>,
+    // The same call, decided before this one was asked.
     repeats: Option<Value>,
 }
 
@@ -104,7 +107,7 @@ async fn told(
     let why = app.why(&story.line).await?;
     let reason = app.withdraw_reason(&story.line).await;
     let known = warnings::known_tools(app, &story.line).await?;
-    let warnings = warnings::of(story, request.as_ref(), &known);
+    let warnings = warnings::of(story, request.as_ref(), &known, now);
     if out.json {
         let decision = story.given().and_then(kept);
         let text = as_json(
@@ -216,6 +219,8 @@ fn as_json(
             .collect(),
         trace: trace(&story.line),
         alarms: story.alarms.iter().map(alarm).collect(),
+        rule_name: story.rule_name.as_deref().map(plain),
+        rule_version: story.line.rule_version,
         repeats: story.repeats.as_ref().map(repeats),
     };
     let text = serde_json::to_string(&shown).map_err(|error| {

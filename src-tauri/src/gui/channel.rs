@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use countersign_core::AppEvent;
+use countersign_core::ops::cautions::Marks;
 use countersign_core::store::lines::LineRow;
-use countersign_view::{DecidedNotice, InboxBatch, InboxChange, IpcError, StatusView};
+use countersign_view::{DecidedNotice, InboxBatch, InboxChange, InboxRow, IpcError, StatusView};
 use tauri::ipc::Channel;
 use tauri::{AppHandle, Manager as _, State};
 use tokio::sync::broadcast::Receiver;
@@ -16,7 +17,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 use super::desk::Desk;
-use super::view::{inbox_row, notice, status_view};
+use super::view::{inbox_row, mark, notice, status_view};
 
 /// A batch is closed when nothing more came for this long.
 const GATHER: Duration = Duration::from_millis(4);
@@ -183,12 +184,25 @@ async fn batch(
             (Vec::new(), true)
         }
     };
+    let mut changes: Vec<InboxChange> = rows.iter().filter_map(change).collect();
+    // Only what is in the list is marked; a mark that cannot be read must not be missed.
+    let listed: Vec<_> = changes.iter_mut().filter_map(listed_row).collect();
+    let ids: Vec<i64> = listed.iter().map(|row| row.seq).collect();
+    let marks = match ids.is_empty() {
+        true => Ok(Marks::default()),
+        false => desk.app.marks(&ids).await,
+    };
+    let unmarked = marks.is_err();
+    match marks {
+        Ok(marks) => mark(listed, &marks),
+        Err(error) => tracing::warn!(%error, "the marks of changed rows could not be read"),
+    }
     InboxBatch {
         number: desk.next_batch(),
-        changes: rows.iter().filter_map(change).collect(),
+        changes,
         touched: rows.iter().filter_map(|row| touched(desk, row)).collect(),
         status,
-        resync: resync || unread,
+        resync: resync || unread || unmarked,
         panic_asked: false,
         server_ms: desk.app.now().0,
     }
@@ -200,6 +214,13 @@ fn change(row: &LineRow) -> Option<InboxChange> {
         Some(row) => InboxChange::Put { row: Box::new(row) },
         None => InboxChange::Gone { key },
     })
+}
+
+fn listed_row(change: &mut InboxChange) -> Option<&mut InboxRow> {
+    match change {
+        InboxChange::Put { row } => Some(row.as_mut()),
+        InboxChange::Gone { .. } => None,
+    }
 }
 
 fn touched(desk: &Desk, row: &LineRow) -> Option<DecidedNotice> {

@@ -152,7 +152,7 @@ describe("approving", () => {
     await waitFor(() => {
       expect(console.argsOf("undo")).toEqual([{ key: "acme/billing-bot/r1" }]);
     });
-    expect(await screen.findByText("taken back, waits again")).toBeTruthy();
+    expect(await screen.findByText("approval undone")).toBeTruthy();
   });
 });
 

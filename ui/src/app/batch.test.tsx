@@ -29,6 +29,8 @@ const later = <T,>() => {
   return { promise, resolve };
 };
 
+const argsOf = (place: number) => [arg("invoice_id", `"INV-${place}"`), arg("reason", '"duplicate"')];
+
 interface Desk {
   readonly rows?: Partial<InboxRow>[];
   readonly cards?: Partial<Card>[];
@@ -142,6 +144,50 @@ describe("several calls of one tool", () => {
     expect([decided(console), screen.getByTestId("batch").dataset["count"]]).toEqual([[], "2"]);
   });
 
+  it("are told apart by the arguments that differ, here and below the list", async () => {
+    const console = await two({ cards: [{ args: argsOf(1) }, { args: argsOf(2) }] });
+    await waitFor(() => {
+      expect(screen.getAllByTestId("differs").map((one) => one.textContent)).toEqual([
+        'delete_invoice invoice_id: "INV-1"',
+        'delete_invoice invoice_id: "INV-2"',
+      ]);
+    });
+    await armed();
+    press("a");
+    await waitFor(() => {
+      expect(screen.getAllByTestId("sent-args").map((one) => one.textContent)).toEqual([
+        'invoice_id: "INV-2"',
+        'invoice_id: "INV-1"',
+      ]);
+    });
+    // They were in front together: each had its share of the time.
+    const fronts = console.argsOf("decide").map(({ frontMs }) => frontMs);
+    expect(new Set(fronts).size).toBe(1);
+  });
+
+  it("take none that a person denied before", async () => {
+    const console = fakeConsole({
+      rows: KEYS.map((key, place) =>
+        row({
+          key,
+          seq: place,
+          deadlineMs: FAR + place,
+          deniedBefore: place === 0,
+          path: place === 0 ? "high" : "low",
+        }),
+      ),
+      cards: KEYS.map((key, place) => card({ key, deadlineMs: FAR + place })),
+    });
+    render(<App transport={console} />);
+    await screen.findByTestId("card");
+    expect(screen.getAllByText("denied before")).toHaveLength(1);
+    press("x");
+    expect((await screen.findByTestId("refusal")).textContent).toBe(
+      "A person denied this call before: it is decided alone.",
+    );
+    expect(screen.queryByTestId("batch")).toBeNull();
+  });
+
   it("tell of each that was refused, and go on with the others", async () => {
     const console = await two();
     console.answers.decide = ({ key }) => {
@@ -177,7 +223,7 @@ describe("several calls of one tool", () => {
       expect(console.argsOf("undo").map(({ key }) => key)).toEqual(["a/b/1", "a/b/2"]);
     });
     await waitFor(() => {
-      expect(screen.getAllByText("taken back, waits again")).toHaveLength(2);
+      expect(screen.getAllByText("approval undone")).toHaveLength(2);
     });
     expect(screen.getByTestId("card").dataset["key"]).toBe("a/b/1");
   });

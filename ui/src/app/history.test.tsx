@@ -154,14 +154,16 @@ describe("a story", () => {
           votes: [
             { by: shown("Grace"), keyTail: "7Q2F", verdict: shown("approve"), atMs: 0, stands: true, mine: false },
           ],
-          rule: { id: shown("small refunds"), version: 3, policyDigest: shown("sha256:aa") },
+          rule: { id: shown("refunds-1"), name: shown("Small refunds"), version: 3, policyDigest: shown("sha256:aa") },
           audit: [{ seq: 48, hash: "ab".repeat(32), action: "decide", actor: shown("UABC"), atMs: 0 }],
         }),
     });
     const page = await screen.findByTestId("story");
     expect(within(page).getByTestId("signature").dataset["ok"]).toBe("true");
     expect(within(page).getByTestId("story-votes").textContent).toContain("Grace approved");
-    expect(page.textContent).toContain("small refunds, version 3");
+    const rule = within(page).getByTestId("rule-link");
+    expect(rule.textContent).toBe("rule Small refunds, version 3");
+    expect(within(rule).getByRole("link").getAttribute("href")).toBe("/#/rules?ws=acme&id=refunds-1");
     expect(within(page).getByTestId("story-audit").textContent).toContain("#48 decide");
   });
 

@@ -39,7 +39,8 @@ const VIEW: OverviewView = {
     { agent: "acme/bot", tool: null, decided: 6, medianMs: 4_000, p95Ms: 61_000 },
     { agent: null, tool: null, decided: 5, medianMs: 4_000, p95Ms: 61_000 },
   ],
-  pace: { agent: null, tool: null, decided: 7, medianMs: 4_000, p95Ms: 61_000 },
+  pace: { agent: null, tool: null, decided: 7, medianMs: 84_000, p95Ms: 161_000 },
+  frontMs: 500,
   open: 1,
   expired: 1,
   stalled: 2,
@@ -80,7 +81,7 @@ it.each([
   ["Still waiting: 1", { ...TIME, state: "waiting" }],
   ["Decided by people: 4", { ...TIME, state: "decided", origin: "operator" }],
   ["Decided automatically: 3", { ...TIME, state: "decided", origin: "automatic" }],
-  ["By people in under 2 s: 1", { ...TIME, state: "decided", origin: "operator", tookUnderMs: 2_000 }],
+  ["By people in under 2 s: 1", { ...TIME, state: "decided", origin: "operator", frontUnderMs: 2_000 }],
   ["Denied or edited by people: 2", { ...TIME, state: "decided", origin: "operator", verdict: "caught" }],
   ["Expired: 1", { ...TIME, state: "expired" }],
   ["Delivery overdue now: 2", { overdue: true }],
@@ -158,7 +159,7 @@ it("the overview draws its numbers and says them in words and tables, shares inc
   expect(figures.textContent).toContain("Decided by people4 · 57 %");
   expect(figures.textContent).toContain("By people in under 2 s1 · 25 %");
   expect(figures.textContent).toContain("Denied or edited by people2 · 50 %");
-  expect(figures.textContent).toContain("4.0 s · 1 min 1 s");
+  expect(figures.textContent).toContain("By people: median in front · waiting500 ms · 1 min 24 s");
   expect(drawn.data.at(-1)).toEqual([
     [0, 60],
     [8, 0],

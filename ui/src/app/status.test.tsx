@@ -48,8 +48,13 @@ describe("the status bar", () => {
 
   it("tells how quickly people decide since the operator's midnight, anew after each decision", async () => {
     let decided = 1;
-    const console = await open({}, { today: () => ({ decided, medianMs: decided * 11_000, newest: 1_000 }) });
-    expect((await screen.findByTestId("today")).textContent).toBe("Median decision today 11 s");
+    const console = await open(
+      {},
+      { today: () => ({ decided, waitingMs: decided * 84_000, frontMs: decided * 500, newest: 1_000 }) },
+    );
+    expect((await screen.findByTestId("today")).textContent).toBe(
+      "Today: median in front 500 ms, median waiting 1 min 24 s",
+    );
     expect(console.argsOf("today")[0]).toEqual({ sinceMs: midnight(0) });
     decided = 2;
     act(() => {
@@ -61,9 +66,9 @@ describe("the status bar", () => {
       );
     });
     await waitFor(() => {
-      expect(screen.getByTestId("today").textContent).toBe("Median decision today 22 s");
+      expect(screen.getByTestId("today").textContent).toBe("Today: median in front 1.0 s, median waiting 2 min 48 s");
     });
-    expect(screen.getByTestId("today").title).toBe("2 decisions of people since midnight");
+    expect(screen.getByTestId("today").title).toBe("2 decisions of people since midnight, median waiting 2 min 48 s");
     expect(console.argsOf("today").length).toBe(2);
   });
 

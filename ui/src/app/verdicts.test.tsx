@@ -129,7 +129,7 @@ describe("a verdict that was given", () => {
     await armed();
     press("a");
     await becomes("voted");
-    expect(entry().textContent).toContain("your vote is on the bus, others are waited for");
+    expect(entry().textContent).toContain("your vote is recorded; waiting for others");
     expect(screen.queryByText(/was not taken/u)).toBeNull();
   });
 
@@ -205,7 +205,7 @@ describe("a verdict that was given", () => {
     await waitFor(() => {
       expect(screen.getByTestId("card").dataset["key"]).toBe("a/b/1");
     });
-    expect(entry().textContent).toContain("taken back, waits again");
+    expect(entry().textContent).toContain("approval undone");
   });
 
   it("is told to a screen reader once for each step, without the seconds", async () => {
@@ -302,6 +302,91 @@ describe("a card that is decided elsewhere", () => {
   });
 });
 
+describe("a verdict", () => {
+  it("says for how long the card was in front and armed, however long it waited, looks away and back included", async () => {
+    const console = await desk();
+    await armed();
+    await pause(300);
+    press("j");
+    await waitFor(() => {
+      expect(screen.getByTestId("card").dataset["key"]).toBe("a/b/2");
+    });
+    await pause(100);
+    press("k");
+    await armed();
+    press("a");
+    await waitFor(() => {
+      expect(console.argsOf("decide")).toHaveLength(1);
+    });
+    const [{ frontMs } = {}] = console.argsOf("decide");
+    expect(frontMs).toBeGreaterThanOrEqual(250);
+    expect(frontMs).toBeLessThan(20_000);
+  });
+
+  it("that is given before the card was armed has no time in front", async () => {
+    const console = await desk();
+    press("d");
+    fireEvent.submit(await screen.findByLabelText("Reason for the agent"));
+    await waitFor(() => {
+      expect(console.argsOf("decide")).toMatchObject([{ verdict: "deny", frontMs: 0 }]);
+    });
+  });
+});
+
+const lastOne = async (): Promise<FakeConsole> => {
+  const console = fakeConsole({
+    rows: [row({ key: "a/b/1", deadlineMs: FAR })],
+    cards: KEYS.map((key, place) => card({ key, deadlineMs: FAR + place })),
+    answers: { decide: () => ({ state: "decided", verdict: "deny", releaseMs: null }) },
+  });
+  render(<App transport={console} />);
+  await screen.findByTestId("card");
+  return console;
+};
+const burst = (console: FakeConsole): void => {
+  act(() => {
+    console.send(
+      batch(1, [
+        { type: "gone", key: "a/b/1" },
+        ...["a/b/2", "a/b/3"].map((key, place) => ({
+          type: "put" as const,
+          row: row({ key, seq: place, deadlineMs: FAR + place }),
+        })),
+      ]),
+    );
+  });
+};
+const openKey = (): string | undefined => screen.getByTestId("card").dataset["key"];
+
+describe("after the last card was answered", () => {
+  it("the first of a burst is chosen", async () => {
+    const console = await lastOne();
+    press("d");
+    fireEvent.submit(await screen.findByLabelText("Reason for the agent"));
+    await becomes("stored");
+    burst(console);
+    await waitFor(() => {
+      expect(openKey()).toBe("a/b/2");
+    });
+  });
+
+  it.each([
+    ["nobody has answered", false],
+    ["something is open on", true],
+  ])("a card that %s keeps its place", async (_, answered) => {
+    const console = await lastOne();
+    if (answered) {
+      press("d");
+      fireEvent.submit(await screen.findByLabelText("Reason for the agent"));
+      await becomes("stored");
+      press("i");
+    }
+    burst(console);
+    await pause(50);
+    expect(openKey()).toBe("a/b/1");
+  });
+});
+
 describe("the reason of a denial", () => {
   it("has the focus again once a preset is chosen, so that Enter sends it", async () => {
     await desk();
@@ -311,6 +396,32 @@ describe("the reason of a denial", () => {
     preset.focus();
     fireEvent.click(preset);
     expect([field.value, document.activeElement]).toEqual(["Not now. Ask again later.", field]);
+  });
+
+  it("is chosen by a digit while no other one is written, and sent by Enter alone", async () => {
+    const console = await desk();
+    press("d");
+    const field = await screen.findByLabelText<HTMLInputElement>("Reason for the agent");
+    for (const [key, value] of [
+      ["2", "Wrong target. Check it and ask again."],
+      ["4", "Do not do this. Go on without it."],
+      ["9", "Do not do this. Go on without it."],
+    ] as const) {
+      press(key);
+      expect(field.value).toBe(value);
+    }
+    fireEvent.change(field, { target: { value: "INV-" } });
+    press("4");
+    expect(field.value).toBe("INV-");
+    fireEvent.change(field, { target: { value: "" } });
+    press("1", { ctrlKey: true });
+    expect(field.value).toBe("");
+    press("3");
+    expect(console.argsOf("decide")).toEqual([]);
+    fireEvent.submit(field);
+    await waitFor(() => {
+      expect(console.argsOf("decide")).toMatchObject([{ verdict: "deny", message: "Too broad. Ask again for less." }]);
+    });
   });
 });
 

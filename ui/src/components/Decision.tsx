@@ -1,4 +1,5 @@
 import type { DecisionView, OnBusView } from "../ipc/generated";
+import { RuleLink } from "./RuleLink";
 import { Section } from "./Section";
 import { ShownText } from "./ShownText";
 import { plainText } from "./shown";
@@ -26,13 +27,25 @@ export const OnBus = ({ other }: { readonly other: OnBusView }) => (
   </Section>
 );
 
-/** The decision that stands, and who gave it. */
-export const Decision = ({ decision }: { readonly decision: DecisionView }) => (
+interface DecisionProps {
+  readonly decision: DecisionView;
+  readonly workspace: string;
+}
+
+/** The decision that stands, and who or what gave it. */
+export const Decision = ({ decision, workspace }: DecisionProps) => (
   <Section title="Decision">
     <div className="selectable border-l-2 border-accent pl-2.5 text-text-2" data-testid="decision">
       <b className="inline-block font-semibold text-text first-letter:uppercase">{pastOf(decision.verdict)}</b> by{" "}
-      {decision.mine ? "you" : <ShownText text={decision.by} />}
-      {decision.origin === "operator" ? "" : ` (${decision.origin.replace("_", " ")})`}, key {decision.keyTail}
+      {decision.rule !== null ? (
+        <RuleLink rule={decision.rule} workspace={workspace} origin={decision.origin} />
+      ) : decision.mine ? (
+        "you"
+      ) : (
+        <ShownText text={decision.by} />
+      )}
+      {decision.origin === "operator" || decision.rule !== null ? "" : ` (${decision.origin.replace("_", " ")})`}, key{" "}
+      {decision.keyTail}
       {decision.atMs === null ? null : (
         <>
           , <Moment ms={decision.atMs} />

@@ -43,13 +43,14 @@ it("a step, a decision and a vote of another day are told with their day, in ano
     keyTail: "7Q2F",
     atMs,
     message: null,
+    rule: null,
     edited: [],
   };
   const vote = { type: "open", by: shown("ann"), mine: false, verdict: "approve", keyTail: "9ZZX", atMs } as const;
   render(
     <DeskProvider desk={desk}>
       <Ladder card={{ ...card(), ladder: [executed({ state: "done", atMs })] }} />
-      <Decision decision={decision} />
+      <Decision decision={decision} workspace="acme" />
       <Votes votes={{ count: { required: 2, given: 1, apart: 0, mine: false }, votes: [vote] }} />
     </DeskProvider>,
   );

@@ -659,13 +659,13 @@ warnings: Array<WarningView>,
  */
 reveals: Array<Reveal>, 
 /**
- * The nearest earlier decided call of the same tool.
+ * The nearest approved call of the same tool.
  */
 previous: PreviousCall | null, 
 /**
- * `WORKSPACE/AGENT/ID` of the newest call that this one repeats. Nothing follows from it by itself.
+ * The newest call that this one repeats; none where a warning tells of it. Nothing follows from it.
  */
-reAsk: string | null, 
+reAsk: ReAskView | null, 
 /**
  * Messages that led here.
  */
@@ -1155,7 +1155,11 @@ revealed: Array<number>,
  * How far an approval is meant, recorded in the decision: it grants nothing by itself. Absent is
  * `once`.
  */
-scope?: Scope, };
+scope?: Scope, 
+/**
+ * How long the card was in front and armed, ms. Of several cards that were decided together: the share of each.
+ */
+frontMs?: number, };
 
 /**
  * What became of a verdict. Only `decided` means that the stream has acknowledged it.
@@ -1231,6 +1235,10 @@ mine: boolean,
  */
 message: Shown | null, 
 /**
+ * The rule or the setup key that decided; none where a person did.
+ */
+rule: RuleRef | null, 
+/**
  * How far it was meant, where that is more than this call; it grants nothing by itself.
  */
 scope?: Scope, 
@@ -1252,13 +1260,17 @@ export type Delta = {
  */
 name: Shown, 
 /**
- * Then; none when it is new. Empty with `new` empty means that both are the same.
+ * Then; none when it is new, and where `lines` tells both.
  */
 old: Array<ArgPart>, 
 /**
- * Now; none when it is gone.
+ * Now; none when it is gone, and where `lines` tells both.
  */
 new: Array<ArgPart>, 
+/**
+ * Both line by line, where one of them has several lines; empty otherwise.
+ */
+lines: Array<DiffLine>, 
 /**
  * Whether both are the same.
  */
@@ -1568,9 +1580,9 @@ operator: string | null,
  */
 rule: string | null, 
 /**
- * Decided in less than this after it was stored.
+ * Decided in this console's window while its card was in front and armed for less than this.
  */
-tookUnderMs: number | null, 
+frontUnderMs: number | null, 
 /**
  * Only answers whose delivery is overdue now.
  */
@@ -1837,9 +1849,13 @@ storedMs: number,
  */
 state: CardState, 
 /**
- * The text holds characters that are shown as marks, or another warning applies.
+ * The card has a warning of weight.
  */
 warned: boolean, 
+/**
+ * A person denied the same call before.
+ */
+deniedBefore: boolean, 
 /**
  * How far the operators are, where several must agree.
  */
@@ -2348,6 +2364,11 @@ paces: Array<PaceView>,
  */
 pace: PaceView | null, 
 /**
+ * Half of the cards that were decided in this console's window were no longer in front and armed; none when
+ * there is none.
+ */
+frontMs: number | null, 
+/**
  * Requests of the time that still wait.
  */
 open: number, 
@@ -2368,7 +2389,7 @@ automatic: number,
  */
 human: number, 
 /**
- * Of these, in less than `hasty_ms`.
+ * Of these, in this console's window less than `hasty_ms` after the card was in front and armed.
  */
 hasty: number, 
 /**
@@ -2395,7 +2416,7 @@ role: string,
 key: string, };
 
 /**
- * How long people took to decide.
+ * How long calls waited until people decided.
  */
 export type PaceView = { 
 /**
@@ -2411,11 +2432,11 @@ tool: Facet | null,
  */
 decided: number, 
 /**
- * Half of them took no longer.
+ * Half of them waited no longer.
  */
 medianMs: number, 
 /**
- * 95 of 100 took no longer.
+ * 95 of 100 waited no longer.
  */
 p95Ms: number, };
 
@@ -2606,7 +2627,7 @@ report: PreviewReport | null,
 trouble: string | null, };
 
 /**
- * The nearest earlier decided call of the same tool, by the same agent where it has one.
+ * The nearest approved call of the same tool, by the same agent where it has one.
  */
 export type PreviousCall = { 
 /**
@@ -2692,6 +2713,27 @@ text: Shown,
  * The part in hexadecimal, 32 bytes a line.
  */
 hex: string, };
+
+/**
+ * The same call, decided before.
+ */
+export type ReAskView = { 
+/**
+ * `WORKSPACE/AGENT/ID`.
+ */
+key: string, 
+/**
+ * Its verdict.
+ */
+verdict: string, 
+/**
+ * Who decided it.
+ */
+by: Shown | null, 
+/**
+ * When.
+ */
+atMs: number, };
 
 /**
  * Calls an automatic decision wrong: what decided it is suspended.
@@ -3108,6 +3150,10 @@ export type RuleRef = {
  * Its id.
  */
 id: Shown, 
+/**
+ * Its name in the set that was in force; none where that is not kept here, and of a setup key.
+ */
+name: Shown | null, 
 /**
  * Its version.
  */
@@ -4289,9 +4335,14 @@ export type TodayView = {
  */
 decided: number, 
 /**
- * Half of them took no longer; none when there is none.
+ * Half of the requests waited no longer; none when there is none.
  */
-medianMs: number | null, 
+waitingMs: number | null, 
+/**
+ * Half of the cards that were decided in this console's window were no longer in front and armed; none when
+ * there is none.
+ */
+frontMs: number | null, 
 /**
  * No more requests than these are looked at, the newest that people decided.
  */
@@ -4716,7 +4767,11 @@ place: Shown,
 /**
  * What it means.
  */
-message: Shown, };
+message: Shown, 
+/**
+ * `WORKSPACE/AGENT/ID` of the earlier call that it is about.
+ */
+request: string | null, };
 
 /**
  * What decided by itself.

@@ -360,12 +360,20 @@ mod tests {
         };
         let unlisted = |rows: Vec<ToolRow>| -> Vec<String> {
             let told = tool_reports(rows, &[]).into_iter();
-            told.filter(|tool| tool.unlisted).map(|tool| tool.name).collect()
+            told.filter(|tool| tool.unlisted)
+                .map(|tool| tool.name)
+                .collect()
         };
         let asked = row("asked", None, false);
         let gone = row("gone", None, true);
-        assert_eq!(unlisted(vec![asked.clone(), gone.clone()]), Vec::<String>::new());
-        assert_eq!(unlisted(vec![row("a", Some(0), true), gone, asked]), ["gone"]);
+        assert_eq!(
+            unlisted(vec![asked.clone(), gone.clone()]),
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            unlisted(vec![row("a", Some(0), true), gone, asked]),
+            ["gone"]
+        );
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //!
 //! Refuses to fail a card for it: what cannot be read of an agent's own words tells nothing.
 
+use std::collections::BTreeSet;
+
 use countersign_wire::{AgentKey, ApprovalRequest, CallWarning};
 use serde_json::Value;
 
@@ -10,6 +12,7 @@ use super::arrivals::{IGNORED, UNREADABLE};
 use super::listed_names::shown_name;
 use super::reports;
 use crate::domain::cautions::{Described, changes, incomplete, outside_skill};
+use crate::error::OpError;
 use crate::runtime::App;
 use crate::store::lines::LineRow;
 use crate::store::re_asks::{self, EarlierCall};
@@ -42,9 +45,25 @@ pub(super) async fn of(
     };
     let repeats = re_asks::of(reader, &[line.id]).await?.remove(&line.id);
     let repeats = repeats.map(|earlier| app.with_its_listed_name(earlier));
-    if let Some(earlier) = &repeats {
+    let denied = re_asks::denied(reader, &[line.id]).await?.remove(&line.id);
+    let denied = denied.map(|earlier| app.with_its_listed_name(earlier));
+    let name = |of: &EarlierCall| format!("{}/{}/{}", of.ws, of.agent, of.request_id);
+    if let Some(earlier) = &denied {
+        found.push(CallWarning::DeniedBefore {
+            request: name(earlier),
+            by: decider(earlier),
+            reason: earlier.message.clone(),
+            before_ms: line.stored_at - earlier.decided_at,
+        });
+    }
+    // One call is told of once.
+    let other = repeats.as_ref().filter(|earlier| {
+        let denied = denied.as_ref().map(|denied| denied.id);
+        denied != Some(earlier.id)
+    });
+    if let Some(earlier) = other {
         found.push(CallWarning::ReAsk {
-            request: format!("{}/{}/{}", earlier.ws, earlier.agent, earlier.request_id),
+            request: name(earlier),
             verdict: earlier.verdict.clone().unwrap_or_default(),
             by: decider(earlier),
             before_ms: line.stored_at - earlier.decided_at,
@@ -75,8 +94,37 @@ pub(super) async fn of(
     Ok((repeats, found))
 }
 
-/// Name of who decided an earlier call.
-pub(crate) fn decider(earlier: &EarlierCall) -> Option<String> {
+/// What marks calls in a list, beside what they say themselves.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// Rows of calls that a person denied before.
+    pub denied: BTreeSet<i64>,
+    /// Rows of calls whose tool is described otherwise than when a person last approved one.
+    pub changed: BTreeSet<i64>,
+}
+
+impl App {
+    /// The marks of these rows.
+    ///
+    /// # Errors
+    /// [`OpError::Store`].
+    pub async fn marks(&self, ids: &[i64]) -> Result<Marks, OpError> {
+        Ok(Marks {
+            denied: re_asks::denied(self.reader(), ids)
+                .await?
+                .into_keys()
+                .collect(),
+            changed: tools::changed(self.reader(), ids)
+                .await?
+                .into_iter()
+                .collect(),
+        })
+    }
+}
+
+/// The name of who decided an earlier call.
+#[must_use]
+pub fn decider(earlier: &EarlierCall) -> Option<String> {
     let by: Value = serde_json::from_str(earlier.decided_by.as_deref()?).ok()?;
     shown_name(&by)
 }

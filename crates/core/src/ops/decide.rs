@@ -20,6 +20,7 @@ use crate::domain::{
     Authority, Delivery, RequestRecord, State, Timestamp, check_decide, ends_the_call, hold,
     is_vote,
 };
+use crate::store::looked::{self, Looked};
 use crate::store::outbox::{self, OutboxRow};
 use crate::store::request_states::{self, StateChange};
 use crate::store::requests;
@@ -40,22 +41,28 @@ pub(crate) async fn apply(
         .map(|(command, _)| command.key.clone())
         .collect();
     let mut records = requests::records_by_key(batch.tx, &keys).await?;
-    let mut rows = Vec::new();
-    let mut changes = Vec::new();
+    let mut taken = Taken::default();
     for (command, reply) in commands {
         let answer = match records.get_mut(&command.key) {
             None => Err(Refused::NotFound),
             Some(record) => {
-                let taken = (&mut rows, &mut changes);
+                let taken = &mut taken;
                 take_verdict(ledger, batch, settlements, record, *command, taken).await?
             }
         };
         batch.answer(reply, answer);
     }
-    outbox::insert(batch.tx, &rows, &changes).await
+    looked::keep(batch.tx, &taken.looked).await?;
+    outbox::insert(batch.tx, &taken.rows, &taken.changes).await
 }
 
-type Taken<'v> = (&'v mut Vec<OutboxRow>, &'v mut Vec<StateChange>);
+/// What the verdicts of a batch write.
+#[derive(Default)]
+struct Taken {
+    rows: Vec<OutboxRow>,
+    changes: Vec<StateChange>,
+    looked: Vec<Looked>,
+}
 
 async fn take_verdict(
     ledger: &mut Ledger,
@@ -63,7 +70,7 @@ async fn take_verdict(
     settlements: &Settlements,
     record: &mut RequestRecord,
     command: DecideCommand,
-    taken: Taken<'_>,
+    taken: &mut Taken,
 ) -> Result<Result<Accepted, Refused>, StoreError> {
     let (verdict, realm) = match check(ledger, record, &command, batch.now) {
         Ok(checked) => checked,
@@ -137,12 +144,12 @@ fn decision(
     settlements: &Settlements,
     record: &mut RequestRecord,
     (verdict, realm, command): (Verdict, Uuid, DecideCommand),
-    (rows, changes): Taken<'_>,
+    taken: &mut Taken,
 ) -> Result<Accepted, Refused> {
     let now = batch.now;
     let held = command.hold && verdict.lets_it_run();
     let (authority, origin) = (command.authority, command.origin);
-    let by_rule = command.automatic.clone();
+    let (by_rule, front_ms) = (command.automatic.clone(), command.front_ms);
     let draft = draft(record, verdict, command)?;
     let unsigned = write(&ledger.identity, record, draft, now).map_err(refused)?;
     fits(unsigned.payload.len(), (ledger.largest)()).map_err(refused)?;
@@ -169,6 +176,14 @@ fn decision(
         detail["rule"] = json!({ "id": by.rule.id, "version": by.rule.version });
         detail["policy_digest"] = json!(by.policy_digest.to_string());
     }
+    if let Some(front_ms) = front_ms {
+        detail["looked"] = json!({ "via": "window", "front_ms": front_ms });
+        taken.looked.push(Looked {
+            request: record.id,
+            decision_id: decision_id.to_string(),
+            front_ms,
+        });
+    }
     batch.record(
         unsigned.key.to_string(),
         if held { "hold" } else { "decide" },
@@ -176,7 +191,7 @@ fn decision(
         detail,
     );
     record.state = state;
-    changes.push(change(record, verdict, origin, now));
+    taken.changes.push(change(record, verdict, origin, now));
     batch.gathered.touched.push(record.id);
     let accepted = match &sig {
         None => {
@@ -199,7 +214,9 @@ fn decision(
             }
         }
     };
-    rows.push(row(record, unsigned, sig, release_at, state));
+    taken
+        .rows
+        .push(row(record, unsigned, sig, release_at, state));
     Ok(accepted)
 }
 

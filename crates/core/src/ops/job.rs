@@ -50,6 +50,8 @@ pub struct DecideCommand {
     pub origin: Origin,
     /// By which rule or setup key, and under which set.
     pub automatic: Option<Automatic>,
+    /// How long the card was in front and armed in the window, ms; none for what was decided elsewhere.
+    pub front_ms: Option<i64>,
 }
 
 /// What decides by itself.
@@ -77,6 +79,7 @@ impl DecideCommand {
             authority: Authority::Operator,
             origin: Origin::Operator,
             automatic: None,
+            front_ms: None,
         }
     }
 }

@@ -16,7 +16,7 @@ mod automatic_answers;
 pub mod backup;
 pub mod brakes;
 pub mod bypass;
-mod cautions;
+pub mod cautions;
 mod decide;
 mod decision_words;
 mod decisions;

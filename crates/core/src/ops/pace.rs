@@ -17,6 +17,6 @@ impl App {
     /// [`OpError::Store`].
     pub async fn peoples_pace(&self, since: Timestamp) -> Result<PeoplesPace, OpError> {
         let times = tool_record::people_took(self.reader(), since, i64::from(NEWEST)).await?;
-        Ok(PeoplesPace::of(times))
+        Ok(PeoplesPace::of(&times))
     }
 }

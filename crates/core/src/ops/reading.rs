@@ -12,6 +12,7 @@ use super::cautions;
 use super::tool_record::{NEWEST, call_of};
 use super::votes::told::{self, ShownVote};
 use crate::domain::history::HistoryFilter;
+use crate::domain::yardstick::nearest;
 use crate::domain::{State, Timestamp};
 use crate::error::OpError;
 use crate::runtime::App;
@@ -23,7 +24,11 @@ use crate::store::outbox::OutboxRow;
 use crate::store::quarantine::{self, Contradicting};
 use crate::store::re_asks::{self, EarlierCall};
 use crate::store::receipts::StoredReceipt;
-use crate::store::{alarms, audit, decisions, outbox, receipts, retention, typed_targets};
+use crate::store::tool_record::ToolCall;
+use crate::store::{
+    Reader, StoreError, alarms, audit, decisions, outbox, policy_versions, receipts, retention,
+    typed_targets,
+};
 
 /// How long a reader waits for what an agent said when it withdrew.
 const REASON_LIMIT: Duration = Duration::from_secs(1);
@@ -45,9 +50,11 @@ pub struct RequestStory {
     pub alarms: Vec<Alarm>,
     /// The votes of several operators, as far as they may be shown.
     pub votes: Vec<ShownVote>,
-    /// The nearest earlier decided call of the same tool.
-    pub earlier: Option<LineRow>,
-    /// The very same call, decided before this one was asked.
+    /// The nearest approved call of the same tool, with the arguments that ran.
+    pub earlier: Option<(LineRow, Value)>,
+    /// The name of the rule that decided, in the set that was in force; none where that is not kept here.
+    pub rule_name: Option<String>,
+    /// The same call, decided before this one was asked.
     pub repeats: Option<EarlierCall>,
     /// What else a person should know of the call.
     pub cautions: Vec<CallWarning>,
@@ -68,6 +75,22 @@ impl RequestStory {
         stands
             .or(queued.map(|queued| &queued.payload))
             .map(Vec::as_slice)
+    }
+
+    async fn with_rule_name(mut self, reader: &Reader) -> Result<Self, StoreError> {
+        let (Some(id), Some("rule")) = (&self.line.rule_id, self.line.origin.as_deref()) else {
+            return Ok(self);
+        };
+        let given: Value = self.given().and_then(json_value).unwrap_or_default();
+        if let Some(digest) = given["policy_digest"].as_str()
+            && let Some(set) = policy_versions::body(reader, digest).await?
+        {
+            let set: Value = json_value(&set).unwrap_or_default();
+            let rules = set["rules"].as_array().map_or(&[][..], Vec::as_slice);
+            let rule = rules.iter().find(|rule| rule["id"] == id.as_str());
+            self.rule_name = rule.and_then(|rule| Some(rule["name"].as_str()?.to_owned()));
+        }
+        Ok(self)
     }
 }
 
@@ -252,8 +275,7 @@ impl App {
             reported = receipts::of_request(reader, &key).await?;
         }
         if let Some(call) = call_of(&line) {
-            let nearest = lines::earlier_decided(reader, call, i64::from(NEWEST)).await?;
-            earlier = nearest.map(|line| self.with_listed_name(line));
+            earlier = self.nearest_approved(&line, call).await?;
         }
         let typed_target = match &line.tool {
             Some(tool) => typed_targets::of_tool(reader, &line.ws, &line.agent, tool).await?,
@@ -283,7 +305,27 @@ impl App {
             earlier,
             typed_target,
             removed,
-        })
+            rule_name: None,
+        }
+        .with_rule_name(reader)
+        .await?)
+    }
+
+    /// The approved call that shares most with this one.
+    async fn nearest_approved(
+        &self,
+        line: &LineRow,
+        call: ToolCall<'_>,
+    ) -> Result<Option<(LineRow, Value)>, OpError> {
+        let Some(args) = json_value(&line.raw).and_then(|of| of.get("args").cloned()) else {
+            return Ok(None);
+        };
+        let approved = lines::approved_before(self.reader(), call, i64::from(NEWEST)).await?;
+        let Some((id, ran)) = nearest(&args, approved) else {
+            return Ok(None);
+        };
+        let found = lines::by_ids(self.reader(), &[id]).await?.pop();
+        Ok(found.map(|line| (self.with_listed_name(line), ran)))
     }
 
     /// Audit rows after `seq`, oldest first: the order of everything that happened here.

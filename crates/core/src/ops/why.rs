@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::bypass;
 use super::rule_usage::{Amounts, used};
+use super::setup::schema_of;
 use crate::domain::Timestamp;
 use crate::domain::brakes::Braked;
 use crate::error::OpError;
@@ -20,10 +21,13 @@ use crate::policy::{
 };
 use crate::runtime::App;
 use crate::store::lines::LineRow;
-use crate::store::{Reader, StoreError, redefined};
+use crate::store::{Reader, StoreError, agents, redefined};
 
 /// How often payloads are read for one sum, 4 MiB each time: what is more is told as not known.
 const READS: usize = 16;
+
+const UNDECLARED: &str = "undeclared";
+const UNBOUND: &str = "unbound";
 
 /// A rule in an explanation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -156,10 +160,25 @@ impl App {
         });
         let found = judging.await.map_err(|error| failed(error.to_string()))??;
         let denied = in_force.decides() && matches!(found.outcome, Outcome::Deny(_));
-        Ok(Some(match in_force.replaced.is_some() && !denied {
+        let mut why = match in_force.replaced.is_some() && !denied {
             true => replaced(&in_force.set, &found),
             false => told(&in_force.set, found, named, &agent),
-        }))
+        };
+        // Where nobody set or bound anything of an agent, the set knows none of its keys.
+        if let Some(setup) = &mut why.setup
+            && setup.state == UNDECLARED
+            && self.declares(&agent, &setup.key).await?
+        {
+            setup.state = UNBOUND;
+        }
+        Ok(Some(why))
+    }
+
+    async fn declares(&self, agent: &AgentKey, key: &str) -> Result<bool, OpError> {
+        let declared = agents::setup_schemas(self.reader()).await?;
+        let own = declared.iter().find(|(of, _)| of == agent);
+        let schema = own.and_then(|(_, declared)| schema_of(declared));
+        Ok(schema.is_some_and(|schema| schema.field(key).is_some()))
     }
 }
 
@@ -243,8 +262,8 @@ fn told(set: &PolicySet, found: Evaluation, named: Option<String>, agent: &Agent
     near.sort_by_key(|near| ["tool", "agent"].contains(&near.matcher.as_str()));
     let setup = found.setup.zip(named).map(|(says, key)| {
         let (state, value, skips_when) = match says {
-            SetupSays::Undeclared => ("undeclared", None, None),
-            SetupSays::Unbound => ("unbound", None, None),
+            SetupSays::Undeclared => (UNDECLARED, None, None),
+            SetupSays::Unbound => (UNBOUND, None, None),
             SetupSays::Differs { value, skips_when } => ("differs", Some(value), Some(skips_when)),
             SetupSays::NotCovered(Matcher::SetupChanged) => ("redeclared", None, None),
             SetupSays::NotCovered(_) => ("not_covered", None, None),

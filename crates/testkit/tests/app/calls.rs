@@ -48,6 +48,16 @@ async fn decided(app: &App, agent: &Agent, id: &str, given: Verdict) {
     in_state(app, id, "decided").await;
 }
 
+async fn row_of(app: &App, id: &str) -> i64 {
+    app.show(id).await.unwrap().line.id
+}
+
+/// The codes of what is remarkable about a call.
+async fn told(app: &App, id: &str) -> Vec<&'static str> {
+    let story = app.show(id).await.unwrap();
+    story.cautions.iter().map(CallWarning::code).collect()
+}
+
 async fn changed(app: &App, id: &str) -> Vec<ToldBy> {
     let story = app.show(id).await.unwrap();
     let told = |warning: &CallWarning| match warning {
@@ -77,9 +87,23 @@ async fn a_tool_that_reads_otherwise_than_when_a_person_approved_it_is_told_unti
     assert_eq!(changed(&desk.app, "b").await, []);
     asked(&desk.app, &agent, "c", described("all")).await;
     assert_eq!(changed(&desk.app, "c").await, [ToldBy::Call]);
+    let mut ids = Vec::new();
+    for id in ["a", "b", "c"] {
+        ids.push(row_of(&desk.app, id).await);
+    }
+    let marks = desk.app.marks(&ids).await.unwrap();
+    assert_eq!(marks.changed, [ids[2]].into());
     // What came after a call was asked is not approved by it.
     hello(&desk, &agent, "deletes everything").await;
     assert_eq!(changed(&desk.app, "b").await, [ToldBy::Hello]);
+    assert!(
+        desk.app
+            .marks(&ids)
+            .await
+            .unwrap()
+            .changed
+            .contains(&ids[1])
+    );
     decided(&desk.app, &agent, "b", Verdict::Approve).await;
     asked(&desk.app, &agent, "d", described("one")).await;
     assert_eq!(changed(&desk.app, "d").await, [ToldBy::Hello]);
@@ -164,7 +188,15 @@ async fn the_same_call_asked_again_is_linked_and_waits_like_any_other() {
         ),
         ("first", Some("deny"), Some("not this one"))
     );
-    assert!(matches!(&story.cautions[0], CallWarning::ReAsk { by: Some(by), .. } if by == "Ada"));
+    assert_eq!(told(&desk.app, "again").await, ["denied_before"]);
+    let denied = &desk.app.show("again").await.unwrap().cautions[0];
+    assert_eq!(
+        denied.words(3_600_000),
+        (
+            "Ada",
+            "denied this exact call 1 h ago: not this one".to_owned()
+        )
+    );
     // What was asked before the decision is no re-ask, nor is another tool, argument or agent.
     for id in ["first", "beside", "tool", "args", "other"] {
         let story = desk.app.show(id).await.unwrap();
@@ -183,6 +215,23 @@ async fn the_same_call_asked_again_is_linked_and_waits_like_any_other() {
         "the newest one is linked"
     );
     assert_eq!(story.line.state, "pending");
+    // A person has approved it since.
+    assert_eq!(told(&desk.app, "third").await, ["re_ask"]);
+    // What says neither yes nor no ends no denial.
+    decided(&desk.app, &agent, "third", Verdict::Deny).await;
+    asked(&desk.app, &agent, "fourth", |_| ()).await;
+    decided(&desk.app, &agent, "fourth", Verdict::Skip).await;
+    asked(&desk.app, &agent, "fifth", |_| ()).await;
+    assert_eq!(told(&desk.app, "fifth").await, ["denied_before", "re_ask"]);
+    let mut ids = Vec::new();
+    for id in [
+        "first", "again", "third", "fourth", "fifth", "tool", "args", "other",
+    ] {
+        ids.push(row_of(&desk.app, id).await);
+    }
+    let marks = desk.app.marks(&ids).await.unwrap();
+    assert_eq!(marks.denied, [ids[1], ids[3], ids[4]].into());
+    assert!(marks.changed.is_empty());
     desk.app.shutdown().await;
 }
 

@@ -122,15 +122,25 @@ async fn a_store_that_another_program_holds_is_told_to_be_locked_until_it_lets_g
     let desk = Desk::open().await;
     let agent = desk.agent("bot").await;
     let mut other = connect(&desk.data).await;
-    sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+    sqlx::query("BEGIN IMMEDIATE")
+        .execute(&mut other)
+        .await
+        .unwrap();
     agent.ask(&agent.request("r1")).await;
     let codes = async || {
         let status = desk.app.status().await.unwrap();
-        status.alarms.into_iter().map(|alarm| alarm.code).collect::<Vec<_>>()
+        status
+            .alarms
+            .into_iter()
+            .map(|alarm| alarm.code)
+            .collect::<Vec<_>>()
     };
     // The writer waits 10 s for a lock.
     tokio::time::sleep(LIMIT).await;
-    until("the lock is told", async || codes().await == ["store_locked"]).await;
+    until("the lock is told", async || {
+        codes().await == ["store_locked"]
+    })
+    .await;
     sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
     until("the lock is over", async || codes().await.is_empty()).await;
     listed(&desk.app, "r1").await;

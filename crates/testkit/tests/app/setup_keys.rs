@@ -43,6 +43,27 @@ fn with_key(agent: &Agent, id: &str, key: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_declared_key_that_nobody_set_or_bound_is_bound_to_nothing() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    hello(&agent, json!([])).await;
+    declared(&desk.app).await;
+    agent.ask(&with_key(&agent, "r1", "confirm_hire")).await;
+    agent.ask(&with_key(&agent, "r2", "unheard_of")).await;
+    let state = async |id: &str| {
+        let why = desk.app.why(&listed(&desk.app, id).await).await.unwrap();
+        why.unwrap().setup.unwrap().state
+    };
+    assert_eq!(state("r1").await, "unbound");
+    assert_eq!(state("r2").await, "undeclared");
+    let set = SetupChange::Set("allow_dangerous".into(), json!(true));
+    desk.app.change_setup(&bot(), &set).await.unwrap();
+    assert_eq!(state("r1").await, "unbound");
+    assert_eq!(state("r2").await, "undeclared");
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_bound_key_lets_a_call_pass_in_either_polarity_and_an_unbound_one_asks() {
     let desk = Desk::open().await;
     let agent = desk.agent("bot").await;

@@ -139,7 +139,8 @@ async fn the_matrix_has_the_tools_that_asked_beside_those_of_hellos() {
     let rows = async || desk.app.matrix(&acme()).await.unwrap().rows;
     until("the rule is known", async || {
         let rows = rows().await;
-        rows.iter().all(|row| row.cells.iter().all(|cell| cell.outcome.as_str() == "deny"))
+        rows.iter()
+            .all(|row| row.cells.iter().all(|cell| cell.outcome.as_str() == "deny"))
     })
     .await;
     let asked = rows().await;

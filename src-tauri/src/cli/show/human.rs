@@ -194,6 +194,7 @@ fn decision(story: &RequestStory, secrets: Secrets, text: &mut Vec<String>) {
         by.unwrap_or_default(),
         at.unwrap_or_default()
     ));
+    text.extend(by_rule(story));
     if let Some(message) = &line.message {
         asked::block(message, secrets, text);
     }
@@ -214,6 +215,26 @@ fn decision(story: &RequestStory, secrets: Secrets, text: &mut Vec<String>) {
             asked::value(value, secrets, "  ", text);
         }
     }
+}
+
+/// What decided where no person did, and the command that shows it.
+fn by_rule(story: &RequestStory) -> Option<String> {
+    let line = &story.line;
+    let id = plain(line.rule_id.as_deref()?);
+    let ws = &line.ws;
+    Some(match (line.origin.as_deref(), line.rule_version) {
+        (Some("rule"), Some(version)) => {
+            let name = story.rule_name.as_deref().map(plain);
+            let named = name.map_or_else(|| id.clone(), |name| format!("{name} ({id})"));
+            format!(
+                "  by rule {named}, version {version}: countersign rules show {id} --workspace {ws}"
+            )
+        }
+        (Some("setup_key"), _) => {
+            format!("  by setup key {id}: countersign setup list --workspace {ws}")
+        }
+        _ => format!("  by {id}"),
+    })
 }
 
 /// Agents act by this one.

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use countersign_core::App;
+use countersign_core::domain::Timestamp;
 use countersign_core::ops::reading::RequestStory;
 use countersign_core::store::lines::{Filter, LineRow};
 use countersign_wire::{CallWarning, KeptJson, Risk, TextWarning, looks_like, warnings};
@@ -36,9 +37,12 @@ pub(super) fn of(
     story: &RequestStory,
     request: Option<&KeptJson>,
     known: &BTreeSet<String>,
+    now: Timestamp,
 ) -> Vec<Value> {
     let line = &story.line;
-    let mut found: Vec<Value> = story.cautions.iter().map(caution).collect();
+    let asked_ms_ago = now.since_ms(Timestamp(line.stored_at));
+    let cautions = story.cautions.iter();
+    let mut found: Vec<Value> = cautions.map(|of| caution(of, asked_ms_ago)).collect();
     let request = request.and_then(KeptJson::value);
     if let Some(tool) = &line.tool
         && let Some(other) = looks_like(tool, known.iter().map(String::as_str))
@@ -69,7 +73,7 @@ pub(super) fn of(
 }
 
 /// As the wire has it, every text escaped, with the sentence that people read.
-fn caution(warning: &CallWarning) -> Value {
+fn caution(warning: &CallWarning, asked_ms_ago: i64) -> Value {
     let mut told = serde_json::to_value(warning).unwrap_or_default();
     for value in told.as_object_mut().into_iter().flat_map(Map::values_mut) {
         match value {
@@ -84,7 +88,7 @@ fn caution(warning: &CallWarning) -> Value {
             _ => {}
         }
     }
-    let (what, words) = warning.words();
+    let (what, words) = warning.words(asked_ms_ago);
     told["message"] = plain(&format!("{what} {words}")).into();
     told["at"] = match warning {
         CallWarning::ToolChanged { .. } | CallWarning::CredentialIncomplete { .. } => "/tool/name",

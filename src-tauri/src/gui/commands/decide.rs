@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::gui::desk::Desk;
 use crate::gui::fault::{fault, refuse};
-use crate::gui::view::{Story, edit_check, path_of, reveals, strict_json};
+use crate::gui::view::{Story, edit_check, reveals, strict_json};
 
 pub(crate) async fn decide(desk: &Desk, args: DecideArgs) -> Result<DecideOutcome, IpcError> {
     let story = desk.story(&args.key).await?;
@@ -36,7 +36,8 @@ pub(crate) async fn decide(desk: &Desk, args: DecideArgs) -> Result<DecideOutcom
         message: args.message.clone(),
         response: response(&story, &args)?,
         scope: args.scope.unwrap_or(Scope::Once),
-        hold: runs && path_of(&story.request) == DecidePath::Low,
+        hold: runs && story.path() == DecidePath::Low,
+        front_ms: args.front_ms.map(i64::from),
         ..DecideCommand::by_operator(story.key.clone(), args.verdict)
     };
     outcome(args.verdict, desk.app.decide(command).await)
@@ -72,7 +73,7 @@ fn check_way(
     would_run: Option<&Value>,
     key: &[u8; 32],
 ) -> Result<(), IpcError> {
-    let path = path_of(&story.request);
+    let path = story.path();
     let missing = reveals(&story.request, key, path).any(|reveal| !args.revealed.contains(&reveal));
     if missing {
         return Err(refuse(

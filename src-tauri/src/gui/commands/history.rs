@@ -121,7 +121,7 @@ fn filter(view: HistoryFilterView) -> Result<HistoryFilter, IpcError> {
         origins: view.origin.map(words),
         signers: view.operator.map(|key| vec![key]),
         rule: view.rule,
-        took_under_ms: view.took_under_ms,
+        front_under_ms: view.front_under_ms,
         overdue: view.overdue,
         since: view.since_ms.map(Timestamp),
         until: view.until_ms.map(Timestamp),
@@ -189,6 +189,7 @@ pub(crate) async fn request_story(
         &desk.hiding_key,
         &own_key,
         &desk.production,
+        desk.app.now(),
     ))
 }
 

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::gui::desk::Desk;
 use crate::gui::fault::{fault, refuse};
-use crate::gui::view::{ascii_literal, card_view, inbox_row, walk};
+use crate::gui::view::{ascii_literal, card_view, inbox_row, mark, walk};
 
 /// Held and queued verdicts that the list shows at most.
 const IN_FLIGHT: i64 = 1_000;
@@ -42,6 +42,8 @@ pub(crate) async fn inbox_snapshot(desk: &Desk, _: Nothing) -> Result<InboxSnaps
     }
     let given = desk.app.lines(&in_flight).await.map_err(fault)?;
     rows.extend(given.iter().filter_map(inbox_row));
+    let ids: Vec<i64> = rows.iter().map(|row| row.seq).collect();
+    mark(&mut rows, &desk.app.marks(&ids).await.map_err(fault)?);
     Ok(InboxSnapshot {
         number,
         rows,
@@ -56,6 +58,7 @@ pub(crate) async fn card(desk: &Desk, args: KeyArgs) -> Result<Card, IpcError> {
         &desk.hiding_key,
         desk.app.identity().human_key().as_str(),
         &desk.production,
+        desk.app.now(),
     ))
 }
 

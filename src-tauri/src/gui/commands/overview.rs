@@ -46,6 +46,7 @@ pub(crate) async fn overview(desk: &Desk, args: OverviewArgs) -> Result<Overview
             .collect(),
         paces: seen.paces.into_iter().take(LISTED).map(pace).collect(),
         pace: seen.pace.map(pace),
+        front_ms: seen.front_ms,
         open: seen.open,
         expired: seen.expired,
         stalled,

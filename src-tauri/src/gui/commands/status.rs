@@ -22,7 +22,8 @@ pub(crate) async fn today(desk: &Desk, args: TodayArgs) -> Result<TodayView, Ipc
     let pace = desk.app.peoples_pace(since).await.map_err(fault)?;
     Ok(TodayView {
         decided: pace.decided,
-        median_ms: pace.median_ms,
+        waiting_ms: pace.waiting_ms,
+        front_ms: pace.front_ms,
         newest: NEWEST,
     })
 }

@@ -183,7 +183,7 @@ impl Writer<'_> {
                     self.found
                         .push(place.found(RevealKind::HiddenCharacters, text.clone()));
                 }
-                self.quoted(place, text);
+                self.quoted(place, text, place.depth == 0 && text.contains('\n'));
             }
             Value::Array(items) => {
                 let steps = items.iter().enumerate().map(|(at, item)| {
@@ -231,7 +231,7 @@ impl Writer<'_> {
                     self.found
                         .push(place.found(RevealKind::HiddenCharacters, name.to_owned()));
                 }
-                self.quoted(&place, name);
+                self.quoted(&place, name, false);
                 self.text.push_str(": ");
             }
             self.value(&place, name, value);
@@ -245,16 +245,20 @@ impl Writer<'_> {
         self.text.push(close);
     }
 
-    /// A text as a JSON string, with the secrets in it hidden one by one.
-    fn quoted(&mut self, place: &Place, text: &str) {
+    /// A text between quotes, with the secrets in it hidden one by one: as it is, or with the escapes of JSON.
+    fn quoted(&mut self, place: &Place, text: &str, as_it_is: bool) {
+        let write = |part: &str, to: &mut String| match as_it_is {
+            true => to.push_str(part),
+            false => quote(part, to),
+        };
         self.text.push('"');
         let mut from = 0;
         for span in secret_spans(text) {
-            quote(&text[from..span.start], &mut self.text);
+            write(&text[from..span.start], &mut self.text);
             self.hide(place, text[span.clone()].to_owned());
             from = span.end;
         }
-        quote(&text[from..], &mut self.text);
+        write(&text[from..], &mut self.text);
         self.text.push('"');
     }
 
@@ -281,14 +285,13 @@ fn one_line(value: &Value) -> bool {
     all_plain && value.to_string().len() <= ONE_LINE && !value.to_string().contains("\\n")
 }
 
-/// What stands between the quotes of a JSON string; hostile characters stay for the escaper to mark. A line feed is written as
-/// `\n` and then broken, so that a text of many lines can be read and nothing is left to guess.
+/// What stands between the quotes of a JSON string; hostile characters stay for the escaper to mark. A line feed breaks
+/// the line: one that is written as `\n` has its backslash doubled. The page marks the ends of lines where that is asked.
 fn quote(text: &str, to: &mut String) {
     for character in text.chars() {
         match character {
             '"' => to.push_str("\\\""),
             '\\' => to.push_str("\\\\"),
-            '\n' => to.push_str("\\n\n"),
             other => to.push(other),
         }
     }
@@ -399,7 +402,11 @@ mod tests {
         let walked = walk(&json!(["a\nb", "a\\nb", "\"q\""]), &KEY);
         assert_eq!(
             plain(&walked.entries[0].value),
-            "[\n  \"a\\n\nb\",\n  \"a\\\\nb\",\n  \"\\\"q\\\"\"\n]"
+            "[\n  \"a\nb\",\n  \"a\\\\nb\",\n  \"\\\"q\\\"\"\n]"
         );
+        // What is a text of several lines itself is shown as it was written.
+        let body = "Dear \"Ann\",\nC:\\new\n";
+        let walked = walk(&json!({ "body": body }), &KEY);
+        assert_eq!(plain(&walked.entries[0].value), format!("\"{body}\""));
     }
 }

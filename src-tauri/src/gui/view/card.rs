@@ -1,12 +1,14 @@
 //! One request whole.
 
-use countersign_core::store::re_asks::EarlierCall;
+use countersign_core::domain::Timestamp;
+use countersign_core::ops::cautions::decider;
 use countersign_view::{
-    Card, DecidePath, EffectiveGroup, HistoryMessage, HoldView, NativeDigest, OptionView,
-    OriginView, QuestionView, RevealKind, Said, ToolView,
+    Card, DecidePath, EffectiveGroup, FormView, HistoryMessage, HoldView, NativeDigest, OptionView,
+    OriginView, QuestionView, ReAskView, RevealKind, Said, ToolView,
 };
 use countersign_wire::{
-    ApprovalRequest, Effective, Effects, RequestKind, Risk, Shown, TraceContext, Verdict,
+    ApprovalRequest, CallWarning, Effective, Effects, RequestKind, Risk, Shown, TraceContext,
+    Verdict,
 };
 use serde_json::{Value, json};
 
@@ -15,13 +17,13 @@ use super::form::form_view;
 use super::hidden::{escape, escape_lines, json_shown};
 use super::looks::looks;
 use super::previous::previous;
-use super::progress::{decision_view, ladder, on_bus_view};
+use super::progress::{decision_view, ladder, on_bus_view, rule_ref};
 use super::story::{Story, state_of};
 use super::votes::votes_view;
 use super::warning::card_warnings;
 use crate::production::Production;
 
-/// Which way an approval takes.
+/// Which way an approval takes for what a request says of itself.
 pub(crate) fn path_of(request: &ApprovalRequest) -> DecidePath {
     DecidePath::of(
         request.effective_risk(),
@@ -55,6 +57,7 @@ pub(crate) fn card_view(
     key: &[u8; 32],
     own_key: &str,
     production: &Production,
+    now: Timestamp,
 ) -> Card {
     let request = &story.request;
     let walked = request.args.as_ref().map(|args| walk(args, key));
@@ -69,7 +72,7 @@ pub(crate) fn card_view(
         tool: tool(request),
         risk,
         unknown_risk: (risk.as_str() != request.risk).then(|| escape(&request.risk)),
-        path: path_of(request),
+        path: story.path(),
         state: state_of(&story.line),
         says: says(request),
         effective: request
@@ -77,12 +80,12 @@ pub(crate) fn card_view(
             .as_ref()
             .map(|e| effective(e, key))
             .unwrap_or_default(),
-        warnings: card_warnings(story),
+        warnings: card_warnings(story, now),
         reveals: walked.as_ref().map(Walked::reveals).unwrap_or_default(),
         args: walked.map(|walked| walked.entries),
         looks: request.args.as_ref().map(looks).unwrap_or_default(),
         previous: previous(story, key, own_key),
-        re_ask: story.repeats.as_ref().map(re_asked),
+        re_ask: re_ask(story),
         history: history(request),
         question: question(request),
         form: request.response_schema.as_ref().map(form_view),
@@ -102,10 +105,10 @@ pub(crate) fn card_view(
             .map(|out| HoldView {
                 release_ms: out.release_at,
             }),
-        decision: story
-            .decision
-            .as_ref()
-            .map(|decision| decision_view(decision, &story.line, key, own_key)),
+        decision: story.decision.as_ref().map(|decision| {
+            let rule = rule_ref(&story.line, Some(decision), story.rule_name.as_deref());
+            decision_view(decision, (&story.line, rule), key, own_key)
+        }),
         on_bus: story
             .contradicting
             .as_ref()
@@ -114,8 +117,16 @@ pub(crate) fn card_view(
     }
 }
 
-fn re_asked(earlier: &EarlierCall) -> String {
-    format!("{}/{}/{}", earlier.ws, earlier.agent, earlier.request_id)
+/// The earlier call, unless a warning tells of it.
+fn re_ask(story: &Story) -> Option<ReAskView> {
+    let told = |caution: &CallWarning| matches!(caution, CallWarning::ReAsk { .. });
+    let earlier = story.repeats.as_ref()?;
+    story.cautions.iter().any(told).then(|| ReAskView {
+        key: format!("{}/{}/{}", earlier.ws, earlier.agent, earlier.request_id),
+        verdict: escape(earlier.verdict.as_deref().unwrap_or_default()).plain(),
+        by: decider(earlier).map(|by| escape(&by)),
+        at_ms: earlier.decided_at,
+    })
 }
 
 fn text(words: Option<&String>) -> Option<Shown> {

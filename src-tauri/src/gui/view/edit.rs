@@ -29,6 +29,11 @@ pub(crate) struct Checked {
 
 /// Indented JSON in which hidden values stand as placeholders and hidden characters as escapes.
 pub(crate) fn editor_text(value: &Value, key: &[u8; 32]) -> String {
+    text_ascii_safe(&text_of(value, key))
+}
+
+/// The same, in which characters stand as they are.
+pub(super) fn text_of(value: &Value, key: &[u8; 32]) -> String {
     let hidden = map_leaves(value, &mut |_, name, leaf| {
         if hides_whole(name, leaf) {
             return Some(Value::from(placeholder(&leaf_text(leaf), key)));
@@ -41,7 +46,7 @@ pub(crate) fn editor_text(value: &Value, key: &[u8; 32]) -> String {
         }
         Some(Value::from(safe))
     });
-    text_ascii_safe(&format!("{hidden:#}"))
+    format!("{hidden:#}")
 }
 
 /// Checks an edit of `original` and compares both.

@@ -8,13 +8,12 @@ use countersign_core::store::audit_refs::AuditRef as LogRow;
 use countersign_core::store::decisions::StoredDecision;
 use countersign_core::store::lines::LineRow;
 use countersign_view::{
-    AuditRef, CardState, HistoryRow, RequestStoryView, RuleRef, SignatureView, VoteView,
+    AuditRef, CardState, HistoryRow, RequestStoryView, SignatureView, VoteView,
 };
-use countersign_wire::{Hiding, Risk, escape, escape_lines, json_value, request_digest};
-use serde_json::Value;
+use countersign_wire::{Hiding, Risk, escape, escape_lines, request_digest};
 
 use super::card::card_view;
-use super::progress::{Delivery, decision_view, key_tail, on_bus_view, rungs};
+use super::progress::{Delivery, decision_view, key_tail, on_bus_view, rule_ref, rungs};
 use super::raw::raw_chunk;
 use super::row::decider;
 use super::story::{Story, state_of};
@@ -65,6 +64,7 @@ pub(crate) fn story_view(
     key: &[u8; 32],
     own_key: &str,
     production: &Production,
+    now: At,
 ) -> RequestStoryView {
     let HistoryReading {
         story,
@@ -74,6 +74,7 @@ pub(crate) fn story_view(
     let line = &story.line;
     let row = history_row(line, &Hiding::new(*key), own_key);
     let decision = story.decision.as_ref();
+    let rule = rule_ref(line, decision, story.rule_name.as_deref());
     let contradicting = story.contradicting.as_ref();
     let ladder = rungs(
         line,
@@ -103,9 +104,9 @@ pub(crate) fn story_view(
             .flatten(),
         removed_ms,
         votes: story.votes.iter().map(vote).collect(),
-        rule: rule(line, decision),
+        rule: rule.clone(),
         signature: decision.and_then(signature),
-        decision: decision.map(|decision| decision_view(decision, line, key, own_key)),
+        decision: decision.map(|decision| decision_view(decision, (line, rule), key, own_key)),
         on_bus: contradicting.map(|other| on_bus_view(other, key)),
         ladder,
         audit: audit.into_iter().filter_map(log_row).collect(),
@@ -114,7 +115,7 @@ pub(crate) fn story_view(
         // Last: it takes the story.
         card: Story::read(story)
             .ok()
-            .map(|story| Box::new(card_view(&story, key, own_key, production))),
+            .map(|story| Box::new(card_view(&story, key, own_key, production, now))),
     }
 }
 
@@ -137,18 +138,6 @@ fn vote(vote: &ShownVote) -> VoteView {
             mine: vote.mine,
         },
     }
-}
-
-fn rule(line: &LineRow, decision: Option<&StoredDecision>) -> Option<RuleRef> {
-    let id = escape(line.rule_id.as_deref()?);
-    let payload: Value = decision
-        .and_then(|decision| json_value(&decision.payload))
-        .unwrap_or_default();
-    Some(RuleRef {
-        id,
-        version: line.rule_version,
-        policy_digest: payload["policy_digest"].as_str().map(escape),
-    })
 }
 
 fn signature(decision: &StoredDecision) -> Option<SignatureView> {

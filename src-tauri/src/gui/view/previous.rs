@@ -1,19 +1,20 @@
-//! The difference from the nearest earlier decided call of the same tool, and whose that was. Praises nothing.
+//! The difference from the nearest approved call of the same tool, and whose that was. Praises nothing.
 
-use countersign_view::{ArgEntry, ArgPart, Delta, PreviousCall};
+use countersign_view::{ArgEntry, ArgPart, Delta, DiffLine, PreviousCall};
 use countersign_wire::{Shown, escape};
 use serde_json::Value;
 
 use super::args::{Walked, walk};
 use super::card::hidden_for_good;
+use super::edit::{diff, text_of};
+use super::hidden::without_secrets;
 use super::row::decider;
 use super::story::Story;
 
 /// Compares with the earlier call, where there is one.
 pub(crate) fn previous(story: &Story, key: &[u8; 32], own_key: &str) -> Option<PreviousCall> {
-    let (line, request) = story.earlier.as_ref()?;
+    let (line, then) = story.earlier.as_ref()?;
     let now = story.request.args.as_ref()?;
-    let then = request.args.as_ref()?;
     let (name, by_key) = decider(line).unwrap_or_default();
     let by = match (line.origin.as_deref(), &line.rule_id) {
         (Some("rule"), Some(rule)) => format!("rule {rule}"),
@@ -46,16 +47,49 @@ fn deltas(then: &Value, now: &Value, key: &[u8; 32]) -> Vec<Delta> {
         .map(|entry| {
             let (before, after) = (find(&old, entry), find(&new, entry));
             let same = same(&before, &after);
+            let lines = match !same && (has_lines(&before) || has_lines(&after)) {
+                true => changed_lines(entry, (then, now), key),
+                false => Vec::new(),
+            };
+            let (hidden, wider) = (marks(&after) > 0, is_wider(entry, then, now));
+            let by_line = !lines.is_empty();
             Delta {
                 name: entry.name.clone().unwrap_or_else(|| escape("arguments")),
-                hidden: !same && marks(&after) > 0,
-                wider: !same && is_wider(entry, then, now),
-                old: before,
-                new: after,
+                hidden: !same && hidden,
+                wider: !same && wider,
+                old: if by_line { Vec::new() } else { before },
+                new: if by_line { Vec::new() } else { after },
+                lines,
                 same,
             }
         })
         .collect()
+}
+
+fn has_lines(parts: &[ArgPart]) -> bool {
+    parts.iter().any(|part| match part {
+        ArgPart::Text { text } => text.plain().contains('\n'),
+        ArgPart::Hidden { .. } => false,
+    })
+}
+
+/// A value of several lines and what it was: none where one of them is not there.
+fn changed_lines(entry: &ArgEntry, (then, now): (&Value, &Value), key: &[u8; 32]) -> Vec<DiffLine> {
+    let text = |args: &Value| {
+        let name = entry.name.as_ref().and_then(Shown::original);
+        let value = match (name, args) {
+            (Some(name), _) => args.get(&name)?,
+            (None, whole) => whole,
+        };
+        Some(match value {
+            Value::String(text) => without_secrets(text),
+            other => text_of(other, key),
+        })
+    };
+    match (text(then), text(now)) {
+        (Some(then), Some(now)) => diff(&then, &now, escape),
+        _ => Vec::new(),
+    }
 }
 
 /// Names of safeguards: switching one off reaches further.
@@ -134,6 +168,7 @@ fn marks(parts: &[ArgPart]) -> usize {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use countersign_view::DiffKind;
     use serde_json::json;
 
     #[test]
@@ -174,6 +209,71 @@ mod tests {
             let delta = deltas(&then, &now, &[1; 32]).pop().unwrap();
             assert_eq!((delta.same, delta.wider), (same, wider), "{then} -> {now}");
         }
+    }
+
+    #[test]
+    fn a_text_of_several_lines_is_told_once_line_by_line() {
+        let told = |then: Value, now: Value| {
+            let delta = deltas(&then, &now, &[1; 32]).pop().unwrap();
+            let lines = delta.lines.iter().map(|line| {
+                let sign = match line.kind {
+                    DiffKind::Same => ' ',
+                    DiffKind::Old => '-',
+                    DiffKind::New => '+',
+                };
+                format!("{sign}{}", line.text.plain())
+            });
+            (
+                lines.collect::<Vec<_>>(),
+                delta.old.is_empty() && delta.new.is_empty(),
+            )
+        };
+        let body = |text: &str| json!({ "body": text });
+        let table = [
+            (
+                body("a\nb\nc"),
+                body("a\nB\nc"),
+                vec![" a", "-b", "+B", " c"],
+            ),
+            (body("a"), body("a\nb"), vec!["-a", "+a", "+b"]),
+            (
+                json!({"rows": [{"n": 1}, {"n": 2}]}),
+                json!({"rows": [{"n": 1}, {"n": 3}]}),
+                vec![
+                    " [",
+                    "   {",
+                    "     \"n\": 1",
+                    "   },",
+                    "   {",
+                    "-    \"n\": 2",
+                    "+    \"n\": 3",
+                    "   }",
+                    " ]",
+                ],
+            ),
+            (
+                body("x\nok"),
+                body("x\nok\u{202e}"),
+                vec![" x", "-ok", "+ok⟨U+202E⟩"],
+            ),
+        ];
+        for (then, now, lines) in table {
+            assert_eq!(
+                told(then, now),
+                (lines.iter().map(|line| (*line).to_owned()).collect(), true)
+            );
+        }
+        // One line, the same, and what was not there before are told as ever.
+        for (then, now) in [
+            (body("a"), body("b")),
+            (body("a\nb"), body("a\nb")),
+            (json!({}), body("a\nb")),
+        ] {
+            assert_eq!(told(then, now), (Vec::new(), false));
+        }
+        let secret = "sk-abcdefghijklmnopqrstuv";
+        let lines = told(body("a\nb"), body(&format!("a\nkey {secret}"))).0;
+        assert!(!lines.concat().contains(secret), "{lines:?}");
     }
 
     #[test]

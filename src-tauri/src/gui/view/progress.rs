@@ -6,7 +6,7 @@ use countersign_core::store::decisions::StoredDecision;
 use countersign_core::store::lines::LineRow;
 use countersign_core::store::quarantine::Contradicting;
 use countersign_core::store::receipts::StoredReceipt;
-use countersign_view::{CardState, DecisionView, OnBusView, Rung, RungName, RungState};
+use countersign_view::{CardState, DecisionView, OnBusView, RuleRef, Rung, RungName, RungState};
 use countersign_wire::{Hiding, Scope, Shown, Timestamp, Verdict, json_value};
 use serde_json::Value;
 
@@ -25,10 +25,28 @@ pub(crate) fn key_tail(key: &str) -> String {
         .collect()
 }
 
+/// The rule or setup key that decided, as the decision names it; the rule's name as the set in force had it.
+pub(crate) fn rule_ref(
+    line: &LineRow,
+    decision: Option<&StoredDecision>,
+    name: Option<&str>,
+) -> Option<RuleRef> {
+    let id = escape(line.rule_id.as_deref()?);
+    let payload: Value = decision
+        .and_then(|decision| json_value(&decision.payload))
+        .unwrap_or_default();
+    Some(RuleRef {
+        id,
+        name: name.map(escape),
+        version: line.rule_version,
+        policy_digest: payload["policy_digest"].as_str().map(escape),
+    })
+}
+
 /// The decision that stands, as its payload says; `line` knows the list's name of who gave it.
 pub(crate) fn decision_view(
     stored: &StoredDecision,
-    line: &LineRow,
+    (line, rule): (&LineRow, Option<RuleRef>),
     key: &[u8; 32],
     own_key: &str,
 ) -> DecisionView {
@@ -53,6 +71,7 @@ pub(crate) fn decision_view(
         key_tail: escape(&key_tail(&signer)).plain(),
         mine: !signer.is_empty() && signer == own_key,
         message: payload["message"].as_str().map(escape_lines),
+        rule,
         scope: payload["scope"]
             .as_str()
             .and_then(Scope::from_word)

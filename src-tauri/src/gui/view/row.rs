@@ -1,15 +1,17 @@
 //! A request as a line of the list, and what happened to it as a notice.
 
+use countersign_core::ops::cautions::Marks;
 use countersign_core::ops::listed_names::shown_name;
 use countersign_core::store::lines::LineRow;
-use countersign_view::{CardState, DecidedNotice, InboxRow};
-use countersign_wire::{ApprovalRequest, RequestKind, Risk, Shown, hides_whole, warnings};
+use countersign_view::{CardState, DecidePath, DecidedNotice, InboxRow};
+use countersign_wire::{ApprovalRequest, RequestKind, Risk, Shown, hides_whole};
 use serde_json::Value;
 
 use super::card::path_of;
 use super::hidden::{escape, without_secrets};
 use super::story::{read_request, state_of};
 use super::votes::votes_count;
+use super::warning::is_warned;
 
 /// Characters of one line; the card shows everything.
 const LINE: usize = 160;
@@ -33,11 +35,6 @@ pub(crate) fn inbox_row(line: &LineRow) -> Option<InboxRow> {
         .as_ref()
         .or(request.title.as_ref())
         .or(request.preview.as_ref());
-    let suspect = [Some(name.as_str()), says.map(String::as_str)]
-        .into_iter()
-        .flatten()
-        .any(is_suspect)
-        || request.args.as_ref().is_some_and(holds_suspect);
     Some(InboxRow {
         key: line.key()?.to_string(),
         seq: line.id,
@@ -55,9 +52,21 @@ pub(crate) fn inbox_row(line: &LineRow) -> Option<InboxRow> {
         has_deadline: request.expires_at.is_some(),
         stored_ms: line.stored_at,
         state,
-        warned: suspect,
+        warned: is_warned(&request),
+        denied_before: false,
         votes: votes_count(line),
     })
+}
+
+/// Marks rows for what is stored of earlier calls.
+pub(crate) fn mark<'r>(rows: impl IntoIterator<Item = &'r mut InboxRow>, marks: &Marks) {
+    for row in rows {
+        row.denied_before = marks.denied.contains(&row.seq);
+        row.warned |= row.denied_before || marks.changed.contains(&row.seq);
+        if row.denied_before {
+            row.path = row.path.max(DecidePath::High);
+        }
+    }
 }
 
 /// Key arguments of a call of the past, on one line; empty where its bytes are gone.
@@ -158,19 +167,4 @@ fn clip(text: &str, limit: usize) -> String {
 
 fn cut(text: &str, limit: usize) -> Shown {
     escape(&clip(&without_secrets(text), limit))
-}
-
-fn is_suspect(text: &str) -> bool {
-    !warnings(text).is_empty()
-}
-
-fn holds_suspect(value: &Value) -> bool {
-    match value {
-        Value::String(text) => is_suspect(text),
-        Value::Array(items) => items.iter().any(holds_suspect),
-        Value::Object(map) => map
-            .iter()
-            .any(|(name, item)| is_suspect(name) || holds_suspect(item)),
-        _ => false,
-    }
 }

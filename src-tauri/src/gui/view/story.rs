@@ -9,10 +9,11 @@ use countersign_core::store::outbox::OutboxRow;
 use countersign_core::store::quarantine::Contradicting;
 use countersign_core::store::re_asks::EarlierCall;
 use countersign_core::store::receipts::StoredReceipt;
-use countersign_view::{CardState, IpcError, IpcErrorCode, TypedTarget};
+use countersign_view::{CardState, DecidePath, IpcError, IpcErrorCode, TypedTarget};
 use countersign_wire::{ApprovalRequest, CallWarning, RequestKey, request_digest};
 use serde_json::Value;
 
+use super::card::path_of;
 use super::target::typed_target;
 use crate::gui::fault::refuse;
 
@@ -28,7 +29,9 @@ pub(crate) struct Story {
     pub(crate) receipts: Vec<StoredReceipt>,
     pub(crate) alarms: Vec<Alarm>,
     pub(crate) votes: Vec<ShownVote>,
-    pub(crate) earlier: Option<(LineRow, ApprovalRequest)>,
+    /// The nearest approved call, with the arguments that ran.
+    pub(crate) earlier: Option<(LineRow, Value)>,
+    pub(crate) rule_name: Option<String>,
     pub(crate) repeats: Option<EarlierCall>,
     pub(crate) cautions: Vec<CallWarning>,
     /// The argument that an operator wants typed on the critical way.
@@ -54,9 +57,6 @@ impl Story {
         }
         let key = story.line.key().ok_or_else(rejected)?;
         let request = read_request(&story.line).ok_or_else(rejected)?;
-        let earlier = story
-            .earlier
-            .and_then(|line| read_request(&line).map(|read| (line, read)));
         Ok(Self {
             key,
             request_digest: request_digest(&story.line.raw).to_string(),
@@ -67,12 +67,23 @@ impl Story {
             receipts: story.receipts,
             alarms: story.alarms,
             votes: story.votes,
-            earlier,
+            earlier: story.earlier,
+            rule_name: story.rule_name,
             repeats: story.repeats,
             cautions: story.cautions,
             chosen_target: story.typed_target,
             line: story.line,
         })
+    }
+
+    /// Which way an approval takes: what a person denied before takes that of high risk at least.
+    pub(crate) fn path(&self) -> DecidePath {
+        let denied = |caution: &CallWarning| matches!(caution, CallWarning::DeniedBefore { .. });
+        let path = path_of(&self.request);
+        match self.cautions.iter().any(denied) {
+            true => path.max(DecidePath::High),
+            false => path,
+        }
     }
 
     /// What must be typed on the critical way before these arguments run.

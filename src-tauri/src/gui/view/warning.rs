@@ -1,7 +1,9 @@
 //! Reasons to look twice at a card.
 
+use countersign_core::domain::Timestamp;
+use countersign_core::domain::cautions::outside_skill;
 use countersign_view::WarningView;
-use countersign_wire::{ApprovalRequest, warnings};
+use countersign_wire::{ApprovalRequest, CallWarning, TextWarning, warnings};
 use serde_json::Value;
 
 use super::hidden::escape;
@@ -11,7 +13,7 @@ use super::story::Story;
 const MOST: usize = 40;
 
 /// Everything that is suspicious about a request, arguments first.
-pub(crate) fn card_warnings(story: &Story) -> Vec<WarningView> {
+pub(crate) fn card_warnings(story: &Story, now: Timestamp) -> Vec<WarningView> {
     let request = &story.request;
     let mut found = Vec::new();
     if let Some(args) = &request.args {
@@ -29,9 +31,17 @@ pub(crate) fn card_warnings(story: &Story) -> Vec<WarningView> {
     for (place, words) in words_of(request) {
         in_text(place, words, &mut found);
     }
+    let asked_ms_ago = now.since_ms(Timestamp(story.line.stored_at));
     for caution in &story.cautions {
-        let (place, message) = caution.words();
-        found.push(view(caution.code(), place, &message));
+        let (place, message) = caution.words(asked_ms_ago);
+        let mut warning = view(caution.code(), place, &message);
+        match caution {
+            // The card has a line for it.
+            CallWarning::ReAsk { .. } => continue,
+            CallWarning::DeniedBefore { request, .. } => warning.request = Some(request.clone()),
+            _ => {}
+        }
+        found.push(warning);
     }
     let others = [
         (
@@ -62,6 +72,29 @@ pub(crate) fn card_warnings(story: &Story) -> Vec<WarningView> {
         ));
     }
     found
+}
+
+/// Whether the card of a request has a warning of weight, as far as its own bytes tell.
+pub(super) fn is_warned(request: &ApprovalRequest) -> bool {
+    let suspect = |text: &str| !warnings(text).is_empty();
+    request.args_raw.is_some()
+        || outside_skill(request).is_some_and(|caution| caution.has_weight())
+        || words_of(request).any(|(_, words)| suspect(words))
+        || request
+            .args
+            .as_ref()
+            .is_some_and(|args| holds(args, suspect))
+}
+
+fn holds(value: &Value, suspect: impl Fn(&str) -> bool + Copy) -> bool {
+    match value {
+        Value::String(text) => suspect(text),
+        Value::Array(items) => items.iter().any(|item| holds(item, suspect)),
+        Value::Object(map) => map
+            .iter()
+            .any(|(name, item)| suspect(name) || holds(item, suspect)),
+        _ => false,
+    }
 }
 
 fn words_of(request: &ApprovalRequest) -> impl Iterator<Item = (&'static str, &str)> {
@@ -131,5 +164,6 @@ fn view(code: &str, place: &str, message: &str) -> WarningView {
         code: code.to_owned(),
         place: escape(place),
         message: escape(message),
+        request: None,
     }
 }

@@ -9,7 +9,7 @@ const MINUTE_MS = 60_000;
 /** Decisions of a batch, and of several operators, come in one after the other. */
 const GATHER_MS = 500;
 
-/** How quickly people decide today; nothing while nobody has decided anything. */
+/** How long cards were in front today, and how long requests waited; nothing while nobody has decided anything. */
 export const Today = () => {
   const desk = useDesk();
   const client = useQueryClient();
@@ -30,16 +30,17 @@ export const Today = () => {
       again.stop();
     };
   }, [client, desk]);
-  if (data === undefined || data.medianMs === null) return null;
+  if (data === undefined || data.waitingMs === null) return null;
   const many =
     data.decided >= data.newest
       ? `The newest ${data.newest.toLocaleString("en")} decisions`
       : data.decided === 1
         ? "1 decision"
         : `${data.decided.toLocaleString("en")} decisions`;
+  const waiting = `median waiting ${formatPace(data.waitingMs)}`;
   return (
-    <span data-testid="today" title={`${many} of people since midnight`}>
-      Median decision today {formatPace(data.medianMs)}
+    <span data-testid="today" title={`${many} of people since midnight, ${waiting}`}>
+      {data.frontMs === null ? `Today: ${waiting}` : `Today: median in front ${formatPace(data.frontMs)}, ${waiting}`}
     </span>
   );
 };

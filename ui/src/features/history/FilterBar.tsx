@@ -137,11 +137,11 @@ export const FilterBar = ({ filter, onChange }: FilterBarProps) => {
         />
       ) : null}
       <Choice
-        label="Took"
-        value={filter.tookUnderMs === null ? null : String(filter.tookUnderMs)}
+        label="In front"
+        value={filter.frontUnderMs === null ? null : String(filter.frontUnderMs)}
         options={PACES}
         onChange={(under) => {
-          put({ tookUnderMs: under === null ? null : Number(under) });
+          put({ frontUnderMs: under === null ? null : Number(under) });
         }}
       />
       <Choice

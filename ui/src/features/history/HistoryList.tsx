@@ -92,7 +92,7 @@ export const HistoryList = ({ rows, chosen, onOpen, onEnd }: HistoryListProps) =
       <span>Risk</span>
       <span>Outcome</span>
       <span>By</span>
-      <span className="text-right">Took</span>
+      <span className="text-right">Waited</span>
     </div>
     <VirtualList
       label="History"

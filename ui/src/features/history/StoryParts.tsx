@@ -1,5 +1,6 @@
 import { Fact } from "../../components/Fact";
 import { RawBytes } from "../../components/RawBytes";
+import { RuleLink } from "../../components/RuleLink";
 import { Section } from "../../components/Section";
 import { plainText } from "../../components/shown";
 import { ShownText } from "../../components/ShownText";
@@ -104,8 +105,16 @@ export const Origin = ({ story }: { readonly story: RequestStoryView }) => (
       </Fact>
       {story.rule === null ? null : (
         <Fact name="Rule">
-          <ShownText text={story.rule.id} />
-          {story.rule.version === null ? "" : `, version ${story.rule.version}`}
+          <RuleLink
+            rule={story.rule}
+            workspace={story.row.workspace}
+            origin={story.row.origin === null ? "rule" : plainText(story.row.origin)}
+          />
+          {story.rule.name === null ? null : (
+            <span className={`block ${code}`}>
+              <ShownText text={story.rule.id} />
+            </span>
+          )}
           {story.rule.policyDigest === null ? null : (
             <span className={`block ${code}`}>
               <ShownText text={story.rule.policyDigest} />

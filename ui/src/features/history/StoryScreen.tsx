@@ -108,7 +108,7 @@ const What = ({ story }: { readonly story: RequestStoryView }) => {
             </p>
           ))}
           {card.history.length === 0 ? null : (
-            <Section title="Messages before it, told by the agent">
+            <Section title="Conversation before this call (from the agent)">
               <ol className="selectable m-0 list-none border-l border-line p-0 pl-3">
                 {card.history.map((message, index) => (
                   // Messages keep their order.
@@ -188,7 +188,7 @@ const Story = ({ story, error }: { readonly story: RequestStoryView; readonly er
           </div>
           <div className="min-w-0">
             {story.onBus === null ? null : <OnBus other={story.onBus} />}
-            {story.decision === null ? null : <Decision decision={story.decision} />}
+            {story.decision === null ? null : <Decision decision={story.decision} workspace={story.row.workspace} />}
             <Votes votes={story.votes} />
             <Ladder card={{ agent: story.row.agent, votes: story.card?.votes ?? null, ladder: story.ladder }} />
             <Origin story={story} />

@@ -11,11 +11,12 @@ import { ShownText } from "../../components/ShownText";
 import { Entries } from "../../components/Values";
 import { CommandText } from "../../components/CommandText";
 import { useBlocked, useDesk, useServerSecond } from "../../desk/DeskContext";
-import type { Card, Verdict } from "../../ipc/generated";
+import type { Card, Shown, Verdict } from "../../ipc/generated";
 import { mayApproveCard } from "./acts/ActionBar";
 import { DenyPanel } from "./acts/DenyPanel";
 import { ApproveButton } from "./ApproveButton";
 import { Effective, Warnings } from "./card/Sections";
+import { differing } from "./differing";
 import { useSeenEnd } from "./card/useSeenEnd";
 import { AskedArea, Bottom, TooSmall, useOnScreen } from "./onScreen";
 import type { Picked } from "./selection";
@@ -44,8 +45,21 @@ const holdsBack = (card: Card, now: number): string | null => {
   return mayApproveCard(card, false) ? null : "does not accept approvals here";
 };
 
-const One = ({ card, why }: { readonly card: Card; readonly why: string | null }) => (
+interface OneProps {
+  readonly card: Card;
+  /** The arguments in which it differs from the others. */
+  readonly differs: Shown;
+  readonly why: string | null;
+}
+
+const One = ({ card, differs, why }: OneProps) => (
   <section className="row-line py-4 last:border-0" data-testid="batch-card" data-key={card.key}>
+    <h3 className="selectable mb-1 truncate font-mono text-[12.5px] text-text" data-testid="differs">
+      {card.tool === null ? null : <ShownText text={card.tool.name} />}{" "}
+      <span className="font-normal text-text-2">
+        <ShownText text={differs} />
+      </span>
+    </h3>
     <header className="mb-2 flex flex-wrap items-baseline gap-x-2.5 text-[11.5px] text-text-3">
       <RiskBadge risk={card.risk} />
       {card.thread === null ? null : (
@@ -64,7 +78,9 @@ const One = ({ card, why }: { readonly card: Card; readonly why: string | null }
         <ShownText text={said.text} block />
       </p>
     ))}
-    <Entries entries={card.args ?? []} revealed={NOTHING} label="Arguments" />
+    <div className="mb-5">
+      <Entries entries={card.args ?? []} revealed={NOTHING} label="Arguments" />
+    </div>
     <Warnings card={card} revealed={NOTHING} />
     <Effective groups={card.effective} revealed={NOTHING} />
     {why === null ? null : (
@@ -100,6 +116,7 @@ export const BatchPane = ({ picked, left, sent, onAnswered, onClear }: BatchPane
     queries: picked.map((key) => ({ queryKey: ["card", key], queryFn: () => desk.call("card", { key }) })),
   });
   const cards = found.map((query) => query.data).filter((card): card is Card => card !== undefined);
+  const lines = differing(cards);
   const error = found.find((query) => query.error !== null)?.error ?? null;
   const whole = cards.length === picked.length;
   // What is on screen: another card, or another version of one, disarms.
@@ -121,6 +138,8 @@ export const BatchPane = ({ picked, left, sent, onAnswered, onClear }: BatchPane
     if (busy) return;
     setStopped(null);
     const waiting = cards.filter((one) => one.state === "pending");
+    // All of them were in front together: each had its share of the time.
+    const frontMs = Math.round(arming.frontMs() / Math.max(waiting.length, 1));
     // Each is signed by itself; what became of each is told in the list.
     const { begun } = await sent.decideAll(waiting, (card) => ({
       key: card.key,
@@ -133,6 +152,7 @@ export const BatchPane = ({ picked, left, sent, onAnswered, onClear }: BatchPane
       answer: null,
       typed: null,
       revealed: [],
+      frontMs,
     }));
     if (begun < waiting.length)
       setStopped(`Stopped: ${begun} of ${waiting.length} were sent, the others wait as before.`);
@@ -204,7 +224,7 @@ export const BatchPane = ({ picked, left, sent, onAnswered, onClear }: BatchPane
         <Region label="What is asked" className="flex-1 px-7">
           <Failed error={error} />
           {cards.map((card) => (
-            <One key={card.key} card={card} why={holdsBack(card, now)} />
+            <One key={card.key} card={card} differs={lines.get(card.key) ?? []} why={holdsBack(card, now)} />
           ))}
           <div ref={end} data-place="end" className="h-px" aria-hidden="true" />
         </Region>

@@ -5,7 +5,7 @@ import { useCommand, useCovered, useWriting } from "../../commands/CommandContex
 import { CommandText } from "../../components/CommandText";
 import { optionOf } from "../../hotkeys";
 import { useBlocked, useDesk, useServerSecond } from "../../desk/DeskContext";
-import type { Card } from "../../ipc/generated";
+import type { Card, DecideArgs } from "../../ipc/generated";
 import { ActionBar, closedWords, mayAnswer, mayApproveCard, mayEdit } from "./acts/ActionBar";
 import { AnswerPanel } from "./acts/AnswerPanel";
 import { DenyPanel } from "./acts/DenyPanel";
@@ -18,6 +18,7 @@ import { Head } from "./card/Head";
 import { EditPanel } from "./edit/EditPanel";
 import { AskedArea, Bottom, TooSmall, useOnScreen } from "./onScreen";
 import type { StepId } from "./steps";
+import { fronts } from "./unsaved";
 import { useApproveKey } from "./useApproveKey";
 import { useArming } from "./useArming";
 import { useCardActs, type Panel } from "./useCardActs";
@@ -47,7 +48,13 @@ const inPlace = (panel: Panel): boolean =>
   panel === "deny" || panel === "terminate" || panel === "answer" || panel === "edit" || panel === "snooze";
 
 const CardView = ({ card, sent, onSent, onEngaged, onFree, onUndo, onSnooze }: CardViewProps) => {
-  const acts = useCardActs(card, sent.decide, onSent);
+  const front = useRef<() => number>(() => 0);
+  const { decide } = sent;
+  const looked = useCallback(
+    (one: Card, args: DecideArgs) => decide(one, { ...args, frontMs: front.current() }),
+    [decide],
+  );
+  const acts = useCardActs(card, looked, onSent);
   const field = useRef<HTMLInputElement>(null);
   const approveKey = useApproveKey(card.path);
   useWriting(inPlace(acts.panel));
@@ -59,6 +66,14 @@ const CardView = ({ card, sent, onSent, onEngaged, onFree, onUndo, onSnooze }: C
   const pending = card.state === "pending";
   const watching = acts.panel === "none" && !covered;
   const arming = useArming(`${card.key} ${version}`, watching && inView === true, area);
+  const { frontMs } = arming;
+  useLayoutEffect(() => {
+    const before = fronts.of(card.key) ?? 0;
+    front.current = () => before + frontMs();
+    return () => {
+      fronts.keep(card.key, front.current());
+    };
+  }, [card.key, frontMs]);
   const edited = acts.draft !== null;
   const open = pending && !late && !acts.busy && watching;
   const ready = open && blocked === null && acts.missing === null && mayApproveCard(card, edited);

@@ -17,7 +17,7 @@ import { SentTray } from "./list/SentTray";
 import { SnoozedList } from "./list/SnoozedList";
 import { useCursor } from "./useCursor";
 import { useSelection } from "./useSelection";
-import { cardWork } from "./unsaved";
+import { cardWork, fronts } from "./unsaved";
 import { useSent } from "./useSent";
 import { useSnoozes } from "./useSnoozes";
 
@@ -39,7 +39,10 @@ export const InboxScreen = () => {
   const rows = filterRows(awake, wanted);
   const { card: start } = useSearch({ from: "/" });
   const navigate = useNavigate();
-  const cursor = useCursor(rows, start ?? null);
+  // Whether something is open or typed on the card.
+  const engaged = useRef(false);
+  const isFree = useCallback(() => !engaged.current, []);
+  const cursor = useCursor(rows, start ?? null, isFree);
   const sent = useSent();
   const selection = useSelection(rows, cursor);
   const { set: goTo } = cursor;
@@ -60,7 +63,10 @@ export const InboxScreen = () => {
         for (const { key, verdict } of notices) {
           // What was typed on a card lasts until it is answered. That the list lacks it says nothing: while the console
           // reads what the bus holds, the list is empty.
-          if (verdict !== null) cardWork.keep(key, undefined);
+          if (verdict !== null) {
+            cardWork.keep(key, undefined);
+            fronts.keep(key, undefined);
+          }
           const known = queries.getQueryState(["card", key]) !== undefined;
           if (known) void queries.invalidateQueries({ queryKey: ["card", key] });
         }
@@ -76,8 +82,6 @@ export const InboxScreen = () => {
 
   const { undo, shown } = sent;
   useEffect(() => shown(), [shown]);
-  // Whether something is open or typed on the card.
-  const engaged = useRef(false);
   const onEngaged = useCallback((is: boolean) => {
     engaged.current = is;
   }, []);

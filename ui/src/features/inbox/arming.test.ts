@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   arm,
+  armedFor,
   armedFrom,
   disarmed,
   letGoAt,
@@ -27,6 +28,12 @@ describe("a card", () => {
     expect(armedFrom(state)).toBe(from);
     expect(mayApprove(state, press(from - 1))).toBe(false);
     expect(mayApprove(state, press(from))).toBe(true);
+  });
+
+  it("was in front from when it was armed on, and not while it is not", () => {
+    const state = run(focused(0), shown(100), painted(110));
+    expect([509, 510, 1_010].map((at) => armedFor(state, at))).toEqual([0, 0, 500]);
+    expect(armedFor(arm(state, { type: "lost" }), 9_000)).toBe(0);
   });
 
   it.each([

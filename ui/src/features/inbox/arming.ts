@@ -53,6 +53,9 @@ export const armedFrom = (state: Arming): number | null =>
     ? null
     : Math.max(state.stillSince, state.paintedAt, state.focusedSince) + STILL_MS;
 
+/** How much longer what is on screen was armed by `at`, since it came to be; 0 while it is not. */
+export const armedFor = (state: Arming, at: number): number => Math.max(at - (armedFrom(state) ?? at), 0);
+
 /** A key or a pointer that went down. */
 export interface Press {
   /** What was on screen when it went down. */

@@ -1,18 +1,22 @@
 /**
  * Several requests for one answer. Pure. Refuses calls of different tools or agents, and every call whose way
- * asks for more than a key: high, critical, irreversible, and those that several operators decide.
+ * asks for more than a key: high, critical, irreversible, denied before, and those that several operators decide.
  */
 import type { InboxRow } from "../../ipc/generated";
 
 /** More than these are not read by anybody. */
 export const BATCH_MAX = 50;
 
-type Row = Pick<InboxRow, "key" | "kind" | "tool" | "workspace" | "agent" | "path" | "risk" | "state" | "votes">;
+type Row = Pick<
+  InboxRow,
+  "key" | "kind" | "tool" | "workspace" | "agent" | "path" | "risk" | "state" | "votes" | "deniedBefore"
+>;
 
 /** Why a row cannot be selected; null when it can. */
 export const whyNot = (row: Row): string | null => {
   if (row.state !== "pending") return "It no longer waits.";
   if (row.kind !== "tool_call") return "Questions and forms are answered one by one.";
+  if (row.deniedBefore) return "A person denied this call before: it is decided alone.";
   if (row.path !== "low" || row.risk === "high" || row.risk === "critical")
     return "High and critical calls are decided one by one.";
   return row.votes === null ? null : "What several operators decide is decided one by one.";

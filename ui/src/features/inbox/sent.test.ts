@@ -5,6 +5,7 @@ import { fade, follow, note, put, sentState, shownAgain, undoable, wordsOf, type
 const sent = (more: Partial<Sent> = {}): Sent => ({
   key: "a",
   name: shown("t"),
+  args: [],
   batch: null,
   verdict: "approve",
   sentAs: "approve",
@@ -17,6 +18,8 @@ const sent = (more: Partial<Sent> = {}): Sent => ({
   sinceMs: 0,
   ...more,
 });
+
+const keys = (list: readonly Sent[]): string[] => list.map(({ key }) => key);
 
 const waits = (mine: boolean) => [
   row({ key: "a", state: "pending", votes: { required: 2, given: mine ? 1 : 0, apart: 0, mine } }),
@@ -95,6 +98,24 @@ describe("a sent verdict", () => {
     const list = [sent()];
     expect(note(list, { key: "a", verdict: null, by: null, mine: false }, 9)).toEqual(list);
     expect(note(list, { key: "b", verdict: "deny", by: null, mine: true }, 9)).toEqual(list);
+  });
+
+  it("keeps its place whatever becomes of it, and a new one comes before it", () => {
+    let list = ["a", "b", "c"].reduce<readonly Sent[]>((sofar, key) => put(sofar, sent({ key, state: "sending" })), []);
+    expect(keys(list)).toEqual(["c", "b", "a"]);
+    for (const state of ["holding", "stored", "failed"] as const)
+      for (const key of ["b", "a", "c"]) list = put(list, sent({ key, state }));
+    expect(keys(list)).toEqual(["c", "b", "a"]);
+  });
+
+  it("of a batch stays as long as any other of it", () => {
+    const list = [
+      sent({ key: "a", batch: 1, state: "stored" }),
+      sent({ key: "b", batch: 1, state: "stored", sinceMs: 5_000 }),
+      sent({ key: "c", state: "stored" }),
+    ];
+    expect(fade(list, 8_000).map(({ key }) => key)).toEqual(["a", "b"]);
+    expect(fade(list, 11_000)).toEqual([]);
   });
 
   it("can be undone while it is held, the last one first", () => {

@@ -11,6 +11,8 @@ type SentState = "sending" | "holding" | "queued" | "stored" | "voted" | "lost" 
 export interface Sent {
   readonly key: string;
   readonly name: Shown;
+  /** Its arguments on one line; of a batch those that differ. */
+  readonly args: Shown;
   /** Those that were answered together share a number; null for one that was answered alone. */
   readonly batch: number | null;
   readonly verdict: Verdict;
@@ -40,10 +42,11 @@ const STATE_OF: Partial<Record<CardState, SentState>> = {
 /** How an outcome reads; anything but an acknowledged one is not stored. */
 export const sentState = (state: CardState): SentState => STATE_OF[state] ?? "failed";
 
-export const put = (list: readonly Sent[], entry: Sent): readonly Sent[] => [
-  entry,
-  ...list.filter((other) => other.key !== entry.key),
-];
+/** A new entry comes first; one that is there keeps its place. */
+export const put = (list: readonly Sent[], entry: Sent): readonly Sent[] =>
+  list.some((other) => other.key === entry.key)
+    ? list.map((other) => (other.key === entry.key ? entry : other))
+    : [entry, ...list];
 
 const isOpen = (entry: Sent): boolean =>
   entry.state === "sending" || entry.state === "holding" || entry.state === "queued";
@@ -142,9 +145,11 @@ const SEEN_MS: Record<SentState, number> = {
   failed: 20_000,
 };
 
-/** Drops what was on screen for long enough. */
+/** Drops what was on screen for long enough; what was answered together goes together. */
 export const fade = (list: readonly Sent[], nowMs: number): readonly Sent[] => {
-  const kept = list.filter((entry) => nowMs - entry.sinceMs < SEEN_MS[entry.state]);
+  const stays = (entry: Sent): boolean => nowMs - entry.sinceMs < SEEN_MS[entry.state];
+  const batches = new Set(list.filter(stays).map(({ batch }) => batch));
+  const kept = list.filter((entry) => stays(entry) || (entry.batch !== null && batches.has(entry.batch)));
   return kept.length === list.length ? list : kept;
 };
 
@@ -173,7 +178,7 @@ export const wordsOf = (entry: Sent): { readonly strong: string; readonly rest: 
     case "stored":
       return { strong: pastOf(entry.sentAs), rest: ", on the bus" };
     case "voted":
-      return { strong: "your vote is on the bus", rest: ", others are waited for" };
+      return { strong: "your vote is recorded", rest: "; waiting for others" };
     case "lost":
       return { strong: " was first:", rest: ` ${pastOf(entry.sentAs)}` };
     case "over":
@@ -181,7 +186,7 @@ export const wordsOf = (entry: Sent): { readonly strong: string; readonly rest: 
     case "back":
       return { strong: "not sent:", rest: " it waits for you again" };
     case "undone":
-      return { strong: "", rest: "taken back, waits again" };
+      return { strong: "", rest: "approval undone" };
     case "failed":
       return { strong: "", rest: entry.message ?? "was not taken; look at the card" };
   }

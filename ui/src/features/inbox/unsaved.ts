@@ -24,5 +24,8 @@ interface CardWork {
   readonly unsent: Unsent;
 }
 
+/** For how long each card was in front and armed while it was open before, ms. */
+export const fronts = createUnsaved<number>();
+
 /** By the request's key, for as long as the request waits: what is taken back with Z comes back with its edit. */
 export const cardWork = createUnsaved<CardWork>();

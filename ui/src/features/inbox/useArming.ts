@@ -1,6 +1,16 @@
 import { useCallback, useEffect, useLayoutEffect, useReducer, useRef, useState, type RefObject } from "react";
 import { useStatus } from "../../desk/DeskContext";
-import { arm, armedFrom, disarmed, letGoAt, mayApprove, pressOf, type ArmingEvent, type PointerPress } from "./arming";
+import {
+  arm,
+  armedFor,
+  armedFrom,
+  disarmed,
+  letGoAt,
+  mayApprove,
+  pressOf,
+  type ArmingEvent,
+  type PointerPress,
+} from "./arming";
 
 interface PressLike {
   readonly at: number;
@@ -14,6 +24,8 @@ export interface ArmingView {
   /** Remembers what a pointer went down on; what its click may approve. */
   readonly pressed: (at: number) => void;
   readonly acceptsClick: (at: number) => boolean;
+  /** For how long it was in front and armed until now, all its times together, ms. */
+  readonly frontMs: () => number;
 }
 
 /** What changes by itself all the time, as the time left does. */
@@ -37,10 +49,14 @@ export const useArming = (
   const pointer = useRef<PointerPress | null>(null);
   const [armed, setArmed] = useState(false);
   // What is on screen counts from the commit on, not from the next render.
+  const front = useRef(0);
   const send = useCallback((event: ArmingEvent) => {
-    latest.current = arm(latest.current, event);
+    const next = arm(latest.current, event);
+    if (armedFrom(next) !== armedFrom(latest.current)) front.current += armedFor(latest.current, performance.now());
+    latest.current = next;
     dispatch(event);
   }, []);
+  const frontMs = useCallback(() => Math.round(front.current + armedFor(latest.current, performance.now())), []);
 
   const turn = useRef(0);
   useLayoutEffect(() => {
@@ -127,5 +143,5 @@ export const useArming = (
     pointer.current = null;
     return mayApprove(latest.current, press);
   }, []);
-  return { armed, accepts, pressed, acceptsClick };
+  return { armed, accepts, pressed, acceptsClick, frontMs };
 };

@@ -12,9 +12,22 @@ export interface CursorView {
   readonly now: () => string | null;
 }
 
-/** The cursor of the list. It takes the first card when there was none, and moves by the operator alone. */
-export const useCursor = (rows: readonly InboxRow[], start: string | null = null): CursorView => {
-  const [key, set] = useState<string | null>(start);
+/**
+ * The cursor of the list. It takes the first card when there was none, or the operator has answered the last one, and moves by the
+ * operator alone. `isFree` says whether nothing is open or typed on the card.
+ */
+export const useCursor = (
+  rows: readonly InboxRow[],
+  start: string | null = null,
+  isFree: () => boolean = () => true,
+): CursorView => {
+  const [key, put] = useState<string | null>(start);
+  // What was answered while nothing else waited.
+  const answeredLast = useRef<readonly string[]>([]);
+  const set = useCallback((next: string | null) => {
+    answeredLast.current = [];
+    put(next);
+  }, []);
   const latest = useRef({ rows, key, place: 0, stood: rows });
   useLayoutEffect(() => {
     const place = placeOf(rows, key);
@@ -24,16 +37,28 @@ export const useCursor = (rows: readonly InboxRow[], start: string | null = null
   const [first] = rows;
   useEffect(() => {
     if (key === null && first !== undefined) set(first.key);
-  }, [key, first]);
+    if (key === null || !answeredLast.current.includes(key) || !isFree()) return;
+    const next = afterDecision(rows, key, answeredLast.current);
+    if (next !== key) set(next);
+  }, [key, first, isFree, rows, set]);
 
-  const move = useCallback((step: 1 | -1) => {
-    const now = latest.current;
-    set(moved(now.rows, now.key, step, now.place));
-  }, []);
-  const toNextAfter = useCallback((...answered: readonly string[]) => {
-    const { rows: there, key: at, stood } = latest.current;
-    if (at !== null && answered.includes(at)) set(afterDecision(there, at, answered, stood));
-  }, []);
+  const move = useCallback(
+    (step: 1 | -1) => {
+      const now = latest.current;
+      set(moved(now.rows, now.key, step, now.place));
+    },
+    [set],
+  );
+  const toNextAfter = useCallback(
+    (...answered: readonly string[]) => {
+      const { rows: there, key: at, stood } = latest.current;
+      if (at === null || !answered.includes(at)) return;
+      const next = afterDecision(there, at, answered, stood);
+      set(next);
+      if (next === at) answeredLast.current = answered;
+    },
+    [set],
+  );
   const now = useCallback(() => latest.current.key, []);
   return { key, set, move, toNextAfter, now };
 };

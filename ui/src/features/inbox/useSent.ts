@@ -3,6 +3,7 @@ import { useDesk, useInboxRows } from "../../desk/DeskContext";
 import type { Card, DecideArgs, Shown } from "../../ipc/generated";
 import { toCallError, type CallError } from "../../ipc/transport";
 import { atOnce } from "./atOnce";
+import { differing } from "./differing";
 import { fade, follow, note, put, sentState, shownAgain, undoableKeys, type Sent } from "./sent";
 
 /** What became of a batch: how many answers went out before it was stopped. */
@@ -35,9 +36,10 @@ const nameOf = (card: Card): Sent["name"] =>
   card.question?.text ??
   card.says.find(({ field }) => field === "title")?.text ?? [{ kind: "text", text: card.kind }];
 
-const fresh = (key: string, name: Shown, verdict: Sent["verdict"], sinceMs: number): Sent => ({
+const fresh = (key: string, name: Shown, args: Shown, verdict: Sent["verdict"], sinceMs: number): Sent => ({
   key,
   name,
+  args,
   batch: null,
   verdict,
   sentAs: verdict,
@@ -103,10 +105,10 @@ export const useSentVerdicts = (): SentView => {
   }, [desk, setList]);
 
   const give = useCallback(
-    async (card: Card, args: DecideArgs, number: number | null): Promise<CallError | null> => {
+    async (card: Card, args: DecideArgs, line: Shown, number: number | null): Promise<CallError | null> => {
       const runs = args.verdict === "approve" || args.verdict === "modify";
       const entry: Sent = {
-        ...fresh(card.key, nameOf(card), args.verdict, desk.now()),
+        ...fresh(card.key, nameOf(card), line, args.verdict, desk.now()),
         batch: number,
         isVote: card.votes !== null && runs,
       };
@@ -135,7 +137,10 @@ export const useSentVerdicts = (): SentView => {
     },
     [desk, setList],
   );
-  const decide = useCallback((card: Card, args: DecideArgs) => give(card, args, null), [give]);
+  const decide = useCallback(
+    (card: Card, args: DecideArgs) => give(card, args, differing([card]).get(card.key) ?? [], null),
+    [give],
+  );
 
   const stop = useCallback(() => {
     if (running.current !== null) running.current.stopped = true;
@@ -143,14 +148,15 @@ export const useSentVerdicts = (): SentView => {
   const decideAll = useCallback(
     async (cards: readonly Card[], argsOf: (card: Card) => DecideArgs): Promise<BatchEnd> => {
       if (running.current !== null) return { begun: 0 };
-      const answers = cards.map((card) => ({ card, args: argsOf(card) }));
+      const lines = differing(cards);
+      const answers = cards.map((card) => ({ card, args: argsOf(card), shown: lines.get(card.key) ?? [] }));
       const run = { number: (batches.current += 1), stopped: false, end: Promise.resolve<unknown>(null) };
       running.current = run;
       setSending(true);
       const work = atOnce(
         answers,
         WIDTH,
-        ({ card, args }) => give(card, args, run.number),
+        ({ card, args, shown: line }) => give(card, args, line, run.number),
         () => run.stopped,
       );
       run.end = work;
@@ -167,14 +173,10 @@ export const useSentVerdicts = (): SentView => {
   const takeBack = useCallback(
     async (key: string): Promise<boolean> => {
       // A page that was loaded again has forgotten what it held.
+      const row = desk.view().inbox.rows.find((one) => one.key === key);
       const held =
         latest.current.find((entry) => entry.key === key) ??
-        fresh(
-          key,
-          desk.view().inbox.rows.find((row) => row.key === key)?.tool ?? [{ kind: "text", text: key }],
-          "approve",
-          desk.now(),
-        );
+        fresh(key, row?.tool ?? [{ kind: "text", text: key }], row?.summary ?? [], "approve", desk.now());
       try {
         await desk.call("undo", { key });
         setList((before) => put(before, { ...held, state: "undone", sinceMs: desk.now() }));

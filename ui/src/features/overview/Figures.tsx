@@ -63,8 +63,9 @@ export const Figures = ({ view }: { readonly view: OverviewView }) => {
         of={view.human}
       />
       <Counted label="Denied or edited by people" value={view.caught} find={finds.caught(view)} of={view.human} />
-      <Figure label="By people: median · 95 %">
-        {view.pace === null ? "–" : `${formatDuration(view.pace.medianMs)} · ${formatDuration(view.pace.p95Ms)}`}
+      <Figure label="By people: median in front · waiting">
+        {view.frontMs === null ? "–" : formatDuration(view.frontMs)} ·{" "}
+        {view.pace === null ? "–" : formatDuration(view.pace.medianMs)}
       </Figure>
       <Counted label="Expired" value={view.expired} find={finds.expired(view)} of={arrived} tone="text-warn" />
       <Counted label="Delivery overdue now" value={view.stalled} find={finds.stalled} tone="text-bad" />

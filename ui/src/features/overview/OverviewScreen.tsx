@@ -74,7 +74,7 @@ const Numbers = ({ view, day }: { readonly view: OverviewView; readonly day: boo
 };
 
 const Paces = ({ view }: { readonly view: OverviewView }) => (
-  <Section title="Time that people took to decide, by agent and tool">
+  <Section title="Waiting until people decided, by agent and tool">
     {view.paces.length === 0 ? (
       <p className="m-0 text-text-3">People decided nothing in this time.</p>
     ) : (

@@ -31,7 +31,7 @@ const Gate = ({ request }: { readonly request: string }) => {
   }
   return (
     <div data-testid="gate">
-      {data.decision === null ? null : <Decision decision={data.decision} />}
+      {data.decision === null ? null : <Decision decision={data.decision} workspace={data.workspace} />}
       {data.args === null || (data.decision?.edited.length ?? 0) > 0 ? null : (
         <Section title="Arguments">
           <Entries entries={data.args} revealed={NOTHING} label="Arguments" />

@@ -1,8 +1,8 @@
-//! What a card tells of earlier calls of its tool.
+//! What a card tells of earlier calls of its tool, and what follows for an approval.
 
 use countersign_core::ops::rules::RulesChange;
 use countersign_core::policy::read_file;
-use countersign_wire::Verdict;
+use countersign_wire::{Verdict, args_digest};
 use serde_json::{Value, json};
 
 use super::Page;
@@ -58,5 +58,98 @@ async fn a_card_counts_no_call_of_another_agent_and_compares_with_one_by_its_nam
     let own = (json!(null), "Ada".to_owned(), json!(true));
     assert_eq!(compared(&page, "g2").await, own);
     assert_eq!(approved(&page, "g2").await, 1);
+    page.close().await;
+}
+
+fn paying(payee: &str, iban: &str, body: &str) -> Value {
+    let args = json!({"payee": payee, "iban": iban, "body": body});
+    json!({"args_digest": args_digest(&args).unwrap().to_string(), "args": args})
+}
+
+async fn row_of(page: &Page, key: &str) -> Value {
+    let list = page.call("inbox_snapshot", json!({})).await;
+    let mut rows = list["rows"].as_array().unwrap().iter();
+    rows.find(|row| row["key"] == key).unwrap().clone()
+}
+
+fn text(shown: &Value) -> String {
+    let parts = shown.as_array().unwrap().iter();
+    parts.map(|part| part["text"].as_str().unwrap()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_person_denied_is_compared_with_never_and_takes_the_way_of_high_risk_when_it_is_asked_again()
+ {
+    let page = Page::open().await;
+    let good = page.agent("acme/good").await;
+    let low = ("pay", "low");
+    let bad = paying("Hallberg", "DE666", "Dear Ann\npay\nBye");
+    good.ask("own", low, paying("Hallberg", "DE1", "Dear Ann\nsend\nBye"))
+        .await;
+    decide(&page, "own", Verdict::Approve, "").await;
+    good.ask("other", low, paying("Nordwind", "DE2", "")).await;
+    decide(&page, "other", Verdict::Approve, "").await;
+    good.ask("bad", low, bad.clone()).await;
+    assert_eq!(row_of(&page, "acme/good/bad").await["deniedBefore"], false);
+    decide(&page, "bad", Verdict::Deny, "wrong account").await;
+    good.ask("again", low, bad).await;
+    page.in_state("again", "pending").await;
+    let key = json!({"key": "acme/good/again"});
+    let card = page.call("card", key.clone()).await;
+    let deltas = card["previous"]["deltas"].as_array().unwrap();
+    let told: Vec<_> = deltas
+        .iter()
+        .map(|delta| {
+            let lines = delta["lines"].as_array().unwrap().iter();
+            let lines: Vec<_> = lines.map(|line| text(&line["text"])).collect();
+            (text(&delta["name"]), delta["same"] == true, lines)
+        })
+        .collect();
+    let lines = ["Dear Ann", "send", "pay", "Bye"]
+        .map(str::to_owned)
+        .to_vec();
+    let expected = [
+        ("payee".to_owned(), true, vec![]),
+        ("iban".to_owned(), false, vec![]),
+        ("body".to_owned(), false, lines),
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(card["previous"]["verdict"], "approve");
+    let warning = &card["warnings"][0];
+    assert_eq!(
+        (&warning["code"], &warning["request"]),
+        (&json!("denied_before"), &json!("acme/good/bad"))
+    );
+    assert_eq!(text(&warning["place"]), "Ada");
+    let message = text(&warning["message"]);
+    assert!(
+        message.starts_with("denied this exact call ") && message.ends_with(" ago: wrong account")
+    );
+    assert_eq!(
+        (&card["reAsk"], &card["path"]),
+        (&json!(null), &json!("high"))
+    );
+    let row = row_of(&page, "acme/good/again").await;
+    assert_eq!(
+        (&row["path"], &row["warned"], &row["deniedBefore"]),
+        (&json!("high"), &json!(true), &json!(true))
+    );
+    // It is not held, as nothing of high risk is.
+    let approval = json!({
+        "key": "acme/good/again", "verdict": "approve", "seenRequestDigest": card["origin"]["requestDigest"],
+        "seenArgsDigest": card["origin"]["argsDigest"], "edited": null, "seenEditDigest": null, "message": null,
+        "answer": null, "typed": null, "revealed": [], "frontMs": 1_234,
+    });
+    assert_eq!(page.call("decide", approval).await["state"], "decided");
+    page.in_state("again", "decided").await;
+    let today = page.call("today", json!({"sinceMs": 0})).await;
+    assert_eq!(
+        (&today["decided"], &today["frontMs"]),
+        (&json!(4), &json!(1_234))
+    );
+    let log = page.desk.app.audit_after(0, 10_000).await.unwrap();
+    let looked = log.iter().filter(|row| row.detail.contains("\"looked\""));
+    let looked: Vec<_> = looked.map(|row| row.subject.as_str()).collect();
+    assert_eq!(looked, ["acme/good/again"]);
     page.close().await;
 }

@@ -92,6 +92,7 @@ async fn each_number_is_the_count_of_the_requests_that_its_filter_finds() {
     let until = page.desk.app.now().0 + 1;
     let since = until - 600_000;
     let seen = page.call("overview", of(since, until, 6, None)).await;
+    assert_eq!((&seen["hasty"], &seen["frontMs"]), (&json!(1), &json!(700)));
     let time = json!({"sinceMs": since, "untilMs": until});
     let decided = |origin: &str| json!({"state": "decided", "origin": origin});
     let mut table: Vec<(Value, Value)> = vec![
@@ -100,7 +101,7 @@ async fn each_number_is_the_count_of_the_requests_that_its_filter_finds() {
         (seen["automatic"].clone(), decided("automatic")),
         (
             seen["hasty"].clone(),
-            json!({"state": "decided", "origin": "operator", "tookUnderMs": seen["hastyMs"]}),
+            json!({"state": "decided", "origin": "operator", "frontUnderMs": seen["hastyMs"]}),
         ),
         (
             seen["caught"].clone(),

@@ -131,7 +131,10 @@ async fn a_rule_approves_only_the_waiting_calls_that_the_operator_was_shown() {
     assert_eq!(keys, &json!(["acme/bot/r1", "acme/bot/r2"]));
     assert_eq!(states(&page).await, []);
     let saved = page.call("save_rule", save(keys)).await;
-    assert_eq!((&saved["version"], &saved["waiting"]), (&json!(1), &json!(null)));
+    assert_eq!(
+        (&saved["version"], &saved["waiting"]),
+        (&json!(1), &json!(null))
+    );
     page.in_state("r1", "decided").await;
     page.in_state("r2", "decided").await;
     page.close().await;

@@ -8,6 +8,15 @@ const PRESETS = [
   "Do not do this. Go on without it.",
 ];
 
+/** The reason that a digit chooses: only while no other one is written. It never sends. */
+const presetOf = (
+  { key, ctrlKey, altKey, metaKey }: Pick<KeyboardEvent, "key" | "ctrlKey" | "altKey" | "metaKey">,
+  reason: string,
+): string | undefined =>
+  ctrlKey || altKey || metaKey || (reason !== "" && !PRESETS.includes(reason)) || !/^[1-9]$/.test(key)
+    ? undefined
+    : PRESETS[Number(key) - 1];
+
 interface DenyPanelProps {
   /** Deny and end the run. */
   readonly stops: boolean;
@@ -37,11 +46,12 @@ export const DenyPanel = ({ stops, canStop, busy, reason, onReason, onDeny, onCl
       }}
     >
       <div className="mb-2 flex flex-wrap gap-1.5">
-        {PRESETS.map((preset) => (
+        {PRESETS.map((preset, place) => (
           <button
             key={preset}
             type="button"
             disabled={busy}
+            aria-keyshortcuts={String(place + 1)}
             className="rounded-md border border-line px-2 py-1 text-xs text-text-2 hover:bg-raised hover:text-text"
             onClick={() => {
               onReason(preset);
@@ -49,7 +59,10 @@ export const DenyPanel = ({ stops, canStop, busy, reason, onReason, onDeny, onCl
               field.current?.focus();
             }}
           >
-            {preset}
+            {preset}{" "}
+            <kbd className="kbd" aria-hidden="true">
+              {place + 1}
+            </kbd>
           </button>
         ))}
       </div>
@@ -65,6 +78,12 @@ export const DenyPanel = ({ stops, canStop, busy, reason, onReason, onDeny, onCl
           value={reason}
           onChange={(event) => {
             onReason(event.target.value);
+          }}
+          onKeyDown={(event) => {
+            const preset = presetOf(event, reason);
+            if (preset === undefined) return;
+            event.preventDefault();
+            onReason(preset);
           }}
           maxLength={4_000}
         />

@@ -32,11 +32,10 @@ export const Body = ({ card, acts }: { readonly card: Card; readonly acts: CardA
           )}
           <Asked card={card} />
           {card.args === null ? null : (
-            <section className={card.effective.length === 0 ? "" : "mb-5"}>
-              <h3>Arguments</h3>
+            <Section title="Arguments">
               <Entries entries={card.args} revealed={acts.revealed} label="Arguments" />
               <Looks looks={card.looks} />
-            </section>
+            </Section>
           )}
           <Effective groups={card.effective} revealed={acts.revealed} />
           <Warnings card={card} revealed={acts.revealed} />
@@ -47,7 +46,7 @@ export const Body = ({ card, acts }: { readonly card: Card; readonly acts: CardA
         </div>
         <div className="min-w-0">
           {card.onBus === null ? null : <OnBus other={card.onBus} />}
-          {card.decision === null ? null : <Decision decision={card.decision} />}
+          {card.decision === null ? null : <Decision decision={card.decision} workspace={card.workspace} />}
           {card.state === "pending" ? <WhyHere requestKey={card.key} workspace={card.workspace} /> : null}
           {card.votes === null ? null : <Votes votes={card.votes} />}
           {card.tool === null ? null : <ToolRecord request={card.key} agent={`${card.workspace}/${card.agent}`} />}

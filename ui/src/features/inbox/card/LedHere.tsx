@@ -8,7 +8,7 @@ import { ShownText } from "../../../components/ShownText";
 import { Unread } from "../../../components/Unread";
 import { useDesk } from "../../../desk/DeskContext";
 
-const TITLE = "What led here, told by the agent’s spans";
+const TITLE = "Steps before this call (reported by the agent)";
 const FIRST_MS = 1_000;
 const AGAIN_MS = 5_000;
 

@@ -6,7 +6,10 @@ import { ShownText } from "../../../components/ShownText";
 import { Entries, Parts } from "../../../components/Values";
 import { pastOf } from "../../../components/verdict";
 import { Day } from "../../../components/Moment";
-import type { Card, Delta, EffectiveGroup, PreviousCall, Revealed } from "../../../ipc/generated";
+import { formatAgo } from "../../../desk/clock";
+import { useServerSecond } from "../../../desk/DeskContext";
+import type { Card, Delta, EffectiveGroup, PreviousCall, ReAskView, Revealed } from "../../../ipc/generated";
+import { DiffView } from "../edit/DiffView";
 
 interface RevealedProps {
   readonly revealed: ReadonlyMap<number, Revealed>;
@@ -39,10 +42,33 @@ export const Effective = ({ groups, revealed }: RevealedProps & { readonly group
     </Section>
   );
 
+const link = "text-accent underline";
+
+/** The same call decided before, where no warning tells of it. */
+const Repeats = ({ reAsk }: { readonly reAsk: ReAskView }) => {
+  const now = useServerSecond();
+  return (
+    <p className="m-0 text-[12.5px] text-text-2">
+      Same call as{" "}
+      <Link to="/history/request" search={{ key: reAsk.key }} className={link} data-testid="re-ask">
+        {reAsk.key}
+      </Link>{" "}
+      ({pastOf(reAsk.verdict)}
+      {reAsk.by === null ? null : (
+        <>
+          {" "}
+          by <ShownText text={reAsk.by} />
+        </>
+      )}
+      , <span data-ticks="">{formatAgo(now - reAsk.atMs)}</span>)
+    </p>
+  );
+};
+
 /** Reasons to look twice, under everything that runs. */
 export const Warnings = ({ card, revealed }: RevealedProps & { readonly card: Card }) =>
   card.warnings.length === 0 && card.reAsk === null && revealed.size === 0 ? null : (
-    <div className="mt-2 mb-5 flex flex-col gap-2">
+    <div className="mb-5 flex flex-col gap-2">
       {card.warnings.map((warning, index) => (
         // Warnings keep their order.
         <p
@@ -56,22 +82,17 @@ export const Warnings = ({ card, revealed }: RevealedProps & { readonly card: Ca
             <ShownText text={warning.place} />
           </b>{" "}
           <ShownText text={warning.message} />
+          {warning.request === null ? null : (
+            <>
+              {" "}
+              <Link to="/history/request" search={{ key: warning.request }} className={link}>
+                {warning.request}
+              </Link>
+            </>
+          )}
         </p>
       ))}
-      {card.reAsk === null ? null : (
-        <p className="m-0 text-[12.5px] text-text-2">
-          It repeats{" "}
-          <Link
-            to="/history/request"
-            search={{ key: card.reAsk }}
-            className="text-accent underline"
-            data-testid="re-ask"
-          >
-            {card.reAsk}
-          </Link>
-          , which was decided before.
-        </p>
-      )}
+      {card.reAsk === null ? null : <Repeats reAsk={card.reAsk} />}
       {[...revealed.values()].map((open) => (
         <p
           key={open.reveal}
@@ -96,16 +117,22 @@ const DeltaLine = ({ delta, revealed }: RevealedProps & { readonly delta: Delta 
         "same"
       ) : (
         <>
-          <span className="text-text-3">
-            {delta.old.length === 0 ? "absent" : <Parts parts={delta.old} revealed={new Map()} />}
-          </span>
-          {" → "}
-          <b className="font-semibold text-text">
-            {delta.new.length === 0 ? "absent" : <Parts parts={delta.new} revealed={revealed} />}
-          </b>
+          {delta.lines.length > 0 ? (
+            <DiffView lines={delta.lines} />
+          ) : (
+            <>
+              <span className="text-text-3">
+                {delta.old.length === 0 ? "absent" : <Parts parts={delta.old} revealed={new Map()} />}
+              </span>
+              {" → "}
+              <b className="font-semibold text-text">
+                {delta.new.length === 0 ? "absent" : <Parts parts={delta.new} revealed={revealed} />}
+              </b>
+            </>
+          )}
           {delta.wider ? (
             <em className="ml-2 inline-block rounded bg-warn-bg px-1.5 font-sans text-[11px] font-semibold whitespace-nowrap text-warn-text not-italic">
-              wider
+              reaches further
             </em>
           ) : null}
           {delta.hidden ? (
@@ -133,7 +160,7 @@ const Compared = ({ previous }: { readonly previous: PreviousCall }) => (
   </>
 );
 
-/** The nearest earlier decided call of the same tool, in neutral colours. */
+/** The nearest approved call of the same tool, in neutral colours. */
 export const Previous = ({ previous, revealed }: RevealedProps & { readonly previous: PreviousCall }) => (
   <Section title={<Compared previous={previous} />}>
     <table className="selectable w-full border-separate rounded-lg border border-line bg-panel px-3 py-2 font-mono text-[12.5px]/[1.6] text-text-2">
@@ -162,7 +189,7 @@ export const History = ({ messages, open, onOpen }: HistoryProps) => {
   if (messages.length === 0) return null;
   const visible = open ? messages : messages.slice(-SHOWN_CLOSED);
   return (
-    <Section title={`Messages before it (${focus} ${focus === 1 ? "message" : "messages"}, told by the agent)`}>
+    <Section title={`Conversation before this call (${focus} ${focus === 1 ? "message" : "messages"}, from the agent)`}>
       {open || messages.length <= SHOWN_CLOSED ? null : (
         <button
           type="button"

@@ -21,7 +21,7 @@ const wordsOf = (record: ToolRecordView): string => {
     .map(([number, word]) => `${count(number)} ${word}`)
     .join(", ");
   const byRules = automatic === 0 ? "" : ` By rules or setup keys: ${count(automatic)}.`;
-  const pace = medianMs === null ? "" : ` Median decision ${formatPace(medianMs)}.`;
+  const pace = medianMs === null ? "" : ` Median waiting ${formatPace(medianMs)}.`;
   return `${told}.${byRules}${pace}`;
 };
 

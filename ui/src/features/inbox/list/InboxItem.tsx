@@ -94,7 +94,11 @@ export const InboxItem = memo(function InboxItem({ row, selected, picked, place,
             {row.votes.apart > 0 ? `, ${row.votes.apart} for something else` : ""}
           </span>
         )}
-        {row.warned ? (
+        {row.deniedBefore ? (
+          <span className="font-semibold text-bad" title="A person denied this exact call before">
+            denied before
+          </span>
+        ) : row.warned ? (
           <span className="font-semibold text-warn" title="Look at its warnings">
             look twice
           </span>

@@ -50,45 +50,51 @@ export const SentTray = ({ list, onUndo, onSelect }: SentTrayProps) => {
   return (
     <>
       {list.length === 0 ? null : (
-        <ol
-          className="m-0 max-h-56 list-none overflow-auto border-t border-line bg-panel p-0"
-          aria-label="Your verdicts"
-          data-testid="sent"
-        >
-          {list.map((entry) => (
-            <li
-              key={entry.key}
-              className="row-line flex items-center gap-2 px-3.5 py-2 last:border-0"
-              data-key={entry.key}
-              data-state={entry.state}
-            >
-              <button
-                type="button"
-                className="min-w-0 flex-1 text-left"
-                onClick={() => {
-                  onSelect(entry.key);
-                }}
+        <div className="border-t border-line bg-panel" data-testid="sent">
+          <ol className="m-0 max-h-56 list-none overflow-auto p-0" aria-label="Your verdicts">
+            {list.map((entry) => (
+              <li
+                key={entry.key}
+                className="row-line flex items-center gap-2 px-3.5 py-2 last:border-0"
+                data-key={entry.key}
+                data-state={entry.state}
               >
-                <span className="block truncate font-mono text-[12px] font-semibold">
-                  <ShownText text={entry.name} />
-                </span>
-                <span className="block text-[12px] text-text-2">
-                  <Words entry={entry} />
-                </span>
-                {entry.state === "holding" && entry.message !== null ? (
-                  <span role="alert" className="block text-[12px] text-bad">
-                    {entry.message}
+                <button
+                  type="button"
+                  className="min-w-0 flex-1 text-left"
+                  onClick={() => {
+                    onSelect(entry.key);
+                  }}
+                >
+                  <span className="block truncate font-mono text-[12px]">
+                    <b className="font-semibold">
+                      <ShownText text={entry.name} />
+                    </b>{" "}
+                    <span className="text-text-2" data-testid="sent-args">
+                      <ShownText text={entry.args} />
+                    </span>
                   </span>
-                ) : null}
-              </button>
-              {entry === held[0] ? (
-                <Button className="!px-2.5 !py-1 !text-xs" onClick={onUndo}>
-                  {held.length > 1 ? `Undo all ${held.length}` : "Undo"} <Kbd command="undo" />
-                </Button>
-              ) : null}
-            </li>
-          ))}
-        </ol>
+                  <span className="block text-[12px] text-text-2">
+                    <Words entry={entry} />
+                  </span>
+                  {entry.state === "holding" && entry.message !== null ? (
+                    <span role="alert" className="block text-[12px] text-bad">
+                      {entry.message}
+                    </span>
+                  ) : null}
+                </button>
+              </li>
+            ))}
+          </ol>
+          {/* In one place, whatever becomes of the rows. */}
+          <div className="flex min-h-[38px] justify-end border-t border-line px-3.5 py-1.5">
+            {held.length === 0 ? null : (
+              <Button className="!px-2.5 !py-1 !text-xs" onClick={onUndo}>
+                {held.length > 1 ? `Undo all ${held.length}` : "Undo"} <Kbd command="undo" />
+              </Button>
+            )}
+          </div>
+        </div>
       )}
       <div className="sr-only" role="status" data-testid="sent-said">
         {said(list)}
