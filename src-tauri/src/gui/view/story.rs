@@ -10,7 +10,8 @@ use countersign_core::store::quarantine::Contradicting;
 use countersign_core::store::re_asks::EarlierCall;
 use countersign_core::store::receipts::StoredReceipt;
 use countersign_view::{CardState, IpcError, IpcErrorCode, TypedTarget};
-use countersign_wire::{ApprovalRequest, CallWarning, RequestKey, request_digest};
+use countersign_core::domain::CallWarning;
+use countersign_wire::{ApprovalRequest, RequestKey, request_digest};
 use serde_json::Value;
 
 use super::target::typed_target;
