@@ -332,7 +332,7 @@ impl Operators {
                 "the bus refuses the list of operators ({why}); check that this console may write CS_POLICY, and the server's max_payload"
             ))),
             Put::Silent(_) => Err(Fault::bus_unreachable(
-                "CS_POLICY did not answer; check with `countersign doctor` that this console may write it".into(),
+                "CS_POLICY did not answer; check with `countersign doctor` that this console may write it",
             )),
         }
     }
