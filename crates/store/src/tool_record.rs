@@ -44,9 +44,6 @@ pub struct Earlier {
 
 /// How an agent's earlier calls of a tool ended that were stored at `since` or later: those among the newest
 /// `limit` calls of the tool and the newest `limit` of the agent.
-///
-/// # Errors
-/// [`StoreError`].
 pub async fn of_tool(
     reader: &Reader,
     call: ToolCall<'_>,
@@ -87,9 +84,6 @@ pub async fn of_tool(
 
 /// How long each request waited that a person decided at `since` or later, and how long its card was in front of the
 /// person where this console's window measured it, ms: of the newest `limit` requests that people decided.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn people_took(
     reader: &Reader,
     since: Timestamp,

@@ -1,4 +1,4 @@
-//! Brings a store of before to this version, one migration after the other, and tells how far it is.
+//! Brings a store of an earlier version to this one, one migration after the other, and tells how far it is.
 //!
 //! Refuses to be half done: each step is a transaction of its own, and one that is stopped leaves no trace. sqlx keeps the list
 //! of what was done and compares its checksums.
@@ -86,9 +86,6 @@ pub(super) async fn refuse_older(
 }
 
 /// The last migration of a store that this version does not know; none where it knows all.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn unknown_step(reader: &Reader) -> Result<Option<i64>, StoreError> {
     let done: Vec<i64> =
         sqlx::query_scalar("SELECT version FROM _sqlx_migrations ORDER BY version DESC")

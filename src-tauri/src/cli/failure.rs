@@ -5,7 +5,8 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use countersign_core::OpError;
+use countersign_core::Fault;
+use countersign_core::ops::rules::RulesFault;
 use countersign_core::ops::waiting_calls::WaitingCall;
 use countersign_wire::{ErrorCode, json_ascii_safe};
 use serde_json::json;
@@ -71,10 +72,13 @@ impl Failure {
         match self {
             Self::Reported { code, message } => tell(*code, &shown(*code, message, json, &[])),
             Self::Waiting(calls) => {
-                let why = OpError::DecidesWaiting(calls.clone());
+                let why = RulesFault::DecidesWaiting(calls.clone());
                 let message =
                     format!("{why}. Nothing was changed; look at them, then add --accept-waiting");
-                tell(why.code(), &shown(why.code(), &message, json, calls))
+                tell(
+                    ErrorCode::VerdictNotAllowed,
+                    &shown(ErrorCode::VerdictNotAllowed, &message, json, calls),
+                )
             }
             Self::NobodyReads => ExitCode::SUCCESS,
             Self::Told(code) => code.exit_code().into(),
@@ -109,12 +113,9 @@ fn shown(code: ErrorCode, message: &str, json: bool, waiting: &[WaitingCall]) ->
     }
 }
 
-impl From<OpError> for Failure {
-    fn from(error: OpError) -> Self {
-        if let OpError::DecidesWaiting(calls) = error {
-            return Self::Waiting(calls);
-        }
-        Self::new(error.code(), error.to_string())
+impl From<Fault> for Failure {
+    fn from(error: Fault) -> Self {
+        Self::new(error.code, error.message)
     }
 }
 

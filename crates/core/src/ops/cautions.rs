@@ -4,15 +4,16 @@
 
 use std::collections::BTreeSet;
 
-use countersign_wire::{AgentKey, ApprovalRequest, CallWarning};
+use countersign_wire::{AgentKey, ApprovalRequest};
 use serde_json::Value;
 
 use super::agents::credentials;
 use super::arrivals::{IGNORED, UNREADABLE};
 use super::listed_names::shown_name;
 use super::reports;
+use crate::Fault;
+use crate::domain::CallWarning;
 use crate::domain::cautions::{Described, changes, incomplete, outside_skill};
-use crate::error::OpError;
 use crate::runtime::App;
 use crate::store::lines::LineRow;
 use crate::store::re_asks::{self, EarlierCall};
@@ -105,10 +106,7 @@ pub struct Marks {
 
 impl App {
     /// The marks of these rows.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn marks(&self, ids: &[i64]) -> Result<Marks, OpError> {
+    pub async fn marks(&self, ids: &[i64]) -> Result<Marks, Fault> {
         Ok(Marks {
             denied: re_asks::denied(self.reader(), ids)
                 .await?

@@ -5,15 +5,12 @@ use serde_json::Value;
 
 use super::edited::{Misfit, first_misfits};
 use super::schema_cost::is_affordable;
-use crate::error::OpError;
+use crate::Fault;
 
 /// Where an answer differs from what a form's schema asks for, formats included, the first 20 places.
-///
-/// # Errors
-/// [`OpError::InvalidArgs`] for a schema against which nothing can be checked.
-pub fn misfits(schema: &Value, content: &Value) -> Result<Vec<Misfit>, OpError> {
+pub fn misfits(schema: &Value, content: &Value) -> Result<Vec<Misfit>, Fault> {
     if !is_affordable(schema, content) {
-        return Err(OpError::InvalidArgs(
+        return Err(Fault::invalid_args(
             "whether the answer fits the form cannot be told in bounded time, or only by following a reference that is none to `#` or `#/…`; deny the request".to_owned(),
         ));
     }
@@ -22,7 +19,7 @@ pub fn misfits(schema: &Value, content: &Value) -> Result<Vec<Misfit>, OpError> 
         .should_validate_formats(true)
         .build(schema)
         .map_err(|_| {
-            OpError::InvalidArgs("the form's schema is not valid; deny the request".to_owned())
+            Fault::invalid_args("the form's schema is not valid; deny the request".to_owned())
         })?;
     Ok(first_misfits(&validator, content))
 }
@@ -31,9 +28,9 @@ pub fn misfits(schema: &Value, content: &Value) -> Result<Vec<Misfit>, OpError> 
 /// label as the content; what else is written chooses none.
 ///
 /// # Errors
-/// [`OpError::InvalidArgs`] naming the place that does not fit.
-pub(crate) fn fitted(raw: &[u8], response: Option<Response>) -> Result<Response, OpError> {
-    let invalid = |why: String| OpError::InvalidArgs(why);
+/// `ErrorCode::InvalidArgs` naming the place that does not fit.
+pub(crate) fn fitted(raw: &[u8], response: Option<Response>) -> Result<Response, Fault> {
+    let invalid = |why: String| Fault::invalid_args(why);
     let response = response.ok_or_else(|| invalid("respond needs an answer".to_owned()))?;
     let Ok(request) = serde_json::from_slice::<ApprovalRequest>(raw) else {
         return Err(invalid(
@@ -149,7 +146,7 @@ mod tests {
         assert!(fitted(&form, Some(answer(json!({"n": 1}), None))).is_ok());
         for bad in [json!({}), json!({"n": "1"}), json!(null)] {
             let refused = fitted(&form, Some(answer(bad, None))).unwrap_err();
-            assert_eq!(refused.code(), countersign_wire::ErrorCode::InvalidArgs);
+            assert_eq!(refused.code, countersign_wire::ErrorCode::InvalidArgs);
         }
         let wrong = fitted(&form, Some(answer(json!({"n": "secret"}), None))).unwrap_err();
         let wrong = wrong.to_string();

@@ -9,11 +9,12 @@ use countersign_wire::{AgentKey, RequestKey, WorkspaceName, parse_request, reque
 
 use super::bypass;
 use super::policies::InForce;
+use super::rules::RulesFault;
 use super::trusted::TrustedKeys;
 use super::why::used_so_far;
+use crate::Fault;
 use crate::domain::Timestamp;
 use crate::domain::brakes::Brakes;
-use crate::error::OpError;
 use crate::policy::evaluate::amount;
 use crate::policy::{Asked, By, Conditions, Outcome, Setting, Uses, evaluate};
 use crate::runtime::App;
@@ -56,10 +57,10 @@ impl AcceptWaiting {
     }
 
     /// Hands the calls on, or refuses them all.
-    pub(super) fn check(&self, calls: Vec<WaitingCall>) -> Result<Vec<WaitingCall>, OpError> {
+    pub(super) fn check(&self, calls: Vec<WaitingCall>) -> Result<Vec<WaitingCall>, RulesFault> {
         match self.covers(&calls) {
             true => Ok(calls),
-            false => Err(OpError::DecidesWaiting(calls)),
+            false => Err(RulesFault::DecidesWaiting(calls)),
         }
     }
 }
@@ -138,7 +139,7 @@ impl App {
         workspace: &WorkspaceName,
         mut before: Option<Trial>,
         mut after: Trial,
-    ) -> Result<Vec<WaitingCall>, OpError> {
+    ) -> Result<Vec<WaitingCall>, Fault> {
         let (reader, now) = (self.reader().clone(), self.now());
         let trusted = self.inner.shared.trusted.clone();
         let (ws, runtime) = (workspace.to_string(), tokio::runtime::Handle::current());

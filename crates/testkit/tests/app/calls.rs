@@ -2,9 +2,10 @@
 
 use countersign_core::App;
 use countersign_core::domain::rank::{TURN_MS, rank};
+use countersign_core::domain::{CallWarning, ToldBy};
 use countersign_core::ops::DecideCommand;
 use countersign_testkit::TempData;
-use countersign_wire::{CallWarning, Scope, ToldBy, Verdict};
+use countersign_wire::{Scope, Verdict};
 use serde_json::{Value, json};
 
 use crate::agent::{
@@ -273,7 +274,7 @@ async fn a_console_without_room_takes_what_another_one_decided_first() {
             .decide(verdict(&agent.key(id), Verdict::Approve))
             .await
             .unwrap_err();
-        assert_eq!(refused.code().as_str(), "not_approvable");
+        assert_eq!(refused.code.as_str(), "not_approvable");
     }
     let scoped = DecideCommand {
         scope: Scope::Session,

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use countersign_core::OpError;
+use countersign_core::Fault;
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::regrets::{Denied, Regretting, Suspended};
 use countersign_core::ops::rules::{Accepted, RuleSet, RulesChange};
@@ -225,7 +225,7 @@ pub(crate) async fn save_rule(desk: &Desk, args: SaveRuleArgs) -> Result<SavedRu
             denied: None,
             waiting: None,
         }),
-        Err(OpError::DecidesWaiting(calls)) => Ok(SavedRule {
+        Err(RulesFault::DecidesWaiting(calls)) => Ok(SavedRule {
             id,
             version: None,
             conflict: None,
@@ -317,7 +317,7 @@ pub(crate) async fn remove_rule(
         .await;
     let waiting = match done {
         Ok(_) => None,
-        Err(OpError::DecidesWaiting(calls)) => Some(waiting_calls(desk, &calls).await?),
+        Err(RulesFault::DecidesWaiting(calls)) => Some(waiting_calls(desk, &calls).await?),
         Err(error) => return Err(fault(error)),
     };
     Ok(RemovedRule {

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use countersign_core::OpError;
+use countersign_core::Fault;
 use countersign_core::ops::edited::misfits;
 use countersign_core::ops::response;
 use countersign_view::{AnswerCheck, DiffKind, DiffLine, EditCheck, EditProblem};
@@ -107,7 +107,7 @@ pub(crate) fn edit_check(
 ///
 /// # Errors
 /// A schema against which nothing can be checked.
-pub(crate) fn answer_check(schema: &Value, text: &str) -> Result<AnswerCheck, OpError> {
+pub(crate) fn answer_check(schema: &Value, text: &str) -> Result<AnswerCheck, Fault> {
     let problems = match strict_json(text) {
         Ok(value) => {
             let misfits = response::misfits(schema, &value)?;

@@ -1,6 +1,7 @@
 //! How a workspace's rules are changed, and what a change did.
 
 use super::signed::Shift;
+use crate::Fault;
 use crate::ops::regrets::Regret;
 use crate::ops::waiting_calls::{AcceptWaiting, WaitingCall};
 use crate::policy::{Enabled, Rule};
@@ -68,4 +69,51 @@ pub struct Accepted {
     pub regrets: bool,
     /// Calls that wait are approved by it.
     pub waiting: AcceptWaiting,
+}
+
+/// Why the rules of a workspace stay as they are.
+#[derive(Debug, thiserror::Error)]
+pub enum RulesFault {
+    /// A file turns on rules whose decisions people called wrong.
+    #[error("people called wrong what these rules decided, and the file turns them on again: {0}")]
+    Regretted(String),
+    /// It would approve calls that wait, and nobody has accepted that.
+    #[error("this would approve {} still waiting: {}", calls(.0.len()), named(.0))]
+    DecidesWaiting(Vec<WaitingCall>),
+    /// Anything else.
+    #[error(transparent)]
+    Other(#[from] Fault),
+}
+
+impl From<RulesFault> for Fault {
+    fn from(error: RulesFault) -> Self {
+        match error {
+            RulesFault::Regretted(_) | RulesFault::DecidesWaiting(_) => {
+                Self::verdict_not_allowed(error.to_string())
+            }
+            RulesFault::Other(fault) => fault,
+        }
+    }
+}
+
+/// Waiting calls that a message names; the others are counted.
+const NAMED: usize = 5;
+
+fn calls(count: usize) -> String {
+    match count {
+        1 => "1 call that is".to_owned(),
+        more => format!("{more} calls that are"),
+    }
+}
+
+fn named(calls: &[WaitingCall]) -> String {
+    let first: Vec<String> = calls
+        .iter()
+        .take(NAMED)
+        .map(|of| of.key.to_string())
+        .collect();
+    match calls.len().saturating_sub(NAMED) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
 }
