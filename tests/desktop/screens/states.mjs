@@ -12,7 +12,7 @@ const open = async (page, tool) => {
 };
 
 export async function cards(desk, page) {
-  for (const [place, risk] of ["safe", "low", "medium", "high", "critical"].entries()) await desk.agent("asks.py", call(`pay_${risk}`, { risk, timeout: 300 + place }));
+  await desk.agent("asks.py", ...["safe", "low", "medium", "high", "critical"].map((risk, place) => call(`pay_${risk}`, { risk, timeout: 300 + place })));
   await page.reads("5 waiting", '[data-testid="waiting"]');
   for (const risk of ["safe", "medium", "high", "critical"]) {
     await open(page, `pay_${risk}`);
@@ -89,4 +89,10 @@ export async function over(desk, page) {
   await page.press(KEYS.control, KEYS.shift, ".");
   await page.sees('[data-testid="confirm"]');
   await check(desk, "panic off");
+  await page.press(KEYS.escape);
+  await page.press("g");
+  await page.press("h");
+  await until("the searches", () => page.run("const found = [...document.querySelectorAll('[data-testid=filters] button, main button')].find((b) => b.textContent.includes('earches')); found?.click(); return found !== undefined"));
+  await page.sees('[data-testid="searches"]');
+  await check(desk, "saved searches");
 }

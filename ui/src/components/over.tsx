@@ -3,7 +3,7 @@
  * so that none of them can forget to disarm what lies below it.
  */
 import { Dialog as RadixDialog, DropdownMenu as RadixMenu, Popover as RadixPopover } from "radix-ui";
-import type { ComponentType, ReactNode } from "react";
+import type { ComponentProps, ComponentType, ReactNode } from "react";
 import { useCover } from "../commands/CommandContext";
 
 /** Content exists while it is open, and no longer. */
@@ -24,4 +24,6 @@ const covering = <Props extends { readonly children?: ReactNode }>(Content: Comp
 
 export const Dialog = { ...RadixDialog, Content: covering(RadixDialog.Content) };
 export const Menu = { ...RadixMenu, Content: covering(RadixMenu.Content) };
-export const Popover = { ...RadixPopover, Content: covering(RadixPopover.Content) };
+/** It is a dialog to who listens: one without a name is none. */
+type Named = ComponentProps<typeof RadixPopover.Content> & { readonly "aria-label": string };
+export const Popover = { ...RadixPopover, Content: covering<Named>(RadixPopover.Content) };

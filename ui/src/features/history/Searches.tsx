@@ -45,6 +45,7 @@ export const Searches = ({ filter, onChoose }: SearchesProps) => {
       </Popover.Trigger>
       <Popover.Portal>
         <Popover.Content
+          aria-label="Saved searches"
           sideOffset={6}
           align="end"
           className="z-20 w-[320px] rounded-lg border border-line bg-panel p-3 shadow-lg"

@@ -134,58 +134,57 @@ export const ActionBar = ({ card, acts, arming, ready, blocked, onApprove, onUnd
           Rule <Kbd command="grant" />
         </Button>
       ) : null}
-      <Menu.Root>
+      {/* Within the bar, and nothing else hidden: whoever reads the page with a program still finds it. */}
+      <Menu.Root modal={false}>
         <Menu.Trigger asChild>
           <Button tone="quiet" aria-label="More">
             <Ellipsis size={16} aria-hidden="true" />
           </Button>
         </Menu.Trigger>
-        <Menu.Portal>
-          <Menu.Content
-            sideOffset={6}
-            align="start"
-            className="z-20 rounded-lg border border-line bg-raised p-1 shadow-lg"
+        <Menu.Content
+          sideOffset={6}
+          align="start"
+          className="z-20 rounded-lg border border-line bg-raised p-1 shadow-lg"
+        >
+          {more.map(([verdict, label]) => (
+            <Menu.Item key={verdict} disabled={blocked} className={ITEM} onSelect={() => void acts.send(verdict)}>
+              {label}
+            </Menu.Item>
+          ))}
+          <Menu.Item
+            disabled={blocked}
+            className={`${ITEM} text-bad`}
+            onSelect={() => {
+              acts.open("terminate");
+            }}
           >
-            {more.map(([verdict, label]) => (
-              <Menu.Item key={verdict} disabled={blocked} className={ITEM} onSelect={() => void acts.send(verdict)}>
-                {label}
-              </Menu.Item>
-            ))}
-            <Menu.Item
-              disabled={blocked}
-              className={`${ITEM} text-bad`}
-              onSelect={() => {
-                acts.open("terminate");
-              }}
-            >
-              Deny and stop the agent… <Kbd command="terminate" />
-            </Menu.Item>
-            <Menu.Item
-              className={ITEM}
-              onSelect={() => {
-                acts.open("snooze");
-              }}
-            >
-              Snooze… <Kbd command="snooze" />
-            </Menu.Item>
-            <Menu.Item
-              className={ITEM}
-              onSelect={() => {
-                acts.open("raw");
-              }}
-            >
-              Bytes as received… <Kbd command="raw" />
-            </Menu.Item>
-            <Menu.Item
-              className={ITEM}
-              onSelect={() => {
-                acts.open("why");
-              }}
-            >
-              Why was I asked… <Kbd command="why" />
-            </Menu.Item>
-          </Menu.Content>
-        </Menu.Portal>
+            Deny and stop the agent… <Kbd command="terminate" />
+          </Menu.Item>
+          <Menu.Item
+            className={ITEM}
+            onSelect={() => {
+              acts.open("snooze");
+            }}
+          >
+            Snooze… <Kbd command="snooze" />
+          </Menu.Item>
+          <Menu.Item
+            className={ITEM}
+            onSelect={() => {
+              acts.open("raw");
+            }}
+          >
+            Bytes as received… <Kbd command="raw" />
+          </Menu.Item>
+          <Menu.Item
+            className={ITEM}
+            onSelect={() => {
+              acts.open("why");
+            }}
+          >
+            Why was I asked… <Kbd command="why" />
+          </Menu.Item>
+        </Menu.Content>
       </Menu.Root>
       {/* Where it does not fit beside them it stays at its end of the bar, and never comes to stand under the denial. */}
       <div className="ml-auto flex items-center gap-2.5">

@@ -22,6 +22,7 @@ export const SnoozedList = ({ snoozed, onWake }: SnoozedListProps) =>
       </Popover.Trigger>
       <Popover.Portal>
         <Popover.Content
+          aria-label="Snoozed calls"
           sideOffset={6}
           align="start"
           className="z-20 max-h-80 w-[380px] overflow-auto rounded-lg border border-line bg-panel px-3 py-1 shadow-lg"
