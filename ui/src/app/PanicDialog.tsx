@@ -67,12 +67,7 @@ export const PanicDialog = ({ onClose, isLast }: PanicProps) => {
   };
   if (!wasOn) return <PanicOn onClose={onClose} isLast={isLast} />;
   return waiting === null ? (
-    <Confirm
-      title="Turn panic off?"
-      verb="Turn panic off"
-      onConfirm={(here) => off([], here)}
-      onClose={onClose}
-    >
+    <Confirm title="Turn panic off?" verb="Turn panic off" onConfirm={(here) => off([], here)} onClose={onClose}>
       Rules and setup keys may approve calls automatically again, in every console.
     </Confirm>
   ) : (

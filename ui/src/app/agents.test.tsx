@@ -96,7 +96,10 @@ describe("agents", () => {
   it("go on with calls that wait only after these were named", async () => {
     const held = waitingCalls(["acme/bot/r7", "acme/bot/r8"]);
     const console = await open([agent({ brake: { agent: "acme/bot", stopped: false, by: shown("maria") } })]);
-    console.answers.brake = ({ acceptWaiting }) => ({ terminated: 0, waiting: acceptWaiting.length === 2 ? null : held });
+    console.answers.brake = ({ acceptWaiting }) => ({
+      terminated: 0,
+      waiting: acceptWaiting.length === 2 ? null : held,
+    });
     fireEvent.click(within(brakes()).getByText("Resume…"));
     fireEvent.click(await screen.findByTestId("confirm-yes"));
     await screen.findByTestId("waiting-calls");
@@ -124,7 +127,10 @@ describe("agents", () => {
       agent({ tools: [agentTool({ name: shown("pay") }), agentTool({ name: shown("gone"), unlisted: true })] }),
     ]);
     const [pay, gone] = screen.getAllByTestId("tool");
-    expect([pay?.textContent, gone?.textContent].map((text) => text?.includes("no longer listed"))).toEqual([false, true]);
+    expect([pay?.textContent, gone?.textContent].map((text) => text?.includes("no longer listed"))).toEqual([
+      false,
+      true,
+    ]);
     expect(gone?.className).not.toContain("opacity");
   });
 
@@ -429,7 +435,10 @@ describe("panic", () => {
   it("is turned off with calls that wait only after they were named", async () => {
     const held = waitingCalls(["acme/bot/r7"]);
     const console = await open([], { status: status({ panic: shown("maria") }) });
-    console.answers.panic = ({ acceptWaiting }) => ({ terminated: 0, waiting: acceptWaiting.length === 1 ? null : held });
+    console.answers.panic = ({ acceptWaiting }) => ({
+      terminated: 0,
+      waiting: acceptWaiting.length === 1 ? null : held,
+    });
     await screen.findByTestId("panic");
     press(">", chord);
     fireEvent.click(await screen.findByTestId("confirm-yes"));

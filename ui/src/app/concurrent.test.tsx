@@ -193,7 +193,14 @@ describe("a rule that is edited", () => {
     }, AGAIN);
     expect(await shownText()).toContain("# one\n# two");
     expect(screen.queryByTestId("conflict")).toBeNull();
-    console.answers.save_rule = () => ({ id: "small", version: 5, conflict: null, gone: false, denied: null, waiting: null });
+    console.answers.save_rule = () => ({
+      id: "small",
+      version: 5,
+      conflict: null,
+      gone: false,
+      denied: null,
+      waiting: null,
+    });
     await waitFor(() => {
       expect(screen.getByText<HTMLButtonElement>("Save").disabled).toBe(false);
     });

@@ -224,7 +224,7 @@ describe("the focus", () => {
             rule_text: ({ id }) => ({ id, version: 3, text: "" }),
             start_preview: () => ({ number: 1 }),
             preview: () => ({ done: 0, of: 1, report: null, trouble: null }),
-            remove_rule: () => ({ denied: { count: null, calls: [] } }),
+            remove_rule: () => ({ denied: { count: null, calls: [] }, waiting: null }),
           },
         })}
       />,

@@ -73,7 +73,7 @@ describe("what was not done is told to who has left the place by then:", () => {
     await yes();
     await closes();
     await elsewhere();
-    answered.resolve({ denied: DENIED });
+    answered.resolve({ denied: DENIED, waiting: null });
     await waitFor(() => {
       expect(told()).toEqual([
         "Remove the rule small? Nothing was changed: it would let run 2 calls that people denied.",
@@ -156,7 +156,7 @@ it("a late answer opens no dialog for who has closed the one that asked", async 
   await clicks("Remove…");
   await yes();
   await closes();
-  answered.resolve({ denied: DENIED });
+  answered.resolve({ denied: DENIED, waiting: null });
   await waitFor(() => {
     expect(told()).toHaveLength(1);
   });

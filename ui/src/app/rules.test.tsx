@@ -157,40 +157,52 @@ describe("the rules", () => {
     });
   });
 
-  it.each(["rule", "card"])("name the waiting calls that Enable of a %s approves, and want one more yes", async (of) => {
-    const held = waitingCalls(["acme/bot/r7", "acme/bot/r8"]);
-    const more = waitingCalls([...held.keys, "acme/bot/r9"]);
-    const save: FakeConsole["answers"]["save_rule"] = ({ acceptWaiting }) => {
-      const waiting = acceptWaiting.length === 0 ? held : acceptWaiting.length === 2 ? more : null;
-      return { id: "small", version: waiting === null ? 4 : null, conflict: null, gone: false, denied: null, waiting };
-    };
-    const answers = { save_rule: save, ...tried(previewReport({ approve: 2, unseen: 3, waiting: 2 })) };
-    const console = await (of === "rule" ? open([ruleRow({ state: "off" })], answers) : onCard(answers));
-    if (of === "card") press("p");
-    await ready("Enable");
-    expect(screen.getByTestId("preview-words").textContent).toContain("Would approve 2 calls that are still waiting.");
-    expect(screen.getByTestId("preview-words").textContent).toContain("1 approved that no person decided.");
-    fireEvent.click(await enable());
-    const asked = await screen.findByTestId("waiting-calls");
-    expect(asked.textContent).toContain("Would approve 2 calls that are still waiting. Nothing was changed.");
-    expect(within(asked).getAllByRole("listitem")).toHaveLength(2);
-    // Over another dialog it is on ✕, which is a way out too.
-    expect(document.activeElement?.closest("[role=dialog]")?.contains(asked)).toBe(true);
-    expect(document.activeElement).not.toBe(screen.getByTestId("confirm-yes"));
-    const accepted = (): string[][] => console.argsOf("save_rule").map((args) => args.acceptWaiting);
-    expect(accepted()).toEqual([[]]);
-    // Another call came meanwhile: what was not shown is not accepted.
-    fireEvent.click(screen.getByText("Enable and approve all 2"));
-    await screen.findByText("Enable and approve all 3");
-    expect(accepted()).toEqual([[], held.keys]);
-    fireEvent.click(screen.getByTestId("confirm-yes"));
-    await waitFor(() => {
-      expect(accepted()).toEqual([[], held.keys, more.keys]);
-    });
-    await waitFor(() => {
-      expect(screen.queryByTestId("waiting-calls")).toBeNull();
-    });
-  });
+  it.each(["rule", "card"])(
+    "name the waiting calls that Enable of a %s approves, and want one more yes",
+    async (of) => {
+      const held = waitingCalls(["acme/bot/r7", "acme/bot/r8"]);
+      const more = waitingCalls([...held.keys, "acme/bot/r9"]);
+      const save: FakeConsole["answers"]["save_rule"] = ({ acceptWaiting }) => {
+        const waiting = acceptWaiting.length === 0 ? held : acceptWaiting.length === 2 ? more : null;
+        return {
+          id: "small",
+          version: waiting === null ? 4 : null,
+          conflict: null,
+          gone: false,
+          denied: null,
+          waiting,
+        };
+      };
+      const answers = { save_rule: save, ...tried(previewReport({ approve: 2, unseen: 3, waiting: 2 })) };
+      const console = await (of === "rule" ? open([ruleRow({ state: "off" })], answers) : onCard(answers));
+      if (of === "card") press("p");
+      await ready("Enable");
+      expect(screen.getByTestId("preview-words").textContent).toContain(
+        "Would approve 2 calls that are still waiting.",
+      );
+      expect(screen.getByTestId("preview-words").textContent).toContain("1 approved that no person decided.");
+      fireEvent.click(await enable());
+      const asked = await screen.findByTestId("waiting-calls");
+      expect(asked.textContent).toContain("Would approve 2 calls that are still waiting. Nothing was changed.");
+      expect(within(asked).getAllByRole("listitem")).toHaveLength(2);
+      // Over another dialog it is on ✕, which is a way out too.
+      expect(document.activeElement?.closest("[role=dialog]")?.contains(asked)).toBe(true);
+      expect(document.activeElement).not.toBe(screen.getByTestId("confirm-yes"));
+      const accepted = (): string[][] => console.argsOf("save_rule").map((args) => args.acceptWaiting);
+      expect(accepted()).toEqual([[]]);
+      // Another call came meanwhile: what was not shown is not accepted.
+      fireEvent.click(screen.getByText("Enable and approve all 2"));
+      await screen.findByText("Enable and approve all 3");
+      expect(accepted()).toEqual([[], held.keys]);
+      fireEvent.click(screen.getByTestId("confirm-yes"));
+      await waitFor(() => {
+        expect(accepted()).toEqual([[], held.keys, more.keys]);
+      });
+      await waitFor(() => {
+        expect(screen.queryByTestId("waiting-calls")).toBeNull();
+      });
+    },
+  );
 
   it("name the waiting calls that a removal approves, and want one more yes", async () => {
     const held = waitingCalls(["acme/bot/r7"]);

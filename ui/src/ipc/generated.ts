@@ -43,9 +43,9 @@ origin: Shown | null,
  */
 gated: boolean, 
 /**
- * False when the last hello no longer lists it.
+ * An earlier hello listed it, and the last one lists other tools without it.
  */
-listed: boolean, 
+unlisted: boolean, 
 /**
  * Whether the model must keep to the schema.
  */
@@ -485,7 +485,11 @@ agent: string,
 /**
  * From now on.
  */
-state: BrakeState, };
+state: BrakeState, 
+/**
+ * As in [`super::SaveRuleArgs`].
+ */
+acceptWaiting: Array<string>, };
 
 /**
  * A brake that stands on the bus.
@@ -494,7 +498,11 @@ export type BrakeOutcome = {
 /**
  * Waiting calls that were terminated or denied.
  */
-terminated: number, };
+terminated: number, 
+/**
+ * Nothing was changed: the operator is to be asked about these.
+ */
+waiting: WaitingCalls | null, };
 
 /**
  * How an agent is held back.
@@ -2447,7 +2455,11 @@ export type PanicArgs = {
 /**
  * From now on.
  */
-on: boolean, };
+on: boolean, 
+/**
+ * As in [`super::SaveRuleArgs`].
+ */
+acceptWaiting: Array<string>, };
 
 /**
  * A piece of what a span put out.
@@ -2576,6 +2588,10 @@ refused: number,
  * It would have let run what no person decided.
  */
 unseen: number, 
+/**
+ * Of these, still waiting.
+ */
+waiting: number, 
 /**
  * High risks that would have run though nobody had let them.
  */
@@ -2877,7 +2893,11 @@ acceptLimits: boolean,
 /**
  * As in [`SaveRuleArgs`].
  */
-acceptDenied: boolean, };
+acceptDenied: boolean, 
+/**
+ * As in [`SaveRuleArgs`].
+ */
+acceptWaiting: Array<string>, };
 
 /**
  * What became of a rule that was to be removed.
@@ -2886,7 +2906,11 @@ export type RemovedRule = {
 /**
  * Nothing was removed: the operator is to be asked about these.
  */
-denied: DeniedCalls | null, };
+denied: DeniedCalls | null, 
+/**
+ * The same.
+ */
+waiting: WaitingCalls | null, };
 
 /**
  * What is asked.
@@ -3395,7 +3419,12 @@ acceptLimits: boolean,
  * The operator was shown the calls that people denied and this change lets run. Without it such a change is
  * not made.
  */
-acceptDenied: boolean, };
+acceptDenied: boolean, 
+/**
+ * The waiting calls that the operator was shown and wants approved. Where this change approves others, it is not
+ * made.
+ */
+acceptWaiting: Array<string>, };
 
 /**
  * What became of a rule that was saved.
@@ -3420,7 +3449,11 @@ gone: boolean,
 /**
  * Nothing was saved: the operator is to be asked about these.
  */
-denied: DeniedCalls | null, };
+denied: DeniedCalls | null, 
+/**
+ * The same.
+ */
+waiting: WaitingCalls | null, };
 
 /**
  * A filter with a name.
@@ -4751,6 +4784,19 @@ count: VotesCount,
  * Which, in the order of the stream.
  */
 votes: Array<BallotView>, };
+
+/**
+ * Waiting calls that a change would approve at once. Nothing was changed.
+ */
+export type WaitingCalls = { 
+/**
+ * All of them, `WORKSPACE/AGENT/ID`: what the operator then accepts.
+ */
+keys: Array<string>, 
+/**
+ * Those that wait longest; at most 20.
+ */
+calls: Array<PreviewCase>, };
 
 /**
  * A reason to look twice.

@@ -129,7 +129,9 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
 
   useEffect(() => {
     if (gone)
-      setConflict((before) => before ?? { id: given.id, version: null, conflict: null, gone: true, denied: null, waiting: null });
+      setConflict(
+        (before) => before ?? { id: given.id, version: null, conflict: null, gone: true, denied: null, waiting: null },
+      );
   }, [given.id, gone]);
 
   const setText = useCallback(

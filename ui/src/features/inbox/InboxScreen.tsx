@@ -32,7 +32,7 @@ export const InboxScreen = () => {
   const listError = useListError();
   const status = useStatus();
   // While the console reads what the bus holds, its list is empty.
-  const known = loaded && (all.length > 0 || status === null || status.caughtUp || !status.bus.connected);
+  const isKnown = loaded && (all.length > 0 || status === null || status.caughtUp || !status.bus.connected);
   const [filter, setFilter] = useState("");
   const wanted = useDeferredValue(filter);
   const { awake, snoozed, snooze, wake } = useSnoozes(all);
@@ -168,7 +168,7 @@ export const InboxScreen = () => {
         <header className="flex items-baseline gap-2 px-3.5 pt-3 pb-2">
           <h1 className="m-0 text-[15px] font-semibold">Inbox</h1>
           <span className="text-text-3" data-testid="waiting">
-            {!known
+            {!isKnown
               ? "reading…"
               : rows.length === awake.length
                 ? `${counted(awake.length)} waiting`
@@ -213,7 +213,7 @@ export const InboxScreen = () => {
             onClear={selection.clear}
           />
         ) : key === null ? (
-          known ? (
+          isKnown ? (
             <EmptyInbox />
           ) : (
             <div className="grid flex-1 place-items-center text-text-3">Reading the waiting calls…</div>
