@@ -349,8 +349,6 @@ export const settings = (more: Partial<SettingsView> = {}): SettingsView => ({
   ],
   keyPlace: "file",
   keyPlaceWhy: "files were asked for",
-  operators: [],
-  operatorApproval: false,
   folders: [{ what: "data", path: "/home/maria/.local/share/countersign", exists: true }],
   retention: [],
   stalls: { onBusS: 10, receivedS: 30, executedS: 600 },

@@ -4,6 +4,7 @@ import { filterOf } from "../features/history/filter";
 import { HistoryScreen } from "../features/history/HistoryScreen";
 import { StoryScreen } from "../features/history/StoryScreen";
 import { InboxScreen } from "../features/inbox/InboxScreen";
+import { OperatorsScreen } from "../features/operators/OperatorsScreen";
 import { OverviewScreen } from "../features/overview/OverviewScreen";
 import { RejectedScreen } from "../features/rejected/RejectedScreen";
 import { SettingsScreen } from "../features/settings/SettingsScreen";
@@ -56,6 +57,8 @@ const trace = createRoute({
 
 const agents = createRoute({ getParentRoute: () => root, path: "/agents", component: AgentsScreen });
 
+const operators = createRoute({ getParentRoute: () => root, path: "/operators", component: OperatorsScreen });
+
 const rules = createRoute({
   getParentRoute: () => root,
   path: "/rules",
@@ -102,6 +105,7 @@ export const createDeskRouter = () =>
       traces,
       trace,
       agents,
+      operators,
       rules,
       matrix,
       history,

@@ -33,6 +33,8 @@ pub enum AlarmCode {
     OperatorsRefused,
     /// A key waits to be accepted.
     OperatorWaits,
+    /// Somebody may decide who could not before.
+    OperatorJoined,
     /// At a recovery, the bus held another decision.
     RecoverConflict,
     /// The console's own server had lost its last moments.
@@ -72,6 +74,7 @@ impl AlarmCode {
             Self::OperatorsUnverified,
             Self::OperatorsRefused,
             Self::OperatorWaits,
+            Self::OperatorJoined,
             Self::RecoverConflict,
             Self::LastMomentsLost,
             Self::UnreadableMessage,
@@ -102,6 +105,7 @@ impl AlarmCode {
             Self::OperatorsUnverified => "operators_unverified",
             Self::OperatorsRefused => "operators_refused",
             Self::OperatorWaits => "operator_waits",
+            Self::OperatorJoined => "operator_joined",
             Self::RecoverConflict => "recover_conflict",
             Self::LastMomentsLost => "last_moments_lost",
             Self::UnreadableMessage => "unreadable_message",
@@ -166,6 +170,7 @@ impl AlarmCode {
                 "Somebody changed the list of operators against its rules, or put an older one in its place; the one before counts."
             }
             Self::OperatorWaits => "A new operator's key waits to be accepted.",
+            Self::OperatorJoined => "A new operator joined and may decide here.",
             Self::RecoverConflict => {
                 "The bus holds another decision than this console knew before the recovery."
             }
@@ -232,6 +237,9 @@ impl AlarmCode {
             }
             Self::OperatorWaits => {
                 "Ask the person for the key, then `countersign operators add KEY` or `retire KEY`."
+            }
+            Self::OperatorJoined => {
+                "Look who it is (`countersign operators list`); if nobody expects them, end it with `countersign operators retire KEY`."
             }
             Self::RecoverConflict => {
                 "Compare both (`countersign show ID`): agents read the one on the bus."

@@ -92,6 +92,8 @@ macro_rules! with_ipc_commands {
             settings(Nothing) -> SettingsView,
             /// Every agent that is known: its copies, its tools, its credentials.
             agents_list(Nothing) -> AgentsView,
+            /// Who may decide in the realm, since when and by whom.
+            operators_list(Nothing) -> OperatorsView,
             /// Chooses what is typed before a critical call of a tool is approved. Audited.
             choose_target(ChooseTargetArgs) -> Nothing,
             /// A workspace's rules and what they did.

@@ -20,6 +20,7 @@ mod history;
 mod inbox;
 mod looks;
 mod notify;
+mod operators;
 mod overview;
 mod rejected;
 mod rule_changes;
@@ -40,7 +41,7 @@ pub use agents::{
     AgentPresence, AgentToolView, AgentView, AgentsView, ChooseTargetArgs, CredentialView,
     HelloFaultView, InstanceView, ToolTarget,
 };
-pub use alarms::{AcknowledgeArgs, AlarmItem, AlarmSeen, AlarmsView};
+pub use alarms::{AcknowledgeArgs, AlarmItem, AlarmSeen, AlarmsView, JoinedView};
 pub use batch::{DecidedNotice, InboxBatch, InboxChange};
 pub use brakes::{BrakeArgs, BrakeOutcome, BrakeState, BypassArgs, BypassFor, PanicArgs};
 pub use card::{
@@ -61,6 +62,7 @@ pub use history::{
 pub use inbox::{CardState, DecidePath, InboxRow, InboxSnapshot, KeyArgs};
 pub use looks::{ArgLook, CommandPart};
 pub use notify::{NotifyArgs, NotifyLevel};
+pub use operators::{OperatorLine, OperatorsView};
 pub use overview::{OverviewArgs, OverviewView, PaceView, VerdictCount, VolumePiece};
 pub use rejected::{RejectedDetail, RejectedPage, RejectedPageArgs, RejectedRow};
 pub use rule_changes::{RuleChangeKind, RuleChangeView, RuleChangesView};
@@ -71,7 +73,7 @@ pub use rules::{
     RulesArgs, RulesView, SaveRuleArgs, SavedRule, StartPreviewArgs, SuspendedView,
 };
 pub use settings::{
-    FolderView, LoginKind, OperatorLine, OtlpView, OwnKey, SettingsView, StallView, StoreLimit,
+    FolderView, LoginKind, OtlpView, OwnKey, SettingsView, StallView, StoreLimit,
 };
 pub use setup::{
     SetupArgs, SetupBinding, SetupChanged, SetupChosen, SetupDeclared, SetupEdit, SetupElement,

@@ -8,6 +8,7 @@ mod edit;
 mod history;
 mod inbox;
 mod notify;
+mod operators;
 mod overview;
 mod previews;
 mod raw;
@@ -33,6 +34,7 @@ pub(crate) use history::{
 };
 pub(crate) use inbox::{card, inbox_snapshot, reveal};
 pub(crate) use notify::notify;
+pub(crate) use operators::operators_list;
 pub(crate) use overview::overview;
 pub(crate) use previews::{preview, start_preview, stop_preview};
 pub(crate) use raw::{raw, rejected_raw};

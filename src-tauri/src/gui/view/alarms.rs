@@ -5,7 +5,7 @@ use countersign_core::domain::alarm::words;
 use countersign_core::ops::operators::Listed;
 use countersign_core::store::alarms::Alarm;
 use countersign_wire::RequestKey;
-use countersign_wire::ipc::{AlarmItem, AlarmSeen};
+use countersign_wire::ipc::{AlarmItem, AlarmSeen, JoinedView};
 
 use super::hidden::escape;
 use super::progress::key_tail;
@@ -31,6 +31,7 @@ pub(crate) fn alarm_item(alarm: &Alarm, operators: &[Listed]) -> AlarmItem {
             .ok()
             .map(|key| key.to_string()),
         at_ms: alarm.at,
+        joined: joined(alarm, operators),
         happened: happened.to_owned(),
         next,
         lasts: AlarmCode::from_word(&alarm.code).is_some_and(AlarmCode::lasts),
@@ -39,6 +40,18 @@ pub(crate) fn alarm_item(alarm: &Alarm, operators: &[Listed]) -> AlarmItem {
             .zip(alarm.acknowledged_by.as_ref())
             .map(seen),
     }
+}
+
+/// Whoever joined last with the key that the alarm is about.
+fn joined(alarm: &Alarm, operators: &[Listed]) -> Option<JoinedView> {
+    let is_its = |line: &&Listed| {
+        alarm.code == AlarmCode::OperatorJoined.as_str() && line.key.as_str() == alarm.subject
+    };
+    let line = operators.iter().rfind(is_its)?;
+    Some(JoinedView {
+        name: escape(&line.name),
+        from_ms: line.from.0,
+    })
 }
 
 #[cfg(test)]
