@@ -9,6 +9,7 @@ import type {
   InboxBatch,
   InboxChange,
   InboxRow,
+  OperatorLine,
   PreviewReport,
   RequestStoryView,
   RuleRow,
@@ -221,6 +222,7 @@ export const historyRow = (number: number, more: Partial<HistoryRow> = {}): Hist
   agent: "bot",
   kind: "tool_call",
   tool: shown("pay"),
+  summary: shown("to: ada, amount: 12"),
   risk: "medium",
   state: "decided",
   verdict: shown("approve"),
@@ -286,10 +288,27 @@ export const alarm = (more: Partial<AlarmItem> = {}): AlarmItem => ({
   subject: shown("acme/bot/r1"),
   request: "acme/bot/r1",
   atMs: 0,
+  joined: null,
   happened: "What happened.",
   next: "What to do.",
   lasts: false,
   seen: null,
+  ...more,
+});
+
+export const operator = (more: Partial<OperatorLine> = {}): OperatorLine => ({
+  name: shown("maria"),
+  key: "UMARIA7Q2F",
+  role: "human",
+  state: "in_force",
+  fromMs: 0,
+  untilMs: null,
+  mine: false,
+  workspaces: null,
+  maxRisk: null,
+  by: null,
+  joined: false,
+  seenMs: null,
   ...more,
 });
 

@@ -7,6 +7,7 @@ mod call;
 mod channel;
 mod commands;
 mod desk;
+mod exports;
 #[cfg(target_os = "linux")]
 mod drawing;
 mod fault;
@@ -17,6 +18,8 @@ mod notify;
 #[cfg(target_os = "linux")]
 mod page_ended;
 mod previews;
+#[cfg(target_os = "linux")]
+mod save_dialog;
 mod suggested;
 mod tray;
 #[cfg(target_os = "linux")]

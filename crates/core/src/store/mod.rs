@@ -29,6 +29,7 @@ pub mod history;
 mod history_narrow;
 #[cfg(test)]
 mod history_plans;
+pub mod history_sorted;
 mod history_source;
 pub mod lines;
 mod log_sync;

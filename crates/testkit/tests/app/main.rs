@@ -20,6 +20,7 @@ mod faults;
 mod full_stream;
 mod fuzzed;
 mod held_back;
+mod joined;
 mod joins;
 mod limits;
 mod listed_names;

@@ -56,8 +56,9 @@ pub use decide::{
 };
 pub use error::{IpcError, IpcErrorCode};
 pub use history::{
-    Facet, HistoryCount, HistoryFacets, HistoryFilterView, HistoryPage, HistoryPageArgs,
-    HistoryRow, HistoryState, SavedSearch, SavedSearches, SearchName,
+    ExportArgs, ExportFormat, ExportNumber, ExportStarted, ExportView, Facet, HistoryCount,
+    HistoryCursor, HistoryFacets, HistoryFilterView, HistoryPage, HistoryPageArgs, HistoryRow,
+    HistorySort, HistorySortBy, HistoryState, SavedSearch, SavedSearches, SearchName,
 };
 pub use inbox::{CardState, DecidePath, InboxRow, InboxSnapshot, KeyArgs};
 pub use looks::{ArgLook, CommandPart};

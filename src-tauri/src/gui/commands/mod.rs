@@ -5,6 +5,7 @@ mod alarms;
 mod brakes;
 mod decide;
 mod edit;
+mod exports;
 mod history;
 mod inbox;
 mod notify;
@@ -28,6 +29,7 @@ pub(crate) use alarms::{acknowledge_alarm, alarms_list};
 pub(crate) use brakes::{brake, bypass, panic};
 pub(crate) use decide::{decide, undo};
 pub(crate) use edit::{check_edit, editable};
+pub(crate) use exports::{export, start_export, stop_export};
 pub(crate) use history::{
     forget_search, history_count, history_facets, history_page, request_story, save_search,
     saved_searches,
