@@ -152,6 +152,7 @@ pub(super) fn filter(view: HistoryFilterView) -> Result<HistoryFilter, IpcError>
         rule: view.rule,
         took_under_ms: view.took_under_ms,
         overdue: view.overdue,
+        undecided: false,
         since: view.since_ms.map(Timestamp),
         until: view.until_ms.map(Timestamp),
         text: TextQuery::parse(&view.text),
